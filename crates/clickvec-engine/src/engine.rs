@@ -95,7 +95,7 @@ impl Engine {
     ///
     /// [`Error::Library`] for a folder that is no index; [`Error::Index`] if its fusion cannot be read.
     pub fn keeps_fusion(path: &Path) -> Result<bool> {
-        crate::segment::fusion(&Folder::<About>::open(path, &KNOWN)?).map(|fusion| fusion.is_given)
+        crate::segment::keeps_fusion(&Folder::<About>::open(path, &KNOWN)?)
     }
 
     /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.

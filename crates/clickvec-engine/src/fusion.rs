@@ -22,7 +22,7 @@ const RANKS_DEPTH: usize = 300;
 pub struct Fusion {
     /// How scores are made comparable.
     pub method: FusionMethod,
-    /// The weight of the vectors.
+    /// The weight of the vectors. A part with weight 0 takes no part: it finds nothing.
     pub vectors: f64,
     /// The weight of the words.
     pub words: f64,
@@ -53,6 +53,11 @@ impl Kept {
         let Fusion { method, vectors, words, fitted_at, is_given, .. } = *fusion;
         let trigrams = fusion.trigrams.as_ref().map(|of| of.weight);
         Kept { method, vectors, words, trigrams, fitted_at, given: is_given }
+    }
+
+    /// Whether somebody gave it.
+    pub(crate) fn is_given(&self) -> bool {
+        self.trigrams.is_some() || self.clone().with(None).is_given
     }
 
     /// The fusion, with the trigrams that are kept with it.

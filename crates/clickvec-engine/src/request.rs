@@ -25,7 +25,8 @@ pub struct Request {
     pub offset: usize,
     /// The conditions that titles must meet, all of them.
     pub filters: Vec<Filter>,
-    /// The number of titles that each part finds for a fusion; `None` is that of the index, or as many as are asked for.
+    /// The number of titles that each part finds for a fusion; `None` is that of the index, or `k` if that is more. It does not
+    /// depend on `offset`, so that pages of one length are pages of one list, which ends where all that the parts found is shown.
     pub depth: Option<usize>,
     /// When the answer is of no use any more. It is looked at between the steps of a search.
     pub deadline: Option<Instant>,

@@ -12,6 +12,7 @@ use crate::engine::{Engine, Opened, bit};
 use crate::error::{RequestFault, Result};
 use crate::fusion::Fusion;
 use crate::request::{Filter, Mode, Request};
+use crate::segment::MANY_HITS;
 use crate::trigrams::Trigrams;
 use crate::words::{self, Statistics, Words};
 
@@ -41,25 +42,29 @@ impl Engine {
         timings.filter = begin.elapsed();
         let query = self.query(&request.text)?;
         let wanted = request.k.saturating_add(request.offset).min(total as usize);
+        // A fused score depends on how long the lists are, so these must be the same for every page.
         let depth = match request.mode {
-            Mode::Both => request.depth.unwrap_or(wanted.max(self.fusion().depth())).min(total as usize),
+            Mode::Both => request.depth.unwrap_or(request.k.max(self.fusion().depth())).min(total as usize),
             Mode::Vectors | Mode::Words => wanted,
         };
+        let parts = self.parts(request.mode);
         let [mut by_vectors, mut by_words, mut by_trigrams] = [(); 3].map(|()| Vec::new());
-        if request.mode != Mode::Words && query.has_vector {
+        if parts[0] && query.has_vector {
             let began = in_time(request)?;
             let vector = self.model.queries.embed(&[&request.text]);
             timings.encode = began.elapsed();
             let began = in_time(request)?;
-            by_vectors = self.by_vectors(&vector, depth, wanted, &allowed)?;
+            // So must be the part of the vectors that is looked at.
+            let is_deep = request.mode == Mode::Vectors && request.k > MANY_HITS;
+            by_vectors = self.by_vectors(&vector, depth, is_deep, &allowed)?;
             timings.vectors = began.elapsed();
         }
-        if request.mode != Mode::Vectors {
+        if parts[1] {
             let began = in_time(request)?;
             by_words = self.by_words(&request.text, depth, &allowed)?;
             timings.words = began.elapsed();
         }
-        if let (Mode::Both, Some(trigrams)) = (request.mode, &self.fusion().trigrams) {
+        if let Some(trigrams) = self.fusion().trigrams.as_ref().filter(|_| parts[2]) {
             let began = in_time(request)?;
             by_trigrams = self.by_trigrams(trigrams, &request.text, depth, &allowed);
             timings.trigrams = began.elapsed();
@@ -100,6 +105,15 @@ impl Engine {
         }
         timings.total = begin.elapsed();
         Ok(Answer { hits, total, query, timings })
+    }
+
+    /// Whether the vectors, the words and the trigrams are asked. What has no weight in a fusion takes no part in it.
+    fn parts(&self, mode: Mode) -> [bool; 3] {
+        match mode {
+            Mode::Vectors => [true, false, false],
+            Mode::Words => [false, true, false],
+            Mode::Both => self.fusion().weights().map(|weight| weight > 0.0),
+        }
     }
 
     /// Some of the titles, at most `count`, spread over all.
@@ -189,10 +203,10 @@ impl Engine {
         self.segments.iter().map(of_segment).sum()
     }
 
-    fn by_vectors(&self, vector: &[f32], k: usize, shown: usize, allowed: &[Allowed]) -> Result<Vec<Place>> {
+    fn by_vectors(&self, vector: &[f32], k: usize, is_deep: bool, allowed: &[Allowed]) -> Result<Vec<Place>> {
         let mut hits = Vec::new();
         for (opened, allowed) in self.segments.iter().zip(allowed) {
-            let found = opened.segment.vectors.search(vector, k, shown, allowed.as_deref())?;
+            let found = opened.segment.vectors.search(vector, k, is_deep, allowed.as_deref())?;
             hits.extend(found.into_iter().map(|hit| opened.place(hit)));
         }
         Ok(best(hits, k))

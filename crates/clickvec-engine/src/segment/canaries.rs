@@ -93,7 +93,7 @@ pub(super) fn ask(vectors: &Vectors, words: &Words, titles: &Titles, model: &Mod
 
 fn answer(query: String, vectors: &Vectors, words: &Words, model: &Model) -> Result<Canary> {
     let vector = model.embedder(Side::Query).embed(&[&query]);
-    let by_vectors = vectors.search(&vector, ANSWERS, ANSWERS, None)?;
+    let by_vectors = vectors.search(&vector, ANSWERS, false, None)?;
     let statistics = Statistics(vec![words]);
     let found = words::guarded(|| words.search(&text::words(&query), ANSWERS, &statistics, &|_| true));
     let by_words = found.map_err(|error| super::of_words(std::path::Path::new("words"), &error))?;

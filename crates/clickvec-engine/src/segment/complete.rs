@@ -281,6 +281,15 @@ mod tests {
                     hits.iter().filter(|hit| f32::from_bits(hit.1) >= f32::from_bits(best[best.len() - 1].1)).count();
             }
             assert!(found * 100 >= wanted * 95, "{found} of {wanted}");
+            // Pages of lists are pages of one list, too.
+            let whole = search(&listed, &Request::new("nylon drywall anchor", Mode::Vectors).with_k(100));
+            let page = |offset: usize| {
+                search(&listed, &Request::new("nylon drywall anchor", Mode::Vectors).with_offset(offset))
+            };
+            let pages: Vec<_> = (0..30).flat_map(|number| page(10 * number)).collect();
+            assert_eq!(pages[..whole.len()], whole);
+            let ids: std::collections::HashSet<&String> = pages.iter().map(|(id, _)| id).collect();
+            assert_eq!(ids.len(), pages.len());
             // Few titles meet this condition, and the best of them are found all the same.
             let filter = Filter { field: "round".to_owned(), condition: Condition::Is("3".to_owned()) };
             let request = Request::new("nylon drywall anchor", Mode::Vectors).with_filters(vec![filter]);

@@ -33,8 +33,8 @@ use parts::{
     TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
 pub(crate) use titles::{Line, Titles};
-pub(crate) use vectors::Vectors;
 use vectors::{ListHeader, Lists, codes_of, flat_of, halves_of};
+pub(crate) use vectors::{MANY_HITS, Vectors};
 
 /// The number of vectors from which on they are put into lists. Fewer are scanned in about a millisecond.
 pub(crate) const MANY_VECTORS: usize = 200_000;
@@ -126,6 +126,11 @@ impl Segment {
 /// The fusion that an index keeps.
 pub(crate) fn fusion(folder: &Folder<About>) -> Result<Fusion> {
     Reader { folder }.fusion()
+}
+
+/// Whether an index keeps a fusion that somebody gave. What its trigrams weigh is not read.
+pub(crate) fn keeps_fusion(folder: &Folder<About>) -> Result<bool> {
+    Ok(Reader { folder }.json::<Kept>(&FUSION)?.is_some_and(|kept| kept.is_given()))
 }
 
 /// A reader of the parts of a segment.

@@ -13,8 +13,8 @@ use crate::facts::VectorSearch;
 use crate::format::VectorFormat;
 use crate::map::Map;
 
-/// If more hits than this are shown, a search looks at [`DEEPER`] times as many lists.
-const MANY_HITS: usize = 100;
+/// If a page has more hits than this, a search looks at [`DEEPER`] times as many lists.
+pub(crate) const MANY_HITS: usize = 100;
 const DEEPER: usize = 3;
 /// A search looks at this many lists at least.
 const LEAST: usize = 8;
@@ -59,13 +59,12 @@ impl Vectors {
         }
     }
 
-    /// The best `k` vectors among those that are allowed, a bit for each. `shown` of them matter one by one; the rest only take
-    /// part in a fusion.
+    /// The best `k` vectors among those that are allowed, a bit for each. A deep search looks at more lists.
     pub(crate) fn search(
         &self,
         query: &[f32],
         k: usize,
-        shown: usize,
+        is_deep: bool,
         allowed: Option<&[u64]>,
     ) -> clickvec::Result<Vec<Hit>> {
         // In lists that hold mostly what is not allowed, the best that are might be missed.
@@ -73,7 +72,7 @@ impl Vectors {
             2 * bits.iter().map(|word| word.count_ones() as usize).sum::<usize>() < self.index.len()
         });
         let lists = self.lists.as_ref().filter(|_| !few);
-        let blocks = lists.map(|lists| lists.nearest(query, shown > MANY_HITS));
+        let blocks = lists.map(|lists| lists.nearest(query, is_deep));
         let scope = Scope { allowed, blocks: blocks.as_deref() };
         Ok(self.index.search_in(query, k, &scope, &mut SearchScratch::default())?.to_vec())
     }

@@ -13,12 +13,14 @@ use std::path::Path;
 
 use clickvec::index::Hit;
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
-use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Occur, Query, TermQuery};
+use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Occur, Query, TermQuery, Weight};
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
-use tantivy::{DocId, Index, IndexReader, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term};
+use tantivy::{
+    DocId, DocSet as _, Index, IndexReader, ReloadPolicy, Score, Searcher, TantivyDocument, TantivyError, Term,
+};
 
-use best::Best;
+use best::{Best, Near};
 use directory::ReadOnly;
 pub(crate) use guard::guarded;
 use tokenizer::WordTokenizer;
@@ -94,25 +96,78 @@ impl Words {
         if k == 0 || self.len() == 0 {
             return Ok(Vec::new());
         }
-        let clause = |word: &String| -> (Occur, Box<dyn Query>) {
-            (Occur::Should, Box::new(TermQuery::new(self.term(word), IndexRecordOption::WithFreqs)))
-        };
+        let term = |word: &String| TermQuery::new(self.term(word), IndexRecordOption::WithFreqs);
+        let clause = |word: &String| -> (Occur, Box<dyn Query>) { (Occur::Should, Box::new(term(word))) };
         let query = BooleanQuery::new(words.iter().map(clause).collect());
-        let scoring = EnableScoring::enabled_from_statistics_provider(statistics, &self.searcher);
-        let weight = query.weight(scoring)?;
-        let mut best = Best::new(k);
-        let mut first: DocId = 0;
-        for segment in self.searcher.segment_readers() {
-            weight.for_each_pruning(best.threshold(), segment, &mut |document, score| {
-                let position = first + document;
-                if allowed(position) {
-                    best.keep(Hit { position, score });
+        let scoring = || EnableScoring::enabled_from_statistics_provider(statistics, &self.searcher);
+        let weight = query.weight(scoring())?;
+        // Two numbers have one sum.
+        if words.len() <= 2 {
+            let mut best = Best::new(k);
+            self.each(weight.as_ref(), &mut |hit| {
+                if let Some(hit) = hit.filter(|hit| allowed(hit.position)) {
+                    best.keep(hit);
                 }
                 best.threshold()
             })?;
+            return Ok(best.finish());
+        }
+        // tantivy adds what each word adds to a title in an order that depends on what it has found before, so that the last bits
+        // of a score differ from search to search, and with them the order of titles.
+        let mut near = Near::new(k, 2.0 * words.len() as Score * Score::EPSILON);
+        self.each(weight.as_ref(), &mut |hit| {
+            if let Some(hit) = hit.filter(|hit| allowed(hit.position)) {
+                near.keep(hit);
+            }
+            near.threshold()
+        })?;
+        let weights = words.iter().map(|word| term(word).weight(scoring())).collect::<Result<Vec<_>, _>>()?;
+        let mut hits = near.finish();
+        self.add_up(&weights, &mut hits)?;
+        hits.sort_unstable_by(Hit::best_first);
+        hits.truncate(k);
+        Ok(hits)
+    }
+
+    /// Passes on titles that a query finds, in the order of their positions. `take` returns the score that the next one must
+    /// exceed; it is asked with nothing first.
+    fn each(&self, weight: &dyn Weight, take: &mut dyn FnMut(Option<Hit>) -> Score) -> Result<(), TantivyError> {
+        let mut first: DocId = 0;
+        for segment in self.searcher.segment_readers() {
+            let threshold = take(None);
+            weight.for_each_pruning(threshold, segment, &mut |document, score| {
+                take(Some(Hit { position: first + document, score }))
+            })?;
             first += segment.max_doc();
         }
-        Ok(best.finish())
+        Ok(())
+    }
+
+    /// The scores of hits, which come in the order of their positions, as sums in the order of the words.
+    fn add_up(&self, weights: &[Box<dyn Weight>], hits: &mut [Hit]) -> Result<(), TantivyError> {
+        let mut first: DocId = 0;
+        for segment in self.searcher.segment_readers() {
+            let end = first + segment.max_doc();
+            let from = hits.partition_point(|hit| hit.position < first);
+            let to = hits.partition_point(|hit| hit.position < end);
+            let here = &mut hits[from..to];
+            let mut sums = vec![0.0f64; here.len()];
+            for weight in weights {
+                let mut scorer = weight.scorer(segment, 1.0)?;
+                for (hit, sum) in here.iter().zip(&mut sums) {
+                    let document = hit.position - first;
+                    if scorer.doc() < document {
+                        scorer.seek(document);
+                    }
+                    if scorer.doc() == document {
+                        *sum += f64::from(scorer.score());
+                    }
+                }
+            }
+            here.iter_mut().zip(sums).for_each(|(hit, sum)| hit.score = sum as Score);
+            first = end;
+        }
+        Ok(())
     }
 
     fn term(&self, word: &str) -> Term {

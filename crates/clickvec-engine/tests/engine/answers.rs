@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clickvec::index::Query;
 use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
 use clickvec::search::Searcher;
+use clickvec::tables::Title;
 use clickvec_engine::error::{Error, RequestFault};
 use clickvec_engine::{Condition, Engine, Filter, Fusion, Mode, Request};
 
@@ -99,6 +100,99 @@ fn pages_follow_each_other() {
         assert_eq!(ranks, whole.iter().map(|hit| (hit.rank, hit.id.clone())).collect::<Vec<_>>(), "{mode}");
         let beyond = Request::new("white seat with kit", mode).with_offset(usize::MAX);
         assert!(engine.search(&beyond).unwrap().hits.is_empty());
+    }
+}
+
+/// More titles than any list of a fusion has, many of which have the same words.
+fn many() -> Vec<Title> {
+    let titles = titles();
+    let mixed = |round: usize| {
+        let others = titles.iter().cycle().skip(round * 31);
+        let title = move |(of, other): (&Title, &Title)| Title {
+            id: format!("{}-{round}", of.id),
+            title: format!("{} {}", of.title, other.title),
+        };
+        titles.iter().zip(others).map(title).collect::<Vec<_>>()
+    };
+    (0..8).flat_map(mixed).collect()
+}
+
+/// The ids of all pages of this length, up to the first that is not full.
+fn walked(engine: &Engine, query: &str, mode: Mode, k: usize) -> Vec<String> {
+    let mut ids = Vec::new();
+    loop {
+        let page = engine.search(&Request::new(query, mode).with_k(k).with_offset(ids.len())).unwrap().hits;
+        for (rank, hit) in (ids.len() + 1..).zip(&page) {
+            assert_eq!(hit.rank, rank, "{query} {mode}");
+        }
+        let is_full = page.len() == k;
+        ids.extend(page.into_iter().map(|hit| hit.id));
+        if !is_full {
+            return ids;
+        }
+    }
+}
+
+#[test]
+fn pages_never_repeat_a_title_and_pass_none_over() {
+    let world = World::new();
+    let titles = many();
+    assert!(titles.len() > 1300);
+    let (path, fitted) = (world.folder.path().join("many"), world.folder.path().join("fitted"));
+    build(&path, &world.model, &titles, &Fusion::default());
+    let method = FusionMethod::ZScore;
+    build(&fitted, &world.model, &titles, &Fusion { method, vectors: 0.6, is_given: true, ..Fusion::default() });
+    for path in [&path, &fitted] {
+        let engine = Engine::open(path).unwrap();
+        let depth = engine.facts().fusion.depth;
+        for mode in Mode::ALL {
+            for query in ["white seat with kit", "leather sofa with wool kit in white", "rug"] {
+                // All that any part finds.
+                let all = Request::new(query, mode).with_k(3 * titles.len());
+                let all = if mode == Mode::Both { all.with_depth(depth) } else { all };
+                let expected: Vec<String> = engine.search(&all).unwrap().hits.into_iter().map(|hit| hit.id).collect();
+                assert_eq!(expected.iter().collect::<std::collections::HashSet<_>>().len(), expected.len());
+                for k in [10, 49, 250] {
+                    let found = walked(&engine, query, mode, k);
+                    assert!(found == expected, "{query} {mode} {k}: {} of {}", found.len(), expected.len());
+                }
+                if mode == Mode::Both && search(&engine, query, mode, 1).query.has_vector {
+                    assert!(expected.len() >= depth, "{query}: {}", expected.len());
+                }
+            }
+        }
+        // A page that is longer than the lists makes them longer.
+        assert_eq!(search(&engine, "white seat with kit", Mode::Both, 1200).hits.len(), 1200);
+    }
+}
+
+/// A part without weight is not asked, and what it alone would find is not found.
+#[test]
+fn what_has_no_weight_takes_no_part() {
+    let world = World::new();
+    let methods = [FusionMethod::MinMax, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }];
+    for (method, alone) in methods.iter().flat_map(|method| Mode::ALL.map(|alone| (*method, alone))) {
+        if alone == Mode::Both {
+            continue;
+        }
+        let (vectors, words) = if alone == Mode::Vectors { (1.0, 0.0) } else { (0.0, 1.0) };
+        let fusion = Fusion { method, vectors, words, is_given: true, ..Fusion::default() };
+        let path = world.folder.path().join("alone");
+        build(&path, &world.model, &world.titles, &fusion);
+        let engine = Engine::open(&path).unwrap();
+        for query in QUERIES {
+            let both = search(&engine, query, Mode::Both, 1000).hits;
+            let expected: Vec<String> =
+                search(&engine, query, alone, 1000).hits.into_iter().map(|hit| hit.id).collect();
+            let mut found: Vec<&str> = both.iter().map(|hit| hit.id.as_str()).collect();
+            assert!(
+                both.iter().all(|hit| (hit.vectors.is_some(), hit.words.is_some()) == (vectors > 0.0, words > 0.0))
+            );
+            found.sort_unstable();
+            let mut sorted: Vec<&str> = expected.iter().map(String::as_str).collect();
+            sorted.sort_unstable();
+            assert_eq!(found, sorted, "{query} {method:?} {alone}");
+        }
     }
 }
 

@@ -29,15 +29,15 @@ impl Best {
         self.heap.peek().map_or(f32::INFINITY, |worst| worst.0.score)
     }
 
-    /// Offers a hit, and returns whether it was kept. Positions must grow from call to call, so an equal score never
-    /// displaces an earlier hit.
+    /// Offers a hit, and returns whether it was kept. Of equal scores those with the least positions are kept, in whatever order
+    /// they come.
     pub(crate) fn keep(&mut self, hit: Hit) -> bool {
         if self.heap.len() < self.k {
             self.heap.push(WorstFirst(hit));
             return true;
         }
         match self.heap.peek_mut() {
-            Some(mut worst) if hit.score > worst.0.score => {
+            Some(mut worst) if hit.score >= worst.0.score && hit.best_first(&worst.0).is_lt() => {
                 worst.0 = hit;
                 true
             }

@@ -132,8 +132,7 @@ impl QuantizedIndex {
         self.search_in(query, k, &Scope::default(), scratch)
     }
 
-    /// [`QuantizedIndex::search`] among some of the vectors. If these are in another order, which of several equal
-    /// scores is the last to be found depends on that order.
+    /// [`QuantizedIndex::search`] among some of the vectors.
     ///
     /// # Errors
     ///

@@ -77,15 +77,18 @@ impl Ranker for Fusion {
 
     /// Members find titles by themselves, [`FUSED_DEPTH`] at least, and [`fuse_hits`] makes one list of them.
     fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
-        let members = self.members.iter().map(|member| member.candidates(titles)).collect::<Result<_>>()?;
-        Ok(Box::new(FusedCandidates { titles: titles.len(), members, weights: &self.weights, method: self.method }))
+        let members = self.members.iter().zip(&self.weights).filter(|&(_, &weight)| weight > 0.0);
+        let members =
+            members.map(|(member, &weight)| Ok((member.candidates(titles)?, weight))).collect::<Result<Vec<_>>>()?;
+        let (members, weights) = members.into_iter().unzip();
+        Ok(Box::new(FusedCandidates { titles: titles.len(), members, weights, method: self.method }))
     }
 }
 
 struct FusedCandidates<'a> {
     titles: usize,
     members: Vec<Box<dyn Candidates + 'a>>,
-    weights: &'a [f64],
+    weights: Vec<f64>,
     method: FusionMethod,
 }
 
@@ -102,11 +105,12 @@ impl Candidates for FusedCandidates<'_> {
         let found = self.members.iter().map(|member| member.search(query, k.max(FUSED_DEPTH)));
         let lists = found.collect::<Result<Vec<_>>>()?;
         let lists: Vec<&[Hit]> = lists.iter().map(Vec::as_slice).collect();
-        Ok(best(fuse_hits(&lists, self.weights, self.method), k))
+        Ok(best(fuse_hits(&lists, &self.weights, self.method), k))
     }
 }
 
-/// What several rankers, each with its weight, found for one query, as one list, best first.
+/// What several rankers, each with its weight, found for one query, as one list, best first. A ranker with weight 0 takes no part:
+/// what it alone found is not in the list.
 ///
 /// Scores are made comparable within each list. A title that a ranker did not find gets nothing from it: the least score of
 /// that list, or no reciprocal rank. So the result depends on how long the lists are. A list of fewer than [`FUSED_DEPTH`] titles
@@ -117,7 +121,8 @@ impl Candidates for FusedCandidates<'_> {
 /// If there is not one weight for each list.
 pub fn fuse_hits(lists: &[&[Hit]], weights: &[f64], method: FusionMethod) -> Vec<Hit> {
     assert_eq!(lists.len(), weights.len(), "one weight a ranker");
-    let shares = lists.iter().zip(weights).map(|(list, &weight)| fused_shares(list, weight, method));
+    let taking_part = lists.iter().zip(weights).filter(|&(_, &weight)| weight > 0.0);
+    let shares = taking_part.map(|(list, &weight)| fused_shares(list, weight, method));
     sum_shares(&shares.collect::<Vec<_>>())
 }
 
@@ -349,6 +354,25 @@ mod tests {
             // Logarithms of probabilities have no floor.
             let shares = fused_shares(&[hit(0, -1.0), hit(1, -3.0)], 1.0, FusionMethod::MinMax);
             assert_eq!((shares[0].1, shares[1].1), (1.0, 0.0));
+        }
+    }
+
+    #[test]
+    fn a_ranker_without_weight_takes_no_part() {
+        let hit = |position, score| Hit { position, score };
+        let lists = [&[hit(0, 3.0), hit(1, 1.0)][..], &[hit(2, 9.0), hit(1, 8.0)]];
+        for method in METHODS {
+            let fused = fuse_hits(&lists, &[1.0, 0.0], method);
+            assert_eq!(fused, fuse_hits(&lists[..1], &[1.0], method), "{method:?}");
+            // A search does not ask it either: no title has the word, and one ranker alone finds nothing.
+            let titles = ["red door", "blue lamp"];
+            let members = ["bm25", "trigram"].map(|name| -> Arc<dyn Ranker> {
+                let ranker: Box<dyn Ranker> = train(name, &corpus(&titles, &[]));
+                Arc::from(ranker)
+            });
+            let fusion = Fusion::new("fused".to_owned(), members.into_iter().zip([1.0, 0.0]).collect(), method);
+            let candidates = fusion.candidates(&titles).unwrap();
+            assert_eq!(candidates.search(&Query::new("reds", None), 5).unwrap(), [], "{method:?}");
         }
     }
 

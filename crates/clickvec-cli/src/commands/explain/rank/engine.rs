@@ -31,6 +31,8 @@ fn rank(args: &Args, engine: &Engine, index: &Path) -> Result<Option<Ranked>> {
     }
     let mut parts = vec![(Kind::Words, facts.fusion.words), (Kind::Vectors, facts.fusion.vectors)];
     parts.extend(facts.fusion.trigrams.map(|weight| (Kind::Trigrams, weight)));
+    // What has no weight takes no part.
+    parts.retain(|&(_, weight)| weight > 0.0);
     let share = |hit: &Hit, kind: Kind| {
         let found = match kind {
             Kind::Words => hit.words,
