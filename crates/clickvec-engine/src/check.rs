@@ -88,6 +88,80 @@ impl Engine {
     }
 }
 
+/// What [`verify`] found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Verified {
+    /// The number of files that are as they were written.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The number of queries that were answered as on the day when the index was made; 0 if a file is damaged.
+    pub queries: usize,
+    /// What is not as it was written, each file once.
+    pub damaged: Vec<Error>,
+}
+
+/// Reads every file that the manifests of an index name, compares all checksums, and, if they are right, asks the queries whose
+/// answers the index keeps. Unlike [`Engine::check`] it goes on after the first damaged file, and reads the files of parts that this
+/// version does not know.
+///
+/// # Errors
+///
+/// [`Error::Library`] for a folder that is no index; [`EngineFault::Replaced`] if it is replaced meanwhile.
+pub fn verify(path: &Path) -> Result<Verified> {
+    let first = Folder::<About>::open(path, &KNOWN)?;
+    let mut verified = Verified { files: 0, bytes: 0, queries: 0, damaged: Vec::new() };
+    verified.read(&first);
+    match Changes::of(&first) {
+        Ok(changes) => {
+            for name in changes.segments.iter().map(|segment| &segment.folder) {
+                match Folder::<About>::open(&path.join(name), &KNOWN) {
+                    Ok(folder) => verified.read(&folder),
+                    Err(error) => verified.damaged.push(error.into()),
+                }
+            }
+            // Whether each folder is the one that was added.
+            if let (true, Err(error)) = (verified.damaged.is_empty(), changes.folders(&first, &KNOWN)) {
+                verified.damaged.push(error.into());
+            }
+        }
+        // Its file was compared as well.
+        Err(error) if verified.damaged.is_empty() => verified.damaged.push(error.into()),
+        Err(_) => {}
+    }
+    if verified.damaged.is_empty() {
+        let engine = Engine::open(path)?;
+        let segment = &engine.segments[0].segment;
+        match canaries::check(&segment.canaries, segment, &engine.model.model) {
+            Ok(queries) => verified.queries = queries,
+            Err(error) => verified.damaged.push(error),
+        }
+    }
+    // Files that were exchanged meanwhile do not fit the manifest that was read.
+    let is_same = |folder: Folder<About>| folder.fingerprint() == first.fingerprint();
+    match Folder::open(path, &KNOWN).is_ok_and(is_same) {
+        true => Ok(verified),
+        false => Err(Error::index(path, EngineFault::Replaced)),
+    }
+}
+
+impl Verified {
+    /// Compares the checksums of all files of a folder.
+    fn read(&mut self, folder: &Folder<About>) {
+        for (part, name) in folder.parts().values().flat_map(|part| part.files.keys().map(move |name| (part, name))) {
+            let read = folder.open_listed(part, name).and_then(|file| {
+                let bytes = file.len();
+                file.finish().map(|()| bytes)
+            });
+            match read {
+                Ok(bytes) => (self.files, self.bytes) = (self.files + 1, self.bytes + bytes),
+                Err(error) => self.damaged.push(error.into()),
+            }
+        }
+    }
+}
+
 /// Compares the checksums of all files of an index without opening it: says which one is damaged if it cannot be opened.
 ///
 /// # Errors

@@ -91,3 +91,67 @@ fn a_card_says_what_was_learnt_and_how_good_it_is() {
     folder.run(&["inspect", "model.safetensors", "--card", "--json"]).code(2).says("cannot be used with");
     folder.run(&["inspect", "model.safetensors", "--evaluated", "report.json"]).code(2).says("--card");
 }
+
+/// The files of a folder and of those in it, by their names.
+#[cfg(feature = "serve")]
+fn files(path: &std::path::Path, inside: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{inside}{}", entry.file_name().to_str().unwrap());
+        match entry.path().is_dir() {
+            true => names.extend(files(&entry.path(), &format!("{name}/"))),
+            false => names.push(name),
+        }
+    }
+    names.sort();
+    names
+}
+
+#[cfg(feature = "serve")]
+#[test]
+fn a_changed_byte_in_any_file_of_an_index_is_named() {
+    let folder = Folder::with_model();
+    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "--model=model.safetensors"];
+    let members = ["--ranker=bm25:k1=1.2,b=0.75", "--ranker=trigram", "--fusion=z-score", "--save-rankers=kept"];
+    folder.run(&[&evaluate[..], &members].concat()).code(0);
+    let model = "--model=kept/fusion_z-score.safetensors";
+    folder.run(&["index", model, "--titles=titles.tsv", "--output=shop.index"]).code(0);
+    folder.write("new.tsv", "id\ttitle\nnew\tred hammer of brass\n");
+    folder.run(&["index", "--update=new.tsv", "--output=shop.index"]).code(0);
+    let verify = ["inspect", "shop.index", "--verify"];
+    folder.run(&verify).code(0).prints("as written; ").prints("answered as before");
+    let names = files(&folder.path("shop.index"), "");
+    assert!(names.len() > 35 && names.iter().any(|name| name.starts_with("changes-000001/words/")), "{names:?}");
+    for name in &names {
+        let path = folder.path("shop.index").join(name);
+        let good = std::fs::read(&path).unwrap();
+        if good.is_empty() {
+            continue;
+        }
+        let mut bad = good.clone();
+        bad[good.len() / 2] ^= 1;
+        std::fs::write(&path, bad).unwrap();
+        let short = name.rsplit('/').next().unwrap().trim_end_matches(".json");
+        if name == "manifest.json" {
+            // Without it nothing is known of the others.
+            folder.run(&verify).code(2).says("manifest");
+        } else {
+            let text = folder.run(&verify).code(1).prints(short).prints(", 1 not").stdout();
+            assert_eq!(text.lines().count(), 2, "{name}: {text}");
+        }
+        std::fs::write(&path, good).unwrap();
+    }
+    let [report] = folder.run(&[&verify[..], &["--json"]].concat()).code(0).json_lines().try_into().unwrap();
+    assert!(report["sound"] == true && report["queries"].as_u64() > Some(0), "{report}");
+    // All that are damaged are named, also one that is gone.
+    std::fs::remove_file(folder.path("shop.index/ids.bin")).unwrap();
+    folder.write("shop.index/vectors.npy", "short");
+    let [report] = folder.run(&[&verify[..], &["--json"]].concat()).code(1).json_lines().try_into().unwrap();
+    let damaged = report["damaged"].to_string();
+    assert!(report["damaged"].as_array().unwrap().len() == 2, "{report}");
+    assert!(damaged.contains("ids.bin") && damaged.contains("vectors.npy"), "{report}");
+    folder.run(&["inspect", "model.safetensors", "--verify"]).code(2).says("expected the folder of an index");
+    folder.run(&["inspect", "none", "--verify"]).code(2).says("none: cannot open");
+    folder.run(&["inspect", ".", "--verify"]).code(2).says("without `manifest.json`");
+}

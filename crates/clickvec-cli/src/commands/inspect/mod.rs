@@ -2,6 +2,8 @@
 
 mod card;
 mod ranker;
+#[cfg(feature = "serve")]
+mod verify;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -36,6 +38,12 @@ pub(crate) struct Args {
     /// Print a model card: a page in Markdown with what the model has learnt from, its settings and its limits.
     #[arg(long, conflicts_with = "json")]
     card: bool,
+
+    /// Read all files of an index, compare their checksums, and ask the queries whose answers it keeps. The exit status is 1 if a
+    /// file is not as it was written; each is named. Opening an index to search it reads only what is needed.
+    #[cfg(feature = "serve")]
+    #[arg(long, conflicts_with = "card")]
+    verify: bool,
 
     /// A report of `evaluate --json`, whose figures and tests the card shows.
     #[arg(long, value_name = "FILE", requires = "card")]
@@ -79,6 +87,10 @@ struct IndexReport<'a> {
 
 /// Loads the model or the index, which checks it, and prints what is in it.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    #[cfg(feature = "serve")]
+    if args.verify {
+        return verify::run(&args.file, args.json);
+    }
     if args.file.is_dir() && !args.card {
         return run_index(&args);
     }

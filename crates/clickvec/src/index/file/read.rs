@@ -121,7 +121,21 @@ impl<A> Folder<A> {
     /// [`Error::Index`] and [`Error::Io`].
     pub fn open_file(&self, part: &PartKind, name: &str) -> Result<FileReader<'_>> {
         let (path, entry) = self.checked(part, name)?;
-        let file = File::open(&path).map_err(|source| Error::io(&path, "open", source))?;
+        self.reader(&path, name, entry)
+    }
+
+    /// [`Folder::open_file`] for a file of any part, also of one that is not known.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Index`] and [`Error::Io`].
+    pub fn open_listed<'f>(&'f self, part: &'f Part, name: &str) -> Result<FileReader<'f>> {
+        let (path, entry) = self.found(part.files.get(name), name)?;
+        self.reader(&path, name, entry)
+    }
+
+    fn reader<'f>(&'f self, path: &Path, name: &str, entry: &'f FileEntry) -> Result<FileReader<'f>> {
+        let file = File::open(path).map_err(|source| Error::io(path, "open", source))?;
         Ok(FileReader { folder: &self.path, name: name.to_owned(), entry, file, hash: Xxh3::new() })
     }
 
@@ -141,7 +155,10 @@ impl<A> Folder<A> {
     }
 
     fn checked(&self, part: &PartKind, name: &str) -> Result<(PathBuf, &FileEntry)> {
-        let entry = self.parts().get(part.name).and_then(|part| part.files.get(name));
+        self.found(self.parts().get(part.name).and_then(|part| part.files.get(name)), name)
+    }
+
+    fn found<'f>(&self, entry: Option<&'f FileEntry>, name: &str) -> Result<(PathBuf, &'f FileEntry)> {
         let entry = entry.ok_or_else(|| self.fault(IndexFault::NotListed { name: name.to_owned() }))?;
         let path = self.path.join(name);
         let found = match Found::at(&path).map_err(|source| Error::io(&path, "open", source))? {
