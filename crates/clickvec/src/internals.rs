@@ -26,8 +26,9 @@ pub mod error {
 
 /// The parts of a test set.
 pub mod eval {
+    pub use crate::eval::queries::read_queries;
     pub use crate::eval::test_set::files_of_test_set;
-    pub use crate::eval::topics::{Topic, read_topics};
+    pub use crate::eval::topics::Topic;
 }
 
 /// Reading plain and compressed files, and writing files that no reader sees half written.

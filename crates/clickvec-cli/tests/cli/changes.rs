@@ -70,6 +70,13 @@ fn modes_filters_and_pages() {
     search(&["--filter", "brand", query]).code(2).says("field=value");
     search(&["--mode", "bm25", query]).code(2).says("`vectors`, `words` or `both`");
     search(&["--mode", "words", "zzzz"]).code(1).says("no title has anything of it");
+    search(&["--mode", "words", "zzzz", "--offset", "5"]).code(1).says("no title has anything of it");
+    search(&["--filter", "brand=none", query]).code(1).says("no title meets the conditions of --filter");
+    let both = ["--mode", "words", "zzzz", "--filter", "brand=brand 1"];
+    search(&both).code(1).says("no title that meets the conditions of --filter has anything of it");
+    for mode in ["vectors", "words", "both"] {
+        search(&["--mode", mode, query, "--offset", "1000"]).code(1).says("the list ends before --offset 1000");
+    }
     folder
         .run(&["search", "--model", "model.safetensors", "--titles", "titles.tsv", "--mode", "words", query])
         .code(2)

@@ -148,3 +148,30 @@ fn a_run_is_what_evaluate_and_judge_take() {
     folder.run(&[&search[..], &["--json", "red"]].concat()).code(2);
     folder.run(&[&search[..], &["--topics", "topics.tsv", "red"]].concat()).code(2);
 }
+
+#[test]
+fn topics_may_be_judged_titles_and_their_faults_are_told() {
+    let folder = Folder::with_model();
+    let search = ["search", "--model", "model.safetensors", "--titles", "titles.tsv", "-k", "2", "--trec", "--topics"];
+    let judged = "query_id\tquery\ttitle\tgrade\nq7\tred hammer\ta\t3\nq7\tred hammer\tb\t0\n";
+    folder.write("judged.tsv", judged);
+    let of_file = folder.run(&[&search[..], &["judged.tsv"]].concat()).code(0).stdout();
+    assert_eq!(of_file.lines().filter(|line| line.starts_with("q7 Q0 ")).count(), 2, "{of_file}");
+    // What is wrong with judged titles is said of judged titles.
+    folder.write("judged.tsv", judged.replace("\t0\n", "\tgood\n"));
+    let run = folder.run(&[&search[..], &["judged.tsv"]].concat()).code(2).prints_nothing();
+    run.says("judged.tsv:3: ").says("grade");
+    folder.write("judged.tsv", "query\ttitle\nred hammer\ta\n");
+    folder.run(&[&search[..], &["judged.tsv"]].concat()).code(2).says("`grade`").prints_nothing();
+    folder.write("judged.tsv", "query\ttitle\tgrade\n");
+    folder.run(&[&search[..], &["judged.tsv"]].concat()).code(2).says("expected topics, found none");
+    #[cfg(unix)]
+    {
+        let pipe = folder.run_with(&[&search[..], &["/dev/stdin"]].concat(), judged).code(0);
+        assert_eq!(pipe.stdout(), of_file);
+        let topics = folder.run_with(&[&search[..], &["/dev/stdin"]].concat(), "q7\tred hammer\n").code(0);
+        assert_eq!(topics.stdout(), of_file);
+        let bad = folder.run_with(&[&search[..], &["/dev/stdin"]].concat(), judged.replace("\t3\n", "\tgood\n"));
+        bad.code(2).says("/dev/stdin:2: ").says("grade");
+    }
+}

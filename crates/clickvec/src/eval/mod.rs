@@ -10,6 +10,7 @@ mod kappa;
 mod measure;
 mod metrics;
 mod overlap;
+pub(crate) mod queries;
 mod run;
 mod significance;
 pub(crate) mod test_set;

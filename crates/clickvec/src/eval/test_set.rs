@@ -130,7 +130,13 @@ pub fn read_test_set(files: &TestSetFiles<'_>) -> Result<TestSet> {
     }
     let path = files.judged;
     let (first, reader) = files::first_line(files::open(path)?, path)?;
-    match kind(&first, files.topics.is_some()) {
+    test_set_of(files, &first, reader)
+}
+
+/// The test set in an opened file, whose first line was looked at.
+pub(super) fn test_set_of(files: &TestSetFiles<'_>, first: &str, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
+    let path = files.judged;
+    match kind(first, files.topics.is_some()) {
         FirstLine::Table => table(files, reader),
         FirstLine::Trec => trec(files, reader),
         FirstLine::Beir => {

@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clickvec::Error;
 use clickvec::eval::trec::{RunLine, write_run_lines};
-use clickvec::eval::{TestSetFiles, read_test_set};
-use clickvec::internals::eval::{Topic, read_topics};
+use clickvec::internals::eval::read_queries;
 use clickvec::model::Model;
 use clickvec::ranker::{self, FileKind};
 use clickvec::search::{self, Searcher};
@@ -24,7 +23,7 @@ use crate::titles::TitleColumns;
 use crate::{output, progress};
 #[cfg(feature = "serve")]
 pub(crate) use modes::keeps_fusion;
-use outcome::{Nothing, Outcome, Shown};
+use outcome::{Outcome, Shown};
 
 /// The number of queries that are taken from standard input at once, if that many are waiting.
 const BATCH_QUERIES: usize = 64;
@@ -150,22 +149,6 @@ fn modes_need_an_index(_: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The queries of a file of topics, or of judged titles.
-fn topics_of(path: &Path) -> Result<Vec<Topic>> {
-    let error = match read_topics(path) {
-        Ok(topics) => return Ok(topics),
-        Err(error) => error,
-    };
-    // What was read from a pipe is gone.
-    if !(path.is_file() || path.is_dir()) {
-        return Err(error.into());
-    }
-    match read_test_set(&TestSetFiles { judged: path, topics: None, titles: None, field: TITLE }) {
-        Ok(set) => Ok(set.judgments.queries.into_iter().map(|of| Topic { id: of.id, text: of.text }).collect()),
-        Err(_) => Err(error.into()),
-    }
-}
-
 /// Answers the queries of the command line, or those of standard input.
 fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
     let form = match (args.json, args.trec) {
@@ -173,7 +156,7 @@ fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
         (_, true) => Form::Trec { asked: 0, lines: 0 },
         _ => Form::Text { several: args.queries.len() != 1, first: true },
     };
-    let topics = args.topics.as_deref().map(topics_of).transpose()?;
+    let topics = args.topics.as_deref().map(read_queries).transpose()?;
     let ids = topics.iter().flatten().map(|topic| topic.id.clone()).collect();
     let printer = Printer { form, ids };
     let mut session = Session { search, printer, top: args.top as usize, answered: false };
@@ -243,15 +226,7 @@ impl Session<'_> {
         for (query, answer) in queries.iter().zip((self.search)(queries, self.top)?) {
             let shown = output::printable(query);
             match answer.nothing {
-                Some(Nothing::Found) => {
-                    output::note(format_args!("`{shown}`: no results: no title has anything of it"));
-                }
-                Some(Nothing::OfWords) => {
-                    output::note(format_args!("`{shown}`: no results: expected words, found none"));
-                }
-                Some(Nothing::Known) => {
-                    output::note(format_args!("`{shown}`: no results: the model knows none of its words"));
-                }
+                Some(nothing) => output::note(format_args!("`{shown}`: no results: {nothing}")),
                 None => {}
             }
             self.answered |= !answer.results.is_empty();

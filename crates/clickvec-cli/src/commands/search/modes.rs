@@ -65,17 +65,23 @@ pub(super) fn search(engine: &Engine, args: &Args, queries: &[String], top: usiz
     let usual = if engine.fusion().is_given { Mode::Both } else { Mode::Vectors };
     let mode = args.mode.unwrap_or(usual);
     let one = |query: &String| {
-        let request = Request::new(query, mode).with_k(top).with_offset(args.offset).with_filters(args.filters.clone());
-        Ok(outcome(engine.search(&request)?, mode))
+        let first = Request::new(query, mode).with_k(top).with_filters(args.filters.clone());
+        let answer = engine.search(&first.clone().with_offset(args.offset))?;
+        if answer.hits.is_empty() && args.offset > 0 && !engine.search(&first)?.hits.is_empty() {
+            return Ok(Outcome { results: Vec::new(), nothing: Some(Nothing::After { offset: args.offset }) });
+        }
+        Ok(outcome(answer, mode, !args.filters.is_empty()))
     };
     queries.par_iter().map(one).collect()
 }
 
-fn outcome(answer: Answer, mode: Mode) -> Outcome {
+fn outcome(answer: Answer, mode: Mode, is_filtered: bool) -> Outcome {
     let nothing = match (answer.hits.is_empty(), mode) {
         (false, _) => None,
         _ if answer.query.words.is_empty() => Some(Nothing::OfWords),
         (true, Mode::Vectors) if !answer.query.has_vector => Some(Nothing::Known),
+        _ if is_filtered && answer.total == 0 => Some(Nothing::Met),
+        _ if is_filtered => Some(Nothing::FoundOfMet),
         (true, _) => Some(Nothing::Found),
     };
     let shown = |hit: Hit| {

@@ -1,6 +1,7 @@
 //! What a search found for a query, from whatever searched.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 
 use clickvec::search::{Answer, Found};
 use serde::Serialize;
@@ -21,6 +22,34 @@ pub(super) enum Nothing {
     OfWords,
     /// The model knows none of its words.
     Known,
+    /// No title meets the conditions.
+    #[cfg(feature = "serve")]
+    Met,
+    /// No title that meets the conditions has anything of the query.
+    #[cfg(feature = "serve")]
+    FoundOfMet,
+    /// There are titles, but none after those that were to be left out.
+    #[cfg(feature = "serve")]
+    After {
+        /// How many were to be left out.
+        offset: usize,
+    },
+}
+
+impl Display for Nothing {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Nothing::Found => f.write_str("no title has anything of it"),
+            Nothing::OfWords => f.write_str("expected words, found none"),
+            Nothing::Known => f.write_str("the model knows none of its words"),
+            #[cfg(feature = "serve")]
+            Nothing::Met => f.write_str("no title meets the conditions of --filter"),
+            #[cfg(feature = "serve")]
+            Nothing::FoundOfMet => f.write_str("no title that meets the conditions of --filter has anything of it"),
+            #[cfg(feature = "serve")]
+            Nothing::After { offset } => write!(f, "the list ends before --offset {offset}"),
+        }
+    }
 }
 
 /// A title that was found, as JSON shows it.

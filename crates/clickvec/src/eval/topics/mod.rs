@@ -36,13 +36,18 @@ pub struct Topic {
 ///
 /// Those of [`files::open`]; [`Error::ReadAt`] and [`Error::Io`] if reading fails; [`Error::Table`] for a broken line
 /// or topic and for a repeated id; [`Error::TestSet`] if there are no topics.
-pub fn read_topics(path: &Path) -> Result<Vec<Topic>> {
+pub(crate) fn read_topics(path: &Path) -> Result<Vec<Topic>> {
     let (first, reader) = files::first_line(files::open(path)?, path)?;
+    topics_of(path, &first, reader)
+}
+
+/// The topics in an opened file, whose first line was looked at.
+pub(super) fn topics_of(path: &Path, first: &str, reader: Box<dyn BufRead + Send>) -> Result<Vec<Topic>> {
     let mut topics = Topics { path, topics: Vec::new(), lines: HashMap::new() };
     match first.trim_start().chars().next() {
         Some('<') => topics.tagged(reader)?,
         Some('{') => topics.json(reader)?,
-        _ => match header(&first) {
+        _ => match header(first) {
             Some(columns) => topics.table(reader, columns)?,
             None => topics.lines(reader)?,
         },
@@ -51,6 +56,11 @@ pub fn read_topics(path: &Path) -> Result<Vec<Topic>> {
         return Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NoTopic });
     }
     Ok(topics.topics)
+}
+
+/// Whether a line is the header of a table of topics.
+pub(super) fn is_table(line: &str) -> bool {
+    header(line).is_some()
 }
 
 /// The names of id and text, if the line is a header.
