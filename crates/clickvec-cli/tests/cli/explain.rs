@@ -324,8 +324,9 @@ fn a_rank_by_three_is_that_of_the_search() {
         folder.run(&["index", &model, "--titles=titles.tsv", "--output=three.index"]).code(0);
         let file = [&model[..], "--titles=titles.tsv"];
         for of in [&file[..], &["--index=three.index"]] {
+            let mut has_null = false;
             // Misspelt, so that words find little.
-            for query in ["red hammer", "hamers in red"] {
+            for query in ["red hammer", "hamers in red", "hamers"] {
                 let lines =
                     folder.run(&[&["explain", "rank"], of, &[query, "-k=7", "--json"]].concat()).code(0).json_lines();
                 let found = folder.run(&[&["search"], of, &[query, "-k=7", "--json"]].concat()).code(0).json_lines();
@@ -335,14 +336,32 @@ fn a_rank_by_three_is_that_of_the_search() {
                 for (line, result) in lines.iter().zip(results) {
                     assert_eq!(line["title"], result["title"], "{method} {of:?} {query}");
                     assert!((number(line, "sum") - number(result, "score")).abs() < 1e-5, "{line} {result}");
-                    let parts = ["words_part", "vectors_part", "trigrams_part"].map(|key| number(line, key));
+                    let parts = ["words_part", "vectors_part", "trigrams_part"].map(|key| &line[key]);
+                    // Null is what did not find the title.
+                    assert!(parts.iter().all(|part| part.is_number() || part.is_null()), "{line}");
+                    has_null |= parts[0].is_null();
+                    let parts = parts.map(|part| part.as_f64().unwrap_or(0.0));
                     assert!((parts.iter().sum::<f64>() - number(line, "sum")).abs() < 1e-6, "{line}");
                 }
-                assert!(lines.iter().any(|line| number(line, "trigrams_part") > 0.0 && number(line, "trigrams") > 0.3));
+                let positive = |line: &serde_json::Value| line["trigrams_part"].as_f64().is_some_and(|part| part > 0.0);
+                assert!(lines.iter().any(|line| positive(line) && number(line, "trigrams") > 0.3));
             }
+            assert!(has_null, "words find all of them");
+            let text = folder.run(&[&["explain", "rank"], of, &["hamers", "-k=7"]].concat()).code(0).stdout();
+            assert!(text.contains('–'), "{text}");
+            folder.run(&[&["explain", "rank"], of, &["hamers", "-k=7", "--html=three.html"]].concat()).code(0);
+            let page = folder.read("three.html");
+            assert!(page.contains("not found") && page.contains("cosine of trigrams"), "{page}");
             let text = folder.run(&[&["explain", "rank"], of, &["red hammer", "--html=three.html"]].concat()).code(0);
             let text = text.stdout();
-            for expected in ["of trigrams", "trigrams: half", "0.20 times", "0.30 times", "each part finds"] {
+            for expected in [
+                "cosine of vectors",
+                "cosine of trigrams",
+                "trigrams: half",
+                "0.20 times",
+                "0.30 times",
+                "each part finds",
+            ] {
                 assert!(text.contains(expected), "{expected}: {text}");
             }
             assert!(folder.read("three.html").contains("trigrams"));

@@ -249,10 +249,13 @@ struct Line<'a> {
     id: &'a str,
     title: &'a str,
     sum: f64,
-    words_part: f64,
-    vectors_part: f64,
+    /// What each part adds; null if it did not find the title, and left out if it takes no part.
     #[serde(skip_serializing_if = "Option::is_none")]
-    trigrams_part: Option<f64>,
+    words_part: Option<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vectors_part: Option<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trigrams_part: Option<Option<f64>>,
     bm25: f64,
     cosine: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -294,7 +297,10 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 }
 
 fn json<'a>(placed: &'a Placed, ranked: &'a Ranked) -> Line<'a> {
-    let part = |kind: Kind| ranked.parts.iter().position(|part| part.kind == kind).map(|part| placed.adds(part));
+    let part = |kind: Kind| {
+        let place = ranked.parts.iter().position(|part| part.kind == kind);
+        place.map(|place| placed.shares[place].map(|share| share.adds))
+    };
     let word = |(place, word): (usize, &'a String)| JsonWord {
         word,
         bm25: placed.lexical[place],
@@ -306,8 +312,8 @@ fn json<'a>(placed: &'a Placed, ranked: &'a Ranked) -> Line<'a> {
         id: &placed.title.id,
         title: &placed.title.title,
         sum: placed.sum(),
-        words_part: part(Kind::Words).unwrap_or(0.0),
-        vectors_part: part(Kind::Vectors).unwrap_or(0.0),
+        words_part: part(Kind::Words),
+        vectors_part: part(Kind::Vectors),
         trigrams_part: part(Kind::Trigrams),
         bm25: placed.bm25,
         cosine: placed.cosine(),

@@ -28,8 +28,13 @@ pub(super) fn page(ranked: &Ranked) -> String {
                 table {
                     tr { th { "sum" } td.n { b { (ranked.signed(placed.sum())) } } td {} }
                     @for (part, of) in ranked.parts.iter().enumerate() {
-                        @let adds = placed.adds(part);
-                        tr { td { (of.kind.name()) } (frame::share_as(&ranked.signed(adds), adds, largest)) }
+                        tr {
+                            td { (of.kind.name()) }
+                            @match placed.shares[part] {
+                                Some(share) => (frame::share_as(&ranked.signed(share.adds), share.adds, largest)),
+                                None => { td.n { "–" } td.soft { "not found" } }
+                            }
+                        }
                     }
                 }
             }
@@ -51,9 +56,16 @@ fn by_word(placed: &Placed, words: &[String]) -> Markup {
                     td.n { (format!("{:.2}", placed.bm25)) }
                 }
                 tr {
-                    td { "cosine (along)" }
+                    td { "cosine of vectors (along)" }
                     @for place in 0..words.len() { td.n { (format!("{:+.3}", placed.along(place))) } }
                     td.n { (format!("{:.3}", placed.cosine())) }
+                }
+                @if let Some(trigrams) = placed.trigrams {
+                    tr {
+                        td { "cosine of trigrams" }
+                        @for _ in words { td.n {} }
+                        td.n { (format!("{trigrams:.3}")) }
+                    }
                 }
             }
         }

@@ -13,8 +13,9 @@ pub(super) fn text(ranked: &Ranked) -> String {
     let mut rows = table::plain();
     let parts = ranked.parts.iter().map(|part| part.kind.name());
     let has_trigrams = ranked.parts.iter().any(|part| part.kind == Kind::Trigrams);
-    let scores = ["bm25", "cosine"].into_iter().chain(has_trigrams.then_some("of trigrams"));
-    rows.set_header(["", "sum"].into_iter().chain(parts).chain(scores).chain(["title"]));
+    let scores: &[&str] =
+        if has_trigrams { &["bm25", "cosine of vectors", "cosine of trigrams"] } else { &["bm25", "cosine"] };
+    rows.set_header(["", "sum"].into_iter().chain(parts).chain(scores.iter().copied()).chain(["title"]));
     for placed in &ranked.titles {
         let mut row = vec![placed.rank.to_string(), ranked.signed(placed.sum())];
         // What did not find a title adds nothing.
