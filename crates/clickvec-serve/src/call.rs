@@ -23,6 +23,8 @@ pub(crate) struct Call {
     pub(crate) method: Method,
     /// What follows the `?`.
     pub(crate) query: Option<String>,
+    /// The name that it was sent to, with its port.
+    pub(crate) host: Option<String>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) started: Instant,
@@ -129,12 +131,10 @@ impl Call {
             ));
         }
         serde_json::from_str(text).map_err(|error| {
-            let found = printable(&error.to_string());
+            let text = error.to_string();
             match error.classify() {
-                serde_json::error::Category::Data => {
-                    Fault::new(Kind::Unprocessable, "the fields that /openapi.json lists", found)
-                }
-                _ => Fault::new(Kind::BadRequest, "JSON", found),
+                serde_json::error::Category::Data => of_data(&text),
+                _ => Fault::new(Kind::BadRequest, "JSON", printable(&text)),
             }
         })
     }
@@ -182,6 +182,21 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
+/// The fault of a value of another kind: serde says what it is and what it should be in this order.
+fn of_data(text: &str) -> Fault {
+    let (told, place) = text.rsplit_once(" at line ").unwrap_or((text, "1"));
+    let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| told.strip_prefix(start));
+    let of_serde = wrong.and_then(|told| told.rsplit_once(", expected ")).map(|(found, expected)| (expected, found));
+    let of_ours = || told.strip_prefix("expected ").and_then(|told| told.rsplit_once(", found "));
+    match of_serde.or_else(of_ours) {
+        Some((expected, found)) => {
+            let found = format!("{} at line {place}", printable(found));
+            Fault::new(Kind::Unprocessable, expected, found).help("/openapi.json lists the fields")
+        }
+        None => Fault::new(Kind::Unprocessable, "the fields that /openapi.json lists", printable(text)),
+    }
+}
+
 fn printable(text: &str) -> String {
     text.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
@@ -221,7 +236,7 @@ mod tests {
             headers.insert(CONTENT_TYPE, media.parse().unwrap());
         }
         let (query, body) = (Some(query.to_owned()), Bytes::copy_from_slice(body));
-        Call { method: Method::POST, query, headers, body, started: Instant::now() }
+        Call { method: Method::POST, query, host: None, headers, body, started: Instant::now() }
     }
 
     #[test]
@@ -238,6 +253,28 @@ mod tests {
         for wrong in ["k=-1", "k=", "k=1e3", "k=99999999999999999999999"] {
             assert!(read(wrong).unwrap().number("k").is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_told() {
+        #[derive(Deserialize)]
+        #[allow(dead_code, reason = "only read")]
+        struct Body {
+            query: String,
+            k: Whole,
+        }
+        let told = |body: &str| call("", "application/json", body.as_bytes()).json::<Body>().err().unwrap().message();
+        let number = told(r#"{"query":5,"k":1}"#);
+        assert!(number.starts_with("expected a string, found integer `5` at line 1 column 10; "), "{number}");
+        let list = told(r#"{"query":["a, expected b"],"k":1}"#);
+        assert!(list.starts_with("expected a string, found sequence at line 1"), "{list}");
+        let negative = told(r#"{"query":"a","k":-1}"#);
+        assert!(negative.starts_with("expected a whole number of 0 or more, found -1 at line 1"), "{negative}");
+        let missing = told("{}");
+        assert!(
+            missing.starts_with("expected the fields that /openapi.json lists, found missing field `query`"),
+            "{missing}"
+        );
     }
 
     #[test]

@@ -31,6 +31,8 @@ const HEADERS: usize = 100;
 const NO_FILES: Duration = Duration::from_millis(50);
 /// How long a client may take to hear that a newer one needs its place.
 const TO_LEAVE: Duration = Duration::from_millis(100);
+/// The same for one that has asked nothing so far. If its request is there by then, it is read and refused.
+const TO_ASK: Duration = Duration::from_millis(2);
 
 /// Takes connections until the service stops, then waits for those that are open, but not for ever.
 pub(crate) async fn accept(service: Arc<Service>, listener: TcpListener, mut stop: watch::Receiver<bool>) {
@@ -102,11 +104,13 @@ pub(crate) async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
                 connection.as_mut().graceful_shutdown();
             }
             () = place.must_leave() => {
-                // A request that waits here is refused now, which takes no time. Whoever says nothing just leaves.
-                if state.is_running() {
+                // A request that waits here is refused now, which takes no time, and so is one that was not read yet. Whoever says
+                // nothing just leaves.
+                let is_running = state.is_running();
+                if is_running {
                     connection.as_mut().graceful_shutdown();
-                    let _ = tokio::time::timeout(TO_LEAVE, connection).await;
                 }
+                let _ = tokio::time::timeout(if is_running { TO_LEAVE } else { TO_ASK }, connection).await;
                 return;
             }
         }

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
-use hyper::{HeaderMap, Method, Request, Response};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Request, Response, Version};
 
 use crate::call::{Answer, Call, read};
 use crate::fault::{Fault, Kind, quoted};
@@ -42,27 +43,30 @@ pub(crate) async fn respond(
     let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
     let is_allowed = origin.as_deref().is_some_and(|origin| service.origins.iter().any(|allowed| allowed == origin));
     let mut name = "none";
-    let answer = if method == Method::OPTIONS && is_allowed {
-        Ok(preflight())
-    } else {
-        match routes::find(&path, &method) {
-            Ok(route) => {
-                name = route.path;
-                let asker = Asker { client: &client, started };
-                let admitted = admit(&service, route, place, &parts.headers).await;
-                let call = Call {
-                    method: method.clone(),
-                    query: parts.uri.query().map(str::to_owned),
-                    headers: parts.headers,
-                    body: Bytes::new(),
-                    started,
-                };
-                match admitted {
-                    Ok(()) => answer(&service, route, call, body, &asker, origin.as_deref()).await,
-                    Err(fault) => Err(fault),
-                }
+    let found = match host(&parts) {
+        Ok(host) => routes::find(&path, &method).map(|route| (host, route)),
+        Err(fault) => Err(fault),
+    };
+    let is_preflight = method == Method::OPTIONS && is_allowed;
+    let answer = match found {
+        Err(fault) if is_preflight && fault.kind != Kind::BadRequest => Ok(preflight()),
+        Err(fault) => Err(fault),
+        Ok((host, route)) => {
+            name = route.path;
+            let asker = Asker { client: &client, started };
+            let admitted = admit(&service, route, place, host.as_deref()).await;
+            let call = Call {
+                method: method.clone(),
+                query: parts.uri.query().map(str::to_owned),
+                host,
+                headers: parts.headers,
+                body: Bytes::new(),
+                started,
+            };
+            match admitted {
+                Ok(()) => answer(&service, route, call, body, &asker, origin.as_deref()).await,
+                Err(fault) => Err(fault),
             }
-            Err(fault) => Err(fault),
         }
     };
     let fault = answer.as_ref().err().cloned();
@@ -94,14 +98,33 @@ pub(crate) async fn respond(
     response(answer, &id, took, origin.filter(|_| is_allowed), is_last)
 }
 
+/// The name that a request was sent to, as HTTP has it (RFC 9112, 3.2): that of an address that is given in whole, and otherwise
+/// the header Host. There must be one such header, and only programs that speak HTTP/1.0 may leave it out.
+fn host(parts: &Parts) -> Result<Option<String>, Fault> {
+    let mut headers = parts.headers.get_all(HOST).iter();
+    let (header, second) = (headers.next(), headers.next());
+    let fault = |found: String| Err(Fault::new(Kind::BadRequest, "one header Host", found));
+    if second.is_some() {
+        return fault(parts.headers.get_all(HOST).iter().count().to_string());
+    }
+    let Some(header) = header else {
+        let whole = parts.uri.authority().map(|authority| authority.as_str().to_owned());
+        return if parts.version < Version::HTTP_11 { Ok(whole) } else { fault("none".to_owned()) };
+    };
+    match (parts.uri.authority(), header.to_str()) {
+        (Some(authority), _) => Ok(Some(authority.as_str().to_owned())),
+        (None, Ok(host)) => Ok(Some(host.to_owned())),
+        (None, Err(_)) => fault(quoted(&String::from_utf8_lossy(header.as_bytes()))),
+    }
+}
+
 /// Refuses what was sent to a name that is not the service's, and waits for a place unless only health is asked for.
-async fn admit(service: &Service, route: &Route, place: &Place, headers: &HeaderMap) -> Result<(), Fault> {
-    // A program may send none; a browser always does.
-    let host = headers.get(HOST).filter(|_| !route.is_health());
-    let is_own = |host: &HeaderValue| host.to_str().is_ok_and(|host| service.hosts.has(host));
-    if let Some(host) = host.filter(|host| !is_own(host)) {
+async fn admit(service: &Service, route: &Route, place: &Place, host: Option<&str>) -> Result<(), Fault> {
+    // A program that speaks HTTP/1.0 may name none; a browser always does.
+    let host = host.filter(|_| !route.is_health());
+    if let Some(host) = host.filter(|host| !service.hosts.has(host)) {
         let expected = "a Host that is localhost, a number, or a name that the service was told";
-        return Err(Fault::new(Kind::Forbidden, expected, quoted(&String::from_utf8_lossy(host.as_bytes()))));
+        return Err(Fault::new(Kind::Forbidden, expected, quoted(host)));
     }
     if route.is_probe() {
         return Ok(());
@@ -120,8 +143,7 @@ async fn answer(
 ) -> Result<Answer, Fault> {
     may_use(service, route, &call.headers)?;
     if call.method == Method::POST {
-        let host = call.headers.get(HOST).and_then(|host| host.to_str().ok());
-        is_own_page(service, origin, host)?;
+        is_own_page(service, origin, call.host.as_deref())?;
     }
     let body = match call.method {
         Method::POST => read(body, &call.headers, &service.limits, call.started).await?,
@@ -160,7 +182,7 @@ fn may_use(service: &Service, route: &Route, headers: &HeaderMap) -> Result<(), 
         }
         (Access::Admin, _, None) => {
             let fault = Fault::new(Kind::Forbidden, "a service with tokens for administration", "one without");
-            Err(fault.help("start it with a file of them; a new index in the folder is noticed all the same"))
+            Err(fault.help("start it with --admin-tokens FILE; a new index in the folder is noticed all the same"))
         }
     }
 }

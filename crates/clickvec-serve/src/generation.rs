@@ -6,6 +6,7 @@
 //! What answers first is not read as a whole before it answers, but afterwards. If it is damaged, it answers no more.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ pub(crate) struct Generation {
     pub(crate) engine: Engine,
     /// What came out when all its files were read; empty before.
     read: OnceLock<Files>,
+    /// Whether they could not be read, since the folder had another index by then.
+    is_replaced: AtomicBool,
 }
 
 /// What is known of the files of a generation.
@@ -50,6 +53,8 @@ pub(crate) struct Generation {
 pub(crate) enum Files {
     /// They have not all been read.
     Unread,
+    /// They have not all been read, and the folder has another index by now.
+    Replaced,
     /// They are as they were written.
     Sound,
     /// One is not, or the answers are others; the text says what was found, without the folder of the index.
@@ -146,9 +151,16 @@ impl Slot {
             // It may have been mended, with the same fingerprint.
             Files::Damaged(_) => Engine::open(&self.path)?,
             // What has not changed is shared with the generation that answers.
-            Files::Unread | Files::Sound => match before.engine.reopened()? {
+            Files::Unread | Files::Replaced | Files::Sound => match before.engine.reopened()? {
                 Some(engine) => engine,
-                None => return Ok(Reloaded::Unchanged),
+                None => {
+                    // It is back, and can be read after all.
+                    if files == Files::Replaced {
+                        before.engine.check()?;
+                        before.found(Files::Sound);
+                    }
+                    return Ok(Reloaded::Unchanged);
+                }
             },
         };
         if cause == Cause::Noticed && history.left.as_ref() == Some(&engine.facts().fingerprint) {
@@ -168,7 +180,7 @@ impl Slot {
     /// was done before.
     pub(crate) fn read(&self) -> Option<(Arc<Generation>, Result<Checked, Fault>)> {
         let generation = self.current();
-        if generation.files() != Files::Unread {
+        if !matches!(generation.files(), Files::Unread | Files::Replaced) {
             return None;
         }
         let mut result = generation.engine.check_in_background();
@@ -179,7 +191,7 @@ impl Slot {
         match &result {
             Ok(_) => generation.found(Files::Sound),
             // Whatever has taken its place is read before it answers.
-            Err(fault) if is_replaced(fault) => {}
+            Err(fault) if is_replaced(fault) => generation.found(Files::Replaced),
             Err(fault) => generation.found(Files::Damaged(told(fault))),
         }
         Some((generation, result))
@@ -210,20 +222,24 @@ impl Slot {
 
 impl Generation {
     fn new(number: u64, engine: Engine, files: Files) -> Generation {
-        let generation = Generation { number, opened: crate::log::now(), engine, read: OnceLock::new() };
+        let (read, is_replaced) = (OnceLock::new(), AtomicBool::new(false));
+        let generation = Generation { number, opened: crate::log::now(), engine, read, is_replaced };
         generation.found(files);
         generation
     }
 
     /// What is known of its files.
     pub(crate) fn files(&self) -> Files {
-        self.read.get().cloned().unwrap_or(Files::Unread)
+        let is_replaced = self.is_replaced.load(Ordering::Relaxed);
+        self.read.get().cloned().unwrap_or(if is_replaced { Files::Replaced } else { Files::Unread })
     }
 
     fn found(&self, files: Files) {
-        if files != Files::Unread {
+        match files {
+            Files::Unread => {}
+            Files::Replaced => self.is_replaced.store(true, Ordering::Relaxed),
             // The first result stays.
-            let _ = self.read.set(files);
+            read => drop(self.read.set(read)),
         }
     }
 
@@ -237,6 +253,7 @@ impl Files {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Files::Unread => "unread",
+            Files::Replaced => "replaced",
             Files::Sound => "sound",
             Files::Damaged(_) => "damaged",
         }
@@ -289,11 +306,13 @@ fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
         let of_parts = Request::new(title, mode).with_k(3 * CANARY_TOP).with_depth(CANARY_TOP);
         let answer = engine.search(&of_parts)?;
         let found = |is_in: fn(&Hit) -> bool| answer.hits.iter().any(is_in);
-        if answer.query.has_vector && !found(|hit| hit.vectors.is_some()) {
+        // What has no weight in a fusion is not asked.
+        let takes_part = |weight: f64| mode == Mode::Vectors || weight > 0.0;
+        if takes_part(facts.fusion.vectors) && answer.query.has_vector && !found(|hit| hit.vectors.is_some()) {
             return Err(fault("nothing by vectors for one of its own titles".to_owned()));
         }
         if mode == Mode::Both && !answer.query.words.is_empty() {
-            if !found(|hit| hit.words.is_some()) {
+            if takes_part(facts.fusion.words) && !found(|hit| hit.words.is_some()) {
                 return Err(fault("nothing by words for one of its own titles".to_owned()));
             }
             if facts.trigrams.is_some() && !found(|hit| hit.trigrams.is_some()) {
@@ -312,4 +331,40 @@ fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clickvec::model::Model;
+    use clickvec::search::IndexBuilder;
+    use clickvec::tables::Title;
+
+    use super::*;
+
+    fn write(path: &Path, title: &str) {
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-1/lstm.safetensors");
+        let mut builder = IndexBuilder::new(&Model::load(&model).unwrap(), path).unwrap();
+        builder.add(Title { id: "t1".to_owned(), title: title.to_owned() }).unwrap();
+        builder.finish().unwrap();
+    }
+
+    #[test]
+    fn an_index_that_was_replaced_before_it_was_read_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shop.index");
+        write(&path, "Leather sofa");
+        let slot = Slot::open("shop", &path, Arc::from([])).unwrap();
+        assert_eq!(slot.current().files(), Files::Unread);
+        write(&path, "Velvet sofa");
+        let (generation, result) = slot.read().unwrap();
+        assert!(is_replaced(&result.unwrap_err()));
+        assert_eq!(generation.files(), Files::Replaced);
+        // It is back, and is read after all.
+        write(&path, "Leather sofa");
+        assert_eq!(slot.reload(Cause::Asked).unwrap(), Reloaded::Unchanged);
+        assert_eq!(slot.current().files(), Files::Sound);
+        write(&path, "Velvet sofa");
+        assert_eq!(slot.reload(Cause::Asked).unwrap(), Reloaded::Swapped);
+        assert_eq!(slot.current().files(), Files::Sound);
+    }
 }

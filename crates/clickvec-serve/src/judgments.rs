@@ -39,13 +39,13 @@ impl Judgments {
             path: path.to_owned(),
             line,
             expected,
-            found: quoted(found),
+            found: quoted(&found.replace('\t', ", ")),
         };
         let mut lines = (1..).zip(text.lines());
         if let Some((line, header)) = lines.next()
             && header != HEADER
         {
-            return Err(fault(line, "the columns query, title_id, title and grade", header));
+            return Err(fault(line, "the columns query, title_id, title, grade and no other", header));
         }
         let row = |(line, text): (usize, &str)| match *text.split('\t').collect::<Vec<_>>() {
             [query, id, title, grade] => match grade.parse() {
@@ -110,10 +110,17 @@ mod tests {
     fn another_table_is_refused_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("judged.tsv");
-        for text in ["id\ttitle\n", "\u{1b}[2J\n", &format!("{HEADER}\na\tb\tc\t9\n"), &format!("{HEADER}\na\tb\n")] {
+        for text in [
+            "id\ttitle\n",
+            "query\ttitle_id\ttitle\tgrade\tkind\n",
+            "\u{1b}[2J\n",
+            &format!("{HEADER}\na\tb\tc\t9\n"),
+            &format!("{HEADER}\na\tb\n"),
+        ] {
             std::fs::write(&path, text).unwrap();
             let Err(error @ Error::Judgments { .. }) = Judgments::open(&path) else { panic!("{text}") };
             assert!(!error.to_string().contains('\u{1b}'), "{error}");
+            assert!(!error.to_string().contains('\u{fffd}') || text.contains('\u{1b}'), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
     }

@@ -71,7 +71,7 @@ impl Service {
         };
         match generation.files() {
             Files::Damaged(found) => Err(damaged(slot, &found)),
-            Files::Unread | Files::Sound => Ok(generation),
+            Files::Unread | Files::Replaced | Files::Sound => Ok(generation),
         }
     }
 
@@ -155,7 +155,7 @@ impl Service {
         self.tell_of(slot);
         let told = match &result {
             Ok(_) => Files::Sound.name(),
-            Err(fault) if is_replaced(fault) => "replaced",
+            Err(fault) if is_replaced(fault) => Files::Replaced.name(),
             Err(_) => "damaged",
         };
         let checked = result.as_ref().ok();

@@ -31,8 +31,8 @@ pub(crate) struct Args {
     #[arg(long = "index", value_name = "[NAME=]INDEX", required = true)]
     indexes: Vec<Named>,
 
-    /// The address and port to listen on; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7700")]
+    /// The address and port to listen on, or a port of 127.0.0.1; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7700", value_parser = address)]
     listen: SocketAddr,
 
     /// Listen on an address that others can reach. Only behind something that speaks TLS.
@@ -159,6 +159,14 @@ struct LimitFlags {
     client_rate: f64,
 }
 
+/// An address with a port, or a port of this machine alone.
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    let own = |port: &str| port.parse().map(|port: u16| SocketAddr::from(([127, 0, 0, 1], port)));
+    let address = text.parse().ok().or_else(|| own(text).ok());
+    let address = address.or_else(|| text.strip_prefix("localhost:").and_then(|port| own(port).ok()));
+    address.ok_or("expected an address in numbers with a port, as 127.0.0.1:7701, or a port, as 7701")
+}
+
 /// A number of seconds, of at most a day.
 fn seconds(text: &str) -> Result<f64, &'static str> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds));
@@ -270,12 +278,19 @@ pub(crate) fn canaries(path: &Path) -> Result<Vec<Canary>> {
 
 /// An error with the option that helps.
 fn advised(error: Error) -> anyhow::Error {
+    // As itself, so that advice is found for it.
+    if let Error::Index(clickvec_engine::Error::Library(error)) = error {
+        return error.into();
+    }
     let advice = match &error {
         Error::Limits { limit, .. } => format!("--{} sets it", limit.replace('_', "-")),
         Error::Public { .. } => "--public says that something in front speaks TLS".to_owned(),
         Error::Host { .. } => "--host gives a name".to_owned(),
         Error::Listen { .. } => "--listen names another address or port".to_owned(),
         Error::Name { .. } => "--index NAME=INDEX gives a name".to_owned(),
+        Error::Judgments { .. } => {
+            "--judgments names a file that the service alone writes, and begins a new one if there is none".to_owned()
+        }
         Error::Canary { .. } => "--canaries names the queries that must be answered".to_owned(),
         _ => return error.into(),
     };
@@ -285,6 +300,23 @@ fn advised(error: Error) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_and_ports() {
+        let told = |text: &str| address(text).map(|address| address.to_string());
+        for (text, expected) in [
+            ("127.0.0.1:7701", "127.0.0.1:7701"),
+            ("7701", "127.0.0.1:7701"),
+            ("localhost:0", "127.0.0.1:0"),
+            ("[::1]:80", "[::1]:80"),
+            ("0.0.0.0:80", "0.0.0.0:80"),
+        ] {
+            assert_eq!(told(text).unwrap(), expected);
+        }
+        for text in ["", ":7701", "127.0.0.1", "70000", "shop.example:80", "http://127.0.0.1:80", "-1"] {
+            assert!(told(text).unwrap_err().contains("as 127.0.0.1:7701"), "{text}");
+        }
+    }
 
     #[test]
     fn an_index_has_a_name() {

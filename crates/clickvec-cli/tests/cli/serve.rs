@@ -197,4 +197,14 @@ fn what_cannot_be_served_says_which_option_helps() {
     run(&["--index", "shop.index", "--canaries", "canaries.tsv"]).says("found none");
     folder.write("judged.tsv", "query\ttitle\n");
     run(&["--index", "shop.index", "--judgments", "judged.tsv"]).says("judged.tsv:1");
+    // As `simulate` writes it.
+    folder.write("judged.tsv", "query\ttitle\tgrade\tkind\nred hammer\thammer in red\t4\tcommon\n");
+    run(&["--index", "shop.index", "--judgments", "judged.tsv"])
+        .says("expected the columns query, title_id, title, grade and no other, found `query, title, grade, kind`")
+        .says("--judgments names a file that the service alone writes");
+    run(&["--index", "model.safetensors"])
+        .says("expected an index, which is a folder")
+        .says("make one with `clickvec index`");
+    let listen = folder.run(&["serve", "--index", "shop.index", "--listen", "shop:x"]).code(2);
+    listen.says("expected an address in numbers with a port, as 127.0.0.1:7701, or a port, as 7701");
 }

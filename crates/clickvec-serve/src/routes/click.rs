@@ -1,9 +1,11 @@
 //! `POST /click` and `/judge`: what people did with an answer.
 
+use std::fmt::{self, Formatter};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::call::{Answer, Call, Whole};
 use crate::clicks::Lost;
@@ -56,7 +58,7 @@ struct Kept {
 
 /// Keeps a click and what was shown.
 pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
-    let Some(log) = &service.clicks else { return Err(off("clicks")) };
+    let Some(log) = &service.clicks else { return Err(off("clicks", "--clicks")) };
     let Clicked { query, id, position, session, shown, index } = call.json()?;
     service.check_text("query", &query)?;
     if let Some(session) = session.as_ref().filter(|session| session.chars().count() > SESSION) {
@@ -132,19 +134,54 @@ struct Judged {
     index: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
 enum Grade {
-    Number(Whole),
-    Thumb(Thumb),
-    None(()),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Thumb {
+    Number(u64),
     Up,
     Down,
+    None,
+}
+
+impl<'de> Deserialize<'de> for Grade {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Grade, D::Error> {
+        deserializer.deserialize_any(GradeVisitor)
+    }
+}
+
+struct GradeVisitor;
+
+impl Visitor<'_> for GradeVisitor {
+    type Value = Grade;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("a grade, which is \"up\", \"down\", a whole number from 0 to 4 or null")
+    }
+
+    fn visit_u64<E: de::Error>(self, grade: u64) -> Result<Grade, E> {
+        match grade {
+            0..=4 => Ok(Grade::Number(grade)),
+            _ => Err(E::invalid_value(Unexpected::Unsigned(grade), &self)),
+        }
+    }
+
+    // 3.0 is 3: JSON does not tell them apart.
+    fn visit_f64<E: de::Error>(self, grade: f64) -> Result<Grade, E> {
+        match grade.fract() == 0.0 && (0.0..=4.0).contains(&grade) {
+            true => Ok(Grade::Number(grade as u64)),
+            false => Err(E::invalid_value(Unexpected::Float(grade), &self)),
+        }
+    }
+
+    fn visit_str<E: de::Error>(self, thumb: &str) -> Result<Grade, E> {
+        match thumb {
+            "up" => Ok(Grade::Up),
+            "down" => Ok(Grade::Down),
+            _ => Err(E::invalid_value(Unexpected::Str(thumb), &self)),
+        }
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Grade, E> {
+        Ok(Grade::None)
+    }
 }
 
 #[derive(Serialize)]
@@ -155,7 +192,7 @@ struct Judgments {
 /// Keeps a judgment.
 pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer, Fault> {
     if service.judgments.is_none() {
-        return Err(off("judgments"));
+        return Err(off("judgments", "--judgments"));
     }
     let Judged { query, id, grade, index } = call.json()?;
     service.check_text("query", &query)?;
@@ -163,20 +200,17 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
         return Err(Fault::new(Kind::Unprocessable, "a query", "none").of("query"));
     }
     let grade = match grade {
-        Grade::Number(Whole(grade)) if grade > 4 => {
-            return Err(Fault::new(Kind::Unprocessable, "a grade from 0 to 4", grade.to_string()).of("grade"));
-        }
-        Grade::Number(Whole(grade)) => Some(grade as u8),
-        Grade::Thumb(Thumb::Up) => Some(UP),
-        Grade::Thumb(Thumb::Down) => Some(DOWN),
-        Grade::None(()) => None,
+        Grade::Number(grade) => Some(grade as u8),
+        Grade::Up => Some(UP),
+        Grade::Down => Some(DOWN),
+        Grade::None => None,
     };
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, None)?;
     let (name, service) = (slot.name.clone(), Arc::clone(service));
     let written = tokio::task::spawn_blocking(move || {
         let title = title_of(&generation, &id)?;
-        let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments"))?;
+        let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments", "--judgments"))?;
         let kept = judgments.judge(&query, &id, &title, grade).map_err(|error| {
             Fault::new(Kind::Unavailable, "to write the judgment to the disk", error.to_string())
                 .help("nothing was kept; try again")
@@ -196,7 +230,7 @@ fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {
         .ok_or_else(|| Fault::new(Kind::NotFound, "the id of a title in the index", crate::fault::quoted(id)).of("id"))
 }
 
-fn off(what: &str) -> Fault {
+fn off(what: &str, option: &str) -> Fault {
     Fault::new(Kind::NotFound, format!("a service that keeps {what}"), "one that does not")
-        .help("start it with a file for them")
+        .help(format!("start it with {option} FILE"))
 }

@@ -53,8 +53,8 @@ fn what_is_no_click_is_refused_and_leaves_no_row() {
     }
     assert!(rows(&service).is_empty());
     let other = Service::start();
-    other.post("/click", r#"{"query":"a","id":"t1"}"#).refuses(404, "file");
-    other.post("/judge", r#"{"query":"a","id":"t1","grade":"up"}"#).refuses(404, "file");
+    other.post("/click", r#"{"query":"a","id":"t1"}"#).refuses(404, "--clicks FILE");
+    other.post("/judge", r#"{"query":"a","id":"t1","grade":"up"}"#).refuses(404, "--judgments FILE");
 }
 
 #[test]
@@ -79,6 +79,9 @@ fn many_clients_at_once_lose_nothing() {
 
 #[test]
 fn judgments_are_a_table() {
+    let without = Service::start();
+    without.post("/judge", r#"{"query":"sofa","id":"t1","grade":"up"}"#).refuses(404, "start it with --judgments FILE");
+    without.post("/click", r#"{"query":"sofa","id":"t1"}"#).refuses(404, "start it with --clicks FILE");
     let service = keeping();
     let judge =
         |id: &str, grade: Value| service.post("/judge", json!({"query": "sofa", "id": id, "grade": grade}).to_string());
@@ -87,7 +90,19 @@ fn judgments_are_a_table() {
     judge("t2", json!(2)).is(200);
     judge("t2", Value::Null).is(200);
     judge("t3", json!(5)).refuses(422, "0 to 4");
-    judge("t3", json!("sideways")).refuses(422, "");
+    let grade = "a grade, which is \"up\", \"down\", a whole number from 0 to 4 or null, found ";
+    for (wrong, found) in [
+        (json!("sideways"), "string \"sideways\""),
+        (json!(5), "integer `5`"),
+        (json!(-1), "integer `-1`"),
+        (json!(2.5), "floating point `2.5`"),
+        (json!(true), "boolean `true`"),
+        (json!([1]), "sequence"),
+    ] {
+        judge("t3", wrong).refuses(422, &format!("{grade}{found}"));
+    }
+    judge("t2", json!(3.0)).is(200);
+    judge("t2", Value::Null).is(200);
     judge("t9", json!("up")).refuses(404, "t9");
     service.post("/judge", r#"{"query":" ","id":"t1","grade":"up"}"#).refuses(422, "a query");
     let table = std::fs::read_to_string(service.path("judged.tsv")).unwrap();

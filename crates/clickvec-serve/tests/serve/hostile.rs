@@ -44,6 +44,24 @@ fn bodies_that_are_no_request_are_refused() {
     service.get("/search?q=sofa").is(200);
 }
 
+/// RFC 9112, 3.2: one header Host, which only programs that speak HTTP/1.0 may leave out.
+#[test]
+fn a_request_names_its_host_once() {
+    let service = Service::start();
+    let send = |head: &str| service.send(format!("{head}Connection: close\r\n\r\n").as_bytes());
+    for path in ["/search?q=sofa", "/health/live", "/", "http://localhost/search?q=sofa", "/nowhere"] {
+        send(&format!("GET {path} HTTP/1.1\r\n")).refuses(400, "one header Host, found none");
+        let two = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nhost: localhost\r\n");
+        send(&two).refuses(400, "one header Host, found 2");
+    }
+    send("OPTIONS /search HTTP/1.1\r\n").refuses(400, "one header Host");
+    service.send(b"GET /health/live HTTP/1.1\r\nHost: caf\xe9\r\nConnection: close\r\n\r\n").refuses(400, "Host");
+    send("GET /search?q=sofa HTTP/1.1\r\nHost: localhost\r\n").is(200);
+    send("GET /search?q=sofa HTTP/1.0\r\n").is(200);
+    send("GET /search?q=sofa HTTP/1.0\r\nHost: evil.example\r\n").refuses(403, "`evil.example`");
+    send("GET http://evil.example/search?q=sofa HTTP/1.0\r\n").refuses(403, "`evil.example`");
+}
+
 #[test]
 fn a_body_of_100_mb_is_refused_whether_or_not_it_says_its_size() {
     let service = Service::start();

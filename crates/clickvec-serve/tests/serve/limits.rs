@@ -99,20 +99,20 @@ fn health_is_told_past_the_limit_of_connections() {
     // Who says nothing past the limit leaves for those who come later, and so does who waits for a search.
     let silent: Vec<TcpStream> = (0..100).map(|_| service.connect()).collect();
     health();
-    let mut waiting: Vec<TcpStream> = (0..60).map(|_| service.connect()).collect();
-    for stream in &mut waiting {
+    let ask_and_wait = |_| {
+        let mut stream = service.connect();
         stream.write_all(b"GET /search?q=sofa HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-    }
+        stream
+    };
+    let waiting: Vec<TcpStream> = (0..60).map(ask_and_wait).collect();
     health();
+    // Whoever asks is told, whether it waits until its time is over or has to leave for those who came later.
     for mut stream in waiting {
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
-        // One that had to leave before its request was read is closed without a word.
-        if !answer.is_empty() {
-            let reply = Reply::of(&answer);
-            reply.refuses(503, "one of 4 connections");
-            assert_eq!((reply.header("retry-after"), reply.header("connection")), (Some("1"), Some("close")));
-        }
+        let reply = Reply::of(&answer);
+        reply.refuses(503, "one of 4 connections");
+        assert_eq!((reply.header("retry-after"), reply.header("connection")), (Some("1"), Some("close")));
     }
     assert!(service.get("/metrics").text().contains("clickvec_shed_total{reason=\"connections\"}"));
     // Those within the limit noticed nothing, and when one goes, who waits gets its place and keeps it.

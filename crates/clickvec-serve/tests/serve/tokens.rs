@@ -56,8 +56,8 @@ fn each_token_opens_its_own() {
 #[test]
 fn without_tokens_for_administration_nobody_may() {
     let service = Service::start();
-    service.ask("POST", "/admin/reload", &[], b"").refuses(403, "file");
-    service.ask("POST", "/admin/rollback", &[], b"").refuses(403, "file");
+    service.ask("POST", "/admin/reload", &[], b"").refuses(403, "--admin-tokens FILE");
+    service.ask("POST", "/admin/rollback", &[], b"").refuses(403, "--admin-tokens FILE");
 }
 
 #[test]
@@ -112,9 +112,16 @@ fn what_was_sent_to_another_name_is_refused() {
         send(method, path, rebound, body).refuses(403, "`evil.example:7700`");
     }
     assert!(!std::fs::read_to_string(service.path("judged.tsv")).unwrap_or_default().contains("sofa"));
-    // A probe may name the machine as it likes, and a program need not name it at all.
+    // A probe may name the machine as it likes.
     send("GET", "/health/ready", "Host: node-7\r\n", "").is(200);
-    send("GET", "/search?q=sofa", "", "").is(200);
+    // An address that is given in whole says the name, whatever Host says.
+    send("GET", "http://evil.example/search?q=sofa", "Host: localhost\r\n", "").refuses(403, "`evil.example`");
+    send("GET", "http://evil@localhost/search?q=sofa", "Host: localhost\r\n", "").refuses(403, "`evil@localhost`");
+    send("GET", "http://search.example:443/search?q=sofa", "Host: evil.example\r\n", "").is(200);
+    let own = "Host: localhost\r\nOrigin: http://evil.example\r\n";
+    send("POST", "http://evil.example/judge", own, judgment).refuses(403, "`evil.example`");
+    let other = "Host: evil.example\r\nOrigin: http://evil.example\r\n";
+    send("POST", "http://localhost/judge", other, judgment).refuses(403, "page");
     // As nginx passes it on, without or with the port of the address that the browser has.
     for (host, origin) in [
         ("search.example", "https://search.example"),
