@@ -104,11 +104,11 @@ pub(crate) struct Args {
 /// How the numbers of vectors are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum VectorForm {
-    /// 32 bits, and 8 more that make searching fast.
+    /// 32 bits, and codes of 8 that make searching fast: they rule titles out, and the 32 bits score the best.
     F32,
-    /// 16 bits, and 8 more that make searching fast.
+    /// 16 bits, and such codes: the 16 bits score the best.
     F16,
-    /// 8 bits.
+    /// 8 bits alone: nothing more exact is kept that could score the best anew. Of the ten best titles about 99 % stay.
     Int8,
 }
 
