@@ -61,7 +61,8 @@ impl Engine {
         }
         if parts[1] {
             let began = in_time(request)?;
-            by_words = self.by_words(&request.text, depth, &allowed)?;
+            // Every page of a fusion has the same lists as it is.
+            by_words = self.by_words(&request.text, depth, request.mode == Mode::Words, &allowed)?;
             timings.words = began.elapsed();
         }
         if let Some(trigrams) = self.fusion().trigrams.as_ref().filter(|_| parts[2]) {
@@ -212,7 +213,7 @@ impl Engine {
         Ok(best(hits, k))
     }
 
-    fn by_words(&self, query: &str, k: usize, allowed: &[Allowed]) -> Result<Vec<Place>> {
+    fn by_words(&self, query: &str, k: usize, is_exact: bool, allowed: &[Allowed]) -> Result<Vec<Place>> {
         let query = text::words(query);
         if query.is_empty() {
             return Ok(Vec::new());
@@ -222,7 +223,7 @@ impl Engine {
         let mut hits = Vec::new();
         for (opened, allowed) in self.segments.iter().zip(allowed) {
             let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
-            let found = words::guarded(|| opened.segment.words.search(&query, k, &statistics, &is_allowed));
+            let found = words::guarded(|| opened.segment.words.search(&query, k, is_exact, &statistics, &is_allowed));
             let found = found.map_err(|error| opened.segment.of_words(&error))?;
             hits.extend(found.into_iter().map(|hit| opened.place(hit)));
         }

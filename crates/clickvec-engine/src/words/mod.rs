@@ -85,11 +85,12 @@ impl Words {
     }
 
     /// The best `k` titles that are allowed, in the order of [`Hit::best_first`]. `words` has the query's words, with
-    /// repetitions.
+    /// repetitions. `is_exact` says that the last bits of scores may not depend on `k`, which takes a little longer.
     pub(crate) fn search(
         &self,
         words: &[String],
         k: usize,
+        is_exact: bool,
         statistics: &Statistics<'_>,
         allowed: &dyn Fn(u32) -> bool,
     ) -> Result<Vec<Hit>, TantivyError> {
@@ -102,7 +103,7 @@ impl Words {
         let scoring = || EnableScoring::enabled_from_statistics_provider(statistics, &self.searcher);
         let weight = query.weight(scoring())?;
         // Two numbers have one sum.
-        if words.len() <= 2 {
+        if words.len() <= 2 || !is_exact {
             let mut best = Best::new(k);
             self.each(weight.as_ref(), &mut |hit| {
                 if let Some(hit) = hit.filter(|hit| allowed(hit.position)) {
