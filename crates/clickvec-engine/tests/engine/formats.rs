@@ -16,8 +16,10 @@ fn build(world: &World, format: VectorFormat) -> Engine {
     Engine::open(&path).unwrap()
 }
 
+type Hits = Vec<(String, f32)>;
+
 /// The ids and scores of a search by vectors.
-fn hits(engine: &Engine, query: &str) -> Vec<(String, f32)> {
+fn hits(engine: &Engine, query: &str) -> Hits {
     search(engine, query, Mode::Vectors, 10).hits.into_iter().map(|hit| (hit.id, hit.score)).collect()
 }
 
@@ -90,7 +92,7 @@ fn a_format_survives_updates_compaction_and_joins() {
 }
 
 /// The bytes of the vectors of an index, and the ids and scores of searches by them.
-fn kept(engine: &Engine) -> (Vec<Vec<u8>>, Vec<Vec<(String, f32)>>) {
+fn kept(engine: &Engine) -> (Vec<Vec<u8>>, Vec<Hits>) {
     let files = ["vectors.npy", "codes.bin"].map(|name| engine.path().join(name));
     let bytes = files.iter().filter(|path| path.exists()).map(|path| std::fs::read(path).unwrap()).collect();
     (bytes, QUERIES.map(|query| hits(engine, query)).into())

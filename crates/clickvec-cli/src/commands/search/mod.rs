@@ -225,9 +225,8 @@ impl Session<'_> {
     fn answer(&mut self, queries: &[String], out: &mut impl Write) -> Result<()> {
         for (query, answer) in queries.iter().zip((self.search)(queries, self.top)?) {
             let shown = output::printable(query);
-            match answer.nothing {
-                Some(nothing) => output::note(format_args!("`{shown}`: no results: {nothing}")),
-                None => {}
+            if let Some(nothing) = answer.nothing {
+                output::note(format_args!("`{shown}`: no results: {nothing}"));
             }
             self.answered |= !answer.results.is_empty();
             self.printer.print(query, &answer.results, out)?;
