@@ -231,7 +231,12 @@ mod tests {
 
     #[test]
     fn a_grade_is_an_integer_from_0_to_10() {
-        for bad in ["11", "100", "-1", "3.5", "4.00", ".0", "", "good", "+3", "03", "010", "٣"] {
+        let nothing = message(&[row(2, "a", "x", "4"), row(3, "a", "y", "")]);
+        assert!(
+            nothing.starts_with("j.tsv:3: expected a grade, one of the integers 0 to 10, found nothing"),
+            "{nothing}"
+        );
+        for bad in ["11", "100", "-1", "3.5", "4.00", ".0", "good", "+3", "03", "010", "٣"] {
             let message = message(&[row(2, "a", "x", "4"), row(3, "a", "y", bad)]);
             assert!(
                 message.starts_with("j.tsv:3: expected a grade, one of the integers 0 to 10, found `"),
