@@ -8,12 +8,12 @@ use crate::error::{Error, Result, TestSetFault};
 use crate::files;
 use crate::tables::TITLE;
 
-/// Reads queries with their ids: [topics](super::topics::read_topics), or those of a test set that says the texts of its queries
-/// itself, which is a table of judged titles, a BEIR folder or the judgments in one. The file is opened once, so it may be a pipe.
+/// Reads queries with their ids: topics in any form, or those of a test set that says the texts of its queries itself, which is
+/// a table of judged titles, a BEIR folder or the judgments in one. The file is opened once, so it may be a pipe.
 ///
 /// # Errors
 ///
-/// Those of [`super::topics::read_topics`] or of [`read_test_set`].
+/// Those of [`read_test_set`], also for topics.
 pub fn read_queries(path: &Path) -> Result<Vec<Topic>> {
     let files = TestSetFiles { judged: path, topics: None, titles: None, field: TITLE };
     let of_set = |set: TestSet| match set.judgments.queries {

@@ -111,7 +111,7 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
 /// - a header with `query`: a table with the columns `query`, `field` and `grade`, and optionally `query_id` and
 ///   `title_id`; without it, titles have the ids of the titles with the same texts in `titles`;
 /// - four fields whose last is a whole number (or anything, if topics are given): TREC qrels, with the queries from
-///   [topics](read_topics) and the titles in any form that [`crate::tables::read_titles`] reads;
+///   topics in any form and the titles in any form that [`crate::tables::read_titles`] reads;
 /// - a header with `query-id` and `corpus-id`: judgments of the BEIR folder above the file's folder. Given the BEIR folder
 ///   itself, this reads `qrels/test.tsv`, or the only file in `qrels`.
 ///
