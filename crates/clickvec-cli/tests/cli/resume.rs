@@ -161,7 +161,8 @@ fn other_held_out_settings_are_refused_before_anything_is_learnt() {
     let row = |i: usize| format!("thing {i}\tthing {i} no {}\n", i % 300);
     folder.write("clicks.tsv", format!("query\ttitle\n{}", (0..1100).map(row).collect::<String>()));
     let run = ["train", "--clicks", "clicks.tsv", "--cells", "8", "--minibatch", "16", "--output", "m"];
-    let run = [&run[..], &["--checkpoint-every", "1"]].concat();
+    // Often enough to be stopped at one, and seldom enough for the disk where the run goes to its end.
+    let [run, seldom] = ["1", "50"].map(|minibatches| [&run[..], &["--checkpoint-every", minibatches]].concat());
     let refused = |more: &[&str], says: &str| {
         let (before, resumed) = (names(&folder), folder.run(&[&run[..], &["--resume"], more].concat()).code(2));
         assert!(!resumed.stderr().contains("loss"), "something was learnt:\n{}", resumed.stderr());
@@ -183,14 +184,14 @@ fn other_held_out_settings_are_refused_before_anything_is_learnt() {
     kill_at_checkpoint(&folder, &whole, "m.checkpoint");
     refused(&["--epochs", "500"], "the run to resume (held-out 0, keep last), found held-out 0.1, keep best;");
     // Learnt to its end, with other means to tell which epoch is best.
-    folder.run(&[&run[..], &["--epochs", "1", "--validation", "judged.tsv"]].concat()).code(0);
+    folder.run(&[&seldom[..], &["--epochs", "1", "--validation", "judged.tsv"]].concat()).code(0);
     refused(&["--epochs", "1"], "m: expected the settings of the run to resume (held-out 0), found held-out 0.1;");
     // What an older run has left does not keep a stopped one from going on.
-    folder.run(&[&run[..], &["--epochs", "2", "--held-out", "0"]].concat()).code(0);
+    folder.run(&[&seldom[..], &["--epochs", "2", "--held-out", "0"]].concat()).code(0);
     let old = bytes(&folder, "m");
     kill_at_checkpoint(&folder, &[&run[..], &["--epochs", "4"]].concat(), "m.held-out.checkpoint");
     assert!(bytes(&folder, "m") == old);
-    folder.run(&[&run[..], &["--epochs", "4", "--resume"]].concat()).code(0).says("resumed in epoch");
+    folder.run(&[&seldom[..], &["--epochs", "4", "--resume"]].concat()).code(0).says("resumed in epoch");
     let alone =
         ["train", "--clicks", "clicks.tsv", "--cells", "8", "--minibatch", "16", "--output", "alone", "--epochs", "4"];
     folder.run(&alone).code(0);
