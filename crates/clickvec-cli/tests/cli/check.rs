@@ -12,7 +12,7 @@ fn a_raw_log_and_its_titles_give_the_whole_command() {
     folder.write("titles.csv", "sku,name\nl1,\"Lamp, red\"\n");
     let run = folder.run(&["check", "my log.csv", "titles.csv"]).code(1);
     let expected = "next: clickvec prepare 'my log.csv' --query-column search_term --item-column SKU --time-column date \
-                    --user-column visitor --titles titles.csv --titles-id-column sku --titles-title-column name --output clicks.tsv";
+                    --user-column visitor --titles titles.csv --titles-id-column sku --titles-title-column name --private --output clicks.tsv";
     run.prints("my log.csv: a raw click log, csv, 4 columns, 3 rows")
         .prints("  query  column `search_term`")
         .prints("  2 faults:")
@@ -73,12 +73,14 @@ fn files_of_this_program_are_known() {
     let kinds: Vec<_> = found.iter().map(|file| file["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["clicks", "judged", "titles", "model", "index", "qrels", "run", "corpus", "preset"]);
     let next = |place: usize| found[place]["next"].as_str().unwrap().to_owned();
-    assert_eq!(next(0), "clickvec train --titles titles.tsv --clicks clicks.tsv --output model.safetensors");
+    assert_eq!(next(0), "clickvec train --titles titles.tsv --clicks clicks.tsv --output model-2.safetensors");
     let judge = "clickvec evaluate --judged judged.tsv --titles titles.tsv --ranker bm25 --ranker trigram --model model.safetensors";
     assert_eq!(next(1), judge);
     assert_eq!(next(2), "clickvec index --model model.safetensors --titles titles.tsv --output titles.index");
     assert_eq!(next(6), "clickvec evaluate --qrels q.qrels --run r.run");
     assert_eq!((&found[0]["rows"], &found[0]["faults"]), (&144.into(), &0.into()));
+    let alone = folder.run(&["check", "titles.tsv"]).code(0);
+    alone.prints("next: clickvec train --titles titles.tsv --output model-2.safetensors");
     // What it says can be done.
     folder.run(&judge.split(' ').skip(1).collect::<Vec<_>>()).code(0);
 }
@@ -201,7 +203,7 @@ fn a_simulated_log_a_sheet_and_typed_queries_are_known() {
         .run(&["check", "sheet.tsv"])
         .code(0)
         .prints("sheet.tsv: a sheet of `judge pool` with grades to fill in")
-        .prints("next: clickvec judge read sheet.tsv --output judged.tsv");
+        .prints("next: clickvec judge read sheet.tsv --output judged-2.tsv");
     folder.write("sheet.tsv", folder.read("sheet.tsv").replace("\t\n", "\t1\n"));
     folder.run(&["check", "sheet.tsv"]).code(0).prints("sheet.tsv: judged titles");
     folder.write("typed.txt", "red hammer\nblue ladder\n");

@@ -52,6 +52,12 @@ fn a_sheet_has_every_title_once_and_says_nothing_of_its_system() {
     assert_eq!(folder.read("again.tsv"), sheet);
     pool("other.tsv", &["--sample", "5", "--seed", "2"]).code(0);
     assert_ne!(folder.read("other.tsv"), sheet);
+    // A second sheet has other queries.
+    pool("second.tsv", &["--sample", "5", "--leave-out", "sheet.tsv"]).code(0);
+    let second = folder.read("second.tsv");
+    assert!(second.lines().skip(1).all(|line| !queries.contains(line.split('\t').next().unwrap())), "{second}");
+    let all = "clicks.tsv: expected queries that no file of --leave-out has, found none";
+    pool("third.tsv", &["--leave-out", "clicks.tsv"]).code(2).says(all);
     // Lines of text, and queries without a title.
     folder.write("queries.txt", "red hammer\n\nzzz qqq\nred hammer\n");
     let lines =

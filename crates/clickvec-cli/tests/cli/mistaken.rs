@@ -27,6 +27,17 @@ fn judged_titles_are_not_learnt_as_clicks() {
 }
 
 #[test]
+fn marks_of_rare_queries_are_not_lost() {
+    let folder = Folder::with_data();
+    let marked = folder.read("clicks.tsv").replace('\n', "\t1\n").replacen("title\t1", "title\trare", 1);
+    folder.write("private.tsv", marked);
+    let message = "private.tsv: expected a raw log, found what `prepare --private` wrote, whose marks of rare queries would be lost";
+    folder.run(&["prepare", "private.tsv", "--output", "c.tsv"]).code(2).says(message);
+    assert!(!folder.path("c.tsv").exists());
+    folder.run(&train("private.tsv", "m")).code(0);
+}
+
+#[test]
 fn a_raw_log_is_learnt_with_a_warning() {
     let folder = Folder::with_data();
     let log = folder.read("clicks.tsv").replace('\n', "\tu1\n").replacen("title\tu1", "title\tuser", 1);
@@ -84,6 +95,13 @@ fn a_sheet_with_open_rows_is_not_judged() {
     let message = "sheet.tsv:2: expected a grade, one of the integers 0 to 10, found nothing";
     let judge = "`clickvec judge read` takes a sheet that is not filled in to the end";
     folder.run(&["evaluate", "--judged=sheet.tsv", "--ranker=bm25"]).code(2).says(message).says(judge);
+    // Grades of a sheet are 0 to 4, and what it lacks is counted.
+    folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer\t3\nladder\tt2\tladder\t\n");
+    let judged = ["judge", "read", "sheet.tsv", "--output=j.tsv"];
+    folder.run(&judged).code(0).says("left out 1 row without a grade, all those of 1 query");
+    folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer\t7\nladder\tt2\tladder\t\n");
+    folder.run(&["check", "sheet.tsv"]).code(1).prints("expected a grade from 0 to 4 in column `grade`, found `7`");
+    folder.run(&judged).code(2).says("expected a grade from 0 to 4");
     let twice = "expected the sheets of different judges, found `./sheet.tsv` again";
     folder.run(&["judge", "read", "sheet.tsv", "./sheet.tsv", "--output=j.tsv"]).code(2).says(twice);
 }

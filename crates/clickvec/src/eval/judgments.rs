@@ -176,7 +176,7 @@ pub(super) fn grade(field: &str) -> Result<u8, TableFault> {
     match number.strip_suffix(".0").unwrap_or(number).as_bytes() {
         [digit @ b'0'..=b'9'] => Ok(digit - b'0'),
         b"10" => Ok(MAX_GRADE),
-        b"" => Err(TableFault::EmptyGrade),
+        _ if number.is_empty() => Err(TableFault::EmptyGrade),
         _ => Err(TableFault::BadGrade { found: shortened(field) }),
     }
 }

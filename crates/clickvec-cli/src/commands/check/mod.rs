@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use self::columns::Meaning;
 use self::kind::Kind;
+use super::judge::BEST_GRADE;
 use crate::answer::Answer;
 use crate::{output, progress};
 
@@ -70,6 +71,12 @@ pub(crate) fn looks_judged(path: &Path) -> bool {
         let has = |wanted: &str| names.iter().any(|name| name.trim().eq_ignore_ascii_case(wanted));
         kind == Kind::Judged && has(logged[0]) && !logged[1..].iter().any(|name| has(name))
     })
+}
+
+/// Whether a file has the marks of rare queries that `prepare --private` writes.
+pub(crate) fn has_rare(path: &Path) -> bool {
+    let is_rare = |names: Vec<String>| names.iter().any(|name| name.trim().eq_ignore_ascii_case("rare"));
+    kind_of_header(path).is_some_and(|(kind, names)| kind == Kind::Clicks && is_rare(names))
 }
 
 /// Whether a file has the columns of a raw log, such as users and times.
@@ -284,8 +291,13 @@ fn fault_of(kind: Kind, meaning: Meaning, column: &str, field: Option<&str>) -> 
         Meaning::Query | Meaning::Item if text.is_empty() => expected("a text"),
         Meaning::Title if text.is_empty() && kind != Kind::Log => expected("a text"),
         Meaning::Grade if kind == Kind::Sheet && text.is_empty() => None,
-        Meaning::Grade if !matches!(text.parse::<f64>(), Ok(grade) if (0.0..=f64::from(MAX_GRADE)).contains(&grade) && grade.fract() == 0.0) => {
-            expected(&format!("a grade from 0 to {MAX_GRADE}"))
+        Meaning::Grade => {
+            let most = if kind == Kind::Sheet { BEST_GRADE } else { MAX_GRADE };
+            let is_grade = |grade: f64| (0.0..=f64::from(most)).contains(&grade) && grade.fract() == 0.0;
+            match text.parse().is_ok_and(is_grade) {
+                true => None,
+                false => expected(&format!("a grade from 0 to {most}")),
+            }
         }
         Meaning::Count if text.parse::<u64>().is_err() => expected("a whole number"),
         Meaning::Time if !text.is_empty() && Time::parse(text).is_none() => expected("a time"),

@@ -26,7 +26,9 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
                 true => "",
                 false => "   (if the items are titles: --item-as-title in place of --titles TITLES)",
             };
-            format!("{command} --output clicks.tsv{or}")
+            // Without it, what only one person typed is left out, most queries of a small shop.
+            let private = if has(Meaning::User) { " --private" } else { "" };
+            format!("{command}{private} --output {}{or}", free("clicks", "tsv"))
         }
         Kind::Preset(name) => {
             let titles = match name {
@@ -36,23 +38,32 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             // Searches and clicks of one log may be in several files.
             let files: Vec<String> =
                 all.iter().filter(|other| other.kind == found.kind).map(|of| quoted(&of.path)).collect();
-            format!("clickvec prepare {} --preset {name}{titles} --output clicks.tsv", files.join(" "))
+            format!("clickvec prepare {} --preset {name}{titles} --output {}", files.join(" "), free("clicks", "tsv"))
         }
         Kind::Clicks => {
             let titles = titles().map_or(String::new(), |titles| format!(" {}", of_titles("--titles", titles)));
-            format!("clickvec train{titles} --clicks {path} --output model.safetensors")
+            format!("clickvec train{titles} --clicks {path} --output {}", free("model", "safetensors"))
         }
         Kind::Judged => format!(
             "clickvec evaluate --judged {path} {} --ranker bm25 --ranker trigram --model {model}",
             named_titles("--titles")
         ),
-        Kind::Sheet => format!("clickvec judge read {path} --output judged.tsv"),
+        Kind::Sheet => format!("clickvec judge read {path} --output {}", free("judged", "tsv")),
         Kind::Queries => format!(
-            "clickvec judge pool --queries {path} {} --ranker bm25 --ranker trigram --model {model} --output sheet.tsv",
-            named_titles("--titles")
+            "clickvec judge pool --queries {path} {} --ranker bm25 --ranker trigram --model {model} --output {}",
+            named_titles("--titles"),
+            free("sheet", "tsv")
         ),
+        Kind::Titles | Kind::Corpus if of(Kind::Model).is_none() => {
+            let clicks = of(Kind::Clicks).map_or(String::new(), |clicks| format!(" --clicks {}", quoted(&clicks.path)));
+            format!("clickvec train {}{clicks} --output {}", of_titles("--titles", found), free("model", "safetensors"))
+        }
         Kind::Titles | Kind::Corpus => {
-            format!("clickvec index --model {model} {} --output titles.index", of_titles("--titles", found))
+            format!(
+                "clickvec index --model {model} {} --output {}",
+                of_titles("--titles", found),
+                free("titles", "index")
+            )
         }
         Kind::Qrels => format!(
             "clickvec evaluate --judged {path} --topics TOPICS {} --ranker bm25 --model {model}",
@@ -67,6 +78,15 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
         Kind::Beir => format!("clickvec evaluate --judged {path} --ranker bm25 --model {model}"),
         Kind::Unknown => return None,
     })
+}
+
+/// A name that no file here has: nobody wants to replace one by a command that was proposed.
+fn free(stem: &str, extension: &str) -> String {
+    let names = (1u32..).map(|number| match number {
+        1 => format!("{stem}.{extension}"),
+        _ => format!("{stem}-{number}.{extension}"),
+    });
+    names.into_iter().find(|name| !Path::new(name).exists()).unwrap_or_default()
 }
 
 /// The options of `prepare` for columns that have other names than it expects.

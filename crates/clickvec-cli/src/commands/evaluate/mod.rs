@@ -121,8 +121,8 @@ pub(crate) struct Args {
     #[arg(long, requires = "judged")]
     full: bool,
 
-    /// With `--full`: an index written by `clickvec index`, searched with its own model. Without `--titles`, all systems
-    /// search its titles. May be repeated.
+    /// With `--full`: an index written by `clickvec index`, searched as `search --index` does: with its own model, and with
+    /// its fusion if it has one. Without `--titles`, all systems search its titles. May be repeated.
     #[arg(long, value_name = "INDEX", requires = "full")]
     index: Vec<PathBuf>,
 

@@ -59,6 +59,9 @@ pub(super) enum Loaded {
     Ranker(Box<dyn Ranker>),
     Run(Run),
     Index(Box<Searcher>),
+    /// An index that has a fusion.
+    #[cfg(feature = "serve")]
+    Fused(Box<clickvec_engine::Engine>),
 }
 
 /// A function that scores all judged titles.
@@ -211,6 +214,8 @@ impl Entry {
                 Box::new(move |judgments| run.scores(judgments))
             }
             // It may have other titles than the judged ones.
+            #[cfg(feature = "serve")]
+            Loaded::Fused(_) => bail!("{}: expected a model, found an index; add `--full`", self.file_name().display()),
             Loaded::Index(_) => bail!("{}: expected a model, found an index; add `--full`", self.file_name().display()),
         })
     }
@@ -241,6 +246,10 @@ impl Entry {
             }
             Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load(path)?)),
             Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
+            #[cfg(feature = "serve")]
+            Source::Index(path) if crate::commands::search::keeps_fusion(path)? => {
+                Ok(Loaded::Fused(Box::new(clickvec_engine::Engine::open(path)?)))
+            }
             Source::Index(path) => Ok(Loaded::Index(Box::new(Searcher::open(path)?))),
         }
     }

@@ -15,6 +15,7 @@ use super::queries::{self, PoolQuery};
 use super::systems::{self, Pool};
 use super::{Row, page};
 use crate::answer::Answer;
+use crate::test_set::query_key;
 use crate::titles::TitleColumns;
 use crate::{input, output};
 
@@ -33,6 +34,10 @@ pub(super) struct Args {
     /// Take so many of the queries: drawn by chance, those with more clicks more often [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sample: Option<u32>,
+
+    /// Leave out the queries of this file, such as an earlier sheet: a second sheet needs others. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    leave_out: Vec<PathBuf>,
 
     /// The titles that are searched: a table with the columns id and title, CSV, JSON lines, or a BEIR corpus.
     #[arg(long, value_name = "FILE")]
@@ -87,12 +92,22 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         "expected a system that finds titles, found none; add `--ranker bm25`, `--model MODEL`, `--index INDEX` or `--run FILE`"
     );
     for output in [&args.output].into_iter().chain(&args.html) {
-        let read = [&args.queries, &args.titles].into_iter().chain(inputs()).chain(&args.clicks);
+        let read = [&args.queries, &args.titles].into_iter().chain(&args.leave_out).chain(inputs()).chain(&args.clicks);
         input::refuse_overwriting(output, read)?;
     }
     refuse_graded(&args.output)?;
     input::check_outputs([&args.output].into_iter().chain(&args.html))?;
-    let queries = queries::sampled(queries::read(&args.queries)?, args.sample, args.seed);
+    let mut queries = queries::read(&args.queries)?;
+    for path in &args.leave_out {
+        let asked: HashSet<String> = queries::read(path)?.iter().map(|query| query_key(&query.text)).collect();
+        queries.retain(|query| !asked.contains(&query_key(&query.text)));
+    }
+    ensure!(
+        !queries.is_empty(),
+        "{}: expected queries that no file of --leave-out has, found none",
+        output::path(&args.queries)
+    );
+    let queries = queries::sampled(queries, args.sample, args.seed);
     let table = args.title_columns.table(&args.titles, TITLE)?;
     let titles = input::titles(table.path(), TITLE)?;
     let (pool, systems, found) = systems::pool(args, table.path(), &queries, &titles)?;
@@ -112,11 +127,16 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         let nothing = output::counted((queries.len() - asked) as u64, "query");
         output::note(format_args!("{nothing} left out, for which no system finds a title"));
     }
-    let filled = args.html.as_ref().unwrap_or(&args.output);
-    output::note(format_args!(
-        "next: fill in {}, then `clickvec judge read SHEET --output judged.tsv`",
-        output::path(filled)
-    ));
+    match &args.html {
+        Some(page) => output::note(format_args!(
+            "next: open {}, grade and save, then `clickvec judge read judged-sheet.tsv --output judged.tsv` with the saved file",
+            output::path(page)
+        )),
+        None => output::note(format_args!(
+            "next: fill in {sheet}, then `clickvec judge read {sheet} --output judged.tsv`",
+            sheet = output::path(&args.output)
+        )),
+    }
     Ok(Answer::Done)
 }
 

@@ -17,7 +17,7 @@ use crate::answer::Answer;
 use crate::{input, output};
 
 /// The best grade of a sheet; a digit for each is enough.
-const BEST_GRADE: u8 = 4;
+pub(crate) const BEST_GRADE: u8 = 4;
 
 /// Make judged titles of filled sheets, for `evaluate --judged`.
 ///
@@ -61,6 +61,8 @@ struct Report {
     queries: usize,
     titles: usize,
     without_grade: u64,
+    /// The queries of which no title has a grade.
+    queries_without_grade: usize,
     grades: BTreeMap<u8, usize>,
     agreement: Vec<Agreement>,
 }
@@ -108,11 +110,15 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let mut queries: Vec<&str> = order.iter().map(|row| row.query.as_str()).collect();
     queries.sort_unstable();
     queries.dedup();
+    let mut asked: Vec<&str> = sheets.iter().flat_map(|sheet| &sheet.rows).map(|row| row.query.as_str()).collect();
+    asked.sort_unstable();
+    asked.dedup();
     let report = Report {
         output: args.output.to_string_lossy().into_owned(),
         queries: queries.len(),
         titles: order.len(),
         without_grade: sheets.iter().map(|sheet| sheet.without_grade).sum(),
+        queries_without_grade: asked.len() - queries.len(),
         grades: counts,
         agreement: agreement(&args.sheets, &sheets),
     };
@@ -224,7 +230,14 @@ fn say(args: &Args, report: &Report) {
         report.grades.iter().map(|(grade, count)| format!("{grade}: {}", output::count(*count as u64))).collect();
     output::note(format_args!("titles of each grade: {}", grades.join(", ")));
     if report.without_grade > 0 {
-        output::note(format_args!("left out {} without a grade", output::counted(report.without_grade, "row")));
+        let queries = match report.queries_without_grade as u64 {
+            0 => String::new(),
+            queries => format!(", all those of {}", output::counted(queries, "query")),
+        };
+        output::note(format_args!(
+            "left out {} without a grade{queries}",
+            output::counted(report.without_grade, "row")
+        ));
     }
     for Agreement { sheets, titles, same, kappa, weighted_kappa } in &report.agreement {
         let [a, b] = [0, 1].map(|place| output::printable(&sheets[place]));

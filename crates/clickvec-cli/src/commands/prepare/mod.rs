@@ -17,7 +17,7 @@ use clickvec_logs::time::Time;
 
 pub(crate) use args::Args;
 
-use super::check::looks_judged;
+use super::check::{has_rare, looks_judged};
 use crate::answer::Answer;
 use crate::{input, output, progress};
 
@@ -32,6 +32,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             "{}: expected a log, found judged titles: the column `grade`, and no counts, users or times; if these are clicks, rename \
              the column",
             output::path(judged)
+        );
+    }
+    if let Some(private) = args.logs.iter().find(|log| has_rare(log)) {
+        bail!(
+            "{}: expected a raw log, found what `prepare --private` wrote, whose marks of rare queries would be lost; prepare the \
+             log again, or leave the column `rare` out",
+            output::path(private)
         );
     }
     let config = args.config()?;

@@ -165,7 +165,10 @@ impl Reporter {
         let left = match (checkpoint.exists(), partial.exists()) {
             (true, _) if model == output => format!("; `--resume` continues from {}", checkpoint.display()),
             (true, _) => "; with the same options and `--resume` it goes on".to_owned(),
-            (false, true) => format!("; the last model that was kept is in {}", partial.display()),
+            (false, true) => format!(
+                "; the last model that was kept is in {} (a run with `--checkpoint-every` can go on with `--resume`)",
+                partial.display()
+            ),
             (false, false) => String::new(),
         };
         output::note(format_args!("{}: stopped, nothing was written to it{left}", output.display()));

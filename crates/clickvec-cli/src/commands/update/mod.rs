@@ -375,6 +375,12 @@ fn questions(
         ensure!(missing < judged, "{}: expected judged titles whose texts are in --titles, found none", path.display());
     }
     let held_out = questions.newest.len();
+    if held_out < LEAST_QUERIES && questions.judged.len() >= LEAST_QUERIES {
+        output::note(format_args!(
+            "the newest day has {} with clicked titles, too few to compare models by: the judged titles alone decide",
+            output::counted(held_out as u64, "held-out query")
+        ));
+    }
     ensure!(
         held_out >= LEAST_QUERIES || questions.judged.len() >= LEAST_QUERIES,
         "expected at least {LEAST_QUERIES} queries to compare the models on, found {held_out} held-out queries of the newest \

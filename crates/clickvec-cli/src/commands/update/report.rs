@@ -8,7 +8,7 @@ use anyhow::Result;
 use clickvec::update::{Alignment, DayCount, Drift, Suspicion, Trial};
 use serde::Serialize;
 
-use super::{LEAST_QUERIES, Report, Verdict};
+use super::{EARLIER, LEAST_QUERIES, Report, Verdict};
 use crate::metrics::difference;
 use crate::{output, progress, table};
 
@@ -102,7 +102,11 @@ fn trials(trials: &[(&str, Trial)]) -> String {
         ]);
     }
     table::align_right(&mut table, 1..6);
-    format!("{}\n", table::show(&mut table))
+    let mut text = format!("{}\n", table::show(&mut table));
+    if trials.iter().any(|(name, _)| *name == EARLIER) {
+        text.push_str("\nclicks of earlier days do not decide: the old model may have learnt them\n");
+    }
+    text
 }
 
 #[derive(Serialize)]

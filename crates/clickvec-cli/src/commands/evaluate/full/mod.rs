@@ -1,9 +1,9 @@
 //! `evaluate --full`: every system searches the whole collection for every judged query.
 
 mod fusion;
+mod index;
 mod report;
 
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
@@ -12,12 +12,15 @@ use clickvec::eval::{
     self, CorpusFiles, EvaluateOptions, FullEvaluation, FullJudge, FullQuery, FullTestSet, Judgments, Measure, Overlap,
     TestSet, TestSetFiles, search_all,
 };
-use clickvec::index::{Candidates, Hit, Query};
+use clickvec::index::Hit;
 use clickvec::ranker::{Corpus, Resources};
 use clickvec::search::Searcher;
 use clickvec::tables::Title;
 
 use self::fusion::Fusions;
+#[cfg(feature = "serve")]
+use self::index::FusedIndex;
+use self::index::{Places, fused_titles};
 use super::fusion::{Fused, Weights};
 use super::judged::check_outputs;
 use super::systems::{self, Entry, Loaded};
@@ -56,7 +59,10 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
     let mut opened = None;
     let titles = match (&collection, args.index.first()) {
         (Some(titles), _) => input::titles(titles, &args.field)?,
-        (None, Some(index)) => titles_of(&opened.insert((index.clone(), Box::new(Searcher::open(index)?))).1),
+        (None, Some(index)) => match fused_titles(index)? {
+            Some(titles) => titles,
+            None => titles_of(&opened.insert((index.clone(), Box::new(Searcher::open(index)?))).1),
+        },
         (None, None) => bail!("expected titles to search, found none; add `--titles FILE`"),
     };
     let (judgments, by_id) = (&set.judgments, set.title_ids);
@@ -213,24 +219,6 @@ fn warn_of_missing(path: &Path, set: &TestSet, searched: &FullTestSet) -> bool {
     test_set::is_mostly_there(path, set)
 }
 
-/// Says that an index is searched by its vectors alone, if its own searches do more.
-#[cfg(feature = "serve")]
-fn note_fusion(index: &Path) -> Result<()> {
-    if clickvec_engine::Engine::keeps_fusion(index)? {
-        output::note(format_args!(
-            "{}: searched by its vectors alone; give the fusion that it was made with by `--model FUSION` to judge that",
-            output::path(index)
-        ));
-    }
-    Ok(())
-}
-
-#[cfg(not(feature = "serve"))]
-#[allow(clippy::unnecessary_wraps, reason = "with the feature `serve` it can fail")]
-fn note_fusion(_: &Path) -> Result<()> {
-    Ok(())
-}
-
 /// The queries that every system searches for, and how deep.
 struct Search<'a> {
     set: &'a FullTestSet,
@@ -286,8 +274,19 @@ impl Search<'_> {
                     })?;
                 }
             }
+            #[cfg(feature = "serve")]
+            Loaded::Fused(engine) => {
+                let fused = FusedIndex::new(entry.file_name(), engine, self.set);
+                fused.search_all(&self.set.queries, self.depth, &mut take)?;
+                if keep {
+                    fused.search_all(self.others, self.depth, &mut |queries, found| {
+                        lists.others.extend(found);
+                        bar.inc(queries.len() as u64);
+                        Ok(())
+                    })?;
+                }
+            }
             Loaded::Index(index) => {
-                note_fusion(&entry.file_name())?;
                 let places = Places::new(&entry.file_name(), index, self.set)?;
                 search_all(&places, &self.set.queries, self.depth, &mut take)?;
                 if keep {
@@ -310,64 +309,5 @@ impl Search<'_> {
             run.finish()?;
         }
         Ok((judge.finish(&entry.name), lists))
-    }
-}
-
-/// An index, with the places of its titles in the collection.
-struct Places<'a> {
-    index: &'a Searcher,
-    /// The place of each title of the index in the collection.
-    positions: Vec<u32>,
-}
-
-impl<'a> Places<'a> {
-    /// Matches the titles by id or, if judged titles have no ids, by text.
-    fn new(path: &Path, index: &'a Searcher, set: &FullTestSet) -> Result<Places<'a>> {
-        let by_id: HashMap<&str, u32> = (0..).zip(&set.titles).map(|(at, title)| (title.id.as_str(), at)).collect();
-        let by_text: HashMap<&str, u32> = match set.repeated {
-            0 => HashMap::new(),
-            _ => (0..).zip(&set.titles).map(|(at, title)| (title.title.as_str(), at)).collect(),
-        };
-        let titles = (0..index.len() as u32).filter_map(|position| index.title(position));
-        let position = |(id, text): (&str, &str)| match by_id.get(id).or_else(|| by_text.get(text)) {
-            Some(&position) => Ok(position),
-            None => bail!(
-                "{}: expected titles of the collection, found `{}`; build the index again, or leave `--titles` out",
-                path.display(),
-                output::printable(id)
-            ),
-        };
-        Ok(Places { index, positions: titles.map(position).collect::<Result<_>>()? })
-    }
-}
-
-impl Candidates for Places<'_> {
-    fn len(&self) -> usize {
-        self.positions.len()
-    }
-
-    fn needs_vector(&self) -> bool {
-        false
-    }
-
-    fn search(&self, query: &Query<'_>, k: usize) -> clickvec::Result<Vec<Hit>> {
-        Ok(self.search_batch(&[*query], k)?.pop().unwrap_or_default())
-    }
-
-    fn search_batch(&self, queries: &[Query<'_>], k: usize) -> clickvec::Result<Vec<Vec<Hit>>> {
-        let texts: Vec<&str> = queries.iter().map(|query| query.text).collect();
-        let of_query = |answer: clickvec::search::Answer<'_>| {
-            let mut seen = HashSet::new();
-            let hit = |found: &clickvec::search::Found<'_>| Hit {
-                position: self.positions[found.position as usize],
-                score: found.score,
-            };
-            let mut hits: Vec<Hit> = answer.results().iter().map(hit).collect();
-            // Titles of one text have one score, so that the first is as good as any.
-            hits.retain(|hit| seen.insert(hit.position));
-            hits.sort_unstable_by(Hit::best_first);
-            hits
-        };
-        Ok(self.index.search_batch(&texts, k)?.into_iter().map(of_query).collect())
     }
 }
