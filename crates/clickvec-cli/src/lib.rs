@@ -5,6 +5,8 @@ mod advice;
 mod answer;
 mod commands;
 pub mod embedded;
+#[cfg(feature = "serve")]
+mod fused;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod input;

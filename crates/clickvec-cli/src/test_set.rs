@@ -11,6 +11,9 @@ use clickvec::train::{Score, Validation};
 
 use crate::output;
 
+/// The best grade of a sheet of `judge`; a digit for each is enough.
+pub(crate) const BEST_OF_SHEET: u8 = 4;
+
 /// Reads a test set, which must not be empty, and reports on standard error what is missing.
 pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
     let set = eval::read_test_set(files)?;

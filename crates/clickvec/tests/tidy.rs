@@ -164,6 +164,7 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "input",
     "stored",
     "titles",
+    "fused",
     "commands/welcome",
     "commands/inspect",
     "commands/completions",

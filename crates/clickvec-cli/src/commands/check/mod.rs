@@ -20,8 +20,8 @@ use serde::Serialize;
 
 use self::columns::Meaning;
 use self::kind::Kind;
-use super::judge::BEST_GRADE;
 use crate::answer::Answer;
+use crate::test_set::BEST_OF_SHEET;
 use crate::{output, progress};
 
 /// The rows that are read of each file.
@@ -292,7 +292,7 @@ fn fault_of(kind: Kind, meaning: Meaning, column: &str, field: Option<&str>) -> 
         Meaning::Title if text.is_empty() && kind != Kind::Log => expected("a text"),
         Meaning::Grade if kind == Kind::Sheet && text.is_empty() => None,
         Meaning::Grade => {
-            let most = if kind == Kind::Sheet { BEST_GRADE } else { MAX_GRADE };
+            let most = if kind == Kind::Sheet { BEST_OF_SHEET } else { MAX_GRADE };
             let is_grade = |grade: f64| (0.0..=f64::from(most)).contains(&grade) && grade.fract() == 0.0;
             match text.parse().is_ok_and(is_grade) {
                 true => None,

@@ -247,7 +247,7 @@ impl Entry {
             Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load(path)?)),
             Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
             #[cfg(feature = "serve")]
-            Source::Index(path) if crate::commands::search::keeps_fusion(path)? => {
+            Source::Index(path) if crate::fused::keeps_fusion(path)? => {
                 Ok(Loaded::Fused(Box::new(clickvec_engine::Engine::open(path)?)))
             }
             Source::Index(path) => Ok(Loaded::Index(Box::new(Searcher::open(path)?))),

@@ -9,7 +9,6 @@ mod systems;
 use anyhow::Result;
 use clap::Subcommand;
 
-pub(crate) use self::read::BEST_GRADE;
 use crate::answer::Answer;
 
 /// Have people judge the best titles of several systems, without saying which system found them.

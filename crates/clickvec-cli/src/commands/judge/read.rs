@@ -14,10 +14,8 @@ use serde::Serialize;
 
 use super::Row;
 use crate::answer::Answer;
+use crate::test_set::BEST_OF_SHEET;
 use crate::{input, output};
-
-/// The best grade of a sheet; a digit for each is enough.
-pub(crate) const BEST_GRADE: u8 = 4;
 
 /// Make judged titles of filled sheets, for `evaluate --judged`.
 ///
@@ -94,7 +92,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     }
     ensure!(
         !order.is_empty(),
-        "expected grades from 0 to {BEST_GRADE} in the column `grade`, found none; fill in the sheet first"
+        "expected grades from 0 to {BEST_OF_SHEET} in the column `grade`, found none; fill in the sheet first"
     );
     let mut counts = BTreeMap::new();
     files::write_atomically(&args.output, |out| {
@@ -166,10 +164,10 @@ fn read(path: &Path) -> Result<Sheet> {
                             .unwrap_or(text)
                             .parse::<u8>()
                             .ok()
-                            .filter(|&grade| grade <= BEST_GRADE);
+                            .filter(|&grade| grade <= BEST_OF_SHEET);
                         let Some(grade) = grade else {
                             anyhow::bail!(
-                                "{}: expected a grade from 0 to {BEST_GRADE} or nothing, found `{}`",
+                                "{}: expected a grade from 0 to {BEST_OF_SHEET} or nothing, found `{}`",
                                 line(record.line),
                                 output::printable(text)
                             );

@@ -21,8 +21,6 @@ use crate::answer::Answer as Exit;
 use crate::input::{self, Lines};
 use crate::titles::TitleColumns;
 use crate::{output, progress};
-#[cfg(feature = "serve")]
-pub(crate) use modes::keeps_fusion;
 use outcome::{Outcome, Shown};
 
 /// The number of queries that are taken from standard input at once, if that many are waiting.

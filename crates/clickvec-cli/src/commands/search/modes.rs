@@ -10,6 +10,7 @@ use clickvec_engine::{Answer, Engine, Filter, Hit, Mode, Request};
 use rayon::prelude::*;
 
 use super::outcome::{Nothing, Outcome, Shown};
+use crate::fused::keeps_fusion;
 
 /// How to search an index.
 #[derive(clap::Args)]
@@ -46,18 +47,6 @@ pub(super) fn engine(index: &Path, args: &Args) -> Result<Option<Engine>> {
     };
     let is_needed = args.are_given() || has_changes() || keeps_fusion(index)?;
     Ok(if is_needed { Some(Engine::open(index)?) } else { None })
-}
-
-/// Whether an index was made with a fusion. A damaged one is not searched in another way.
-pub(crate) fn keeps_fusion(index: &Path) -> Result<bool> {
-    match Engine::keeps_fusion(index) {
-        Ok(keeps) => Ok(keeps),
-        // What is no index has an error of its own.
-        Err(_) if !index.join("manifest.json").is_file() => Ok(false),
-        // As itself, so that advice is found for it.
-        Err(clickvec_engine::Error::Library(error)) => Err(error.into()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Answers queries on all threads.

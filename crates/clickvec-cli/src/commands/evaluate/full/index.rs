@@ -55,7 +55,7 @@ impl<'a> Known<'a> {
 /// The titles of an index that has a fusion; `None` if it has none.
 #[cfg(feature = "serve")]
 pub(super) fn fused_titles(index: &Path) -> Result<Option<Vec<Title>>> {
-    if !crate::commands::search::keeps_fusion(index)? {
+    if !crate::fused::keeps_fusion(index)? {
         return Ok(None);
     }
     let mut titles = Vec::new();

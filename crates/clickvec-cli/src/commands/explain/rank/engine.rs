@@ -14,7 +14,7 @@ use crate::output;
 
 /// The titles that are asked for, best first; `None` if the index has no fitted fusion.
 pub(super) fn place(args: &Args, index: &Path) -> Result<Option<Option<Ranked>>> {
-    if !crate::commands::search::keeps_fusion(index)? {
+    if !crate::fused::keeps_fusion(index)? {
         return Ok(None);
     }
     rank(args, &Engine::open(index)?, index).map(Some)

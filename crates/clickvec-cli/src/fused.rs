@@ -1,0 +1,18 @@
+//! Whether an index is searched by a fusion.
+
+use std::path::Path;
+
+use anyhow::Result;
+use clickvec_engine::Engine;
+
+/// Whether an index was made with a fusion. A damaged one is not searched in another way.
+pub(crate) fn keeps_fusion(index: &Path) -> Result<bool> {
+    match Engine::keeps_fusion(index) {
+        Ok(keeps) => Ok(keeps),
+        // What is no index has an error of its own.
+        Err(_) if !index.join("manifest.json").is_file() => Ok(false),
+        // As itself, so that advice is found for it.
+        Err(clickvec_engine::Error::Library(error)) => Err(error.into()),
+        Err(error) => Err(error.into()),
+    }
+}
