@@ -35,6 +35,7 @@ fn marks_of_rare_queries_are_not_lost() {
     folder.run(&["prepare", "private.tsv", "--output", "c.tsv"]).code(2).says(message);
     assert!(!folder.path("c.tsv").exists());
     folder.run(&train("private.tsv", "m")).code(0);
+    folder.run(&["check", "private.tsv"]).code(0).prints("  rare   column `rare`");
 }
 
 #[test]

@@ -659,6 +659,10 @@ fn limits_that_cannot_be_held_are_an_error() {
     // An output without rows is not a success.
     let split = ["--validation", "held.tsv", "--validation-part", "0.000001"];
     prepare(&folder, &split).code(1).says("warning: held.tsv has no rows below its header");
+    folder.write("log.tsv", "query\ttitle\ttime\na\tt\t2024-05-17\n");
+    let split = ["--validation", "held.tsv", "--validation-after", "2024-05-18"];
+    let late = "warning: held.tsv has no rows below its header: no click that is kept is that late";
+    prepare(&folder, &split).code(1).says(late);
 }
 
 #[test]

@@ -331,6 +331,11 @@ fn text(found: &Found, next: Option<&str>) -> String {
     for (meaning, name) in &found.meanings {
         text.push_str(&format!("  {:<width$}  column `{}`\n", meaning.name(), output::printable(name)));
     }
+    // What only `train` reads.
+    let of_clicks = |name: &&String| ["weight", "rare"].iter().any(|known| name.trim().eq_ignore_ascii_case(known));
+    for name in found.names.iter().filter(|_| found.kind == Kind::Clicks).filter(of_clicks) {
+        text.push_str(&format!("  {:<width$}  column `{}`\n", name.trim().to_lowercase(), output::printable(name)));
+    }
     if found.kind == Kind::Unknown && !found.names.is_empty() && found.faults == 0 {
         let names: Vec<_> = found.names.iter().take(20).map(|name| format!("`{}`", output::printable(name))).collect();
         text.push_str(&format!("  columns: {}\n", names.join(", ")));

@@ -74,7 +74,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         [(&args.output, Some(report.training)), (args.validation().unwrap_or(&args.output), report.validation)];
     let mut answer = Answer::Done;
     for (path, _) in counts.into_iter().filter(|(_, counts)| counts.is_some_and(|counts| counts.pairs == 0)) {
-        output::note(format_args!("warning: {} has no rows below its header", path.display()));
+        let why = match (args.split()?, args.validation()) {
+            (Split::After(_), Some(validation)) if validation == path => ": no click that is kept is that late",
+            _ => "",
+        };
+        output::note(format_args!("warning: {} has no rows below its header{why}", path.display()));
         answer = Answer::No;
     }
     if let Some(loss) = report::most_left_out(&args, &report) {
