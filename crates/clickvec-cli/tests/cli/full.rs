@@ -336,6 +336,10 @@ fn an_index_gives_the_numbers_of_its_fusion() {
             let [expected, found] = [expected, found].map(|row| row[measure].as_f64().unwrap());
             assert!((expected - found).abs() < 1e-6, "{method} {measure}: {expected} {found}");
         }
+        // It is not fused again.
+        let twice = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "--fusion=rrf"];
+        let one = "found 1 system besides fusions, which are not fused again";
+        folder.run(&[&twice[..], &["--index=fused.index", "--ranker=bm25"]].concat()).code(2).says(one);
         // The index is judged as it is searched, with the titles of the table and with its own.
         let index = ["evaluate", "--full", "--judged=judged.tsv", "--index=fused.index", "--json"];
         for more in [&["--titles=titles.tsv"][..], &[]] {
@@ -350,6 +354,10 @@ fn an_index_gives_the_numbers_of_its_fusion() {
     folder.run(&plain).code(0).says(lost);
     let said = folder.run(&plain).code(0).stderr();
     assert!(!said.contains("fusion"), "{said}");
+    // Now it has the vectors of the model alone.
+    let twice = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "--fusion=rrf"];
+    let alike = "warning: model and fused find the same for every query";
+    folder.run(&[&twice[..], &["--index=fused.index", "--model=model.safetensors"]].concat()).code(0).says(alike);
 }
 
 fn objective(row: &Value) -> f64 {

@@ -182,7 +182,12 @@ impl Entry {
 
     /// Whether the system is already a fusion, which is judged but not fused again.
     pub(super) fn is_fusion(&self) -> bool {
-        matches!(self.source, Source::File { is_fusion: true, .. })
+        match &self.source {
+            Source::File { is_fusion, .. } => *is_fusion,
+            #[cfg(feature = "serve")]
+            Source::Index(path) => crate::fused::keeps_fusion(path).unwrap_or(false),
+            _ => false,
+        }
     }
 
     /// Whether `--save-rankers` saves it.

@@ -12,6 +12,7 @@ use super::super::fusion::{Fused, MethodFlag, Weights, copy, without_member};
 use super::super::systems::{Entry, file_of};
 use super::super::{Args, trec};
 use super::{Lists, Search};
+use crate::output;
 
 /// The number of queries whose lists are fused at once.
 const QUERIES_AT_ONCE: usize = 256;
@@ -73,7 +74,22 @@ impl<'a> Fusions<'a> {
         if self.missing.is_some() {
             return Ok(Vec::new());
         }
+        if !self.methods.is_empty() {
+            self.note_alike();
+        }
         self.methods.iter().map(|flag| self.fused(flag, search, runs)).collect()
+    }
+
+    /// Says so if two members find the same, as a model and an index that was made with it do.
+    fn note_alike(&self) {
+        for (place, b) in self.members.iter().enumerate() {
+            if let Some(a) = self.members[..place].iter().find(|a| a.lists.judged == b.lists.judged) {
+                let [a, b] = [a, b].map(|member| output::printable(&member.name));
+                output::note(format_args!(
+                    "warning: {a} and {b} find the same for every query; is it one model twice? A fusion gains nothing by the second"
+                ));
+            }
+        }
     }
 
     fn fused(&self, flag: &MethodFlag, search: &Search<'_>, runs: Option<&Path>) -> Result<(FullEvaluation, Fused)> {
