@@ -69,6 +69,28 @@ fn a_sheet_has_every_title_once_and_says_nothing_of_its_system() {
         .says("expected a system");
 }
 
+/// The sheet has what the fusion of an index finds, also where it is only found by words.
+#[test]
+#[cfg(feature = "serve")]
+fn an_index_with_a_fusion_is_pooled_as_it_is_searched() {
+    let folder = Folder::with_model();
+    let three = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "--ranker=bm25:k1=1.2,b=0.75"];
+    let kept = ["--model=model.safetensors", "--fusion=z-score", "--fusion-weights=1,0", "--save-rankers=kept"];
+    folder.run(&[&three[..], &kept].concat()).code(0);
+    let index = ["index", "--model=kept/fusion_z-score.safetensors", "--titles=titles.tsv", "--output=i"];
+    folder.run(&index).code(0);
+    folder.write("queries.txt", "red hammer\nblue ladder\n");
+    let rows = |system: &str| {
+        let pool =
+            ["judge", "pool", "--queries=queries.txt", "--titles=titles.tsv", "--depth=4", "--output=s.tsv", system];
+        folder.run(&pool).code(0);
+        let mut rows: Vec<String> = folder.read("s.tsv").lines().map(str::to_owned).collect();
+        rows.sort_unstable();
+        rows
+    };
+    assert_eq!(rows("--index=i"), rows("--ranker=bm25:k1=1.2,b=0.75"));
+}
+
 #[test]
 fn a_filled_sheet_is_a_test_set() {
     let folder = Folder::with_model();

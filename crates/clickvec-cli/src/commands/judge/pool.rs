@@ -54,7 +54,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "MODEL")]
     pub(super) model: Vec<PathBuf>,
 
-    /// An index of `index`, searched with its own model. Its titles must be in --titles. May be repeated.
+    /// An index of `index`, searched as `search --index` does. Its titles must be in --titles. May be repeated.
     #[arg(long, value_name = "INDEX")]
     pub(super) index: Vec<PathBuf>,
 

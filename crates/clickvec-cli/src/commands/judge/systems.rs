@@ -11,6 +11,8 @@ use clickvec::internals::files;
 use clickvec::ranker::{self, Ranker, RankerSpec, Resources, System};
 use clickvec::search::{self, Searcher};
 use clickvec::tables::{TITLE, Title};
+#[cfg(feature = "serve")]
+use clickvec_engine::{Engine, Mode, Request};
 
 use super::pool::Args;
 use super::queries::PoolQuery;
@@ -41,8 +43,19 @@ pub(super) fn pool(args: &Args, table: &Path, queries: &[PoolQuery], titles: &[T
     }
     let by_id: HashMap<&str, usize> = titles.iter().map(|title| title.id.as_str()).zip(0..).collect();
     for path in &args.index {
+        let name = path.display().to_string();
+        #[cfg(feature = "serve")]
+        if crate::fused::keeps_fusion(path)? {
+            let engine = Engine::open(path)?;
+            let of_query = |query: &&str| -> Result<Vec<usize>> {
+                let answer = engine.search(&Request::new(*query, Mode::Both).with_k(args.depth as usize))?;
+                answer.hits.iter().map(|hit| place(path, &by_id, &hit.id)).collect()
+            };
+            found += asked(&name, queries, &mut pool, |queries| queries.iter().map(of_query).collect())?;
+            continue;
+        }
         let index = Searcher::open(path)?;
-        found += asked(&path.display().to_string(), queries, &mut pool, |queries| {
+        found += asked(&name, queries, &mut pool, |queries| {
             let answers = index.search_batch(queries, args.depth as usize)?;
             answers.into_iter().map(|answer| places(&answer, |found| place(path, &by_id, found.id))).collect()
         })?;
