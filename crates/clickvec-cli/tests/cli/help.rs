@@ -200,9 +200,12 @@ What `clickvec help COMMAND` prints, for every command. After a change of an opt
     add("clickvec", &["--help"]);
     for command in COMMANDS {
         add(&format!("clickvec {command}"), &["help", command]);
-        if command == "explain" {
-            EXPLAINED.iter().for_each(|what| add(&format!("clickvec explain {what}"), &["help", "explain", what]));
-        }
+        let parts: &[&str] = match command {
+            "explain" => &EXPLAINED,
+            "judge" => &["pool", "read"],
+            _ => &[],
+        };
+        parts.iter().for_each(|part| add(&format!("clickvec {command} {part}"), &["help", command, part]));
     }
     page
 }
