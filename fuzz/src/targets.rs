@@ -9,7 +9,7 @@ use clickvec::encoder::{EncoderConfig, LstmConfig};
 use clickvec::eval::trec::{read_qrels, read_run};
 use clickvec::eval::{TestSetFiles, read_test_set};
 use clickvec::internals::clicks::ClickReader;
-use clickvec::internals::eval::read_topics;
+use clickvec::internals::eval::read_queries;
 use clickvec::internals::files;
 use clickvec::internals::math::Level;
 use clickvec::model::{Model, Side};
@@ -137,7 +137,7 @@ fn run(data: &[u8]) {
 }
 
 fn topics(data: &[u8]) {
-    told(read_topics(&file("topics", data)));
+    told(read_queries(&file("topics", data)));
 }
 
 fn compressed(data: &[u8]) {
