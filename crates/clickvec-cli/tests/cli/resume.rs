@@ -217,7 +217,7 @@ fn what_a_stopped_run_leaves_is_said_in_words() {
     };
     let said = stopped(&[]);
     let expected = "m: stopped, nothing was written to it; the last model that was kept is in m.held-out.partial (the best model so \
-                    far of the run that holds queries out)\n";
+                    far of the run that holds queries out); with `--checkpoint-every` a run can go on\n";
     assert!(said.ends_with(expected), "{said}");
     std::fs::remove_file(folder.path("m.held-out.partial")).unwrap();
     let said = stopped(&["--checkpoint-every", "1"]);

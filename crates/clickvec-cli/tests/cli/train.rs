@@ -325,7 +325,7 @@ fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
         "held out: 140 of 1,400 queries with 140 pairs, to judge the model by; then all clicks are learnt",
         "learning all clicks now, the held-out ones too, for ",
         "  held out: NDCG@10 ",
-        "140 queries, each searched among all 1,400 titles; a clicked title is relevant, any other is not",
+        "140 queries, each searched among all 1,400 distinct titles; a clicked title is relevant, any other is not",
         "model − BM25: NDCG@10 +0.",
         "model − letter trigrams: NDCG@10 +0.",
         "the model finds what users click better than BM25 and than letter trigrams, which need no training",

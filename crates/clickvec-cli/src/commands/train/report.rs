@@ -166,7 +166,7 @@ impl Reporter {
             (true, _) if model == output => format!("; `--resume` continues from {}", checkpoint.display()),
             (true, _) => "; with the same options and `--resume` it goes on".to_owned(),
             (false, true) => format!(
-                "; the last model that was kept is in {} (a run with `--checkpoint-every` can go on with `--resume`)",
+                "; the last model that was kept is in {}; with `--checkpoint-every` a run can go on",
                 partial.display()
             ),
             (false, false) => String::new(),
