@@ -88,6 +88,10 @@ fn files_of_this_program_are_known() {
 #[test]
 fn what_is_not_known_is_no_success() {
     let folder = Folder::new();
+    // A shell takes the advice on items for a comment.
+    folder.write("items.csv", "query,sku\nred lamp,l1\n");
+    let advice = "--titles TITLES --output clicks.tsv  # if the items are titles: --item-as-title";
+    folder.run(&["check", "items.csv"]).code(0).prints(advice);
     folder.write("colours.csv", "colour,day\nred,1\n");
     folder
         .run(&["check", "colours.csv"])

@@ -289,6 +289,20 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         .run(&[&base.split(' ').collect::<Vec<_>>()[..], &["day00.tsv", "day01.tsv"], &few].concat())
         .code(0)
         .prints("too few");
+    let judged = folder.read("log/validation.tsv");
+    let query = judged.lines().nth(1).unwrap().split('\t').next().unwrap();
+    let one: String = judged
+        .lines()
+        .filter(|line| line.starts_with("query") || line.starts_with(query))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    folder.write("one.tsv", one);
+    let one = ["--held-out=0.5", "--judged=one.tsv", "--output=n", "--json", "--trust-clicks"];
+    let run = folder.run(&[&base.split(' ').collect::<Vec<_>>()[..], &["day00.tsv", "day01.tsv"], &one].concat());
+    let decided = report(&run);
+    let run = run.says("one.tsv: 1 query, too few to decide; 20 are needed");
+    let trials = decided["trials"].as_array().unwrap();
+    assert!(trials.iter().any(|trial| trial["queries"] == 1 && trial["worse"] == false), "{}", run.stdout());
     refused(&format!("{base} day01.tsv --half-life 0"), "expected a number above 0");
     refused(
         &format!("{base} day01.tsv --output day01.tsv"),

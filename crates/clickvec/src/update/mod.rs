@@ -13,7 +13,7 @@ mod window;
 
 pub use drift::{Alignment, Drift};
 pub use learnt::LearntBefore;
-pub use trial::{Models, Trial};
+pub use trial::{LEAST_QUERIES, Models, Trial};
 pub use window::{DayCount, Pairs, Survey, Suspicion, Window};
 
 use crate::model::Model;

@@ -13,6 +13,8 @@ use crate::tables::Title;
 use super::drift::{Drift, alignment, drift_of};
 use super::window::Suspicion;
 
+/// The smallest number of queries for a useful comparison of two models.
+pub const LEAST_QUERIES: usize = 20;
 /// The length of result lists: the titles that users look at.
 pub(super) const SHOWN: usize = 10;
 /// If the old model's nDCG@10 on the newest clicks is less than this share of its nDCG@10 on earlier clicks, the newest
@@ -66,9 +68,9 @@ impl Serialize for Trial {
 }
 
 impl Trial {
-    /// Whether the new model is significantly worse.
+    /// Whether the new model is significantly worse, on [`LEAST_QUERIES`] or more.
     pub fn is_worse(&self) -> bool {
-        self.test.difference < 0.0 && self.test.evidence() < SIGNIFICANT
+        self.queries >= LEAST_QUERIES && self.test.difference < 0.0 && self.test.evidence() < SIGNIFICANT
     }
 
     /// The suspicion that the clicks of this trial, the newest ones, do not come from users, because the old model does much
@@ -76,7 +78,10 @@ impl Trial {
     pub fn suspicion(&self, earlier: &Trial) -> Option<Suspicion> {
         let [newest, before] = [&self.old_values, &earlier.old_values].map(|values| mean_and_error(values));
         let error = newest.1.hypot(before.1);
-        let is_far = newest.0 < LEAST_OF_BEFORE * before.0 && before.0 - newest.0 > STANDARD_ERRORS * error;
+        // Few queries may all be odd ones.
+        let is_far = self.queries >= LEAST_QUERIES
+            && newest.0 < LEAST_OF_BEFORE * before.0
+            && before.0 - newest.0 > STANDARD_ERRORS * error;
         is_far.then_some(Suspicion::NotLikeBefore { newest: newest.0, earlier: before.0 })
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             }
             let or = match has(Meaning::Title) || titles().is_some() {
                 true => "",
-                false => "   (if the items are titles: --item-as-title in place of --titles TITLES)",
+                false => "  # if the items are titles: --item-as-title in place of --titles TITLES",
             };
             // Without it, what only one person typed is left out, most queries of a small shop.
             let private = if has(Meaning::User) { " --private" } else { "" };

@@ -16,7 +16,7 @@ use clickvec::ranker::Neural;
 use clickvec::search::IndexBuilder;
 use clickvec::tables::{Title, for_each_title};
 use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
-use clickvec::update::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, training_config};
+use clickvec::update::{Drift, LEAST_QUERIES, LearntBefore, Models, Survey, Suspicion, Trial, Window, training_config};
 
 use super::index::whole::{Kept, Unlisted};
 use super::train::{epoch_line, section_name};
@@ -30,9 +30,6 @@ const NEWEST: &str = "clicks of the newest day";
 const UNSEEN: &str = "those that no earlier day has";
 const EARLIER: &str = "clicks of earlier days";
 const JUDGED: &str = "judged titles";
-
-/// The smallest number of queries for a useful comparison of two models.
-const LEAST_QUERIES: usize = 20;
 
 /// Train a model on new clicks, and replace the old one unless the new one is significantly worse.
 ///
@@ -213,8 +210,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     if !args.trust_clicks {
         let alone = Models::new(&set.titles, &texts, &old_ranker, &old_ranker)?;
         let [newest, earlier] = [alone.trial(&questions.newest)?, alone.trial(&questions.earlier)?];
-        // Few queries may all be odd ones.
-        if let Some(suspicion) = newest.suspicion(&earlier).filter(|_| newest.queries >= LEAST_QUERIES) {
+        if let Some(suspicion) = newest.suspicion(&earlier) {
             report.verdict = Verdict::Suspicious(suspicion);
             report.seconds.testing = clock.elapsed();
             return finish(&report);
@@ -244,9 +240,8 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     report.seconds.testing += clock.elapsed();
     // Earlier days do not decide: a first model made by `train` may have learnt some of their held-out clicks.
     let decides = |name: &str| name == decides_newest || name == JUDGED;
-    let is_worse = |trial: &Trial| trial.queries >= LEAST_QUERIES && trial.is_worse();
     let worse: Vec<&'static str> =
-        report.trials.iter().filter(|(name, trial)| decides(name) && is_worse(trial)).map(|(name, _)| *name).collect();
+        report.trials.iter().filter(|(name, trial)| decides(name) && trial.is_worse()).map(|(name, _)| *name).collect();
     if !worse.is_empty() {
         report.verdict = Verdict::Worse(worse);
         return finish(&report);
@@ -373,6 +368,13 @@ fn questions(
         questions.judged = set.others(&judgments, false);
         let (missing, judged) = (set.missing.count - before.0, set.judged - before.1);
         ensure!(missing < judged, "{}: expected judged titles whose texts are in --titles, found none", path.display());
+    }
+    if let (1..LEAST_QUERIES, Some(path)) = (questions.judged.len(), &args.judged) {
+        output::note(format_args!(
+            "{}: {}, too few to decide; {LEAST_QUERIES} are needed",
+            path.display(),
+            output::counted(questions.judged.len() as u64, "query")
+        ));
     }
     let held_out = questions.newest.len();
     if held_out < LEAST_QUERIES && questions.judged.len() >= LEAST_QUERIES {

@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec::update::{Alignment, DayCount, Drift, Suspicion, Trial};
+use clickvec::update::{Alignment, DayCount, Drift, LEAST_QUERIES, Suspicion, Trial};
 use serde::Serialize;
 
-use super::{EARLIER, LEAST_QUERIES, Report, Verdict};
+use super::{EARLIER, Report, Verdict};
 use crate::metrics::difference;
 use crate::{output, progress, table};
 
