@@ -168,6 +168,7 @@ fn main() -> clickvec::Result<()> {
                 negatives: NegativeRows::Listed(negatives),
                 targets: None,
                 margins: None,
+                noise: None,
             };
             rounds.for_each(|_| {
                 for _ in 0..10 {

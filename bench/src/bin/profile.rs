@@ -116,6 +116,7 @@ fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Res
         query_views: Views::NONE,
         title_views: Views::NONE,
         size: config.minibatch,
+        loss: config.loss,
         negatives: config.negatives,
         source: config.negative_source,
         shared_tower: false,

@@ -110,6 +110,7 @@ fn advice_on_setting(fault: &SettingFault) -> Option<&'static str> {
         SettingFault::Negative { .. } => "--titles-among-clicks sets it",
         SettingFault::NothingToLearnFrom => "name a log with --clicks or titles with --titles",
         SettingFault::Share { .. } => "--teacher-share and --teacher-title-share set them",
+        SettingFault::TaughtContrast => "--loss sets it",
         SettingFault::TaughtSamples => "--negatives all takes them all",
         SettingFault::Teacher { .. } => "--teacher names them",
         SettingFault::AllUniform => "--negatives and --negative-source set them",

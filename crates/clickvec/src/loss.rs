@@ -1,14 +1,17 @@
 //! The loss of Palangi et al. 2015, eq. (3)–(5): for a pair r and its negatives j,
 //! l_r = weight · log(1 + Σ_j exp(−γ (R(Q, D⁺) − R(Q, D_j⁻)))), R the cosine; summed over r. A teacher can
-//! replace a share of it.
+//! replace a share of it. Or noise-contrastive estimation, in `nce`.
 
 mod divergence;
 mod margin;
+mod nce;
 
 pub use self::divergence::Targets;
 pub use self::margin::Margins;
+pub(crate) use self::nce::EvenlyDrawn;
 
 use self::divergence::Divergence;
+use self::nce::Contrast;
 use crate::math::Buffer;
 use crate::math::activation::exp_slice;
 use crate::math::gemm::{Left, gemm};
@@ -16,9 +19,27 @@ use crate::math::matrix::transpose;
 use crate::math::vector::{add_scaled, dot, normalize};
 use crate::text::batch::Lists;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// The number of pairs in a task.
 const CHUNK: usize = 64;
+
+/// What training lowers for each pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LossKind {
+    /// Minus the logarithm of the clicked title's share in a softmax over it and its negatives, as in the papers.
+    #[default]
+    Softmax,
+    /// Noise-contrastive estimation: each title is told apart on its own, clicked or drawn by chance.
+    Nce,
+}
+
+impl LossKind {
+    pub(crate) fn is_softmax(&self) -> bool {
+        *self == LossKind::Softmax
+    }
+}
 
 /// The pairs of a minibatch, as rows of queries and titles.
 #[derive(Debug, Default, Clone)]
@@ -33,6 +54,9 @@ pub struct Pairs {
     pub targets: Option<Targets>,
     /// What a teacher's scores say of them, if there are any; only with [`NegativeRows::AllBut`].
     pub margins: Option<Margins>,
+    /// With [`LossKind::Nce`]: for each title, ln P_n, P_n being how likely it is as a negative. A factor that all titles share
+    /// does not matter. Not together with a teacher.
+    pub noise: Option<Vec<f32>>,
 }
 
 /// The negatives of each pair.
@@ -70,6 +94,7 @@ pub struct Loss {
     d_cosine: Vec<f32>,
     d_positive: Vec<f32>,
     sums: Vec<LossSum>,
+    contrast: Contrast,
 }
 
 /// Vectors divided by their length.
@@ -115,9 +140,15 @@ impl Loss {
         self.query_gradient.resize(queries.len(), 0.0);
         self.title_gradient.clear();
         self.title_gradient.resize(titles.len(), 0.0);
-        match &pairs.negatives {
-            NegativeRows::Listed(lists) => self.listed(gamma, dimension, pairs, &lists.0),
-            NegativeRows::AllBut(lists) => self.all_but(gamma, dimension, pairs, &lists.0),
+        match (&pairs.negatives, &pairs.noise) {
+            (NegativeRows::Listed(lists), None) => self.listed(gamma, dimension, pairs, &lists.0),
+            (NegativeRows::AllBut(lists), None) => self.all_but(gamma, dimension, pairs, &lists.0),
+            (NegativeRows::Listed(lists), Some(noise)) => {
+                self.contrast_listed(gamma, dimension, pairs, noise, &lists.0);
+            }
+            (NegativeRows::AllBut(lists), Some(noise)) => {
+                self.contrast_all_but(gamma, dimension, pairs, noise, &lists.0);
+            }
         }
         let (of_queries, of_titles) = (&mut self.query_gradient, &mut self.title_gradient);
         rayon::join(|| self.queries.back(of_queries, dimension), || self.titles.back(of_titles, dimension));
@@ -129,15 +160,20 @@ impl Loss {
         total
     }
 
+    /// Clears what tasks fill in, for so many pairs and cosines.
+    fn clear_sums(&mut self, pairs: usize, cosines: usize) {
+        self.sums.clear();
+        self.sums.resize(pairs, LossSum::default());
+        self.d_positive.clear();
+        self.d_positive.resize(pairs, 0.0);
+        self.d_cosine.clear();
+        self.d_cosine.resize(cosines, 0.0);
+    }
+
     fn listed(&mut self, gamma: f32, dimension: usize, pairs: &Pairs, lists: &Lists<u32>) {
+        self.clear_sums(pairs.positive.len(), lists.items.len());
         let (queries, titles) = (&self.queries.vectors, &self.titles.vectors);
         let of = |title: u32| &titles[title as usize * dimension..][..dimension];
-        self.sums.clear();
-        self.sums.resize(pairs.positive.len(), LossSum::default());
-        self.d_positive.clear();
-        self.d_positive.resize(pairs.positive.len(), 0.0);
-        self.d_cosine.clear();
-        self.d_cosine.resize(lists.items.len(), 0.0);
         // The lists have different lengths, so d_cosine is cut by hand.
         let mut parts = Vec::with_capacity(pairs.positive.len().div_ceil(CHUNK));
         let mut rest = &mut self.d_cosine[..];
@@ -177,9 +213,14 @@ impl Loss {
                     }
                 }
             });
+        self.add_to_titles(dimension, pairs, lists);
+    }
+
+    /// Fills the titles' gradients from `d_positive` and `d_cosine` of listed negatives.
+    fn add_to_titles(&mut self, dimension: usize, pairs: &Pairs, lists: &Lists<u32>) {
         // Pairs share titles, so this adds up pair by pair, in order.
         for (r, &positive) in pairs.positive.iter().enumerate() {
-            let query = &queries[r * dimension..][..dimension];
+            let query = &self.queries.vectors[r * dimension..][..dimension];
             let mut add = |title: u32, d| {
                 add_scaled(&mut self.title_gradient[title as usize * dimension..][..dimension], d, query);
             };
@@ -191,14 +232,11 @@ impl Loss {
 
     fn all_but(&mut self, gamma: f32, dimension: usize, pairs: &Pairs, exceptions: &Lists<u32>) {
         let count = self.titles.lengths.len();
-        let (queries, titles) = (&self.queries.vectors, &self.titles.vectors);
-        self.sums.clear();
-        self.sums.resize(pairs.positive.len(), LossSum::default());
-        self.d_cosine.clear();
-        self.d_cosine.resize(pairs.positive.len() * count, 0.0);
+        self.clear_sums(pairs.positive.len(), pairs.positive.len() * count);
         if count == 0 {
             return;
         }
+        let (queries, titles) = (&self.queries.vectors, &self.titles.vectors);
         transpose(titles, dimension, &mut self.titles.transposed);
         let transposed = &self.titles.transposed;
         (
@@ -252,7 +290,12 @@ impl Loss {
                 }
                 gemm((n, dimension, count), Left::rows(d_cosine, count), (titles, dimension), (gradient, dimension));
             });
-        let (d_cosine, pairs) = (&self.d_cosine, pairs.positive.len());
+        self.multiply_into_titles(dimension, pairs.positive.len());
+    }
+
+    /// Fills the titles' gradients from `d_cosine` of all pairs and titles.
+    fn multiply_into_titles(&mut self, dimension: usize, pairs: usize) {
+        let (d_cosine, count, queries) = (&self.d_cosine, self.titles.lengths.len(), &self.queries.vectors);
         self.title_gradient.par_chunks_mut(CHUNK * dimension).enumerate().for_each(|(chunk, gradient)| {
             let n = gradient.len() / dimension;
             let left = Left::transposed(&d_cosine[chunk * CHUNK..], count);
@@ -328,15 +371,15 @@ impl Unit {
 mod tests {
     use super::*;
 
-    fn vectors(count: usize, dimension: usize, seed: f32) -> Vec<f32> {
+    pub(super) fn vectors(count: usize, dimension: usize, seed: f32) -> Vec<f32> {
         (0..count * dimension).map(|i| ((i as f32 + seed) * 1.7).sin()).collect()
     }
 
-    fn pairs(negatives: NegativeRows) -> Pairs {
-        Pairs { positive: vec![0, 1, 2], weight: vec![1.0, 0.5, 2.0], negatives, targets: None, margins: None }
+    pub(super) fn pairs(negatives: NegativeRows) -> Pairs {
+        Pairs { positive: vec![0, 1, 2], weight: vec![1.0, 0.5, 2.0], negatives, ..Pairs::default() }
     }
 
-    fn lists(lists: &[&[u32]]) -> TitleLists {
+    pub(super) fn lists(lists: &[&[u32]]) -> TitleLists {
         let mut out = TitleLists::default();
         lists.iter().for_each(|list| out.push(list.iter().copied()));
         out
@@ -421,7 +464,7 @@ mod tests {
     }
 
     /// Checks that the loss of these pairs is `formula`, and its gradient the finite difference.
-    fn agrees_with(pairs: &Pairs, queries: &[f32], titles: &[f32], formula: &dyn Fn(&[f32], &[f32]) -> f64) {
+    pub(super) fn agrees_with(pairs: &Pairs, queries: &[f32], titles: &[f32], formula: &dyn Fn(&[f32], &[f32]) -> f64) {
         let mut loss = Loss::default();
         let found = loss.compute(10.0, queries, titles, 5, pairs).loss;
         let expected = formula(queries, titles);

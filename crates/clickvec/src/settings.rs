@@ -3,6 +3,7 @@
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
 use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, LstmConfig, MembersConfig};
 use crate::error::SettingDifference;
+use crate::loss::LossKind;
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
 use crate::tables;
@@ -23,6 +24,9 @@ pub struct TrainConfig {
     pub negatives: Negatives,
     /// The source of sampled negatives.
     pub negative_source: NegativeSource,
+    /// The loss. Omitted if it is the softmax.
+    #[serde(default, skip_serializing_if = "LossKind::is_softmax")]
+    pub loss: LossKind,
     /// γ of the loss.
     pub gamma: f32,
     /// The optimiser.
@@ -258,6 +262,7 @@ impl Default for TrainConfig {
             minibatch: 64,
             negatives: Negatives::All,
             negative_source: NegativeSource::Minibatch,
+            loss: LossKind::Softmax,
             gamma: 10.0,
             optimizer: OptimizerKind::Adam,
             learning_rate: 1e-3,
@@ -381,6 +386,10 @@ impl TrainConfig {
                 let sampled = self.teacher.is_some() && self.negatives != Negatives::All;
                 sampled.then_some(SettingFault::TaughtSamples)
             })
+            .or_else(|| {
+                let one_by_one = self.teacher.is_some() && self.loss != LossKind::Softmax;
+                one_by_one.then_some(SettingFault::TaughtContrast)
+            })
             .or_else(|| match self.negatives {
                 Negatives::Sampled(n) => at_least_one("negatives", n),
                 Negatives::All if self.negative_source == NegativeSource::Uniform => Some(SettingFault::AllUniform),
@@ -412,6 +421,7 @@ impl TrainConfig {
             let serde_json::Value::Object(mut map) = typed(config) else { return serde_json::Map::new() };
             // Settings that are omitted if they have the default.
             map.insert("precision".to_owned(), typed(&config.precision));
+            map.insert("loss".to_owned(), typed(&config.loss));
             map.insert("tail".to_owned(), typed(&config.tail));
             map.insert("field".to_owned(), typed(&config.field));
             map.insert("augment".to_owned(), typed(&config.augment));
@@ -525,6 +535,9 @@ pub enum SettingFault {
     /// A teacher together with sampled negatives.
     #[error("expected all titles of the minibatch as negatives, because a teacher compares them all, found samples")]
     TaughtSamples,
+    /// A teacher together with noise-contrastive estimation.
+    #[error("expected the loss softmax, because a teacher compares titles with each other, found nce")]
+    TaughtContrast,
     /// A teacher without settings for it, or settings without a teacher.
     #[error("expected both a teacher and settings for it, or neither; found {teachers} teachers")]
     Teacher {
@@ -600,6 +613,13 @@ mod tests {
         assert!(!json(&exact).contains("tail") && json(&merged).contains("\"tail\":\"merge\""), "{}", json(&merged));
         assert_eq!(serde_json::from_str::<TrainConfig>(&json(&merged)).expect("a config"), merged);
         assert_eq!(differences(&merged, &exact), [["tail", "merge", "cut"]]);
+        let contrast = TrainConfig { loss: LossKind::Nce, ..exact.clone() };
+        assert!(!json(&exact).contains("loss") && json(&contrast).contains("\"loss\":\"nce\""), "{}", json(&contrast));
+        assert_eq!(serde_json::from_str::<TrainConfig>(&json(&contrast)).expect("a config"), contrast);
+        assert_eq!(differences(&contrast, &exact), [["loss", "nce", "softmax"]]);
+        assert_eq!(differences(&exact, &contrast), [["loss", "softmax", "nce"]]);
+        let taught = TrainConfig { teacher: Some(TeacherConfig::default()), ..contrast };
+        assert_eq!(taught.fault(), Some(SettingFault::TaughtContrast));
         let feed_forward = EncoderConfig::Dssm(crate::encoder::DssmConfig { layers: vec![8] });
         let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
         assert_eq!(fault, Some(SettingFault::Precision { kind: "dssm" }));

@@ -179,6 +179,37 @@ fn a_flag_of_another_encoder_is_refused() {
 }
 
 #[test]
+fn noise_contrastive_estimation_is_a_loss() {
+    let folder = Folder::with_data();
+    let bytes = |name| std::fs::read(folder.path(name)).unwrap();
+    folder.train("plain", &[]).code(0);
+    folder.train("softmax", &["--loss", "softmax"]).code(0);
+    assert!(bytes("plain") == bytes("softmax"));
+    folder.train("nce", &["--loss", "nce"]).code(0);
+    assert!(bytes("plain") != bytes("nce"));
+    folder.train("again", &["--loss", "nce", "--threads", "2"]).code(0);
+    assert!(bytes("again") == bytes("nce"));
+    for (model, loss) in [("plain", "softmax"), ("nce", "nce")] {
+        let report = &folder.run(&["inspect", model, "--json"]).code(0).json_lines()[0];
+        assert_eq!(report["training"]["config"]["loss"], loss);
+    }
+    folder.train("nce", &["--resume"]).code(2).says("the run to resume (loss nce), found loss softmax");
+    folder.train("nce", &["--resume", "--loss", "nce"]).code(0);
+    folder.train("after", &["--loss", "nce", "--init", "plain"]).code(0);
+    // Titles are learnt by the same loss, before the clicks and alone.
+    let titles = ["--loss", "nce", "--titles", "titles.tsv", "--title-epochs", "1", "--members", "1"];
+    folder.train("titles", &titles).code(0);
+    folder.run(&[&["train", "--output", "alone", "--epochs", "1", "--cells", "8"], &titles[..]].concat()).code(0);
+    folder.write("t.tsv", "query\ttitle\tscore\nred hammer\thammer in red, 10 in.\t1\nred hammer\tladder\t0\n");
+    let taught = folder.train("no", &["--loss", "nce", "--teacher", "t.tsv"]).code(2);
+    taught.says(
+        "expected the loss softmax, because a teacher compares titles with each other, found nce; --loss sets it",
+    );
+    folder.train("no", &["--loss", "hinge"]).code(2).says("[possible values: softmax, nce]");
+    assert!(!folder.path("no").exists());
+}
+
+#[test]
 fn bf16_without_amx_is_refused() {
     let folder = Folder::with_data();
     let arguments = ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors", "--precision", "bf16"];

@@ -37,6 +37,7 @@ class TrainSettings(TypedDict, total=False):
     minibatch: int
     negatives: int | Literal["all"]
     negative_source: Literal["minibatch", "uniform"]
+    loss: Literal["softmax", "nce"]
     gamma: float
     optimizer: Literal["nesterov", "momentum", "adam", "sgd"]
     learning_rate: float

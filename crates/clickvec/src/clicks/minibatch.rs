@@ -1,9 +1,9 @@
 //! Minibatches: pairs in random order, each distinct title once, and the negatives of every pair.
 
 use super::viewed::ViewedQueries;
-use super::{ClickLog, Distillation, Section, Spooled, Storage};
+use super::{ClickLog, Distillation, Section, Spooled, Storage, noise};
 use crate::error::Result;
-use crate::loss::{Margins, NegativeRows, Pairs, TitleLists};
+use crate::loss::{LossKind, Margins, NegativeRows, Pairs, TitleLists};
 use crate::rng::{self, Permutation};
 use crate::text::WordId;
 use crate::text::batch::{Batch, WordFeatures};
@@ -50,6 +50,8 @@ pub struct MinibatchConfig {
     pub title_views: Views,
     /// The number of pairs in a minibatch; the last of an epoch may have fewer.
     pub size: usize,
+    /// The loss, which decides what it needs to know of titles.
+    pub loss: LossKind,
     /// The number of negatives of a pair.
     pub negatives: Negatives,
     /// The source of negatives.
@@ -71,6 +73,9 @@ pub struct Minibatches<'a> {
     config: MinibatchConfig,
     /// With [`NegativeSource::Uniform`]: for each distinct title its hash and a pair that has it.
     titles: Option<Spooled<[u64; 2]>>,
+    /// With [`LossKind::Nce`] and [`NegativeSource::Minibatch`]: for each pair of the log, the logarithm of the chance that a
+    /// minibatch has its title. All titles of [`NegativeSource::Uniform`] are equally likely.
+    noise: Option<Spooled<f32>>,
 }
 
 /// A minibatch. Its memory is reused each time it is filled.
@@ -125,7 +130,11 @@ impl<'a> Minibatches<'a> {
             NegativeSource::Minibatch => None,
             NegativeSource::Uniform => Some(log.distinct_titles(storage)?),
         };
-        Ok(Minibatches { log, config, titles })
+        let mut minibatches = Minibatches { log, config, titles, noise: None };
+        if config.loss == LossKind::Nce && config.source == NegativeSource::Minibatch {
+            minibatches.noise = Some(minibatches.chances_of_titles(storage)?);
+        }
+        Ok(minibatches)
     }
 
     /// The number of minibatches in an epoch.
@@ -137,6 +146,19 @@ impl<'a> Minibatches<'a> {
     pub fn pairs(&self) -> u64 {
         let section = self.log.section(self.config.section);
         section.end - section.start + self.titles_among_clicks()
+    }
+
+    /// For each pair of the log, the logarithm of the chance that a minibatch has its title.
+    fn chances_of_titles(&self, storage: Storage<'_>) -> Result<Spooled<f32>> {
+        let titles = self.log.section(Section::Titles);
+        // Of the titles among clicks, each epoch draws others.
+        let share = self.titles_among_clicks() as f64 / (titles.end - titles.start).max(1) as f64;
+        let (clicks, titles) = match self.config.section {
+            Section::Clicks => (1.0, share),
+            Section::Titles => (0.0, 1.0),
+        };
+        let epoch = noise::Epoch { clicks, titles, pairs: self.pairs(), minibatch: self.config.size };
+        epoch.chances_of_titles(self.log, storage)
     }
 
     fn titles_among_clicks(&self) -> u64 {
@@ -254,6 +276,7 @@ impl<'a> Minibatches<'a> {
             }
         };
 
+        self.fill_noise(rows, &mut pairs.noise);
         self.ask_teacher(numbers, &rows.hashes, pairs);
         let title_texts = rows.pairs.iter().map(|&number| log.pair(number as usize).title_words);
         if self.is_plain() {
@@ -273,6 +296,18 @@ impl<'a> Minibatches<'a> {
             views.push(log, log.pair(number as usize).query_words, how, &mut stream);
         }
         self.pack(views.texts(), title_texts, &views.words(log), queries, titles);
+    }
+
+    /// Fills in ln P_n of the titles in these rows, if the loss needs it.
+    fn fill_noise(&self, rows: &Distinct, noise: &mut Option<Vec<f32>>) {
+        if self.config.loss == LossKind::Softmax {
+            *noise = None;
+            return;
+        }
+        let noise = noise.get_or_insert_default();
+        noise.clear();
+        let of = |&pair: &u64| self.noise.as_ref().map_or(0.0, |noise| noise[pair as usize]);
+        noise.extend(rows.pairs.iter().map(of));
     }
 
     /// Fills in the teacher's cosines of the pairs with these numbers and of the titles with these hashes.
@@ -472,6 +507,7 @@ mod tests {
             query_views: Views::NONE,
             title_views: Views::NONE,
             size: 16,
+            loss: LossKind::Softmax,
             negatives,
             source,
             shared_tower: false,
@@ -566,6 +602,42 @@ mod tests {
         }
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(0..80));
+    }
+
+    #[test]
+    fn noise_is_how_often_minibatches_have_a_title() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // One title in half of the pairs, one in an eighth, and others in one each.
+        let title = |i: u32| match i % 8 {
+            0 | 2 | 4 | 6 => "common".to_owned(),
+            1 => "known".to_owned(),
+            _ => format!("title{i}"),
+        };
+        let rows: String = (0..800).map(|i| format!("query{i}\t{}\n", title(i))).collect();
+        let log = log(folder.path(), &rows);
+        let nce = |source| MinibatchConfig { loss: LossKind::Nce, size: 4, ..config(Negatives::Sampled(2), source) };
+        let made = |source| Minibatches::new(&log, nce(source), Storage::Memory).expect("minibatches");
+        let minibatches = made(NegativeSource::Minibatch);
+        let (mut minibatch, mut found) = (Minibatch::default(), std::collections::HashMap::new());
+        for (epoch, index) in (0..20).flat_map(|epoch| (0..200).map(move |index| (epoch, index))) {
+            minibatches.fill(epoch, index, &mut minibatch);
+            let noise = minibatch.pairs.noise.as_ref().expect("noise");
+            assert_eq!(noise.len(), minibatch.rows.len());
+            for (&hash, &noise) in minibatch.rows.hashes.iter().zip(noise) {
+                let (count, chance) = found.entry(hash).or_insert((0u32, noise));
+                *count += 1;
+                assert_eq!(*chance, noise);
+            }
+        }
+        let mut often: Vec<(u32, f32)> = found.into_values().collect();
+        often.sort_by_key(|&(count, _)| std::cmp::Reverse(count));
+        for &(count, chance) in &often[..2] {
+            let found = f64::from(count) / 4000.0;
+            assert!((found - f64::from(chance.exp())).abs() < 0.03, "{found} {}", chance.exp());
+        }
+        made(NegativeSource::Uniform).fill(0, 0, &mut minibatch);
+        let noise = minibatch.pairs.noise.as_ref().expect("noise");
+        assert!(noise.len() > 2 && noise.iter().all(|&noise| noise == 0.0), "{noise:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod grade;
 pub(crate) mod held_out;
 mod log;
 mod minibatch;
+mod noise;
 mod reader;
 mod scored;
 mod source;

@@ -9,12 +9,16 @@ use super::{
 };
 use crate::clicks::HeldOut;
 use crate::error::{Error, Result};
+use crate::loss::{EvenlyDrawn, LossKind};
 use crate::ranker::{self, Corpus, Ranker};
 use crate::rng;
 use crate::tables::Title;
 
 /// The seed of the negatives of held-out queries: the same for every run, so that their losses can be compared.
 const SEED: u64 = 0x686f_6c64_2d6f_7574;
+
+/// The most pairs that share what stands for −ln Z in noise-contrastive estimation, as those of a minibatch do.
+const CONTRASTED: usize = 1024;
 
 /// A search for held-out queries among all titles. A clicked title is relevant, every other is not; if the
 /// log weighs clicks, for example by position, a title whose clicks weigh more has a higher grade.
@@ -66,12 +70,13 @@ impl HeldOutTest {
         HeldOutTest { set: FullTestSet::new(&judgments, false, titles.collect()), clicked }
     }
 
-    /// The mean over all held-out pairs of the loss that training lowers, ln(1 + Σ e^(−γΔ)), with this many negatives drawn
-    /// from the titles, the same for every ranker: the papers chose their settings by such a loss. A title that was clicked
-    /// for the query is no negative. `None` if no pair has a negative.
-    pub fn loss(&self, ranker: &dyn Ranker, gamma: f32, negatives: usize) -> Option<f64> {
+    /// The mean over all held-out pairs of the loss that training lowers, such as ln(1 + Σ e^(−γΔ)) of the softmax, with this
+    /// many negatives drawn from the titles, the same for every ranker: the papers chose their settings by such a loss. A title
+    /// that was clicked for the query is no negative. `None` if no pair has a negative.
+    pub fn loss(&self, ranker: &dyn Ranker, kind: LossKind, gamma: f32, negatives: usize) -> Option<f64> {
         let titles = &self.set.titles;
         let (mut sum, mut pairs) = (0.0, 0u64);
+        let mut contrasted = EvenlyDrawn::default();
         for (number, (query, clicked)) in (0..).zip(self.set.queries.iter().zip(&self.clicked)) {
             let mut stream = rng::stream(SEED, "negatives of held-out queries", number);
             for positive in clicked {
@@ -82,11 +87,23 @@ impl HeldOutTest {
                     continue;
                 }
                 let scores = ranker.score(&query.text, &all);
-                let terms = scores[1..].iter().map(|score| (-f64::from(gamma) * (scores[0] - score)).exp());
-                sum += terms.sum::<f64>().ln_1p();
+                let gamma = f64::from(gamma);
+                match kind {
+                    LossKind::Softmax => {
+                        let terms = scores[1..].iter().map(|score| (-gamma * (scores[0] - score)).exp());
+                        sum += terms.sum::<f64>().ln_1p();
+                    }
+                    LossKind::Nce => {
+                        contrasted.push(gamma * scores[0], scores[1..].iter().map(|score| gamma * score));
+                        if contrasted.len() == CONTRASTED {
+                            sum += contrasted.take_loss();
+                        }
+                    }
+                }
                 pairs += 1;
             }
         }
+        sum += contrasted.take_loss();
         (pairs > 0).then(|| sum / pairs as f64)
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
 
 /// ln x for x > 0. Anything below the smallest normal number, including 0 and negative numbers, counts as that number.
 #[inline(always)]
-fn ln<const FMA: bool>(x: f32) -> f32 {
+pub(crate) fn ln<const FMA: bool>(x: f32) -> f32 {
     const SQRT_HALF: f32 = std::f32::consts::FRAC_1_SQRT_2;
     let x = if x < f32::MIN_POSITIVE { f32::MIN_POSITIVE } else { x };
     // x = m·2ⁿ with m in [√½, √2). After subtracting the bits of √½, n is in the bits above the mantissa.

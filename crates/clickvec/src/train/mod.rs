@@ -29,6 +29,7 @@ pub use crate::clicks::{
     TeacherCoverage, Weighting,
 };
 pub use crate::encoder::{Bptt, InitRange, Signals};
+pub use crate::loss::LossKind;
 pub use crate::math::Precision;
 pub use crate::optimizer::OptimizerKind;
 pub use crate::settings::{Keep, SettingFault, TeacherConfig, TitleConfig, TrainConfig, TrainingRecord};

@@ -30,6 +30,7 @@ pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Stora
             query_views: config.augment,
             title_views: config.titles.map_or(Views::NONE, |titles| titles.views),
             size: config.minibatch,
+            loss: config.loss,
             negatives: config.negatives,
             source: config.negative_source,
             shared_tower: config.shared_towers,

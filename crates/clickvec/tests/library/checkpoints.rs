@@ -5,6 +5,7 @@ use clickvec::Error;
 use clickvec::encoder::{Bptt, EncoderConfig, InitRange, Peephole, RnnConfig};
 use clickvec::error::{FileFault, ResumeFault};
 use clickvec::model::Model;
+use clickvec::train::LossKind;
 use clickvec::train::OptimizerKind;
 use clickvec::train::{Event, Keep, Outcome as Ended, TrainConfig};
 use clickvec::train::{NegativeSource, Negatives, Tail, Weighting};
@@ -33,6 +34,7 @@ fn an_interrupted_run_ends_with_the_same_bytes() {
         nesterov.clone(),
         small(OptimizerKind::Adam),
         small(OptimizerKind::Sgd),
+        TrainConfig { loss: LossKind::Nce, ..small(OptimizerKind::Adam) },
         TrainConfig { shared_towers: true, encoder: bilstm, ..nesterov.clone() },
         TrainConfig { shared_towers: true, negative_source: NegativeSource::Uniform, ..small(OptimizerKind::Adam) },
         TrainConfig { keep: Keep::Best, patience: Some(1), ..nesterov },
@@ -149,6 +151,7 @@ fn every_changed_setting_is_named() {
         ("negatives", TrainConfig { negatives: Negatives::All, ..base.clone() }),
         ("negatives", TrainConfig { negatives: Negatives::Sampled(5), ..base.clone() }),
         ("negative-source", TrainConfig { negative_source: NegativeSource::Uniform, ..base.clone() }),
+        ("loss", TrainConfig { loss: LossKind::Nce, ..base.clone() }),
         ("gamma", TrainConfig { gamma: 5.5, ..base.clone() }),
         ("optimizer", TrainConfig { optimizer: OptimizerKind::Adam, ..base.clone() }),
         ("learning-rate", TrainConfig { learning_rate: base.learning_rate.next_up(), ..base.clone() }),

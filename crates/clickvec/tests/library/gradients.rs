@@ -92,6 +92,16 @@ fn all_negatives_against_differences() {
 }
 
 #[test]
+fn noise_contrastive_estimation_against_differences() {
+    let mut setting = Setting::new(&EncoderConfig::Lstm(lstm(5, true, Peephole::Full)));
+    setting.pairs.noise = Some(vec![-1.0, -0.25, -2.0, -0.5, -1.5, -3.0, -0.75]);
+    check(&mut setting, "listed negatives", false);
+    let but = [&[0][..], &[1, 3], &[2], &[5], &[5, 0], &[6]];
+    setting.pairs.negatives = NegativeRows::AllBut(lists(but));
+    check(&mut setting, "all negatives", false);
+}
+
+#[test]
 fn a_long_text_against_differences() {
     let config = EncoderConfig::Lstm(lstm(5, true, Peephole::Diagonal));
     let mut setting = Setting::new(&config);

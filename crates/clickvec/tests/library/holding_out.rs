@@ -7,7 +7,7 @@ use clickvec::eval::{HeldOutReport, HeldOutTest};
 use clickvec::internals::rng;
 use clickvec::model::{Model, Side};
 use clickvec::ranker::{Neural, Ranker};
-use clickvec::train::{Event, HeldOut, HeldOutQuery, Keep, OptimizerKind, SettingFault, TrainConfig};
+use clickvec::train::{Event, HeldOut, HeldOutQuery, Keep, LossKind, OptimizerKind, SettingFault, TrainConfig};
 use rand::RngExt as _;
 
 /// So many queries, each with two titles of its topic.
@@ -147,14 +147,14 @@ fn the_loss_of_held_out_pairs_is_that_of_training() {
     let query = |number: u32| HeldOutQuery { text: format!("q{number}"), clicked: vec![(number, 1), (number + 20, 1)] };
     let held_out = HeldOut { queries: (0..20).map(query).collect(), titles, ..HeldOut::default() };
     let test = HeldOutTest::new(held_out);
-    let equal = test.loss(&Given(|_, _| 0.5), 10.0, 4).expect("negatives");
+    let equal = test.loss(&Given(|_, _| 0.5), LossKind::Softmax, 10.0, 4).expect("negatives");
     // Few of the titles that are drawn were clicked for the query, and are left out: nearly ln(1 + 4).
     assert!(equal < 5f64.ln() && equal > 4.5f64.ln(), "{equal}");
     let right = Given(|query, title| {
         let (query, title): (u32, u32) = (query[1..].parse().unwrap(), title[1..].parse().unwrap());
         f64::from(u8::from(title < 40 && title % 20 == query))
     });
-    let found = test.loss(&right, 10.0, 4).expect("negatives");
+    let found = test.loss(&right, LossKind::Softmax, 10.0, 4).expect("negatives");
     let expected = (equal.exp() - 1.0) * (-10f64).exp();
     assert!((found / expected - 1.0).abs() < 0.05, "{found}, about {expected}");
     let wrong = test.loss(
@@ -162,10 +162,20 @@ fn the_loss_of_held_out_pairs_is_that_of_training() {
             let (query, title): (u32, u32) = (query[1..].parse().unwrap(), title[1..].parse().unwrap());
             -f64::from(u8::from(title < 40 && title % 20 == query))
         }),
+        LossKind::Softmax,
         10.0,
         4,
     );
     assert!(wrong.is_some_and(|loss| loss > 9.0), "{wrong:?}");
-    assert_eq!(test.loss(&right, 10.0, 4), Some(found), "the same negatives again");
-    assert_eq!(test.loss(&right, 10.0, 0), None);
+    assert_eq!(test.loss(&right, LossKind::Softmax, 10.0, 4), Some(found), "the same negatives again");
+    assert_eq!(test.loss(&right, LossKind::Softmax, 10.0, 0), None);
+    let nce = |ranker: &Given, negatives| test.loss(ranker, LossKind::Nce, 10.0, negatives);
+    // If all scores are equal, each title is a clicked one with a chance of 1 in 5.
+    let of_equal = -(0.2f64.ln() + 4.0 * 0.8f64.ln());
+    let found = nce(&Given(|_, _| 0.5), 4).expect("negatives");
+    assert!((found - of_equal).abs() < 0.1, "{found}, about {of_equal}");
+    let of_right = nce(&right, 4).expect("negatives");
+    // At 10 more, c is halfway between: both kinds of fault are as rare.
+    assert!(of_right < 0.1 && of_right > 0.01, "{of_right}");
+    assert_eq!((nce(&right, 4), nce(&right, 0)), (Some(of_right), None));
 }

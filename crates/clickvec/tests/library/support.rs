@@ -160,6 +160,7 @@ impl Setting {
                 negatives,
                 targets: None,
                 margins: None,
+                noise: None,
             },
             gamma: 2.0,
             bptt: Bptt::default(),

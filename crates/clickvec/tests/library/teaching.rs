@@ -5,7 +5,7 @@ use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole};
 use clickvec::error::{LearnFault, ResumeFault, VectorFileFault, VectorPlace};
 use clickvec::model::{Model, Side};
 use clickvec::train::{
-    Agreement, ClickSource, Event, Negatives, OptimizerKind, Outcome, SettingFault, Teacher, TeacherConfig,
+    Agreement, ClickSource, Event, LossKind, Negatives, OptimizerKind, Outcome, SettingFault, Teacher, TeacherConfig,
     TitleConfig, TrainConfig, TrainOptions, Views, train,
 };
 use clickvec::{Error, Result};
@@ -252,6 +252,8 @@ fn a_teacher_and_its_settings_agree() {
     );
     let sampled = TrainConfig { negatives: Negatives::Sampled(4), ..taught.clone() };
     assert_eq!(fault(&sampled, &with), Some(SettingFault::TaughtSamples));
+    let contrast = TrainConfig { loss: LossKind::Nce, ..taught.clone() };
+    assert_eq!(fault(&contrast, &with), Some(SettingFault::TaughtContrast));
     for wrong in [-0.1, 1.1, f32::NAN] {
         let teacher = Some(TeacherConfig { clicks: wrong, ..HALF });
         assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));

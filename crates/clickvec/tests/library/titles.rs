@@ -7,7 +7,7 @@ use clickvec::model::Model;
 use clickvec::train::OptimizerKind;
 use clickvec::train::SettingFault;
 use clickvec::train::Views;
-use clickvec::train::{ClickSource, Section};
+use clickvec::train::{ClickSource, LossKind, Negatives, Section};
 use clickvec::train::{Event, Keep, Score, TitleConfig, TrainConfig, TrainOptions, Validation, train};
 use clickvec::{Error, Result};
 use std::ops::ControlFlow;
@@ -68,6 +68,7 @@ fn the_same_bytes_at_any_number_of_threads() {
         (config(OptimizerKind::Adam), 0),
         (mixed(OptimizerKind::Nesterov), 240),
         (TrainConfig { shared_towers: true, ..mixed(OptimizerKind::Adam) }, 240),
+        (TrainConfig { loss: LossKind::Nce, negatives: Negatives::All, ..mixed(OptimizerKind::Adam) }, 240),
     ] {
         let place = place(pairs);
         let run = |config: &TrainConfig, threads: usize| {

@@ -7,6 +7,7 @@ use clickvec::eval::{EvaluateOptions, Metric, evaluate};
 use clickvec::internals::train::{Cpu, Device, Learner, Plan};
 use clickvec::model::{Model, Side};
 use clickvec::ranker::Neural;
+use clickvec::train::LossKind;
 use clickvec::train::OptimizerKind;
 use clickvec::train::Precision;
 use clickvec::train::{ClickSource, NegativeSource, Negatives, Weighting};
@@ -104,6 +105,8 @@ fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
         wide(OptimizerKind::Nesterov),
         TrainConfig { negatives: Negatives::All, ..wide(OptimizerKind::Adam) },
         TrainConfig { shared_towers: true, negative_source: NegativeSource::Uniform, ..wide(OptimizerKind::Sgd) },
+        TrainConfig { loss: LossKind::Nce, ..wide(OptimizerKind::Nesterov) },
+        TrainConfig { loss: LossKind::Nce, negatives: Negatives::All, ..wide(OptimizerKind::Adam) },
         TrainConfig {
             encoder: EncoderConfig::Clsm(ClsmConfig {
                 window: 3,
@@ -159,6 +162,37 @@ fn rounded_products_learn_the_same_at_any_number_of_threads() {
         assert_ne!(losses, exact_losses, "rounded at all?");
         let close = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-3 * y;
         assert!(losses.iter().zip(&exact_losses).all(close), "{losses:?} against {exact_losses:?}");
+    }
+}
+
+#[test]
+fn noise_contrastive_estimation_learns_to_rank() {
+    let place = Place::new(&log_rows(240, 1));
+    let judged = judgments(1);
+    for (negatives, negative_source) in [
+        (Negatives::Sampled(4), NegativeSource::Minibatch),
+        (Negatives::Sampled(4), NegativeSource::Uniform),
+        (Negatives::All, NegativeSource::Minibatch),
+    ] {
+        let base = small(OptimizerKind::Adam);
+        let config = TrainConfig { loss: LossKind::Nce, negatives, negative_source, epochs: 12, ..base };
+        let how = How { validation: Some(&judged), ..How::default() };
+        let events = place.train(&config, how).expect("trained");
+        let (first, last) = (epochs(&events)[0], epochs(&events)[11]);
+        assert!(last.loss < 0.5 * first.loss, "{config:?}: {} {}", first.loss, last.loss);
+        let ndcg = |report: &EpochReport| {
+            let score = report.validation.as_ref().expect("validated");
+            score.metrics.as_ref().expect("metrics").get(Metric::Ndcg1)
+        };
+        assert!(ndcg(last) > ndcg(first) + 0.3, "{config:?}: {} {}", ndcg(first), ndcg(last));
+        let model = Model::load(&place.output()).expect("a model");
+        assert_eq!(model.training().config.loss, LossKind::Nce);
+        // A model of one loss can begin with one of the other.
+        let rows = log_rows(240, 2);
+        let options = TrainOptions { init: Some(&model), ..TrainOptions::default() };
+        let softmax = TrainConfig { loss: LossKind::Softmax, epochs: 1, ..config };
+        let outcome = train(&softmax, ClickSource::pairs(pairs_of(&rows)), options, &mut |_| ControlFlow::Continue(()));
+        assert!(matches!(outcome, Ok(Ended::Finished(_))));
     }
 }
 

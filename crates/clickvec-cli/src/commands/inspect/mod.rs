@@ -171,6 +171,7 @@ fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
     let mut training: Value = serde_json::from_str(&serde_json::to_string(model.training())?)?;
     // The file omits these if they have their default values.
     training["config"]["precision"] = serde_json::to_value(model.training().config.precision)?;
+    training["config"]["loss"] = serde_json::to_value(model.training().config.loss)?;
     training["config"]["tail"] = serde_json::to_value(model.training().config.tail)?;
     training["config"]["field"] = serde_json::to_value(&model.training().config.field)?;
     Ok(Report {

@@ -162,7 +162,7 @@ $("lengths").append(bars(lengths.map(counts => { const sum = counts.reduce((x, y
   return Array.from({ length: longest }, (_, i) => 100 * (counts[i] || 0) / sum); }), Array.from({ length: longest }, (_, i) => i === 40 ? "40+" : i), ["var(--a)", "var(--b)"], room));
 // One picture for each number of negatives and γ: other losses cannot be compared, since one starts at ln(1 + n).
 const groups = new Map();
-data.curves.forEach(curve => { const key = `${curve.negatives} ${curve.gamma}`; groups.set(key, [...(groups.get(key) || []), curve]); });
+data.curves.forEach(curve => { const key = `${curve.loss} ${curve.negatives} ${curve.gamma}`; groups.set(key, [...(groups.get(key) || []), curve]); });
 if (groups.size) $("training").append(make("h2", "Training"));
 for (const curves of groups.values()) {
   const width = room, height = 260, left = 50, right = narrow ? 110 : 160, all = curves.flatMap(curve => curve.losses).filter(x => x > 0).map(Math.log10);
@@ -179,8 +179,11 @@ for (const curves of groups.values()) {
   ends.forEach(([at, i]) => { const { name, losses } = curves[i];
     picture.append(svgNode("polyline", { points: losses.map((v, e) => `${x(e)},${y(v)}`).join(" "), fill: "none", stroke: hue(i), "stroke-width": 2 }));
     picture.append(svgNode("text", { x: width - right + 6, y: at + 4, style: `fill: ${hue(i)}` }, name)); });
-  const { negatives, gamma } = curves[0];
-  $("training").append(make("p", `Mean loss of a pair with ${negatives} negatives and γ = ${gamma}, epoch by epoch, logarithmic; ${Math.log(1 + negatives).toFixed(2)} is ln(1 + ${negatives}), the loss of a model that knows nothing`), picture);
+  const { loss, negatives, gamma } = curves[0];
+  const [kind, formula, ignorant] = loss === "nce"
+    ? ["Mean noise-contrastive loss", `ln(1 + ${negatives}) + ${negatives} ln(1 + 1/${negatives})`, Math.log(1 + negatives) + negatives * Math.log(1 + 1 / negatives)]
+    : ["Mean loss", `ln(1 + ${negatives})`, Math.log(1 + negatives)];
+  $("training").append(make("p", `${kind} of a pair with ${negatives} negatives and γ = ${gamma}, epoch by epoch, logarithmic; ${ignorant.toFixed(2)} is ${formula}, the loss of a model that knows nothing`), picture);
 }
 if (data.parameters.length) {
   $("parameters").append(make("h2", "Parameters, fold by fold"));

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use clickvec::eval::{JudgedQuery, Judgments, Metric};
 use clickvec::internals::text::words;
-use clickvec::train::Negatives;
+use clickvec::train::{LossKind, Negatives};
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
@@ -55,7 +55,8 @@ struct Lengths {
 #[derive(Serialize)]
 struct Curve<'a> {
     name: &'a str,
-    /// The number of negatives and γ. Only losses with the same can be compared.
+    /// The loss, the number of negatives and γ. Only losses with the same can be compared.
+    loss: LossKind,
     negatives: usize,
     gamma: f32,
     losses: Vec<f64>,
@@ -80,7 +81,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
             Negatives::Sampled(number) => number,
             Negatives::All => config.minibatch - 1,
         };
-        Curve { name: &row.name, negatives, gamma: config.gamma, losses: means(&seeds) }
+        Curve { name: &row.name, loss: config.loss, negatives, gamma: config.gamma, losses: means(&seeds) }
     });
     let against = match report.statistics.evaluations.len() {
         0 | 1 => Vec::new(),

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::encoder::{EncoderConfig, InitRange, Signals};
+use clickvec::train::LossKind;
 use clickvec::train::OptimizerKind;
 use clickvec::train::Precision;
 use clickvec::train::Tail;
@@ -34,7 +35,10 @@ pub(super) struct Settings {
     #[arg(long, value_enum, help = help("Where negatives come from", |c| shown_source(c.negative_source)))]
     negative_source: Option<NegativeSourceFlag>,
 
-    #[arg(long, value_name = "G", value_parser = positive, help = help("γ, the sharpness of the softmax over cosines", |c| c.gamma))]
+    #[arg(long, value_enum, help = help("The loss that training lowers, of clicks and of titles", |c| shown_loss(c.loss)))]
+    loss: Option<LossFlag>,
+
+    #[arg(long, value_name = "G", value_parser = positive, help = help("γ, the factor of the cosines in the loss, which makes it sharp", |c| c.gamma))]
     gamma: Option<f32>,
 
     #[arg(long, value_enum, help = help("The optimiser", |c| shown_optimizer(c.optimizer)))]
@@ -177,6 +181,14 @@ enum NegativeSourceFlag {
     Minibatch,
     /// Any title of the log.
     Uniform,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LossFlag {
+    /// A softmax over the clicked title and its negatives, as in the papers.
+    Softmax,
+    /// Noise-contrastive estimation: whether each title was clicked or is there by chance.
+    Nce,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -399,6 +411,13 @@ fn shown_source(source: NegativeSource) -> &'static str {
     }
 }
 
+fn shown_loss(loss: LossKind) -> &'static str {
+    match loss {
+        LossKind::Softmax => "softmax",
+        LossKind::Nce => "nce",
+    }
+}
+
 fn shown_optimizer(kind: OptimizerKind) -> &'static str {
     match kind {
         OptimizerKind::Nesterov => "nesterov",
@@ -584,6 +603,10 @@ impl Settings {
             NegativeSourceFlag::Minibatch => NegativeSource::Minibatch,
             NegativeSourceFlag::Uniform => NegativeSource::Uniform,
         });
+        let loss = self.loss.map(|flag| match flag {
+            LossFlag::Softmax => LossKind::Softmax,
+            LossFlag::Nce => LossKind::Nce,
+        });
         let optimizer = self.optimizer.map(|flag| match flag {
             OptimizerFlag::Nesterov => OptimizerKind::Nesterov,
             OptimizerFlag::Momentum => OptimizerKind::Momentum,
@@ -605,6 +628,7 @@ impl Settings {
         set(&mut config.precision, precision);
         set(&mut config.tail, tail);
         set(&mut config.negative_source, source);
+        set(&mut config.loss, loss);
         set(&mut config.optimizer, optimizer);
         set(&mut config.bptt.signals, signals);
         set(&mut config.weighting, self.weighting.map(Weighting::from));

@@ -1,0 +1,559 @@
+//! Noise-contrastive estimation, which Shen et al. 2014 (§4) name as an alternative to the softmax (Mnih & Kavukcuoglu 2013,
+//! "Learning word embeddings efficiently with noise-contrastive estimation"). Each title is told apart on its own: was it
+//! clicked, or is it one of k titles that chance put into the minibatch? For a pair r,
+//! l_r = −weight · [ln σ(Δ(Q, D⁺)) + Σ_j ln(1 − σ(Δ(Q, D_j⁻)))] with Δ(Q, D) = γ R(Q, D) + c − ln(k P_n(D)).
+//!
+//! P_n says how likely a title is as a negative, and c stands for −ln Z. Mnih & Kavukcuoglu leave c at 0, because their scores
+//! can take any value and learn to be normalised. γ times a cosine cannot, so each minibatch has the c at which its own loss
+//! is smallest. The loss is convex in c. As its derivative by c is 0 there, what c owes to the weights adds nothing to the
+//! gradient (the envelope theorem). A factor of P_n that all titles share is absorbed by c.
+
+use std::ops::Range;
+
+use super::{CHUNK, Loss, LossSum, Pairs};
+use crate::math::activation::{exp, exp_slice, ln, mul_add};
+use crate::math::gemm::{Left, gemm};
+use crate::math::level::by_level;
+use crate::math::matrix::transpose;
+use crate::math::vector::{add_scaled, dot};
+use crate::text::batch::Lists;
+use rayon::prelude::*;
+
+/// The pairs of a minibatch between two passes over its titles. Negatives are numbers elsewhere: Δ − c, one run for each pair.
+#[derive(Debug, Default)]
+pub(super) struct Contrast {
+    /// Δ − c of the clicked titles.
+    clicked: Vec<f32>,
+    /// The pairs' weights, 0 for a pair without negatives.
+    weight: Vec<f32>,
+}
+
+/// Clicked pairs with negatives that were drawn evenly from all titles, so that P_n is the same for all.
+#[derive(Debug, Default)]
+pub(crate) struct EvenlyDrawn {
+    contrast: Contrast,
+    deltas: Vec<f32>,
+    /// The end of each pair's negatives.
+    ends: Vec<usize>,
+}
+
+/// Sums over the pairs of a minibatch, each times its weight.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    /// Σ 1 − σ(Δ) over clicked titles, and −its derivative by c.
+    clicked: [f64; 2],
+    /// Σ σ(Δ) over negatives, and its derivative by c.
+    negatives: [f64; 2],
+}
+
+impl Loss {
+    /// [`Loss::listed`] for this loss. `noise` has ln P_n of each title.
+    pub(super) fn contrast_listed(
+        &mut self,
+        gamma: f32,
+        size: usize,
+        pairs: &Pairs,
+        noise: &[f32],
+        lists: &Lists<u32>,
+    ) {
+        self.clear_sums(pairs.positive.len(), lists.items.len());
+        let (queries, titles) = (&self.queries.vectors, &self.titles.vectors);
+        let of = |title: u32| &titles[title as usize * size..][..size];
+        self.contrast.begin(pairs, |r| lists.get(r).len());
+        let run = |r: usize| lists.start[r] as usize..lists.start[r + 1] as usize;
+        let runs = cut(&mut self.d_cosine, pairs.positive.len(), &run);
+        (runs, self.contrast.clicked.par_chunks_mut(CHUNK)).into_par_iter().enumerate().for_each(
+            |(chunk, (mut deltas, clicked))| {
+                for (r, clicked) in (chunk * CHUNK..).zip(clicked) {
+                    let (query, list) = (&queries[r * size..][..size], lists.get(r));
+                    let of_count = (list.len().max(1) as f32).ln();
+                    let delta = |title: u32| gamma * dot(query, of(title)) - noise[title as usize] - of_count;
+                    *clicked = delta(pairs.positive[r]);
+                    let (own, after) = deltas.split_at_mut(list.len());
+                    deltas = after;
+                    own.iter_mut().zip(list).for_each(|(x, &title)| *x = delta(title));
+                }
+            },
+        );
+        let c = self.contrast.normalizer(&self.d_cosine, &run);
+        let (contrast, runs) = (&self.contrast, cut(&mut self.d_cosine, pairs.positive.len(), &run));
+        (
+            runs,
+            self.sums.par_chunks_mut(CHUNK),
+            self.d_positive.par_chunks_mut(CHUNK),
+            self.query_gradient.par_chunks_mut(CHUNK * size),
+        )
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(chunk, (mut deltas, sums, d_positives, gradients))| {
+                let outs = sums.iter_mut().zip(d_positives).zip(gradients.chunks_exact_mut(size));
+                for (r, ((sum, d_positive), gradient)) in (chunk * CHUNK..).zip(outs) {
+                    let list = lists.get(r);
+                    let (own, after) = deltas.split_at_mut(list.len());
+                    deltas = after;
+                    (*sum, *d_positive) = contrast.finish(r, own, c, gamma);
+                    sum.without_negatives = u64::from(list.is_empty());
+                    add_scaled(gradient, *d_positive, of(pairs.positive[r]));
+                    own.iter().zip(list).for_each(|(&d, &title)| add_scaled(gradient, d, of(title)));
+                }
+            });
+        self.add_to_titles(size, pairs, lists);
+    }
+
+    /// [`Loss::all_but`] for this loss. `noise` has ln P_n of each title.
+    pub(super) fn contrast_all_but(
+        &mut self,
+        gamma: f32,
+        size: usize,
+        pairs: &Pairs,
+        noise: &[f32],
+        exceptions: &Lists<u32>,
+    ) {
+        let count = self.titles.lengths.len();
+        self.clear_sums(pairs.positive.len(), pairs.positive.len() * count);
+        if count == 0 {
+            return;
+        }
+        let (queries, titles) = (&self.queries.vectors, &self.titles.vectors);
+        transpose(titles, size, &mut self.titles.transposed);
+        let transposed = &self.titles.transposed;
+        let left = |r: usize| count.saturating_sub(exceptions.get(r).len());
+        self.contrast.begin(pairs, left);
+        (
+            self.d_cosine.par_chunks_mut(CHUNK * count),
+            self.contrast.clicked.par_chunks_mut(CHUNK),
+            queries.par_chunks(CHUNK * size),
+        )
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(chunk, (rows, clicked, queries))| {
+                let n = clicked.len();
+                gemm((n, count, size), Left::rows(queries, size), (transposed, count), (rows, count));
+                for (r, (row, clicked)) in (chunk * CHUNK..).zip(rows.chunks_exact_mut(count).zip(clicked)) {
+                    let of_count = (left(r).max(1) as f32).ln();
+                    for (x, noise) in row.iter_mut().zip(noise) {
+                        *x = gamma * *x - noise - of_count;
+                    }
+                    *clicked = row[pairs.positive[r] as usize];
+                    exceptions.get(r).iter().for_each(|&title| row[title as usize] = f32::NEG_INFINITY);
+                }
+            });
+        let c = self.contrast.normalizer(&self.d_cosine, &|r| r * count..(r + 1) * count);
+        let contrast = &self.contrast;
+        (
+            self.d_cosine.par_chunks_mut(CHUNK * count),
+            self.sums.par_chunks_mut(CHUNK),
+            self.query_gradient.par_chunks_mut(CHUNK * size),
+        )
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(chunk, (rows, sums, gradient))| {
+                let n = sums.len();
+                for (r, (row, sum)) in (chunk * CHUNK..).zip(rows.chunks_exact_mut(count).zip(sums)) {
+                    let d_positive;
+                    (*sum, d_positive) = contrast.finish(r, row, c, gamma);
+                    sum.without_negatives = u64::from(left(r) == 0);
+                    row[pairs.positive[r] as usize] = d_positive;
+                }
+                gemm((n, size, count), Left::rows(rows, count), (titles, size), (gradient, size));
+            });
+        self.multiply_into_titles(size, pairs.positive.len());
+    }
+}
+
+/// Cuts the runs of all pairs, which have different lengths, into those of each task.
+fn cut<'a>(mut rest: &'a mut [f32], pairs: usize, run: &impl Fn(usize) -> Range<usize>) -> Vec<&'a mut [f32]> {
+    let mut parts = Vec::with_capacity(pairs.div_ceil(CHUNK));
+    for first in (0..pairs).step_by(CHUNK) {
+        let last = (first + CHUNK).min(pairs) - 1;
+        let (part, after) = rest.split_at_mut(run(last).end - run(first).start);
+        parts.push(part);
+        rest = after;
+    }
+    parts
+}
+
+impl Contrast {
+    /// Begins a minibatch. `negatives` is the number of negatives of a pair.
+    fn begin(&mut self, pairs: &Pairs, negatives: impl Fn(usize) -> usize) {
+        self.clicked.clear();
+        self.clicked.resize(pairs.positive.len(), 0.0);
+        self.weight.clear();
+        let weights = pairs.weight.iter().enumerate();
+        self.weight.extend(weights.map(|(r, &weight)| if negatives(r) == 0 { 0.0 } else { weight }));
+    }
+
+    /// The c at which the loss is smallest: there, the clicked titles taken for noise are as many as the negatives taken for
+    /// clicked, Σ 1 − σ(Δ⁺) = Σ σ(Δ⁻). `run` is where a pair has its negatives in `deltas`.
+    ///
+    /// Newton's method on the logarithm of their quotient, which is nearly a straight line: some six steps. Where it leads
+    /// far away or out of the bounds known so far, these are halved, or looked for. The sums of tasks are added up in order, so
+    /// threads change nothing. NaN if a Δ is.
+    fn normalizer(&self, deltas: &[f32], run: &(impl Fn(usize) -> Range<usize> + Sync)) -> f32 {
+        let both = || self.weight.iter().zip(&self.clicked).map(|(&w, &x)| (f64::from(w), f64::from(x)));
+        let weight: f64 = both().map(|(weight, _)| weight).sum();
+        if weight == 0.0 {
+            return 0.0;
+        }
+        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+        let (mut c, mut reach) = (-both().map(|(weight, x)| weight * x).sum::<f64>() / weight, 8.0f64);
+        for _ in 0..200 {
+            let Sums { clicked, negatives } = self.sums(c as f32, deltas, run);
+            let value = (negatives[0] / clicked[0]).ln();
+            if value.is_nan() {
+                return f32::NAN;
+            }
+            if value > 0.0 {
+                high = c;
+            } else {
+                low = c;
+            }
+            let slope = negatives[1] / negatives[0] + clicked[1] / clicked[0];
+            let step = -value / slope.max(1e-9);
+            // The method is quadratic, so what the next step would change is below the precision of Δ.
+            if step.abs() < 1e-4 {
+                return (c + step) as f32;
+            }
+            let newton = c + step;
+            let next = if step.abs() <= NEWTON && low < newton && newton < high {
+                newton
+            } else if low.is_finite() && high.is_finite() {
+                low.midpoint(high)
+            } else {
+                reach *= 2.0;
+                c + reach.copysign(step)
+            };
+            if next as f32 == c as f32 {
+                break;
+            }
+            c = next;
+        }
+        c as f32
+    }
+
+    fn sums(&self, c: f32, deltas: &[f32], run: &(impl Fn(usize) -> Range<usize> + Sync)) -> Sums {
+        let tasks = self.clicked.par_chunks(CHUNK).zip(self.weight.par_chunks(CHUNK)).enumerate();
+        let parts: Vec<Sums> = tasks
+            .map(|(chunk, (clicked, weights))| {
+                let mut sums = Sums::default();
+                let mut of_clicked = [0.0; CHUNK];
+                let of_clicked = &mut of_clicked[..clicked.len()];
+                of_clicked.iter_mut().zip(clicked).for_each(|(x, &clicked)| *x = -(clicked + c));
+                exp_slice(of_clicked);
+                for ((r, &weight), &x) in (chunk * CHUNK..).zip(weights).zip(&*of_clicked) {
+                    let (weight, x) = (f64::from(weight), f64::from(x));
+                    let wrong = x / (1.0 + x);
+                    sums.clicked[0] += weight * wrong;
+                    sums.clicked[1] += weight * wrong / (1.0 + x);
+                    let [sum, slope] = logistic_sums(&deltas[run(r)], c);
+                    sums.negatives[0] += weight * sum;
+                    sums.negatives[1] += weight * slope;
+                }
+                sums
+            })
+            .collect();
+        let mut all = Sums::default();
+        for part in parts {
+            for i in 0..2 {
+                all.clicked[i] += part.clicked[i];
+                all.negatives[i] += part.negatives[i];
+            }
+        }
+        all
+    }
+
+    /// The loss of a pair, and its derivative by the cosine of the clicked title. Each Δ − c of a negative is replaced by the
+    /// derivative by its cosine, and −∞ by 0.
+    fn finish(&self, r: usize, deltas: &mut [f32], c: f32, gamma: f32) -> (LossSum, f32) {
+        let scale = gamma * self.weight[r];
+        let mut wrong = [-self.clicked[r]];
+        let of_clicked = logistic_losses(&mut wrong, -c, 1.0);
+        let loss = of_clicked + logistic_losses(deltas, c, scale);
+        (LossSum { loss: f64::from(self.weight[r]) * loss, without_negatives: 0 }, -scale * wrong[0])
+    }
+}
+
+impl EvenlyDrawn {
+    /// Adds a pair, from γ times the cosines of its clicked title and of its negatives, of which there is at least one.
+    pub(crate) fn push(&mut self, clicked: f64, negatives: impl ExactSizeIterator<Item = f64>) {
+        let of_count = (negatives.len() as f64).ln();
+        self.contrast.clicked.push((clicked - of_count) as f32);
+        self.contrast.weight.push(1.0);
+        self.deltas.extend(negatives.map(|x| (x - of_count) as f32));
+        self.ends.push(self.deltas.len());
+    }
+
+    /// The number of pairs.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The loss of all pairs, which are removed.
+    pub(crate) fn take_loss(&mut self) -> f64 {
+        let EvenlyDrawn { contrast, deltas, ends } = self;
+        let run = |r: usize| r.checked_sub(1).map_or(0, |before| ends[before])..ends[r];
+        let c = contrast.normalizer(deltas, &run);
+        let losses = (0..ends.len()).map(|r| contrast.finish(r, &mut deltas[run(r)], c, 1.0).0.loss);
+        let loss = losses.sum();
+        (*contrast, *deltas, *ends) = Default::default();
+        loss
+    }
+}
+
+/// The longest step of Newton's method. Beyond it exponentials are at their limits, and their slopes say little.
+const NEWTON: f64 = 30.0;
+/// Numbers whose exponentials are kept at a time.
+const BLOCK: usize = 256;
+/// The number of separate sums: enough for the widest registers, and the same at every level.
+const LANES: usize = 16;
+
+#[inline(always)]
+fn logistic_sums_body<const FMA: bool>(x: &[f32], shift: f32) -> [f64; 2] {
+    let (mut sum, mut slope) = (0.0, 0.0);
+    let mut block = [0.0f32; BLOCK];
+    for x in x.chunks(BLOCK) {
+        for (e, &x) in block.iter_mut().zip(x) {
+            *e = exp::<FMA>(x + shift);
+        }
+        block[x.len()..].fill(0.0);
+        let (mut sums, mut slopes) = ([0.0f32; LANES], [0.0f32; LANES]);
+        for e in block.as_chunks::<LANES>().0.iter().take(x.len().div_ceil(LANES)) {
+            for i in 0..LANES {
+                let one_minus = 1.0 / (1.0 + e[i]);
+                let y = e[i] * one_minus;
+                sums[i] += y;
+                slopes[i] = mul_add::<FMA>(y, one_minus, slopes[i]);
+            }
+        }
+        sum += sums.iter().map(|&x| f64::from(x)).sum::<f64>();
+        slope += slopes.iter().map(|&x| f64::from(x)).sum::<f64>();
+    }
+    [sum, slope]
+}
+
+by_level! {
+    /// Σ σ(xᵢ + shift) and its derivative by shift. Of −∞ they are nearly 0.
+    fn logistic_sums(x: &[f32], shift: f32) -> [f64; 2] = logistic_sums_body
+}
+
+#[inline(always)]
+fn logistic_losses_body<const FMA: bool>(x: &mut [f32], shift: f32, scale: f32) -> f64 {
+    let mut total = 0.0;
+    let mut block = [0.0f32; BLOCK];
+    for x in x.chunks_mut(BLOCK) {
+        for (loss, x) in block.iter_mut().zip(&mut *x) {
+            let y = *x + shift;
+            // With e^−|y| nothing overflows: ln(1 + e^y) is max(y, 0) + ln(1 + e^−|y|).
+            let e = exp::<FMA>(-y.abs());
+            let u = 1.0 + e;
+            let share = 1.0 / u;
+            // What rounding took from u is put back, so that a small e counts in full.
+            *loss = ln::<FMA>(u) + (e - (u - 1.0)) * share + if y > 0.0 { y } else { 0.0 };
+            let slope = if y >= 0.0 { share } else { e * share };
+            // Below −87 the exponential is limited and not zero; −∞ means "not a negative". NaN must propagate.
+            *x = if y < -87.0 { 0.0 } else { scale * slope };
+        }
+        block[x.len()..].fill(0.0);
+        let mut sums = [0.0f32; LANES];
+        for losses in block.as_chunks::<LANES>().0.iter().take(x.len().div_ceil(LANES)) {
+            for i in 0..LANES {
+                sums[i] += losses[i];
+            }
+        }
+        total += sums.iter().map(|&x| f64::from(x)).sum::<f64>();
+    }
+    total
+}
+
+by_level! {
+    /// Σ ln(1 + e^(xᵢ + shift)). Each xᵢ is replaced by `scale` times its derivative, and −∞ by 0.
+    fn logistic_losses(x: &mut [f32], shift: f32, scale: f32) -> f64 = logistic_losses_body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{agrees_with, lists, pairs, vectors};
+    use super::super::{NegativeRows, TitleLists};
+    use super::*;
+
+    const NOISE: [f32; 4] = [-0.5, -3.0, -1.25, -7.0];
+
+    fn logistic(x: f64) -> f64 {
+        1.0 / (1.0 + (-x).exp())
+    }
+
+    /// Σ l_r at a given c, as the formula says it, in 64 bits.
+    fn naive_at(c: f64, queries: &[f32], titles: &[f32], negatives: &[Vec<u32>], pairs: &Pairs) -> f64 {
+        let wide = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
+        let noise = pairs.noise.as_ref().expect("noise");
+        let mut total = 0.0;
+        for (r, query) in queries.chunks_exact(5).enumerate().filter(|(r, _)| !negatives[*r].is_empty()) {
+            let delta = |title: u32| {
+                let vector = &titles[title as usize * 5..][..5];
+                let cosine = wide(query, vector) / (wide(query, query) * wide(vector, vector)).sqrt();
+                let expected = negatives[r].len() as f64 * f64::from(noise[title as usize]).exp();
+                10.0 * cosine + c - expected.ln()
+            };
+            let of_negatives = negatives[r].iter().map(|&title| (1.0 - logistic(delta(title))).ln());
+            total -= f64::from(pairs.weight[r]) * (logistic(delta(pairs.positive[r])).ln() + of_negatives.sum::<f64>());
+        }
+        total
+    }
+
+    /// The least Σ l_r of any c, found by cutting an interval in three.
+    fn naive(queries: &[f32], titles: &[f32], negatives: &[Vec<u32>], pairs: &Pairs) -> f64 {
+        let (mut low, mut high) = (-30.0, 30.0);
+        for _ in 0..100 {
+            let (a, b) = ((2.0 * low + high) / 3.0, (low + 2.0 * high) / 3.0);
+            let of = |c| naive_at(c, queries, titles, negatives, pairs);
+            if of(a) < of(b) { high = b } else { low = a }
+        }
+        naive_at(low, queries, titles, negatives, pairs)
+    }
+
+    fn noisy(negatives: NegativeRows, noise: &[f32]) -> Pairs {
+        Pairs { noise: Some(noise.to_vec()), ..pairs(negatives) }
+    }
+
+    /// Both forms of the same negatives.
+    fn both(listed: &[&[u32]], titles: u32) -> [NegativeRows; 2] {
+        let but = listed.iter().map(|list| (0..titles).filter(|title| !list.contains(title)));
+        let mut exceptions = TitleLists::default();
+        exceptions.clear();
+        but.for_each(|list| exceptions.push(list));
+        [NegativeRows::Listed(lists(listed)), NegativeRows::AllBut(exceptions)]
+    }
+
+    #[test]
+    fn the_loss_is_the_formula_and_its_gradient_the_finite_difference() {
+        let (queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
+        for listed in [[&[1, 2, 3][..], &[0, 3], &[0, 1]], [&[2], &[], &[3, 0]]] {
+            let negatives: Vec<Vec<u32>> = listed.iter().map(|list| list.to_vec()).collect();
+            for rows in both(&listed, 4) {
+                let pairs = noisy(rows, &NOISE);
+                let formula = |queries: &[f32], titles: &[f32]| naive(queries, titles, &negatives, &pairs);
+                agrees_with(&pairs, &queries, &titles, &formula);
+            }
+        }
+    }
+
+    #[test]
+    fn a_factor_of_the_noise_changes_nothing_but_its_shape_does() {
+        let (queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
+        let run = |noise: &[f32]| {
+            let mut loss = Loss::default();
+            let negatives = NegativeRows::AllBut(lists(&[&[0], &[1, 2], &[2, 3]]));
+            (loss.compute(10.0, &queries, &titles, 5, &noisy(negatives, noise)).loss, loss.title_gradient)
+        };
+        let (plain, same, other) = (run(&NOISE), run(&NOISE.map(|x| x + 5.0)), run(&[0.0; 4]));
+        assert!((plain.0 - same.0).abs() < 1e-4 && (plain.0 - other.0).abs() > 1e-2, "{plain:?} {same:?} {other:?}");
+        assert!(plain.1.iter().zip(&same.1).all(|(x, y)| (x - y).abs() < 1e-4));
+    }
+
+    #[test]
+    fn what_has_no_negative_or_no_weight_adds_nothing() {
+        let (queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
+        for none in both(&[&[], &[], &[]], 4) {
+            let mut loss = Loss::default();
+            let sum = loss.compute(10.0, &queries, &titles, 5, &noisy(none, &NOISE));
+            assert_eq!(sum, LossSum { loss: 0.0, without_negatives: 3 });
+            assert!(loss.query_gradient.iter().chain(&loss.title_gradient).all(|&g| g == 0.0));
+        }
+        for some in both(&[&[1, 2], &[0], &[1, 3]], 4) {
+            let mut loss = Loss::default();
+            let mut pairs = noisy(some.clone(), &NOISE);
+            pairs.weight = vec![1.0, 0.0, 2.0];
+            let without = loss.compute(10.0, &queries, &titles, 5, &pairs);
+            assert!(loss.query_gradient[5..10].iter().all(|&g| g == 0.0));
+            pairs.weight.fill(0.0);
+            assert_eq!(Loss::default().compute(10.0, &queries, &titles, 5, &pairs).loss, 0.0);
+            assert!(without.loss > 0.0 && without.without_negatives == 0);
+        }
+        let empty = Pairs { noise: Some(Vec::new()), negatives: NegativeRows::AllBut(lists(&[])), ..Pairs::default() };
+        assert_eq!(Loss::default().compute(10.0, &[], &[], 5, &empty), LossSum::default());
+    }
+
+    #[test]
+    fn threads_change_nothing() {
+        let (queries, titles) = (vectors(300, 5, 0.0), vectors(290, 5, 9.0));
+        let noise: Vec<f32> = (0..290).map(|i| -((i % 7) as f32)).collect();
+        let listed: Vec<Vec<u32>> = (0..300).map(|r| (0..r % 9).map(|i| (r + 1 + i * 31) % 290).collect()).collect();
+        let listed: Vec<&[u32]> = listed.iter().map(Vec::as_slice).collect();
+        for negatives in both(&listed, 290) {
+            let pairs = Pairs {
+                positive: (0..300).map(|r| r % 290).collect(),
+                weight: (0..300).map(|r| (r % 5) as f32).collect(),
+                ..noisy(negatives, &noise)
+            };
+            let run = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+                let mut loss = Loss::default();
+                let sum = pool.install(|| loss.compute(10.0, &queries, &titles, 5, &pairs));
+                (sum, loss.query_gradient, loss.title_gradient)
+            };
+            let one = run(1);
+            assert!(one.0.loss.is_finite() && one == run(2) && one == run(3));
+        }
+    }
+
+    #[test]
+    fn nan_is_not_hidden() {
+        let (mut queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
+        queries[7] = f32::NAN;
+        for negatives in both(&[&[1, 2], &[0, 2], &[0, 1]], 4) {
+            assert!(Loss::default().compute(10.0, &queries, &titles, 5, &noisy(negatives, &NOISE)).loss.is_nan());
+        }
+    }
+
+    #[test]
+    fn any_gamma_has_its_least_loss() {
+        let (queries, titles) = (vectors(3, 5, 0.0), vectors(4, 5, 9.0));
+        for gamma in [1e-6, 0.1, 30.0, 1e3, 1e6, 1e20] {
+            for negatives in both(&[&[1, 2, 3], &[0, 3], &[0, 1]], 4) {
+                let mut loss = Loss::default();
+                let sum = loss.compute(gamma, &queries, &titles, 5, &noisy(negatives, &NOISE));
+                assert!(sum.loss.is_finite() && sum.loss >= 0.0, "{gamma}: {sum:?}");
+                assert!(loss.title_gradient.iter().all(|g| g.is_finite()), "{gamma}");
+                let of_weights: f64 = 3.5 * 8.0 + 3.5 * f64::from(gamma);
+                assert!(sum.loss < 4.0 * of_weights, "{gamma}: {sum:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_few_steps_find_c() {
+        // Trained and untrained: the clicked titles at this much more than the others.
+        for above in [0.0, 3.0, 15.0, 60.0] {
+            let contrast = Contrast { clicked: vec![above; 300], weight: vec![1.0; 300] };
+            let deltas: Vec<f32> = (0..300 * 40).map(|i| (i as f32 * 0.37).sin() * 4.0).collect();
+            let run = |r: usize| r * 40..(r + 1) * 40;
+            let c = contrast.normalizer(&deltas, &run);
+            let Sums { clicked, negatives } = contrast.sums(c, &deltas, &run);
+            assert!((negatives[0] / clicked[0] - 1.0).abs() < 1e-3, "{above}: {clicked:?} {negatives:?}");
+        }
+    }
+
+    #[test]
+    fn kernels_are_accurate_at_every_length() {
+        for length in [0usize, 1, 15, 16, 17, 255, 256, 257, 600] {
+            let x: Vec<f32> = (0..length).map(|i| (i as f32 * 0.7).sin() * 40.0).collect();
+            let shifted = x.iter().map(|&x| f64::from(x) + 1.5);
+            let (mut sum, mut slope, mut losses) = (0.0, 0.0, 0.0);
+            for y in shifted.clone() {
+                sum += logistic(y);
+                slope += logistic(y) * logistic(-y);
+                losses += y.max(0.0) + (-y.abs()).exp().ln_1p();
+            }
+            let close = |found: f64, expected: f64| (found - expected).abs() <= 1e-5 * expected;
+            let [found, of_slope] = logistic_sums(&x, 1.5);
+            assert!(close(found, sum) && close(of_slope, slope), "{length}: {found} {sum} {of_slope} {slope}");
+            let mut slopes = x.clone();
+            let found = logistic_losses(&mut slopes, 1.5, 2.0);
+            assert!(close(found, losses), "{length}: {found} {losses}");
+            assert!(slopes.iter().zip(shifted).all(|(&x, y)| (f64::from(x) - 2.0 * logistic(y)).abs() < 1e-6));
+        }
+        let mut values = [f32::NEG_INFINITY, -100.0, 100.0];
+        assert_eq!(logistic_losses(&mut values, 0.0, 1.0), 100.0);
+        assert_eq!(values, [0.0, 0.0, 1.0]);
+    }
+}
