@@ -38,7 +38,7 @@ pub(super) struct Settings {
     #[arg(long, value_enum, help = help("The loss that training lowers, of clicks and of titles", |c| shown_loss(c.loss)))]
     loss: Option<LossFlag>,
 
-    #[arg(long, value_name = "G", value_parser = positive, help = help("γ, the factor of the cosines in the loss, which makes it sharp", |c| c.gamma))]
+    #[arg(long, value_name = "G", value_parser = positive, help = help("γ, by which cosines are multiplied in the loss", |c| c.gamma))]
     gamma: Option<f32>,
 
     #[arg(long, value_enum, help = help("The optimiser", |c| shown_optimizer(c.optimizer)))]
