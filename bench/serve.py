@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How much a running service answers: python3 bench/serve.py PROGRAM INDEX QUERIES.txt [--seconds N] [--requests N] [--peer NAME:COMMAND]
 
-Starts `clickvec serve` on a copy of the index and lets oha (cargo install oha --locked --no-default-features) ask it queries, one a
+Starts `clickvec serve` on a copy of the index and lets oha (cargo install oha --locked) ask it queries, one a
 line of the file, over 1, 8, 64 and 512 connections. First as fast as it answers, which says how much it can do; then at a fixed rate,
 by default 0.7 of that, whether it keeps up or not: a request's time counts from when it should have been sent, so that waiting is
 seen. The same while the index is reloaded every second, and while titles are added every second; then at 1.5 times of what it can do.
@@ -157,7 +157,7 @@ def clickvec(args, paths, folder):
                 rates[connections] = args.rate or seen[0] * SHARE
                 row("steady", connections, rates[connections], ask(service, paths, connections, args.seconds, rates[connections]))
             for name, work in [("reloaded every second", reload), (f"{ADDED} titles a second", lambda: add(ADDED))]:
-                for connections in CONNECTIONS[1:]:
+                for connections in CONNECTIONS:
                     stop = every_second(work)
                     try:
                         row(name, connections, rates[connections], ask(service, paths, connections, args.seconds, rates[connections]))
@@ -215,7 +215,7 @@ def main():
     parser.add_argument("--only-peers", action="store_true", help="nothing but --peer")
     args = parser.parse_args()
     if not shutil.which("oha"):
-        sys.exit("error: expected `oha` on the path, found none; run cargo install oha --locked --no-default-features")
+        sys.exit("error: expected `oha` on the path, found none; run cargo install oha --locked")
     with tempfile.TemporaryDirectory(dir=args.index.absolute().parent) as folder:
         folder = pathlib.Path(folder)
         paths = folder / "paths"
