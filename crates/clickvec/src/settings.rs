@@ -327,7 +327,7 @@ impl TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::Clsm(ClsmConfig::papers()),
             optimizer: OptimizerKind::Sgd,
-            learning_rate: 1e-3,
+            learning_rate: 1e-2,
             clip_norm: None,
             init_range: InitRange::Fan,
             ..TrainConfig::lstm_dssm()
