@@ -41,6 +41,11 @@ fn numpy_gets_the_same_numbers() {
     assert_eq!(numbers, expected);
     let piped = folder.run_with(&[&BASE[..], &["--format", "npy"]].concat(), texts).code(0);
     assert_eq!(piped.stdout_bytes(), bytes);
+    // Without a format, the name of the file says it.
+    folder.run_with(&[&BASE[..], &["--output", "w.NPY"]].concat(), texts).code(0);
+    assert_eq!(std::fs::read(folder.path("w.NPY")).unwrap(), bytes);
+    folder.run_with(&[&BASE[..], &["--format", "jsonl", "--output", "w.npy"]].concat(), texts).code(0);
+    assert!(folder.read("w.npy").starts_with("{"));
 }
 
 #[test]

@@ -56,9 +56,9 @@ pub(crate) struct Args {
     #[arg(long)]
     raw: bool,
 
-    /// The format of the output.
-    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
-    format: Format,
+    /// The format of the output [default: npy or parquet if the name of --output ends so, otherwise jsonl].
+    #[arg(long, value_enum)]
+    format: Option<Format>,
 
     /// Where to write the vectors; standard output if not given.
     #[arg(long, short, value_name = "FILE")]
@@ -97,21 +97,36 @@ impl Format {
     }
 }
 
+impl Args {
+    /// The format that was given, or the one that the name of the output asks for.
+    fn format(&self) -> Format {
+        let ends_in = |end: &str| {
+            self.output.as_ref().and_then(|path| path.extension()).is_some_and(|found| found.eq_ignore_ascii_case(end))
+        };
+        self.format.unwrap_or(match (ends_in("npy"), ends_in("parquet")) {
+            (true, _) => Format::Npy,
+            (_, true) => Format::Parquet,
+            _ => Format::Jsonl,
+        })
+    }
+}
+
 /// Embeds and writes.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    if args.format == Format::Parquet && !cfg!(feature = "parquet") {
+    let format = args.format();
+    if format == Format::Parquet && !cfg!(feature = "parquet") {
         bail!(
             "expected jsonl, npy or word2vec, found parquet, which this program was built without; build it with `cargo \
              build --release --features parquet`"
         );
     }
-    if let Some(name) = args.format.binary()
+    if let Some(name) = format.binary()
         && args.output.is_none()
         && io::stdout().is_terminal()
     {
         bail!("expected a file for the binary {name} format, found a terminal; add `--output FILE`");
     }
-    if args.id_column.is_some() && matches!(args.format, Format::Npy | Format::Parquet) {
+    if args.id_column.is_some() && matches!(format, Format::Npy | Format::Parquet) {
         bail!(
             "expected jsonl or word2vec for `--id-column`, found a format without ids; leave `--id-column` out: row n of the \
              table is vector n of the output"
@@ -127,7 +142,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     };
     let embedder = model.embedder(side);
     let embedder = if args.raw { embedder.raw() } else { embedder };
-    let mut job = Job { texts: Texts::open(&args)?, embedder, format: args.format };
+    let mut job = Job { texts: Texts::open(&args)?, embedder, format };
     match &args.output {
         None => job.write(&mut io::BufWriter::new(io::stdout()), Path::new("standard output"), model.dimension())?,
         Some(path) => {

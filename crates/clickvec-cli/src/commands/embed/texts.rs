@@ -66,7 +66,7 @@ impl Texts {
             }
             // Formats without ids have a vector for each row, in the same order.
             let has_id = has.is_some_and(|names| names.iter().any(|name| name == ID));
-            if id.is_none() && has_id && args.format == Format::Jsonl {
+            if id.is_none() && has_id && args.format() == Format::Jsonl {
                 id = Some(ID.to_owned());
             }
             source = Some(reader);
