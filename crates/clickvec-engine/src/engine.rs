@@ -15,7 +15,7 @@ use crate::error::{EngineFault, Error, RequestFault, Result};
 use crate::facts::{Facts, ModelFacts, VectorFacts, WordFacts};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
-use crate::segment::parts::{KNOWN, LISTS, TRIGRAMS};
+use crate::segment::parts::{CENTROIDS_FILE, COPIES_FILE, KNOWN, LISTS, TRIGRAMS};
 use crate::segment::{Line, Segment};
 use crate::words;
 
@@ -329,7 +329,7 @@ fn facts(folder: &Folder<About>, left_out: u64, model: &Model, segments: &[Opene
         files.filter(|(name, _)| wanted(name)).map(|(_, file)| file.bytes).sum()
     };
     let first = &segments[0].segment;
-    let of_vectors = ["vectors.npy", CODES.first_file, LISTS.first_file, crate::segment::parts::CENTROIDS_FILE];
+    let of_vectors = ["vectors.npy", CODES.first_file, LISTS.first_file, CENTROIDS_FILE, COPIES_FILE];
     Ok(Facts {
         titles: all - deleted,
         left_out,

@@ -42,7 +42,7 @@ pub mod files {
 /// The folder of an index, and what a search by vectors keeps beside them.
 pub mod index {
     pub use crate::index::file::{FileEntry, FileReader, Folder, Part, PartKind, put_part, read};
-    pub use crate::index::{Codes, Scope, Shared, floats, halves};
+    pub use crate::index::{Blocks, Codes, Scope, Shared, floats, halves};
     pub use crate::npy::{F16, header as npy_header, header_of as npy_header_of};
     pub use crate::search::changes::{CHANGES, Changes, Segment};
     pub use crate::search::folder::{About, MODEL, MODEL_FILE, SHARD, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE};

@@ -1,5 +1,6 @@
 //! Queries made from the titles: some are kept with their answers, others say how many lists a search must look at.
 
+use clickvec::internals::index::{Blocks, Scope};
 use clickvec::internals::text;
 use clickvec::model::{Model, Side};
 use serde::{Deserialize, Serialize};
@@ -19,11 +20,12 @@ const TUNING: usize = 256;
 /// nearer to some titles than words that were picked from a title.
 const TUNED_K: usize = 10;
 const ENOUGH: f64 = 0.965;
-/// The first gap that is tried, how much larger the next is, and where more lists are allowed instead. No two centres differ by
-/// more than 2, and few queries by more than this.
-const GAPS: (f32, f32, f32) = (0.1, 1.12, 1.2);
-/// A search looks at this share of the lists at most, unless that is not enough.
-const MOST: f64 = 0.4;
+/// The first gap that is tried, and how many times as large the next is.
+const GAPS: (f32, f32) = (0.1, 1.12);
+/// A search looks at this share of the lists at most, unless that is not enough, and how many times as many are tried next.
+const MOST: f64 = 0.05;
+/// If so many of the queries look at as many lists as they may, more are allowed, not a larger gap.
+const CAPPED: f64 = 0.25;
 /// The most that a score may differ on another processor.
 const TOLERANCE: f32 = 1e-3;
 
@@ -56,32 +58,33 @@ pub(super) fn tune(vectors: &mut Vectors, titles: &Titles, model: &Model) -> Res
     let embedded = model.embedder(Side::Query).embed(&queries);
     let index = &vectors.index;
     let all = lists.header.blocks.len() - 1;
-    let search = |query: &[f32], blocks: Option<&[std::ops::Range<usize>]>| {
-        let scope = clickvec::internals::index::Scope { allowed: None, blocks };
+    let search = |query: &[f32], blocks: Option<&[Blocks]>| {
+        let scope = Scope { allowed: None, blocks };
         index.search_in(query, TUNED_K, &scope, &mut Default::default()).map(<[_]>::to_vec)
     };
     let embedded: Vec<&[f32]> = embedded.chunks_exact(model.dimension()).collect();
     let exact = embedded.iter().map(|query| search(query, None)).collect::<clickvec::Result<Vec<_>>>()?;
-    lists.header.searched = ((all as f64 * MOST) as usize).max(1);
-    let mut gap = GAPS.0;
+    let (mut searched, mut gap) = (((all as f64 * MOST) as usize).clamp(1, all.max(1)), GAPS.0);
     loop {
-        lists.header.gap = Some(gap);
-        let mut sum = 0.0;
+        (lists.header.searched, lists.header.gap) = (searched, Some(gap));
+        let (mut sum, mut capped) = (0.0, 0);
         for (query, exact) in embedded.iter().zip(&exact) {
-            let found = search(query, Some(&lists.nearest(query, false)))?;
+            let near = lists.nearest(query, false);
+            let found = search(query, Some(&near))?;
             // What scores as much as the last of the best is as good.
             let last = exact.last().map_or(0.0, |hit| hit.score);
             let good = found.iter().filter(|hit| hit.score >= last).count();
             sum += good as f64 / exact.len().max(1) as f64;
+            capped += usize::from(near.len() >= searched);
         }
         lists.header.recall = sum / embedded.len().max(1) as f64;
-        if lists.header.recall >= ENOUGH || (gap >= GAPS.2 && lists.header.searched >= all) {
+        let is_capped = capped as f64 >= CAPPED * embedded.len() as f64;
+        if lists.header.recall >= ENOUGH || (is_capped && searched >= all) {
             return Ok(());
         }
-        gap *= GAPS.1;
-        if gap > GAPS.2 && lists.header.searched < all {
-            lists.header.searched = (lists.header.searched + lists.header.searched.div_ceil(4)).min(all);
-            gap = GAPS.2 / 2.0;
+        match is_capped {
+            true => searched = (searched + searched.div_ceil(4)).min(all),
+            false => gap *= GAPS.1,
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Making lists of similar vectors: k-means on a sample, then each vector goes to the nearest centre.
+//! Making lists of similar vectors: k-means on a sample, then each vector goes to the nearest centre and to a second one.
 
 use clickvec::index::FlatIndex;
 use clickvec::internals::index::Codes;
 use clickvec::internals::math::gemm::{Left, gemm_into};
+use clickvec::internals::math::vector::dot;
 use rayon::prelude::*;
 
 /// The number of vectors of the sample for each list.
@@ -13,11 +14,23 @@ const ROUNDS: usize = 6;
 const LISTS_OF_ROOT: f64 = 4.0;
 /// The number of vectors that are compared with the centres at once.
 const ROWS_AT_ONCE: usize = 256;
+/// How much it counts against a second list that it lies in the direction in which the vector is off its first: a query that
+/// misses the first for this reason would miss the second as well (λ of Sun et al., "SOAR: improved indexing for approximate
+/// nearest neighbor search", 2023, equation 5).
+const SPREAD: f32 = 4.0;
 
-/// Lists of vectors: centres, and the rows of codes in the order of the lists.
+/// Lists of vectors.
 pub(super) struct Clusters {
     /// [lists, dimension], of unit length.
     pub(super) centroids: Vec<f32>,
+    /// Each vector in its first list.
+    pub(super) first: Members,
+    /// Each vector in its second; none if there is but one list.
+    pub(super) second: Option<Members>,
+}
+
+/// The rows of codes in the order of the lists.
+pub(super) struct Members {
     /// The position of the vector in each row, with [`Codes::NOTHING`] up to the end of a list's last block.
     pub(super) rows: Vec<u32>,
     /// The first block of each list, and the end of the last one.
@@ -37,7 +50,7 @@ pub(super) fn cluster(flat: &FlatIndex) -> Clusters {
     let first = (0..lists).flat_map(|list| vector(sample[list * sample.len() / lists]).iter().copied());
     let mut centroids: Vec<f32> = first.collect();
     for _ in 0..ROUNDS {
-        let nearest = nearest(&gathered, d, &centroids);
+        let nearest = of_all(&gathered, d, &centroids, |_, products| nearest(products));
         let mut sums = vec![0.0f64; lists * d];
         for (vector, &list) in gathered.chunks_exact(d).zip(&nearest) {
             let sum = &mut sums[list as usize * d..][..d];
@@ -51,36 +64,76 @@ pub(super) fn cluster(flat: &FlatIndex) -> Clusters {
             }
         }
     }
-    let nearest = nearest(flat.vectors(), d, &centroids);
-    let mut members: Vec<Vec<u32>> = vec![Vec::new(); lists];
-    (0..).zip(&nearest).for_each(|(position, &list)| members[list as usize].push(position));
-    let (mut rows, mut blocks) = (Vec::with_capacity(n + lists * Codes::BLOCK), vec![0]);
-    for list in members {
-        rows.extend(list);
-        rows.resize(rows.len().next_multiple_of(Codes::BLOCK), Codes::NOTHING);
-        blocks.push((rows.len() / Codes::BLOCK) as u32);
-    }
-    Clusters { centroids, rows, blocks }
+    // [lists, lists], the products of all centres.
+    let among: Vec<Vec<f32>> = of_all(&centroids, d, &centroids, |_, products| products.to_vec());
+    let both = of_all(flat.vectors(), d, &centroids, |vector, products| {
+        let first = nearest(products);
+        (first, second(dot(vector, vector), products, first, &among[first as usize]))
+    });
+    let (first, second): (Vec<u32>, Vec<u32>) = both.into_iter().unzip();
+    let second = (lists > 1).then(|| Members::of(&second, lists));
+    Clusters { first: Members::of(&first, lists), second, centroids }
 }
 
-/// The nearest centre of each vector, [n, d], by the dot product.
-fn nearest(vectors: &[f32], d: usize, centroids: &[f32]) -> Vec<u32> {
+impl Members {
+    /// The members of each list, from the list of each vector.
+    fn of(list_of: &[u32], lists: usize) -> Members {
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); lists];
+        (0..).zip(list_of).for_each(|(position, &list)| members[list as usize].push(position));
+        let (mut rows, mut blocks) = (Vec::with_capacity(list_of.len() + lists * Codes::BLOCK), vec![0]);
+        for list in members {
+            rows.extend(list);
+            rows.resize(rows.len().next_multiple_of(Codes::BLOCK), Codes::NOTHING);
+            blocks.push((rows.len() / Codes::BLOCK) as u32);
+        }
+        Members { rows, blocks }
+    }
+}
+
+/// The nearest centre, given the products of a vector with all.
+fn nearest(products: &[f32]) -> u32 {
+    let better =
+        |best: (u32, f32), (list, &product): (u32, &f32)| if product > best.1 { (list, product) } else { best };
+    (0..).zip(products).fold((0, f32::NEG_INFINITY), better).0
+}
+
+/// A second centre for a vector v whose first is c, given v·v, the products of v and those of c with all centres: the one with
+/// the least ‖v − c′‖² + λ·(r·(v − c′))², where r is the direction of v − c.
+fn second(square: f32, products: &[f32], first: u32, of_first: &[f32]) -> u32 {
+    let near = products[first as usize];
+    // ‖v − c‖², where c has unit length.
+    let weight = SPREAD / (square - 2.0 * near + 1.0).max(f32::EPSILON);
+    let loss =
+        |(&product, &between): (&f32, &f32)| weight * (square - near - product + between).powi(2) - 2.0 * product;
+    let losses = (0..).zip(products.iter().zip(of_first).map(loss));
+    let better = |best: (u32, f32), (list, loss): (u32, f32)| {
+        if loss < best.1 && list != first { (list, loss) } else { best }
+    };
+    losses.fold((first, f32::INFINITY), better).0
+}
+
+/// What `choose` makes of each vector, [n, d], and its dot products with all centres.
+fn of_all<T: Send>(
+    vectors: &[f32],
+    d: usize,
+    centroids: &[f32],
+    choose: impl Fn(&[f32], &[f32]) -> T + Sync,
+) -> Vec<T> {
     let lists = centroids.len() / d;
     // [d, lists]
     let mut columns = vec![0.0; centroids.len()];
     for (list, centroid) in centroids.chunks_exact(d).enumerate() {
         (0..d).for_each(|i| columns[i * lists + list] = centroid[i]);
     }
-    let of_rows = |vectors: &[f32]| -> Vec<u32> {
+    let of_rows = |vectors: &[f32]| -> Vec<T> {
         let rows = vectors.len() / d;
         let mut products = vec![0.0; rows * lists];
         gemm_into((rows, lists, d), Left::rows(vectors, d), (&columns[..], lists), (&mut products, lists));
-        let best = |products: &[f32]| {
-            let better =
-                |best: (u32, f32), (list, &product): (u32, &f32)| if product > best.1 { (list, product) } else { best };
-            (0..).zip(products).fold((0, f32::NEG_INFINITY), better).0
-        };
-        products.chunks_exact(lists).map(best).collect()
+        vectors
+            .chunks_exact(d)
+            .zip(products.chunks_exact(lists))
+            .map(|(vector, products)| choose(vector, products))
+            .collect()
     };
     vectors.par_chunks(ROWS_AT_ONCE * d).flat_map_iter(of_rows).collect()
 }
@@ -90,16 +143,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_vector_is_in_one_list() {
+    fn every_vector_is_in_two_lists() {
         let (d, n) = (8, 3000);
         let numbers: Vec<f32> = (0..n * d).map(|i| ((i * i) as f32 * 0.37).sin()).collect();
         let flat = FlatIndex::new(d, numbers).unwrap();
         let clusters = cluster(&flat);
-        assert_eq!(clusters.blocks.len(), clusters.centroids.len() / d + 1);
-        assert_eq!(clusters.rows.len(), *clusters.blocks.last().unwrap() as usize * Codes::BLOCK);
-        let mut found: Vec<u32> = clusters.rows.iter().copied().filter(|&row| row != Codes::NOTHING).collect();
-        found.sort_unstable();
-        assert_eq!(found, (0..n as u32).collect::<Vec<_>>());
-        assert_eq!(cluster(&flat).rows, clusters.rows);
+        let second = clusters.second.as_ref().unwrap();
+        for Members { rows, blocks } in [&clusters.first, second] {
+            assert_eq!(blocks.len(), clusters.centroids.len() / d + 1);
+            assert_eq!(rows.len(), *blocks.last().unwrap() as usize * Codes::BLOCK);
+            let mut found: Vec<u32> = rows.iter().copied().filter(|&row| row != Codes::NOTHING).collect();
+            found.sort_unstable();
+            assert_eq!(found, (0..n as u32).collect::<Vec<_>>());
+        }
+        let list_of = |members: &Members, position: u32| {
+            let row = members.rows.iter().position(|&row| row == position).unwrap();
+            members.blocks.partition_point(|&block| block as usize <= row / Codes::BLOCK) - 1
+        };
+        for position in (0..n as u32).step_by(37) {
+            let (first, other) = (list_of(&clusters.first, position), list_of(second, position));
+            assert_ne!(first, other);
+            // The definition, in double precision.
+            let double = |numbers: &[f32]| numbers.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+            let vector = double(flat.vector(position).unwrap());
+            let off = |list: usize| -> Vec<f64> {
+                let centre = double(&clusters.centroids[list * d..][..d]);
+                vector.iter().zip(&centre).map(|(x, y)| x - y).collect()
+            };
+            let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            let rest = off(first);
+            let loss = |list: usize| {
+                let off = off(list);
+                product(&off, &off) + f64::from(SPREAD) * product(&rest, &off).powi(2) / product(&rest, &rest)
+            };
+            let least =
+                (0..second.blocks.len() - 1).filter(|&list| list != first).map(loss).fold(f64::INFINITY, f64::min);
+            assert!(loss(other) <= least + 1e-5, "{position}: {} {least}", loss(other));
+        }
+        assert_eq!(cluster(&flat).second.unwrap().rows, second.rows);
     }
 }

@@ -14,12 +14,12 @@ use clickvec::search::Parts;
 use serde::Serialize;
 
 use super::canaries;
-use super::cluster::cluster;
+use super::cluster::{Clusters, Members, cluster};
 use super::fields::{self, Fields, Header};
 use super::ids::Ids;
 use super::parts::{
-    CANARIES, CENTROIDS_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TRIGRAM_LENGTHS_FILE, TRIGRAM_TITLES_FILE,
-    TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
+    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TRIGRAM_LENGTHS_FILE,
+    TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
 use super::titles::Titles;
 use super::vectors::{ListHeader, Lists, Vectors, flat_of};
@@ -98,12 +98,7 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
         || {
             let flat = &rounded.flat;
             let clusters = (flat.len() >= recipe.lists_from).then(|| cluster(flat));
-            let (lists, rows) = clusters.map_or((None, None), |clusters| {
-                let header = ListHeader { searched: 1, gap: None, recall: 0.0, blocks: clusters.blocks };
-                (Some(Lists { header, centroids: clusters.centroids.into() }), Some(clusters.rows))
-            });
-            let vectors = rounded.index(rows).map(|index| Vectors { format: recipe.format, index, lists });
-            (Ids::of(&titles), vectors, Fields::of(&titles))
+            (Ids::of(&titles), rounded.vectors(clusters), Fields::of(&titles))
         },
         || write_words(folder, &titles),
     );
@@ -113,9 +108,14 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
     let codes = vectors.index.codes();
     let (header, pieces) = (codes.header(), codes.pieces());
     target.part(CODES, &[&[&header[..]], &pieces[..]].concat())?;
-    if let Some(Lists { header, centroids }) = &vectors.lists {
+    if let Some(Lists { header, centroids, .. }) = &vectors.lists {
         target.write(CENTROIDS_FILE, &[bytemuck::cast_slice(centroids)])?;
-        target.json(LISTS, header, vec![CENTROIDS_FILE.to_owned()])?;
+        let mut files = vec![CENTROIDS_FILE.to_owned()];
+        if let Some(copies) = vectors.index.copies() {
+            target.write(COPIES_FILE, &[&[&copies.header()[..]], &copies.pieces()[..]].concat())?;
+            files.push(COPIES_FILE.to_owned());
+        }
+        target.json(LISTS, header, files)?;
     }
     write_fields(&mut target, &columns)?;
     if let Some(Trigrams { ranker, .. }) = recipe.trigrams {
@@ -157,15 +157,41 @@ impl Rounded {
         })
     }
 
+    /// The vectors with their codes, in the order of the lists if there are lists.
+    fn vectors(&self, clusters: Option<Clusters>) -> clickvec::Result<Vectors> {
+        let format = self.format;
+        let Some(Clusters { centroids, first, second }) = clusters else {
+            return Ok(Vectors { format, index: self.index(None)?, lists: None });
+        };
+        let mut index = self.index(Some(first.rows))?;
+        let mut header = ListHeader { searched: 1, gap: None, recall: 0.0, blocks: first.blocks, copies: Vec::new() };
+        if let Some(Members { rows, blocks }) = second {
+            let (vectors, d) = (self.flat.vectors(), self.flat.dimension());
+            // A search reads the vectors themselves where the high bits do not rule them out.
+            index = index.with_copies(match format {
+                VectorFormat::Int8 => Codes::alone(d, vectors, Some(rows)),
+                _ => Codes::encode_high(d, vectors, Some(rows)),
+            })?;
+            header.copies = blocks;
+        }
+        Ok(Vectors { format, index, lists: Some(Lists::new(header, centroids.into(), self.flat.dimension())) })
+    }
+
+    fn codes(&self, rows: Option<Vec<u32>>) -> Codes {
+        let (vectors, d) = (self.flat.vectors(), self.flat.dimension());
+        match self.format {
+            VectorFormat::Int8 => Codes::alone(d, vectors, rows),
+            _ => Codes::encode(d, vectors, rows),
+        }
+    }
+
     /// An index whose codes come in the order of these positions.
     fn index(&self, rows: Option<Vec<u32>>) -> clickvec::Result<QuantizedIndex> {
-        let (flat, d) = (&self.flat, self.flat.dimension());
+        let (flat, codes) = (&self.flat, self.codes(rows));
         match (self.format, &self.halves) {
-            (VectorFormat::Int8, _) => {
-                QuantizedIndex::of_codes_alone(d, flat.len(), Codes::alone(d, flat.vectors(), rows))
-            }
-            (_, Some(halves)) => QuantizedIndex::of_halves(d, halves.clone(), Codes::encode(d, flat.vectors(), rows)),
-            (_, None) => QuantizedIndex::of_codes(flat.clone(), Codes::encode(d, flat.vectors(), rows)),
+            (VectorFormat::Int8, _) => QuantizedIndex::of_codes_alone(flat.dimension(), flat.len(), codes),
+            (_, Some(halves)) => QuantizedIndex::of_halves(flat.dimension(), halves.clone(), codes),
+            (_, None) => QuantizedIndex::of_codes(flat.clone(), codes),
         }
     }
 
@@ -235,30 +261,90 @@ mod tests {
     use clickvec::search::IndexBuilder;
     use clickvec::tables::Title;
 
+    use super::super::parts::LISTS_ONCE;
     use super::*;
     use crate::facts::VectorSearch;
     use crate::{Condition, Engine, Filter, Mode, Request};
 
-    #[test]
-    fn lists_are_kept_and_find_most_of_the_best() {
+    fn shop() -> (Model, Vec<Title>) {
         let testdata = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata"));
         let model = Model::load(&testdata.join("frozen/format-1/lstm.safetensors")).unwrap();
-        let titles = clickvec::tables::read_titles(&testdata.join("shop/titles.tsv"), "title").unwrap().titles;
+        (model, clickvec::tables::read_titles(&testdata.join("shop/titles.tsv"), "title").unwrap().titles)
+    }
+
+    /// Titles for an index with one column.
+    fn builder(model: &Model, titles: &[Title], path: &Path) -> IndexBuilder {
+        let mut builder = IndexBuilder::with_fields(model, path, &["round".to_owned()]).unwrap();
+        for round in 0..12 {
+            for Title { id, title } in titles {
+                // Words of other titles make other vectors.
+                let other = &titles[(round * 31) % titles.len()].title;
+                let title = Title { id: format!("{id}-{round}"), title: format!("{title} {other}") };
+                builder.add_with_fields(title, &[round.to_string()]).unwrap();
+            }
+        }
+        builder
+    }
+
+    #[test]
+    fn lists_of_earlier_versions_are_read_and_damaged_ones_refused() {
+        let (model, titles) = shop();
+        let folder = tempfile::tempdir().unwrap();
+        let fusion = Fusion::default();
+        let recipe = Recipe { lists_from: 100, ..Recipe::new(&model, Some(&fusion), VectorFormat::F32) };
+        let make = |name: &str, change: &dyn Fn(&Path, &mut Parts, &mut ListHeader)| {
+            let path = folder.path().join(name);
+            let finish = |folder: &Path| {
+                let mut parts = complete(folder, &recipe)?;
+                let file = folder.join(LISTS.first_file);
+                let mut header: ListHeader = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+                change(folder, &mut parts, &mut header);
+                fs::write(file, serde_json::to_vec(&header).unwrap()).unwrap();
+                Ok::<_, crate::Error>(parts)
+            };
+            builder(&model, &titles, &path).finish_with(finish).unwrap();
+            Engine::open(&path)
+        };
+        let once = make("once", &|folder, parts, header| {
+            header.copies.clear();
+            fs::remove_file(folder.join(COPIES_FILE)).unwrap();
+            for (part, files) in parts.iter_mut().filter(|(part, _)| *part == LISTS) {
+                *part = LISTS_ONCE;
+                files.retain(|name| name != COPIES_FILE);
+            }
+        });
+        let once = once.unwrap();
+        let found = |title: &&Title| {
+            let hits = once.search(&Request::new(title.title.as_str(), Mode::Vectors)).unwrap().hits;
+            hits.first().is_some_and(|hit| hit.score > 0.9)
+        };
+        let count = titles.iter().filter(found).count();
+        assert!(count * 10 >= titles.len() * 9, "{count} of {}", titles.len());
+        type Fault<'a> = &'a dyn Fn(&Path, &mut ListHeader);
+        let faults: [(&str, Fault<'_>); 3] = [
+            ("lists.json", &|_, header| header.copies.truncate(1)),
+            ("lists.json", &|_, header| header.copies[3] = u32::MAX),
+            ("copies.bin", &|folder, _| {
+                let bytes = fs::read(folder.join(COPIES_FILE)).unwrap();
+                fs::write(folder.join(COPIES_FILE), &bytes[..bytes.len() / 2]).unwrap();
+            }),
+        ];
+        for (number, (name, fault)) in faults.into_iter().enumerate() {
+            let opened = make(&number.to_string(), &|folder, _, header| fault(folder, header));
+            let error = opened.map(drop).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn lists_are_kept_and_find_most_of_the_best() {
+        let (model, titles) = shop();
         let folder = tempfile::tempdir().unwrap();
         let make = |name: &str, lists_from: usize, format: VectorFormat| {
             let path = folder.path().join(format!("{name}-{format}"));
-            let mut builder = IndexBuilder::with_fields(&model, &path, &["round".to_owned()]).unwrap();
-            for round in 0..12 {
-                for Title { id, title } in &titles {
-                    // Words of other titles make other vectors.
-                    let other = &titles[(round * 31) % titles.len()].title;
-                    let title = Title { id: format!("{id}-{round}"), title: format!("{title} {other}") };
-                    builder.add_with_fields(title, &[round.to_string()]).unwrap();
-                }
-            }
             let fusion = Fusion::default();
             let recipe = Recipe { lists_from, ..Recipe::new(&model, Some(&fusion), format) };
-            builder.finish_with(|folder| complete(folder, &recipe)).unwrap();
+            builder(&model, &titles, &path).finish_with(|folder| complete(folder, &recipe)).unwrap();
             Engine::open(&path).unwrap()
         };
         for format in VectorFormat::ALL {

@@ -29,8 +29,8 @@ use canaries::Canary;
 use fields::{Fields, Header};
 use ids::Ids;
 use parts::{
-    CANARIES, CENTROIDS_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TRIGRAM_LENGTHS_FILE, TRIGRAM_TITLES_FILE,
-    TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
+    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, LISTS_ONCE, OFFSETS, TRIGRAM_LENGTHS_FILE,
+    TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
 pub(crate) use titles::{Line, Titles};
 use vectors::{ListHeader, Lists, codes_of, flat_of, halves_of};
@@ -82,8 +82,7 @@ impl Segment {
         };
         let format = folder.parts().get(VECTORS.name).and_then(|part| VectorFormat::of_kind(&part.kind));
         let format = format.unwrap_or_default();
-        let index = reader.vectors(format)?;
-        let lists = reader.lists(dimension)?;
+        let (index, lists) = reader.lists(reader.vectors(format)?, dimension)?;
         let (words, words_bytes) = reader.words(&titles)?;
         if words.len() != count {
             return Err(reader.form(WORDS.first_file, "as many titles as the manifest says"));
@@ -196,14 +195,29 @@ impl Reader<'_> {
         index.map_err(|_| of_codes())
     }
 
-    fn lists(&self, dimension: usize) -> Result<Option<Lists>> {
-        let Some(header) = self.json::<ListHeader>(&LISTS)? else { return Ok(None) };
-        let centroids = self.map(&LISTS, CENTROIDS_FILE)?.all();
+    /// The lists, and the index with its copies if it has any.
+    fn lists(&self, mut index: QuantizedIndex, dimension: usize) -> Result<(QuantizedIndex, Option<Lists>)> {
+        let is_once = self.folder.parts().get(LISTS.name).is_some_and(|part| part.kind == LISTS_ONCE.kind);
+        let part = if is_once { LISTS_ONCE } else { LISTS };
+        let Some(mut header) = self.json::<ListHeader>(&part)? else { return Ok((index, None)) };
+        if is_once {
+            header.copies.clear();
+        }
+        let centroids = self.map(&part, CENTROIDS_FILE)?.all();
         let lists = header.blocks.len().saturating_sub(1);
-        let is_ordered = header.blocks.windows(2).all(|pair| pair[0] <= pair[1]);
+        let is_ordered = |blocks: &[u32]| blocks.windows(2).all(|pair| pair[0] <= pair[1]);
+        let copies = header.copies.is_empty() || header.copies.len() == header.blocks.len();
+        if !(is_ordered(&header.blocks) && is_ordered(&header.copies) && copies) {
+            return Err(self.form(part.first_file, "where each list begins"));
+        }
+        if !header.copies.is_empty() {
+            let of_copies = || self.form(COPIES_FILE, "the codes of each vector in its second list");
+            let copies = codes_of(&self.map(&part, COPIES_FILE)?, dimension).ok_or_else(of_copies)?;
+            index = index.with_copies(copies).map_err(|_| of_copies())?;
+        }
         match centroids {
-            Some(centroids) if Some(centroids.len()) == lists.checked_mul(dimension) && is_ordered => {
-                Ok(Some(Lists { header, centroids }))
+            Some(centroids) if Some(centroids.len()) == lists.checked_mul(dimension) => {
+                Ok((index, Some(Lists::new(header, centroids, dimension))))
             }
             _ => Err(self.form(CENTROIDS_FILE, "a centre for each list")),
         }

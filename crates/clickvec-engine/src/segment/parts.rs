@@ -10,10 +10,14 @@ const fn part(name: &'static str, kind: &'static str, first_file: &'static str) 
 pub(crate) const OFFSETS: PartKind = part("offsets", "u64", "titles.offsets");
 /// The positions of titles by the hashes of their ids.
 pub(crate) const IDS: PartKind = part("ids", "xxh3", "ids.bin");
-/// Lists of similar vectors.
-pub(crate) const LISTS: PartKind = part("lists", "centroids", "lists.json");
+/// Lists of similar vectors, each vector in two.
+pub(crate) const LISTS: PartKind = part("lists", "twice", "lists.json");
+/// Lists of similar vectors, each vector in one, as earlier versions write them.
+pub(crate) const LISTS_ONCE: PartKind = part("lists", "centroids", "lists.json");
 /// The centres of the lists.
 pub(crate) const CENTROIDS_FILE: &str = "centroids.f32";
+/// The codes of each vector in its second list.
+pub(crate) const COPIES_FILE: &str = "copies.bin";
 /// The lexical index.
 pub(crate) const WORDS: PartKind = part("words", "tantivy", "words/meta.json");
 /// The stored fields as columns.
@@ -32,7 +36,7 @@ pub(crate) const TRIGRAM_LENGTHS_FILE: &str = "trigrams.lengths";
 pub(crate) const TRIGRAM_WEIGHTS: PartKind = part("trigram-weights", "ranker", "trigrams.safetensors");
 
 /// All parts that this version can read.
-pub(crate) const KNOWN: [PartKind; 17] = [
+pub(crate) const KNOWN: [PartKind; 18] = [
     MODEL,
     TITLES,
     VECTORS,
@@ -43,6 +47,7 @@ pub(crate) const KNOWN: [PartKind; 17] = [
     IDS,
     CODES,
     LISTS,
+    LISTS_ONCE,
     WORDS,
     FIELDS,
     CANARIES,

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::Shared;
 use crate::error::VectorFault;
-use crate::math::nibbles::{self, MAX_DIMENSION, ROWS};
+use crate::math::nibbles::{self, GROUP, MAX_DIMENSION, ROWS};
 
 /// The largest code of a number.
 const LARGEST: f32 = 127.0;
@@ -24,7 +24,7 @@ const HEADER_BYTES: usize = 64;
 pub struct Codes {
     /// [blocks, block_bytes]
     pub high: Shared<u8>,
-    /// [blocks, block_bytes]
+    /// [blocks, block_bytes], or empty: then the high bits are all that is kept.
     pub low: Shared<u8>,
     /// [blocks, 16], the value of one step of a vector's codes; 0 where there is no vector.
     pub scales: Shared<f32>,
@@ -44,11 +44,22 @@ impl Codes {
 
     /// Codes of vectors [n, dimension], or of those at the positions `rows`, in this order.
     pub fn encode(dimension: usize, vectors: &[f32], rows: Option<Vec<u32>>) -> Codes {
+        Codes::encode_planes(dimension, vectors, rows, true)
+    }
+
+    /// [`Codes::encode`] without the low bits.
+    pub fn encode_high(dimension: usize, vectors: &[f32], rows: Option<Vec<u32>>) -> Codes {
+        Codes::encode_planes(dimension, vectors, rows, false)
+    }
+
+    fn encode_planes(dimension: usize, vectors: &[f32], rows: Option<Vec<u32>>, with_low: bool) -> Codes {
         let count = rows.as_ref().map_or(vectors.len() / dimension, Vec::len);
         let (blocks, bytes) = (count.div_ceil(ROWS), nibbles::block_bytes(dimension));
-        let (mut high, mut low) = (vec![0; blocks * bytes], vec![0; blocks * bytes]);
+        let (mut high, mut low) = (vec![0; blocks * bytes], vec![0; if with_low { blocks * bytes } else { 0 }]);
         let mut scales = vec![0.0; blocks * ROWS];
-        let planes = high.par_chunks_mut(bytes).zip(low.par_chunks_mut(bytes));
+        let mut lows: Vec<&mut [u8]> = low.chunks_mut(bytes).collect();
+        lows.resize_with(blocks, || &mut []);
+        let planes = high.par_chunks_mut(bytes).zip(lows);
         let of_blocks = planes.zip(scales.par_chunks_mut(ROWS)).enumerate();
         let errors = of_blocks.map(|(block, ((high, low), scales))| {
             let mut largest = [0.0f64; 2];
@@ -104,6 +115,21 @@ impl Codes {
         Codes { scales: scales.into(), ..self }
     }
 
+    /// About what the dot product of each row with a query is. Each number of both is off by a 254th of the largest at most.
+    pub fn products(&self, query: &[f32]) -> Vec<f32> {
+        let (codes, step) = whole_numbers(query, Vec::new());
+        let total: i32 = codes.iter().map(|&code| i32::from(code)).sum();
+        let bytes = nibbles::block_bytes(query.len());
+        let mut products = Vec::with_capacity(self.scales.len());
+        for (block, scales) in self.scales.chunks_exact(ROWS).enumerate() {
+            let [high, low] =
+                [&self.high, &self.low].map(|plane| nibbles::block_sums(&plane[block * bytes..][..bytes], &codes));
+            let of_row = |row: usize| (16 * high[row] + low[row] - i32::from(ZERO) * total) as f32 * scales[row];
+            products.extend((0..ROWS).map(|row| of_row(row) * step as f32));
+        }
+        products
+    }
+
     /// The vectors [n, dimension] that the codes stand for, by position; zeros where there is no code.
     pub fn decode(&self, dimension: usize, vectors: usize) -> Vec<f32> {
         let mut decoded = vec![0.0; vectors * dimension];
@@ -135,6 +161,7 @@ impl Codes {
         header[8..16].copy_from_slice(&self.coarse_error.to_le_bytes());
         header[16..24].copy_from_slice(&blocks.to_le_bytes());
         header[24] = u8::from(self.rows.is_some());
+        header[25] = u8::from(self.low.is_empty());
         header
     }
 
@@ -165,7 +192,8 @@ impl Codes {
         let per_row = blocks.checked_mul(4 * ROWS)?;
         let scales = floats(next(per_row)?)?;
         let rows = if header[24] == 1 { Some(positions(next(per_row)?)?) } else { None };
-        let (high, low) = (planes(next(plane)?)?, planes(next(plane)?)?);
+        let high = planes(next(plane)?)?;
+        let low = if header[25] == 1 { Vec::new().into() } else { planes(next(plane)?)? };
         let (error, coarse_error) = (number(0)?, number(8)?);
         (end == file.len()).then_some(Codes { high, low, scales, rows, error, coarse_error })
     }
@@ -184,20 +212,36 @@ impl Codes {
         blocks.checked_mul(nibbles::block_bytes(dimension))
     }
 
-    /// Checks that the pieces fit together and, without positions of their own, as many vectors.
+    /// Checks that the pieces fit together, the low bits among them, and, without positions of their own, as many vectors.
     pub(super) fn check(&self, dimension: usize, vectors: usize) -> Result<(), VectorFault> {
-        let blocks = self.scales.len() / ROWS;
-        let bytes = Codes::plane_bytes(dimension, blocks);
-        let planes = Some(self.high.len()) == bytes && Some(self.low.len()) == bytes;
         let rows = match &self.rows {
-            Some(rows) => rows.len() == self.scales.len() && rows.len() >= vectors,
-            None => blocks == vectors.div_ceil(ROWS),
+            Some(rows) => rows.len() >= vectors,
+            None => self.scales.len() == vectors.div_ceil(ROWS) * ROWS,
         };
+        let low = self.low.len() == self.high.len();
+        if rows && low && self.fits(dimension) { Ok(()) } else { Err(self.fault(dimension)) }
+    }
+
+    /// Checks that these can be copies of codes: each row has a position, and the low bits are there if they are needed.
+    pub(super) fn check_copies(&self, dimension: usize, with_low: bool) -> Result<(), VectorFault> {
+        let low = self.low.len() == self.high.len() || (self.low.is_empty() && !with_low);
+        if self.rows.is_some() && low && self.fits(dimension) { Ok(()) } else { Err(self.fault(dimension)) }
+    }
+
+    /// Whether scales, positions and high bits fit together.
+    fn fits(&self, dimension: usize) -> bool {
+        let rows = self.rows.as_ref().is_none_or(|rows| rows.len() == self.scales.len());
+        let bytes = Codes::plane_bytes(dimension, self.scales.len() / ROWS);
         let errors = self.error.is_finite() && self.coarse_error.is_finite();
-        match self.scales.len().is_multiple_of(ROWS) && planes && rows && errors && dimension <= MAX_DIMENSION {
-            true => Ok(()),
-            false => Err(VectorFault::Shape { dimension, values: self.high.len() }),
-        }
+        self.scales.len().is_multiple_of(ROWS)
+            && Some(self.high.len()) == bytes
+            && rows
+            && errors
+            && dimension <= MAX_DIMENSION
+    }
+
+    fn fault(&self, dimension: usize) -> VectorFault {
+        VectorFault::Shape { dimension, values: self.high.len() }
     }
 
     /// The position of the vector in a row.
@@ -207,6 +251,17 @@ impl Codes {
             None => row as u32,
         }
     }
+}
+
+/// A query as codes in whole groups, with zeros after the last number, and the value of 1 in them.
+pub(super) fn whole_numbers(query: &[f32], mut codes: Vec<i8>) -> (Vec<i8>, f64) {
+    let largest = query.iter().fold(0.0f32, |largest, x| largest.max(x.abs()));
+    let step = f64::from(largest) / f64::from(LARGEST);
+    codes.clear();
+    // For a zero query, 0/0 becomes 0.
+    codes.extend(query.iter().map(|&x| (f64::from(x) / step).round() as i8));
+    codes.resize(query.len().next_multiple_of(GROUP), 0);
+    (codes, step)
 }
 
 /// The bytes of numbers, four for each.
@@ -229,7 +284,9 @@ fn encode(vector: &[f32], row: usize, high: &mut [u8], low: &mut [u8], scale: &m
         let code = (exact + 0.5) as u8;
         let (byte, shift) = nibbles::place(row, i);
         high[byte] |= (code >> 4) << shift;
-        low[byte] |= (code & 15) << shift;
+        if let Some(low) = low.get_mut(byte) {
+            *low |= (code & 15) << shift;
+        }
         squares[0] += (exact - f64::from(code)).powi(2);
         squares[1] += (exact - f64::from(code & 0xf0) - MIDDLE).powi(2);
     }
@@ -258,6 +315,28 @@ mod tests {
                 let length = vector.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
                 assert!((length - 1.0).abs() < 1e-6, "{dimension}: {length}");
             }
+        }
+    }
+
+    #[test]
+    fn products_are_near() {
+        for dimension in [1, 3, 17, 96, 97, 288] {
+            let mut numbers: Vec<f32> = (0..38 * dimension).map(|i| (i as f32 * 0.37).sin()).collect();
+            numbers[dimension..2 * dimension].fill(0.0);
+            let (query, vectors) = numbers.split_at(dimension);
+            let codes = Codes::encode(dimension, vectors, None);
+            let products = codes.products(query);
+            assert_eq!((products.len(), products[0], products[47]), (48, 0.0, 0.0));
+            for (product, vector) in products.iter().zip(vectors.chunks_exact(dimension)) {
+                let exact: f64 = query.iter().zip(vector).map(|(x, y)| f64::from(x * y)).sum();
+                // Two numbers in [-1, 1], each off by half a step at most.
+                let bound = dimension as f64 * (2.0 / 254.0 + 1.0 / 254.0 / 254.0) + 1e-5;
+                assert!((f64::from(*product) - exact).abs() <= bound, "{dimension}: {product} {exact}");
+            }
+            let zero = codes.products(&vec![0.0; dimension]);
+            assert!(zero.iter().all(|&product| product == 0.0));
+            let (high, low) = (Codes::encode_high(dimension, vectors, None), &codes.low);
+            assert_eq!(Codes { low: low.clone(), ..high }, codes);
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) use exact::ExactIndex;
 pub use flat::{FlatIndex, SearchScratch};
 pub use quantized::QuantizedIndex;
 #[doc(hidden)]
-pub use quantized::Scope;
+pub use quantized::{Blocks, Scope};
 #[doc(hidden)]
 pub use rows::{floats, halves};
 #[doc(hidden)]
