@@ -1,8 +1,9 @@
 //! Exact search that reads a seventh of most vectors: codes rule out those that cannot be among the best.
 
-use std::collections::HashSet;
 use std::mem;
 use std::ops::Range;
+
+use hashbrown::HashSet;
 
 use super::batch;
 use super::best::Best;
