@@ -1,14 +1,15 @@
 //! The DSSM of Huang et al. 2013: x = Σ_t l(t), then layers h = tanh(W h + b).
 
 use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
-use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
+use super::input::{Input, gather_gradient, place_embeddings, split_texts_by_block};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
     BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, TextStatistics, Trace, for_each_block, reduce_blocks,
 };
 use crate::math::Buffer;
 use crate::math::activation::tanh_slice;
-use crate::math::gemm::{Left, gemm};
+use crate::math::gemm::{Left, gemm, gemm_into};
+use crate::math::sparse::add_rows;
 use crate::math::vector;
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
@@ -82,6 +83,8 @@ struct DssmBlockStates {
     layers: Vec<Buffer>,
     /// Their inputs; empty unless asked for.
     inputs: Vec<Buffer>,
+    /// The words of the text that is read.
+    words: Vec<u32>,
 }
 
 impl States for DssmStates {
@@ -124,7 +127,7 @@ impl Dssm {
 
     fn forward_block(&self, block: &Block, projected: &[f32], keep_inputs: bool, states: &mut DssmBlockStates) {
         let texts = block.texts.len();
-        let DssmBlockStates { layers, inputs: kept } = states;
+        let DssmBlockStates { layers, inputs: kept, words } = states;
         layers.resize_with(self.layers(), Buffer::default);
         kept.resize_with(if keep_inputs { self.layers() } else { 0 }, Buffer::default);
         for layer in 0..self.layers() {
@@ -137,11 +140,10 @@ impl Dssm {
             }
             match before.last() {
                 None => {
-                    for t in 0..block.steps() {
-                        let words = &block.words[block.start[t] as usize..block.start[t + 1] as usize];
-                        for (row, &word) in now.chunks_exact_mut(units).zip(words) {
-                            vector::add(row, &projected[word as usize * units..][..units]);
-                        }
+                    for (place, row) in now.chunks_exact_mut(units).enumerate() {
+                        words.clear();
+                        words.extend((0..block.length(place)).map(|t| block.words[block.row(place, t)]));
+                        add_rows(projected, words, row);
                     }
                 }
                 Some(before) => {
@@ -158,7 +160,7 @@ impl Dssm {
         }
     }
 
-    /// Fills `errors` [rows, H₁]. Each word of a text gets the error of the text's first layer.
+    /// Fills `errors` [texts of the block, H₁], the error of each text's first layer, which is that of each of its words.
     fn backward_block(
         &self,
         transposed: &[Buffer],
@@ -176,30 +178,27 @@ impl Dssm {
         for (error, &text) in error.chunks_exact_mut(dimension).zip(&block.texts) {
             error.copy_from_slice(&grad[text as usize * dimension..][..dimension]);
         }
-        for layer in (0..=last).rev() {
-            let units = self.units(layer);
-            for (error, &h) in error.iter_mut().zip(layers[layer].iter()) {
-                *error *= 1.0 - h * h;
-            }
-            for error in error.chunks_exact(units) {
-                vector::add(dense[2 * layer + 1].data_mut(), error);
-            }
-            if layer == 0 {
-                break;
-            }
-            let inputs = self.units(layer - 1);
+        for layer in (1..=last).rev() {
+            let (units, inputs) = (self.units(layer), self.units(layer - 1));
+            through_tanh(error, &layers[layer], dense[2 * layer + 1].data_mut());
             let into = dense[2 * layer].data_mut();
             gemm((inputs, units, texts), Left::transposed(&layers[layer - 1], inputs), (&*error, units), (into, units));
             before.resize(texts * inputs);
-            before.fill(0.0);
-            gemm((texts, inputs, units), Left::rows(error, units), (&transposed[layer], inputs), (before, inputs));
+            gemm_into((texts, inputs, units), Left::rows(error, units), (&transposed[layer], inputs), (before, inputs));
             std::mem::swap(error, before);
         }
-        let units = self.units(0);
-        for t in 0..block.steps() {
-            let rows = &mut errors[block.start[t] as usize * units..block.start[t + 1] as usize * units];
-            rows.copy_from_slice(&error[..rows.len()]);
+        through_tanh(error, &layers[0], dense[1].data_mut());
+        errors.copy_from_slice(error);
+    }
+}
+
+/// Turns the errors of a layer's values `h` into those of its inputs, and adds them to the gradient of its bias.
+fn through_tanh(errors: &mut [f32], h: &[f32], bias: &mut [f32]) {
+    for (errors, h) in errors.chunks_exact_mut(bias.len()).zip(h.chunks_exact(bias.len())) {
+        for (error, &h) in errors.iter_mut().zip(h) {
+            *error *= 1.0 - h * h;
         }
+        vector::add(bias, errors);
     }
 }
 
@@ -243,9 +242,10 @@ impl Encoder for Dssm {
             self.tensors[2 * layer].value.transpose_into(&mut scratch.transposed[layer]);
         }
         let units = self.units(0);
-        scratch.rows.resize(batch.rows() * units);
+        let texts: usize = batch.blocks.iter().map(|block| block.texts.len()).sum();
+        scratch.rows.resize(texts * units);
         let transposed = &scratch.transposed[..];
-        let rows = split_by_block(batch, units, &mut scratch.rows);
+        let rows = split_texts_by_block(batch, units, &mut scratch.rows);
         (batch.blocks.par_iter(), states.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows)
             .into_par_iter()
             .for_each(|(block, states, scratch, errors)| {
@@ -253,6 +253,7 @@ impl Encoder for Dssm {
                 self.backward_block(transposed, block, &states.layers, grad, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
-        *table_squares = gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[0], &mut scratch.squares);
+        batch.occurrences_by_text(&mut scratch.occurrences);
+        *table_squares = gather_gradient(batch, &scratch.occurrences, &scratch.rows, &mut out[0], &mut scratch.squares);
     }
 }

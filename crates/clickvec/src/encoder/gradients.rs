@@ -24,7 +24,7 @@ pub struct Gradients {
 /// Working memory of the backward pass.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// ∂L/∂(the projection that was read) at each packed row, [rows, W]
+    /// ∂L/∂(the projection that was read) at each packed row, or of each text, [rows, W]
     pub(crate) rows: Buffer,
     /// Σ of the squares of each row of a table's gradient.
     pub(crate) squares: Vec<f64>,
@@ -34,7 +34,7 @@ pub(crate) struct Scratch {
     pub(crate) transposed: Vec<Buffer>,
     /// The transpose of recurrent weights, rounded.
     pub(crate) packed: Packed,
-    /// The occurrences of words in texts that were read from right to left.
+    /// The occurrences of words in texts that were read from right to left, or by text.
     pub(crate) occurrences: Lists<u32>,
 }
 

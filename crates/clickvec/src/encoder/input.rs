@@ -51,8 +51,8 @@ impl Input<'_> {
     }
 }
 
-/// Sets `gradient` to ∂L/∂table, given `rows` [packed rows, W], ∂L/∂(projection) at each place of `occurrences`.
-/// Returns the sum of its squares.
+/// Sets `gradient` to ∂L/∂table, given `rows` [rows, W], ∂L/∂(projection) of what `occurrences` numbers: packed rows, or
+/// texts if each word of a text has the same. Returns the sum of its squares.
 ///
 /// The gradient has two parts. The first has a row for each distinct word, ∂L/∂(its projection). The second has a row
 /// for each trigram that occurs in several words, the sum of their rows. A trigram that occurs in one word only uses
@@ -105,14 +105,18 @@ pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
 }
 
 /// Cuts `rows` [packed rows, W] at the borders of the blocks.
-pub(crate) fn split_by_block<'a>(batch: &Batch, width: usize, mut rows: &'a mut [f32]) -> Vec<&'a mut [f32]> {
-    let mut parts = Vec::with_capacity(batch.blocks.len());
-    for block in &batch.blocks {
-        let (part, rest) = rows.split_at_mut(block.rows() * width);
-        parts.push(part);
-        rows = rest;
-    }
-    parts
+pub(crate) fn split_by_block<'a>(batch: &Batch, width: usize, rows: &'a mut [f32]) -> Vec<&'a mut [f32]> {
+    split(batch.blocks.iter().map(|block| block.rows() * width), rows)
+}
+
+/// Cuts `rows` [texts with words, W], in the order of the blocks, at the borders of the blocks.
+pub(crate) fn split_texts_by_block<'a>(batch: &Batch, width: usize, rows: &'a mut [f32]) -> Vec<&'a mut [f32]> {
+    split(batch.blocks.iter().map(|block| block.texts.len() * width), rows)
+}
+
+fn split(lengths: impl Iterator<Item = usize>, mut rows: &mut [f32]) -> Vec<&mut [f32]> {
+    let cut = |length| rows.split_off_mut(..length).expect("rows for every block");
+    lengths.map(cut).collect()
 }
 
 /// Copies each text's vector from its place in a block to the text's row of `embeddings` [texts, L]. Rows of texts

@@ -85,7 +85,16 @@ impl Table for Moving {
 /// If the table has no such row.
 pub(crate) fn sum_rows<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
     check_rows(table, items, out.len());
-    sum(Still(table.as_ptr()), items, out);
+    sum::<_, _, false>(Still(table.as_ptr()), items, out);
+}
+
+/// [`sum_rows`] on top of what `out` has: each number is one chain of sums that begins with it.
+///
+/// # Panics
+/// If the table has no such row.
+pub(crate) fn add_rows<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
+    check_rows(table, items, out.len());
+    sum::<_, _, true>(Still(table.as_ptr()), items, out);
 }
 
 /// [`sum_rows`] where row r of the table is value[r] + drift[r]·velocity[r].
@@ -101,7 +110,11 @@ pub(crate) fn sum_moving_rows<I: RowCount>(
 ) {
     check_rows(value, items, out.len());
     assert!(velocity.len() == value.len() && drift.len() * out.len() >= value.len(), "a velocity for each number");
-    sum(Moving { value: value.as_ptr(), velocity: velocity.as_ptr(), drift: drift.as_ptr() }, items, out);
+    sum::<_, _, false>(
+        Moving { value: value.as_ptr(), velocity: velocity.as_ptr(), drift: drift.as_ptr() },
+        items,
+        out,
+    );
 }
 
 fn check_rows<I: RowCount>(table: &[f32], items: &[I], width: usize) {
@@ -109,20 +122,20 @@ fn check_rows<I: RowCount>(table: &[f32], items: &[I], width: usize) {
     assert!(items.iter().all(|item| item.row() < rows), "a row beyond the table's {rows}");
 }
 
-/// Sums rows of a table. The table must have every row of `items`, as wide as `out`.
-fn sum<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
+/// Sums rows of a table, on top of `out` with ADD. The table must have every row of `items`, as wide as `out`.
+fn sum<T: Table, I: RowCount, const ADD: bool>(table: T, items: &[I], out: &mut [f32]) {
     match Level::current() {
         // SAFETY: every row lies inside the table, as the callers checked, and `Level::current` never
         // exceeds what the processor was found to have.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: see above.
-        Level::Avx512 => unsafe { avx512(table, items, out) },
+        Level::Avx512 => unsafe { avx512::<T, I, ADD>(table, items, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: see above.
-        Level::Avx2 => unsafe { avx2(table, items, out) },
+        Level::Avx2 => unsafe { avx2::<T, I, ADD>(table, items, out) },
         // SAFETY: as above.
-        _ => unsafe { plain(table, items, out) },
+        _ => unsafe { plain::<T, I, ADD>(table, items, out) },
     }
 }
 
@@ -137,37 +150,37 @@ fn sum_rows_naive<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
-unsafe fn avx512<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
+unsafe fn avx512<T: Table, I: RowCount, const ADD: bool>(table: T, items: &[I], out: &mut [f32]) {
     // SAFETY: the caller's contract. 18 sums: three gates of 96 cells in one pass over the rows.
     unsafe {
-        let done = panels::<Avx512, T, I, 18>(table, items, out, 0);
-        let done = panels::<Avx512, T, I, 6>(table, items, out, done);
-        rest::<Avx512, T, I>(table, items, out, done);
+        let done = panels::<Avx512, T, I, 18, ADD>(table, items, out, 0);
+        let done = panels::<Avx512, T, I, 6, ADD>(table, items, out, done);
+        rest::<Avx512, T, I, ADD>(table, items, out, done);
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn avx2<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
+unsafe fn avx2<T: Table, I: RowCount, const ADD: bool>(table: T, items: &[I], out: &mut [f32]) {
     // SAFETY: the caller's contract.
     unsafe {
-        let done = panels::<Avx2, T, I, 12>(table, items, out, 0);
-        let done = panels::<Avx2, T, I, 6>(table, items, out, done);
-        rest::<Avx2, T, I>(table, items, out, done);
+        let done = panels::<Avx2, T, I, 12, ADD>(table, items, out, 0);
+        let done = panels::<Avx2, T, I, 6, ADD>(table, items, out, done);
+        rest::<Avx2, T, I, ADD>(table, items, out, done);
     }
 }
 
-unsafe fn plain<T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32]) {
+unsafe fn plain<T: Table, I: RowCount, const ADD: bool>(table: T, items: &[I], out: &mut [f32]) {
     // SAFETY: the caller's contract.
     unsafe {
-        let done = panels::<Plain, T, I, 6>(table, items, out, 0);
-        rest::<Plain, T, I>(table, items, out, done);
+        let done = panels::<Plain, T, I, 6, ADD>(table, items, out, 0);
+        rest::<Plain, T, I, ADD>(table, items, out, done);
     }
 }
 
 /// Sums panels of NV vectors of columns, starting at `column`. Returns the first column that is left.
 #[inline(always)]
-unsafe fn panels<L: Lanes, T: Table, I: RowCount, const NV: usize>(
+unsafe fn panels<L: Lanes, T: Table, I: RowCount, const NV: usize, const ADD: bool>(
     table: T,
     items: &[I],
     out: &mut [f32],
@@ -178,6 +191,11 @@ unsafe fn panels<L: Lanes, T: Table, I: RowCount, const NV: usize>(
     unsafe {
         while column + NV * L::N <= width {
             let mut sums = [L::zero(); NV];
+            if ADD {
+                for v in 0..NV {
+                    sums[v] = L::load(out.as_ptr().add(column + v * L::N));
+                }
+            }
             for item in items {
                 let (place, drift) = (item.row() * width + column, table.drift(item.row()));
                 let (value, count) = (table.value().add(place), L::splat(item.count()));
@@ -204,13 +222,18 @@ unsafe fn panels<L: Lanes, T: Table, I: RowCount, const NV: usize>(
 
 /// Sums what is left, one vector at a time; the last may be partial.
 #[inline(always)]
-unsafe fn rest<L: Lanes, T: Table, I: RowCount>(table: T, items: &[I], out: &mut [f32], mut column: usize) {
+unsafe fn rest<L: Lanes, T: Table, I: RowCount, const ADD: bool>(
+    table: T,
+    items: &[I],
+    out: &mut [f32],
+    mut column: usize,
+) {
     let width = out.len();
     // SAFETY: `lanes` columns from `column` on lie inside every row.
     unsafe {
         while column < width {
             let lanes = (width - column).min(L::N);
-            let mut sum = L::zero();
+            let mut sum = if ADD { L::load_partial(out.as_ptr().add(column), lanes) } else { L::zero() };
             for item in items {
                 let (place, drift) = (item.row() * width + column, table.drift(item.row()));
                 let mut row = L::load_partial(table.value().add(place), lanes);
@@ -240,6 +263,11 @@ mod tests {
                 sum_rows(&table, &items, &mut fast);
                 sum_rows_naive(&table, &items, &mut naive);
                 assert!(fast.iter().zip(&naive).all(|(x, y)| (x - y).abs() < 1e-6), "{width}");
+                let start: Vec<f32> = (0..width).map(|i| i as f32 * 0.25 - 3.0).collect();
+                let mut added = start.clone();
+                add_rows(&table, &items, &mut added);
+                let naive = start.iter().zip(&naive).map(|(start, sum)| start + sum);
+                assert!(added.iter().zip(naive).all(|(x, y)| (x - y).abs() < 3e-5), "{width}");
             }
             let items = [Feature { id: 2, count: 3 }, Feature { id: 7, count: 1 }];
             let (mut fast, mut naive) = (vec![9.0; width], vec![9.0; width]);

@@ -323,6 +323,22 @@ impl Batch {
     pub(crate) fn occurrences_reversed(&self, occurrences: &mut Lists<u32>) {
         invert(occurrences, self.distinct_words(), self.blocks.iter().map(|b| (b.first_row, &b.reversed[..])));
     }
+
+    /// Sets `occurrences` to the texts in which each distinct word occurs, each as often as it has the word, in the order
+    /// of [`Batch::occurrences`]. Texts are numbered in the order of the blocks and of the places in a block.
+    pub(crate) fn occurrences_by_text(&self, occurrences: &mut Lists<u32>) {
+        let mut text_of_row: Vec<u32> = Vec::with_capacity(self.rows);
+        let mut first = 0;
+        for block in &self.blocks {
+            for &running in &block.running {
+                text_of_row.extend(first..first + running);
+            }
+            first += block.texts.len() as u32;
+        }
+        occurrences.start.clone_from(&self.occurrences.start);
+        occurrences.items.clear();
+        occurrences.items.extend(self.occurrences.items.iter().map(|&row| text_of_row[row as usize]));
+    }
 }
 
 impl Block {
@@ -450,6 +466,10 @@ mod tests {
         let mut reversed = Lists::default();
         batch.occurrences_reversed(&mut reversed);
         assert_eq!(reversed.get(1), [5]);
+        let mut by_text = Lists::default();
+        batch.occurrences_by_text(&mut by_text);
+        assert_eq!(by_text.get(2), [0, 1, 1]);
+        assert_eq!(by_text.get(0), [2, 0]);
         assert_eq!(batch.touched(), [1, 2, 3, 4]);
         // Feature 3: the first of word 3 (index 0), the second of word 2 (index 2).
         assert_eq!(batch.words_of_touched.get(2), [(0, 1), (2, 2)].map(feature));
