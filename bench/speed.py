@@ -101,7 +101,7 @@ def make_log(path, pairs, *options):
 def has_precision(program):
     help_text = subprocess.run([program, "train", "--help"], check=True, stdout=subprocess.PIPE, text=True).stdout
     try:
-        return "--precision" in help_text and "amx_bf16" in Path("/proc/cpuinfo").read_text()
+        return "--precision" in help_text and "avx512_bf16" in Path("/proc/cpuinfo").read_text()
     except OSError:
         return False
 

@@ -117,7 +117,7 @@ fn advice_on_setting(fault: &SettingFault) -> Option<&'static str> {
         SettingFault::Alone => "--minibatch and --negative-source set them",
         SettingFault::PerGate { .. } => "--bptt sets them",
         SettingFault::BpttWords { .. } => "--bptt-words sets it",
-        SettingFault::Precision { .. } | SettingFault::NoAmx { .. } => "--precision sets it",
+        SettingFault::Precision { .. } | SettingFault::NoBf16 { .. } => "--precision sets it",
         SettingFault::LossOfNone => "--held-out sets it",
         SettingFault::NoValidation { .. } => "--validation names it",
         _ => return None,

@@ -566,8 +566,10 @@ pub enum SettingFault {
         kind: &'static str,
     },
     /// Precision bf16 was requested on a processor without the instructions for it.
-    #[error("expected AMX instructions for precision bf16, found {found}; leave it at f32, which runs everywhere")]
-    NoAmx {
+    #[error(
+        "expected AVX512-BF16 or AMX instructions for precision bf16, found {found}; leave it at f32, which runs everywhere"
+    )]
+    NoBf16 {
         /// What the processor has instead.
         found: &'static str,
     },

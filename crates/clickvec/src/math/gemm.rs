@@ -7,7 +7,7 @@
 //! first-level cache.
 #![allow(unsafe_code, reason = "kernels over raw pointers; bounds are checked once, at the door")]
 
-use super::bf16::{Packed, Precision};
+use super::bf16::Packed;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
 use super::lanes::{Lanes, Plain};
@@ -90,7 +90,7 @@ pub(crate) struct Rows<'a> {
 /// C[m × n] += A[m × k]·B[k × n]. The number after B and C is the distance between their rows.
 ///
 /// # Panics
-/// If a slice is too short for its sizes, or if B is to be rounded and [`Precision::missing`] gives a reason.
+/// If a slice is too short for its sizes, or if B is to be rounded and [`super::Precision::missing`] gives a reason.
 pub fn gemm<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b>>, c: (&mut [f32], usize)) {
     product(sizes, a, b.into(), c, Start::Product, Ahead::Nothing);
 }
@@ -198,13 +198,8 @@ fn product(
     let (a_data, c) = (a.data.as_ptr(), c.as_mut_ptr());
     let job = Job { m, n, k, a: a_data, a_stride: a.stride, b, b_stride, c, c_stride, start, ahead, column: 0 };
     if !matches!(right, Right::Exact(..)) {
-        assert!(Precision::Bf16.missing().is_none(), "bf16 without AMX");
-        // SAFETY: the sizes were checked against the slices above, and so was the processor.
-        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-        // SAFETY: see above.
-        unsafe {
-            super::bf16::product(job, a.transposed, right);
-        }
+        // SAFETY: the sizes were checked against the slices above.
+        unsafe { super::bf16::product(job, a.transposed, right) };
         return;
     }
     match Level::current() {

@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(reversed.get(1), [5]);
         let mut by_text = Lists::default();
         batch.occurrences_by_text(&mut by_text);
-        assert_eq!(by_text.get(2), [0, 1, 1]);
+        assert_eq!(by_text.get(2), [1, 0, 1]);
         assert_eq!(by_text.get(0), [2, 0]);
         assert_eq!(batch.touched(), [1, 2, 3, 4]);
         // Feature 3: the first of word 3 (index 0), the second of word 2 (index 2).

@@ -97,7 +97,7 @@ impl Device for Cpu {
     }
 
     fn fault(&self, config: &TrainConfig) -> Option<SettingFault> {
-        config.precision.missing().map(|found| SettingFault::NoAmx { found })
+        config.precision.missing().map(|found| SettingFault::NoBf16 { found })
     }
 
     fn load(&self, plan: Plan) -> Result<Box<dyn Learner>> {

@@ -85,7 +85,7 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
     let validation = options.validation.as_ref().filter(|_| has_a_say);
     TrainingRecord {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        level: options.device.unwrap_or(&Cpu).name(),
+        level: level(config, options),
         config: config.clone(),
         log: log.statistics().clone(),
         log_fingerprint: format!("{:016x}", log.fingerprint()),
@@ -96,6 +96,16 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
         init: options.init.map(|model| model.fingerprint().to_owned()),
         left_out: options.left_out,
         teacher: teacher(log),
+    }
+}
+
+/// What the results of this run depend on but for rounding: the device, and its instructions for rounded products if there
+/// are several kinds.
+fn level(config: &TrainConfig, options: &TrainOptions<'_>) -> String {
+    match (options.device, config.precision.instructions()) {
+        (Some(device), _) => device.name(),
+        (None, None) => Cpu.name(),
+        (None, Some(instructions)) => format!("{}-{instructions}", Cpu.name()),
     }
 }
 

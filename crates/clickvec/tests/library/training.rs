@@ -137,7 +137,7 @@ fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
 #[test]
 fn rounded_products_learn_the_same_at_any_number_of_threads() {
     if let Some(found) = Precision::Bf16.missing() {
-        return println!("skipped: {found}, so no AMX");
+        return println!("skipped: no products of bf16, but {found}");
     }
     let rows = log_rows(700, 2);
     for encoder in [

@@ -135,7 +135,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "G", value_parser = positive, help = teacher_help("γ of the softmax over the teacher's similarities, and over the model's that imitate them", |t| t.gamma))]
     teacher_gamma: Option<f32>,
 
-    #[arg(long, value_enum, help = help("Precision of the factors in recurrent matrix products; sums and weights stay f32. bf16 takes up to a fifth less time, but works only for lstm, bilstm and rnn, and needs a processor with AMX", |c| shown_precision(c.precision)))]
+    #[arg(long, value_enum, help = help("Precision of the factors in recurrent matrix products; sums and weights stay f32. bf16 takes up to a fifth less time, but works only for recurrent encoders, and needs a processor with AVX512-BF16 or AMX", |c| shown_precision(c.precision)))]
     precision: Option<PrecisionFlag>,
 }
 
@@ -496,7 +496,7 @@ impl Settings {
         if self.precision == Some(PrecisionFlag::Bf16) {
             refuse_unless(&architecture, "--precision bf16", true, EncoderConfig::is_recurrent)?;
             if let Some(found) = Precision::Bf16.missing() {
-                bail!("`--precision bf16` needs AMX instructions, found {found}; leave it out");
+                bail!("`--precision bf16` needs AVX512-BF16 or AMX instructions, found {found}; leave it out");
             }
         }
         let mut config = defaults;
