@@ -59,6 +59,10 @@ def load(encoder, tower, tensors, prefix):
     elif encoder == "rnn":
         tower.table.weight.data = of("w")
         dense(tower.recurrent, ["wrec"], ["b"])
+    elif encoder == "gru":
+        tower.table.weight.data = of("wz", "wr", "wh")
+        dense(tower.gates, ["wrecz", "wrecr"], ["bz", "br"])
+        dense(tower.candidate, ["wrech"], ["bh"])
     elif encoder == "lstm":
         tower.table.weight.data = of("w4", "w3", "w1")
         dense(tower.recurrent, ["wrec4", "wrec3", "wrec1"], ["b4", "b3", "b1"])
@@ -79,7 +83,7 @@ def check(clickvec, clicks, folder, encoder):
         tower = build(encoder, len(model.row), SIZES[encoder], 3, Kind(distinct=distinct))
         for name, prefix in (("query", "query."), ("title", "document.")):
             load(encoder, tower, model.tensors, prefix)
-            run("embed", "--model", path, "--side", name, "--format", "npy", "--output", folder / "v.npy", texts)
+            run("embed", "--raw", "--model", path, "--side", name, "--format", "npy", "--output", folder / "v.npy", texts)
             with torch.no_grad():
                 found = tower(*tower.pack(side, np.arange(len(TEXTS)), vocabulary)).numpy()
             worst = max(worst, float(np.abs(found - np.load(folder / "v.npy")).max()))

@@ -31,6 +31,7 @@ ENCODERS = {
     "dssm": ("DSSM 288/96", "--preset paper --encoder dssm --hidden 288,96"),
     "clsm": ("CLSM 288/96, window 3", "--preset paper --encoder clsm --hidden 288,96 --window 3"),
     "rnn": ("RNN 288", "--preset paper --encoder rnn --hidden 288"),
+    "gru": ("GRU 96", "--preset paper --encoder gru --cells 96"),
     "bilstm": ("BiLSTM 96", "--preset paper --encoder bilstm --cells 96"),
     "default": ("LSTM 96, default training", ""),
     "members": ("LSTM 96, default training, 3 members", "--members 3"),
@@ -40,7 +41,7 @@ MEMBERS = {"members": 3}
 DEFAULT = ("default", "members")
 DEFAULT_MINIBATCH = 64
 # The encoders with recurrent products, which are the only ones that bf16 affects.
-RECURRENT = ("lstm", "bilstm", "rnn", *DEFAULT)
+RECURRENT = ("lstm", "bilstm", "gru", "rnn", *DEFAULT)
 POLL_SECONDS = 0.01
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training of every encoder in PyTorch, to measure clickvec's speed against.
 
-python3 bench/torch_encoders.py CLICKS.tsv [--encoder lstm|bilstm|rnn|clsm|dssm] [--training paper|default]
+python3 bench/torch_encoders.py CLICKS.tsv [--encoder lstm|bilstm|gru|rnn|clsm|dssm] [--training paper|default]
 
 Does what `clickvec train` does, by the same settings (`--training paper` is `--preset paper`, `--training default` is without
 it). `plain` is written as a good user of PyTorch first writes it: words hashed before the clock starts, trigrams through an
@@ -134,6 +134,31 @@ class Rnn(nn.Module):
         return torch.cat([state, *reversed(ended)])[place]
 
 
+class Gru(nn.Module):
+    def __init__(self, trigrams, cells, kind):
+        super().__init__()
+        self.cells = cells
+        self.table = Table(trigrams, 3 * cells, kind)
+        self.gates, self.candidate = nn.Linear(cells, 2 * cells), nn.Linear(cells, cells)
+
+    def pack(self, side, texts, vocabulary):
+        words, alive, place = steps(side, texts)
+        return self.table.pack(words, vocabulary), alive, place
+
+    def forward(self, words, alive, place):
+        inputs = torch.split(self.table(words), alive)
+        state, ended = inputs[0].new_zeros(alive[0], self.cells), []
+        for x, n in zip(inputs, alive):
+            if n < len(state):
+                ended.append(state[n:])
+                state = state[:n]
+            of_gates, of_candidate = x.split([2 * self.cells, self.cells], dim=1)
+            update, reset = torch.sigmoid(of_gates + self.gates(state)).chunk(2, dim=1)
+            candidate = torch.tanh(of_candidate + self.candidate(reset * state))
+            state = state + update * (candidate - state)
+        return torch.cat([state, *reversed(ended)])[place]
+
+
 class Lstm(Tower):
     """bench/torch_lstm_dssm.py's."""
 
@@ -171,10 +196,10 @@ def build(encoder, trigrams, sizes, window, kind):
         return Dssm(trigrams, sizes, kind)
     if encoder == "clsm":
         return Clsm(trigrams, window, *sizes, kind)
-    return {"rnn": Rnn, "lstm": Lstm, "bilstm": BiLstm}[encoder](trigrams, *sizes, kind)
+    return {"rnn": Rnn, "gru": Gru, "lstm": Lstm, "bilstm": BiLstm}[encoder](trigrams, *sizes, kind)
 
 
-SIZES = {"lstm": [96], "bilstm": [96], "rnn": [288], "clsm": [288, 96], "dssm": [288, 96]}
+SIZES = {"lstm": [96], "bilstm": [96], "rnn": [288], "gru": [96], "clsm": [288, 96], "dssm": [288, 96]}
 
 
 def prepare(vocabulary, sides):

@@ -18,15 +18,16 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 /// The rows and columns of the result, the length of the sums, and whether the left factor is transposed: the
-/// recurrent product of an LSTM with 96 cells over 64 … 1,024 texts, the backward pass, the weights' gradient, and one
-/// query.
-const SHAPES: [(usize, usize, usize, bool); 7] = [
+/// recurrent product of an LSTM with 96 cells over 64 … 1,024 texts, the backward pass, the weights' gradient, the recurrent
+/// product of an RNN with 288 units, and one query.
+const SHAPES: [(usize, usize, usize, bool); 8] = [
     (64, 288, 96, false),
     (128, 288, 96, false),
     (1024, 288, 96, false),
     (128, 96, 288, false),
     (1024, 96, 288, false),
     (96, 288, 512, true),
+    (128, 288, 288, false),
     (1, 288, 96, false),
 ];
 const MIB: usize = 1 << 20;
