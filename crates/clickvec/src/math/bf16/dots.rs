@@ -18,6 +18,12 @@ pub(super) trait Pairs {
 /// AVX512-BF16.
 pub(super) struct Native;
 
+#[inline(always)]
+unsafe fn pairs(bits: __m512i) -> __m512bh {
+    // SAFETY: two names for 64 bytes in a register.
+    unsafe { std::mem::transmute(bits) }
+}
+
 impl Pairs for Native {
     #[inline(always)]
     unsafe fn round(low: __m512, high: __m512) -> __m512i {
@@ -28,7 +34,7 @@ impl Pairs for Native {
     #[inline(always)]
     unsafe fn add_products(sum: __m512, a: __m512i, b: __m512i) -> __m512 {
         // SAFETY: the caller's processor; two names for 64 bytes in a register.
-        unsafe { _mm512_dpbf16_ps(sum, std::mem::transmute(a), std::mem::transmute(b)) }
+        unsafe { _mm512_dpbf16_ps(sum, pairs(a), pairs(b)) }
     }
 }
 

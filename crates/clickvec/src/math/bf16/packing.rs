@@ -179,8 +179,7 @@ unsafe fn transpose(tile: &mut [__m512i; 16]) {
         let lower: [i32; 16] = std::array::from_fn(|l| if l & d == 0 { l + d } else { 16 + l } as i32);
         // SAFETY: 64 bytes each; the caller's processor.
         unsafe {
-            let (upper, lower) =
-                (_mm512_loadu_si512(upper.as_ptr().cast()), _mm512_loadu_si512(lower.as_ptr().cast()));
+            let (upper, lower) = (_mm512_loadu_si512(upper.as_ptr().cast()), _mm512_loadu_si512(lower.as_ptr().cast()));
             for i in (0..16).filter(|i| i & d == 0) {
                 let (x, y) = (tile[i], tile[i + d]);
                 tile[i] = _mm512_permutex2var_epi32(x, upper, y);
