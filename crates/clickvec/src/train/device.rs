@@ -42,11 +42,18 @@ pub trait Learner: Send {
     /// Updates done so far.
     fn updates(&self) -> u64;
 
-    /// Makes one update from a minibatch. If the loss or a gradient is not finite, returns `None` and updates nothing.
+    /// How many minibatches to hand over at a time. With more than one, parts that do not depend on each other need not
+    /// wait for each other after each of them.
+    fn at_a_time(&self) -> usize {
+        1
+    }
+
+    /// Makes one update from each minibatch in turn and returns their losses. If a loss or a gradient is not finite, there
+    /// is no loss from there on, and the weights are of no use any more.
     ///
     /// # Errors
     /// What the device reports.
-    fn step(&mut self, minibatch: &Minibatch) -> Result<Option<LossSum>>;
+    fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>>;
 
     /// A copy of the current parameters of each tower.
     ///

@@ -7,7 +7,7 @@ use crate::clicks::Minibatch;
 use crate::encoder::{Encoder, EncoderConfig, Group, Tensor, member_prefix};
 use crate::error::Result;
 use crate::loss::LossSum;
-use rayon::prelude::*;
+use rayon::ScopeFifo;
 use std::borrow::Cow;
 
 /// A learner that starts a stage from the given weights. An encoder with several members gets one learner for each.
@@ -31,41 +31,78 @@ pub(super) fn begin(device: &dyn Device, stage: &Stage<'_>, towers: Vec<Box<dyn 
         device.load(Plan { config, optimizer: optimizer.clone(), towers: towers.collect() })
     };
     let learners = (0..members.members).map(learner).collect::<Result<Vec<_>>>()?;
-    Ok(Box::new(MembersLearner(learners)))
+    let at_a_time = (TOGETHER / stage.config.minibatch).clamp(1, MOST);
+    Ok(Box::new(MembersLearner { learners, at_a_time }))
 }
 
+/// The number of pairs that each member learns before it waits for the others.
+const TOGETHER: usize = 2048;
+
+/// The most minibatches that each member learns before it waits for the others. All of them are in memory.
+const MOST: usize = 8;
+
 /// The learners of all members.
-struct MembersLearner(Vec<Box<dyn Learner>>);
+struct MembersLearner {
+    learners: Vec<Box<dyn Learner>>,
+    at_a_time: usize,
+}
+
+/// A member's way through some minibatches.
+struct Turn<'a> {
+    member: usize,
+    learner: &'a mut dyn Learner,
+    rest: &'a [Minibatch],
+    losses: &'a mut Result<Vec<LossSum>>,
+}
+
+impl<'a> Turn<'a> {
+    /// Learns the next minibatch, and queues behind the other members for the one after it. So with more members than
+    /// threads all of them are done at about the same time.
+    fn take(self, scope: &ScopeFifo<'a>) {
+        let (Ok(losses), Some((next, rest))) = (&mut *self.losses, self.rest.split_first()) else { return };
+        match self.learner.steps(std::slice::from_ref(next.of_member(self.member))) {
+            Err(error) => *self.losses = Err(error),
+            Ok(loss) if loss.is_empty() => {}
+            Ok(loss) => {
+                losses.extend(loss);
+                scope.spawn_fifo(move |scope| Turn { rest, ..self }.take(scope));
+            }
+        }
+    }
+}
 
 impl Learner for MembersLearner {
     fn updates(&self) -> u64 {
-        self.0[0].updates()
+        self.learners[0].updates()
     }
 
-    /// Returns the mean of the members' losses. Each member learns from its own minibatch.
-    fn step(&mut self, minibatch: &Minibatch) -> Result<Option<LossSum>> {
-        let sums: Vec<Result<Option<LossSum>>> = self
-            .0
-            .par_iter_mut()
-            .enumerate()
-            .with_max_len(1)
-            .map(|(member, learner)| learner.step(minibatch.of_member(member)))
-            .collect();
-        let members = sums.len() as f64;
-        let mut mean = LossSum::default();
-        for (member, sum) in sums.into_iter().enumerate() {
-            let Some(sum) = sum? else { return Ok(None) };
-            mean.loss += sum.loss / members;
-            if member == 0 {
-                mean.without_negatives = sum.without_negatives;
+    fn at_a_time(&self) -> usize {
+        self.at_a_time
+    }
+
+    /// Returns the means of the members' losses. Each member learns from its own minibatches.
+    fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>> {
+        let members = self.learners.len();
+        let mut losses: Vec<Result<Vec<LossSum>>> = (0..members).map(|_| Ok(Vec::new())).collect();
+        rayon::scope_fifo(|scope| {
+            for (member, (learner, losses)) in self.learners.iter_mut().zip(&mut losses).enumerate() {
+                let turn = Turn { member, learner: &mut **learner, rest: minibatches, losses };
+                scope.spawn_fifo(|scope| turn.take(scope));
             }
-        }
-        Ok(Some(mean))
+        });
+        let losses = losses.into_iter().collect::<Result<Vec<_>>>()?;
+        // A member that diverged ends the run, whatever the others have learnt since.
+        let learnt = losses.iter().map(Vec::len).min().unwrap_or(0);
+        let mean = |number: usize| LossSum {
+            loss: losses.iter().map(|of_member| of_member[number].loss / members as f64).sum(),
+            ..losses[0][number]
+        };
+        Ok((0..learnt).map(mean).collect())
     }
 
     fn snapshot(&self) -> Result<Vec<Vec<Tensor>>> {
         let mut towers: Vec<Vec<Tensor>> = Vec::new();
-        for learner in &self.0 {
+        for learner in &self.learners {
             let snapshot = learner.snapshot()?;
             towers.resize_with(snapshot.len(), Vec::new);
             towers.iter_mut().zip(snapshot).for_each(|(tower, tensors)| tower.extend(tensors));
@@ -75,7 +112,7 @@ impl Learner for MembersLearner {
 
     fn states(&self) -> Result<Vec<TowerState<'_>>> {
         let mut towers: Vec<(Vec<Tensor>, Vec<OptimizerState<'_>>)> = Vec::new();
-        for (member, learner) in self.0.iter().enumerate() {
+        for (member, learner) in self.learners.iter().enumerate() {
             let states = learner.states()?;
             towers.resize_with(states.len(), Default::default);
             for (tower, state) in towers.iter_mut().zip(states) {
@@ -94,7 +131,7 @@ impl Learner for MembersLearner {
     }
 
     fn restore(&mut self, updates: u64, states: Vec<TowerState<'static>>) -> Result<()> {
-        let members = self.0.len();
+        let members = self.learners.len();
         let mut parts: Vec<Vec<TowerState<'static>>> = (0..members).map(|_| Vec::new()).collect();
         for state in states {
             let mut tensors = state.tensors.into_owned().into_iter();
@@ -105,6 +142,6 @@ impl Learner for MembersLearner {
                 part.push(TowerState { tensors, optimizer: optimizer.by_ref().take(each).collect() });
             }
         }
-        self.0.iter_mut().zip(parts).try_for_each(|(learner, states)| learner.restore(updates, states))
+        self.learners.iter_mut().zip(parts).try_for_each(|(learner, states)| learner.restore(updates, states))
     }
 }

@@ -19,6 +19,7 @@ mod event;
 mod members;
 mod run;
 mod stage;
+mod start;
 mod step;
 
 pub use self::agreement::Agreement;
@@ -151,7 +152,7 @@ pub struct Written {
 /// Trains a model in memory.
 ///
 /// The same seed, pairs, program and instruction level give the same bytes, at any number of threads. When `on_event`
-/// breaks, the run ends after the current minibatch.
+/// breaks, the run ends after the current minibatch; an encoder with several members learns up to eight of them in between.
 ///
 /// [`Error::Setting`] before anything is read; the errors of [`crate::clicks::ClickLog::read`]; [`Error::Diverged`].
 pub fn train(
@@ -182,7 +183,7 @@ pub fn train(
 /// The same seed, pairs, program and instruction level give the same bytes, at any number of threads and after any
 /// number of interruptions.
 ///
-/// When `on_event` breaks, the run ends after the current minibatch or, if that was the last of its epoch, after the
+/// When `on_event` breaks, the run ends as [`train`] does or, if that was the last minibatch of its epoch, after the
 /// epoch. With checkpoints on, it writes one then, so that nothing is lost. Whatever was at the output stays in any
 /// case.
 ///

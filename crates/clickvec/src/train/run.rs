@@ -1,6 +1,6 @@
 //! A training run from its first minibatch to its last.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::time::Instant;
 
@@ -9,13 +9,14 @@ use super::checkpoint::{self, Progress, Resumed};
 use super::device::{Cpu, Device, Learner};
 use super::members::begin;
 use super::stage::{Stage, stage_after, stages};
+use super::start::{encoders, initial_towers};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
 use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage, Taught, Teacher};
-use crate::encoder::{Encoder, Tensor, TensorKind, TextStatistics, initialize};
+use crate::encoder::Tensor;
 use crate::error::{Error, InitFault, Result};
 use crate::files::publish;
 use crate::memory::room_for;
-use crate::model::{Model, prefixes};
+use crate::model::Model;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
 
 /// Reads the training pairs and the teachers, and reports what they contain.
@@ -219,7 +220,7 @@ impl<'a, 'v> Run<'a, 'v> {
         on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
         let mut begun = started;
-        let mut buffers = [Minibatch::default(), Minibatch::default()];
+        let mut buffers = [Vec::new(), Vec::new()];
         while self.progress.epoch < self.epochs && !self.out_of_patience() {
             let resumed_at = self.progress.pairs;
             let flow = self.epoch(&mut buffers, on_event)?;
@@ -247,47 +248,60 @@ impl<'a, 'v> Run<'a, 'v> {
         self.config.patience.is_some_and(|patience| self.progress.without_better >= patience)
     }
 
-    /// Runs the rest of an epoch, or until `on_event` breaks. The next minibatch is prepared while the current one is
+    /// Runs the rest of an epoch, or until `on_event` breaks. The next minibatches are prepared while the current ones are
     /// learnt.
     fn epoch(
         &mut self,
-        buffers: &mut [Minibatch; 2],
+        buffers: &mut [Vec<Minibatch>; 2],
         on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
         let Run { stages, .. } = self;
         let Stage { section, config, minibatches: source, before } = &stages[stage_after(stages, self.progress.epoch)];
         let minibatches = source.per_epoch();
         let epoch = self.progress.epoch - before;
+        let checkpoint_every = self.output.and_then(|output| output.checkpoint_every).filter(|&every| every > 0);
+        let updates = self.learner.updates() - self.progress.minibatch;
+        let at_a_time = self.learner.at_a_time() as u64;
+        // Checkpoints are written between groups, so one ends wherever a checkpoint is due.
+        let group = |first: u64| {
+            let due = checkpoint_every.map_or(u64::MAX, |every| every - (updates + first) % every);
+            first..minibatches.min(first + at_a_time.min(due))
+        };
+        let fill = |group: Range<u64>, buffer: &mut Vec<Minibatch>| {
+            buffer.resize_with((group.end - group.start) as usize, Minibatch::default);
+            group.zip(buffer).for_each(|(number, minibatch)| source.fill(u64::from(epoch), number, minibatch));
+        };
         let [now, next] = buffers;
-        source.fill(u64::from(epoch), self.progress.minibatch, now);
-        while self.progress.minibatch < minibatches {
-            let pairs = now.pairs.positive.len() as u64;
-            let following = self.progress.minibatch + 1;
-            let learner = &mut self.learner;
-            let (sum, ()) = rayon::join(
-                || learner.step(now),
-                || {
-                    if following < minibatches {
-                        source.fill(u64::from(epoch), following, next);
-                    }
-                },
-            );
-            let Some(sum) = sum? else { return Err(self.diverged(following)) };
+        fill(group(self.progress.minibatch), now);
+        let mut flow = ControlFlow::Continue(());
+        while self.progress.minibatch < minibatches && flow.is_continue() {
+            let following = group(self.progress.minibatch + now.len() as u64);
+            let (sums, ()) = rayon::join(|| self.learner.steps(now), || fill(following, next));
+            let sums = sums?;
+            for (minibatch, sum) in now.iter().zip(&sums) {
+                let pairs = minibatch.pairs.positive.len() as u64;
+                self.progress.minibatch += 1;
+                self.progress.pairs += pairs;
+                self.progress.loss += sum.loss;
+                self.progress.without_negatives += sum.without_negatives;
+                let told = on_event(&Event::Minibatch {
+                    section: *section,
+                    epoch: epoch + 1,
+                    epochs: config.epochs,
+                    of_pairs: source.pairs(),
+                    minibatch: self.progress.minibatch,
+                    minibatches,
+                    pairs,
+                    loss: sum.loss / pairs as f64,
+                });
+                if told.is_break() {
+                    flow = told;
+                }
+            }
+            if sums.len() < now.len() {
+                return Err(self.diverged(self.progress.minibatch + 1));
+            }
             std::mem::swap(now, next);
-            self.progress.minibatch += 1;
-            self.progress.pairs += pairs;
-            self.progress.loss += sum.loss;
-            self.progress.without_negatives += sum.without_negatives;
-            let flow = on_event(&Event::Minibatch {
-                section: *section,
-                epoch: epoch + 1,
-                epochs: config.epochs,
-                of_pairs: source.pairs(),
-                minibatch: self.progress.minibatch,
-                minibatches,
-                pairs,
-                loss: sum.loss / pairs as f64,
-            });
             // After the last minibatch the epoch is finished first, so that a resumed run need not do it.
             if self.progress.minibatch < minibatches
                 && let Some(Output { path, checkpoint_every: Some(every), .. }) = self.output
@@ -295,11 +309,8 @@ impl<'a, 'v> Run<'a, 'v> {
             {
                 checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
             }
-            if flow.is_break() {
-                return Ok(flow);
-            }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(flow)
     }
 
     /// Scores the model of the epoch that just ended, and keeps it if it is the best.
@@ -424,63 +435,4 @@ impl<'a, 'v> Run<'a, 'v> {
 /// The number of epochs of all stages.
 pub(super) fn epochs(stages: &[Stage<'_>]) -> u32 {
     stages.last().map_or(0, |stage| stage.before + stage.config.epochs)
-}
-
-/// Encoders with these weights, one for each tower.
-fn encoders(config: &TrainConfig, log: &ClickLog, towers: Vec<Vec<Tensor>>) -> Vec<Box<dyn Encoder>> {
-    let encoder = |tensors: Vec<Tensor>| {
-        let mut encoder = config.encoder.build(log.dictionary().len());
-        for (tensor, now) in encoder.tensors_mut().iter_mut().zip(tensors) {
-            tensor.value = now.value;
-        }
-        encoder
-    };
-    towers.into_iter().map(encoder).collect()
-}
-
-/// The towers before the first update: the weights of `init`, and small random numbers for the rest.
-fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<&Model>) -> Vec<Box<dyn Encoder>> {
-    let statistics = log.statistics();
-    let of = |words: u64, trigrams: u64, texts: u64| TextStatistics {
-        trigrams_per_word: trigrams as f64 / words as f64,
-        words_per_text: words as f64 / texts as f64,
-    };
-    let (queries, titles) =
-        ((statistics.query_words, statistics.query_trigrams), (statistics.title_words, statistics.title_trigrams));
-    // Both towers read titles without a click. If there are no clicks, these titles are all there is.
-    let alone = &statistics.titles;
-    // The other figures include pairs that are not learnt.
-    let pairs = statistics.pairs + statistics.held_out + statistics.alone;
-    let of = |words: u64, trigrams: u64, texts: u64| match pairs {
-        0 => of(alone.words, alone.trigrams, alone.titles),
-        _ => of(words, trigrams, texts),
-    };
-    let sides = if config.shared_towers {
-        vec![of(queries.0 + titles.0, queries.1 + titles.1, 2 * pairs)]
-    } else {
-        vec![of(queries.0, queries.1, pairs), of(titles.0, titles.1, pairs)]
-    };
-    let tower = |(number, (prefix, statistics)): (usize, (&str, TextStatistics))| {
-        let mut encoder = config.encoder.build(log.dictionary().len());
-        let side = prefix.trim_end_matches('.');
-        initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, config.seed);
-        if let Some(init) = init {
-            // The initial model's trigrams come before new ones, and its words before new ones. One tower may become two.
-            let from = init.towers.get(number).unwrap_or(&init.towers[0]).tensors();
-            let old_trigrams = init.dictionary().trigrams().len();
-            let trigrams = log.dictionary().trigrams().len();
-            for (tensor, from) in encoder.tensors_mut().iter_mut().zip(from) {
-                let known = from.value.data();
-                let (first, words) = match from.kind {
-                    TensorKind::Table => (old_trigrams * from.value.columns(), trigrams * from.value.columns()),
-                    TensorKind::Dense | TensorKind::Bias => (known.len(), known.len()),
-                };
-                let to = tensor.value.data_mut();
-                to[..first].copy_from_slice(&known[..first]);
-                to[words..][..known.len() - first].copy_from_slice(&known[first..]);
-            }
-        }
-        encoder
-    };
-    prefixes(config.shared_towers).into_iter().zip(sides).enumerate().map(tower).collect()
 }

@@ -38,14 +38,9 @@ impl Towers {
         let towers = towers.into_iter().map(tower).collect();
         Towers { config, towers, loss: Loss::default() }
     }
-}
 
-impl Learner for Towers {
-    fn updates(&self) -> u64 {
-        self.towers[0].optimizer.updates()
-    }
-
-    fn step(&mut self, minibatch: &Minibatch) -> Result<Option<LossSum>> {
+    /// Makes one update. If the loss or a gradient is not finite, returns `None` and updates nothing.
+    fn step(&mut self, minibatch: &Minibatch) -> Option<LossSum> {
         let Towers { config, towers, loss } = self;
         match &mut towers[..] {
             [both] => {
@@ -57,10 +52,10 @@ impl Learner for Towers {
                 let grad = [&loss.query_gradient[..], &loss.title_gradient].concat();
                 let norm = both.backward(&minibatch.queries, &grad, config);
                 if !sum.loss.is_finite() || !norm.is_finite() {
-                    return Ok(None);
+                    return None;
                 }
                 both.apply(&minibatch.queries, norm);
-                Ok(Some(sum))
+                Some(sum)
             }
             [query, title] => {
                 rayon::join(|| query.forward(&minibatch.queries), || title.forward(&minibatch.titles));
@@ -72,16 +67,26 @@ impl Learner for Towers {
                     || title.backward(&minibatch.titles, &loss.title_gradient, config),
                 );
                 if !(sum.loss.is_finite() && query_norm.is_finite() && title_norm.is_finite()) {
-                    return Ok(None);
+                    return None;
                 }
                 rayon::join(
                     || query.apply(&minibatch.queries, query_norm),
                     || title.apply(&minibatch.titles, title_norm),
                 );
-                Ok(Some(sum))
+                Some(sum)
             }
             _ => unreachable!("one tower or two"),
         }
+    }
+}
+
+impl Learner for Towers {
+    fn updates(&self) -> u64 {
+        self.towers[0].optimizer.updates()
+    }
+
+    fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>> {
+        Ok(minibatches.iter().map_while(|minibatch| self.step(minibatch)).collect())
     }
 
     fn snapshot(&self) -> Result<Vec<Vec<Tensor>>> {
