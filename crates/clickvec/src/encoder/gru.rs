@@ -6,10 +6,10 @@ use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
 use super::rnn::NEGLIGIBLE;
 use super::trace::{Place, Quantity, Stage, State, States, row};
-use super::{BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
+use super::{BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, Trace, reduce_blocks};
 use crate::math::activation::{mul_add, sigmoid, tanh};
 use crate::math::bf16::Packed;
-use crate::math::gemm::{Left, Right, Rows, gemm, gemm_into, gemm_onto};
+use crate::math::gemm::{Left, Right, Rows, gemm, gemm_ahead, gemm_into, gemm_onto};
 use crate::math::level::by_level;
 use crate::math::{Buffer, Precision};
 use crate::text::batch::{Batch, Block};
@@ -75,6 +75,8 @@ pub(super) struct Gru {
 #[derive(Debug, Default)]
 struct GruStates {
     cells: usize,
+    /// z | r | ỹ, [packed rows of the batch, 3·H]. The backward pass replaces them by ∂L/∂(input of each).
+    gates: Buffer,
     blocks: Vec<GruBlockStates>,
     /// W_rech, rounded.
     candidate: Packed,
@@ -83,8 +85,6 @@ struct GruStates {
 /// The states of a GRU over a block; rows are the block's packed rows.
 #[derive(Debug, Default)]
 struct GruBlockStates {
-    /// z, r and ỹ, [rows, 3·H]
-    gates: Buffer,
     /// r∘y⁻, [rows, H]
     kept: Buffer,
     /// y, [rows, H]
@@ -103,6 +103,7 @@ impl States for GruStates {
             return None;
         }
         let (block, h, packed) = (&self.blocks[place.number], self.cells, place.row(quantity.direction, word));
+        let in_batch = place.batch_row(quantity.direction, word);
         let group = match quantity.state {
             State::UpdateGate => 0,
             State::ResetGate => 1,
@@ -110,11 +111,10 @@ impl States for GruStates {
             State::Activation if quantity.stage == Stage::After => return row(&block.activation, packed, h),
             _ => return None,
         };
-        let values = match quantity.stage {
-            Stage::Before => &block.inputs,
-            Stage::After => &block.gates,
-        };
-        row(values, 3 * packed + group, h)
+        match quantity.stage {
+            Stage::Before => row(&block.inputs, 3 * packed + group, h),
+            Stage::After => row(&self.gates, 3 * in_batch + group, h),
+        }
     }
 }
 
@@ -136,11 +136,11 @@ impl Gru {
         block: &Block,
         projected: &[f32],
         keep_inputs: bool,
+        gates: &mut [f32],
         states: &mut GruBlockStates,
     ) {
         let h = self.cells;
-        let GruBlockStates { gates, kept, activation, inputs } = states;
-        gates.resize(block.rows() * 3 * h);
+        let GruBlockStates { kept, activation, inputs } = states;
         kept.resize(block.rows() * h);
         activation.resize(block.rows() * h);
         inputs.resize(if keep_inputs { block.rows() * 3 * h } else { 0 });
@@ -182,8 +182,8 @@ impl Gru {
         }
     }
 
-    /// Fills `errors` [rows, 3·H], ∂L/∂(inputs of σ, σ and tanh), and the block's share of the gradients of the
-    /// recurrent weights; `transposed` are those weights.
+    /// Turns `gates` [rows, 3·H] into ∂L/∂(inputs of σ, σ and tanh), and fills in the block's share of the gradients of the
+    /// recurrent weights; `to_gates` and `to_candidate` are those weights, transposed.
     fn backward_block(
         &self,
         [to_gates, to_candidate]: [Right<'_>; 2],
@@ -193,10 +193,10 @@ impl Gru {
         grad: &[f32],
         bptt: Bptt,
         scratch: &mut BlockScratch,
-        errors: &mut [f32],
+        gates: &mut [f32],
     ) {
         let h = self.cells;
-        let GruBlockStates { gates, kept, activation, .. } = states;
+        let GruBlockStates { kept, activation, .. } = states;
         let BlockScratch { dense, buffers: [d_activation, d_kept, _] } = scratch;
         d_activation.resize(block.texts.len() * h);
         d_kept.resize(block.texts.len() * h);
@@ -208,26 +208,31 @@ impl Gru {
                 let text = block.texts[place] as usize;
                 d_activation[place * h..][..h].copy_from_slice(&grad[text * h..][..h]);
             }
-            errors[first * 3 * h..(first + low) * 3 * h].fill(0.0);
+            gates[first * 3 * h..(first + low) * 3 * h].fill(0.0);
             if low == n {
                 continue;
             }
             let count = n - low;
-            let errors = &mut errors[(first + low) * 3 * h..(first + n) * 3 * h];
-            let gates = &gates[(first + low) * 3 * h..(first + n) * 3 * h];
+            let (earlier, errors) = gates.split_at_mut((first + low) * 3 * h);
+            let errors = &mut errors[..count * 3 * h];
             let d_now = &mut d_activation[low * h..n * h];
             if t == 0 {
-                output_errors(errors, gates, &[], d_now, h);
+                output_errors(errors, &[], d_now, h);
                 continue;
             }
             let before = &activation[(block.start[t - 1] as usize + low) * h..][..count * h];
-            output_errors(errors, gates, before, d_now, h);
+            output_errors(errors, before, d_now, h);
             let d_kept = &mut d_kept[..count * h];
             gemm_into((count, h, h), Left::rows(&errors[2 * h..], 3 * h), to_candidate, (d_kept, h));
-            reset_errors(errors, gates, before, d_kept, d_now, h);
+            reset_errors(errors, before, d_kept, d_now, h);
             gemm((count, h, 2 * h), Left::rows(errors, 3 * h), to_gates, (d_now, h));
             let into = dense[RECURRENT].data_mut();
-            gemm((h, 2 * h, count), Left::transposed(before, h), precision.right(errors, 3 * h), (into, 2 * h));
+            // What the next step reads, while the errors of this one are still in the cache.
+            let next = block.start[t - 1] as usize;
+            let before_that = t.checked_sub(2).map_or(next, |t| block.start[t] as usize);
+            let ahead = [&earlier[next * 3 * h..], &kept[next * h..first * h], &activation[before_that * h..next * h]];
+            let errors_of_gates = precision.right(errors, 3 * h);
+            gemm_ahead((h, 2 * h, count), Left::transposed(before, h), errors_of_gates, (into, 2 * h), ahead);
             let kept = &kept[(first + low) * h..(first + n) * h];
             let into = dense[CANDIDATE].data_mut();
             gemm((h, h, count), Left::transposed(kept, h), precision.right(&errors[2 * h..], 3 * h), (into, h));
@@ -253,17 +258,26 @@ impl Encoder for Gru {
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
-        let GruStates { cells, blocks, candidate } = trace.states.begin(batch);
+        let GruStates { cells, gates: states, blocks, candidate } = trace.states.begin(batch);
         let h = self.cells;
         *cells = h;
+        states.resize(batch.rows() * 3 * h);
         let [gates, outputs] = [RECURRENT, CANDIDATE].map(|tensor| self.tensors[tensor].value.data());
         let recurrent = [
             trace.precision.prepare((h, 2 * h), gates, &mut trace.packed),
             trace.precision.prepare((h, h), outputs, candidate),
         ];
-        for_each_block(&batch.blocks, blocks, |block, states| {
-            self.forward_block(recurrent, block, &projected[0], trace.keep_inputs, states);
-        });
+        let keep_inputs = trace.keep_inputs;
+        blocks.resize_with(batch.blocks.len().max(blocks.len()), GruBlockStates::default);
+        match &batch.blocks[..] {
+            // As in `for_each_block`, entering the thread pool costs more than encoding a short text.
+            [block] => self.forward_block(recurrent, block, &projected[0], keep_inputs, states, &mut blocks[0]),
+            all => (all, split_by_block(batch, 3 * h, states), &mut blocks[..]).into_par_iter().for_each(
+                |(block, states, trace)| {
+                    self.forward_block(recurrent, block, &projected[0], keep_inputs, states, trace);
+                },
+            ),
+        }
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| {
             let block = &batch.blocks[b];
             let row = block.row(place, block.length(place) - 1);
@@ -273,7 +287,7 @@ impl Encoder for Gru {
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
         let precision = trace.precision;
-        let GruStates { blocks, candidate, .. } = trace.states.spend();
+        let GruStates { gates, blocks, candidate, .. } = trace.states.spend();
         let h = self.cells;
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
@@ -282,21 +296,19 @@ impl Encoder for Gru {
         for (tensor, transposed) in [RECURRENT, CANDIDATE].into_iter().zip(&mut scratch.transposed) {
             self.tensors[tensor].value.transpose_into(transposed);
         }
-        scratch.rows.resize(batch.rows() * 3 * h);
         let recurrent = [
             precision.prepare((2 * h, h), &scratch.transposed[0], &mut scratch.packed),
             precision.prepare((h, h), &scratch.transposed[1], candidate),
         ];
-        let rows = split_by_block(batch, 3 * h, &mut scratch.rows);
+        let rows = split_by_block(batch, 3 * h, gates);
         (batch.blocks.par_iter(), blocks.par_iter(), scratch.blocks.par_iter_mut(), rows).into_par_iter().for_each(
-            |(block, states, scratch, errors)| {
+            |(block, states, scratch, gates)| {
                 scratch.begin(&self.tensors);
-                self.backward_block(recurrent, precision, block, states, grad, bptt, scratch, errors);
+                self.backward_block(recurrent, precision, block, states, grad, bptt, scratch, gates);
             },
         );
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
-        *table_squares =
-            gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[INPUT], &mut scratch.squares);
+        *table_squares = gather_gradient(batch, &batch.occurrences, gates, &mut out[INPUT], &mut scratch.squares);
         bias_gradient(batch, out);
     }
 }
@@ -356,53 +368,51 @@ fn settled(x: f32) -> f32 {
 }
 
 by_level! {
-    /// From ∂L/∂y in `d_now` [n, H]: the errors of z and of ỹ, and of r as if r∘y⁻ had no gradient; `d_now` becomes
-    /// what flows to y⁻ through 1 − z.
-    fn output_errors(errors: &mut [f32], gates: &[f32], before: &[f32], d_now: &mut [f32], h: usize) = output_errors_body
+    /// From ∂L/∂y in `d_now` [n, H]: replaces z and ỹ in `gates` [n, 3·H] by their errors; `d_now` becomes what flows to y⁻
+    /// through 1 − z. At the first word, where `before` is empty, r has no error.
+    fn output_errors(gates: &mut [f32], before: &[f32], d_now: &mut [f32], h: usize) = output_errors_body
 }
 
 #[inline(always)]
-fn output_errors_body<const FMA: bool>(errors: &mut [f32], gates: &[f32], before: &[f32], d_now: &mut [f32], h: usize) {
-    let rows = errors.chunks_exact_mut(3 * h).zip(gates.chunks_exact(3 * h)).zip(d_now.chunks_exact_mut(h));
-    for (place, ((errors, gates), d_now)) in rows.enumerate() {
-        let before = before.get(place * h..(place + 1) * h);
-        let (z, candidate) = (&gates[..h], &gates[2 * h..]);
-        let (d_z, rest) = errors.split_at_mut(h);
-        let (d_r, d_candidate) = rest.split_at_mut(h);
-        d_r.fill(0.0);
-        for i in 0..h {
-            let (d, z, c) = (d_now[i], z[i], candidate[i]);
-            let y_before = before.map_or(0.0, |before| before[i]);
-            d_z[i] = settled(d * (c - y_before) * z * (1.0 - z));
-            d_candidate[i] = settled(d * z * (1.0 - c * c));
-            d_now[i] = settled(d * (1.0 - z));
+fn output_errors_body<const FMA: bool>(gates: &mut [f32], before: &[f32], d_now: &mut [f32], h: usize) {
+    let mut before = before.chunks_exact(h);
+    for (gates, d_now) in gates.chunks_exact_mut(3 * h).zip(d_now.chunks_exact_mut(h)) {
+        let (z, rest) = gates.split_at_mut(h);
+        let (r, candidate) = rest.split_at_mut(h);
+        let values = z.iter_mut().zip(candidate).zip(d_now);
+        match before.next() {
+            None => {
+                r.fill(0.0);
+                values.for_each(|((z, c), d)| output_error(z, c, d, 0.0));
+            }
+            Some(before) => values.zip(before).for_each(|(((z, c), d), &y_before)| output_error(z, c, d, y_before)),
         }
     }
 }
 
+#[inline(always)]
+fn output_error(gate: &mut f32, candidate: &mut f32, d_now: &mut f32, y_before: f32) {
+    let (z, c, d) = (*gate, *candidate, *d_now);
+    *gate = settled(d * (c - y_before) * z * (1.0 - z));
+    *candidate = settled(d * z * (1.0 - c * c));
+    *d_now = settled(d * (1.0 - z));
+}
+
 by_level! {
-    /// From ∂L/∂(r∘y⁻) in `d_kept` [n, H]: the errors of r, and what flows to y⁻ through r, added to `d_now` [n, H].
-    fn reset_errors(
-        errors: &mut [f32], gates: &[f32], before: &[f32], d_kept: &[f32], d_now: &mut [f32], h: usize,
-    ) = reset_errors_body
+    /// From ∂L/∂(r∘y⁻) in `d_kept` [n, H]: replaces r in `gates` [n, 3·H] by its error, and adds what flows to y⁻ through r
+    /// to `d_now` [n, H].
+    fn reset_errors(gates: &mut [f32], before: &[f32], d_kept: &[f32], d_now: &mut [f32], h: usize) = reset_errors_body
 }
 
 #[inline(always)]
-fn reset_errors_body<const FMA: bool>(
-    errors: &mut [f32],
-    gates: &[f32],
-    before: &[f32],
-    d_kept: &[f32],
-    d_now: &mut [f32],
-    h: usize,
-) {
-    let rows = errors.chunks_exact_mut(3 * h).zip(gates.chunks_exact(3 * h)).zip(before.chunks_exact(h));
+fn reset_errors_body<const FMA: bool>(gates: &mut [f32], before: &[f32], d_kept: &[f32], d_now: &mut [f32], h: usize) {
+    let rows = gates.chunks_exact_mut(3 * h).zip(before.chunks_exact(h));
     let rows = rows.zip(d_kept.chunks_exact(h)).zip(d_now.chunks_exact_mut(h));
-    for ((((errors, gates), before), d_kept), d_now) in rows {
-        let (d_r, r) = (&mut errors[h..2 * h], &gates[h..2 * h]);
-        for i in 0..h {
-            d_r[i] = settled(d_kept[i] * before[i] * r[i] * (1.0 - r[i]));
-            d_now[i] = mul_add::<FMA>(d_kept[i], r[i], d_now[i]);
+    for (((gates, before), d_kept), d_now) in rows {
+        for (((r, &y_before), &d_kept), d_now) in gates[h..2 * h].iter_mut().zip(before).zip(d_kept).zip(d_now) {
+            let gate = *r;
+            *r = settled(d_kept * y_before * gate * (1.0 - gate));
+            *d_now = mul_add::<FMA>(d_kept, gate, *d_now);
         }
     }
 }
