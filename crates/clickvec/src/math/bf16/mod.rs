@@ -4,6 +4,7 @@
 //! tile registers hold 16 rows of 64 bytes, 16 × 32 numbers in bf16 or 16 × 16 in f32. Each number of a product is one chain
 //! over k, so it depends neither on the other rows nor on their number.
 #![allow(unsafe_code, reason = "instructions over raw pointers; bounds are checked at gemm's door")]
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "other processors have no products of bf16"))]
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod amx;
