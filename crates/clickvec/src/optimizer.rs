@@ -12,6 +12,7 @@ mod schedule;
 
 use crate::encoder::{Gradients, Motion, Tensor, TensorKind};
 use crate::math::Matrix;
+use crate::math::prefetch::prefetch;
 use crate::math::vector::{add_scaled, sum_of_squares};
 use adam::{AdamStep, adam};
 use momentum::{Idle, Idles, nesterov, plain};
@@ -21,6 +22,10 @@ use serde::{Deserialize, Serialize};
 
 /// The number of rows in a task.
 const CHUNK: usize = 128;
+
+/// The number of rows between the one that is updated and the one that is prefetched. Touched rows are far apart, and
+/// without it each update waits for memory.
+const AHEAD: usize = 2;
 
 /// The kind of update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,7 +188,11 @@ impl Optimizer {
                     RowTasks::cut(tensor, state, touched).into_par_iter().for_each(|task| {
                         let places = &gradients.table_rows[task.place..];
                         let width = gradient.columns();
-                        for (&row, &place) in task.touched.iter().zip(places) {
+                        for (i, (&row, &place)) in task.touched.iter().zip(places).enumerate() {
+                            if let Some((&row, &place)) = task.touched.get(i + AHEAD).zip(places.get(i + AHEAD)) {
+                                task.prefetch(row, width);
+                                prefetch(gradient.row(place as usize));
+                            }
                             let gradient = gradient.row(place as usize);
                             let row = row as usize - task.first;
                             let span = row * width..(row + 1) * width;
@@ -311,6 +320,14 @@ impl<'a> RowTasks<'a> {
             first = end;
         }
         tasks
+    }
+
+    /// Prefetches what the update of a row of the table reads and writes.
+    fn prefetch(&self, row: u32, width: usize) {
+        let row = row as usize - self.first;
+        for numbers in [&*self.value, &*self.velocity, &*self.square] {
+            prefetch(numbers.get(row * width..(row + 1) * width).unwrap_or_default());
+        }
     }
 }
 

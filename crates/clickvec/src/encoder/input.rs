@@ -45,7 +45,12 @@ impl Input<'_> {
         projected.resize(batch.distinct_words() * width);
         projected.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
             for (i, projected) in out.chunks_exact_mut(width).enumerate() {
-                self.project(batch.features.get(chunk * CHUNK + i), projected);
+                let word = chunk * CHUNK + i;
+                // Its rows are far apart in a table that no cache holds.
+                if word + 1 < batch.distinct_words() {
+                    self.table.prefetch_rows(batch.features.get(word + 1));
+                }
+                self.project(batch.features.get(word), projected);
             }
         });
     }

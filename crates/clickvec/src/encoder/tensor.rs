@@ -1,7 +1,11 @@
 //! Named weights.
 
+use crate::math::prefetch::prefetch;
 use crate::math::{Matrix, sparse};
 use crate::text::Feature;
+
+/// The most rows of a word to prefetch. Few words have more trigrams.
+const PREFETCHED: usize = 8;
 
 /// Weights in one matrix, input × output, so that a single product computes all of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +63,19 @@ impl Tensor {
             None => sparse::sum_rows(self.value.data(), items, sum),
             Some(Motion { velocity, drift }) => {
                 sparse::sum_moving_rows(self.value.data(), velocity.data(), drift, items, sum);
+            }
+        }
+    }
+
+    /// Prefetches the first few rows that a later [`Tensor::sum_rows`] reads.
+    pub(crate) fn prefetch_rows(&self, items: &[Feature]) {
+        for item in items.iter().take(PREFETCHED) {
+            let row = item.id as usize;
+            prefetch(self.value.row(row));
+            if let Some(Motion { velocity, drift }) = &self.motion
+                && drift[row] != 0.0
+            {
+                prefetch(velocity.row(row));
             }
         }
     }
