@@ -6,7 +6,9 @@ use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
 use super::rnn::NEGLIGIBLE;
 use super::trace::{Place, Quantity, Stage, State, States, row};
-use super::{BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, Trace, reduce_blocks};
+use super::{
+    BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, Trace, for_each_block_with_rows, reduce_blocks,
+};
 use crate::math::activation::{mul_add, sigmoid, tanh};
 use crate::math::bf16::Packed;
 use crate::math::gemm::{Left, Right, Rows, gemm, gemm_ahead, gemm_into, gemm_onto};
@@ -268,16 +270,9 @@ impl Encoder for Gru {
             trace.precision.prepare((h, h), outputs, candidate),
         ];
         let keep_inputs = trace.keep_inputs;
-        blocks.resize_with(batch.blocks.len().max(blocks.len()), GruBlockStates::default);
-        match &batch.blocks[..] {
-            // As in `for_each_block`, entering the thread pool costs more than encoding a short text.
-            [block] => self.forward_block(recurrent, block, &projected[0], keep_inputs, states, &mut blocks[0]),
-            all => (all, split_by_block(batch, 3 * h, states), &mut blocks[..]).into_par_iter().for_each(
-                |(block, states, trace)| {
-                    self.forward_block(recurrent, block, &projected[0], keep_inputs, states, trace);
-                },
-            ),
-        }
+        for_each_block_with_rows(batch, (states, 3 * h), blocks, |block, gates, states| {
+            self.forward_block(recurrent, block, &projected[0], keep_inputs, gates, states);
+        });
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| {
             let block = &batch.blocks[b];
             let row = block.row(place, block.length(place) - 1);

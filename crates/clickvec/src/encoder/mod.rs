@@ -31,7 +31,7 @@ pub(crate) use input::Input;
 pub use lstm::{LstmConfig, Peephole};
 pub use members::MembersConfig;
 pub(crate) use members::prefix as member_prefix;
-pub(crate) use passes::{Encoder, for_each_block};
+pub(crate) use passes::{Encoder, for_each_block, for_each_block_with_rows};
 pub use rnn::RnnConfig;
 pub use stacked::StackedConfig;
 pub(crate) use tensor::{Group, Motion, Tensor, TensorKind};

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::input::split_by_block;
 use super::{Bptt, Gradients, Input, Tensor, Trace};
 use crate::math::Buffer;
 use crate::text::batch::{Batch, Block};
@@ -55,5 +56,21 @@ pub(crate) fn for_each_block<T: Default + Send>(
     match blocks {
         [block] => forward(block, &mut states[0]),
         _ => blocks.par_iter().zip(states).for_each(|(block, states)| forward(block, states)),
+    }
+}
+
+/// [`for_each_block`] with the block's part of `rows` [packed rows of the batch, W] as well.
+pub(crate) fn for_each_block_with_rows<T: Default + Send>(
+    batch: &Batch,
+    (rows, width): (&mut [f32], usize),
+    states: &mut Vec<T>,
+    forward: impl Fn(&Block, &mut [f32], &mut T) + Sync,
+) {
+    states.resize_with(batch.blocks.len().max(states.len()), T::default);
+    match &batch.blocks[..] {
+        [block] => forward(block, rows, &mut states[0]),
+        blocks => (blocks, split_by_block(batch, width, rows), &mut states[..])
+            .into_par_iter()
+            .for_each(|(block, rows, states)| forward(block, rows, states)),
     }
 }

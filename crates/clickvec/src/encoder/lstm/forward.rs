@@ -2,14 +2,13 @@
 
 use super::states::{LstmBlockStates, LstmStates};
 use super::{Direction, LstmConfig, PEEPHOLE, Peephole, RECURRENT, Tensor};
-use crate::encoder::input::split_by_block;
+use crate::encoder::for_each_block_with_rows;
 use crate::math::Matrix;
 use crate::math::activation::{mul_add, sigmoid, tanh};
 use crate::math::bf16::{Packed, Precision};
 use crate::math::gemm::{Left, Right, Rows, gemm, gemm_onto};
 use crate::math::level::by_level;
 use crate::text::batch::{Batch, Block};
-use rayon::prelude::*;
 
 /// What an LSTM reads at a packed row, as rows of its projected inputs.
 #[derive(Clone, Copy)]
@@ -49,14 +48,7 @@ pub(in super::super) fn forward(
     let forward = |block: &Block, gates: &mut [f32], trace: &mut LstmBlockStates| {
         forward_block(config, tensors, recurrent, block, order.of(block), projected, keep_inputs, gates, trace);
     };
-    blocks.resize_with(batch.blocks.len().max(blocks.len()), LstmBlockStates::default);
-    match &batch.blocks[..] {
-        // As in `for_each_block`, entering the thread pool costs more than encoding a short text.
-        [block] => forward(block, gates, &mut blocks[0]),
-        all => (all, split_by_block(batch, width, gates), blocks)
-            .into_par_iter()
-            .for_each(|(block, gates, trace)| forward(block, gates, trace)),
-    }
+    for_each_block_with_rows(batch, (gates, width), blocks, forward);
 }
 
 fn forward_block(
