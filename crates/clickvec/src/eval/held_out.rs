@@ -1,13 +1,14 @@
 //! Judging a ranker by clicked queries that it has not learnt, compared with rankers that need no training.
 
 use rand::RngExt as _;
+use rayon::prelude::*;
 
 use super::significance::{correct, paired_t_test};
 use super::{
     Comparison, EvaluateOptions, FullEvaluation, FullJudge, FullTestSet, JudgedQuery, JudgedTitle, Judgments, Measure,
     search_all,
 };
-use crate::clicks::HeldOut;
+use crate::clicks::{HeldOut, HeldOutQuery};
 use crate::error::{Error, Result};
 use crate::loss::{EvenlyDrawn, LossKind};
 use crate::ranker::{self, Corpus, Ranker};
@@ -20,6 +21,9 @@ const SEED: u64 = 0x686f_6c64_2d6f_7574;
 /// The most pairs that share what stands for −ln Z in noise-contrastive estimation, as those of a minibatch do.
 const CONTRASTED: usize = 1024;
 
+/// The number of queries whose scores are in memory together.
+const TOGETHER: usize = 64;
+
 /// A search for held-out queries among all titles. A clicked title is relevant, every other is not; if the
 /// log weighs clicks, for example by position, a title whose clicks weigh more has a higher grade.
 ///
@@ -28,8 +32,8 @@ const CONTRASTED: usize = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldOutTest {
     set: FullTestSet,
-    /// The titles that were clicked for each query.
-    clicked: Vec<Vec<String>>,
+    /// The positions of the titles that were clicked for each query.
+    clicked: Vec<Vec<u32>>,
 }
 
 /// A ranker compared with rankers that need no training, on held-out queries.
@@ -54,12 +58,12 @@ impl HeldOutTest {
 
     /// The test of these queries.
     pub fn new(held_out: HeldOut) -> HeldOutTest {
-        let text = |&(title, _): &(u32, u8)| held_out.titles[title as usize].clone();
-        let judged = |clicked: &(u32, u8)| {
-            let text = text(clicked);
-            JudgedTitle { id: text.clone(), text, grade: clicked.1 }
+        let judged = |&(title, grade): &(u32, u8)| {
+            let text = held_out.titles[title as usize].clone();
+            JudgedTitle { id: text.clone(), text, grade }
         };
-        let clicked = held_out.queries.iter().map(|query| query.clicked.iter().map(text).collect()).collect();
+        let positions = |query: &HeldOutQuery| query.clicked.iter().map(|&(title, _)| title).collect();
+        let clicked = held_out.queries.iter().map(positions).collect();
         let queries = held_out.queries.iter().map(|query| JudgedQuery {
             id: query.text.clone(),
             text: query.text.clone(),
@@ -74,20 +78,27 @@ impl HeldOutTest {
     /// many negatives drawn from the titles, the same for every ranker: the papers chose their settings by such a loss. A title
     /// that was clicked for the query is no negative. `None` if no pair has a negative.
     pub fn loss(&self, ranker: &dyn Ranker, kind: LossKind, gamma: f32, negatives: usize) -> Option<f64> {
-        let titles = &self.set.titles;
+        let texts = self.set.texts();
+        let scorer = ranker.scorer(&texts);
+        let scores = |number: usize| -> Vec<Vec<f64>> {
+            let (query, clicked) = (&self.set.queries[number], &self.clicked[number]);
+            let mut stream = rng::stream(SEED, "negatives of held-out queries", number as u64);
+            let of_pair = |&positive: &u32| {
+                let drawn = (0..negatives).map(|_| stream.random_range(0..texts.len()) as u32);
+                let others = drawn.filter(|title| !clicked.contains(title));
+                let titles: Vec<u32> = std::iter::once(positive).chain(others).collect();
+                (titles.len() > 1).then(|| scorer(&query.text, &titles))
+            };
+            clicked.iter().filter_map(of_pair).collect()
+        };
+        let gamma = f64::from(gamma);
         let (mut sum, mut pairs) = (0.0, 0u64);
         let mut contrasted = EvenlyDrawn::default();
-        for (number, (query, clicked)) in (0..).zip(self.set.queries.iter().zip(&self.clicked)) {
-            let mut stream = rng::stream(SEED, "negatives of held-out queries", number);
-            for positive in clicked {
-                let drawn = (0..negatives).map(|_| titles[stream.random_range(0..titles.len())].title.as_str());
-                let others = drawn.filter(|title| !clicked.iter().any(|clicked| clicked == title));
-                let all: Vec<&str> = std::iter::once(positive.as_str()).chain(others).collect();
-                if all.len() == 1 {
-                    continue;
-                }
-                let scores = ranker.score(&query.text, &all);
-                let gamma = f64::from(gamma);
+        let numbers: Vec<usize> = (0..self.clicked.len()).collect();
+        // Not all at once: a query has some thousand scores.
+        for numbers in numbers.chunks(TOGETHER) {
+            let of_queries: Vec<Vec<Vec<f64>>> = numbers.par_iter().map(|&number| scores(number)).collect();
+            for scores in of_queries.iter().flatten() {
                 match kind {
                     LossKind::Softmax => {
                         let terms = scores[1..].iter().map(|score| (-gamma * (scores[0] - score)).exp());

@@ -100,6 +100,15 @@ pub trait Ranker: Send + Sync {
     /// text.
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64>;
 
+    /// A function that scores some of `titles`, given by their positions, for a query, as [`Ranker::score`] does. For many
+    /// queries over the same titles: a model encodes each title once.
+    fn scorer<'a>(&'a self, titles: &'a [&'a str]) -> Scorer<'a> {
+        Box::new(|query, positions| {
+            let titles: Vec<&str> = positions.iter().map(|&position| titles[position as usize]).collect();
+            self.score(query, &titles)
+        })
+    }
+
     /// The vectors of words that it has inside; `None` if it has none.
     fn word_vectors(&self) -> Option<WordTable<'_>> {
         None
@@ -123,6 +132,9 @@ pub trait Ranker: Send + Sync {
         Ok(Box::new(Scan::new(self, titles)))
     }
 }
+
+/// The scores of some titles, given by their positions, for a query; see [`Ranker::scorer`].
+pub type Scorer<'a> = Box<dyn Fn(&str, &[u32]) -> Vec<f64> + Sync + 'a>;
 
 /// A trained ranker of one of the [`SYSTEMS`].
 pub trait SystemRanker: Ranker {

@@ -4,10 +4,10 @@ use std::borrow::Borrow;
 
 use rayon::prelude::*;
 
-use super::Ranker;
+use super::{Ranker, Scorer};
 use crate::Result;
 use crate::index::{Candidates, ExactIndex, FlatIndex, Hit, Query};
-use crate::math::score::scores;
+use crate::math::score::{score, scores};
 use crate::model::{Embedder, Model, Side};
 use crate::pool::Pool;
 
@@ -51,6 +51,15 @@ impl<M: Borrow<Model> + Send + Sync> Ranker for Neural<M> {
             let mut found = vec![0.0; titles.len()];
             scores(of_query, of_titles, &mut found);
             found.into_iter().map(f64::from).collect()
+        })
+    }
+
+    fn scorer<'a>(&'a self, titles: &'a [&'a str]) -> Scorer<'a> {
+        let (vectors, dimension) = (self.titles.embed(titles), self.titles.dimension());
+        Box::new(move |query, positions| {
+            let query = self.queries.embed(&[query]);
+            let of = |&position: &u32| &vectors[position as usize * dimension..][..dimension];
+            positions.iter().map(|position| f64::from(score(&query, of(position)))).collect()
         })
     }
 
