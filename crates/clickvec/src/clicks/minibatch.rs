@@ -375,15 +375,15 @@ impl<'a> Minibatches<'a> {
         titles: &mut Batch,
     ) {
         let features = self.log.dictionary().len();
-        if self.config.shared_tower {
-            queries.fill(query_texts.chain(title_texts), words);
-            queries.plan_rows(features);
-            return;
-        }
         let fill = |batch: &mut Batch, texts: &mut dyn Iterator<Item = &'t [WordId]>| {
-            batch.fill(texts, words);
+            // Members are learnt next to each other, so a single one need not be divided among threads.
+            if self.config.members > 1 { batch.fill_whole(texts, words) } else { batch.fill(texts, words) }
             batch.plan_rows(features);
         };
+        if self.config.shared_tower {
+            fill(queries, &mut query_texts.chain(title_texts));
+            return;
+        }
         let (mut query_texts, mut title_texts) = (query_texts, title_texts);
         rayon::join(|| fill(queries, &mut query_texts), || fill(titles, &mut title_texts));
     }

@@ -172,8 +172,22 @@ impl Batch {
         &self.touched
     }
 
-    /// Replaces the contents. `texts` are ids of words that `words` knows.
+    /// Replaces the contents. `texts` are ids of words that `words` knows. A small batch is cut into small blocks, so that
+    /// several threads can process it.
     pub fn fill<'a>(&mut self, texts: impl Iterator<Item = &'a [WordId]>, words: &impl WordFeatures) {
+        self.fill_words(texts, words);
+        self.pack(block_texts);
+    }
+
+    /// [`Batch::fill`] for an encoder whose threads have other work: blocks are as large as possible, because products of
+    /// few rows are slow.
+    pub(crate) fn fill_whole<'a>(&mut self, texts: impl Iterator<Item = &'a [WordId]>, words: &impl WordFeatures) {
+        self.fill_words(texts, words);
+        self.pack(|_| BLOCK_TEXTS);
+    }
+
+    /// Replaces the words, and puts those of the texts into `scratch`.
+    fn fill_words<'a>(&mut self, texts: impl Iterator<Item = &'a [WordId]>, words: &impl WordFeatures) {
         let s = &mut self.scratch;
         s.tokens.clear();
         s.lengths.clear();
@@ -202,7 +216,6 @@ impl Batch {
                 self.features.start.push(self.features.items.len() as u32);
             }
         }
-        self.pack(block_texts);
     }
 
     /// Replaces the contents by texts of words that the caller projects. A word is the number of its row. This is for
