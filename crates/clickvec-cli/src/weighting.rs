@@ -14,7 +14,7 @@ pub(crate) enum WeightingFlag {
     Linear,
     /// 1.
     None,
-    /// 1 click for each pair, as in the papers, whatever the column weight says too; 0 where one of the two is 0.
+    /// One click for each pair, as in the papers, whatever the columns count and weight say; 0 if one of them is 0.
     Binary,
 }
 

@@ -22,8 +22,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Answer searches over HTTP, and show a page to search with.
 ///
 /// The page is at the address that is printed. Titles are found by vectors, by words, or by both; `/openapi.json` describes
-/// everything that programs can ask. A new index in the folder is noticed, tested and taken without losing a request, and
-/// so it is after SIGHUP; one that does not fit is refused and the old one stays. SIGTERM and Ctrl-C finish what runs.
+/// everything that programs can ask. The service notices a new index in the folder, at once after SIGHUP, tests it and takes
+/// it without losing a request. If a test fails, the old index stays. SIGTERM and Ctrl-C end the service when running
+/// requests are answered.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// An index to serve: the folder that `clickvec index` wrote, with a name for requests if there are several. Requests
@@ -55,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     clicks: Option<PathBuf>,
 
-    /// The size of the clicks' file, in MiB, at which it is put aside and a new one begun, as for each day (UTC).
+    /// Begin a new file of clicks when the file has this size, in MiB. Each day (UTC) begins a new one too.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     clicks_rotate: u64,
 
@@ -67,17 +68,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
     watch: f64,
 
-    /// Compact an index when updates have left much behind, on a thread of low priority. The service must then be able to
-    /// write to its folder.
+    /// Compact an index when updates have left much behind, on a thread of low priority. The service must be able to write
+    /// to its folder.
     #[arg(long)]
     compact: bool,
 
-    /// A name that requests may be sent to (the header Host), as search.example; may be given several times. localhost and
-    /// addresses in numbers always work; with --public and without names, every name does.
+    /// A name that requests may be sent to (the header Host), such as search.example; may be repeated. localhost and addresses
+    /// in numbers always work; with --public and without names, every name does.
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
 
-    /// An origin whose pages may ask through a browser, as https://shop.example; may be given several times.
+    /// An origin whose pages may ask through a browser, such as https://shop.example; may be repeated.
     #[arg(long = "origin", value_name = "ORIGIN")]
     origins: Vec<String>,
 
@@ -97,8 +98,8 @@ pub(crate) struct Args {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct LimitFlags {
-    /// Connections that are open at the same time. Past them only health and figures are answered at once; other requests wait
-    /// for a place, at most --wait.
+    /// Connections that may be open at the same time. Beyond them, only health and metrics answer at once; other requests
+    /// wait for a place, for --wait at most.
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
     connections: usize,
 

@@ -91,7 +91,7 @@ pub(crate) struct Args {
     load: Option<PathBuf>,
 
     /// Vectors that another program trained, of words or of texts: one file, or QUERIES,TITLES. Adds the ranker `vectors`,
-    /// whose parameters `--ranker vectors:idf=1` sets. May be repeated; then each is named by its file.
+    /// whose parameters `--ranker vectors:idf=1` sets. May be repeated; then each is named after its file.
     #[arg(long, value_name = "FILES", conflicts_with = "qrels")]
     vectors: Vec<VectorFiles>,
 
@@ -145,8 +145,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "A:B")]
     require_better: Vec<String>,
 
-    /// Exit with 1 if system A is significantly worse than system B: what a nightly job asks of a new model, A, and the
-    /// one in use, B. May be repeated, also beside --require-better; all must hold.
+    /// Exit with 1 if system A is significantly worse than system B. In a nightly job, A is the new model and B the one in
+    /// use. May be repeated, and combined with --require-better; all must hold.
     #[arg(long, value_name = "A:B")]
     require_not_worse: Vec<String>,
 

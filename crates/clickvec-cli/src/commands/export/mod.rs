@@ -26,11 +26,11 @@ use crate::answer::Answer;
 use crate::titles::TitleColumns;
 use crate::{input, output};
 
-/// Write titles with their vectors in a form that another system loads, with all it takes to load and to search them.
+/// Write titles and their vectors in a form that another system loads, with the scripts and settings to search them.
 ///
-/// Titles of whose words the model knows none are left out, because their vectors mean nothing. Vectors have length 1, so
-/// the inner product is the score of `search`. ONNX has no titles, but the encoders themselves. docs/how-to/export.md shows
-/// each form step by step.
+/// Titles are left out if the model knows none of their words, because their vectors would mean nothing. Vectors have length
+/// 1, so the inner product is the score of `search`. `--to onnx` writes the encoders themselves, without titles.
+/// docs/how-to/export.md shows each form step by step.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The form.

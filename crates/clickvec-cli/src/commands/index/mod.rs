@@ -29,8 +29,8 @@ use crate::{input, output, progress, stored};
 /// one.
 ///
 /// `--update` adds titles or replaces those with the same ids, `--delete` deletes, and both are seen at once, or not at all
-/// if the program is killed. What they leave behind is cleared away by `--compact`, here or in `serve`. Searches go on
-/// meanwhile, and a change waits for one that another process makes.
+/// if the program is killed. `--compact`, here or in `serve`, clears away what they leave behind. Searches go on meanwhile.
+/// Only one process changes an index at a time; others wait.
 ///
 /// Several processes or machines can share the work: each encodes one part with `--shard`, and `--join` joins the
 /// parts. The result is byte for byte that of a single run.
@@ -59,8 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FUSION", conflicts_with_all = ["shard", "update", "delete", "compact"])]
     fusion: Option<PathBuf>,
 
-    /// How the numbers of vectors are kept, of which the index takes most of its place. What is rounded finds nearly the same titles.
-    /// Updates and compaction keep the form [default: f32].
+    /// How to store the numbers of vectors, which take most of an index. Rounded vectors find nearly the same titles. Updates
+    /// and compaction keep the form [default: f32].
     #[arg(long, value_name = "FORM", value_enum, conflicts_with_all = ["shard", "update", "delete", "compact"])]
     vectors: Option<VectorForm>,
 
@@ -75,7 +75,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
-    /// Join these indexes, in this order; shards in the order of their numbers, all of which must be there.
+    /// Join these indexes, in this order. Shards are joined in the order of their numbers; all must be there.
     #[arg(long, value_name = "INDEX", num_args = 1.., conflicts_with_all = ["model", "titles", "shard"])]
     join: Vec<PathBuf>,
 
@@ -87,8 +87,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "titles", "shard", "join"])]
     delete: Option<PathBuf>,
 
-    /// Clear away what updates left behind, which takes about as long as making the index. Updates do so by themselves only if
-    /// it is far too much: after 64 others, or when more than half of the titles are old.
+    /// Clear away what updates left behind, which takes about as long as making the index. Updates do so by themselves only
+    /// after 64 others, or when more than half of the titles are old.
     #[arg(long, conflicts_with_all = ["model", "titles", "shard", "join"])]
     compact: bool,
 
@@ -104,11 +104,11 @@ pub(crate) struct Args {
 /// How the numbers of vectors are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum VectorForm {
-    /// 32 bits, and codes of 8 that make searching fast: they rule titles out, and the 32 bits score the best.
+    /// 32 bits, and 8-bit codes that make searching fast: the codes rule titles out, and the 32 bits score the rest.
     F32,
-    /// 16 bits, and such codes: the 16 bits score the best.
+    /// 16 bits, and the same codes: the 16 bits score the rest.
     F16,
-    /// 8 bits alone: nothing more exact is kept that could score the best anew. Of the ten best titles about 99 % stay.
+    /// Only the 8-bit codes: order and scores come from them. About 99 % of the ten best titles stay.
     Int8,
 }
 

@@ -39,8 +39,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "json")]
     card: bool,
 
-    /// Read all files of an index, compare their checksums, and ask the queries whose answers it keeps. The exit status is 1 if a
-    /// file is not as it was written; each is named. Opening an index to search it reads only what is needed.
+    /// Read all files of an index, compare their checksums, and ask the queries whose answers it keeps. Each file
+    /// that has changed is named, and the exit status is then 1. A search reads only what it needs, and may miss damage.
     #[cfg(feature = "serve")]
     #[arg(long, conflicts_with = "card")]
     verify: bool,
@@ -97,7 +97,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     match FileKind::of(&args.file) {
         Ok(FileKind::Fusion) if !args.card => return ranker::fusion(&args.file, args.json),
         Ok(FileKind::Ranker) if !args.card => return ranker::ranker(&args.file, args.json),
-        // What is none of these has an error of its own.
+        // Anything else has its own error.
         _ => {}
     }
     let evaluated = args.evaluated.as_deref().map(card::read).transpose()?;

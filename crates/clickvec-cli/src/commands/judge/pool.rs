@@ -21,9 +21,9 @@ use crate::{input, output};
 
 /// Write a sheet of queries with the best titles of all systems.
 ///
-/// Each title is there once, in an order that does not say which system found it, nor where. Fill in the column `grade`
-/// with 0 to 4 (0 bad, 1 fair, 2 good, 3 excellent, 4 perfect), or open the page of --html and press the digits; leave out
-/// what you cannot judge.
+/// Each title is there once, in an order that does not say which system found it or at which rank. Fill in the column
+/// `grade` with 0 to 4 (0 bad, 1 fair, 2 good, 3 excellent, 4 perfect), or open the page of --html and press the digits.
+/// Leave out what you cannot judge.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// The queries: lines of text, or a table with the column query, and count if --sample is to prefer frequent ones, such
@@ -31,15 +31,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
 
-    /// Take so many of the queries: drawn by chance, those with more clicks more often [default: all].
+    /// Take this many of the queries, at random; queries with more clicks are more likely [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sample: Option<u32>,
 
-    /// Leave out the queries of this file, such as an earlier sheet: a second sheet needs others. May be repeated.
+    /// Leave out the queries of this file, for example of an earlier sheet. May be repeated.
     #[arg(long, value_name = "FILE")]
     leave_out: Vec<PathBuf>,
 
-    /// The titles that are searched: a table with the columns id and title, CSV, JSON lines, or a BEIR corpus.
+    /// The titles to search: a table with the columns id and title, CSV, JSON lines, or a BEIR corpus.
     #[arg(long, value_name = "FILE")]
     titles: PathBuf,
 
@@ -58,8 +58,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "INDEX")]
     pub(super) index: Vec<PathBuf>,
 
-    /// A TREC run of any other engine, whose titles must be in --titles. Its query ids are the column query_id of --queries,
-    /// or the numbers of the lines. May be repeated.
+    /// A TREC run of another search engine, whose titles must be in --titles. Its query ids are the column query_id of
+    /// --queries or, without that column, the numbers of the lines. May be repeated.
     #[arg(long, value_name = "FILE")]
     pub(super) run: Vec<PathBuf>,
 
@@ -71,7 +71,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) depth: u32,
 
-    /// Decides what --sample draws and the order of titles.
+    /// Random seed: decides which queries --sample takes, and the order of titles.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 

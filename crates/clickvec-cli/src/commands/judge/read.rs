@@ -17,13 +17,13 @@ use crate::answer::Answer;
 use crate::test_set::BEST_OF_SHEET;
 use crate::{input, output};
 
-/// Make judged titles of filled sheets, for `evaluate --judged`.
+/// Turn filled sheets into judged titles for `evaluate --judged`.
 ///
-/// Rows without a grade are left out. Several sheets are those of several judges: where they grade the same titles, their
-/// agreement is measured by Cohen's κ, and a title gets the mean of its grades, rounded, a half towards the lower one.
+/// Rows without a grade are left out. Give the sheets of several judges together: where they grade the same titles, Cohen's
+/// κ says how far they agree, and a title gets the mean of its grades, rounded; halves are rounded down.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The filled sheets, as TSV or as CSV, as a spreadsheet saves them.
+    /// The filled sheets, as TSV, or as CSV from a spreadsheet.
     #[arg(value_name = "SHEET", required = true)]
     sheets: Vec<PathBuf>,
 
@@ -131,7 +131,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Reads one sheet. A grade that is none is an error: judging again what was judged costs more than mending a cell.
+/// Reads one sheet. An invalid grade is an error: judging again costs more than mending a cell.
 fn read(path: &Path) -> Result<Sheet> {
     let mut options = Options::default();
     columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));

@@ -28,9 +28,9 @@ const BATCH_QUERIES: usize = 64;
 
 /// Rank all titles for each query, best first.
 ///
-/// By vectors, by words (BM25), or by all that a fusion has: `--mode`. An index contains the encoded titles; without one, they are encoded
-/// anew each time. Queries come from the command line or, if there are none, line by line from standard input, and
-/// each is answered as it comes.
+/// `--mode` says what finds titles: vectors, words (BM25), or both together. An index contains the encoded titles; without
+/// one, they are encoded anew each time. Queries come from the command line or, if there are none, line by line from
+/// standard input, and each is answered as it comes.
 #[derive(clap::Args)]
 #[command(override_usage = "clickvec search --index INDEX [OPTIONS] [QUERY]...\n       \
     clickvec search --model MODEL --titles FILE [OPTIONS] [QUERY]...")]

@@ -23,11 +23,11 @@ pub(super) struct Args {
     mode: Option<Mode>,
 
     /// Only titles of an index that meet this condition on a stored column: brand=acme, brand=acme|zed, or
-    /// price:10..20, where an end may be missing. Several must all be met.
+    /// price:10..20, where either end may be missing. If repeated, titles must meet all conditions.
     #[arg(long = "filter", value_name = "CONDITION")]
     filters: Vec<Filter>,
 
-    /// Leave out this many of the best titles: with -k 10, the third page has 20.
+    /// Skip this many of the best titles: with -k 10, the third page begins after 20.
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
 }

@@ -36,9 +36,9 @@ const JUDGED: &str = "judged titles";
 /// The new model starts from the old one's weights and learns from the clicks of all files; older days count less. If the
 /// old model learnt from titles, so does the new one. Some queries are held out, the same ones every day. Both models
 /// search all titles for them, and a paired test on those of the newest day decides whether the new model is worse. Until
-/// `--fresh`, only those of them decide that no earlier day has, because `train` has learnt the others. If the new model is
-/// worse, or if the newest clicks do not look as if they came from users, the old model stays and the exit status is 1.
-/// Interrupting the command never damages the old model.
+/// a model is made by `--fresh`, the test counts only queries that no earlier day contains, because `train` may have learnt
+/// the others. If the new model is worse, or if the newest clicks do not look as if they came from users, the old model
+/// stays and the exit status is 1. Interrupting the command never damages the old model.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The old model. It is replaced unless `--output` is given.
@@ -64,13 +64,13 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "MODEL")]
     output: Option<PathBuf>,
 
-    /// Also rebuild this index of all titles with the new model. The columns that it stores, the form of its vectors and the
-    /// weights of its fusion stay; `--titles` must have these columns.
+    /// Also rebuild this index of all titles with the new model. It keeps its stored columns, which `--titles` must have, the
+    /// form of its vectors and the weights of its fusion.
     #[arg(long, value_name = "INDEX")]
     index: Option<PathBuf>,
 
-    /// Keep the titles of the index that `--titles` lacks, such as those that `clickvec index --update` added since it was
-    /// written. Without this, the new index has the titles of `--titles` and no others.
+    /// Keep the titles of the index that are not in `--titles`, such as those that `clickvec index --update` has added since.
+    /// Without this, the new index has exactly the titles of `--titles`.
     #[arg(long, requires = "index")]
     keep_titles: bool,
 

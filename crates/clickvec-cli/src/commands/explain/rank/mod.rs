@@ -26,7 +26,7 @@ use crate::titles::TitleColumns;
 /// and what they add to the sum.
 ///
 /// If `--model` is a fusion of one model with bm25, trigram or both that `clickvec evaluate` saved, or if the index was made
-/// with one, the sum is that of its searches. Otherwise it is the fusion `z-score` with equal weights: half the z-score of BM25
+/// with one, the sum is that of the fusion's searches. Otherwise it is the fusion `z-score` with equal weights: half the z-score of BM25
 /// plus half the z-score of the cosine, where a z-score is the score minus its mean over all titles, divided by its standard
 /// deviation. With `--index`, vectors are read from the index; otherwise all titles are encoded first.
 #[derive(clap::Args)]
