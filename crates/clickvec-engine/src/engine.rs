@@ -238,7 +238,7 @@ impl Opened {
     }
 }
 
-/// Whether an index of so many segments, with so many of its titles gone, should be compacted.
+/// Whether an index with this many segments and this many deleted titles should be compacted.
 pub(crate) fn is_worth_compacting(segments: usize, dead: usize, all: usize) -> bool {
     segments > 16 || dead * 5 > all
 }

@@ -53,7 +53,7 @@ impl Request {
         Request { filters, ..self }
     }
 
-    /// The same question, with so many titles from each part of a fusion.
+    /// The same question, with this many titles from each part of a fusion.
     pub fn with_depth(self, depth: usize) -> Request {
         Request { depth: Some(depth), ..self }
     }

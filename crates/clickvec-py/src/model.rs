@@ -13,7 +13,7 @@ use crate::{error, explain, json, work};
 
 /// The texts that are encoded between two looks for Ctrl-C.
 const AT_ONCE: usize = 1 << 17;
-/// Up to so many texts the calling thread encodes by itself.
+/// The calling thread encodes up to this many texts by itself.
 const FEW: usize = 32;
 
 /// A model with its embedders.

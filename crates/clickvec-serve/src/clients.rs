@@ -1,10 +1,10 @@
-//! The share of each client: so many texts a second, and as many at once as a batch may have.
+//! The share of each client: a number of texts a second, and as many at once as a batch may have.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// When so many clients are known, those that have their whole share are forgotten.
+/// When this many clients are known, those that have their whole share are forgotten.
 const KNOWN: usize = 65_536;
 
 /// What clients have left of their shares.

@@ -32,7 +32,7 @@ pub struct Config {
     pub compact: bool,
     /// The file that clicks are appended to; `None` refuses them.
     pub clicks: Option<PathBuf>,
-    /// The size at which a log of clicks is put aside and a new one begun, in bytes. Each day (UTC) has its own too.
+    /// The size, in bytes, at which a new log of clicks is begun. Each day (UTC) begins a new one too.
     pub clicks_rotate: u64,
     /// The table that judgments are kept in; `None` refuses them.
     pub judgments: Option<PathBuf>,

@@ -54,7 +54,7 @@ pub enum Error {
         found: &'static str,
     },
 
-    /// A name of the service that is none.
+    /// An invalid name of the service.
     #[error("expected a name without scheme, port or path, as `search.example`, found `{found}`")]
     Host {
         /// What was found.

@@ -18,9 +18,9 @@ use clickvec_engine::{Checked, Document, Engine, Error as Fault, Hit, Mode, Requ
 
 use crate::error::{Error, Result};
 
-/// Among so many titles a canary must be found.
+/// A canary must be found among this many titles.
 const CANARY_TOP: usize = 10;
-/// A new index is asked for so many of its own titles. Each is a long query, which reads much of an index: with a vague query to
+/// A new index is asked for this many of its own titles. Each is a long query, which reads much of an index: with a vague query to
 /// find twenty of them, asked in every mode, they took most of the time to the first answer, and nearly all that of a reload.
 const OWN_TITLES: usize = 3;
 /// A file that is not as it was written is read again after this time: somebody may be about to replace the index.

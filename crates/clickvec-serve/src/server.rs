@@ -29,7 +29,7 @@ use crate::workers::Workers;
 const THREADS: usize = 2;
 /// Those that accept, watch, check, compact, and write the log, clicks and judgments.
 const OTHER_THREADS: usize = 8;
-/// Room for so many clients to arrive at once, at least.
+/// Room for at least this many clients to arrive at once.
 const FEW_CLIENTS: usize = 128;
 /// A name of an index is at most this long.
 const NAME: usize = 64;

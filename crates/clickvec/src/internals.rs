@@ -39,7 +39,7 @@ pub mod files {
     };
 }
 
-/// The folder of an index, and what a search by vectors keeps beside them.
+/// The folder of an index, and what a search by vectors keeps in addition to them.
 pub mod index {
     pub use crate::index::file::{FileEntry, FileReader, Folder, Part, PartKind, put_part, read};
     pub use crate::index::{Blocks, Codes, Scope, Shared, floats, halves};

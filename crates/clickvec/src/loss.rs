@@ -160,7 +160,7 @@ impl Loss {
         total
     }
 
-    /// Clears what tasks fill in, for so many pairs and cosines.
+    /// Clears what tasks fill in, for this many pairs and cosines.
     fn clear_sums(&mut self, pairs: usize, cosines: usize) {
         self.sums.clear();
         self.sums.resize(pairs, LossSum::default());

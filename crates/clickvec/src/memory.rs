@@ -22,7 +22,7 @@ pub(crate) fn room_for(what: &'static str, bytes: Option<u64>) -> Result<()> {
     }
 }
 
-/// [`room_for`] of so many numbers of type `T`; the terms of `counts` are products.
+/// [`room_for`] this many numbers of type `T`; the terms of `counts` are products.
 ///
 /// # Errors
 ///

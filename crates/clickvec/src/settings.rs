@@ -524,7 +524,7 @@ pub enum SettingFault {
         /// The value.
         value: f32,
     },
-    /// A share that is none.
+    /// An invalid share.
     #[error("expected a {name} between 0 and 1, found {value}")]
     Share {
         /// Which.

@@ -24,7 +24,7 @@ const ENOUGH: f64 = 0.965;
 const GAPS: (f32, f32) = (0.1, 1.12);
 /// A search looks at this share of the lists at most, unless that is not enough, and how many times as many are tried next.
 const MOST: f64 = 0.05;
-/// If so many of the queries look at as many lists as they may, more are allowed, not a larger gap.
+/// If this share of the queries look at as many lists as they may, more lists are allowed instead of a larger gap.
 const CAPPED: f64 = 0.25;
 /// The most that a score may differ on another processor.
 const TOLERANCE: f32 = 1e-3;

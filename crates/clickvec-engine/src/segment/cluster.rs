@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// The number of vectors of the sample for each list.
 const SAMPLE_OF_LIST: usize = 40;
 const ROUNDS: usize = 6;
-/// There are so many times √n lists. A search compares the query with all centres, which costs as much as some thousand
+/// The number of lists is this many times √n. A search compares the query with all centres, which costs as much as some thousand
 /// vectors; smaller lists have fewer vectors that are far from it.
 const LISTS_OF_ROOT: f64 = 4.0;
 /// The number of vectors that are compared with the centres at once.

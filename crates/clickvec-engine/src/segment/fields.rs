@@ -22,7 +22,7 @@ pub(crate) struct Column {
     pub(crate) starts: Shared<u64>,
     /// The distinct values, in order of their bytes, one after the other.
     pub(crate) text: Shared<u8>,
-    /// Each value as a number; NaN if it is none.
+    /// Each value as a number; NaN if it is not a number.
     pub(crate) numbers: Shared<f64>,
 }
 
@@ -145,7 +145,7 @@ impl Column {
     }
 }
 
-/// A value as a number; NaN if it is none.
+/// A value as a number; NaN if it is not a number.
 fn number(value: &str) -> f64 {
     value.trim().parse::<f64>().ok().filter(|number| number.is_finite()).unwrap_or(f64::NAN)
 }

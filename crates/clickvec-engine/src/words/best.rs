@@ -71,7 +71,7 @@ pub(super) struct Near {
     /// The best `k` scores, as bits, with the least on top. Scores of BM25 are not negative, so that their bits are in their order.
     scores: BinaryHeap<Reverse<u32>>,
     hits: Vec<Hit>,
-    /// When there are so many hits, those that are no longer near are left out.
+    /// When there are this many hits, those that are no longer near the best are left out.
     most: usize,
 }
 

@@ -34,7 +34,7 @@ pub(crate) use taught::Taught;
 pub use taught::{Distillation, TeacherCoverage};
 pub use teacher::Teacher;
 
-/// How the `count` column of a click log weights a pair. [`Weighting::Binary`] is about `weight` too.
+/// How the `count` column of a click log weights a pair. [`Weighting::Binary`] also decides about `weight`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weighting {

@@ -180,7 +180,7 @@ pub enum FileFault {
     },
 }
 
-/// What is in a file that is none of safetensors.
+/// What is in a file that is not a safetensors file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotTensors {

@@ -18,7 +18,7 @@ use crate::tables::Title;
 /// The seed of the negatives of held-out queries: the same for every run, so that their losses can be compared.
 const SEED: u64 = 0x686f_6c64_2d6f_7574;
 
-/// The most pairs that share what stands for −ln Z in noise-contrastive estimation, as those of a minibatch do.
+/// The largest number of pairs that share c, the −ln Z of noise-contrastive estimation, as those of a minibatch do.
 const CONTRASTED: usize = 1024;
 
 /// The number of queries whose scores are in memory together.

@@ -196,7 +196,7 @@ impl FlatIndex {
     }
 }
 
-/// The length of a valid query of vectors with so many numbers.
+/// The length of a valid query of vectors with this many numbers.
 pub(super) fn query_length(dimension: usize, query: &[f32]) -> Result<f64> {
     if query.len() != dimension {
         return Err(VectorFault::Dimension { expected: dimension, found: query.len() }.into());

@@ -1,4 +1,4 @@
-//! How the vectors are kept beside their codes: as floats, as halves, or not at all.
+//! The vectors that an index keeps in addition to their codes: 32-bit floats, 16-bit floats, or none.
 
 use super::codes::Codes;
 use super::{FlatIndex, Shared};

@@ -1,12 +1,12 @@
 //! Noise-contrastive estimation, which Shen et al. 2014 (§4) name as an alternative to the softmax (Mnih & Kavukcuoglu 2013,
-//! "Learning word embeddings efficiently with noise-contrastive estimation"). Each title is told apart on its own: was it
-//! clicked, or is it one of k titles that chance put into the minibatch? For a pair r,
+//! "Learning word embeddings efficiently with noise-contrastive estimation"). For each title by itself: was it clicked,
+//! or is it one of k titles that are in the minibatch by chance? For a pair r,
 //! l_r = −weight · [ln σ(Δ(Q, D⁺)) + Σ_j ln(1 − σ(Δ(Q, D_j⁻)))] with Δ(Q, D) = γ R(Q, D) + c − ln(k P_n(D)).
 //!
-//! P_n says how likely a title is as a negative, and c stands for −ln Z. Mnih & Kavukcuoglu leave c at 0, because their scores
+//! P_n is the probability of a title as a negative, and c is −ln Z. Mnih & Kavukcuoglu leave c at 0, because their scores
 //! can take any value and learn to be normalised. γ times a cosine cannot, so each minibatch has the c at which its own loss
-//! is smallest. The loss is convex in c. As its derivative by c is 0 there, what c owes to the weights adds nothing to the
-//! gradient (the envelope theorem). A factor of P_n that all titles share is absorbed by c.
+//! is smallest. The loss is convex in c. Its derivative by c is 0 there, so that c depends on the weights adds nothing to
+//! the gradient (the envelope theorem). A factor of P_n that all titles share is absorbed by c.
 
 use std::ops::Range;
 

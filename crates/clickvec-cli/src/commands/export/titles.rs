@@ -27,7 +27,7 @@ pub(super) struct Titles<'a> {
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(super) struct Counts {
     pub(super) rows: u64,
-    /// Those of whose words the model knows none.
+    /// Titles that are left out because the model knows none of their words.
     pub(super) left_out: u64,
 }
 

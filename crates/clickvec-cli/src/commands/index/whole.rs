@@ -11,7 +11,7 @@ use clickvec_engine::error::EngineFault;
 
 use super::VectorForm;
 
-/// At most so many ids are shown of titles that a catalogue lacks.
+/// The largest number of ids to show of titles that a catalogue lacks.
 #[cfg(feature = "serve")]
 const SHOWN: usize = 3;
 
@@ -51,7 +51,7 @@ impl<'m> Finish<'m> {
     }
 }
 
-/// What an index keeps when it is made anew with another model.
+/// What an index keeps when it is made again with another model.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     /// The stored fields.

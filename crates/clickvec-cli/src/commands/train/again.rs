@@ -142,7 +142,7 @@ fn name_files(path: &Path) {
     }
 }
 
-/// The settings of a run on all clicks for so many epochs.
+/// The settings of a run on all clicks for this many epochs.
 pub(super) fn all_clicks(config: &TrainConfig, epochs: u32) -> TrainConfig {
     TrainConfig { held_out: 0.0, keep: Keep::Last, patience: None, epochs, ..config.clone() }
 }

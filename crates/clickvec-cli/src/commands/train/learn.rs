@@ -93,7 +93,7 @@ pub(crate) trait Watch {
     /// What held-out queries say of a model.
     fn judged(&mut self, judged: &Judged);
 
-    /// The next run learns all clicks, for so many epochs; `None` if it finds that it did so before.
+    /// The next run learns all clicks, for this many epochs; `None` if it finds that it did so before.
     fn again(&mut self, epochs: Option<u32>);
 }
 

@@ -128,7 +128,7 @@ impl Reporter {
         self.learns_all = true;
     }
 
-    /// Reports that all clicks are learnt now, for so many epochs. What the log contains was said before.
+    /// Reports that all clicks are learnt now, for this many epochs. What the log contains was reported before.
     pub(super) fn again(&mut self, epochs: Option<u32>) {
         self.again = true;
         self.keeps_best = false;

@@ -51,9 +51,9 @@ impl Entries for Builder {
 
     /// Adds an entry: a word or, with `texts`, a text.
     ///
-    /// An entry stands for the word that it becomes as part of a text: `Don't` for `dont`. The one that is spelt just so
-    /// comes first, then the first in the file. One that becomes no word or several is left out, like `<s>` and such
-    /// marks, unless texts are wanted.
+    /// An entry counts for the word that it becomes as part of a text: `Don't` for `dont`. If several entries become one word,
+    /// the one with exactly that spelling is used, or else the first in the file. An entry that becomes no word or several,
+    /// such as `<s>`, is left out unless texts are wanted.
     fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, texts: bool) -> Result<(), Stop> {
         self.entries += 1;
         if !numbers.iter().all(|number| number.is_finite()) {

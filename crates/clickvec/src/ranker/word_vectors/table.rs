@@ -59,7 +59,7 @@ impl Table {
         texts.write(state, prefix)
     }
 
-    /// Sets the power of idf, in a collection of so many titles.
+    /// Sets the power of idf, in a collection of this many titles.
     pub(super) fn tune(&mut self, exponent: f64, documents: u64) {
         let idf = |&titles: &u32| {
             let others = documents.saturating_sub(u64::from(titles));

@@ -69,7 +69,7 @@ impl Graph {
         self.nth_output(operator, inputs, attributes, 0)
     }
 
-    /// A node of whose outputs only one is used.
+    /// A node of which only one output is used.
     pub(super) fn nth_output(
         &mut self,
         operator: &str,
