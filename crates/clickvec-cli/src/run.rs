@@ -40,7 +40,7 @@ pub(crate) fn status(arguments: Vec<OsString>) -> u8 {
 /// Whether the program lacked memory for a large table of numbers.
 static LACKED_MEMORY: AtomicBool = AtomicBool::new(false);
 
-/// Says what panics say. Two are no faults of the program:
+/// Sets the hook that reports panics. Two kinds of panic are no faults of the program:
 ///
 /// * The library can do nothing without memory for its numbers. Listing what called what takes more of it, and if there is none,
 ///   waits for itself for ever.

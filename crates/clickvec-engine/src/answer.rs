@@ -54,7 +54,7 @@ pub struct Share {
     pub adds: Option<f32>,
 }
 
-/// What an index knows of a query.
+/// The facts that an index knows of a query.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct QueryFacts {
@@ -107,7 +107,7 @@ pub struct Document {
     pub fields: BTreeMap<String, String>,
 }
 
-/// Why a title has its scores for a query.
+/// An explanation of a title's scores for a query.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -123,7 +123,7 @@ pub struct Explanation {
     pub trigrams: Option<f32>,
 }
 
-/// What a word adds to the BM25 of a title.
+/// The share of a word in the BM25 of a title.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WordShare {
@@ -139,7 +139,7 @@ pub struct WordShare {
     pub share: f32,
 }
 
-/// Why one title is above another for a query.
+/// A comparison of two titles for a query: why one is above the other.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {

@@ -11,7 +11,7 @@ use crate::error::{EngineFault, Error, Result};
 use crate::segment::canaries;
 use crate::segment::parts::KNOWN;
 
-/// What [`Engine::check`] looked at.
+/// The files and queries that [`Engine::check`] looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Checked {
@@ -88,7 +88,7 @@ impl Engine {
     }
 }
 
-/// What [`verify`] found.
+/// The result of [`verify`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Verified {

@@ -57,13 +57,13 @@ pub struct ModelFacts {
 pub struct VectorFacts {
     /// How their numbers are kept.
     pub format: VectorFormat,
-    /// How vectors are searched.
+    /// The way in which vectors are searched.
     pub search: VectorSearch,
     /// Bytes of vectors and whatever speeds up searching them.
     pub bytes: u64,
 }
 
-/// How vectors are searched.
+/// The way in which vectors are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 #[non_exhaustive]
@@ -105,7 +105,7 @@ pub struct TrigramFacts {
     pub bytes: u64,
 }
 
-/// How the lists are fused.
+/// The facts of a fusion of lists.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FusionFacts {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clickvec::internals::index::{PartKind, VECTORS, VECTORS_F16, VECTORS_INT8};
 use serde::Serialize;
 
-/// How the numbers of an index's vectors are kept. Vectors are rounded before anything else is made of them, so that an exact
+/// The form in which the numbers of an index's vectors are kept. Vectors are rounded before anything else is made of them, so that an exact
 /// search is exact among the rounded ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

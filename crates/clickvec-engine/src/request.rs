@@ -64,7 +64,7 @@ impl Request {
     }
 }
 
-/// What finds the titles for a query.
+/// The parts of an index that find the titles for a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -114,7 +114,7 @@ pub struct Filter {
     pub condition: Condition,
 }
 
-/// What the value of a field must be.
+/// A condition on the value of a field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Condition {

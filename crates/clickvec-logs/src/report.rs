@@ -76,7 +76,7 @@ pub struct Report {
     pub query_words: Histogram,
     /// Words in the title of each written pair.
     pub title_words: Histogram,
-    /// How often each position is looked at.
+    /// The report of how often each position is looked at.
     pub positions: Option<PositionReport>,
     /// The number of times memory was full.
     pub spills: usize,
@@ -211,7 +211,7 @@ pub struct Counts {
     pub clicks: u64,
 }
 
-/// How often each position is looked at.
+/// The report of how often each position is looked at.
 #[derive(Debug, Clone, Serialize)]
 pub struct PositionReport {
     /// The positions.
@@ -226,7 +226,7 @@ pub struct PositionReport {
     pub iterations: usize,
 }
 
-/// One position in the list of results.
+/// A position in the list of results.
 #[derive(Debug, Clone, Serialize)]
 pub struct Position {
     /// The position.
@@ -252,7 +252,7 @@ pub struct Histogram {
     pub bars: Vec<Bar>,
 }
 
-/// One bar of a histogram.
+/// A bar of a histogram.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Bar {
     /// The smallest size in it.

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 /// The number of pairs in a task.
 const CHUNK: usize = 64;
 
-/// What training lowers for each pair.
+/// The loss that training lowers for each pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LossKind {
@@ -68,7 +68,7 @@ pub enum NegativeRows {
     AllBut(TitleLists),
 }
 
-/// One list of titles for each pair.
+/// A list of titles for each pair.
 #[derive(Debug, Clone, Default)]
 pub struct TitleLists(pub(crate) Lists<u32>);
 

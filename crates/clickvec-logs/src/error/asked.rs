@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::columns::Role;
 
-/// What a column is needed for.
+/// The need for a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// For leaving out queries of few users.
@@ -34,7 +34,7 @@ impl Need {
     }
 }
 
-/// Why rows are not in the output.
+/// A reason why rows are not in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {

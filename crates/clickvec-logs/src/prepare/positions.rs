@@ -6,7 +6,7 @@ use crate::error::{Asked, Error, Result};
 use crate::gather::{Gathered, QueryGroup};
 use crate::report::{Position, PositionReport};
 
-/// How clicks are weighted by their position; see [`clickvec::click_model::PositionModel::weights`].
+/// A weighting of clicks by their position; see [`clickvec::click_model::PositionModel::weights`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PositionWeighting {
     /// The upper limit of the inverse of how often a position is looked at.

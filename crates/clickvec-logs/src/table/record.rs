@@ -46,7 +46,7 @@ impl Record {
     }
 }
 
-/// What [`super::Table::next`] found.
+/// The next row of a table, as [`super::LogTable::next`] finds it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
     /// A row, which is now in the record.

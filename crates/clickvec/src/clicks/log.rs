@@ -129,7 +129,7 @@ pub(super) struct Record {
     clicked: u64,
 }
 
-/// One pair of a log.
+/// A pair of a log.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
     /// The query's words.

@@ -34,7 +34,8 @@ pub(crate) use taught::Taught;
 pub use taught::{Distillation, TeacherCoverage};
 pub use teacher::Teacher;
 
-/// How the `count` column of a click log weights a pair. [`Weighting::Binary`] also decides about `weight`.
+/// The weight that a pair gets from the `count` column of a click log. [`Weighting::Binary`] also
+/// decides for the column `weight`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weighting {

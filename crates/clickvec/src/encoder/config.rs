@@ -69,7 +69,7 @@ pub(super) trait EncoderKind {
 }
 
 impl EncoderConfig {
-    /// One encoder of each kind with its default sizes, those of the papers.
+    /// An encoder of each kind with its default sizes, those of the papers.
     pub fn defaults() -> [EncoderConfig; 6] {
         [
             EncoderConfig::Lstm(LstmConfig::default()),

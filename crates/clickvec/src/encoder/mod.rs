@@ -40,7 +40,7 @@ pub use trace::{Direction, Quantity, Stage, State, StateReader, TextStates};
 
 use serde::{Deserialize, Serialize};
 
-/// How errors flow back through the words of a text.
+/// The way in which errors flow back through the words of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bptt {
     /// The number of last words through which errors flow back; all if `None`.

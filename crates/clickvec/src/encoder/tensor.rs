@@ -31,7 +31,7 @@ pub(crate) struct Motion {
     pub(crate) drift: Vec<f32>,
 }
 
-/// One of the papers' matrices inside a [`Tensor`]: a range of its columns.
+/// A matrix of the papers inside a [`Tensor`]: a range of its columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// The name in the papers: `w4`, `wrec3`, `b1` and so on.
@@ -40,7 +40,7 @@ pub struct Group {
     pub width: usize,
 }
 
-/// How the optimiser treats a tensor.
+/// The kind of a tensor, by which the optimiser treats it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TensorKind {
     /// One row for each trigram. A minibatch touches few rows.

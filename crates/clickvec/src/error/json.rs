@@ -1,4 +1,4 @@
-//! Where a JSON text is not what it should be.
+//! Faults of a JSON text, and where they are.
 
 /// The first place where a JSON text is not what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -12,7 +12,7 @@ pub struct JsonFault {
     pub problem: JsonProblem,
 }
 
-/// What is wrong with a JSON text.
+/// The kind of a JSON text's fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonProblem {

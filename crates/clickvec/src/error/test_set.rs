@@ -1,8 +1,8 @@
-//! What can be wrong with the files of a test set.
+//! Faults of the files of a test set.
 
 use super::listed;
 
-/// What can be wrong with a test set of several files.
+/// A fault of a test set of several files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TestSetFault {

@@ -46,7 +46,7 @@ pub struct HeldOutReport {
 }
 
 impl HeldOutTest {
-    /// What is measured.
+    /// The measures.
     pub const MEASURES: [Measure; 4] =
         [Measure::Ndcg(1), Measure::Ndcg(3), Self::DECIDES, Measure::Recall(Self::DEPTH as u32)];
     /// The measure that chooses the best epoch and is tested.

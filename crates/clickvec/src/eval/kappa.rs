@@ -1,6 +1,6 @@
 //! How far two judges agree beyond chance: Cohen's κ.
 
-/// How much a disagreement counts.
+/// The weight of a disagreement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disagreement {
     /// Any other grade counts the same.

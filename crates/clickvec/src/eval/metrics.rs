@@ -26,7 +26,7 @@ impl Gain {
     }
 }
 
-/// How to treat titles with equal scores.
+/// The treatment of titles with equal scores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ties {
     /// The mean over all orders of the tied titles.

@@ -43,7 +43,7 @@ pub use test_set::{Form, Ids, TestSet, TestSetFiles, read_test_set};
 pub use crate::clicks::click_grades;
 use crate::ranker::Ranker;
 
-/// How a ranking is judged.
+/// The options by which a ranking is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvaluateOptions {
     /// The gain of a grade in NDCG.

@@ -11,7 +11,7 @@ use crate::text::words;
 /// The most queries that are named.
 const NAMED: usize = 5;
 
-/// How much of a test set is also in a click log. Texts are equal if their words are.
+/// The part of a test set that is also in a click log. Texts are equal if their words are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overlap {
     /// The number of judged queries that were clicked for.

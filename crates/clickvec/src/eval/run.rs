@@ -18,7 +18,7 @@ pub struct Run {
     queries: HashMap<String, HashMap<String, f64>>,
 }
 
-/// What a run found in a collection.
+/// The lists of titles that a run found in a collection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunLists {
     /// For each judged query its titles, best first.
@@ -34,7 +34,7 @@ pub struct RunLists {
     pub judged_titles: usize,
 }
 
-/// What a run lacks.
+/// The judged queries and titles that a run lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunCoverage {
     /// Judged queries that are not in the run.
@@ -69,7 +69,7 @@ impl Run {
         judgments.queries.iter().map(of_query).collect()
     }
 
-    /// What the run lacks of the judged queries and titles.
+    /// The judged queries and titles that the run lacks.
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@ use super::quantity::has_number_or_unit;
 use crate::eval::{EvaluateOptions, Judgments, Metric, Scores, judge};
 use crate::text::{Interner, WordId, words};
 
-/// What makes a query hard.
+/// A reason that makes a query hard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Difficulty {
     /// A word that occurs in no known text and is not a misspelling of one that does.

@@ -29,7 +29,7 @@ pub struct Match {
     pub maximum: Vec<SharedUnit>,
 }
 
-/// What each word of a text adds to the cosine, by two definitions: leave-one-out, and along the sequence.
+/// The shares of a text's words in the cosine, by two definitions: leave-one-out, and along the sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordShares {
     /// How much the cosine falls when the word is removed. These do not sum to the cosine, because two words may say
@@ -88,7 +88,7 @@ impl Match {
 }
 
 impl Explainer<'_> {
-    /// Why `title` has its score for `query`.
+    /// Explains why `title` has its score for `query`.
     pub fn explain(&self, query: &str, title: &str) -> Match {
         let (query, title) = (self.text(Side::Query, query), self.text(Side::Title, title));
         let score = score(&query.vector, &title.vector);

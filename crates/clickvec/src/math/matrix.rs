@@ -48,12 +48,12 @@ impl Matrix {
         self.columns
     }
 
-    /// One row.
+    /// A row.
     pub fn row(&self, row: usize) -> &[f32] {
         &self.data[row * self.columns..][..self.columns]
     }
 
-    /// One row, to write to.
+    /// A row, to write to.
     pub fn row_mut(&mut self, row: usize) -> &mut [f32] {
         &mut self.data[row * self.columns..][..self.columns]
     }

@@ -11,7 +11,7 @@ use crate::encoder::{Encoder, EncoderConfig};
 use crate::settings::TrainingRecord;
 use crate::text::Dictionary;
 
-/// One of the two towers.
+/// A side of a pair, and the tower that encodes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The tower that reads queries.
@@ -52,7 +52,7 @@ impl Model {
         &self.dictionary
     }
 
-    /// What the model records of its training.
+    /// The record of the model's training.
     pub fn training(&self) -> &TrainingRecord {
         &self.training
     }

@@ -18,7 +18,7 @@ pub struct VectorCoverage {
 }
 
 impl VectorCoverage {
-    /// What a ranker lacks of these texts; `None` if it is no table of vectors.
+    /// The texts among these that a ranker lacks; `None` if it is no table of vectors.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ use crate::index::{Candidates, Hit, Query};
 /// The constant k of reciprocal rank fusion, as published.
 pub const RECIPROCAL_RANK_K: f64 = 60.0;
 
-/// How many titles each ranker finds at least for a fusion that searches.
+/// The number of titles that each ranker finds at least for a fusion that searches.
 pub const FUSED_DEPTH: usize = 1000;
 
 /// For the two rounds of [`fit_weights`], the size of a step and the number of steps to each side.
@@ -25,7 +25,7 @@ const ROUNDS: [(f64, u32); 2] = [(0.1, 10), (0.02, 4)];
 /// A limit on the sweeps over all weights in a round. Every sweep but the last raises the objective.
 const MOST_SWEEPS: usize = 20;
 
-/// How the scores of a ranker for one query are made comparable.
+/// The method that makes the scores of a ranker for one query comparable.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FusionMethod {

@@ -11,7 +11,7 @@ pub(super) type Rng = Xoshiro256PlusPlus;
 /// The number of best-selling titles that a biased engine puts into each list.
 pub(super) const BEST_SELLERS: usize = 6;
 
-/// What makes a query difficult.
+/// The kind of a query: what makes it difficult.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueryKind {

@@ -11,7 +11,7 @@ pub(super) const DEPTH: usize = 100;
 /// What one system finds for each query, best first: the position of a title and the bits of its score.
 pub(super) type Found = Vec<Vec<(u32, u32)>>;
 
-/// How a row searches all titles.
+/// The search of all titles by a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Full {
     /// Each query's values of [`Full::MEASURES`], the mean over the seeds.
@@ -21,7 +21,7 @@ pub struct Full {
 }
 
 impl Full {
-    /// What is measured.
+    /// The measures.
     pub const MEASURES: [Measure; 2] = [Measure::Ndcg(10), Measure::Recall(DEPTH as u32)];
 
     /// The standard deviation of a measure's mean over the seeds; `None` with a single seed.

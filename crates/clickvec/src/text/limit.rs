@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words::{WordBuffer, for_each_word};
 
-/// What becomes of a text's words beyond the limit.
+/// The treatment of a text's words beyond the limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tail {
@@ -26,7 +26,7 @@ impl Tail {
 /// What joins the words of a merged tail. No word contains it.
 pub(crate) const JOINT: char = ' ';
 
-/// How much of a text is read.
+/// The number of a text's words that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WordLimit {
     /// The most words that an encoder gets, at least 1.

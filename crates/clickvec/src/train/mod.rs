@@ -61,7 +61,7 @@ pub struct Output<'a> {
     pub resume: bool,
 }
 
-/// What a run may use apart from pairs and settings.
+/// The options of a run, apart from pairs and settings.
 #[derive(Default)]
 pub struct TrainOptions<'a> {
     /// Files of titles, clicked or not, to learn from before the clicks; see [`TrainConfig::titles`].
@@ -69,9 +69,9 @@ pub struct TrainOptions<'a> {
     /// A model to start from, which must have the same encoder. Trigrams of the log that the model lacks are added to
     /// its dictionary.
     pub init: Option<&'a Model>,
-    /// The model of the last epoch of titles of a run with the same settings and data, apart from the queries that are held
-    /// out, if there is one. Titles are not learnt again then, and the clicks follow; the result is the same. A run that
-    /// is resumed goes on from its checkpoint.
+    /// The model of an earlier run after its last epoch of titles. That run had the same settings and data; only the queries
+    /// that it held out may differ. This run then skips the titles and begins with the clicks, with the same result. A
+    /// run that is resumed goes on from its checkpoint instead.
     pub after_titles: Option<&'a Model>,
     /// Vectors of the same texts from another program, all from one vector space. The model learns to imitate their
     /// similarities, as [`TrainConfig::teacher`] sets out.
@@ -118,7 +118,7 @@ impl From<Metrics> for Score {
     }
 }
 
-/// How a run without errors ended.
+/// The end of a run without errors.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "a run may have been cancelled"]
 pub enum Outcome<T> {
@@ -154,7 +154,10 @@ pub struct Written {
 /// The same seed, pairs, program and instruction level give the same bytes, at any number of threads. When `on_event`
 /// breaks, the run ends after the current minibatch; an encoder with several members learns up to eight of them in between.
 ///
-/// [`Error::Setting`] before anything is read; the errors of [`crate::clicks::ClickLog::read`]; [`Error::Diverged`].
+/// # Errors
+/// [`Error::Setting`] before anything is read; those of the clicks: [`Error::Table`], [`Error::PairSource`],
+/// [`Error::BadWeight`] and [`Error::Log`]; [`Error::Learn`] of a teacher; [`Error::Init`] of an initial model;
+/// [`Error::Io`] and [`Error::NoMemory`]; [`Error::Diverged`].
 pub fn train(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
@@ -188,9 +191,8 @@ pub fn train(
 /// case.
 ///
 /// # Errors
-/// [`Error::Setting`] before anything is read; the errors of [`crate::clicks::ClickLog::read`]; [`Error::Resume`];
-/// [`Error::File`] if a checkpoint or the model next to it is damaged; [`Error::Diverged`], which leaves the model of
-/// the last good epoch; [`Error::Io`] if something cannot be written.
+/// Those of [`train`], of which [`Error::Diverged`] leaves the model of the last good epoch; [`Error::Resume`];
+/// [`Error::File`] if a checkpoint or the model next to it is damaged; [`Error::Io`] if something cannot be written.
 pub fn train_to_file(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
@@ -304,7 +306,7 @@ fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Writ
     Ok(whole.then(|| Written { fingerprint: model.fingerprint().to_owned(), epoch: found.epoch, already: true }))
 }
 
-/// What a stopped run records of itself in the checkpoint next to `output`; `None` if there is no checkpoint.
+/// The record of a stopped run in the checkpoint next to `output`; `None` if there is no checkpoint.
 ///
 /// # Errors
 ///
