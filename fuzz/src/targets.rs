@@ -20,7 +20,7 @@ use clickvec::tables::read_titles;
 use clickvec::train::{ClickSource, Weighting};
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
 use clickvec::{Error, simulate};
-use clickvec_logs::table::{Next, Options, Record, Table};
+use clickvec_logs::table::{LogTable, Next, Options, Record};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::repaired;
@@ -270,7 +270,7 @@ fn log(data: &[u8]) {
 }
 
 fn rows(path: &Path, options: &Options) {
-    let Ok(mut table) = Table::open(path, options) else { return };
+    let Ok(mut table) = LogTable::open(path, options) else { return };
     let mut record = Record::default();
     for _ in 0..100_000 {
         match table.next(&mut record) {

@@ -14,7 +14,7 @@ use clickvec::internals::files;
 use clickvec::tables::Title;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::{RowFault, TableFault};
-use clickvec_logs::table::{Next, Options, Record, Table};
+use clickvec_logs::table::{LogTable, Next, Options, Record};
 use tempfile::TempPath;
 
 use crate::{input, output};
@@ -205,7 +205,7 @@ impl TitleColumns {
 
 /// The columns of texts in a file, however many there are: for each few of them a reader of its own, all at the same row.
 struct Wide {
-    readers: Vec<(Table, Options, Record)>,
+    readers: Vec<(LogTable, Options, Record)>,
 }
 
 impl Wide {
@@ -218,7 +218,7 @@ impl Wide {
             for (&role, name) in TEXTS.iter().zip(texts) {
                 options.columns.name(role, *name);
             }
-            Ok((Table::open(path, &options)?, options, Record::default()))
+            Ok((LogTable::open(path, &options)?, options, Record::default()))
         };
         Ok(Wide { readers: texts.chunks(TEXTS.len()).map(reader).collect::<Result<_, _>>()? })
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::columns::Role;
 use crate::error::{Error, InputTable, Result, TableFault};
 use crate::report::SideTable;
-use crate::table::{Next, Options, Record, Table};
+use crate::table::{LogTable, Next, Options, Record};
 use crate::time::Time;
 
 /// The bytes that a search takes in addition to its texts.
@@ -67,7 +67,7 @@ impl Searches {
             options.columns.name(Role::Key, Role::Key.name());
         }
         let advise = |error: Error| error.in_table(InputTable::Queries);
-        let mut table = Table::open(path, &options).map_err(advise)?;
+        let mut table = LogTable::open(path, &options).map_err(advise)?;
         table.require(Role::Key, &options.columns).map_err(advise)?;
         table.require(Role::Query, &options.columns).map_err(advise)?;
         let mut read = SideTable::new(path);

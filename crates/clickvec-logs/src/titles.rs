@@ -8,7 +8,7 @@ use clickvec::error::TestSetFault;
 use crate::columns::Role;
 use crate::error::{Error, InputTable, Result, TableFault};
 use crate::report::SideTable;
-use crate::table::{Next, Options, Record, Table};
+use crate::table::{LogTable, Next, Options, Record};
 use crate::text;
 
 /// The bytes that a title takes in addition to its texts.
@@ -20,16 +20,16 @@ const CORPUS: &str = "corpus.jsonl";
 const BEIR_ID: &str = "_id";
 
 /// Titles by item.
-pub(crate) struct Titles {
+pub(crate) struct TitleTexts {
     by_item: HashMap<Box<str>, Box<str>>,
     /// The figures of the table.
     pub(crate) table: SideTable,
 }
 
-impl Titles {
+impl TitleTexts {
     /// Reads a table with the columns that `options` name, or a BEIR corpus or its folder, where the text replaces a
     /// missing title. If an item has several titles, the first counts.
-    pub(crate) fn read(path: &Path, mut options: Options, budget: usize, max_bad: f64) -> Result<Titles> {
+    pub(crate) fn read(path: &Path, mut options: Options, budget: usize, max_bad: f64) -> Result<TitleTexts> {
         options.columns.name_else(Role::Item, BEIR_ID);
         let mut ids = options.columns.clone();
         ids.forget(Role::Title);
@@ -37,10 +37,10 @@ impl Titles {
         options.columns.leave_out(Role::Query);
         options.columns.name_else(Role::Query, "text");
         let path = &corpus_of(path)?;
-        let mut table = Table::open(path, &options).map_err(|error| error.in_table(InputTable::Titles))?;
+        let mut table = LogTable::open(path, &options).map_err(|error| error.in_table(InputTable::Titles))?;
         let names = |name: &str| table.names().iter().any(|other| other == name);
         let is_corpus = names(BEIR_ID) && !names("id");
-        let mut titles = Titles { by_item: HashMap::new(), table: SideTable::new(path) };
+        let mut titles = TitleTexts { by_item: HashMap::new(), table: SideTable::new(path) };
         let (mut record, mut title, mut bytes) = (Record::default(), String::new(), 0);
         loop {
             match table.next(&mut record)? {

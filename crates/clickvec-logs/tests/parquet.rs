@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clickvec_logs::columns::Role;
-use clickvec_logs::table::{Next, Options, Record, Table};
+use clickvec_logs::table::{LogTable, Next, Options, Record};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -42,7 +42,7 @@ fn write(path: &Path) {
 }
 
 fn rows(path: &Path) -> Vec<String> {
-    let mut table = Table::open(path, &Options::default()).unwrap();
+    let mut table = LogTable::open(path, &Options::default()).unwrap();
     assert!(table.has(Role::Title) && table.has(Role::Time) && !table.has(Role::User));
     let (mut record, mut rows) = (Record::default(), Vec::new());
     while table.next(&mut record).unwrap() == Next::Row {
@@ -61,7 +61,7 @@ fn what_was_written_is_read() {
     let path = folder.path().join("log");
     write(&path);
     assert_eq!(rows(&path), EXPECTED);
-    let missing = Table::open(&path, &{
+    let missing = LogTable::open(&path, &{
         let mut options = Options::default();
         options.columns.name(Role::User, "who");
         options
@@ -78,7 +78,7 @@ fn a_damaged_file_is_an_error() {
     let whole = std::fs::read(&path).unwrap();
     for length in [4, 8, whole.len() / 2, whole.len() - 1] {
         std::fs::write(&path, &whole[..length]).unwrap();
-        assert!(Table::open(&path, &Options::default()).is_err(), "{length}");
+        assert!(LogTable::open(&path, &Options::default()).is_err(), "{length}");
     }
 }
 
@@ -88,7 +88,7 @@ fn a_damaged_file_on_which_its_reader_panics_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.parquet");
     std::fs::write(&path, include_bytes!("dictionary_cut_short.parquet")).unwrap();
-    let mut table = Table::open(&path, &Options::default()).unwrap();
+    let mut table = LogTable::open(&path, &Options::default()).unwrap();
     let mut record = Record::default();
     // Whoever asks again is told again.
     for _ in 0..2 {

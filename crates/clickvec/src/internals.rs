@@ -113,7 +113,7 @@ pub mod text {
 
 /// The interface of a device that trains.
 pub mod train {
-    pub use crate::train::device::{Cpu, Device, Learner, OptimizerState, Plan, TowerState};
+    pub use crate::train::device::{Cpu, Device, Learner, OptimizerState, RunPlan, TowerState};
 }
 
 /// Views of titles.

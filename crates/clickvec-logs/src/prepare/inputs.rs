@@ -14,7 +14,7 @@ use crate::join::Searches;
 use crate::paths::{is_stream, named};
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
 use crate::robots::UserCounts;
-use crate::table::{Next, Options, Record, Table};
+use crate::table::{LogTable, Next, Options, Record};
 use crate::time::Time;
 
 /// The number of rows between two calls of `progress`.
@@ -32,7 +32,7 @@ pub(super) struct Inputs {
     /// Copies of inputs that can be read only once.
     copied: Copied,
     has: Vec<Role>,
-    first: Table,
+    first: LogTable,
 }
 
 impl Inputs {
@@ -45,7 +45,7 @@ impl Inputs {
             }
             copied.push((path.clone(), copy(path, folder)?));
         }
-        let mut first: Option<(Table, Vec<Role>)> = None;
+        let mut first: Option<(LogTable, Vec<Role>)> = None;
         for path in &config.inputs {
             let table = open(path, &copied, options)?;
             let has: Vec<Role> = crate::columns::ALL.into_iter().filter(|&role| table.has(role)).collect();
@@ -162,14 +162,14 @@ impl Inputs {
     }
 }
 
-fn open(path: &Path, copied: &Copied, options: &Options) -> Result<Table> {
+fn open(path: &Path, copied: &Copied, options: &Options) -> Result<LogTable> {
     match copied.iter().find(|(other, _)| other == path) {
-        None => Table::open(path, options),
+        None => LogTable::open(path, options),
         Some((_, copied)) => {
             let failed = |source| Error::io(path, "read", source);
             let mut file = copied.try_clone().map_err(failed)?;
             file.seek(SeekFrom::Start(0)).map_err(failed)?;
-            Table::read(path, Box::new(BufReader::with_capacity(256 * 1024, file)), options)
+            LogTable::read(path, Box::new(BufReader::with_capacity(256 * 1024, file)), options)
         }
     }
 }

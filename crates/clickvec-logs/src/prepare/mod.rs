@@ -22,7 +22,7 @@ use crate::preset::Preset;
 use crate::report::{Count, Report};
 use crate::robots::{Limits, Robots, SharedCounts, UserCounts};
 use crate::table::Options;
-use crate::titles::Titles;
+use crate::titles::TitleTexts;
 use deferred::Deferred;
 use inputs::Inputs;
 use rows::Counter;
@@ -66,7 +66,7 @@ pub fn prepare(
             let (id, text) = (config.title_id_column.as_deref(), config.title_text_column.as_deref());
             options.columns.name(Role::Item, id.unwrap_or("id"));
             options.columns.name(Role::Title, text.unwrap_or("title"));
-            let titles = Titles::read(path, options, budget(1.0 - COUNTING), config.max_bad)?;
+            let titles = TitleTexts::read(path, options, budget(1.0 - COUNTING), config.max_bad)?;
             report.side_tables.push(titles.table.clone());
             report.titles_read = Some(titles.len() as u64);
             Some(titles)

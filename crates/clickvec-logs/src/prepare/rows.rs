@@ -17,7 +17,7 @@ use crate::robots::{Robots, SharedCounts};
 use crate::table::{Options, Record};
 use crate::text;
 use crate::time::Time;
-use crate::titles::Titles;
+use crate::titles::TitleTexts;
 
 /// The largest position. Any further down counts as this one.
 const MAX_POSITION: u16 = 100;
@@ -87,7 +87,7 @@ impl<'a> Counter<'a> {
     pub(super) fn new(
         config: &'a Config,
         has: impl Fn(Role) -> bool,
-        titles: Option<&'a Titles>,
+        titles: Option<&'a TitleTexts>,
         searches: Option<&'a Searches>,
     ) -> Counter<'a> {
         let reader = Reader {
@@ -188,7 +188,7 @@ impl<'a> Counter<'a> {
 /// A reader of a row's values.
 struct Reader<'a> {
     config: &'a Config,
-    titles: Option<&'a Titles>,
+    titles: Option<&'a TitleTexts>,
     searches: Option<&'a Searches>,
     has_time: bool,
     has_clicked: bool,

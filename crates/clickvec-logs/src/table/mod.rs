@@ -27,7 +27,7 @@ pub use format::{ALL, Format, Options};
 pub use record::{MAX_ROW_BYTES, Next, Record};
 
 /// An open log.
-pub struct Table {
+pub struct LogTable {
     path: PathBuf,
     source: Source,
     has: [bool; ROLES],
@@ -43,40 +43,40 @@ enum Source {
     Parquet(parquet::Reader),
 }
 
-impl Table {
+impl LogTable {
     /// Opens a log and finds its columns. The log may be plain, gzip or zstd; `-` is standard input.
     ///
     /// # Errors
     ///
     /// [`Error::File`], and [`Error::Table`] for a file without a header, without a column that was named, or in a
     /// format that is not recognised or supported.
-    pub fn open(path: &Path, options: &Options) -> Result<Table> {
+    pub fn open(path: &Path, options: &Options) -> Result<LogTable> {
         if looks_like_parquet(path, options)? {
-            return Table::open_parquet(path, options);
+            return LogTable::open_parquet(path, options);
         }
-        Table::read(path, files::open(path)?, options)
+        LogTable::read(path, files::open(path)?, options)
     }
 
     #[cfg(feature = "parquet")]
-    fn open_parquet(path: &Path, options: &Options) -> Result<Table> {
+    fn open_parquet(path: &Path, options: &Options) -> Result<LogTable> {
         if is_stream(path) {
             return Err(Error::table(path, TableFault::ParquetNotAFile { place: "in a pipe" }));
         }
         let (reader, found) = parquet::Reader::open(path, options)?;
-        Ok(Table { path: path.to_owned(), source: Source::Parquet(reader), has: found.has, names: found.names })
+        Ok(LogTable { path: path.to_owned(), source: Source::Parquet(reader), has: found.has, names: found.names })
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn open_parquet(path: &Path, _: &Options) -> Result<Table> {
+    fn open_parquet(path: &Path, _: &Options) -> Result<LogTable> {
         Err(Error::table(path, TableFault::NoParquet))
     }
 
-    /// [`Table::open`] for a source that is already open. `path` is for messages.
+    /// [`LogTable::open`] for a source that is already open. `path` is for messages.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::open`].
-    pub fn read(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options) -> Result<Table> {
+    /// Those of [`LogTable::open`].
+    pub fn read(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options) -> Result<LogTable> {
         let fault = |fault| Error::table(path, fault);
         let head = first_line(&mut source).map_err(|error| Error::io(path, "read", error))?;
         if is_utf16(&head) {
@@ -107,7 +107,7 @@ impl Table {
         let mut lines = Lines::new(Box::new(Cursor::new(head).chain(source)), MAX_ROW_BYTES);
         if format == Format::Json {
             let (reader, found) = json::Reader::new(path, lines, options)?;
-            return Ok(Table {
+            return Ok(LogTable {
                 path: path.to_owned(),
                 source: Source::Json(reader),
                 has: found.has,
@@ -131,7 +131,7 @@ impl Table {
             Format::Csv => Source::Csv(Box::new(csv::Reader::new(rows, delimiter))),
             _ => Source::Tsv(tsv::Reader::new(rows)),
         };
-        Ok(Table { path: path.to_owned(), source, has: found.has, names: found.names })
+        Ok(LogTable { path: path.to_owned(), source, has: found.has, names: found.names })
     }
 
     /// Reads the next row.

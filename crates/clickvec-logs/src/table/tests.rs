@@ -7,7 +7,7 @@ const CSV: &[u8] = b"query,title\n";
 /// Reads all rows as query and title, or `!` and the kind of fault, with line numbers.
 fn rows(name: &str, bytes: &[u8]) -> Vec<(u64, String)> {
     let source: Box<dyn BufRead + Send> = Box::new(std::io::Cursor::new(bytes.to_vec()));
-    let mut table = Table::read(Path::new(name), source, &Options::default()).unwrap();
+    let mut table = LogTable::read(Path::new(name), source, &Options::default()).unwrap();
     let mut record = Record::default();
     let mut rows = Vec::new();
     loop {
@@ -28,7 +28,7 @@ fn texts(name: &str, bytes: &[u8]) -> Vec<String> {
 
 fn fault(name: &str, bytes: &[u8]) -> String {
     let source: Box<dyn BufRead + Send> = Box::new(std::io::Cursor::new(bytes.to_vec()));
-    let table = Table::read(Path::new(name), source, &Options::default());
+    let table = LogTable::read(Path::new(name), source, &Options::default());
     let table = table.and_then(|table| {
         let columns = Columns::default();
         table.require(Role::Query, &columns).and_then(|()| table.require(Role::Title, &columns))

@@ -24,11 +24,11 @@ pub trait Device: Sync {
     ///
     /// # Errors
     /// What the device reports.
-    fn load(&self, plan: Plan) -> Result<Box<dyn Learner>>;
+    fn load(&self, plan: RunPlan) -> Result<Box<dyn Learner>>;
 }
 
-/// What a device needs to know of a run.
-pub struct Plan {
+/// The facts of a run that a device needs.
+pub struct RunPlan {
     /// The settings.
     pub config: TrainConfig,
     /// How gradients change weights, with the schedule for all updates of the run.
@@ -83,7 +83,7 @@ pub struct TowerState<'a> {
     pub optimizer: Vec<OptimizerState<'a>>,
 }
 
-/// What the optimiser remembers of a tensor. Fields that it does not need are empty.
+/// The optimiser's memory of a tensor. Fields that it does not need are empty.
 #[derive(Debug, Clone)]
 pub struct OptimizerState<'a> {
     /// Δ (momentum) or the mean of gradients (Adam), shaped like the tensor.
@@ -107,7 +107,7 @@ impl Device for Cpu {
         config.precision.missing().map(|found| SettingFault::NoBf16 { found })
     }
 
-    fn load(&self, plan: Plan) -> Result<Box<dyn Learner>> {
+    fn load(&self, plan: RunPlan) -> Result<Box<dyn Learner>> {
         Ok(Box::new(Towers::new(plan)))
     }
 }

@@ -1,7 +1,7 @@
 //! Training of an encoder with several members. Each member has its own weights, minibatches and optimiser, independent
 //! of the others.
 
-use super::device::{Device, Learner, OptimizerState, Plan, TowerState};
+use super::device::{Device, Learner, OptimizerState, RunPlan, TowerState};
 use super::stage::Stage;
 use crate::clicks::Minibatch;
 use crate::encoder::{Encoder, EncoderConfig, Group, Tensor, member_prefix};
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 pub(super) fn begin(device: &dyn Device, stage: &Stage<'_>, towers: Vec<Box<dyn Encoder>>) -> Result<Box<dyn Learner>> {
     let (config, optimizer) = (stage.config.clone(), stage.optimizer());
     let EncoderConfig::Members(members) = config.encoder else {
-        return device.load(Plan { config, optimizer, towers });
+        return device.load(RunPlan { config, optimizer, towers });
     };
     let encoder = EncoderConfig::Lstm(members.lstm);
     let learner = |member: usize| {
@@ -28,7 +28,7 @@ pub(super) fn begin(device: &dyn Device, stage: &Stage<'_>, towers: Vec<Box<dyn 
             part
         });
         let config = crate::settings::TrainConfig { encoder: encoder.clone(), ..config.clone() };
-        device.load(Plan { config, optimizer: optimizer.clone(), towers: towers.collect() })
+        device.load(RunPlan { config, optimizer: optimizer.clone(), towers: towers.collect() })
     };
     let learners = (0..members.members).map(learner).collect::<Result<Vec<_>>>()?;
     let at_a_time = (TOGETHER / stage.config.minibatch).clamp(1, MOST);

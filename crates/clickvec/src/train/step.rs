@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::device::{Learner, OptimizerState, Plan, TowerState};
+use super::device::{Learner, OptimizerState, RunPlan, TowerState};
 use crate::clicks::Minibatch;
 use crate::encoder::{Encoder, Gradients, Tensor, Trace};
 use crate::error::Result;
@@ -34,8 +34,8 @@ struct Tower {
 }
 
 impl Towers {
-    pub(super) fn new(plan: Plan) -> Towers {
-        let Plan { config, optimizer, towers } = plan;
+    pub(super) fn new(plan: RunPlan) -> Towers {
+        let RunPlan { config, optimizer, towers } = plan;
         let tower = |mut encoder: Box<dyn Encoder>| {
             let optimizer = Optimizer::new(optimizer.clone(), encoder.tensors_mut());
             let trace = Trace { precision: config.precision, ..Trace::default() };

@@ -4,7 +4,7 @@ use super::support::*;
 use clickvec::Error;
 use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, Peephole, RnnConfig};
 use clickvec::eval::{EvaluateOptions, Metric, evaluate};
-use clickvec::internals::train::{Cpu, Device, Learner, Plan};
+use clickvec::internals::train::{Cpu, Device, Learner, RunPlan};
 use clickvec::model::{Model, Side};
 use clickvec::ranker::Neural;
 use clickvec::train::LossKind;
@@ -598,7 +598,7 @@ impl Device for Notes {
         Cpu.fault(config)
     }
 
-    fn load(&self, plan: Plan) -> clickvec::Result<Box<dyn Learner>> {
+    fn load(&self, plan: RunPlan) -> clickvec::Result<Box<dyn Learner>> {
         self.0.lock().expect("whole").push("load");
         Cpu.load(plan)
     }

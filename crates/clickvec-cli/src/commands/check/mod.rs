@@ -14,7 +14,7 @@ use clickvec::eval::MAX_GRADE;
 use clickvec::internals::files;
 use clickvec::internals::tables::is_tensors;
 use clickvec_logs::columns::{self as log_columns, Role};
-use clickvec_logs::table::{Next, Options, Record, Table};
+use clickvec_logs::table::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
 use serde::Serialize;
 
@@ -87,7 +87,7 @@ pub(crate) fn looks_raw(path: &Path) -> bool {
 /// What a table seems to be by its header alone, and the names of its columns. A pipe is left alone: it cannot be read twice.
 fn kind_of_header(path: &Path) -> Option<(Kind, Vec<String>)> {
     let line = path.is_file().then(|| first_line(path).ok())??;
-    let table = Table::open(path, &Options::default()).ok()?;
+    let table = LogTable::open(path, &Options::default()).ok()?;
     let names = table.names().to_vec();
     let kind = kind::of_columns(&names, &columns::guess(&names), line.contains(&b'\t'));
     log_columns::is_header(&names).then_some((kind, names))
@@ -149,7 +149,7 @@ fn look(path: &Path) -> Result<Found> {
         _ if line.contains(&b'\t') => "tsv",
         _ => "csv",
     };
-    let table = match Table::open(path, &Options::default()) {
+    let table = match LogTable::open(path, &Options::default()) {
         Ok(table) => table,
         Err(clickvec_logs::Error::Table { fault, .. }) => {
             found.faults = 1;
@@ -244,7 +244,7 @@ fn read(found: &mut Found) -> Result<()> {
     for (meaning, name) in &found.meanings {
         options.columns.name(role(*meaning), name.as_str());
     }
-    let mut table = Table::open(&found.path, &options)?;
+    let mut table = LogTable::open(&found.path, &options)?;
     let bar = progress::counter("reading", "rows");
     let mut record = Record::default();
     let meanings: Vec<(Meaning, String)> = found.meanings.clone();

@@ -8,7 +8,7 @@ use clickvec::Error;
 use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::TableFault;
-use clickvec_logs::table::{Next, Options, Record, Table};
+use clickvec_logs::table::{LogTable, Next, Options, Record};
 
 use super::{Args, Format, SideFlag};
 use crate::input::{self, Lines};
@@ -37,7 +37,7 @@ pub(super) enum Texts {
 /// The rows of a table.
 pub(super) struct Rows {
     path: PathBuf,
-    table: Table,
+    table: LogTable,
     options: Options,
     record: Record,
 }
@@ -83,8 +83,8 @@ impl Texts {
         }
         let path = input::named(args.texts.clone());
         let table = match source {
-            Some(source) => Table::read(&path, source, &options),
-            None => Table::open(&args.texts, &options),
+            Some(source) => LogTable::read(&path, source, &options),
+            None => LogTable::open(&args.texts, &options),
         };
         let table = table.map_err(told)?;
         Ok(Texts::Rows(Box::new(Rows { path: args.texts.clone(), table, options, record: Record::default() })))

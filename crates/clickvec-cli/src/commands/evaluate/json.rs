@@ -19,7 +19,7 @@ struct Report<'a> {
     /// Only with a click log.
     #[serde(skip_serializing_if = "Option::is_none")]
     overlap: Option<OverlapJson<'a>>,
-    systems: Vec<System<'a>>,
+    systems: Vec<SystemJson<'a>>,
     tests: Vec<PairJson<'a>>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> From<&'a Overlap> for OverlapJson<'a> {
 }
 
 #[derive(Serialize)]
-struct System<'a> {
+struct SystemJson<'a> {
     name: &'a str,
     #[serde(flatten)]
     mean: ByKey<'a>,
@@ -73,7 +73,7 @@ pub(super) fn fusion_of<'a>(fused: &'a [Fused], name: &str) -> Option<Fusion<'a>
 
 /// Prints the report as one line.
 pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
-    let systems = results.evaluations.iter().map(|system| System {
+    let systems = results.evaluations.iter().map(|system| SystemJson {
         name: &system.name,
         mean: ByKey(&system.mean),
         fusion: fusion_of(&results.fused, &system.name),

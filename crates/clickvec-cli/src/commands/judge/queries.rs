@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
-use clickvec_logs::table::{Next, Options, Record, Table};
+use clickvec_logs::table::{LogTable, Next, Options, Record};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::{input, output};
@@ -35,13 +35,13 @@ pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
         let mut options = Options::default();
         columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
         options.columns.name(Role::Query, "query");
-        let names = Table::open(path, &options)?.names().to_vec();
+        let names = LogTable::open(path, &options)?.names().to_vec();
         for (role, column) in [(Role::Count, COUNT), (Role::Key, QUERY_ID)] {
             if names.iter().any(|name| name == column) {
                 options.columns.name(role, column);
             }
         }
-        let mut table = Table::open(path, &options)?;
+        let mut table = LogTable::open(path, &options)?;
         let mut record = Record::default();
         loop {
             match table.next(&mut record)? {

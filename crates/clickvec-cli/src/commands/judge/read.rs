@@ -9,7 +9,7 @@ use clickvec::Error;
 use clickvec::eval::{Disagreement, kappa};
 use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
-use clickvec_logs::table::{Next, Options, Record, Table};
+use clickvec_logs::table::{LogTable, Next, Options, Record};
 use serde::Serialize;
 
 use super::Row;
@@ -139,7 +139,7 @@ fn read(path: &Path) -> Result<Sheet> {
     {
         options.columns.name(role, name);
     }
-    let mut table = Table::open(path, &options)?;
+    let mut table = LogTable::open(path, &options)?;
     let mut sheet = Sheet { grades: HashMap::new(), rows: Vec::new(), without_grade: 0 };
     let mut record = Record::default();
     loop {

@@ -15,7 +15,7 @@ use crate::metrics::{ByKey, PairJson, key};
 use crate::{advice, output};
 
 #[derive(Serialize)]
-struct Table<'a> {
+struct TableJson<'a> {
     title: Option<&'a str>,
     /// The column that was judged.
     field: &'a str,
@@ -24,7 +24,7 @@ struct Table<'a> {
     /// Only with a click log.
     #[serde(skip_serializing_if = "Option::is_none")]
     overlap: Option<OverlapJson<'a>>,
-    systems: Vec<System<'a>>,
+    systems: Vec<SystemJson<'a>>,
     tests: Vec<PairJson<'a>>,
     /// The tests between searches of all titles.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -37,7 +37,7 @@ struct Table<'a> {
 }
 
 #[derive(Serialize)]
-struct System<'a> {
+struct SystemJson<'a> {
     name: &'a str,
     #[serde(flatten)]
     mean: Option<ByKey<'a>>,
@@ -131,7 +131,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         let Ok(judged) = &row.outcome else {
             let error = row.outcome.as_ref().err().map(advice::told);
             let (seeds, all_titles) = (Vec::new(), None);
-            return System {
+            return SystemJson {
                 name: &row.name,
                 mean: None,
                 seeds,
@@ -158,7 +158,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         let seeds = if judged.seeds.len() > 1 { judged.seeds.iter().map(ByKey).collect() } else { Vec::new() };
         let all_titles = judged.full.as_ref().map(AllTitles::from);
         let intervals = Some(intervals);
-        System { name: &row.name, mean, seeds, all_titles, intervals, paper, error: None, made: Some(made) }
+        SystemJson { name: &row.name, mean, seeds, all_titles, intervals, paper, error: None, made: Some(made) }
     });
     let name = |place: usize| report.statistics.evaluations[place].name.as_str();
     let against = report.statistics.against.iter().map(|against| Against {
@@ -179,7 +179,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
     let first_titles = (0..report.statistics.evaluations.len()).filter(|&place| place != base).filter_map(|place| {
         Some(FirstTitles { system: name(place), against: name(base), queries: grades.as_in_the_paper(place, base)? })
     });
-    let written = Table {
+    let written = TableJson {
         title: report.spec.title.as_deref(),
         field: report.spec.data.field(),
         queries: report.table.judgments.queries.len(),
