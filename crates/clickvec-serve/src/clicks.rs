@@ -92,7 +92,7 @@ fn refuse_others(file: &mut File) -> io::Result<()> {
         _ if first == *b"{" => Ok(()),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "expected a log of clicks, which is JSON lines, or a new file, found something else",
+            "expected a log of clicks, which is JSON lines, or a new file, found a file that does not begin with `{`",
         )),
     }
 }

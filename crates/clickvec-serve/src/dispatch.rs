@@ -182,7 +182,8 @@ fn may_use(service: &Service, route: &Route, headers: &HeaderMap) -> Result<(), 
         }
         (Access::Admin, _, None) => {
             let fault = Fault::new(Kind::Forbidden, "a service with tokens for administration", "one without");
-            Err(fault.help("start it with --admin-tokens FILE; a new index in the folder is noticed all the same"))
+            let advice = &service.advice.admin_tokens;
+            Err(fault.help(format!("{advice}; a new index in the folder is noticed all the same")))
         }
     }
 }

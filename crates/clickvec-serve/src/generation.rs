@@ -16,7 +16,7 @@ use clickvec::internals::index::Changes;
 use clickvec_engine::error::EngineFault;
 use clickvec_engine::{Checked, Document, Engine, Error as Fault, Hit, Mode, Request};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SelfTestFault};
 
 /// A canary must be found among this many titles.
 const CANARY_TOP: usize = 10;
@@ -287,18 +287,16 @@ fn told(fault: &Fault) -> String {
 
 /// Asks an index for titles that it has and for those that it must find.
 fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
-    let fault = |found: String| Error::SelfTest { path: path.to_owned(), found };
+    let fault = |fault| Error::SelfTest { path: path.to_owned(), fault };
     let facts = engine.facts();
     if facts.titles == 0 {
-        return Err(fault("no title".to_owned()));
+        return Err(fault(SelfTestFault::NoTitle));
     }
     // Read now: a later generation in the same folder would have another file in its place.
     let model = engine.model()?.fingerprint();
     if model != facts.model.fingerprint {
-        return Err(fault(format!(
-            "another model ({model}) than the one of its vectors ({})",
-            facts.model.fingerprint
-        )));
+        let (expected, found) = (facts.model.fingerprint.clone(), model.to_owned());
+        return Err(fault(SelfTestFault::OtherModel { expected, found }));
     }
     let mode = if facts.words.is_some() { Mode::Both } else { Mode::Vectors };
     for Document { title, .. } in engine.sample(OWN_TITLES)? {
@@ -309,25 +307,25 @@ fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
         // What has no weight in a fusion is not asked.
         let takes_part = |weight: f64| mode == Mode::Vectors || weight > 0.0;
         if takes_part(facts.fusion.vectors) && answer.query.has_vector && !found(|hit| hit.vectors.is_some()) {
-            return Err(fault("nothing by vectors for one of its own titles".to_owned()));
+            return Err(fault(SelfTestFault::NothingFound { by: "vectors" }));
         }
         if mode == Mode::Both && !answer.query.words.is_empty() {
             if takes_part(facts.fusion.words) && !found(|hit| hit.words.is_some()) {
-                return Err(fault("nothing by words for one of its own titles".to_owned()));
+                return Err(fault(SelfTestFault::NothingFound { by: "words" }));
             }
             if facts.trigrams.is_some() && !found(|hit| hit.trigrams.is_some()) {
-                return Err(fault("nothing by trigrams for one of its own titles".to_owned()));
+                return Err(fault(SelfTestFault::NothingFound { by: "trigrams" }));
             }
         }
-        if found(|hit| !hit.score.is_finite()) {
-            return Err(fault("a score that is no number".to_owned()));
+        if let Some(hit) = answer.hits.iter().find(|hit| !hit.score.is_finite()) {
+            return Err(fault(SelfTestFault::NotFinite { found: hit.score.to_string() }));
         }
     }
     for Canary { query, id } in canaries {
         let answer = engine.search(&Request::new(query.as_str(), mode).with_k(CANARY_TOP))?;
         if !answer.hits.iter().any(|hit| hit.id == *id) {
-            let first = answer.hits.first().map_or("no title".to_owned(), |hit| format!("`{}` first", hit.id));
-            return Err(Error::Canary { query: query.clone(), id: id.clone(), top: CANARY_TOP, found: first });
+            let found = answer.hits.first().map(|hit| hit.id.clone());
+            return Err(Error::Canary { query: query.clone(), id: id.clone(), top: CANARY_TOP, found });
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use clickvec::internals::files::write_bytes_atomically;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, JudgmentsFault, Result};
 use crate::fault::quoted;
 
 const HEADER: &str = "query\ttitle_id\ttitle\tgrade";
@@ -35,26 +35,25 @@ impl Judgments {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(source) => return Err(Error::Io { path: path.to_owned(), action: "read", source }),
         };
-        let fault = |line, expected, found: &str| Error::Judgments {
-            path: path.to_owned(),
-            line,
-            expected,
-            found: quoted(&found.replace('\t', ", ")),
-        };
+        let fault = |line, fault| Error::Judgments { path: path.to_owned(), line, fault };
+        let shown = |found: &str| quoted(&found.replace('\t', ", "));
         let mut lines = (1..).zip(text.lines());
         if let Some((line, header)) = lines.next()
             && header != HEADER
         {
-            return Err(fault(line, "the columns query, title_id, title, grade and no other", header));
+            return Err(fault(line, JudgmentsFault::Header { found: shown(header) }));
         }
         let row = |(line, text): (usize, &str)| match *text.split('\t').collect::<Vec<_>>() {
             [query, id, title, grade] => match grade.parse() {
                 Ok(grade @ 0..=4) => {
                     Ok(Row { query: query.to_owned(), id: id.to_owned(), title: title.to_owned(), grade })
                 }
-                _ => Err(fault(line, "a grade from 0 to 4", grade)),
+                _ => Err(fault(line, JudgmentsFault::Grade { found: shown(grade) })),
             },
-            _ => Err(fault(line, "four fields", text)),
+            _ => {
+                let count = text.split('\t').count();
+                Err(fault(line, JudgmentsFault::Fields { count, found: shown(text) }))
+            }
         };
         let rows = lines.map(row).collect::<Result<Vec<Row>>>()?;
         Ok(Judgments { path: path.to_owned(), rows: Mutex::new(rows) })

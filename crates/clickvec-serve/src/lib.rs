@@ -40,8 +40,8 @@ mod service;
 mod tokens;
 mod workers;
 
-pub use config::Config;
-pub use error::{Error, Result};
+pub use config::{Advice, Config};
+pub use error::{Error, JudgmentsFault, NameFault, Result, SelfTestFault, TokenFault};
 pub use generation::Canary;
 pub use limits::Limits;
 pub use server::Server;

@@ -15,7 +15,7 @@ use crate::clicks::Clicks;
 use crate::clients::Clients;
 use crate::config::Config;
 use crate::connection::accept;
-use crate::error::{Error, Result};
+use crate::error::{Error, NameFault, Result};
 use crate::generation::{Cause, Reloaded, Slot};
 use crate::hosts::Hosts;
 use crate::judgments::Judgments;
@@ -100,6 +100,7 @@ impl Server {
             log,
             clicks,
             judgments,
+            advice: config.advice,
             search_tokens: config.search_tokens,
             admin_tokens: config.admin_tokens,
             hosts,
@@ -232,19 +233,19 @@ fn check(config: &Config) -> Result<()> {
         return Err(Error::NoIndex);
     }
     for (place, (name, _)) in config.indexes.iter().enumerate() {
-        let fault = |found| Err(Error::Name { name: name.clone(), found });
+        let fault = |fault| Err(Error::Name { name: name.clone(), fault });
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() {
-            return fault("none");
+            return fault(NameFault::Empty);
         }
         if name.len() > NAME {
-            return fault("a longer one");
+            return fault(NameFault::Long { bytes: name.len() });
         }
-        if !name.chars().all(is_plain) {
-            return fault("another character");
+        if let Some(found) = name.chars().find(|&c| !is_plain(c)) {
+            return fault(NameFault::Character { found });
         }
         if config.indexes[..place].iter().any(|(other, _)| other == name) {
-            return fault("it twice");
+            return fault(NameFault::Repeated);
         }
     }
     Ok(())

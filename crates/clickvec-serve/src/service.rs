@@ -8,6 +8,7 @@ use clickvec_engine::error::RequestFault;
 
 use crate::clicks::Clicks;
 use crate::clients::Clients;
+use crate::config::Advice;
 use crate::error::Error;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::{Cause, Files, Generation, Reloaded, Slot, is_replaced};
@@ -29,6 +30,7 @@ pub(crate) struct Service {
     pub(crate) log: Log,
     pub(crate) clicks: Option<Clicks>,
     pub(crate) judgments: Option<Judgments>,
+    pub(crate) advice: Advice,
     pub(crate) search_tokens: Option<Tokens>,
     pub(crate) admin_tokens: Option<Tokens>,
     pub(crate) hosts: Hosts,

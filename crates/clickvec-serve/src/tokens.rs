@@ -5,13 +5,10 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SHORTEST, TokenFault};
 
-/// A shorter token could be guessed.
-const SHORTEST: usize = 16;
 /// What a line of a file may be instead of a token.
 const HASHED: &str = "sha256:";
-const EXPECTED: &str = "a token of 16 characters or more without spaces, or `sha256:` and 64 hexadecimal digits";
 
 /// The tokens of a file.
 #[derive(Debug, Clone, Default)]
@@ -32,12 +29,7 @@ impl Tokens {
             action: "read",
             source,
         })?;
-        let fault = |line, found: &str| Error::Token {
-            path: path.to_owned(),
-            line,
-            expected: EXPECTED,
-            found: found.to_owned(),
-        };
+        let fault = |line, fault| Error::Token { path: path.to_owned(), line, fault };
         let mut hashes = Vec::new();
         for (line, text) in (1..).zip(text.lines().map(str::trim)) {
             if text.is_empty() || text.starts_with('#') {
@@ -45,14 +37,19 @@ impl Tokens {
             }
             // The message does not repeat what may be most of a token.
             hashes.push(match text.strip_prefix(HASHED) {
-                Some(digits) => from_hexadecimal(digits).ok_or_else(|| fault(line, "another hash"))?,
-                None if text.contains(char::is_whitespace) => return Err(fault(line, "a space in it")),
-                None if text.chars().count() < SHORTEST => return Err(fault(line, "a shorter one")),
-                None => Sha256::digest(text).into(),
+                Some(digits) => from_hexadecimal(digits).ok_or_else(|| {
+                    let characters = digits.chars().count();
+                    fault(Some(line), TokenFault::Hash { characters })
+                })?,
+                None if text.contains(char::is_whitespace) => return Err(fault(Some(line), TokenFault::Space)),
+                None => match text.chars().count() {
+                    characters @ ..SHORTEST => return Err(fault(Some(line), TokenFault::Short { characters })),
+                    _ => Sha256::digest(text).into(),
+                },
             });
         }
         if hashes.is_empty() {
-            return Err(fault(0, "no token"));
+            return Err(fault(None, TokenFault::None));
         }
         Ok(Tokens { hashes })
     }
@@ -105,17 +102,23 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_refused_and_not_repeated() {
-        for text in [
-            "",
-            "# only this\n",
-            "short\n",
-            "two words of sixteen\n",
-            "sha256:12\n",
-            &format!("sha256:{}\n", "é".repeat(32)),
+        for (text, expected) in [
+            (
+                "",
+                "/tokens: expected a token of 16 characters or more without spaces, or `sha256:` and 64 hexadecimal digits, found no token",
+            ),
+            ("# only this\n", "found no token"),
+            ("short\n", "/tokens:1: expected a token of 16 characters or more"),
+            ("short\n", "found one of 5 characters"),
+            ("two words of sixteen\n", "found a space in it"),
+            ("\nsha256:12\n", "/tokens:2: expected"),
+            ("sha256:12\n", "found `sha256:` and other characters or another number of them, 2"),
+            (&format!("sha256:{}\n", "é".repeat(32)), "another number of them, 32"),
         ] {
             let error = read(text).unwrap_err();
             assert!(matches!(error, Error::Token { .. }), "{error}");
-            assert!(!error.to_string().contains("sixteen"), "{error}");
+            let error = error.to_string();
+            assert!(error.contains(expected) && !error.contains("sixteen"), "{error}");
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clickvec::internals::tables::{Line, TableReader};
-use clickvec_serve::{Canary, Config, Error, Limits, Server, Tokens};
+use clickvec_serve::{Advice, Canary, Config, Error, Limits, Server, Tokens};
 
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
@@ -232,6 +232,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.clicks = args.clicks;
     config.clicks_rotate = args.clicks_rotate << 20;
     config.judgments = args.judgments;
+    config.advice = Advice {
+        clicks: "start it with --clicks FILE".to_owned(),
+        judgments: "start it with --judgments FILE".to_owned(),
+        admin_tokens: "start it with --admin-tokens FILE".to_owned(),
+    };
     config.watch = Some(args.watch).filter(|&seconds| seconds > 0.0).map(Duration::from_secs_f64);
     config.compact = args.compact;
     config.hosts = args.hosts;

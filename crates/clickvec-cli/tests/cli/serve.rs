@@ -111,6 +111,22 @@ fn clicks_and_judgments_come_back() {
     assert!(!log.contains("hammer"), "queries are personal: {log}");
 }
 
+/// The service knows no options; the program tells it what to advise.
+#[test]
+fn what_the_service_was_not_started_with_is_named_by_its_option() {
+    let folder = indexed();
+    let service = Service::start(&folder, &[]);
+    for (path, status, option) in [
+        ("/click", 404, "--clicks FILE"),
+        ("/judge", 404, "--judgments FILE"),
+        ("/admin/reload", 403, "--admin-tokens FILE"),
+    ] {
+        let (found, answer) = service.ask("POST", path, "{}");
+        let help = answer["error"]["help"].as_str().unwrap();
+        assert!(found == status && help.starts_with(&format!("start it with {option}")), "{path}: {found}, {answer}");
+    }
+}
+
 /// A program that starts threads before it knows whether there is room for them waits for itself for ever.
 #[test]
 #[ignore = "slow; .ci/run runs it"]

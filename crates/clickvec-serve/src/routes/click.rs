@@ -58,7 +58,7 @@ struct Kept {
 
 /// Keeps a click and what was shown.
 pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
-    let Some(log) = &service.clicks else { return Err(off("clicks", "--clicks")) };
+    let Some(log) = &service.clicks else { return Err(off("clicks", &service.advice.clicks)) };
     let Clicked { query, id, position, session, shown, index } = call.json()?;
     service.check_text("query", &query)?;
     if let Some(session) = session.as_ref().filter(|session| session.chars().count() > SESSION) {
@@ -192,7 +192,7 @@ struct Judgments {
 /// Keeps a judgment.
 pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer, Fault> {
     if service.judgments.is_none() {
-        return Err(off("judgments", "--judgments"));
+        return Err(off("judgments", &service.advice.judgments));
     }
     let Judged { query, id, grade, index } = call.json()?;
     service.check_text("query", &query)?;
@@ -210,7 +210,7 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
     let (name, service) = (slot.name.clone(), Arc::clone(service));
     let written = tokio::task::spawn_blocking(move || {
         let title = title_of(&generation, &id)?;
-        let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments", "--judgments"))?;
+        let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments", &service.advice.judgments))?;
         let kept = judgments.judge(&query, &id, &title, grade).map_err(|error| {
             Fault::new(Kind::Unavailable, "to write the judgment to the disk", error.to_string())
                 .help("nothing was kept; try again")
@@ -230,7 +230,6 @@ fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {
         .ok_or_else(|| Fault::new(Kind::NotFound, "the id of a title in the index", crate::fault::quoted(id)).of("id"))
 }
 
-fn off(what: &str, option: &str) -> Fault {
-    Fault::new(Kind::NotFound, format!("a service that keeps {what}"), "one that does not")
-        .help(format!("start it with {option} FILE"))
+fn off(what: &str, advice: &str) -> Fault {
+    Fault::new(Kind::NotFound, format!("a service that keeps {what}"), "one that does not").help(advice)
 }

@@ -53,7 +53,7 @@ fn what_is_no_click_is_refused_and_leaves_no_row() {
     }
     assert!(rows(&service).is_empty());
     let other = Service::start();
-    other.post("/click", r#"{"query":"a","id":"t1"}"#).refuses(404, "--clicks FILE");
+    other.post("/click", r#"{"query":"a","id":"t1"}"#).refuses(404, "name a file for clicks when it is started");
     other.post("/judge", r#"{"query":"a","id":"t1","grade":"up"}"#).refuses(404, "--judgments FILE");
 }
 
@@ -80,8 +80,10 @@ fn many_clients_at_once_lose_nothing() {
 #[test]
 fn judgments_are_a_table() {
     let without = Service::start();
-    without.post("/judge", r#"{"query":"sofa","id":"t1","grade":"up"}"#).refuses(404, "start it with --judgments FILE");
-    without.post("/click", r#"{"query":"sofa","id":"t1"}"#).refuses(404, "start it with --clicks FILE");
+    without
+        .post("/judge", r#"{"query":"sofa","id":"t1","grade":"up"}"#)
+        .refuses(404, "name a file for judgments when it is started");
+    without.post("/click", r#"{"query":"sofa","id":"t1"}"#).refuses(404, "name a file for clicks when it is started");
     let service = keeping();
     let judge =
         |id: &str, grade: Value| service.post("/judge", json!({"query": "sofa", "id": id, "grade": grade}).to_string());
