@@ -6,12 +6,12 @@ use std::time::UNIX_EPOCH;
 
 use clickvec::error::IndexFault;
 use clickvec::explain::Explainer;
-use clickvec::internals::index::{About, CODES, Changes, Folder, MODEL, MODEL_FILE};
+use clickvec::internals::index::{About, CODES, Changes, Folder, MODEL, MODEL_FILE, QuantizedParts as _};
 use clickvec::internals::ranker::TrigramLists;
 use clickvec::model::{Embedder, Model, Side};
 
 use crate::answer::{Comparison, Document, Explanation};
-use crate::error::{EngineFault, Error, RequestFault, Result};
+use crate::error::{EngineFault, Error, FormFault, RequestFault, Result};
 use crate::facts::{Facts, ModelFacts, VectorFacts, WordFacts};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
@@ -110,7 +110,7 @@ impl Engine {
         })
     }
 
-    /// Why the title with this id has its scores for a query.
+    /// Explains why the title with this id has its scores for a query.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl Engine {
         Ok(Explanation { document, vectors, words, words_score, trigrams })
     }
 
-    /// Why the title with the id `a` is above that with the id `b`, or below it.
+    /// Compares the title with the id `a` with that with the id `b`: why it is above it, or below.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl Engine {
         Ok(segment.titles.document(position))
     }
 
-    /// What the index says of itself.
+    /// The facts of the index.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -169,12 +169,12 @@ impl Engine {
         Ok(&self.model.model)
     }
 
-    /// How the lists are fused.
+    /// The fusion of the lists.
     pub fn fusion(&self) -> &Fusion {
         &self.segments[0].segment.fusion
     }
 
-    /// How the numbers of vectors are kept.
+    /// The form in which the numbers of vectors are kept.
     pub fn vector_format(&self) -> VectorFormat {
         self.facts.vectors.format
     }
@@ -290,10 +290,11 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
         let next = u32::try_from(len).ok().and_then(|len| first.checked_add(len));
         first = next.ok_or(clickvec::error::VectorFault::TooMany { found: len }).map_err(clickvec::Error::from)?;
     }
-    let trigrams = segments[0].segment.fusion.trigrams.as_ref().map(|trigrams| trigrams.ranker.len());
-    let unfit = |opened: &&Opened| opened.segment.trigrams.as_ref().map(TrigramLists::trigrams) != trigrams;
-    if let Some(opened) = segments.iter().find(unfit) {
-        let fault = EngineFault::Form { name: TRIGRAMS.first_file.to_owned(), expected: "a list for each trigram" };
+    let expected = segments[0].segment.fusion.trigrams.as_ref().map(|trigrams| trigrams.ranker.len());
+    let lists = |opened: &Opened| opened.segment.trigrams.as_ref().map(TrigramLists::trigrams);
+    if let Some(opened) = segments.iter().find(|opened| lists(opened) != expected) {
+        let fault = FormFault::TrigramCount { expected, found: lists(opened) };
+        let fault = EngineFault::Form { name: TRIGRAMS.first_file.to_owned(), fault };
         return Err(Error::index(&opened.segment.path, fault));
     }
     let left_out = std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum();

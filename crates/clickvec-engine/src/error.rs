@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use clickvec::error::JsonFault;
 use clickvec::internals::error::{shortened, shown};
 
 use crate::format::VectorFormat;
 
-/// What every fallible function of this crate returns.
+/// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that can go wrong.
@@ -29,7 +30,7 @@ pub enum Error {
     Request(#[from] RequestFault),
 }
 
-/// What can be wrong with a part of an index, or with a change to it.
+/// A fault in a part of an index, or in a change to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineFault {
@@ -42,12 +43,12 @@ pub enum EngineFault {
         found: String,
     },
     /// A file has another form than the manifest says.
-    #[error("expected {expected} in `{name}`, found something else; make the index anew")]
+    #[error("`{name}`: {fault}; make the index anew")]
     Form {
         /// The file.
         name: String,
-        /// What should be in it.
-        expected: &'static str,
+        /// What is wrong with it.
+        fault: FormFault,
     },
     /// A part has a kind that this version does not know.
     #[error(
@@ -70,12 +71,19 @@ pub enum EngineFault {
     },
     /// The answer to a query that was kept is another now.
     #[error(
-        "expected the answer that was kept for the query `{}`, found another; this program and the index do not fit",
+        "expected the score {expected}, which was kept for hit {rank} of the query `{}`, found {found}; this program and the \
+         index do not fit",
         shortened(query)
     )]
     Canary {
         /// The query.
         query: String,
+        /// The rank of the first hit with another score, counted from 1.
+        rank: usize,
+        /// The score that was kept, or `none`.
+        expected: String,
+        /// The score now, or `none`.
+        found: String,
     },
     /// A fusion was fitted with another model.
     #[error("expected a fusion with the model {expected}, which made the vectors, found one with {found}")]
@@ -123,7 +131,110 @@ pub enum EngineFault {
     },
 }
 
-/// What can be wrong with a request.
+/// A fault in the form of one of an index's files.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormFault {
+    /// The file's numbers have another width.
+    #[error("expected numbers of {width} bytes, found {found} bytes in all")]
+    Width {
+        /// The bytes of a number.
+        width: usize,
+        /// The bytes of the file.
+        found: usize,
+    },
+    /// The file is not a table of titles.
+    #[error("expected a table with the columns `id` and `title` first, found the line `{found}`")]
+    NotTitles {
+        /// The first line, shortened.
+        found: String,
+    },
+    /// There are more or fewer titles than the manifest says.
+    #[error("expected {expected} titles, as the manifest says, found {found}")]
+    Titles {
+        /// The number of the manifest.
+        expected: u64,
+        /// The number in this part.
+        found: u64,
+    },
+    /// The file has not one entry for each title.
+    #[error("expected an entry for each of {titles} titles, found {found} bytes")]
+    Entries {
+        /// The number of titles.
+        titles: usize,
+        /// The bytes of the file.
+        found: usize,
+    },
+    /// A small file is not the JSON of its part.
+    #[error("expected the JSON of this part, found {0}")]
+    Json(JsonFault),
+    /// The file has not one vector, or the codes of one, for each title.
+    #[error(
+        "expected {titles} vectors of {dimension} numbers or their codes, found another header or size, {found} bytes in all"
+    )]
+    Vectors {
+        /// The number of titles.
+        titles: u64,
+        /// The numbers of a vector.
+        dimension: usize,
+        /// The bytes of the file.
+        found: usize,
+    },
+    /// The blocks of the lists are not in order, or those of the copies are of another number of lists.
+    #[error(
+        "expected ascending blocks of {lists} lists, and of their copies if there are any, found {copies} of copies or others out of order"
+    )]
+    Blocks {
+        /// The number of lists.
+        lists: usize,
+        /// The number of lists of copies.
+        copies: usize,
+    },
+    /// The file has not one centre for each list.
+    #[error("expected {lists} centres of {dimension} numbers, found {found} bytes")]
+    Centres {
+        /// The number of lists.
+        lists: usize,
+        /// The numbers of a centre.
+        dimension: usize,
+        /// The bytes of the file.
+        found: usize,
+    },
+    /// The fusion weighs trigrams that the index does not have, or does not weigh those that it has.
+    #[error("expected a weight for trigrams in an index with trigrams only, found {}", if *has_weight { "one without them" } else { "trigrams without a weight" })]
+    TrigramWeight {
+        /// Whether the fusion has the weight.
+        has_weight: bool,
+    },
+    /// The lists of trigrams do not fit each other or the titles.
+    #[error("expected ascending places of the trigrams' lists, for {titles} titles, found others")]
+    TrigramLists {
+        /// The number of titles.
+        titles: usize,
+    },
+    /// A segment has lists for other trigrams than the index.
+    #[error("expected lists for {} trigrams, as in the first segment, found {}", or_none(*expected), or_none(*found))]
+    TrigramCount {
+        /// The number of trigrams of the index, if it has any.
+        expected: Option<usize>,
+        /// The number of lists of the segment, if it has any.
+        found: Option<usize>,
+    },
+    /// The files of a stored field have other sizes.
+    #[error(
+        "expected {values} values of the field `{field}` and one for each of {titles} titles, found files of other sizes"
+    )]
+    Field {
+        /// The field, shortened.
+        field: String,
+        /// The number of different values.
+        values: u64,
+        /// The number of titles.
+        titles: usize,
+    },
+}
+
+/// A fault in a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestFault {
@@ -178,6 +289,10 @@ impl Error {
     pub fn is_of_request(&self) -> bool {
         matches!(self, Error::Request(_))
     }
+}
+
+fn or_none(count: Option<usize>) -> String {
+    count.map_or_else(|| "no".to_owned(), |count| count.to_string())
 }
 
 fn listed(names: &[String]) -> String {

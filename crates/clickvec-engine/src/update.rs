@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clickvec::internals::files::{Claim, resolved, write_bytes_atomically};
+use clickvec::internals::index::join_indexes_with;
 use clickvec::internals::index::{About, CHANGES, Changes, Folder, Segment as Named, VECTORS, put_part};
 use clickvec::model::Model;
-use clickvec::search::{BuiltIndex, IndexBuilder, join_indexes_with};
+use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::Title;
 use serde::Serialize;
 
@@ -99,7 +100,7 @@ enum Last {
     Deleted,
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Updated {
@@ -245,7 +246,7 @@ impl Updater {
     }
 }
 
-/// What compacting did.
+/// The result of compacting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Compacted {

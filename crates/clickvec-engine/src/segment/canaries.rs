@@ -1,11 +1,11 @@
 //! Queries made from the titles: some are kept with their answers, others say how many lists a search must look at.
 
-use clickvec::internals::index::{Blocks, Scope};
+use clickvec::internals::index::{Blocks, QuantizedParts as _, Scope};
 use clickvec::internals::text;
 use clickvec::model::{Model, Side};
 use serde::{Deserialize, Serialize};
 
-use super::titles::Titles;
+use super::titles::TitleTable;
 use super::vectors::Vectors;
 use crate::error::{EngineFault, Error, Result};
 use crate::words::{self, Statistics, Words};
@@ -40,7 +40,7 @@ pub(crate) struct Canary {
 }
 
 /// Queries of two or three words each, from titles that are spread over all.
-fn queries(titles: &Titles, count: usize) -> Vec<String> {
+fn queries(titles: &TitleTable, count: usize) -> Vec<String> {
     let count = count.min(titles.len());
     let query = |number: usize| {
         let position = (number as u128 * titles.len() as u128 / count as u128) as u32;
@@ -52,7 +52,7 @@ fn queries(titles: &Titles, count: usize) -> Vec<String> {
 }
 
 /// Finds out how many lists a search must look at.
-pub(super) fn tune(vectors: &mut Vectors, titles: &Titles, model: &Model) -> Result<()> {
+pub(super) fn tune(vectors: &mut Vectors, titles: &TitleTable, model: &Model) -> Result<()> {
     let Some(lists) = &mut vectors.lists else { return Ok(()) };
     let queries = queries(titles, TUNING);
     let embedded = model.embedder(Side::Query).embed(&queries);
@@ -90,7 +90,7 @@ pub(super) fn tune(vectors: &mut Vectors, titles: &Titles, model: &Model) -> Res
 }
 
 /// Asks the queries that are kept.
-pub(super) fn ask(vectors: &Vectors, words: &Words, titles: &Titles, model: &Model) -> Result<Vec<Canary>> {
+pub(super) fn ask(vectors: &Vectors, words: &Words, titles: &TitleTable, model: &Model) -> Result<Vec<Canary>> {
     queries(titles, KEPT).into_iter().map(|query| answer(query, vectors, words, model)).collect()
 }
 
@@ -106,14 +106,25 @@ fn answer(query: String, vectors: &Vectors, words: &Words, model: &Model) -> Res
 
 /// Asks the kept queries again, and returns their number.
 pub(crate) fn check(kept: &[Canary], segment: &super::Segment, model: &Model) -> Result<usize> {
-    let near = |a: &[f32], b: &[f32]| {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= TOLERANCE * a.abs().max(1.0))
-    };
     for canary in kept {
         let found = answer(canary.query.clone(), &segment.vectors, &segment.words, model)?;
-        if !(near(&found.vectors, &canary.vectors) && near(&found.words, &canary.words)) {
-            return Err(Error::index(&segment.path, EngineFault::Canary { query: canary.query.clone() }));
+        let lists = [(&found.vectors, &canary.vectors), (&found.words, &canary.words)];
+        if let Some((place, found, kept)) = lists.into_iter().find_map(|(found, kept)| difference(found, kept)) {
+            let told = |score: Option<f32>| score.map_or_else(|| "none".to_owned(), |score| score.to_string());
+            let (query, rank) = (canary.query.clone(), place + 1);
+            let fault = EngineFault::Canary { query, rank, expected: told(kept), found: told(found) };
+            return Err(Error::index(&segment.path, fault));
         }
     }
     Ok(kept.len())
+}
+
+/// The first place where two lists of scores differ, and both scores there.
+fn difference(found: &[f32], kept: &[f32]) -> Option<(usize, Option<f32>, Option<f32>)> {
+    let at = |place: usize| (place, found.get(place).copied(), kept.get(place).copied());
+    let is_near = |(_, a, b): &(usize, Option<f32>, Option<f32>)| match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() <= TOLERANCE * a.abs().max(1.0),
+        _ => false,
+    };
+    (0..found.len().max(kept.len())).map(at).find(|scores| !is_near(scores))
 }

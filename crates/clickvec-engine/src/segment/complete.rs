@@ -6,7 +6,8 @@ use std::path::Path;
 
 use clickvec::index::{FlatIndex, QuantizedIndex};
 use clickvec::internals::index::{
-    CODES, Codes, F16, PartKind, Shared, TITLES_FILE, VECTORS_FILE, floats, halves, npy_header_of,
+    CODES, Codes, F16, FlatParts as _, PartKind, QuantizedParts as _, Shared, TITLES_FILE, VECTORS_FILE, floats,
+    halves, npy_header_of,
 };
 use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use clickvec::model::Model;
@@ -21,10 +22,10 @@ use super::parts::{
     CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TRIGRAM_LENGTHS_FILE,
     TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
-use super::titles::Titles;
+use super::titles::TitleTable;
 use super::vectors::{ListHeader, Lists, Vectors, flat_of};
-use super::{MANY_VECTORS, form, of_words};
-use crate::error::Result;
+use super::{MANY_VECTORS, form, of_words, titles_of};
+use crate::error::{FormFault, Result};
 use crate::format::VectorFormat;
 use crate::fusion::{Fusion, Kept};
 use crate::map::Map;
@@ -87,11 +88,13 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
         let path = folder.join(name);
         Map::open(&path).map_err(|source| clickvec::Error::io(&path, "map", source))
     };
-    let table = map(TITLES_FILE)?.all().ok_or_else(|| form(folder, TITLES_FILE, "titles"))?;
-    let titles = Titles::new(table, None).ok_or_else(|| form(folder, TITLES_FILE, "titles"))?;
-    let flat = flat_of(&map(VECTORS_FILE)?, titles.len() as u64, recipe.model.dimension());
-    let rounded =
-        Rounded::new(flat.ok_or_else(|| form(folder, VECTORS_FILE, "a vector for each title"))?, recipe.format)?;
+    // Bytes have any width.
+    let table = map(TITLES_FILE)?.all().unwrap_or_else(|| Vec::new().into());
+    let titles = titles_of(table, None).map_err(|fault| form(folder, TITLES_FILE, fault))?;
+    let (vectors, count, dimension) = (map(VECTORS_FILE)?, titles.len() as u64, recipe.model.dimension());
+    let fault = || FormFault::Vectors { titles: count, dimension, found: vectors.bytes().len() };
+    let flat = flat_of(&vectors, count, dimension).ok_or_else(|| form(folder, VECTORS_FILE, fault()))?;
+    let rounded = Rounded::new(flat, recipe.format)?;
     let mut target = Target { folder, parts: Parts::new() };
     target.part(OFFSETS, &[bytemuck::cast_slice(titles.starts())])?;
     let ((ids, vectors, columns), words) = rayon::join(
@@ -211,7 +214,7 @@ impl Rounded {
     }
 }
 
-fn write_words(folder: &Path, titles: &Titles) -> Result<Vec<String>> {
+fn write_words(folder: &Path, titles: &TitleTable) -> Result<Vec<String>> {
     let inner = folder.join("words");
     let failed = |source| clickvec::Error::io(&inner, "write", source);
     fs::create_dir(&inner).map_err(failed)?;
@@ -227,7 +230,7 @@ fn write_words(folder: &Path, titles: &Titles) -> Result<Vec<String>> {
 }
 
 /// Writes the lists of the trigrams and, with the fusion, what they weigh.
-fn write_trigrams(target: &mut Target<'_>, ranker: &LetterTrigrams, titles: &Titles, is_first: bool) -> Result<()> {
+fn write_trigrams(target: &mut Target<'_>, ranker: &LetterTrigrams, titles: &TitleTable, is_first: bool) -> Result<()> {
     let text = |position| titles.get(position).map_or("", |line| line.title);
     let lists = TrigramLists::new(ranker, || (0..titles.len() as u32).map(text));
     let (starts, all, lengths) = lists.parts();
@@ -272,7 +275,7 @@ mod tests {
         (model, clickvec::tables::read_titles(&testdata.join("shop/titles.tsv"), "title").unwrap().titles)
     }
 
-    /// Titles for an index with one column.
+    /// TitleTable for an index with one column.
     fn builder(model: &Model, titles: &[Title], path: &Path) -> IndexBuilder {
         let mut builder = IndexBuilder::with_fields(model, path, &["round".to_owned()]).unwrap();
         for round in 0..12 {

@@ -13,14 +13,16 @@ mod vectors;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use bytemuck::Pod;
 use clickvec::index::QuantizedIndex;
+use clickvec::internals::error::shortened;
 use clickvec::internals::index::{
-    About, CODES, FileEntry, Folder, PartKind, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE,
+    About, CODES, FileEntry, Folder, PartKind, QuantizedParts as _, Shared, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE,
 };
 use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use serde::de::DeserializeOwned;
 
-use crate::error::{EngineFault, Error, Result};
+use crate::error::{EngineFault, Error, FormFault, Result};
 use crate::format::VectorFormat;
 use crate::fusion::{Fusion, Kept};
 use crate::map::Map;
@@ -32,7 +34,7 @@ use parts::{
     CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, LISTS_ONCE, OFFSETS, TRIGRAM_LENGTHS_FILE,
     TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
-pub(crate) use titles::{Line, Titles};
+pub(crate) use titles::{Line, TitleTable};
 use vectors::{ListHeader, Lists, codes_of, flat_of, halves_of};
 pub(crate) use vectors::{MANY_HITS, Vectors};
 
@@ -45,7 +47,7 @@ pub(crate) struct Segment {
     /// What its files are; segments with the same are the same.
     pub(crate) identity: String,
     pub(crate) files: BTreeMap<String, FileEntry>,
-    pub(crate) titles: Titles,
+    pub(crate) titles: TitleTable,
     pub(crate) ids: Ids,
     pub(crate) vectors: Vectors,
     pub(crate) words: Words,
@@ -68,16 +70,19 @@ impl Segment {
     pub(crate) fn open(folder: &Folder<About>) -> Result<Segment> {
         let reader = Reader { folder };
         let About { titles: count, dimension, .. } = *folder.about();
-        let table = reader.map(&TITLES, TITLES_FILE)?;
-        let starts = reader.optional(&OFFSETS)?.then(|| reader.map(&OFFSETS, OFFSETS.first_file)).transpose()?;
-        let starts =
-            starts.map(|map| map.all().ok_or_else(|| reader.form(OFFSETS.first_file, "places"))).transpose()?;
-        let titles = table.all().and_then(|table| Titles::new(table, starts));
-        let titles = titles.filter(|titles| titles.len() as u64 == count);
-        let titles = titles.ok_or_else(|| reader.form(TITLES_FILE, "as many titles as the manifest says"))?;
+        let table = reader.numbers(&TITLES, TITLES_FILE)?;
+        let starts = reader.optional(&OFFSETS)?.then(|| reader.numbers(&OFFSETS, OFFSETS.first_file)).transpose()?;
+        let titles = titles_of(table, starts).map_err(|fault| reader.form(TITLES_FILE, fault))?;
+        let found = titles.len() as u64;
+        if found != count {
+            return Err(reader.form(TITLES_FILE, FormFault::Titles { expected: count, found }));
+        }
         let ids = match reader.optional(&IDS)? {
-            true => Ids::mapped(&reader.map(&IDS, IDS.first_file)?, titles.len())
-                .ok_or_else(|| reader.form(IDS.first_file, "an entry for each title"))?,
+            true => {
+                let map = reader.map(&IDS, IDS.first_file)?;
+                let fault = || FormFault::Entries { titles: titles.len(), found: map.bytes().len() };
+                Ids::mapped(&map, titles.len()).ok_or_else(|| reader.form(IDS.first_file, fault()))?
+            }
             false => Ids::of(&titles),
         };
         let format = folder.parts().get(VECTORS.name).and_then(|part| VectorFormat::of_kind(&part.kind));
@@ -85,7 +90,7 @@ impl Segment {
         let (index, lists) = reader.lists(reader.vectors(format)?, dimension)?;
         let (words, words_bytes) = reader.words(&titles)?;
         if words.len() != count {
-            return Err(reader.form(WORDS.first_file, "as many titles as the manifest says"));
+            return Err(reader.form(WORDS.first_file, FormFault::Titles { expected: count, found: words.len() }));
         }
         let fields = reader.fields(&titles)?;
         let trigrams = reader.trigrams(titles.len())?;
@@ -155,8 +160,14 @@ impl Reader<'_> {
         Ok(Map::open(&path).map_err(|source| clickvec::Error::io(&path, "map", source))?)
     }
 
-    fn form(&self, name: &str, expected: &'static str) -> Error {
-        form(self.folder.path(), name, expected)
+    /// The numbers that a file consists of.
+    fn numbers<T: Pod + Send + Sync>(&self, part: &PartKind, name: &str) -> Result<Shared<T>> {
+        let map = self.map(part, name)?;
+        map.all().ok_or_else(|| self.form(name, FormFault::Width { width: size_of::<T>(), found: map.bytes().len() }))
+    }
+
+    fn form(&self, name: &str, fault: FormFault) -> Error {
+        form(self.folder.path(), name, fault)
     }
 
     /// The value in a small file, whose checksum is compared.
@@ -166,30 +177,33 @@ impl Reader<'_> {
         }
         let bytes = self.folder.read(part, part.first_file)?;
         let value = serde_json::from_slice(&bytes);
-        Ok(Some(value.map_err(|_| self.form(part.first_file, "what clickvec writes there"))?))
+        Ok(Some(value.map_err(|error| self.form(part.first_file, FormFault::Json(error.into())))?))
     }
 
     /// The vectors in this format, with their codes.
     fn vectors(&self, format: VectorFormat) -> Result<QuantizedIndex> {
         let About { titles: count, dimension, .. } = *self.folder.about();
-        let form = || self.form(VECTORS_FILE, "a vector for each title");
-        let of_codes = || self.form(CODES.first_file, "the codes of each vector");
+        let fault = |map: &Map| FormFault::Vectors { titles: count, dimension, found: map.bytes().len() };
+        let form = |map: &Map| self.form(VECTORS_FILE, fault(map));
+        let flat = || {
+            let map = self.map(&VECTORS, VECTORS_FILE)?;
+            flat_of(&map, count, dimension).ok_or_else(|| form(&map))
+        };
         if format == VectorFormat::F32 && !self.optional(&CODES)? {
-            let flat = flat_of(&self.map(&VECTORS, VECTORS_FILE)?, count, dimension);
-            return Ok(QuantizedIndex::new(flat.ok_or_else(form)?));
+            return Ok(QuantizedIndex::new(flat()?));
         }
-        let codes = codes_of(&self.map(&CODES, CODES.first_file)?, dimension).ok_or_else(of_codes)?;
+        let map = self.map(&CODES, CODES.first_file)?;
+        let of_codes = || self.form(CODES.first_file, fault(&map));
+        let codes = codes_of(&map, dimension).ok_or_else(of_codes)?;
         let index = match format {
-            VectorFormat::F32 => {
-                let flat = flat_of(&self.map(&VECTORS, VECTORS_FILE)?, count, dimension);
-                QuantizedIndex::of_codes(flat.ok_or_else(form)?, codes)
-            }
+            VectorFormat::F32 => QuantizedIndex::of_codes(flat()?, codes),
             VectorFormat::F16 => {
-                let halves = halves_of(&self.map(&VECTORS, VECTORS_FILE)?, count, dimension);
-                QuantizedIndex::of_halves(dimension, halves.ok_or_else(form)?, codes)
+                let map = self.map(&VECTORS, VECTORS_FILE)?;
+                let halves = halves_of(&map, count, dimension).ok_or_else(|| form(&map))?;
+                QuantizedIndex::of_halves(dimension, halves, codes)
             }
             VectorFormat::Int8 => {
-                QuantizedIndex::of_codes_alone(dimension, usize::try_from(count).map_err(|_| form())?, codes)
+                QuantizedIndex::of_codes_alone(dimension, usize::try_from(count).map_err(|_| of_codes())?, codes)
             }
         };
         index.map_err(|_| of_codes())
@@ -203,27 +217,30 @@ impl Reader<'_> {
         if is_once {
             header.copies.clear();
         }
-        let centroids = self.map(&part, CENTROIDS_FILE)?.all();
+        let centroids: Shared<f32> = self.numbers(&part, CENTROIDS_FILE)?;
         let lists = header.blocks.len().saturating_sub(1);
         let is_ordered = |blocks: &[u32]| blocks.windows(2).all(|pair| pair[0] <= pair[1]);
         let copies = header.copies.is_empty() || header.copies.len() == header.blocks.len();
         if !(is_ordered(&header.blocks) && is_ordered(&header.copies) && copies) {
-            return Err(self.form(part.first_file, "where each list begins"));
+            let fault = FormFault::Blocks { lists, copies: header.copies.len().saturating_sub(1) };
+            return Err(self.form(part.first_file, fault));
         }
         if !header.copies.is_empty() {
-            let of_copies = || self.form(COPIES_FILE, "the codes of each vector in its second list");
-            let copies = codes_of(&self.map(&part, COPIES_FILE)?, dimension).ok_or_else(of_copies)?;
+            let map = self.map(&part, COPIES_FILE)?;
+            let titles = self.folder.about().titles;
+            let fault = || FormFault::Vectors { titles, dimension, found: map.bytes().len() };
+            let of_copies = || self.form(COPIES_FILE, fault());
+            let copies = codes_of(&map, dimension).ok_or_else(of_copies)?;
             index = index.with_copies(copies).map_err(|_| of_copies())?;
         }
-        match centroids {
-            Some(centroids) if Some(centroids.len()) == lists.checked_mul(dimension) => {
-                Ok((index, Some(Lists::new(header, centroids, dimension))))
-            }
-            _ => Err(self.form(CENTROIDS_FILE, "a centre for each list")),
+        if Some(centroids.len()) != lists.checked_mul(dimension) {
+            let fault = FormFault::Centres { lists, dimension, found: size_of_val(&centroids[..]) };
+            return Err(self.form(CENTROIDS_FILE, fault));
         }
+        Ok((index, Some(Lists::new(header, centroids, dimension))))
     }
 
-    fn words(&self, titles: &Titles) -> Result<(Words, u64)> {
+    fn words(&self, titles: &TitleTable) -> Result<(Words, u64)> {
         let failed = |error| of_words(self.folder.path(), &error);
         if !self.optional(&WORDS)? {
             let texts = (0..titles.len() as u32).map(|position| titles.get(position).map_or("", |line| line.title));
@@ -249,7 +266,8 @@ impl Reader<'_> {
             false => None,
         };
         if kept.trigrams.is_some() != ranker.is_some() {
-            return Err(self.form(FUSION.first_file, "a weight of the trigrams if there are any"));
+            let fault = FormFault::TrigramWeight { has_weight: kept.trigrams.is_some() };
+            return Err(self.form(FUSION.first_file, fault));
         }
         Ok(kept.with(ranker))
     }
@@ -258,31 +276,38 @@ impl Reader<'_> {
         if !self.optional(&TRIGRAMS)? {
             return Ok(None);
         }
-        let map = |name: &str| self.map(&TRIGRAMS, name);
-        let (starts, all) = (map(TRIGRAMS.first_file)?.all(), map(TRIGRAM_TITLES_FILE)?.all());
-        let lengths = map(TRIGRAM_LENGTHS_FILE)?.all();
-        let lists = match (starts, all, lengths) {
-            (Some(starts), Some(all), Some(lengths)) => TrigramLists::of_parts(starts, all, lengths),
-            _ => None,
-        };
+        let starts = self.numbers(&TRIGRAMS, TRIGRAMS.first_file)?;
+        let all = self.numbers(&TRIGRAMS, TRIGRAM_TITLES_FILE)?;
+        let lists = TrigramLists::of_parts(starts, all, self.numbers(&TRIGRAMS, TRIGRAM_LENGTHS_FILE)?);
         let lists = lists.filter(|lists| lists.titles() == titles);
-        lists.map(Some).ok_or_else(|| self.form(TRIGRAMS.first_file, "where the list of each trigram begins"))
+        lists.map(Some).ok_or_else(|| self.form(TRIGRAMS.first_file, FormFault::TrigramLists { titles }))
     }
 
-    fn fields(&self, titles: &Titles) -> Result<Fields> {
+    fn fields(&self, titles: &TitleTable) -> Result<Fields> {
         let Some(Header { fields: headers }) = self.json::<Header>(&FIELDS)? else { return Ok(Fields::of(titles)) };
         let column = |(field, header): (usize, &fields::ColumnHeader)| {
             let [codes, values, numbers] = fields::files(field);
             let maps = [self.map(&FIELDS, &codes)?, self.map(&FIELDS, &values)?, self.map(&FIELDS, &numbers)?];
-            Fields::column(header, titles.len(), maps).ok_or_else(|| self.form(&codes, "a value for each title"))
+            let fault =
+                || FormFault::Field { field: shortened(&header.name), values: header.values, titles: titles.len() };
+            Fields::column(header, titles.len(), maps).ok_or_else(|| self.form(&codes, fault()))
         };
         Ok(Fields(headers.iter().enumerate().map(column).collect::<Result<_>>()?))
     }
 }
 
 /// A file that has another form.
-fn form(path: &Path, name: &str, expected: &'static str) -> Error {
-    Error::index(path, EngineFault::Form { name: name.to_owned(), expected })
+fn form(path: &Path, name: &str, fault: FormFault) -> Error {
+    Error::index(path, EngineFault::Form { name: name.to_owned(), fault })
+}
+
+/// The titles in a table.
+fn titles_of(table: Shared<u8>, starts: Option<Shared<u64>>) -> Result<TitleTable, FormFault> {
+    // More of the first line than a message shows.
+    let start = &table[..table.len().min(1000)];
+    let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let found = shortened(&String::from_utf8_lossy(first));
+    TitleTable::new(table, starts).ok_or(FormFault::NotTitles { found })
 }
 
 fn of_words(path: &Path, error: &tantivy::TantivyError) -> Error {

@@ -4,8 +4,8 @@ use clickvec::internals::index::Shared;
 
 use crate::answer::Document;
 
-/// Titles by position.
-pub(crate) struct Titles {
+/// TitleTable by position.
+pub(crate) struct TitleTable {
     /// The table: the header, then for each title `id`, a tab, `title`, the stored fields, a line end.
     table: Shared<u8>,
     /// Where each line begins, and where the last one ends.
@@ -30,9 +30,9 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Titles {
+impl TitleTable {
     /// The titles in a table. `starts` may be missing; the table is then read.
-    pub(crate) fn new(table: Shared<u8>, starts: Option<Shared<u64>>) -> Option<Titles> {
+    pub(crate) fn new(table: Shared<u8>, starts: Option<Shared<u64>>) -> Option<TitleTable> {
         let end = memchr_line(&table)?;
         let header = std::str::from_utf8(&table[..end]).ok()?;
         let names = header.strip_prefix("id\ttitle")?;
@@ -41,7 +41,7 @@ impl Titles {
             let ends = table.iter().enumerate().filter(|&(_, &byte)| byte == b'\n');
             ends.map(|(place, _)| place as u64 + 1).collect::<Vec<u64>>().into()
         });
-        Some(Titles { table, starts, fields })
+        Some(TitleTable { table, starts, fields })
     }
 
     /// Where each line begins, and where the last one ends.
@@ -84,8 +84,8 @@ fn memchr_line(table: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn titles(table: &str) -> Option<Titles> {
-        Titles::new(table.as_bytes().to_vec().into(), None)
+    fn titles(table: &str) -> Option<TitleTable> {
+        TitleTable::new(table.as_bytes().to_vec().into(), None)
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         for table in ["", "id\ttitle", "name\ttitle\n"] {
             assert!(titles(table).is_none(), "{table}");
         }
-        let wrong = Titles::new(b"id\ttitle\na\tb\n".to_vec().into(), Some(vec![9u64, 3, 99].into())).unwrap();
+        let wrong = TitleTable::new(b"id\ttitle\na\tb\n".to_vec().into(), Some(vec![9u64, 3, 99].into())).unwrap();
         assert!((0..4).all(|position| wrong.get(position).is_none()));
     }
 }

@@ -61,8 +61,7 @@ impl FlatIndex {
     /// # Errors
     ///
     /// [`crate::Error::Vectors`] with [`VectorFault::Shape`] or [`VectorFault::TooMany`].
-    #[doc(hidden)]
-    pub fn of_unit(dimension: usize, vectors: Shared<f32>) -> Result<FlatIndex> {
+    pub(crate) fn of_unit(dimension: usize, vectors: Shared<f32>) -> Result<FlatIndex> {
         check_shape(dimension, vectors.len())?;
         Ok(FlatIndex { dimension, vectors })
     }

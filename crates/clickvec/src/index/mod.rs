@@ -6,9 +6,10 @@ mod codes;
 mod exact;
 pub(crate) mod file;
 mod flat;
-mod quantized;
-mod rows;
-mod shared;
+pub(crate) mod parts;
+pub(crate) mod quantized;
+pub(crate) mod rows;
+pub(crate) mod shared;
 
 use std::cmp::Ordering;
 
@@ -16,18 +17,13 @@ use rayon::prelude::*;
 
 use crate::Result;
 
-#[doc(hidden)]
 pub(crate) use best::Best;
 pub use codes::Codes;
 pub(crate) use exact::ExactIndex;
 pub use flat::{FlatIndex, SearchScratch};
 pub use quantized::QuantizedIndex;
-#[doc(hidden)]
-pub use quantized::{Blocks, Scope};
-#[doc(hidden)]
-pub use rows::{floats, halves};
-#[doc(hidden)]
-pub use shared::Shared;
+pub(crate) use rows::floats;
+pub(crate) use shared::Shared;
 
 /// A vector that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]

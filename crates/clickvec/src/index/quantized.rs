@@ -58,8 +58,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// [`crate::Error::Vectors`] if their sizes do not fit the vectors.
-    #[doc(hidden)]
-    pub fn of_codes(flat: FlatIndex, codes: Codes) -> Result<QuantizedIndex> {
+    pub(crate) fn of_codes(flat: FlatIndex, codes: Codes) -> Result<QuantizedIndex> {
         codes.check(flat.dimension(), flat.len())?;
         Ok(QuantizedIndex { rows: Rows::Floats(flat), codes, copies: None })
     }
@@ -69,8 +68,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// Those of [`QuantizedIndex::of_codes`].
-    #[doc(hidden)]
-    pub fn of_halves(dimension: usize, numbers: Shared<u16>, codes: Codes) -> Result<QuantizedIndex> {
+    pub(crate) fn of_halves(dimension: usize, numbers: Shared<u16>, codes: Codes) -> Result<QuantizedIndex> {
         let rows = Rows::of_halves(dimension, numbers)?;
         codes.check(dimension, rows.len())?;
         Ok(QuantizedIndex { rows, codes, copies: None })
@@ -81,8 +79,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// Those of [`QuantizedIndex::of_codes`].
-    #[doc(hidden)]
-    pub fn of_codes_alone(dimension: usize, len: usize, codes: Codes) -> Result<QuantizedIndex> {
+    pub(crate) fn of_codes_alone(dimension: usize, len: usize, codes: Codes) -> Result<QuantizedIndex> {
         let rows = Rows::of_codes(dimension, len)?;
         codes.check(dimension, len)?;
         Ok(QuantizedIndex { rows, codes, copies: None })
@@ -94,21 +91,18 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// [`crate::Error::Vectors`] if they have another form.
-    #[doc(hidden)]
-    pub fn with_copies(self, copies: Codes) -> Result<QuantizedIndex> {
+    pub(crate) fn with_copies(self, copies: Codes) -> Result<QuantizedIndex> {
         copies.check_copies(self.dimension(), matches!(self.rows, Rows::Codes { .. }))?;
         Ok(QuantizedIndex { copies: Some(copies), ..self })
     }
 
     /// The copies of the codes.
-    #[doc(hidden)]
-    pub fn copies(&self) -> Option<&Codes> {
+    pub(crate) fn copies(&self) -> Option<&Codes> {
         self.copies.as_ref()
     }
 
     /// The codes.
-    #[doc(hidden)]
-    pub fn codes(&self) -> &Codes {
+    pub(crate) fn codes(&self) -> &Codes {
         &self.codes
     }
 
@@ -125,8 +119,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// None for an index that was made.
-    #[doc(hidden)]
-    pub fn floats(&self) -> Result<FlatIndex> {
+    pub(crate) fn floats(&self) -> Result<FlatIndex> {
         self.rows.floats(&self.codes)
     }
 
@@ -163,8 +156,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// Those of [`FlatIndex::search`].
-    #[doc(hidden)]
-    pub fn search_in<'s>(
+    pub(crate) fn search_in<'s>(
         &self,
         query: &[f32],
         k: usize,

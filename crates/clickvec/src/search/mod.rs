@@ -1,6 +1,6 @@
 //! Search with text in and titles out: a model, titles and a source of candidates in one object.
 
-mod build;
+pub(crate) mod build;
 pub(crate) mod changes;
 mod encode;
 pub(crate) mod folder;
@@ -11,8 +11,6 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-#[doc(hidden)]
-pub use build::join_indexes_with;
 pub use build::{BuiltIndex, IndexBuilder, Parts, join_indexes};
 pub use folder::{IndexSummary, Shard};
 

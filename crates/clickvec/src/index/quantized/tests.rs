@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::index::{floats, halves};
+use crate::index::rows::{floats, halves};
 
 /// Vectors or queries in arbitrary directions.
 fn numbers(count: usize, seed: u32) -> Vec<f32> {
