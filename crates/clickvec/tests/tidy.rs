@@ -472,6 +472,38 @@ fn the_library_knows_no_flags() {
     }
 }
 
+/// A message whose line lost the backslash at its end has the next line's indentation in its middle. A column of a report has one
+/// word before its spaces, and code has no such spaces outside of strings.
+fn broken_line(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let is_broken = |at: usize| {
+        let before = line[..at].rsplit('"').next().unwrap_or_default();
+        let before = before.rsplit("\\n").next().unwrap_or_default().trim();
+        let is_word = |c: char| c.is_alphabetic() || "`({".contains(c);
+        before.contains(' ') && line[at..].trim_start().starts_with(is_word)
+    };
+    line.match_indices("        ").any(|(at, _)| is_broken(at)).then_some(line)
+}
+
+#[test]
+fn no_message_lost_the_end_of_a_line() {
+    assert!(broken_line("            \"found {}; leave              one of the two out\",").is_some());
+    assert!(broken_line("    #[error(\"found the query `{query}`;          each title needs a text\")]").is_some());
+    for sound in [
+        "    writeln!(text, \"time          reading {reading}\");",
+        "\"two words\\n        and one\"",
+        "    let a = b;",
+    ] {
+        assert!(broken_line(sound).is_none(), "{sound}");
+    }
+    for of in [LIBRARY, LOGS, ENGINE, SERVICE, PROGRAM] {
+        for source in of.sources().iter().map(Source::without_tests) {
+            let broken: Vec<&str> = source.code.lines().filter_map(broken_line).collect();
+            assert!(broken.is_empty(), "{}: {broken:?}", source.name);
+        }
+    }
+}
+
 #[test]
 fn unsafe_code_is_in_the_kernels_and_around_memory_maps() {
     let mut found = 0;

@@ -84,7 +84,8 @@ pub enum PlanFault {
     FieldsSearched,
     /// The judgments differ between the columns of a table.
     #[error(
-        "{}: expected the same judged titles in column `{field}` as in `{of_table}`, found others for the query `{query}`;          each judged title needs a text in both",
+        "{}: expected the same judged titles in column `{field}` as in `{of_table}`, found others for the query `{query}`; \
+         each judged title needs a text in both",
         super::shown(path)
     )]
     OtherJudgments {

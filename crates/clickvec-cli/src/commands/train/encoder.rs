@@ -184,7 +184,8 @@ impl EncoderFlags {
         }
         ensure!(
             self.members.is_none_or(|members| members == 1),
-            "expected one LSTM with several layers or several members with one, found `--members` and {} layers; leave              one of the two out",
+            "expected one LSTM with several layers or several members with one, found `--members` and {} layers; leave \
+             one of the two out",
             cells.len()
         );
         let LstmConfig { forget_gate, peephole, .. } = self.lstm(0);
