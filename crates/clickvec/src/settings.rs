@@ -83,7 +83,7 @@ pub struct TrainConfig {
     pub teacher: Option<TeacherConfig>,
 }
 
-/// How a model learns a teacher's similarities.
+/// The settings by which a model learns a teacher's similarities.
 ///
 /// For a text that the teacher has a vector for, the loss is (1 − share) · its usual loss + share · KL(teacher ‖ model),
 /// where both distributions are the softmax of γ times the cosines with the minibatch's titles. For any other text the
@@ -135,7 +135,7 @@ impl TeacherConfig {
     }
 }
 
-/// How a model learns from titles, before clicks or without any.
+/// The settings by which a model learns from titles, before clicks or without any.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TitleConfig {
     /// The number of passes over the titles before the clicks.
@@ -200,7 +200,7 @@ pub enum Keep {
     Last,
 }
 
-/// What a model file records of the run that made it.
+/// The record of the run that made a model, in its file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainingRecord {
     /// The version of clickvec.
@@ -554,13 +554,13 @@ pub enum SettingFault {
         files: usize,
     },
     /// Truncated back-propagation through time was requested for an encoder that is not recurrent.
-    #[error("expected an lstm, a bilstm or an rnn for truncated back-propagation, found a {kind}")]
+    #[error("expected an lstm, a bilstm, a gru or an rnn for truncated back-propagation, found a {kind}")]
     BpttWords {
         /// The encoder.
         kind: &'static str,
     },
     /// Rounded recurrent products were requested for an encoder without any.
-    #[error("expected an lstm, a bilstm or an rnn for precision bf16, found a {kind}; leave it at f32")]
+    #[error("expected an lstm, a bilstm, a gru or an rnn for precision bf16, found a {kind}; leave it at f32")]
     Precision {
         /// The encoder.
         kind: &'static str,
@@ -625,5 +625,17 @@ mod tests {
         let feed_forward = EncoderConfig::Dssm(crate::encoder::DssmConfig { layers: vec![8] });
         let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
         assert_eq!(fault, Some(SettingFault::Precision { kind: "dssm" }));
+    }
+
+    #[test]
+    fn the_messages_name_all_recurrent_encoders_and_no_other() {
+        let expected = [SettingFault::BpttWords { kind: "clsm" }, SettingFault::Precision { kind: "clsm" }];
+        for fault in expected.map(|fault| fault.to_string()) {
+            let named = fault.split(" for ").next().expect("a part");
+            for encoder in EncoderConfig::defaults() {
+                let is_named = named.contains(&format!(" {}", encoder.kind()));
+                assert_eq!(is_named, encoder.is_recurrent(), "{}: {fault}", encoder.kind());
+            }
+        }
     }
 }
