@@ -2,7 +2,7 @@
 //! helps.
 
 use clickvec::Error;
-use clickvec::error::{FileFault, IndexFault, LearnFault, PlanFault, ResumeFault, TestSetFault};
+use clickvec::error::{FileFault, IndexFault, LearnFault, LearnSource, PlanFault, ResumeFault, TestSetFault};
 use clickvec::tables::TableFault;
 use clickvec::train::SettingFault;
 
@@ -27,8 +27,8 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Learn { fault: LearnFault::TooFewTitles { .. } | LearnFault::TooFewTexts { .. }, .. } => {
             Some("the whole collection, which --titles names, has more")
         }
-        Error::Learn { ranker: "vectors", fault: LearnFault::NoFile { .. } } => Some("name it with --vectors"),
-        Error::Learn { fault: LearnFault::NoFile { .. }, .. } => {
+        Error::Learn { fault: LearnFault::NoFile { file: LearnSource::Vectors }, .. } => Some("name it with --vectors"),
+        Error::Learn { fault: LearnFault::NoFile { file: LearnSource::Text }, .. } => {
             Some("name it with --contiguous FILE or --load FOLDER")
         }
         Error::TestSet { path, fault: TestSetFault::NotBeir { .. } } if path.join("manifest.json").is_file() => {

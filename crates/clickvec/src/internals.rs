@@ -21,7 +21,7 @@ pub mod encoder {
 /// How messages show paths, names and texts.
 pub mod error {
     pub use crate::error::shown::{listed, printable, shortened, shown};
-    pub use crate::error::{NOT_UTF_8, UTF_16};
+    pub use crate::error::table::{NOT_UTF_8, UTF_16};
 }
 
 /// The parts of a test set.

@@ -86,8 +86,8 @@ impl<W: Write + Seek> Appender<W> {
 pub(crate) enum Fault {
     /// Reading the source failed.
     Io(io::Error),
-    /// The file does not begin like an array.
-    NotNpy,
+    /// The file does not begin like an array, but with these bytes.
+    NotNpy(String),
     /// The version of the format does not exist.
     Version(u8),
     /// The header has this many bytes, which is too many.
@@ -125,7 +125,7 @@ impl<R: Read> Reader<R> {
         let mut begin = [0; MAGIC.len() + 2];
         let found = fill(&mut source, &mut begin)?;
         if !begin[..found].starts_with(&MAGIC[..found.min(MAGIC.len())]) {
-            return Err(Fault::NotNpy);
+            return Err(Fault::NotNpy(format!("`{}`", begin[..found].escape_ascii())));
         }
         if found < begin.len() {
             return Err(Fault::Cut);
@@ -333,7 +333,7 @@ pub(crate) mod tests {
         for end in 0..good.len() {
             assert!(matches!(fault(&good[..end]), Fault::Cut), "{end}");
         }
-        assert!(matches!(fault(b"PK\x03\x04"), Fault::NotNpy));
+        assert!(matches!(fault(b"PK\x03\x04"), Fault::NotNpy(found) if found == "`PK\\x03\\x04`"));
         assert!(matches!(fault(&[MAGIC, &[4, 0]].concat()), Fault::Version(4)));
         let long = [MAGIC, &[2, 0, 255, 255, 255, 255]].concat();
         assert!(matches!(fault(&long), Fault::HeaderLength(0xffff_ffff)));

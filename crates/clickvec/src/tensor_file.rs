@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "a memory map of the file that is read")]
 
 use crate::encoder::Tensor;
-use crate::error::{Error, FileFault, Result, shortened};
+use crate::error::{Error, FileFault, Result, not_finite, shortened};
 use crate::files::{self, open_plain};
 use crate::math::Matrix;
 use crate::memory::room_for;
@@ -360,7 +360,8 @@ impl Tensors<'_> {
                         finite &= x.is_finite();
                     }
                     if !finite {
-                        return Err(FileFault::NotFinite { name, row });
+                        let found = not_finite(into).unwrap_or_default();
+                        return Err(FileFault::NotFinite { name, row, found });
                     }
                 }
             }
@@ -408,14 +409,18 @@ fn array(name: &str, view: &TensorView<'_>) -> Result<Array, FileFault> {
         }
     };
     let broken = match &numbers {
-        Numbers::F32(numbers) => numbers.iter().position(|x| !x.is_finite()),
-        Numbers::F64(numbers) => numbers.iter().position(|x| !x.is_finite()),
+        Numbers::F32(numbers) => {
+            numbers.iter().position(|x| !x.is_finite()).map(|place| (place, numbers[place].to_string()))
+        }
+        Numbers::F64(numbers) => {
+            numbers.iter().position(|x| !x.is_finite()).map(|place| (place, numbers[place].to_string()))
+        }
         Numbers::U32(_) | Numbers::Bytes(_) => None,
     };
     match broken {
-        Some(at) => {
-            let row = at / view.shape().iter().skip(1).product::<usize>().max(1);
-            Err(FileFault::NotFinite { name: name.to_owned(), row })
+        Some((place, found)) => {
+            let row = place / view.shape().iter().skip(1).product::<usize>().max(1);
+            Err(FileFault::NotFinite { name: name.to_owned(), row, found })
         }
         None => Ok(Array { shape: view.shape().to_vec(), numbers }),
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::error::{VectorFault, shortened};
+use crate::error::{VectorFault, not_finite, shortened};
 use crate::npy;
 
 /// The number and size of vectors that the beginning of a file announces.
@@ -107,12 +107,12 @@ impl<W: Write> Word2vecWriter<W> {
     /// # Errors
     ///
     /// What the target returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::Dimension`] if the vector has
-    /// another dimension, with [`VectorFault::NoFiniteLength`] if a number is not finite, with [`VectorFault::Token`]
+    /// another dimension, with [`VectorFault::BadNumber`] if a number is not finite, with [`VectorFault::Token`]
     /// if the token is empty or has white space, and with [`VectorFault::RowCount`] if it is one too many.
     pub fn write(&mut self, token: &str, vector: &[f32]) -> io::Result<()> {
         self.promise.check(vector)?;
-        if !vector.iter().all(|value| value.is_finite()) {
-            return Err(invalid(VectorFault::NoFiniteLength));
+        if let Some(found) = not_finite(vector) {
+            return Err(invalid(VectorFault::BadNumber { found }));
         }
         if token.is_empty() || token.contains(char::is_whitespace) {
             return Err(invalid(VectorFault::Token { found: shortened(token) }));
@@ -149,7 +149,7 @@ pub fn word2vec_token(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// What `target` returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::NoFiniteLength`] for a number that JSON
+/// What `target` returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::BadNumber`] for a number that JSON
 /// does not have.
 pub fn write_json_line(target: &mut impl Write, text: &str, vector: &[f32]) -> io::Result<()> {
     #[derive(Serialize)]
@@ -157,8 +157,8 @@ pub fn write_json_line(target: &mut impl Write, text: &str, vector: &[f32]) -> i
         text: &'a str,
         vector: &'a [f32],
     }
-    if !vector.iter().all(|value| value.is_finite()) {
-        return Err(invalid(VectorFault::NoFiniteLength));
+    if let Some(found) = not_finite(vector) {
+        return Err(invalid(VectorFault::BadNumber { found }));
     }
     serde_json::to_writer(&mut *target, &Line { text, vector })?;
     target.write_all(b"\n")
@@ -225,7 +225,8 @@ mod tests {
                 VectorFault::Token { found: crate::error::shortened(token) }
             );
         }
-        assert_eq!(fault(writer().write("a", &[f32::INFINITY]).unwrap_err()), VectorFault::NoFiniteLength);
+        let found = fault(writer().write("a", &[f32::INFINITY]).unwrap_err());
+        assert_eq!(found, VectorFault::BadNumber { found: "inf".to_owned() });
         let found = fault(writer().write("a", &[1.0, 2.0]).unwrap_err());
         assert_eq!(found, VectorFault::Dimension { expected: 1, found: 2 });
         let mut full = writer();
@@ -250,6 +251,6 @@ mod tests {
     #[test]
     fn json_has_no_nan() {
         let error = write_json_line(&mut Vec::new(), "a", &[f32::NAN]).unwrap_err();
-        assert_eq!(fault(error), VectorFault::NoFiniteLength);
+        assert_eq!(fault(error), VectorFault::BadNumber { found: "NaN".to_owned() });
     }
 }

@@ -22,7 +22,7 @@ fn unreadable(folder: &Folder, column: &str) -> Vec<(&'static str, String)> {
             "other-columns",
             format!("expected a column `{column}` in the header, found `a`, `b`; see docs/reference/tables.md"),
         ),
-        ("not-utf8", "expected a header in UTF-8, found other bytes".to_owned()),
+        ("not-utf8", "expected a header in UTF-8, found another byte at position".to_owned()),
         ("twice", format!("expected one column `{column}` in the header, found several")),
         ("cut.gz", "cut.gz:".to_owned()),
         ("folder", "folder: expected a file, ".to_owned()),

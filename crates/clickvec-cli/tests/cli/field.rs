@@ -158,7 +158,7 @@ fn rows_have_columns_of_their_own_and_are_scored_together() {
     let fusion = row("b", "fusion = [\"a\"]\nfield = \"body\"");
     fault(data.to_owned() + &one + &fusion).says("expected `field` only with `ranker`, `train` or `model`");
     let full = data.to_owned() + "[evaluation]\nfull = true\n" + &row("a", "ranker = \"bm25\"\nfield = \"body\"");
-    fault(full).says("system `a`: expected one column for all rows where each searches all titles");
+    fault(full).says("system `a`: expected column `title` for all rows, since each searches all titles, found `");
     fault(data.to_owned() + &row("a", "ranker = \"bm25\"\nfield = \"text\"")).says("expected a column `text`");
     let same = "query\ttitle\tgrade\tbody\nred\ta\t1\tsame\nred\tb\t1\tsame\nblue\tc\t1\tother\n";
     folder.write("judged.tsv", same);

@@ -61,7 +61,7 @@ fn only_an_index_is_replaced() {
     folder.run(&INDEX).code(2).says("shop.index: expected an index to replace, or nothing, found one with `notes.txt`");
     let to = |output: &str| folder.run(&[&INDEX[..6], &[output]].concat());
     to("titles.tsv").code(2).says("titles.tsv: expected an index to replace, or nothing, found a file");
-    to(".").code(2).says("found a folder that is none");
+    to(".").code(2).says("found a folder with other files in it");
     to("no/index").code(2).says("expected a folder to write into, found none");
     assert_eq!(folder.read("shop.index/notes.txt"), "mine");
     folder.run(&["search", "--index", "shop.index", "red"]).code(0);

@@ -58,7 +58,7 @@ fn only_a_simulation_is_replaced() {
     folder.write("file", "mine");
     let to = |output: &str| folder.run(&[&SIMULATE[..1], &["--output", output], &SIMULATE[3..]].concat()).code(2);
     to("file").says("file: expected a simulation to replace, or nothing, found a file");
-    to(".").says("found a folder that is none");
+    to(".").says("found a folder with other files in it");
     to("no/log").says("expected a folder to write into, found none");
     assert_eq!(names(&folder, ""), ["file", "log"]);
 }

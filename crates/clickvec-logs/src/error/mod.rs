@@ -11,13 +11,13 @@ use asked::left;
 
 pub use asked::{Asked, Need, Reason};
 
-/// What every fallible function of this crate returns.
+/// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
 
-/// Why a log could not be prepared.
+/// A fault that keeps a log from being prepared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -67,7 +67,7 @@ pub enum Error {
     NoLog,
 }
 
-/// What is wrong with a file as a whole.
+/// A fault of a file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableFault {
@@ -75,8 +75,11 @@ pub enum TableFault {
     #[error("expected a header line, found nothing; see docs/reference/prepare.md")]
     Empty,
     /// The header is not UTF-8.
-    #[error("expected a header in UTF-8, found other bytes; {NOT_UTF_8}")]
-    HeaderNotUtf8,
+    #[error("expected a header in UTF-8, found another byte at position {byte} of the line; {NOT_UTF_8}")]
+    HeaderNotUtf8 {
+        /// The position of the first invalid byte in the line, counted from 1.
+        byte: usize,
+    },
     /// The file is UTF-16.
     #[error("{UTF_16}")]
     Utf16,

@@ -35,10 +35,11 @@ pub(super) fn read_header(path: &Path, lines: &mut Lines, header: &mut Vec<u8>) 
             FoundLine::End => return Err(Error::table(path, TableFault::Empty)),
             FoundLine::TooLong => return Err(Error::table(path, TableFault::HeaderTooLong { limit: MAX_ROW_BYTES })),
             FoundLine::Whole if header.is_empty() => {}
-            FoundLine::Whole if std::str::from_utf8(header).is_err() => {
-                return Err(Error::table(path, TableFault::HeaderNotUtf8));
+            FoundLine::Whole => {
+                let found = std::str::from_utf8(header);
+                let fault = |byte| Error::table(path, TableFault::HeaderNotUtf8 { byte });
+                return found.map(drop).map_err(|error| fault(error.valid_up_to() + 1));
             }
-            FoundLine::Whole => return Ok(()),
         }
     }
 }

@@ -107,7 +107,7 @@ fn files_that_are_refused() {
         (
             "a.tsv",
             b"query\xff\ttitle\n",
-            "a.tsv: expected a header in UTF-8, found other bytes; save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t UTF-8)",
+            "a.tsv: expected a header in UTF-8, found another byte at position 6 of the line; save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t UTF-8)",
         ),
         ("a", b"word\n", "a: expected tabs or commas in the header, found neither"),
         ("a.json", b"[{}]\n", "a.json: expected one JSON object a line, found an array; split it first (jq -c '.[]')"),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{Error, LearnFault, Result, TableFault, VectorFileFault, VectorPlace, shortened};
+use crate::error::{Error, LearnFault, Result, TableFault, VectorFileFault, VectorPlace, not_finite, shortened};
 use crate::tables::{Field, Skipped, Step, TableReader};
 use crate::vector_file::{self, Entries, Stop};
 
@@ -179,8 +179,8 @@ impl std::fmt::Debug for Teacher<'_> {
 /// Why a vector has no direction, if it has none.
 fn fault(text: &str, vector: &[f32]) -> Option<VectorFileFault> {
     let word = || shortened(text);
-    if !vector.iter().all(|number| number.is_finite()) {
-        return Some(VectorFileFault::NotFinite { word: word() });
+    if let Some(found) = not_finite(vector) {
+        return Some(VectorFileFault::NotFinite { word: word(), found });
     }
     vector.iter().all(|&number| number == 0.0).then(|| VectorFileFault::Zero { word: word() })
 }

@@ -1,15 +1,13 @@
-//! What can be wrong with models and checkpoints.
-
-use std::fmt::Display;
+//! Faults of models and checkpoints.
 
 use safetensors::SafeTensorError;
 
-use super::{JsonFault, SpecFault, shortened};
+use super::{ContentFault, JsonFault, SpecFault, shortened};
 use crate::encoder::SizeFault;
 use crate::settings::SettingFault;
 use crate::text::{DuplicateTrigram, DuplicateWord};
 
-/// What can be wrong with a model, a checkpoint, a trained ranker or a fusion.
+/// A fault of a file: of a model, a checkpoint, a trained ranker or a fusion.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileFault {
@@ -40,10 +38,19 @@ pub enum FileFault {
     },
     /// The counts of a checkpoint cannot occur in its run.
     #[error(
-        "expected counts of epochs and minibatches that this run can reach, found others; the file was changed or damaged, \
-         start the training anew"
+        "expected counts of epochs and minibatches that this run can reach, found {epoch} epochs, then {minibatch} minibatches of \
+         {pairs} pairs, after {updates} updates in all; the file was changed or damaged, start the training anew"
     )]
-    Progress,
+    Progress {
+        /// The finished epochs.
+        epoch: u32,
+        /// The finished minibatches of the current epoch.
+        minibatch: u64,
+        /// The pairs in these minibatches.
+        pairs: u64,
+        /// The updates.
+        updates: u64,
+    },
     /// A row of a table in a checkpoint is from an update after the checkpoint.
     #[error(
         "expected row {row} of `{name}` to be of update {updates} or before, found {found}; the file was changed or \
@@ -79,15 +86,13 @@ pub enum FileFault {
     /// The ranker does not exist, or does not have these parameters.
     #[error("{0}; was it written by a newer clickvec?")]
     Ranker(SpecFault),
-    /// A tensor has contents that its kind of ranker cannot have.
-    #[error("expected {expected} in `{tensor}`, found {found}; the file is damaged")]
+    /// A tensor, or a setting, has contents that its kind of ranker cannot have.
+    #[error("`{tensor}`: {fault}; the file is damaged")]
     Content {
-        /// The tensor's name.
+        /// The name of the tensor or the setting.
         tensor: String,
-        /// The expected contents.
-        expected: String,
-        /// The contents found.
-        found: String,
+        /// What is wrong.
+        fault: ContentFault,
     },
     /// A fusion does not have one weight for each ranker.
     #[error("expected a weight for each member, found {weights} weights for {members} members")]
@@ -139,18 +144,22 @@ pub enum FileFault {
         found: u64,
     },
     /// A weight is NaN or infinite.
-    #[error("expected finite numbers in `{name}`, found another in row {row}; the file is damaged")]
+    #[error("expected finite numbers in `{name}`, found {found} in row {row}; the file is damaged")]
     NotFinite {
         /// The tensor.
         name: String,
         /// The row, counted from 0.
         row: usize,
+        /// The number.
+        found: String,
     },
     /// A trigram is not valid text.
-    #[error("expected three Unicode scalar values in row {row} of `trigrams`, found others; the file is damaged")]
+    #[error("expected three Unicode scalar values in row {row} of `trigrams`, found {found:?}; the file is damaged")]
     BadTrigram {
         /// The row, counted from 0.
         row: usize,
+        /// The numbers in the row.
+        found: [u32; 3],
     },
     /// A trigram occurs twice.
     #[error(transparent)]
@@ -180,7 +189,7 @@ pub enum FileFault {
     },
 }
 
-/// What is in a file that is not a safetensors file.
+/// The contents of a file that should be a safetensors file and is not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotTensors {
@@ -216,12 +225,12 @@ impl From<SafeTensorError> for NotTensors {
 
 impl FileFault {
     /// A [`FileFault::Content`].
-    pub(crate) fn content(tensor: impl Into<String>, expected: impl Into<String>, found: impl Display) -> FileFault {
-        FileFault::Content { tensor: tensor.into(), expected: expected.into(), found: found.to_string() }
+    pub(crate) fn content(tensor: impl Into<String>, fault: ContentFault) -> FileFault {
+        FileFault::Content { tensor: tensor.into(), fault }
     }
 }
 
-/// Why training cannot start from a model.
+/// A reason why training cannot start from a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InitFault {
@@ -238,9 +247,27 @@ pub enum InitFault {
     /// The model has two towers, and one would be lost.
     #[error("expected an initial model with one tower for queries and titles, found two; train two towers")]
     Towers,
-    /// The model is not one that has learnt the titles of this run.
-    #[error("expected a model that has learnt these titles with these settings, found another")]
-    AfterTitles,
+    /// The model learnt titles with other settings than this run would.
+    #[error(
+        "expected a model that learnt titles with the settings of this run ({}), found one with {}",
+        listed_settings(differences, |of| &of.now),
+        listed_settings(differences, |of| &of.before)
+    )]
+    AfterTitlesSettings {
+        /// The settings in which the two runs differ.
+        differences: Vec<SettingDifference>,
+    },
+    /// The model learnt the titles of another log, or began with another initial model.
+    #[error("expected a model that learnt the titles of this log, found one of another log or initial model")]
+    AfterOtherTitles,
+    /// The model did not end where the titles end.
+    #[error("expected a model after {expected} epochs of titles, found one after {found} epochs")]
+    AfterTitlesEpoch {
+        /// The epochs that this run learns titles for.
+        expected: u32,
+        /// The epochs of the model.
+        found: u32,
+    },
 }
 
 /// A setting in which two runs differ.
@@ -254,7 +281,7 @@ pub struct SettingDifference {
     pub before: String,
 }
 
-/// Why a run cannot continue from a checkpoint.
+/// A reason why a run cannot continue from a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResumeFault {
@@ -273,20 +300,40 @@ pub enum ResumeFault {
     Log,
     /// The initial model is another one.
     #[error(
-        "expected the initial model of the run to resume, found another or none; begin with that model, or start the training \
-         anew"
+        "expected the initial model of the run to resume ({}), found {}; begin with that model, or start the training anew",
+        or_none(expected),
+        or_none(found)
     )]
-    Init,
+    Init {
+        /// The fingerprint of the interrupted run's initial model, if it had one.
+        expected: Option<String>,
+        /// The fingerprint of this run's.
+        found: Option<String>,
+    },
     /// The teacher's vectors changed.
     #[error(
-        "expected the teacher of the run to resume, found another or none; name that one, or start the training anew"
+        "expected the teacher of the run to resume ({}), found {}; name that one, or start the training anew",
+        or_none(expected),
+        or_none(found)
     )]
-    Teacher,
+    Teacher {
+        /// The fingerprint of the interrupted run's teacher, if it had one.
+        expected: Option<String>,
+        /// The fingerprint of this run's.
+        found: Option<String>,
+    },
     /// The validation set has changed.
     #[error(
-        "expected the validation set of the run to resume, found another or none; name that one, or start the training anew"
+        "expected the validation set of the run to resume ({}), found {}; name that one, or start the training anew",
+        or_none(expected),
+        or_none(found)
     )]
-    Validation,
+    Validation {
+        /// The fingerprint of the interrupted run's validation set, if it chose the weights that were kept.
+        expected: Option<String>,
+        /// The fingerprint of this run's.
+        found: Option<String>,
+    },
     /// The instruction level differs, so results would be rounded differently.
     #[error("expected instruction level {expected}, as of the run to resume, found {found}; start the training anew")]
     Level {
@@ -327,6 +374,12 @@ pub enum ResumeFault {
 fn listed_settings(differences: &[SettingDifference], value: impl Fn(&SettingDifference) -> &str) -> String {
     let each = differences.iter().map(|of| format!("{} {}", of.name, value(of)));
     each.collect::<Vec<_>>().join(", ")
+}
+
+fn or_none(fingerprint: &Option<String>) -> String {
+    fingerprint
+        .as_ref()
+        .map_or_else(|| "none".to_owned(), |fingerprint| format!("fingerprint {}", shortened(fingerprint)))
 }
 
 fn or_too_many(count: Option<u64>) -> String {

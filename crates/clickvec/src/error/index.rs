@@ -1,24 +1,28 @@
-//! What can be wrong with an index on disk.
+//! Faults of an index on disk.
 
 use std::path::PathBuf;
 
 use super::{JsonFault, VectorFault};
 
-/// What can be wrong with an index.
+/// A fault of an index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexFault {
-    /// There is something else where the folder should be.
-    #[error("expected an index, which is a folder, found something else")]
+    /// There is a file, a pipe or the like where the folder should be.
+    #[error("expected an index, which is a folder, found a file")]
     NotAFolder,
     /// The folder has no manifest.
     #[error("expected an index, found a folder without `manifest.json`")]
     NoManifest,
     /// The manifest is larger than any that clickvec writes.
-    #[error("expected a `manifest.json` of at most {limit} bytes, found a larger one; is this an index of clickvec?")]
+    #[error(
+        "expected a `manifest.json` of at most {limit} bytes, found one of at least {found}; is this an index of clickvec?"
+    )]
     ManifestTooLarge {
         /// The limit.
         limit: u64,
+        /// The number of bytes that were read of it.
+        found: u64,
     },
     /// The manifest cannot be parsed.
     #[error("expected the manifest of an index in `manifest.json`, found {found}; make the index anew")]
@@ -110,7 +114,7 @@ pub enum IndexFault {
         other: PathBuf,
     },
     /// The same id in two of the indexes that are to be joined.
-    #[error("expected ids that no other index to join has, found `{id}`, which stands in `{}` too", other.display())]
+    #[error("expected ids that no other index to join has, found `{id}`, which is in `{}` too", other.display())]
     DuplicateId {
         /// The id, shortened.
         id: String,
@@ -179,8 +183,10 @@ pub enum IndexFault {
         /// The size that the manifest gives.
         found: usize,
     },
-    /// The file of vectors has another form, or another number of vectors than there are titles.
-    #[error("expected `{name}` with {rows} vectors of {dimension} numbers, found another; make the index anew")]
+    /// The file of vectors has more or fewer bytes than so many vectors take.
+    #[error(
+        "expected `{name}` with {rows} vectors of {dimension} numbers, found a file of {found} bytes; make the index anew"
+    )]
     VectorShape {
         /// The file.
         name: String,
@@ -188,21 +194,37 @@ pub enum IndexFault {
         rows: u64,
         /// The size of a vector that the manifest gives.
         dimension: usize,
+        /// The size of the file.
+        found: u64,
+    },
+    /// The file of vectors has another header than so many vectors have.
+    #[error("expected the header {expected} in `{name}`, found `{found}`; make the index anew")]
+    VectorHeader {
+        /// The file.
+        name: String,
+        /// The header that follows from the manifest.
+        expected: String,
+        /// The header, shortened.
+        found: String,
     },
     /// The vectors are not valid for an index.
     #[error("{0}; make the index anew")]
     Vectors(#[from] VectorFault),
     /// The titles are not UTF-8 text.
-    #[error("expected UTF-8 in `{name}`, found other bytes; make the index anew")]
+    #[error("expected UTF-8 in `{name}`, found another byte in line {line}; make the index anew")]
     NotUtf8 {
         /// The file.
         name: String,
+        /// The line, counted from 1.
+        line: usize,
     },
     /// The changes that updates made cannot be read.
-    #[error("expected the changes of an index in `{name}`, found something else; make the index anew")]
+    #[error("expected the changes of an index in `{name}`, found {found}; make the index anew")]
     BadChanges {
         /// The file.
         name: String,
+        /// What is wrong.
+        found: BadChanges,
     },
     /// A segment that an update added is not the one that the index names.
     #[error("expected the segment `{folder}` with fingerprint {expected}, found {found}; make the index anew")]
@@ -218,12 +240,16 @@ pub enum IndexFault {
     #[error("expected indexes of one piece to join, found one that was updated")]
     Updated,
     /// A line of the titles is not an id, a tab and a title.
-    #[error("expected an id, a tab and a title in line {line} of `{name}`, found another line; make the index anew")]
+    #[error("expected {expected} in line {line} of `{name}`, found `{found}`; make the index anew")]
     BadLine {
         /// The file.
         name: String,
         /// The line, counted from 1.
         line: usize,
+        /// What the line should be.
+        expected: TitleLine,
+        /// The line, shortened.
+        found: String,
     },
     /// The number of titles differs from the manifest.
     #[error("expected {expected} titles in `{name}`, found {found}; make the index anew")]
@@ -237,7 +263,44 @@ pub enum IndexFault {
     },
 }
 
-/// What is wrong with what an index says of which shard it is.
+/// A line of the table of titles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TitleLine {
+    /// The first line.
+    #[error("the columns `id` and `title`, then those of stored fields,")]
+    Header,
+    /// The line of a title.
+    #[error("{}", title_line(*fields))]
+    Title {
+        /// The number of stored fields.
+        fields: usize,
+    },
+}
+
+/// A fault in the file of an index's changes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadChanges {
+    /// No JSON, or another.
+    #[error(transparent)]
+    Json(#[from] JsonFault),
+    /// There is not one list of deleted titles for each segment.
+    #[error("{found} lists of deleted titles for {segments} segments")]
+    Deleted {
+        /// The number of segments, the first included.
+        segments: usize,
+        /// The number of lists.
+        found: usize,
+    },
+    /// The folder of a segment has a name that no update gives.
+    #[error("a segment in the folder `{folder}`")]
+    Folder {
+        /// The name, shortened.
+        folder: String,
+    },
+}
+
+/// A fault in the file that says which shard of a collection an index is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadShard {
@@ -252,6 +315,13 @@ pub enum BadShard {
         /// How many it says there are.
         of: u64,
     },
+}
+
+fn title_line(fields: usize) -> String {
+    match fields {
+        0 => "an id, a tab and a title".to_owned(),
+        fields => format!("an id, a title and {fields} more fields, with tabs between them,"),
+    }
 }
 
 fn named(names: &[String]) -> String {

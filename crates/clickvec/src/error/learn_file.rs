@@ -1,4 +1,4 @@
-//! What can be wrong with a file that a ranker learns from or takes its weights from.
+//! Faults of files that a ranker learns from or takes its weights from.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub enum LearnPlace {
     Array(String),
 }
 
-/// What can be wrong with a file that a ranker learns from or takes its weights from.
+/// A fault of a file that a ranker learns from or takes its weights from.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnFileFault {
@@ -26,8 +26,11 @@ pub enum LearnFileFault {
         most: usize,
     },
     /// A line is not UTF-8.
-    #[error("expected UTF-8, found other bytes; save the file as UTF-8")]
-    NotUtf8,
+    #[error("expected UTF-8, found another byte at position {byte} of the line; save the file as UTF-8")]
+    NotUtf8 {
+        /// The position of the first invalid byte in the line, counted from 1.
+        byte: usize,
+    },
     /// No sentence has a neighbour to learn from.
     #[error(
         "expected sentences that follow each other, one per line, found {sentences} sentences, no two of them in succession"
@@ -54,8 +57,11 @@ pub enum LearnFileFault {
     #[error("expected this array, found none of that name")]
     NoArray,
     /// The file does not begin like an array.
-    #[error("expected an array in NumPy's .npy format, found another file")]
-    NotNpy,
+    #[error("expected an array in NumPy's .npy format, found a file that begins with {found}")]
+    NotNpy {
+        /// Its first bytes, as text.
+        found: String,
+    },
     /// The version of the .npy format is unknown.
     #[error("expected version 1, 2 or 3 of the .npy format, found {found}")]
     NpyVersion {

@@ -1,5 +1,6 @@
 //! The error type of the crate. Its messages say what was expected, what was found, where, and what to do.
 
+mod content;
 mod file;
 mod index;
 mod json;
@@ -7,31 +8,31 @@ mod learn_file;
 mod plan;
 pub(crate) mod shown;
 mod system;
-mod table;
+pub(crate) mod table;
 mod test_set;
 mod vector_file;
 
+pub use content::ContentFault;
 pub use file::{FileFault, InitFault, NotTensors, ResumeFault, SettingDifference};
-pub use index::{BadShard, IndexFault};
+pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
 pub use json::{JsonFault, JsonProblem};
 pub use learn_file::{LearnFileFault, LearnPlace};
 pub use plan::PlanFault;
 use shown::told;
 pub(crate) use shown::{listed, shortened, shown};
-pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
+pub(crate) use system::not_finite;
+pub use system::{LearnFault, LearnSource, PairingFault, Remedy, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
-#[doc(hidden)]
-pub use table::{NOT_UTF_8, UTF_16};
 pub use test_set::TestSetFault;
 pub use vector_file::{VectorFileFault, VectorPlace};
 
 use crate::settings::SettingFault;
 use std::path::{Path, PathBuf};
 
-/// What every fallible function of this crate returns.
+/// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong, with a variant for each kind of input or output.
+/// An error of this crate, with a variant for each kind of input or output.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -143,14 +144,16 @@ pub enum Error {
         /// What is replaced.
         what: &'static str,
         /// What there is.
-        found: String,
+        found: Obstacle,
     },
-    /// A simulation has nothing that could be clicked.
-    #[error("expected {missing}, found none")]
-    NothingToClick {
-        /// What is missing.
-        missing: &'static str,
-    },
+    /// No title of a simulation has a word, so none could be clicked.
+    #[error("expected a title with a word, found none")]
+    NoTitleToClick,
+    /// All queries of a simulation are judged, so none is left for its log.
+    #[error(
+        "expected a query that is not judged, found none; give more titles, or ask for fewer judged and validation queries"
+    )]
+    NoQueryToClick,
     /// A simulation has so few titles that its log would never be as long as requested.
     #[error(
         "expected titles for {wanted} pairs, found so few that a day of the log has {pairs_a_day}; ask for fewer pairs, or give \
@@ -253,6 +256,24 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong.
         fault: TestSetFault,
+    },
+}
+
+/// An obstacle where an output should be: something that is not replaced.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Obstacle {
+    /// A file.
+    #[error("a file")]
+    File,
+    /// A folder of another kind.
+    #[error("a folder with other files in it")]
+    OtherFolder,
+    /// A folder of the right kind with a file of somebody else in it.
+    #[error("one with `{name}` in it, which would be lost")]
+    Surplus {
+        /// The name of the file, shortened.
+        name: String,
     },
 }
 

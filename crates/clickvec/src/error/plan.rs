@@ -1,10 +1,10 @@
-//! Why a table of systems, or a row of it, cannot be made.
+//! Reasons why a table of systems, or a row of it, cannot be made.
 
 use std::path::PathBuf;
 
 use super::Error;
 
-/// What can be wrong with the plan of a table, or with one of its rows.
+/// A fault in the plan of a table, or in one of its rows.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanFault {
@@ -73,15 +73,29 @@ pub enum PlanFault {
         /// The other system.
         found: String,
     },
-    /// The members of a fusion are not rows above it, or one occurs twice.
-    #[error("expected members to be different rows above the fusion, found others")]
-    Members,
+    /// A member of a fusion is not a row above it.
+    #[error("expected members to be rows above the fusion, found `{found}`")]
+    LaterMember {
+        /// The name of the member, or its number, counted from 1, if there is no such row.
+        found: String,
+    },
+    /// A fusion has a member twice.
+    #[error("expected each member once, found `{found}` again")]
+    RepeatedMember {
+        /// The name of the member.
+        found: String,
+    },
     /// A row that has scores already, or combines those of others, has a column of its own.
     #[error("expected a column of its own only for a row that scores texts, found it for a run or a fusion")]
     FieldOfScores,
     /// A row has a column of its own, and every row searches all titles.
-    #[error("expected one column for all rows where each searches all titles, found another")]
-    FieldsSearched,
+    #[error("expected column `{expected}` for all rows, since each searches all titles, found `{found}`")]
+    FieldsSearched {
+        /// The column of the table.
+        expected: String,
+        /// That of the row.
+        found: String,
+    },
     /// The judgments differ between the columns of a table.
     #[error(
         "{}: expected the same judged titles in column `{field}` as in `{of_table}`, found others for the query `{query}`; \

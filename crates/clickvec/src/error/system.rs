@@ -1,6 +1,6 @@
-//! What can be wrong with vectors, rankers and comparisons.
+//! Faults of vectors, rankers and comparisons.
 
-/// What can be wrong with vectors.
+/// A fault of vectors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorFault {
@@ -19,16 +19,20 @@ pub enum VectorFault {
         found: usize,
     },
     /// A vector has a NaN or an infinity.
-    #[error("expected finite numbers, found others in vector {position} (counted from 0)")]
+    #[error("expected finite numbers, found {found} in vector {position} (counted from 0)")]
     NotFinite {
         /// The position of the vector.
         position: usize,
+        /// The number.
+        found: String,
     },
     /// A vector should be normalised and is not.
-    #[error("expected vectors of length 1 or 0, found another length in vector {position} (counted from 0)")]
+    #[error("expected vectors of length 1 or 0, found length {found} in vector {position} (counted from 0)")]
     NotUnit {
         /// The position of the vector.
         position: usize,
+        /// The length.
+        found: String,
     },
     /// A vector has another dimension than the table.
     #[error("expected a vector of {expected} numbers, found {found}; was it made by another model?")]
@@ -38,9 +42,18 @@ pub enum VectorFault {
         /// The vector's dimension.
         found: usize,
     },
-    /// A vector has a NaN or an infinity, or its length exceeds an f32.
-    #[error("expected a vector of finite numbers and finite length, found another")]
-    NoFiniteLength,
+    /// A single vector has a NaN or an infinity.
+    #[error("expected a vector of finite numbers, found {found} in it")]
+    BadNumber {
+        /// The number.
+        found: String,
+    },
+    /// A query's vector is so long that scores with it would exceed an f32.
+    #[error("expected a vector of a length below {most:e}, found {found}; divide its numbers by one number", most = f32::MAX / 2.0)]
+    TooLong {
+        /// The length.
+        found: String,
+    },
     /// A token is empty or has white space, which separates fields in the formats of word2vec.
     #[error("expected a token without white space, found `{found}`")]
     Token {
@@ -57,7 +70,12 @@ pub enum VectorFault {
     },
 }
 
-/// What can be wrong with the description of a ranker.
+/// The first of the numbers that is not finite, as text.
+pub(crate) fn not_finite(numbers: &[f32]) -> Option<String> {
+    numbers.iter().find(|number| !number.is_finite()).map(f32::to_string)
+}
+
+/// A fault in the description of a ranker.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecFault {
@@ -145,7 +163,7 @@ pub enum SpecFault {
     },
 }
 
-/// Why a ranker cannot be trained on this data.
+/// A reason why a ranker cannot be trained on this data.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnFault {
@@ -210,16 +228,16 @@ pub enum LearnFault {
         found: usize,
     },
     /// A file was not named.
-    #[error("expected {what}, found none")]
+    #[error("expected {file}, found none")]
     NoFile {
-        /// What the file is.
-        what: &'static str,
+        /// The file that the ranker needs.
+        file: LearnSource,
     },
     /// All parts of the ranker were turned off.
-    #[error("expected {what}, found none; ask for a part")]
+    #[error("expected a size above 0 for `{}`, found none; ask for a part", parameters.join("` or `"))]
     NoPart {
-        /// What was to name a part.
-        what: &'static str,
+        /// The parameters that give the sizes of the parts.
+        parameters: Vec<&'static str>,
     },
     /// A file to learn from, or to take weights from, is not valid.
     #[error("{}: {fault}", super::learn_file::at(path, place))]
@@ -264,16 +282,40 @@ pub enum LearnFault {
         found: u64,
     },
     /// A number became NaN or infinite during training.
-    #[error("the objective became NaN or infinite in step {step}; {hint}")]
+    #[error("the objective became NaN or infinite in step {step}; take {remedy}")]
     Diverged {
         /// The step, counted from 1.
         step: u64,
-        /// What to do.
-        hint: &'static str,
+        /// The change of a parameter that helps.
+        remedy: Remedy,
     },
 }
 
-/// Why two systems cannot be compared.
+/// A file that a ranker learns from or takes its weights from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LearnSource {
+    /// Vectors of words or texts.
+    #[error("a file of vectors that another program trained")]
+    Vectors,
+    /// Sentences, or an encoder that learnt from some.
+    #[error("running text to learn from, or a trained encoder")]
+    Text,
+}
+
+/// A change of a parameter that may keep training from diverging.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// A smaller value of the parameter.
+    #[error("a smaller {0}")]
+    Smaller(&'static str),
+    /// Larger values of the parameters.
+    #[error("larger {0}")]
+    Larger(&'static str),
+}
+
+/// A reason why two systems cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairingFault {

@@ -1,14 +1,14 @@
-//! What can be wrong with tables: clicks, judged titles, titles, TREC files.
+//! Faults of tables: clicks, judged titles, titles, TREC files.
 
 use super::listed;
 
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
 
-/// What is wrong with a file in UTF-16, and what to do.
+/// The message for a file in UTF-16, and what to do.
 pub const UTF_16: &str = "expected UTF-8, found UTF-16; save it as UTF-8 text (iconv -f UTF-16 -t UTF-8)";
 
-/// What to do with bytes that are not UTF-8. Most often they are Latin-1.
+/// The advice for bytes that are not UTF-8. Most often they are Latin-1.
 pub const NOT_UTF_8: &str = "save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t UTF-8)";
 
 /// The names of a header for a message, with a hint if the columns seem to be separated by commas.
@@ -20,7 +20,7 @@ fn header(names: &[String]) -> String {
     }
 }
 
-/// What can be wrong with a table.
+/// A fault of a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableFault {
@@ -58,8 +58,11 @@ pub enum TableFault {
     #[error("expected a header line, found nothing; see docs/reference/tables.md")]
     Empty,
     /// The header is not UTF-8.
-    #[error("expected a header in UTF-8, found other bytes; {NOT_UTF_8}")]
-    HeaderNotUtf8,
+    #[error("expected a header in UTF-8, found another byte at position {byte} of the line; {NOT_UTF_8}")]
+    HeaderNotUtf8 {
+        /// The position of the first invalid byte in the line, counted from 1.
+        byte: usize,
+    },
     /// The file is UTF-16.
     #[error("{UTF_16}")]
     Utf16,
@@ -238,7 +241,7 @@ fn shown_only(rows: u64) -> String {
     }
 }
 
-/// What can be wrong with a click log as a whole.
+/// A fault of a click log as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogFault {

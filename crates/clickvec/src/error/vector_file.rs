@@ -1,4 +1,4 @@
-//! What can be wrong with a file of vectors from another program.
+//! Faults of a file of vectors from another program.
 
 use std::fmt;
 use std::path::Path;
@@ -26,7 +26,7 @@ impl fmt::Display for VectorPlace {
     }
 }
 
-/// What can be wrong with a file of vectors.
+/// A fault of a file of vectors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorFileFault {
@@ -84,10 +84,12 @@ pub enum VectorFileFault {
         found: String,
     },
     /// A number is NaN or infinite.
-    #[error("expected finite numbers of 32 bits for `{word}`, found another; remove its vector")]
+    #[error("expected finite numbers of 32 bits for `{word}`, found {found}; remove its vector")]
     NotFinite {
         /// The word or text, shortened.
         word: String,
+        /// The number, after rounding to 32 bits.
+        found: String,
     },
     /// A line is too long for its number of values.
     #[error("expected a line of at most {limit} bytes, found a longer one; is this a file of vectors?")]
@@ -102,8 +104,11 @@ pub enum VectorFileFault {
         limit: usize,
     },
     /// A text is not UTF-8.
-    #[error("expected UTF-8, found other bytes; save the texts as UTF-8")]
-    NotUtf8,
+    #[error("expected UTF-8, found another byte at position {byte} of the line; save the texts as UTF-8")]
+    NotUtf8 {
+        /// The position of the first invalid byte in the line, counted from 1.
+        byte: usize,
+    },
     /// The file ends in the middle of a vector.
     #[error("expected {expected} bytes of numbers, found {found}; the file was cut short, fetch it again")]
     Cut {
@@ -127,7 +132,7 @@ pub enum VectorFileFault {
         expected: u64,
     },
     /// A word occurs twice.
-    #[error("expected one vector for `{word}`, found another than in {first}; remove one of them")]
+    #[error("expected one vector for `{word}`, found a second that differs from that of {first}; remove one of them")]
     Repeated {
         /// The word or text, shortened.
         word: String,

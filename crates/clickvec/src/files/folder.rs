@@ -8,7 +8,7 @@ use std::path::Path;
 use super::access;
 use super::path::{Found, folder_of, resolved};
 use super::temporary::{Readers, new_folder};
-use crate::error::shortened;
+use crate::error::{Obstacle, shortened};
 use crate::{Error, Result};
 
 /// Creates a folder and its parents, unless it exists.
@@ -36,11 +36,11 @@ pub(crate) fn check_replaceable_folder(
     if !parent.is_dir() {
         return Err(Error::NoFolder { path: parent });
     }
-    let refused = |found: String| Err(Error::NotReplaceable { path: path.to_owned(), what, found });
+    let refused = |found| Err(Error::NotReplaceable { path: path.to_owned(), what, found });
     let failed = |source| Error::io(path, "read", source);
     match Found::at(path).map_err(failed)? {
         Found::Nothing => return Ok(()),
-        Found::File(_) | Found::Special => return refused("a file".to_owned()),
+        Found::File(_) | Found::Special => return refused(Obstacle::File),
         Found::Folder => {}
     }
     let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(failed)?;
@@ -48,7 +48,7 @@ pub(crate) fn check_replaceable_folder(
         return Ok(());
     }
     let Some(names) = names(path) else {
-        return refused("a folder that is none".to_owned());
+        return refused(Obstacle::OtherFolder);
     };
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -56,7 +56,7 @@ pub(crate) fn check_replaceable_folder(
         // A folder that is named goes as a whole; of another, each file must be named.
         let is_known = names.contains(&name) || is_folder && has_only(&entry.path(), &name, &names).map_err(failed)?;
         if !is_known {
-            return refused(format!("one with `{}` in it, which would be lost", shortened(&name)));
+            return refused(Obstacle::Surplus { name: shortened(&name) });
         }
     }
     Ok(())

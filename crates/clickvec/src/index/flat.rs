@@ -6,7 +6,7 @@ use super::batch;
 use super::best::Best;
 use super::{Hit, Shared};
 use crate::Result;
-use crate::error::VectorFault;
+use crate::error::{VectorFault, not_finite};
 use crate::math::Buffer;
 use crate::math::gemm::{Left, gemm_into};
 use crate::math::matrix::transpose;
@@ -48,7 +48,11 @@ impl FlatIndex {
     pub fn new(dimension: usize, mut vectors: Vec<f32>) -> Result<FlatIndex> {
         check_shape(dimension, vectors.len())?;
         for (position, vector) in vectors.chunks_exact_mut(dimension).enumerate() {
-            let length = finite_length(vector).ok_or(VectorFault::NotFinite { position })?;
+            let length = length(vector);
+            if !length.is_finite() {
+                let found = not_finite(vector).unwrap_or_else(|| length.to_string());
+                return Err(VectorFault::NotFinite { position, found }.into());
+            }
             if length > 0.0 {
                 vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
             }
@@ -77,10 +81,11 @@ impl FlatIndex {
         for (position, vector) in vectors.chunks_exact(dimension).enumerate() {
             let length = squares_in_lanes(vector).sqrt();
             if !length.is_finite() {
-                return Err(VectorFault::NotFinite { position }.into());
+                let found = not_finite(vector).unwrap_or_else(|| length.to_string());
+                return Err(VectorFault::NotFinite { position, found }.into());
             }
             if length != 0.0 && (length - 1.0).abs() > UNIT_TOLERANCE {
-                return Err(VectorFault::NotUnit { position }.into());
+                return Err(VectorFault::NotUnit { position, found: length.to_string() }.into());
             }
         }
         Ok(FlatIndex { dimension, vectors: vectors.into() })
@@ -92,7 +97,7 @@ impl FlatIndex {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] with [`VectorFault::Dimension`] or [`VectorFault::NoFiniteLength`].
+    /// [`crate::Error::Vectors`] with [`VectorFault::Dimension`], [`VectorFault::BadNumber`] or [`VectorFault::TooLong`].
     pub fn search<'s>(&self, query: &[f32], k: usize, scratch: &'s mut SearchScratch) -> Result<&'s [Hit]> {
         query_length(self.dimension, query)?;
         let SearchScratch { best, hits, .. } = scratch;
@@ -201,8 +206,15 @@ pub(super) fn query_length(dimension: usize, query: &[f32]) -> Result<f64> {
         return Err(VectorFault::Dimension { expected: dimension, found: query.len() }.into());
     }
     // If a float can hold the length, it bounds every partial sum (Cauchy–Schwarz), so no score is NaN.
-    let length = finite_length(query).filter(|&length| length < f64::from(f32::MAX) / 2.0);
-    Ok(length.ok_or(VectorFault::NoFiniteLength)?)
+    let length = length(query);
+    if length < f64::from(f32::MAX) / 2.0 {
+        return Ok(length);
+    }
+    Err(match not_finite(query) {
+        Some(found) => VectorFault::BadNumber { found },
+        None => VectorFault::TooLong { found: format!("{length:e}") },
+    }
+    .into())
 }
 
 /// The lengths of valid queries [m, dimension].
@@ -231,9 +243,9 @@ pub(super) fn rounding(dimension: usize, query_length: f64) -> f64 {
 }
 
 /// The length, if it is finite. In f64 the squares of floats neither overflow nor vanish.
-fn finite_length(vector: &[f32]) -> Option<f64> {
+fn length(vector: &[f32]) -> f64 {
     let squares: f64 = vector.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
-    squares.is_finite().then(|| squares.sqrt())
+    squares.sqrt()
 }
 
 /// The sum of squares, several at a time, for uses where time matters and the last bit does not.
@@ -304,14 +316,18 @@ mod tests {
     fn a_vector_that_is_not_finite() {
         for value in [f32::NAN, f32::INFINITY] {
             let vectors = vec![1.0, 0.0, 0.0, value];
-            assert_eq!(fault(FlatIndex::new(2, vectors.clone())), VectorFault::NotFinite { position: 1 });
-            assert_eq!(fault(FlatIndex::from_unit(2, vectors)), VectorFault::NotFinite { position: 1 });
+            let expected = VectorFault::NotFinite { position: 1, found: value.to_string() };
+            assert_eq!(fault(FlatIndex::new(2, vectors.clone())), expected);
+            assert_eq!(fault(FlatIndex::from_unit(2, vectors)), expected);
         }
     }
 
     #[test]
     fn a_loaded_vector_that_is_not_of_unit_length() {
-        assert_eq!(fault(FlatIndex::from_unit(1, vec![-1.0, 0.0, 2.0])), VectorFault::NotUnit { position: 2 });
+        assert_eq!(
+            fault(FlatIndex::from_unit(1, vec![-1.0, 0.0, 2.0])),
+            VectorFault::NotUnit { position: 2, found: "2".to_owned() }
+        );
         let index = FlatIndex::new(2, vec![3.0, 4.0, 0.0, 0.0, 1e30, -1e30]).unwrap();
         assert_eq!(FlatIndex::from_unit(2, index.vectors().to_vec()).unwrap(), index);
     }
@@ -326,10 +342,12 @@ mod tests {
     #[test]
     fn a_query_that_is_not_finite() {
         let index = FlatIndex::new(2, vec![1.0, 1.0]).unwrap();
-        for value in [f32::NAN, f32::NEG_INFINITY, f32::MAX] {
-            let found = fault(index.search(&[value, value], 1, &mut SearchScratch::default()));
-            assert_eq!(found, VectorFault::NoFiniteLength);
+        let of = |value: f32| fault(index.search(&[1.0, value], 1, &mut SearchScratch::default()));
+        for value in [f32::NAN, f32::NEG_INFINITY] {
+            assert_eq!(of(value), VectorFault::BadNumber { found: value.to_string() });
         }
+        let message = of(f32::MAX).to_string();
+        assert!(message.starts_with("expected a vector of a length below 1.7014117e38, found 3.40282346"), "{message}");
     }
 
     proptest! {

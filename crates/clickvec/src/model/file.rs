@@ -113,8 +113,9 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
     let trigrams = rows
         .iter()
         .enumerate()
-        .map(|(row, &[a, b, c])| {
-            let scalar = |x| char::from_u32(x).ok_or(FileFault::BadTrigram { row });
+        .map(|(row, &found)| {
+            let scalar = |x| char::from_u32(x).ok_or(FileFault::BadTrigram { row, found });
+            let [a, b, c] = found;
             Ok(Trigram::from_chars([scalar(a)?, scalar(b)?, scalar(c)?]))
         })
         .collect::<Result<Vec<_>, FileFault>>()?;

@@ -7,9 +7,12 @@ use super::file::State;
 use super::inverted::InvertedLists;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, SystemRanker};
-use crate::error::{FileFault, Result};
+use crate::error::{ContentFault, FileFault, Result};
 use crate::index::{Candidates, Hit, Query};
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
+
+/// The array of the number of titles and their mean length.
+const SIZES: &str = "documents_and_mean_length";
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
@@ -75,14 +78,16 @@ impl Bm25 {
     fn restore(values: &Values, state: &State) -> Result<Bm25, FileFault> {
         let vocabulary = state.words()?;
         let document_frequency = state.u32s("document_frequency", &[Some(vocabulary.len())])?.to_vec();
-        let &[documents, mean_length] = state.f64s("documents_and_mean_length", &[Some(2)])? else {
+        let &[documents, mean_length] = state.f64s(SIZES, &[Some(2)])? else {
             unreachable!("the shape was checked");
         };
         let most = document_frequency.iter().copied().max().unwrap_or(0);
-        if documents < f64::from(most) || documents.fract() != 0.0 || mean_length < 0.0 {
-            let expected = format!("a whole number of at least {most} titles, and a mean length of 0 or more");
-            let found = format!("{documents} titles of {mean_length} words");
-            return Err(FileFault::content("documents", expected, found));
+        if documents < f64::from(most) || documents.fract() != 0.0 {
+            return Err(FileFault::content(SIZES, ContentFault::Count { least: most, found: documents }));
+        }
+        if mean_length < 0.0 {
+            let fault = ContentFault::Range { least: 0.0, most: f64::INFINITY, found: mean_length, place: 1 };
+            return Err(FileFault::content(SIZES, fault));
         }
         let documents = documents as u64;
         Ok(Bm25 { vocabulary, document_frequency, documents, mean_length, k1: values.get("k1"), b: values.get("b") })
@@ -190,7 +195,7 @@ impl SystemRanker for Bm25 {
         State::default()
             .with_words(&self.vocabulary)
             .with_u32s("document_frequency", &self.document_frequency)
-            .with_f64s("documents_and_mean_length", &[self.documents as f64, self.mean_length])
+            .with_f64s(SIZES, &[self.documents as f64, self.mean_length])
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::SystemRanker;
 use super::spec::RankerSpec;
 use super::system::{System, Values};
-use crate::error::{Error, FileFault, Result, shortened};
+use crate::error::{ContentFault, Error, FileFault, Result, shortened};
 pub(crate) use crate::tensor_file::{Array, Numbers};
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, fingerprint, write};
 use crate::text::Interner;
@@ -76,7 +76,7 @@ impl State {
         let array = self.arrays.get(name).ok_or_else(|| FileFault::MissingTensor { name: name.to_owned() })?;
         let fits = array.shape.len() == shape.len()
             && array.shape.iter().zip(shape).all(|(&found, expected)| expected.is_none_or(|size| size == found));
-        if fits { Ok(array) } else { Err(wrong(name, shape, array)) }
+        if fits { Ok(array) } else { Err(wrong(name, "", shape, array)) }
     }
 
     /// An array of 64-bit numbers.
@@ -86,7 +86,7 @@ impl State {
     pub fn f64s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f64], FileFault> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::F64(numbers), .. } => Ok(numbers),
-            other => Err(wrong(name, shape, other)),
+            other => Err(wrong(name, "F64", shape, other)),
         }
     }
 
@@ -97,7 +97,7 @@ impl State {
     pub fn f32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f32], FileFault> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::F32(numbers), .. } => Ok(numbers),
-            other => Err(wrong(name, shape, other)),
+            other => Err(wrong(name, "F32", shape, other)),
         }
     }
 
@@ -108,14 +108,14 @@ impl State {
     pub fn u32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[u32], FileFault> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::U32(numbers), .. } => Ok(numbers),
-            other => Err(wrong(name, shape, other)),
+            other => Err(wrong(name, "U32", shape, other)),
         }
     }
 
     /// The vocabulary.
     ///
     /// # Errors
-    /// [`FileFault::MissingTensor`], or [`FileFault::Content`] if it is not a list of distinct words.
+    /// [`FileFault::MissingTensor`], [`FileFault::WrongTensor`], or [`FileFault::Content`] if it is not a list of distinct words.
     pub fn words(&self) -> Result<Interner, FileFault> {
         self.words_as(WORDS)
     }
@@ -125,15 +125,17 @@ impl State {
     /// # Errors
     /// Those of [`State::words`].
     pub fn words_as(&self, name: &str) -> Result<Interner, FileFault> {
-        let bad = |found: &str| FileFault::content(name, "different words in UTF-8, one a line", found);
-        let Array { numbers: Numbers::Bytes(bytes), .. } = self.array(name, &[None])? else {
-            return Err(bad("numbers"));
+        let bad = |fault| FileFault::content(name, fault);
+        let bytes = match self.array(name, &[None])? {
+            Array { numbers: Numbers::Bytes(bytes), .. } => bytes,
+            other => return Err(wrong(name, "U8", &[None], other)),
         };
-        let text = std::str::from_utf8(bytes).map_err(|_| bad("other bytes"))?;
+        let text =
+            std::str::from_utf8(bytes).map_err(|error| bad(ContentFault::NotUtf8 { place: error.valid_up_to() }))?;
         let mut words = Interner::default();
-        for word in text.split_terminator('\n') {
+        for (line, word) in (1..).zip(text.split_terminator('\n')) {
             if !words.intern(word).2 {
-                return Err(bad(&format!("`{}` again", shortened(word))));
+                return Err(bad(ContentFault::RepeatedWord { word: shortened(word), line }));
             }
         }
         Ok(words)
@@ -145,10 +147,32 @@ impl State {
     }
 }
 
-fn wrong(name: &str, shape: &[Option<usize>], found: &Array) -> FileFault {
+/// Checks that all numbers of an array lie in a range. A NaN lies in none; infinity as `most` is no limit, and not allowed.
+///
+/// # Errors
+/// [`FileFault::Content`] with a [`ContentFault::Range`].
+pub(super) fn check_range<N: Copy + Into<f64>>(
+    tensor: &str,
+    numbers: &[N],
+    least: f64,
+    most: f64,
+) -> Result<(), FileFault> {
+    let outside = |&number: &N| !(number.into().is_finite() && (least..=most).contains(&number.into()));
+    match numbers.iter().position(outside) {
+        None => Ok(()),
+        Some(place) => {
+            let fault = ContentFault::Range { least, most, found: numbers[place].into(), place };
+            Err(FileFault::content(tensor, fault))
+        }
+    }
+}
+
+/// The fault of an array of another shape, or of numbers of another type than `dtype`; an empty `dtype` allows any.
+fn wrong(name: &str, dtype: &str, shape: &[Option<usize>], found: &Array) -> FileFault {
+    let shape = format!("{shape:?}").replace("Some(", "").replace(')', "").replace("None", "any");
     FileFault::WrongTensor {
         name: name.to_owned(),
-        expected: format!("{shape:?}").replace("Some(", "").replace(')', "").replace("None", "any"),
+        expected: format!("{dtype} {shape}").trim_start().to_owned(),
         found: format!("{:?} {:?}", found.numbers.dtype(), found.shape),
     }
 }

@@ -6,8 +6,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::corpus::UNKNOWN;
 use super::file::{Numbers, State};
-use crate::error::FileFault;
+use crate::error::{ContentFault, FileFault};
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
+use crate::vector_file::MAX_DIMENSION;
 
 const KEYS: &str = "text_keys";
 const VECTORS: &str = "text_vectors";
@@ -112,12 +113,15 @@ impl TextTable {
         let mut table = TextTable::new(dimension);
         // With dimension 0 the keys would have no rows.
         if dimension == 0 && !keys.is_empty() {
-            return Err(FileFault::content(numbers, "vectors of 1 number or more", "vectors of none"));
+            return Err(FileFault::content(numbers, ContentFault::Dimension { most: MAX_DIMENSION, found: 0 }));
         }
-        for (halves, vector) in keys.as_chunks::<2>().0.iter().zip(vectors.chunks_exact(dimension.max(1))) {
-            if !table.insert(u64::from(halves[0]) | u64::from(halves[1]) << 32, vector) {
-                return Err(FileFault::content(names, "each text once", "one of them twice"));
+        let rows = keys.as_chunks::<2>().0.iter().zip(vectors.chunks_exact(dimension.max(1)));
+        for (row, (halves, vector)) in rows.enumerate() {
+            let key = u64::from(halves[0]) | u64::from(halves[1]) << 32;
+            if let Some(&first) = table.places.get(&key) {
+                return Err(FileFault::content(names, ContentFault::RepeatedText { first: first as usize, row }));
             }
+            table.insert(key, vector);
         }
         Ok(table)
     }
@@ -158,7 +162,9 @@ mod tests {
         assert_eq!((again.get(7), again.get(wide), again.get(8)), (Some(&[1.0, 2.0][..]), Some(&[3.0, 4.0][..]), None));
         assert!(matches!(TextTable::restore(&state, "", 3), Err(FileFault::WrongTensor { .. })));
         let twice = state.clone().with(KEYS, &[2, 2], Numbers::U32(vec![7, 0, 7, 0]));
-        assert!(matches!(TextTable::restore(&twice, "", 2), Err(FileFault::Content { .. })));
+        let fault = TextTable::restore(&twice, "", 2).unwrap_err();
+        assert_eq!(fault, FileFault::content(KEYS, ContentFault::RepeatedText { first: 0, row: 1 }));
+        assert!(fault.to_string().contains("expected each text once, found that of row 0 again in row 1"), "{fault}");
         let fewer = state.with(KEYS, &[1, 2], Numbers::U32(vec![7, 0]));
         assert!(matches!(TextTable::restore(&fewer, "", 2), Err(FileFault::WrongTensor { .. })));
     }

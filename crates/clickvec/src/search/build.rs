@@ -213,7 +213,6 @@ pub fn join_indexes(indexes: &[PathBuf], path: &Path) -> Result<BuiltIndex> {
 /// # Errors
 ///
 /// Those of [`join_indexes`], and what `complete` returns.
-#[doc(hidden)]
 pub fn join_indexes_with<E: From<Error>>(
     indexes: &[PathBuf],
     path: &Path,
@@ -366,7 +365,8 @@ impl Output {
 
     fn write_vectors(&mut self, vectors: &[f32]) -> Result<()> {
         if let Some(place) = vectors.iter().position(|number| !number.is_finite()) {
-            return Err(VectorFault::NotFinite { position: self.vectors.rows() + place / self.dimension }.into());
+            let position = self.vectors.rows() + place / self.dimension;
+            return Err(VectorFault::NotFinite { position, found: vectors[place].to_string() }.into());
         }
         self.vectors.write(vectors).map_err(|source| self.folder.failed(source))?;
         match u32::try_from(self.vectors.rows()) {

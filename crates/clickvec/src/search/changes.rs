@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::folder::About;
-use crate::error::{IndexFault, Result};
+use crate::error::{BadChanges, IndexFault, Result, shortened};
 use crate::index::file::{self, Folder, PartKind};
 
 /// The segments that were added, and the titles that are no longer there.
@@ -45,15 +45,20 @@ impl Changes {
     /// [`crate::Error::Index`] and [`crate::Error::Io`].
     pub fn of(folder: &Folder<About>) -> Result<Changes> {
         let Some(name) = Changes::file(folder) else { return Ok(Changes::default()) };
-        let bad = || folder.fault(IndexFault::BadChanges { name: name.clone() });
-        let changes: Changes = serde_json::from_slice(&folder.read(&CHANGES, &name)?).map_err(|_| bad())?;
-        let is_name = |segment: &Segment| {
+        let bad = |found| folder.fault(IndexFault::BadChanges { name: name.clone(), found });
+        let changes = serde_json::from_slice(&folder.read(&CHANGES, &name)?);
+        let changes: Changes = changes.map_err(|error| bad(BadChanges::Json(error.into())))?;
+        let is_name = |segment: &&Segment| {
             let number = segment.folder.strip_prefix(Changes::PREFIX);
             number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
         };
-        match changes.deleted.len() == changes.segments.len() + 1 && changes.segments.iter().all(is_name) {
-            true => Ok(changes),
-            false => Err(bad()),
+        let (segments, found) = (changes.segments.len() + 1, changes.deleted.len());
+        if found != segments {
+            return Err(bad(BadChanges::Deleted { segments, found }));
+        }
+        match changes.segments.iter().find(|segment| !is_name(segment)) {
+            None => Ok(changes),
+            Some(segment) => Err(bad(BadChanges::Folder { folder: shortened(&segment.folder) })),
         }
     }
 

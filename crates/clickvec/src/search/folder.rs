@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::{CHANGES, Changes};
 use super::titles::Titles;
-use crate::error::{BadShard, Error, IndexFault, Result};
+use crate::error::{BadShard, Error, IndexFault, Result, shortened};
 use crate::index::file::{self, FileReader, Folder, PartKind};
 use crate::index::{Codes, FlatIndex, QuantizedIndex, floats};
 use crate::model::QueryModel;
@@ -42,7 +42,7 @@ pub const SHARD: PartKind = PartKind { name: "shard", kind: "json", first_file: 
 /// The parts that this version can read.
 pub(super) const PARTS: [PartKind; 8] = [MODEL, TITLES, VECTORS, VECTORS_F16, VECTORS_INT8, CODES, SHARD, CHANGES];
 
-/// What the manifest of an index says about its parts.
+/// The facts about an index's parts in its manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The fingerprint of the model that made the vectors.
@@ -215,7 +215,8 @@ fn summary(folder: &Folder<About>, added: &[Folder<About>], titles: usize, shard
 pub(super) fn open_vectors<'f>(folder: &'f Folder<About>, kind: &str, width: usize) -> Result<(FileReader<'f>, usize)> {
     let About { titles, dimension, .. } = *folder.about();
     let mut file = folder.open_file(&VECTORS, VECTORS_FILE)?;
-    let other = || other_shape(folder, VECTORS_FILE);
+    let found = file.len();
+    let other = || other_shape(folder, VECTORS_FILE, found);
     let rows = usize::try_from(titles).map_err(|_| other())?;
     // For these sizes the file has exactly one form, so there is nothing to parse.
     let expected = npy::header_of(kind, rows, dimension);
@@ -227,14 +228,20 @@ pub(super) fn open_vectors<'f>(folder: &'f Folder<About>, kind: &str, width: usi
     let mut header = vec![0; expected.len()];
     file.fill(&mut header)?;
     if header != expected {
-        return Err(other());
+        let [expected, found] = [expected, header].map(|header| {
+            // The text comes after a mark, the version and the length.
+            String::from_utf8_lossy(&header[10.min(header.len())..]).trim_end().to_owned()
+        });
+        let fault = IndexFault::VectorHeader { name: VECTORS_FILE.to_owned(), expected, found: shortened(&found) };
+        return Err(folder.fault(fault));
     }
     Ok((file, numbers))
 }
 
-fn other_shape(folder: &Folder<About>, name: &str) -> Error {
+/// The fault of a file of vectors, or of their codes, of `found` bytes.
+fn other_shape(folder: &Folder<About>, name: &str, found: u64) -> Error {
     let About { titles, dimension, .. } = *folder.about();
-    folder.fault(IndexFault::VectorShape { name: name.to_owned(), rows: titles, dimension })
+    folder.fault(IndexFault::VectorShape { name: name.to_owned(), rows: titles, dimension, found })
 }
 
 /// All vectors as floats, however they are kept.
@@ -266,8 +273,9 @@ fn read_halves(folder: &Folder<About>) -> Result<Vec<f32>> {
 
 fn read_codes(folder: &Folder<About>) -> Result<Vec<f32>> {
     let About { titles, dimension, .. } = *folder.about();
-    let other = || other_shape(folder, CODES.first_file);
+    let bytes = folder.read(&CODES, CODES.first_file)?;
+    let other = || other_shape(folder, CODES.first_file, bytes.len() as u64);
     let rows = usize::try_from(titles).map_err(|_| other())?;
-    let codes = Codes::of_bytes(dimension, &folder.read(&CODES, CODES.first_file)?).ok_or_else(other)?;
+    let codes = Codes::of_bytes(dimension, &bytes).ok_or_else(other)?;
     Ok(QuantizedIndex::of_codes_alone(dimension, rows, codes).and_then(|index| index.floats())?.vectors().to_vec())
 }

@@ -1,6 +1,6 @@
 //! Ids and texts of titles in one string. A search looks at only a few of them.
 
-use crate::error::{Error, IndexFault, Result, shortened};
+use crate::error::{Error, IndexFault, Result, TitleLine, shortened};
 
 /// The header, as in a table of titles (docs/reference/tables.md). More columns may follow.
 pub(super) const HEADER: &str = "id\ttitle\n";
@@ -40,13 +40,24 @@ impl Titles {
 
     /// Parses a table that [`write_line`] wrote. `name` is for messages.
     pub(super) fn parse(table: Vec<u8>, name: &str) -> Result<Titles, IndexFault> {
-        let table = String::from_utf8(table).map_err(|_| IndexFault::NotUtf8 { name: name.to_owned() })?;
-        let bad = |line| IndexFault::BadLine { name: name.to_owned(), line };
+        let table = String::from_utf8(table).map_err(|error| {
+            let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            IndexFault::NotUtf8 { name: name.to_owned(), line: 1 + memchr::memchr_iter(b'\n', before).count() }
+        })?;
+        // The whole line from its start on: there may be too little of it, or too much.
+        let bad = |line, start: usize, expected| {
+            let found = shortened(table[start..].split('\n').next().unwrap_or_default());
+            IndexFault::BadLine { name: name.to_owned(), line, expected, found }
+        };
         let header = table.split_inclusive('\n').next().unwrap_or_default();
         if header != HEADER && !header.strip_prefix("id\ttitle\t").is_some_and(|more| more.ends_with('\n')) {
-            return Err(bad(1));
+            return Err(bad(1, 0, TitleLine::Header));
         }
         let (first, fields) = (header.len(), header.matches('\t').count());
+        let bad = |starts: &[usize]| {
+            let start = starts.last().copied().unwrap_or(first);
+            bad(starts.len() + 1, start, TitleLine::Title { fields: fields - 1 })
+        };
         let mut starts = vec![first];
         let mut tabs = 0;
         for found in memchr::memchr2_iter(b'\t', b'\n', &table.as_bytes()[first..]) {
@@ -56,11 +67,11 @@ impl Titles {
                     tabs = 0;
                     starts.push(first + found + 1);
                 }
-                _ => return Err(bad(starts.len() + 1)),
+                _ => return Err(bad(&starts)),
             }
         }
         if starts.last() != Some(&table.len()) {
-            return Err(bad(starts.len() + 1));
+            return Err(bad(&starts));
         }
         Ok(Titles { table, starts })
     }
@@ -126,16 +137,20 @@ mod tests {
     #[test]
     fn a_table_that_is_none() {
         let fault = |table: &[u8]| Titles::parse(table.to_vec(), "t").unwrap_err();
-        let bad = |line| IndexFault::BadLine { name: "t".to_owned(), line };
-        assert_eq!(fault(b"id\ttitle\na\tb\xff\n"), IndexFault::NotUtf8 { name: "t".to_owned() });
-        assert_eq!(fault(b""), bad(1));
-        assert_eq!(fault(b"id\ttitle"), bad(1));
-        assert_eq!(fault(b"id\ttitle\tbrand"), bad(1));
-        assert_eq!(fault(b"id\ttitle\na\tb"), bad(2));
-        assert_eq!(fault(b"id\ttitle\na\tb\n\n"), bad(3));
-        assert_eq!(fault(b"id\ttitle\na\tb\nc\n"), bad(3));
-        assert_eq!(fault(b"id\ttitle\na\tb\tc\n"), bad(2));
-        assert_eq!(fault(b"id\ttitle\tbrand\na\tb\n"), bad(2));
-        assert_eq!(fault(b"id\ttitle\na\tb\nc"), bad(3));
+        let bad = |line, found: &str, expected| {
+            let found = shortened(found);
+            IndexFault::BadLine { name: "t".to_owned(), line, expected, found }
+        };
+        let title = |line, found: &str, fields| bad(line, found, TitleLine::Title { fields });
+        assert_eq!(fault(b"id\ttitle\na\tb\xff\n"), IndexFault::NotUtf8 { name: "t".to_owned(), line: 2 });
+        assert_eq!(fault(b""), bad(1, "", TitleLine::Header));
+        assert_eq!(fault(b"id\ttitle"), bad(1, "id\ttitle", TitleLine::Header));
+        assert_eq!(fault(b"id\ttitle\tbrand"), bad(1, "id\ttitle\tbrand", TitleLine::Header));
+        assert_eq!(fault(b"id\ttitle\na\tb"), title(2, "a\tb", 0));
+        assert_eq!(fault(b"id\ttitle\na\tb\n\n"), title(3, "", 0));
+        assert_eq!(fault(b"id\ttitle\na\tb\nc\n"), title(3, "c", 0));
+        assert_eq!(fault(b"id\ttitle\na\tb\tc\n"), title(2, "a\tb\tc", 0));
+        assert_eq!(fault(b"id\ttitle\tbrand\na\tb\n"), title(2, "a\tb", 1));
+        assert_eq!(fault(b"id\ttitle\na\tb\nc"), title(3, "c", 0));
     }
 }

@@ -213,9 +213,7 @@ fn write_log<M: Market>(writer: &mut Writer<'_>, days: &Days<'_, M>, on_pairs: &
 fn check_enough(sum: &Summary, wanted: u64) -> Result<()> {
     let pairs_a_day = sum.pairs / sum.days.max(1);
     match sum.days >= DAYS_BEFORE && sum.pairs < wanted && pairs_a_day < LEAST_PAIRS_A_DAY {
-        true if sum.pairs == 0 => Err(Error::NothingToClick {
-            missing: "a query that is not judged; give more titles, or ask for fewer judged and validation queries",
-        }),
+        true if sum.pairs == 0 => Err(Error::NoQueryToClick),
         true => Err(Error::TooFewPairs { wanted, pairs_a_day }),
         false => Ok(()),
     }

@@ -153,7 +153,8 @@ pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usiz
 ///
 /// # Errors
 ///
-/// Those of [`check_output`], [`Error::BadTitle`], [`Error::NothingToClick`], [`Error::InUse`] and [`Error::Io`].
+/// Those of [`check_output`], [`Error::BadTitle`], [`Error::NoTitleToClick`], [`Error::NoQueryToClick`], [`Error::TooFewPairs`],
+/// [`Error::InUse`] and [`Error::Io`].
 /// Whatever was at `output` is then untouched.
 pub fn simulate(
     config: &SimulateConfig,
@@ -175,7 +176,7 @@ pub fn simulate(
             }
             let count = u32::try_from(titles.len()).unwrap_or(u32::MAX);
             let market = own_titles::OwnMarket::new(titles, config.seed);
-            let market = market.ok_or(Error::NothingToClick { missing: "a title with a word" })?;
+            let market = market.ok_or(Error::NoTitleToClick)?;
             let config = SimulateConfig { titles: count, ..config.clone() };
             folder::write(&config, &market, output, on_pairs)
         }

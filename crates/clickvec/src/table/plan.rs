@@ -50,7 +50,7 @@ pub struct Data {
     pub weighting: Weighting,
 }
 
-/// One row.
+/// A row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The name in the table, unique among the rows.
@@ -96,7 +96,7 @@ pub enum Source {
     },
 }
 
-/// One training of a model.
+/// A training of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Training {
     /// The name in reports.
@@ -209,8 +209,9 @@ impl Plan {
             if entry.field.is_some() && matches!(entry.source, Source::Run(_) | Source::Fusion { .. }) {
                 return of_row(Error::Plan(PlanFault::FieldOfScores));
             }
-            if self.full && entry.other_field(&self.data).is_some() {
-                return of_row(Error::Plan(PlanFault::FieldsSearched));
+            if let Some(found) = entry.other_field(&self.data).filter(|_| self.full) {
+                let (expected, found) = (self.data.field.clone(), found.to_owned());
+                return of_row(Error::Plan(PlanFault::FieldsSearched { expected, found }));
             }
             match &entry.source {
                 Source::Ranker { points, .. } => {
@@ -232,12 +233,19 @@ impl Plan {
                 }
                 Source::File(_) | Source::Run(_) => {}
                 Source::Fusion { members, methods } => {
-                    let distinct: HashSet<&usize> = members.iter().collect();
                     if members.is_empty() || methods.is_empty() {
                         return of_row(Error::Plan(PlanFault::NoPoint));
                     }
-                    if distinct.len() != members.len() || members.iter().any(|&member| member >= place) {
-                        return of_row(Error::Plan(PlanFault::Members));
+                    let name = |member: usize| {
+                        let entry = self.entries.get(member);
+                        entry.map_or_else(|| (member + 1).to_string(), |entry| entry.name.clone())
+                    };
+                    if let Some(&later) = members.iter().find(|&&member| member >= place) {
+                        return of_row(Error::Plan(PlanFault::LaterMember { found: name(later) }));
+                    }
+                    let mut seen = HashSet::new();
+                    if let Some(&again) = members.iter().find(|&&member| !seen.insert(member)) {
+                        return of_row(Error::Plan(PlanFault::RepeatedMember { found: name(again) }));
                     }
                 }
             }

@@ -101,8 +101,8 @@ impl TableReader {
             Step::Whole if table.text.contains('\0') => return Err(table.fault(None, TableFault::Utf16)),
             Step::Whole => {}
             Step::End => return Err(table.fault(None, TableFault::Empty)),
-            Step::Broken(TableFault::NotUtf8 { .. }) => {
-                return Err(table.fault(Some(table.line()), TableFault::HeaderNotUtf8));
+            Step::Broken(TableFault::NotUtf8 { byte }) => {
+                return Err(table.fault(Some(table.line()), TableFault::HeaderNotUtf8 { byte }));
             }
             Step::Broken(fault) => return Err(table.fault(Some(table.line()), fault)),
         }

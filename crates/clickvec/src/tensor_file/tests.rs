@@ -151,18 +151,22 @@ fn a_number_that_is_none_is_found_in_its_row() {
         let file = written(&json(), entries("", &one));
         let (tensors, _): (Tensors<'_>, Json) = file.parse("test").unwrap();
         let name = if at == 0 { "b" } else { "w" }.to_owned();
-        assert_eq!(tensors.read("", &mut [tensor([0.0; 6])]).unwrap_err(), FileFault::NotFinite { name, row });
+        assert_eq!(
+            tensors.read("", &mut [tensor([0.0; 6])]).unwrap_err(),
+            FileFault::NotFinite { name, row, found: "NaN".to_owned() }
+        );
     }
     let infinite = [
-        (Numbers::F32(vec![1.0, 1.0, 1.0, 1.0, 1.0, f32::INFINITY]), vec![3, 2], 2),
-        (Numbers::F64(vec![1.0, 1.0, 1.0, 1.0, 1.0, f64::NEG_INFINITY]), vec![2, 3], 1),
-        (Numbers::F64(vec![1.0, f64::NAN]), vec![2], 1),
+        (Numbers::F32(vec![1.0, 1.0, 1.0, 1.0, 1.0, f32::INFINITY]), vec![3, 2], 2, "inf"),
+        (Numbers::F64(vec![1.0, 1.0, 1.0, 1.0, 1.0, f64::NEG_INFINITY]), vec![2, 3], 1, "-inf"),
+        (Numbers::F64(vec![1.0, f64::NAN]), vec![2], 1, "NaN"),
     ];
-    for (numbers, shape, row) in infinite {
+    for (numbers, shape, row, found) in infinite {
+        let found = found.to_owned();
         let array = Array { shape, numbers };
         let file = written(&json(), vec![entry("a", Data::Array(&array))]);
         let (tensors, _): (Tensors<'_>, Json) = file.parse("test").unwrap();
-        assert_eq!(tensors.arrays().unwrap_err(), FileFault::NotFinite { name: "a".to_owned(), row });
+        assert_eq!(tensors.arrays().unwrap_err(), FileFault::NotFinite { name: "a".to_owned(), row, found });
     }
 }
 

@@ -147,7 +147,8 @@ pub(super) fn load(
         return Err(Error::Resume { path, fault });
     }
     if !header.progress.is_possible(header.updates, stages) {
-        return Err(damaged(FileFault::Progress));
+        let Progress { epoch, minibatch, pairs, .. } = header.progress;
+        return Err(damaged(FileFault::Progress { epoch, minibatch, pairs, updates: header.updates }));
     }
     let kept = kept_model(output, &path, run, header.progress.kept)?;
     let states = read(&tensors, header.updates, &learner.states()?).map_err(damaged)?;
@@ -197,13 +198,16 @@ pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> 
         return Some(ResumeFault::Log);
     }
     if interrupted.init != run.init {
-        return Some(ResumeFault::Init);
+        let (expected, found) = (interrupted.init.clone(), run.init.clone());
+        return Some(ResumeFault::Init { expected, found });
     }
     if interrupted.teacher != run.teacher {
-        return Some(ResumeFault::Teacher);
+        let (expected, found) = (interrupted.teacher.clone(), run.teacher.clone());
+        return Some(ResumeFault::Teacher { expected, found });
     }
     if interrupted.validation_fingerprint != run.validation_fingerprint {
-        return Some(ResumeFault::Validation);
+        let (expected, found) = (interrupted.validation_fingerprint.clone(), run.validation_fingerprint.clone());
+        return Some(ResumeFault::Validation { expected, found });
     }
     if interrupted.level != run.level {
         return Some(ResumeFault::Level { expected: interrupted.level.clone(), found: run.level.clone() });

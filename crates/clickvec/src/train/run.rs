@@ -394,12 +394,19 @@ impl<'a, 'v> Run<'a, 'v> {
         let learnt = model.training();
         let &TrainConfig { epochs, held_out, keep, patience, .. } = self.config;
         // These settings are of the clicks, or of how their epochs are chosen.
-        let fits = TrainConfig { epochs, held_out, keep, patience, ..learnt.config.clone() } == *self.config
-            && (&learnt.init, &learnt.log_fingerprint) == (&self.record.init, &self.record.log_fingerprint)
-            && model.dictionary() == self.log.dictionary()
-            && learnt.epoch == clicks.before;
-        if !fits {
-            return Err(Error::Init(InitFault::AfterTitles));
+        let before = TrainConfig { epochs, held_out, keep, patience, ..learnt.config.clone() };
+        if before != *self.config {
+            let differences = self.config.differences(&before);
+            return Err(Error::Init(InitFault::AfterTitlesSettings { differences }));
+        }
+        if (&learnt.init, &learnt.log_fingerprint) != (&self.record.init, &self.record.log_fingerprint)
+            || model.dictionary() != self.log.dictionary()
+        {
+            return Err(Error::Init(InitFault::AfterOtherTitles));
+        }
+        if learnt.epoch != clicks.before {
+            let (expected, found) = (clicks.before, learnt.epoch);
+            return Err(Error::Init(InitFault::AfterTitlesEpoch { expected, found }));
         }
         let weights = || -> Vec<Vec<Tensor>> { model.towers.iter().map(|tower| tower.tensors().to_vec()).collect() };
         self.progress.epoch = clicks.before;

@@ -20,7 +20,7 @@ impl<R: BufRead> Rows<R> {
         let array = Reader::open(source).or_else(|error| match error {
             Fault::Io(error) => Err(Stop::Io(error)),
             Fault::Type(found) => in_file(VectorFileFault::NpyType { found }),
-            Fault::NotNpy => in_file(VectorFileFault::NpyHeader { found: "none".to_owned() }),
+            Fault::NotNpy(found) => in_file(VectorFileFault::NpyHeader { found }),
             Fault::Version(version) => {
                 in_file(VectorFileFault::NpyHeader { found: format!("one of version {version}") })
             }
@@ -88,5 +88,7 @@ fn text_of<'b>(lines: &mut Lines<impl BufRead>, bytes: &'b mut Vec<u8>, row: u64
         FoundLine::TooLong => return at_line(row, VectorFileFault::LineTooLong { limit: MAX_TEXT }),
         FoundLine::Whole => {}
     }
-    std::str::from_utf8(bytes).map(str::trim).or_else(|_| at_line(row, VectorFileFault::NotUtf8))
+    std::str::from_utf8(bytes)
+        .map(str::trim)
+        .or_else(|error| at_line(row, VectorFileFault::NotUtf8 { byte: error.valid_up_to() + 1 }))
 }

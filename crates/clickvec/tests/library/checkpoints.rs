@@ -188,7 +188,8 @@ fn other_data_is_refused() {
         TrainConfig { patience: Some(9), ..small(OptimizerKind::Adam) },
     ] {
         let place = interrupted(&config, how);
-        assert_eq!(refused(&place, &config, resume(Some(&other))), ResumeFault::Validation);
+        let fault = refused(&place, &config, resume(Some(&other)));
+        assert!(matches!(&fault, ResumeFault::Validation { expected: Some(a), found: Some(b) } if a != b), "{fault}");
     }
     // If it only observes, it may be another one.
     let config = small(OptimizerKind::Adam);
@@ -431,7 +432,7 @@ fn a_damaged_checkpoint_is_an_error() {
         assert!(text.contains(from), "{text}");
         let mut bytes = good.clone();
         bytes[8..8 + header].copy_from_slice(text.replacen(from, to, 1).as_bytes());
-        assert!(matches!(fault(&bytes), Some(FileFault::Progress)), "{to}");
+        assert!(matches!(fault(&bytes), Some(FileFault::Progress { .. })), "{to}");
     }
     std::fs::write(&path, &good).expect("written");
     place.train(&config, resume(None)).expect("the undamaged one is fine");

@@ -140,7 +140,7 @@ fn a_run_with_another_teacher_does_not_resume() {
     let vectors = std::fs::read_to_string(place.teacher()).expect("a teacher");
     std::fs::write(place.teacher(), vectors.replacen("0.5]", "0.6]", 1)).expect("written");
     let found = place.train(&config, how);
-    assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Teacher, .. })), "{found:?}");
+    assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Teacher { .. }, .. })), "{found:?}");
     let other = TrainConfig { teacher: Some(TeacherConfig { clicks: 0.4, ..HALF }), ..config };
     let found = place.train(&other, how).map_err(|error| error.to_string());
     assert!(found.as_ref().is_err_and(|error| error.contains("teacher")), "{found:?}");
@@ -199,10 +199,11 @@ fn what_is_wrong_with_a_teacher_is_said() {
         other => panic!("{other}"),
     };
     let word = || "shoe".to_owned();
+    let not_finite = |found: &str| VectorFileFault::NotFinite { word: word(), found: found.to_owned() };
     let second = |vector| in_memory(vec![("red", vec![1.0, 2.0]), ("shoe", vector)]);
     assert_eq!(second(vec![1.0]), (VectorPlace::Vector(2), VectorFileFault::Numbers { expected: 2, found: 1 }));
-    assert_eq!(second(vec![1.0, f32::NAN]).1, VectorFileFault::NotFinite { word: word() });
-    assert_eq!(second(vec![1.0, f32::INFINITY]).1, VectorFileFault::NotFinite { word: word() });
+    assert_eq!(second(vec![1.0, f32::NAN]).1, not_finite("NaN"));
+    assert_eq!(second(vec![1.0, f32::INFINITY]).1, not_finite("inf"));
     assert_eq!(second(vec![0.0, -0.0]).1, VectorFileFault::Zero { word: word() });
     assert!(matches!(in_memory(vec![("red", vec![])]).1, VectorFileFault::Dimension { found: 0, .. }));
     let unknown = fault(vec![Teacher::vectors([("zebra", [1.0])])]);
@@ -226,7 +227,7 @@ fn what_is_wrong_with_a_teacher_is_said() {
     let numbers = VectorFileFault::Numbers { expected: 2, found: 3 };
     assert_eq!(in_file(&format!("{one}{{\"text\":\"shoe\",\"vector\":[0,0,1]}}")), (2, numbers));
     assert!(matches!(in_file("{\"text\":\"shoe\",\"vector\":[1e40]}"), (1, VectorFileFault::NotJson { .. })));
-    assert_eq!(in_file("shoe inf 1\n"), (1, VectorFileFault::NotFinite { word: word() }));
+    assert_eq!(in_file("shoe inf 1\n"), (1, not_finite("inf")));
     assert!(matches!(in_file(&format!("{one}{{\"text\":1}}")), (2, VectorFileFault::NotJson { .. })));
     assert!(matches!(
         in_file(&format!("{one}{{\"text\":\"shoe\",\"vector\":[NaN,1]}}")),

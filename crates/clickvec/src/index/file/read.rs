@@ -183,7 +183,7 @@ pub(super) fn read_manifest(folder: &Path) -> Result<Vec<u8>> {
     let file = File::open(&path).map_err(|source| Error::io(&path, "open", source))?;
     file.take(MAX_MANIFEST_BYTES + 1).read_to_end(&mut bytes).map_err(|source| Error::io(&path, "read", source))?;
     if bytes.len() as u64 > MAX_MANIFEST_BYTES {
-        return Err(fault(IndexFault::ManifestTooLarge { limit: MAX_MANIFEST_BYTES }));
+        return Err(fault(IndexFault::ManifestTooLarge { limit: MAX_MANIFEST_BYTES, found: bytes.len() as u64 }));
     }
     Ok(bytes)
 }

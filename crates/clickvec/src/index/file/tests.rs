@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use super::*;
-use crate::error::{Error, Result};
+use crate::error::{Error, Obstacle, Result};
 
 const TITLES: PartKind = PartKind { name: "titles", kind: "table", first_file: "titles.tsv" };
 const VECTORS: PartKind = PartKind { name: "vectors", kind: "f32", first_file: "vectors.npy" };
@@ -153,7 +153,7 @@ fn manifests_of_other_kinds_versions_and_lengths() {
     // White space at the end, up to the bound.
     let padded = |length: u64| format!("{good}{}", " ".repeat(length as usize - good.len()));
     assert_eq!(with(&padded(MAX_MANIFEST_BYTES)).unwrap().about().titles, 9);
-    let large = IndexFault::ManifestTooLarge { limit: 1_048_576 };
+    let large = IndexFault::ManifestTooLarge { limit: 1_048_576, found: 1_048_577 };
     assert_eq!(fault(with(&padded(MAX_MANIFEST_BYTES + 1))), large);
     std::fs::remove_file(&manifest).unwrap();
     assert_eq!(fault(open(&path)), IndexFault::NoManifest);
@@ -209,7 +209,7 @@ fn only_an_index_with_nothing_else_in_it_is_replaced() {
         Err(Error::NotReplaceable { found, .. }) => found,
         other => panic!("{other:?}"),
     };
-    assert!(found.contains("`mine`"), "{found}");
+    assert_eq!(found, Obstacle::Surplus { name: "mine".to_owned() });
     assert!(write(&path, "titles").is_err());
     std::fs::remove_file(path.join("mine")).unwrap();
     let manifest = path.join(MANIFEST);

@@ -10,7 +10,7 @@ use super::file::State;
 use super::language_model::CollectionModel;
 use super::system::{Parameter, Values};
 use super::ulm::MU;
-use crate::error::FileFault;
+use crate::error::{ContentFault, FileFault};
 use crate::text::{Interner, WordId};
 
 /// λ_T.
@@ -90,14 +90,12 @@ impl Dependence {
         let lengths = state.u32s("title_lengths", &[None])?;
         let total: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
         if total != words.len() as u64 {
-            return Err(FileFault::content(
-                "title_words",
-                format!("{total} words, as `title_lengths` says"),
-                words.len(),
-            ));
+            let fault = ContentFault::WordCount { expected: total, found: words.len() };
+            return Err(FileFault::content("title_words", fault));
         }
-        if let Some(&word) = words.iter().find(|&&word| word as usize >= vocabulary.len()) {
-            return Err(FileFault::content("title_words", format!("numbers below {}", vocabulary.len()), word));
+        if let Some(place) = words.iter().position(|&word| word as usize >= vocabulary.len()) {
+            let fault = ContentFault::NotBelow { bound: vocabulary.len(), found: words[place], place };
+            return Err(FileFault::content("title_words", fault));
         }
         let mut titles = WordLists::default();
         let mut rest = words;

@@ -10,11 +10,11 @@ use std::borrow::Cow;
 
 use self::network::{Access, Loss, Network, Options, Scratch, learn_text, random_coordinate, random_rows};
 use super::corpus::{Corpus, WordLists};
-use super::file::{Numbers, State};
+use super::file::{Numbers, State, check_range};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_table::{TextReader, TextTable};
 use super::{Ranker, SystemRanker, WordTable};
-use crate::error::{Error, FileFault, LearnFault, Result};
+use crate::error::{ContentFault, Error, FileFault, LearnFault, Remedy, Result};
 use crate::math::score::score;
 use crate::math::vector::normalize;
 use crate::memory::room_for_numbers;
@@ -159,7 +159,7 @@ impl Doc2Vec {
             let mean = loss.sum / loss.predictions.max(1) as f64;
             let (done, of) = (epoch as u64 + 1, options.epochs as u64);
             if !mean.is_finite() {
-                return Err(failed(LearnFault::Diverged { step: done, hint: "take a smaller alpha" }));
+                return Err(failed(LearnFault::Diverged { step: done, remedy: Remedy::Smaller("alpha") }));
             }
             watch(Progress { done, of, objective: Some(mean) });
         }
@@ -176,9 +176,10 @@ impl Doc2Vec {
         let vocabulary = state.words()?;
         let (words, size) = (vocabulary.len(), options.size);
         let frequencies = state.u32s("frequency", &[Some(words)])?.to_vec();
-        if frequencies.contains(&0) || words == 0 {
-            return Err(FileFault::content("frequency", "a number above 0 for each of 1 word or more", "none, or a 0"));
+        if words == 0 {
+            return Err(FileFault::content("words", ContentFault::NoWord));
         }
+        check_range("frequency", &frequencies, 1.0, f64::from(u32::MAX))?;
         // A bag of words needs them for nothing but nearest words, and files of older versions lack them.
         let inputs = match options.memory || options.words && state.has(INPUTS) {
             true => state.f32s(INPUTS, &[Some(words), Some(size)])?.to_vec(),
@@ -187,8 +188,10 @@ impl Doc2Vec {
         let outputs = state.f32s("word_outputs", &[Some(words), Some(size)])?.to_vec();
         let texts = TextTable::restore(state, "", size)?;
         // A longer vector would give cosines above 1, or no number at all.
-        if texts.iter().any(|vector| score(vector, vector) > 1.001) {
-            return Err(FileFault::content("text_vectors", "vectors of length 1 or 0", "another length"));
+        let square = |vector: &[f32]| score(vector, vector);
+        if let Some((row, vector)) = texts.iter().enumerate().find(|(_, vector)| square(vector) > 1.001) {
+            let fault = ContentFault::NotUnit { found: square(vector).sqrt(), row };
+            return Err(FileFault::content("text_vectors", fault));
         }
         let network = Network::of(frequencies, inputs, outputs, &options);
         Ok(Doc2Vec { options, vocabulary, network, texts })

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Fusion, FusionMethod};
-use crate::error::{Error, FileFault, Result, shortened};
+use crate::error::{ContentFault, Error, FileFault, Result, shortened};
 use crate::files;
 use crate::ranker::Ranker;
+use crate::ranker::file::check_range;
 use crate::ranker::stored::{self, FileKind};
 use crate::tensor_file::{Array, Data, Entry, FORMAT, Numbers, TensorFile, fingerprint, write};
 
@@ -175,14 +176,12 @@ fn check(Settings { method, members }: &Settings, weights: &[f64]) -> Result<(),
     if let FusionMethod::ReciprocalRank { k } = *method
         && !(k.is_finite() && k > -1.0)
     {
-        return Err(FileFault::content("k", "a number above -1", k));
+        return Err(FileFault::content("k", ContentFault::NotAbove { bound: -1.0, found: k }));
     }
     if members.is_empty() || members.len() != weights.len() {
         return Err(FileFault::Weights { weights: weights.len(), members: members.len() });
     }
-    if let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
-        return Err(FileFault::content("weights", "finite numbers of 0 or more", weight));
-    }
+    check_range("weights", weights, 0.0, f64::INFINITY)?;
     let mut distinct = HashSet::new();
     for Member { file, .. } in members {
         let mut parts = Path::new(file).components();

@@ -6,10 +6,10 @@ mod svd;
 
 use self::svd::{Singular, Sparse, singular_vectors};
 use super::corpus::{Corpus, UNKNOWN, WordLists, WordReader};
-use super::file::{Numbers, State};
+use super::file::{Numbers, State, check_range};
 use super::system::{Parameter, Progress, System, Values, Watch};
 use super::{Ranker, SystemRanker, WordTable};
-use crate::error::{Error, FileFault, LearnFault, Result};
+use crate::error::{ContentFault, Error, FileFault, LearnFault, Result};
 use crate::math::vector::{add_scaled, dot, normalize, sum_of_squares};
 use crate::text::{Interner, WordId};
 
@@ -178,18 +178,17 @@ impl Lsa {
         let singular_values = state.f64s("singular_values", &[None])?;
         let left = state.f32s("left_singular_vectors", &[Some(vocabulary.len()), Some(singular_values.len())])?;
         let most = singular_values.first().copied().unwrap_or(1.0);
+        let bad = |fault| Err(FileFault::content("singular_values", fault));
+        if most.is_nan() || most <= 0.0 {
+            return bad(ContentFault::NotAbove { bound: 0.0, found: most });
+        }
         // Smaller values are zeros with a rounding error.
-        if let Some(bad) =
-            singular_values.iter().find(|&&value| !(most > 0.0 && (1e-7..=1.0).contains(&(value / most))))
-        {
-            return Err(FileFault::content("singular_values", format!("numbers from {} to {most}", 1e-7 * most), bad));
+        if let Some(place) = singular_values.iter().position(|value| !(1e-7..=1.0).contains(&(value / most))) {
+            return bad(ContentFault::Range { least: 1e-7 * most, most, found: singular_values[place], place });
         }
-        if let Some(bad) = weights.iter().find(|weight| !(0.0..1e6).contains(*weight)) {
-            return Err(FileFault::content("word_weights", "numbers from 0 to 1e6", bad));
-        }
-        if let Some(bad) = left.iter().find(|x| x.abs() > 1.001) {
-            return Err(FileFault::content("left_singular_vectors", "numbers from -1 to 1", bad));
-        }
+        check_range("word_weights", weights, 0.0, 1e6)?;
+        // Numbers that were rounded may be slightly above 1.
+        check_range("left_singular_vectors", left, -1.001, 1.001)?;
         Ok(Lsa::new(values, vocabulary, weights.to_vec(), singular_values.to_vec(), left.to_vec()))
     }
 

@@ -162,21 +162,23 @@ fn a_damaged_state_is_refused() {
     let state = train("lsa:dimensions=2", &corpus(&["red door", "lamp red"], &[])).state();
     let fault = |state: &State| Lsa::restore(&SYSTEM.values(&"lsa".parse().unwrap()).unwrap(), state).err();
     assert!(fault(&state).is_none());
-    let left = |x: f32| Numbers::F32(vec![x; 6]);
+    let with = |name: &str, numbers: &[f64]| state.clone().with_f64s(name, numbers);
+    let left = |shape: [usize; 2], numbers| state.clone().with("left_singular_vectors", &shape, numbers);
     let bad = [
-        state.clone().with_f64s("singular_values", &[1.0]),
-        state.clone().with_f64s("singular_values", &[1.0, 1e-8]),
-        state.clone().with_f64s("singular_values", &[1.0, 2.0]),
-        state.clone().with_f64s("singular_values", &[0.0, 0.0]),
-        state.clone().with_f64s("singular_values", &[-2.0, -2.0]),
-        state.clone().with_f64s("word_weights", &[1.0, 1.0]),
-        state.clone().with_f64s("word_weights", &[1.0, 1.0, -1.0]),
-        state.clone().with_f64s("word_weights", &[1.0, 1.0, 1e300]),
-        state.clone().with("left_singular_vectors", &[2, 3], left(0.1)),
-        state.clone().with("left_singular_vectors", &[3, 2], left(2.0)),
-        state.clone().with("left_singular_vectors", &[3, 2], Numbers::F64(vec![0.1; 6])),
+        (with("singular_values", &[1.0]), "expected `left_singular_vectors` to be [3, 1], found F32 [3, 2]"),
+        (with("singular_values", &[1.0, 1e-8]), "expected numbers from 0.0000001 to 1, found 0.00000001 at place 1"),
+        (with("singular_values", &[1.0, 2.0]), "expected numbers from 0.0000001 to 1, found 2 at place 1"),
+        (with("singular_values", &[0.0, 0.0]), "expected a finite number above 0, found 0"),
+        (with("singular_values", &[-2.0, -2.0]), "expected a finite number above 0, found -2"),
+        (with("word_weights", &[1.0, 1.0]), "expected `word_weights` to be [3], found F64 [2]"),
+        (with("word_weights", &[1.0, 1.0, -1.0]), "expected numbers from 0 to 1000000, found -1 at place 2"),
+        (with("word_weights", &[1.0, 1.0, f64::NAN]), "expected numbers from 0 to 1000000, found NaN at place 2"),
+        (left([2, 3], Numbers::F32(vec![0.1; 6])), "expected `left_singular_vectors` to be [3, 2], found F32 [2, 3]"),
+        (left([3, 2], Numbers::F32(vec![2.0; 6])), "expected numbers from -1.001 to 1.001, found 2 at place 0"),
+        (left([3, 2], Numbers::F64(vec![0.1; 6])), "to be F32 [3, 2], found F64 [3, 2]"),
     ];
-    for (i, state) in bad.iter().enumerate() {
-        assert!(fault(state).is_some(), "{i}");
+    for (state, expected) in &bad {
+        let fault = fault(state).expect("a fault").to_string();
+        assert!(fault.contains(expected), "{fault}");
     }
 }

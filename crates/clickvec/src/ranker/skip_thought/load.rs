@@ -65,7 +65,8 @@ impl Dictionary {
                     break;
                 }
             }
-            let text = std::str::from_utf8(&line).map_err(|_| bad(LearnFileFault::NotUtf8))?;
+            let text = std::str::from_utf8(&line)
+                .map_err(|error| bad(LearnFileFault::NotUtf8 { byte: error.valid_up_to() + 1 }))?;
             let text = text.trim();
             let (mut count, mut only) = (0, String::new());
             for_each_word(text, &mut buffer, |word| {

@@ -17,7 +17,7 @@ use super::corpus::{UNKNOWN, WordReader};
 use super::file::{Numbers, State};
 use super::system::{Parameter, Resources, System, Values, Watch};
 use super::{Ranker, SystemRanker, WordTable};
-use crate::error::{Error, FileFault, LearnFault, Result};
+use crate::error::{ContentFault, Error, FileFault, LearnFault, LearnSource, Result, SpecFault};
 use crate::math::score::score;
 use crate::math::vector::normalize;
 use crate::math::{Buffer, Matrix};
@@ -90,15 +90,14 @@ impl SkipThought {
         let learn = |fault| Error::Learn { ranker: SYSTEM.name, fault };
         let wanted: Vec<_> = PARTS.into_iter().filter(|(name, _)| values.count(name) > 0).collect();
         if wanted.is_empty() {
-            return Err(learn(LearnFault::NoPart { what: "a size above 0 for `uni` or `bi`" }));
+            return Err(learn(LearnFault::NoPart { parameters: PARTS.map(|(name, _)| name).to_vec() }));
         }
         if let Some(folder) = resources.load {
             let parts: Vec<&'static str> = wanted.iter().map(|&(name, _)| name).collect();
             return load::load(folder, &parts);
         }
         let Some(path) = resources.contiguous else {
-            let what = "running text to learn from, or a trained encoder";
-            return Err(learn(LearnFault::NoFile { what }));
+            return Err(learn(LearnFault::NoFile { file: LearnSource::Text }));
         };
         let sentences = Sentences::read(path, values.count("vocabulary"), SYSTEM.name)?;
         let settings = Settings {
@@ -139,7 +138,8 @@ impl SkipThought {
             .map(|(name, encoders)| Part::restore(name, encoders, vocabulary.len(), state))
             .collect::<Result<_, FileFault>>()?;
         if parts.is_empty() {
-            return Err(FileFault::content("uni and bi", "a number above 0 in one of them", "0 in both"));
+            let parameters = PARTS.map(|(name, _)| name).to_vec();
+            return Err(FileFault::Ranker(SpecFault::AllZero { ranker: SYSTEM.name.to_owned(), parameters }));
         }
         Ok(SkipThought { vocabulary, parts })
     }
@@ -207,8 +207,15 @@ impl Part {
             let shape = &state.array(&tensor, &[rows, columns])?.shape;
             let (rows, columns) = (shape[0], shape[1]);
             let numbers = state.f32s(&tensor, &[Some(rows), Some(columns)])?;
-            match fault(numbers, rows.min(columns)) {
-                Some(found) => Err(FileFault::content(tensor, "numbers with which no state overflows", found)),
+            if rows.min(columns) == 0 {
+                let (expected, found) = ("at least one row and one column".to_owned(), format!("[{rows}, {columns}]"));
+                return Err(FileFault::WrongTensor { name: tensor, expected, found });
+            }
+            match numbers.iter().position(is_large) {
+                Some(place) => {
+                    let fault = ContentFault::Overflow { most: LARGEST, found: numbers[place], place };
+                    Err(FileFault::content(tensor, fault))
+                }
                 None => Ok(Matrix::from_vec(rows, columns, numbers.to_vec())),
             }
         };
@@ -218,8 +225,8 @@ impl Part {
             let (units, width) = (recurrent.rows(), recurrent.rows().saturating_mul(3));
             if recurrent.columns() != width {
                 let tensor = format!("{name}.{encoder}.recurrent_weights");
-                let expected = format!("{units} rows of {width} numbers");
-                return Err(FileFault::content(tensor, expected, format!("rows of {}", recurrent.columns())));
+                let (expected, found) = (format!("[{units}, {width}]"), format!("[{units}, {}]", recurrent.columns()));
+                return Err(FileFault::WrongTensor { name: tensor, expected, found });
             }
             let input = array(&format!("{encoder}.input_weights"), Some(table.columns()), Some(width))?;
             let bias = array(&format!("{encoder}.bias"), Some(1), Some(width))?;
@@ -248,18 +255,14 @@ impl Part {
     }
 }
 
-/// What is wrong with weights whose smaller size is `least`.
-fn fault(numbers: &[f32], least: usize) -> Option<String> {
-    if least == 0 {
-        return Some("no numbers".to_owned());
-    }
-    large(numbers).map(|number| format!("a weight of {number:e}"))
-}
-
 /// The first number that is NaN or too large for a weight.
 fn large(numbers: &[f32]) -> Option<f32> {
+    numbers.iter().copied().find(is_large)
+}
+
+fn is_large(number: &f32) -> bool {
     // NaN compares as false.
-    numbers.iter().copied().find(|number| number.is_nan() || number.abs() > LARGEST)
+    number.is_nan() || number.abs() > LARGEST
 }
 
 impl Ranker for SkipThought {

@@ -20,7 +20,7 @@ pub(super) enum Fault {
 pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>, Fault> {
     let array = Reader::open(source).map_err(|fault| match fault {
         npy::Fault::Io(error) => failed(error),
-        npy::Fault::NotNpy => Fault::Content(LearnFileFault::NotNpy),
+        npy::Fault::NotNpy(found) => Fault::Content(LearnFileFault::NotNpy { found }),
         npy::Fault::Version(found) => Fault::Content(LearnFileFault::NpyVersion { found }),
         npy::Fault::HeaderLength(found) => Fault::Content(LearnFileFault::NpyHeaderLength { found }),
         npy::Fault::Header(found) => Fault::Content(LearnFileFault::NpyHeader { found }),
@@ -116,7 +116,7 @@ mod tests {
         let good = npy("<f4", "False", "(2, 3)", 1, &[0; 24]);
         let cases: [(Vec<u8>, &str); 13] = [
             (Vec::new(), "cut short"),
-            (b"PK\x03\x04 a zip file".to_vec(), "in NumPy's .npy format, found another file"),
+            (b"PK\x03\x04 a zip file".to_vec(), "in NumPy's .npy format, found a file that begins with `PK"),
             (good[..good.len() - 1].to_vec(), "array of shape [2, 3], found 151 bytes"),
             (good[..20].to_vec(), "cut short"),
             ([&good[..], &[0]].concat(), "found 153 bytes"),

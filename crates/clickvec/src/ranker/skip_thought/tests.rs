@@ -229,7 +229,7 @@ fn a_state_from_anywhere_is_checked() {
     assert!(restore(spec, &state()).is_ok());
     // The sizes follow from the arrays.
     assert_eq!(restore("skip-thought:uni=9,bi=0", &state()).unwrap().parts.len(), 1);
-    assert!(matches!(restore("skip-thought:uni=0,bi=0", &state()), Err(FileFault::Content { .. })));
+    assert!(matches!(restore("skip-thought:uni=0,bi=0", &state()), Err(FileFault::Ranker(SpecFault::AllZero { .. }))));
     let numbers = |count: usize, value: f32| Numbers::F32(vec![value; count]);
     let cases: [(&str, &[usize], Numbers); 9] = [
         ("uni.words", &[20, 4], numbers(80, 0.0)),
@@ -418,12 +418,18 @@ fn a_published_folder_that_is_not_right_is_told() {
             write("dictionary.txt", b"red\n"),
             "/dictionary.txt: expected a line `UNK` for unknown words, found 1 other lines",
         ),
-        (write("dictionary.txt", b"red\n\xff\n"), "/dictionary.txt:2: expected UTF-8, found other bytes"),
+        (
+            write("dictionary.txt", b"red\n\xff\n"),
+            "/dictionary.txt:2: expected UTF-8, found another byte at position 1 of the line; save",
+        ),
         (
             write("dictionary.txt", b"UNK\nred\n"),
             "/utable.npy: expected 2 rows, one for each line of dictionary.txt, found an array of shape [7, 3]",
         ),
-        (write("utable.npy", b"nothing"), "/utable.npy: expected an array in NumPy's .npy format, found another file"),
+        (
+            write("utable.npy", b"nothing"),
+            "/utable.npy: expected an array in NumPy's .npy format, found a file that begins with `nothing`",
+        ),
         (write("uni_skip.npz", b"nothing"), "/uni_skip.npz: expected a .npz file, found"),
         (write("uni_skip.npz", b""), "/uni_skip.npz: expected a .npz file, found"),
         (

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::model::{Gradient, Model, Tuple};
 use super::sentences::Sentences;
 use super::softmax::Candidates;
-use crate::error::LearnFault;
+use crate::error::{LearnFault, Remedy};
 use crate::math::Buffer;
 use crate::math::vector::{add, sum_of_squares};
 use crate::optimizer::adam::{AdamStep, adam};
@@ -66,7 +66,7 @@ pub(super) fn train(
             let objective = losses.iter().sum::<f64>() / losses.len() as f64;
             done += 1;
             if !objective.is_finite() {
-                return Err(LearnFault::Diverged { step: done, hint: "ask for a smaller learning-rate" });
+                return Err(LearnFault::Diverged { step: done, remedy: Remedy::Smaller("learning-rate") });
             }
             watch(Progress { done, of, objective: Some(objective) });
         }

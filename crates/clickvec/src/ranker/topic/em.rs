@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::Topics;
 use super::pair::{Scratch, Tilt, pair, single};
 use super::side::Side;
-use crate::error::LearnFault;
+use crate::error::{LearnFault, Remedy};
 use crate::math::vector::{add_scaled, dot};
 use crate::memory::room_for_numbers;
 use crate::ranker::system::{Progress, Watch};
@@ -47,7 +47,7 @@ pub(super) fn train(
     for step in 1..=settings.iterations as u64 {
         let objective = em.iterate();
         if !objective.is_finite() {
-            return Err(LearnFault::Diverged { step, hint: "ask for larger priors" });
+            return Err(LearnFault::Diverged { step, remedy: Remedy::Larger("priors") });
         }
         watch(Progress { done: step, of: settings.iterations as u64, objective: Some(objective) });
     }

@@ -17,12 +17,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::corpus::{Corpus, UNKNOWN, WordReader};
-use super::file::{Numbers, State};
+use super::file::{Numbers, State, check_range};
 use super::language_model::CollectionModel;
 use super::system::{Parameter, Values};
 use super::ulm::MU;
 use super::{Ranker, SystemRanker};
-use crate::error::{FileFault, LearnFault};
+use crate::error::{ContentFault, FileFault, LearnFault};
 use crate::math::vector::dot;
 use crate::text::{Interner, WordId};
 use cache::Cache;
@@ -76,13 +76,12 @@ impl Topics {
         let row_of = state.u32s(&format!("{language}_rows"), &[Some(words)])?.to_vec();
         let probability = state.f32s(&format!("{language}_topics"), &[None, Some(count)])?.to_vec();
         let rows = probability.len() / count;
-        if let Some(row) = row_of.iter().find(|&&row| row != ABSENT && row as usize >= rows) {
-            return Err(FileFault::content(format!("{language}_rows"), format!("numbers below {rows}"), row));
+        if let Some(place) = row_of.iter().position(|&row| row != ABSENT && row as usize >= rows) {
+            let fault = ContentFault::NotBelow { bound: rows, found: row_of[place], place };
+            return Err(FileFault::content(format!("{language}_rows"), fault));
         }
         // A sum of rounded numbers may be slightly above 1.
-        if let Some(wrong) = probability.iter().find(|p| !(0.0..=1.001).contains(*p)) {
-            return Err(FileFault::content(format!("{language}_topics"), "probabilities", wrong));
-        }
+        check_range(&format!("{language}_topics"), &probability, 0.0, 1.001)?;
         Ok(Topics { count, row_of, probability })
     }
 }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::alignment::Alignment;
 use super::table::{Row, TranslationTable};
-use crate::error::FileFault;
+use crate::error::{ContentFault, FileFault};
 use crate::ranker::corpus::UNKNOWN;
 use crate::ranker::file::{Numbers, State};
 use crate::text::WordId;
@@ -193,10 +193,15 @@ impl PhraseList {
             let length = phrase.iter().take_while(|&&word| (word as usize) < words).count();
             length > 0 && phrase[length..].iter().all(|&word| word == UNKNOWN)
         };
-        match phrases.iter().all(is_phrase) && phrases.windows(2).all(|two| two[0] < two[1]) {
-            true => Ok(PhraseList::new(phrases, words)),
-            false => Err(FileFault::content(name, format!("ascending phrases of the {words} words"), "others")),
+        if let Some(row) = phrases.iter().position(|phrase| !is_phrase(phrase)) {
+            let fault = ContentFault::Phrase { words, found: phrases[row].to_vec(), row };
+            return Err(FileFault::content(name, fault));
         }
+        if let Some(row) = phrases.windows(2).position(|two| two[0] >= two[1]) {
+            let [before, found] = [row, row + 1].map(|row| phrases[row].to_vec());
+            return Err(FileFault::content(name, ContentFault::RowDescent { before, found, row: row + 1 }));
+        }
+        Ok(PhraseList::new(phrases, words))
     }
 }
 

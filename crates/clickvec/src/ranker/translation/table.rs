@@ -1,7 +1,7 @@
 //! A sparse table of translation probabilities.
 
-use crate::error::FileFault;
-use crate::ranker::file::State;
+use crate::error::{ContentFault, FileFault};
+use crate::ranker::file::{State, check_range};
 use crate::text::WordId;
 
 /// P(q|w) of query words q and title words w, or of phrases by number; 0 where it has no entry. Its three arrays are those
@@ -63,26 +63,41 @@ impl TranslationTable {
         let starts = state.u32s(&format!("{name}_starts"), &[Some(targets + 1)])?;
         let columns = state.u32s(&format!("{name}_columns"), &[None])?;
         let probabilities = state.f64s(&format!("{name}_probabilities"), &[Some(columns.len())])?;
-        if !are_rows(starts, columns, sources) {
-            let expected = format!("rows of ascending numbers below {sources}");
-            return Err(FileFault::content(format!("{name}_columns"), expected, "others"));
-        }
-        if let Some(found) = probabilities.iter().find(|probability| !(0.0..=1.0).contains(*probability)) {
-            return Err(FileFault::content(format!("{name}_probabilities"), "probabilities", found));
-        }
+        check_starts(starts, columns.len()).map_err(|fault| FileFault::content(format!("{name}_starts"), fault))?;
+        check_rows(starts, columns, sources).map_err(|fault| FileFault::content(format!("{name}_columns"), fault))?;
+        check_range(&format!("{name}_probabilities"), probabilities, 0.0, 1.0)?;
         let (starts, sources, probabilities) = (starts.to_vec(), columns.to_vec(), probabilities.to_vec());
         Ok(TranslationTable { starts, sources, probabilities })
     }
 }
 
-/// Whether `starts` cuts `columns` into rows that are ascending and below `bound`.
-fn are_rows(starts: &[u32], columns: &[u32], bound: usize) -> bool {
-    let whole = starts.first() == Some(&0) && starts.last().is_some_and(|&last| last as usize == columns.len());
-    let good = |row: &[u32]| {
-        let row = &columns[row[0] as usize..row[1] as usize];
-        row.windows(2).all(|two| two[0] < two[1]) && row.last().is_none_or(|&last| (last as usize) < bound)
-    };
-    whole && starts.is_sorted() && starts.windows(2).all(good)
+/// Checks that `starts`, of which there is at least one, cuts a list of `length` numbers into rows.
+fn check_starts(starts: &[u32], length: usize) -> Result<(), ContentFault> {
+    if let Some(place) = starts.windows(2).position(|two| two[0] > two[1]) {
+        let (before, found) = (starts[place], starts[place + 1]);
+        return Err(ContentFault::Descent { before, found, place: place + 1 });
+    }
+    let (first, last) = (starts[0], starts[starts.len() - 1]);
+    match first == 0 && last as usize == length {
+        true => Ok(()),
+        false => Err(ContentFault::Cover { length, first, last }),
+    }
+}
+
+/// Checks that each row is ascending and below `bound`. The rows cover `columns`.
+fn check_rows(starts: &[u32], columns: &[u32], bound: usize) -> Result<(), ContentFault> {
+    for row in starts.windows(2).map(|two| two[0] as usize..two[1] as usize) {
+        for place in row.clone() {
+            let found = columns[place];
+            if found as usize >= bound {
+                return Err(ContentFault::NotBelow { bound, found, place });
+            }
+            if place > row.start && columns[place - 1] >= found {
+                return Err(ContentFault::Descent { before: columns[place - 1], found, place });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The entries of one q.

@@ -286,20 +286,21 @@ fn a_table_from_outside_is_checked() {
     let good = table(&[0, 2, 2, 3], &[0, 2, 1], &[0.5, 1.0, 0.0]).unwrap();
     assert_eq!((good.row(0).get(2), good.row(1).get(1), good.row(2).get(1)), (1.0, 0.0, 0.0));
     let p = [0.5, 0.5, 0.5];
-    for (starts, sources) in [
-        ([1, 2, 2, 3], [0, 2, 1]),
-        ([0, 2, 1, 3], [0, 2, 1]),
-        ([0, 2, 2, 2], [0, 2, 1]),
-        ([0, 9, 2, 3], [0, 2, 1]),
-        ([0, 2, 2, 3], [2, 0, 1]),
-        ([0, 2, 2, 3], [2, 2, 1]),
-        ([0, 2, 2, 3], [0, 3, 1]),
+    for (starts, sources, expected) in [
+        ([1, 2, 2, 3], [0, 2, 1], "`translation_starts`: expected rows from 0 to 3, found rows from 1 to 3;"),
+        ([0, 2, 1, 3], [0, 2, 1], "`translation_starts`: expected ascending numbers, found 1 after 2 at place 2;"),
+        ([0, 2, 2, 2], [0, 2, 1], "`translation_starts`: expected rows from 0 to 3, found rows from 0 to 2;"),
+        ([0, 9, 2, 3], [0, 2, 1], "`translation_starts`: expected ascending numbers, found 2 after 9 at place 2;"),
+        ([0, 2, 2, 3], [2, 0, 1], "`translation_columns`: expected ascending numbers, found 0 after 2 at place 1;"),
+        ([0, 2, 2, 3], [2, 2, 1], "`translation_columns`: expected ascending numbers, found 2 after 2 at place 1;"),
+        ([0, 2, 2, 3], [0, 3, 1], "`translation_columns`: expected numbers below 3, found 3 at place 1;"),
     ] {
         let fault = table(&starts, &sources, &p).unwrap_err();
-        assert!(fault.contains("ascending numbers below 3"), "{fault}");
+        assert!(fault.starts_with(expected), "{fault}");
     }
     for probability in [-0.5, 1.5] {
-        assert!(table(&[0, 2, 2, 3], &[0, 2, 1], &[0.5, probability, 0.5]).unwrap_err().contains("probabilities"));
+        let fault = table(&[0, 2, 2, 3], &[0, 2, 1], &[0.5, probability, 0.5]).unwrap_err();
+        assert!(fault.contains(&format!("numbers from 0 to 1, found {probability} at place 1")), "{fault}");
     }
     assert!(table(&[0, 3], &[0, 2, 1], &p).is_err() && table(&[0, 2, 2, 3], &[0, 2, 1], &p[..2]).is_err());
 }
@@ -320,14 +321,15 @@ fn phrases_from_outside_are_checked() {
     let good = [0, 1, NONE, 0, NONE, NONE, 3, 2, 1];
     let table = restore(&good, &[1, 2, NONE]).unwrap();
     assert_eq!(table.translations(&[1, 2])[1].unwrap().get(0), 0.5);
-    for bad in [
-        [0, NONE, NONE, 0, NONE, NONE, 3, 2, 1],
-        [0, NONE, NONE, 0, 1, NONE, 3, 2, 1],
-        [0, 1, NONE, NONE, NONE, NONE, 3, 2, 1],
-        [0, 1, NONE, 0, NONE, NONE, 3, 2, 4],
-        [0, 1, NONE, 0, NONE, 1, 3, 2, 1],
+    for (bad, expected) in [
+        ([0, NONE, NONE, 0, NONE, NONE, 3, 2, 1], "ascending rows, found [0, 4294967295, 4294967295] after"),
+        ([0, NONE, NONE, 0, 1, NONE, 3, 2, 1], "ascending rows, found [0, 1, 4294967295] after"),
+        ([0, 1, NONE, NONE, NONE, NONE, 3, 2, 1], "numbers below 4, then only 4294967295, found [4294967295,"),
+        ([0, 1, NONE, 0, NONE, NONE, 3, 2, 4], "numbers below 4, then only 4294967295, found [3, 2, 4] in row 2"),
+        ([0, 1, NONE, 0, NONE, 1, 3, 2, 1], "numbers below 4, then only 4294967295, found [0, 4294967295, 1] in row 1"),
     ] {
-        assert!(restore(&bad, &[1, 2, NONE]).unwrap_err().contains("phrases of the 4 words"), "{bad:?}");
+        let fault = restore(&bad, &[1, 2, NONE]).unwrap_err();
+        assert!(fault.contains(expected), "{fault}");
         assert!(restore(&good, &bad[..6]).is_err(), "{bad:?}");
     }
     assert!(restore(&[], &[1, 2, NONE]).is_err() && restore(&good, &[]).is_err());

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::corpus::Corpus;
-use super::file::{self, Numbers, State};
+use super::file::{self, Numbers, State, check_range};
 use super::system::{Parameter, System, Values};
 use super::{Ranker, RankerSpec, SystemRanker};
 use crate::error::{Error, FileFault, Result};
@@ -133,23 +133,15 @@ impl LetterTrigrams {
         let letters = state.u32s("trigrams", &[None, Some(3)])?;
         let document_frequency = state.u32s("document_frequency", &[Some(letters.len() / 3)])?.to_vec();
         let &[documents] = state.u32s("documents", &[Some(1)])? else { unreachable!("the shape was checked") };
-        let trigram = |three: &[u32]| {
-            let letter = |i: usize| char::from_u32(three[i]);
-            let found = letter(0).zip(letter(1)).zip(letter(2));
-            let ((a, b), c) = found.ok_or_else(|| {
-                FileFault::content("trigrams", "three Unicode scalar values a row", format!("{three:?}"))
-            })?;
-            Ok(Trigram::from_chars([a, b, c]))
+        let trigram = |(row, &found): (usize, &[u32; 3])| {
+            let letter = |x| char::from_u32(x).ok_or(FileFault::BadTrigram { row, found });
+            let [a, b, c] = found;
+            Ok(Trigram::from_chars([letter(a)?, letter(b)?, letter(c)?]))
         };
-        let trigrams = letters.chunks_exact(3).map(trigram).collect::<Result<Vec<_>, FileFault>>()?;
+        let rows = letters.as_chunks::<3>().0.iter();
+        let trigrams = rows.enumerate().map(trigram).collect::<Result<Vec<_>, FileFault>>()?;
         let dictionary = Dictionary::from_trigrams(trigrams).map_err(FileFault::Dictionary)?;
-        if let Some(most) = document_frequency.iter().max().filter(|&&most| most > documents) {
-            return Err(FileFault::content(
-                "document_frequency",
-                format!("at most {documents}, as there are titles"),
-                most,
-            ));
-        }
+        check_range("document_frequency", &document_frequency, 0.0, f64::from(documents))?;
         Ok(LetterTrigrams::new(values, dictionary, document_frequency, documents))
     }
 }

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::super::text_table::{TextReader, TextTable};
 use super::SYSTEM;
-use crate::error::{Result, VectorFileFault, VectorPlace, shortened};
+use crate::error::{Result, VectorFileFault, VectorPlace, not_finite, shortened};
 use crate::text::{Interner, WordBuffer, for_each_word};
 use crate::vector_file::{self, Entries, Stop};
 
@@ -56,8 +56,8 @@ impl Entries for Builder {
     /// such as `<s>`, is left out unless texts are wanted.
     fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, texts: bool) -> Result<(), Stop> {
         self.entries += 1;
-        if !numbers.iter().all(|number| number.is_finite()) {
-            return Err(Stop::Fault(place, VectorFileFault::NotFinite { word: shortened(entry) }));
+        if let Some(found) = not_finite(numbers) {
+            return Err(Stop::Fault(place, VectorFileFault::NotFinite { word: shortened(entry), found }));
         }
         let hash = xxh3_64(bytemuck::cast_slice(numbers));
         let (first, first_hash) = *self.seen.entry(xxh3_64(entry.as_bytes())).or_insert((place, hash));

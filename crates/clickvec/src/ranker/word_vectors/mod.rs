@@ -11,7 +11,7 @@ use super::file::State;
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_table::TextReader;
 use super::{Ranker, SystemRanker, WordTable};
-use crate::error::{Error, FileFault, LearnFault, Result};
+use crate::error::{ContentFault, Error, FileFault, LearnFault, LearnSource, Result};
 use crate::model::Side;
 
 /// What the names of the tensors of the queries' own table begin with.
@@ -53,7 +53,7 @@ impl WordVectors {
     fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<WordVectors> {
         let fault = |fault| Error::Learn { ranker: SYSTEM.name, fault };
         let (queries, titles) = match resources.vectors {
-            [] => return Err(fault(LearnFault::NoFile { what: "a file of vectors that another program trained" })),
+            [] => return Err(fault(LearnFault::NoFile { file: LearnSource::Vectors })),
             [both] => (None, both),
             [queries, titles] => (Some(Table::read(queries, resources.corpus)?), titles),
             more => return Err(fault(LearnFault::VectorFiles { found: more.len() })),
@@ -82,15 +82,16 @@ impl WordVectors {
         if let Some(queries) = &queries
             && queries.vectors.dimension != titles.vectors.dimension
         {
-            let expected = format!("vectors of {} numbers, as for titles", titles.vectors.dimension);
-            return Err(FileFault::content(format!("{OF_QUERIES}word_vectors"), expected, queries.vectors.dimension));
+            let [titles, found] = [&titles, queries].map(|table| table.vectors.dimension);
+            let fault = ContentFault::OtherDimension { titles, found };
+            return Err(FileFault::content(format!("{OF_QUERIES}word_vectors"), fault));
         }
         let documents = state.f64s("documents", &[Some(1)])?[0];
         let counts =
             [Some(&titles), queries.as_ref()].into_iter().flatten().flat_map(|table| &table.document_frequency);
         let most = counts.copied().max().unwrap_or(0);
         if documents < f64::from(most) || documents.fract() != 0.0 {
-            return Err(FileFault::content("documents", format!("a whole number of at least {most}"), documents));
+            return Err(FileFault::content("documents", ContentFault::Count { least: most, found: documents }));
         }
         Ok(WordVectors::new(titles, queries, documents as u64, values))
     }

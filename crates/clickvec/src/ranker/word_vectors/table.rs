@@ -6,7 +6,7 @@ use super::super::corpus::Corpus;
 use super::super::file::{Numbers, State};
 use super::super::text_table::{TextReader, TextTable};
 use super::builder::{self, Vectors};
-use crate::error::{FileFault, Result};
+use crate::error::{ContentFault, FileFault, Result};
 use crate::text::Interner;
 use crate::vector_file::MAX_DIMENSION;
 
@@ -40,7 +40,7 @@ impl Table {
         let dimension = rows.shape[1];
         let words = state.f32s(&numbers, &[Some(vocabulary.len()), Some(dimension)])?.to_vec();
         if dimension == 0 || dimension > MAX_DIMENSION {
-            return Err(FileFault::content(numbers, format!("vectors of 1 to {MAX_DIMENSION} numbers"), dimension));
+            return Err(FileFault::content(numbers, ContentFault::Dimension { most: MAX_DIMENSION, found: dimension }));
         }
         let texts = TextTable::restore(state, prefix, dimension)?;
         let document_frequency = state.u32s(&counts, &[Some(vocabulary.len())])?.to_vec();

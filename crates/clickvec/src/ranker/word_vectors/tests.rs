@@ -154,9 +154,10 @@ fn what_is_wrong_with_text_is_said() {
     assert_eq!(fault(b"2 2\nred 1 2\ndoor 1 2 3\n"), at(3, Fault::FieldCount { expected: 2, found: 3 }));
     assert_eq!(fault(b"red 1 2\ndoor 1 2 3\n"), at(2, Fault::FieldCount { expected: 2, found: 3 }));
     assert_eq!(fault(b"2 2\nred 1 2\ndoor 1 two\n"), at(3, Fault::NotNumber { found: shown("two") }));
-    for number in ["nan", "-inf", "1e39"] {
+    for (number, found) in [("nan", "NaN"), ("-inf", "-inf"), ("1e39", "inf")] {
         let text = format!("2 2\nred 1 2\ndoor 1 {number}\n");
-        assert_eq!(fault(text.as_bytes()), at(3, Fault::NotFinite { word: shown("door") }));
+        let expected = Fault::NotFinite { word: shown("door"), found: found.to_owned() };
+        assert_eq!(fault(text.as_bytes()), at(3, expected));
     }
     let long = format!("2 1\nred 1\n{} 1\n", "a".repeat(70_000));
     assert_eq!(fault(long.as_bytes()), at(3, Fault::LineTooLong { limit: 65_600 }));
@@ -184,7 +185,7 @@ fn what_is_wrong_with_a_binary_file_is_said() {
     spaceless.resize(80_000, b'a');
     assert_eq!(fault(&spaceless), at(2, Fault::WordTooLong { limit: 65_536 }));
     let nan = binary("2 2\n", &[(b"red", &[1.0, 0.1]), (b"door", &[0.3, f32::NAN])], b"");
-    assert_eq!(fault(&nan), at(2, Fault::NotFinite { word: "door".to_owned() }));
+    assert_eq!(fault(&nan), at(2, Fault::NotFinite { word: "door".to_owned(), found: "NaN".to_owned() }));
     let repeated = binary("2 2\n", &[(b"red", &[1.0, 0.1]), (b"red", &[0.3, 1.0])], b"");
     assert_eq!(fault(&repeated), at(2, Fault::Repeated { word: "red".to_owned(), first: Place::Vector(1) }));
 }
@@ -212,8 +213,11 @@ fn what_is_wrong_with_a_npy_file_is_said() {
     assert_eq!(of(&two, &[1.0, 2.0, 3.0], b"a\nb\n"), file(Fault::TooMany { expected: 2 }));
     assert_eq!(of(&two, &[1.0, 2.0], b"a\n"), file(Fault::Texts { expected: 2, found: 1 }));
     assert_eq!(of(&two, &[1.0, 2.0], b"a\nb\nc\n"), file(Fault::Texts { expected: 2, found: 3 }));
-    assert_eq!(of(&two, &[1.0, 2.0], b"a\n\xff\n"), (Place::Line(2), Fault::NotUtf8));
-    assert_eq!(of(&two, &[1.0, f32::NAN], b"a\nb\n"), (Place::Line(2), Fault::NotFinite { word: "b".to_owned() }));
+    assert_eq!(of(&two, &[1.0, 2.0], b"a\n\xff\n"), (Place::Line(2), Fault::NotUtf8 { byte: 1 }));
+    assert_eq!(
+        of(&two, &[1.0, f32::NAN], b"a\nb\n"),
+        (Place::Line(2), Fault::NotFinite { word: "b".to_owned(), found: "NaN".to_owned() })
+    );
     let (_folder, path) = npy(&two, &floats(&[1.0, 2.0]), b"");
     fs::remove_file(path.with_extension("txt")).unwrap();
     let message = builder::read(&path).unwrap_err().to_string();

@@ -52,7 +52,7 @@ fn an_empty_table() {
 
 #[test]
 fn a_header_that_is_not_utf8() {
-    assert_eq!(fault(table(b"qu\xe9ry\ttitle\n")), (Some(1), TableFault::HeaderNotUtf8));
+    assert_eq!(fault(table(b"qu\xe9ry\ttitle\n")), (Some(1), TableFault::HeaderNotUtf8 { byte: 3 }));
     for wide in [&b"\xff\xfeq\0"[..], b"\xfe\xff\0q", b"q\0u\0\t\0"] {
         assert_eq!(fault(table(wide)), (None, TableFault::Utf16));
     }
