@@ -20,10 +20,12 @@ NETWORKS = {
     "CLSM, window 5": "--encoder clsm --hidden 288,96 --window 5",
     "RNN": "--encoder rnn --hidden 288",
     "LSTM": "--encoder lstm --cells 96",
+    "BiLSTM": "--encoder bilstm --cells 96",
+    "GRU": "--encoder gru --cells 96",
 }
 TOWERS = {"one tower": "", "two towers": " --shared-towers=false"}
 # How many negatives are sampled, with one tower; in the rows above they are the 63 other titles of the minibatch.
-SAMPLED = {"CLSM, window 3, J = 4": "CLSM, window 3", "RNN, n = 4": "RNN"}
+SAMPLED = {"CLSM, window 3, J = 4": ("CLSM, window 3", 4), "CLSM, window 3, J = 50": ("CLSM, window 3", 50), "RNN, n = 4": ("RNN", 4)}
 RANKERS = {"BM25": "bm25", "letter trigrams": "trigram"}
 METRICS = ["ndcg@1", "ndcg@3", "ndcg@10"]
 # What is tested, at each size: the first compared with the second.
@@ -31,30 +33,35 @@ QUESTIONS = [
     ("RNN, one tower", "DSSM, one tower"),
     ("LSTM, one tower", "DSSM, one tower"),
     ("LSTM, one tower", "RNN, one tower"),
+    ("BiLSTM, one tower", "LSTM, one tower"),
+    ("GRU, one tower", "LSTM, one tower"),
     ("CLSM, window 1, one tower", "DSSM, one tower"),
     ("CLSM, window 3, one tower", "CLSM, window 1, one tower"),
     ("CLSM, window 5, one tower", "CLSM, window 3, one tower"),
     *((f"{name}, two towers", f"{name}, one tower") for name in NETWORKS),
     ("CLSM, window 3, J = 4", "CLSM, window 3, one tower"),
+    ("CLSM, window 3, J = 50", "CLSM, window 3, one tower"),
     ("RNN, n = 4", "RNN, one tower"),
 ]
-COLOURS = ["#1f5fa8", "#7b3fa0", "#c2367c", "#d2601a", "#8a7a10", "#1d8a4e"]
+COLOURS = ["#1f5fa8", "#7b3fa0", "#c2367c", "#d2601a", "#8a7a10", "#1d8a4e", "#111", "#0f8f9f"]
 
 
-def spec(epochs, seeds, validation):
+def spec(epochs, seeds, validation, only):
     out = ["[evaluation]", f"seeds = {seeds}"]
     for name, ranker in RANKERS.items():
         out += ["[[system]]", f'name = "{name}"', f'ranker = "{ranker}"']
 
     def network(name, options):
+        if only and name not in only:
+            return
         train = [*options.split(), "--epochs", str(epochs), "--patience", "2", "--validation", str(validation)]
         out.extend(["[[system]]", f'name = "{name}"', f"train = {json.dumps(train)}"])
 
     for name, options in NETWORKS.items():
         for towers, more in TOWERS.items():
             network(f"{name}, {towers}", options + more)
-    for name, of in SAMPLED.items():
-        network(name, NETWORKS[of] + " --negatives 4")
+    for name, (of, negatives) in SAMPLED.items():
+        network(name, f"{NETWORKS[of]} --negatives {negatives}")
     return "\n".join(out) + "\n"
 
 
@@ -63,7 +70,7 @@ def measure(args, pairs, epochs, seeds, folder):
     log = folder / "log"
     simulate = [args.program, "simulate", "--output", log, "--pairs", pairs, "--judged", args.judged, "--validation", args.validation]
     subprocess.run([*map(str, simulate), "--titles", str(args.titles)], check=True)
-    text = spec(epochs, seeds, log / "validation.tsv")
+    text = spec(epochs, seeds, log / "validation.tsv", args.only)
     (folder / "spec.toml").write_text(text, encoding="utf-8")
     table = [args.program, "table", folder / "spec.toml", "--judged", log / "judged.tsv", "--clicks", log / "clicks.tsv"]
     table += ["--titles", log / "titles.tsv", "--cache", folder / f"{pairs}.cache", "--threads", args.threads, "--json"]
@@ -92,9 +99,11 @@ def holm(tests):
 def tables(sizes):
     heads = [f"{size['pairs']:,} pairs" for size in sizes]
     out = ["| system | " + " | ".join(f"{head}: NDCG@1 / @3" for head in heads) + " |", "| --- |" + " --- |" * len(heads)]
-    for name in sizes[0]["systems"]:
+    for name in dict.fromkeys(name for size in sizes for name in size["systems"]):
         def cell(size):
-            system = size["systems"][name]
+            system = size["systems"].get(name)
+            if system is None:
+                return ""
             return "left out" if "error" in system else f"{system['ndcg@1']:.3f} / {system['ndcg@3']:.3f}"
         out.append(f"| {name} | " + " | ".join(cell(size) for size in sizes) + " |")
     for metric in METRICS[:2]:
@@ -106,7 +115,8 @@ def tables(sizes):
             for size in sizes:
                 test = next((t for t in size["tests"] if (t["a"], t["b"], t["metric"]) == (a, b, metric)), None)
                 cells.append("" if test is None else f"{test['difference']:+.3f} (p {test['holm']:.2g})".replace("-0.", "−0."))
-            out.append(f"| {a} − {b} | " + " | ".join(cells) + " |")
+            if any(cells):
+                out.append(f"| {a} − {b} | " + " | ".join(cells) + " |")
     return "\n".join(out)
 
 
@@ -116,8 +126,10 @@ def picture(sizes, metric):
     width, height, left, top, gap, bottom = 800, 400, 52, 44, 20, 352
     legend = 128
     panel = (width - left - legend - gap) / 2
-    shown = [f"{name}, {towers}" for name in NETWORKS for towers in TOWERS] + list(RANKERS)
-    ends = [end for size in sizes for name in shown if "error" not in size["systems"][name]
+    measured = {name for size in sizes for name, system in size["systems"].items() if "error" not in system}
+    networks = {name: colour for name, colour in zip(NETWORKS, COLOURS) if any(f"{name}, {towers}" in measured for towers in TOWERS)}
+    shown = [f"{name}, {towers}" for name in networks for towers in TOWERS] + list(RANKERS)
+    ends = [end for size in sizes for name in shown if "intervals" in size["systems"].get(name, {})
             for end in size["systems"][name]["intervals"][place]]
     low, high = math.floor(min(ends) * 20) / 20, math.ceil(max(ends) * 20) / 20
     xs = [math.log10(size["pairs"]) for size in sizes]
@@ -151,10 +163,10 @@ def picture(sizes, metric):
         for name, dash in zip(RANKERS, ["2 3", "7 4"]):
             points = [f"{x(n):.1f},{y(size['systems'][name][metric]):.1f}" for n, size in enumerate(sizes)]
             out.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="#666" stroke-dasharray="{dash}"/>')
-        for which, (name, colour) in enumerate(zip(NETWORKS, COLOURS)):
-            shift = 5 * (which - 2.5)
-            of = [(n, size["systems"][f"{name}, {towers}"]) for n, size in enumerate(sizes)]
-            of = [(n, system) for n, system in of if "error" not in system]
+        for which, (name, colour) in enumerate(networks.items()):
+            shift = 5 * (which - (len(networks) - 1) / 2)
+            of = [(n, size["systems"].get(f"{name}, {towers}", {})) for n, size in enumerate(sizes)]
+            of = [(n, system) for n, system in of if "intervals" in system]
             points = [(x(n, shift), y(system[metric])) for n, system in of]
             out.append(f'<polyline points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}" fill="none" stroke="{colour}" stroke-width="2"/>')
             for (a, b), (_, system) in zip(points, of):
@@ -162,7 +174,7 @@ def picture(sizes, metric):
                 out.append(f'<line x1="{a:.1f}" y1="{bar[0]:.1f}" x2="{a:.1f}" y2="{bar[1]:.1f}" stroke="{colour}" stroke-width="1.5" opacity=".55"/>')
                 out.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>')
     at = left + 2 * panel + gap + 12
-    names = [(name, colour, "") for name, colour in zip(NETWORKS, COLOURS)] + [(name, "#666", dash) for name, dash in zip(RANKERS, ["2 3", "7 4"])]
+    names = [(name, colour, "") for name, colour in networks.items()] + [(name, "#666", dash) for name, dash in zip(RANKERS, ["2 3", "7 4"])]
     for place, (name, colour, dash) in enumerate(names):
         line = top + 14 + 20 * place
         out.append(f'<line x1="{at:.1f}" y1="{line}" x2="{at + 16:.1f}" y2="{line}" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>')
@@ -182,6 +194,8 @@ def main():
     parser.add_argument("--sizes", type=numbers, default=[20_000, 200_000, 2_000_000], help="pairs of each log")
     parser.add_argument("--epochs", type=numbers, default=[8, 3, 1], help="for each size, at most")
     parser.add_argument("--seeds", type=numbers, default=[3, 1, 1], help="trainings of each network, for each size")
+    parser.add_argument("--only", type=lambda text: text.split(";"), metavar="NAME;…",
+                        help="train only these, such as `GRU, one tower`; names as in the printed table")
     parser.add_argument("--judged", type=int, default=500, help="judged queries of each of the two kinds, spelt well and misspelt")
     parser.add_argument("--validation", type=int, default=500, help="queries that choose the epoch")
     parser.add_argument("--threads", type=int, default=0)
@@ -194,6 +208,9 @@ def main():
     if args.earlier:
         sizes = json.loads(args.earlier.read_text())
     else:
+        known = [f"{name}, {towers}" for name in NETWORKS for towers in TOWERS] + list(SAMPLED)
+        for name in set(args.only or []) - set(known):
+            parser.error(f"expected one of {'; '.join(known)} in --only, found {name}")
         if args.titles is None or not len(args.sizes) == len(args.epochs) == len(args.seeds):
             parser.error("expected --titles, and as many --epochs and --seeds as --sizes")
         sizes = []
