@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec::Error;
-use clickvec::internals::tables::{Line, TableReader};
+use clickvec::internals::tables::{Line, TableReader, repeated_in_field};
 use clickvec::tables::{Skipped, TableFault, Title};
 
 use crate::input;
@@ -17,6 +17,12 @@ pub(crate) fn check(path: &Path, stored: &[String]) -> Result<()> {
         stored.iter().try_for_each(|name| table.require(name).map(drop))?;
     }
     Ok(())
+}
+
+/// Refuses a field of several columns that names one of them twice.
+pub(crate) fn refuse_repeated(path: &Path, field: &str) -> Result<(), Error> {
+    let fault = repeated_in_field(field);
+    fault.map_or(Ok(()), |fault| Err(Error::Table { path: path.to_owned(), line: None, fault }))
 }
 
 /// Passes on the titles of a table with the values of the columns `stored`. It must not be empty.
@@ -43,7 +49,10 @@ pub(crate) fn each_document<E: Into<anyhow::Error>>(
     let id = table.require("id")?;
     let texts = match table.column(field) {
         Some(_) => vec![table.require(field)?],
-        None => field.split('+').map(|name| table.require(name.trim())).collect::<Result<_, _>>()?,
+        None => {
+            refuse_repeated(path, field)?;
+            field.split('+').map(|name| table.require(name.trim())).collect::<Result<_, _>>()?
+        }
     };
     let columns = stored.iter().map(|name| table.require(name)).collect::<Result<Vec<_>, _>>()?;
     let (mut lines, mut skipped, mut values) = (HashMap::<Box<str>, u64>::new(), Skipped::default(), Vec::new());

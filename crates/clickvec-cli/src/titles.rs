@@ -17,6 +17,7 @@ use clickvec_logs::error::{RowFault, TableFault};
 use clickvec_logs::table::{LogTable, Next, Options, Record};
 use tempfile::TempPath;
 
+use crate::stored::refuse_repeated;
 use crate::{input, output};
 
 /// The broken rows that are shown.
@@ -98,6 +99,7 @@ impl TitleColumns {
 
     fn copy(&self, path: &Path, field: &str, stored: &[String], out: &mut impl Write) -> Result<()> {
         let text = self.title_column.as_deref().unwrap_or(field);
+        refuse_repeated(path, text)?;
         let texts: Vec<&str> = text.split('+').map(str::trim).collect();
         let all: Vec<&str> = texts.iter().copied().chain(stored.iter().map(String::as_str)).collect();
         ensure!(

@@ -99,6 +99,7 @@ pub mod rng {
 
 /// Tables, line by line.
 pub mod tables {
+    pub use crate::tables::field::repeated as repeated_in_field;
     pub use crate::tables::lines::{FoundLine, Lines};
     pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_tensors, is_utf16};
 }

@@ -65,6 +65,39 @@ fn columns_are_joined() {
 }
 
 #[test]
+fn a_column_that_is_named_twice_is_refused() {
+    let folder = folder();
+    folder.train("m", &[]).code(0);
+    folder.write("titles.jsonl", "{\"id\": \"a\", \"title\": \"red hammer\", \"body\": \"hammer in red\"}\n");
+    folder.write("corpus.jsonl", "{\"_id\": \"a\", \"title\": \"red hammer\", \"body\": \"hammer in red\"}\n");
+    let data = "[data]\njudged = \"judged.tsv\"\nfield = \"title+body+title\"\n";
+    folder.write("spec.toml", format!("{data}[[system]]\nname = \"a\"\nranker = \"bm25\"\n"));
+    let evaluate = ["evaluate", "--judged=judged.tsv", "--ranker=bm25"];
+    let commands: [&[&str]; 8] = [
+        &["train", "--clicks=clicks.tsv", "--output=no", "--epochs=1", "--cells=4"],
+        &["train", "--titles=titles.tsv", "--output=no", "--title-epochs=1", "--cells=4", "--members=1"],
+        &["train", "--titles=corpus.jsonl", "--output=no", "--title-epochs=1", "--cells=4", "--members=1"],
+        &evaluate,
+        &[&evaluate[..], &["--clicks=clicks.tsv"]].concat(),
+        &["table", "spec.toml"],
+        &["index", "--model=m", "--titles=titles.tsv", "--output=ix", "--store=body"],
+        &["search", "--model=m", "--titles=titles.jsonl", "red hammer"],
+    ];
+    for command in commands {
+        for field in ["title+title", "title+body+ Title"] {
+            let run = folder.run(&[command, &["--field", field]].concat()).code(2);
+            run.says("expected each column once in the field to read, found `").says("itle` twice; name it once");
+        }
+    }
+    folder.run(&["table", "spec.toml"]).code(2).says("found `title` twice");
+    assert!(!folder.path("no").exists() && !folder.path("ix").exists());
+    // A column of that name is one column.
+    let named = folder.read("clicks.tsv").replacen("body", "title+title", 1);
+    folder.write("clicks.tsv", named);
+    folder.train("m", &["--field", "title+title"]).code(0);
+}
+
+#[test]
 fn a_run_goes_on_with_its_own_field_only() {
     let folder = folder();
     folder.train("m", &["--field", "body"]).code(0);

@@ -72,6 +72,12 @@ pub enum TableFault {
         /// The name.
         column: String,
     },
+    /// A field of several columns names one of them twice.
+    #[error("expected each column once in the field to read, found `{column}` twice; name it once")]
+    RepeatedInField {
+        /// The name.
+        column: String,
+    },
     /// A row has too few columns.
     #[error("expected at least {expected} columns, found {found}; see docs/reference/tables.md")]
     TooFewColumns {

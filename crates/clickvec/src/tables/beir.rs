@@ -91,6 +91,9 @@ pub(super) fn document(object: &Map<String, Value>, field: &str) -> Result<Docum
         let text = text_of(object, if untitled { TEXT } else { field })?;
         return Ok(Document { id, text, untitled });
     }
+    if let Some(fault) = field::repeated(field) {
+        return Err(fault);
+    }
     let names = field::names(field).filter(|name| !is_untitled(name));
     let texts = names.map(|name| text_of(object, name)).collect::<Result<Vec<_>, _>>()?;
     let mut text = String::new();

@@ -2,7 +2,7 @@
 //! limit. `docs/reference/tables.md` describes all files that are read here.
 
 mod beir;
-mod field;
+pub(crate) mod field;
 mod judged;
 pub(crate) mod lines;
 mod titles;

@@ -161,6 +161,10 @@ pub(crate) fn each_title(
             let document = line.object.and_then(|object| beir::document(&object, field));
             let (document, untitled) = match &document {
                 Ok(Document { id, text, untitled }) => (Ok((id.as_str(), text.as_str())), *untitled),
+                // The same for every line, so none could be read.
+                Err(fault @ TableFault::RepeatedInField { .. }) => {
+                    return Err(Error::Table { path: path.to_owned(), line: None, fault: fault.clone() });
+                }
                 Err(fault) => (Err(fault.clone()), false),
             };
             each(FoundTitle { line: line.line, document, untitled })?;
