@@ -549,12 +549,21 @@ mod tests {
         if !folder.is_dir() {
             return;
         }
-        let mut networks = 0;
+        let (mut networks, mut topics) = (0, 0);
         for (name, of_clsm) in [("lstm-table-4.toml", false), ("clsm-tables-5-6.toml", true)] {
             let spec = read(&folder.join(name)).unwrap();
             assert_eq!(spec.evaluation.seeds, 5, "{name}");
             for (place, system) in spec.systems.iter().enumerate() {
-                let Source::Model(points) = spec.entry(place).unwrap().source else { continue };
+                let points = match spec.entry(place).unwrap().source {
+                    Source::Model(points) => points,
+                    // Topics are learnt from the clicked titles, as both papers' were.
+                    Source::Ranker { points, .. } if ["plsa", "lda"].contains(&points[0].name.as_str()) => {
+                        assert!(points.iter().all(|point| point.get("clicked") == Some(1.0)), "{}", system.name);
+                        topics += 1;
+                        continue;
+                    }
+                    _ => continue,
+                };
                 networks += 1;
                 let [point] = points.try_into().unwrap();
                 let config = point.config;
@@ -572,7 +581,28 @@ mod tests {
                 assert!(point.label.contains("--learning-rate"), "a step size of its own: {}", system.name);
             }
         }
-        assert_eq!(networks, 12 + 6);
+        assert_eq!((networks, topics), (12 + 6, 1 + 4));
+    }
+
+    /// A single training says little of a network.
+    #[test]
+    fn the_specs_of_the_claims_train_each_network_five_times() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../specs");
+        if !folder.is_dir() {
+            return;
+        }
+        let mut specs = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let spec = read(&path).unwrap();
+            let is_trained = spec.systems.iter().any(|system| system.train.is_some());
+            if is_trained && (name.starts_with("claims-") || name.ends_with("-defaults.toml")) {
+                assert_eq!(spec.evaluation.seeds, 5, "{name}");
+                specs += 1;
+            }
+        }
+        assert_eq!(specs, 11);
     }
 
     #[test]
