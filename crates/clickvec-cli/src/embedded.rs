@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clickvec::Error;
 use clickvec::eval::Judgments;
 use clickvec::model::Model;
-use clickvec::train::{Event, Output, Teacher, TrainConfig, written_paths};
+use clickvec::train::{Event, Keep, Output, Teacher, TrainConfig, written_paths};
 use serde_json::{Value, json};
 
 use crate::commands::{self, Ended, Judged, Learner, Learnt, Means, Trial, Watch};
@@ -102,7 +102,13 @@ pub fn learn(
             Fault::Told(words) => anyhow::Error::msg(words),
         })
     };
-    let learner = Learner { config, clicks, titles, init, teachers: &teachers, judgments, output, scratch };
+    // Whether somebody asked for the best epoch, which is what is kept anyway, is not in the settings.
+    let asks_for_judge = match config.keep {
+        Keep::Loss => Some("--keep loss"),
+        Keep::Best | Keep::Last => config.patience.map(|_| "--patience"),
+    };
+    let teachers = &teachers;
+    let learner = Learner { config, clicks, titles, init, teachers, judgments, asks_for_judge, output, scratch };
     match (learner.learn(trial, &mut Teller { on_event, again: false })?, path) {
         (Ended::Stopped(_), _) => Ok(None),
         (Ended::Learnt(Learnt::Memory(model)), _) => Ok(Some(*model)),

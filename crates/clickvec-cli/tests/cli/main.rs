@@ -41,4 +41,6 @@ mod teacher;
 mod title_forms;
 mod titles;
 mod train;
+mod train_refused;
 mod update;
+mod weighting;

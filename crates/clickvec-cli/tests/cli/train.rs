@@ -138,7 +138,7 @@ fn a_finished_run_resumes_to_the_same_model() {
 fn a_flag_of_another_encoder_is_refused() {
     let folder = Folder::with_data();
     let cases: [(&[&str], &str); 23] = [
-        (&["--window", "3"], "`--window` belongs to --encoder clsm; found --encoder lstm"),
+        (&["--encoder", "rnn", "--window", "3"], "`--window` belongs to --encoder clsm; found --encoder rnn"),
         (
             &["--encoder", "dssm", "--cells", "9"],
             "`--cells` belongs to --encoder lstm, bilstm, gru; found --encoder dssm",
@@ -341,7 +341,7 @@ fn an_output_replaces_nothing_but_a_model() {
 }
 
 /// A log of so many queries for numbered things, in three colours.
-fn many_queries(queries: usize) -> String {
+pub(crate) fn many_queries(queries: usize) -> String {
     let things = ["hammer", "ladder", "paint", "shelf", "faucet", "bracket", "carpet", "drill"];
     let row = |i: usize| format!("{} {}\t{} no {}\n", things[i % 8], i, things[i % 8], i % 700);
     format!("query\ttitle\n{}", (0..queries).map(row).collect::<String>())

@@ -103,6 +103,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         bail!("expected a system of the spec for `--against`, found `{}`", output::printable(name));
     }
     take_over(&mut spec, &args);
+    ensure!(
+        args.weighting.is_none() || spec.data.clicks.is_some(),
+        "`--weighting` is about the counts of a click log; name one with `--clicks`"
+    );
     let plan = spec.plan()?;
     check_outputs(&args, &plan)?;
     let field = spec.data.field().to_owned();

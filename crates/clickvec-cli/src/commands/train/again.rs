@@ -14,7 +14,7 @@ use super::learn::Clicks;
 use crate::{input, output};
 
 /// With fewer held-out queries than this, training learns them all (`clickvec::train::HeldOut`).
-const LEAST: f64 = 100.0;
+pub(super) const LEAST: f64 = 100.0;
 
 /// The run that holds queries out, with a model of its own next to the output, or in memory if there is no output.
 pub(crate) struct Trial {

@@ -39,7 +39,7 @@ pub(super) struct EncoderFlags {
     window: Option<usize>,
 
     /// clsm: use no biases, as in its paper [default: false; with --preset clsm: true].
-    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
     no_bias: Option<bool>,
 
     /// lstm, bilstm: use a forget gate. Without it f is 1, as in the paper's experiments.
@@ -103,51 +103,85 @@ impl EncoderFlag {
             EncoderConfig::Dssm(_) => EncoderFlag::Dssm,
         }
     }
-
-    /// Refuses a flag that has no effect for this encoder.
-    fn refuse(self, flag: &str, given: bool, belongs_to: &[EncoderFlag]) -> Result<()> {
-        let owners: Vec<&str> = belongs_to.iter().map(|kind| kind.name()).collect();
-        refuse(self.name(), flag, given, &owners)
-    }
-}
-
-/// Refuses a flag that has no effect for an encoder of this kind.
-fn refuse(kind: &str, flag: &str, given: bool, owners: &[&str]) -> Result<()> {
-    if !given || owners.contains(&kind) {
-        return Ok(());
-    }
-    bail!("`{flag}` belongs to --encoder {}; found --encoder {kind}: leave one of the two out", owners.join(", "))
-}
-
-/// Refuses a training flag that has no effect for this encoder.
-pub(super) fn refuse_unless(
-    encoder: &EncoderConfig,
-    flag: &str,
-    given: bool,
-    has_meaning: fn(&EncoderConfig) -> bool,
-) -> Result<()> {
-    if has_meaning(encoder) {
-        return Ok(());
-    }
-    let kinds = EncoderConfig::defaults();
-    let owners: Vec<&str> = kinds.iter().filter(|kind| has_meaning(kind)).map(EncoderConfig::kind).collect();
-    refuse(encoder.kind(), flag, given, &owners)
 }
 
 impl EncoderFlags {
+    /// Refuses a flag that has no effect for an encoder of this kind.
+    fn refuse(&self, kind: EncoderFlag, flag: &str, given: bool, owners: &[EncoderFlag]) -> Result<()> {
+        let names: Vec<&str> = owners.iter().map(|owner| owner.name()).collect();
+        match given && !owners.contains(&kind) {
+            true => bail!(self.refusal(kind, flag, &names)),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a training flag that has no effect for this encoder.
+    pub(super) fn refuse_unless(
+        &self,
+        encoder: &EncoderConfig,
+        flag: &str,
+        given: bool,
+        has_meaning: fn(&EncoderConfig) -> bool,
+    ) -> Result<()> {
+        if !given || has_meaning(encoder) {
+            return Ok(());
+        }
+        let kinds = EncoderConfig::defaults();
+        let owners: Vec<&str> = kinds.iter().filter(|kind| has_meaning(kind)).map(EncoderConfig::kind).collect();
+        if let EncoderConfig::Stacked(stacked) = encoder {
+            bail!(
+                "`{flag}` belongs to --encoder {} with one layer; found an lstm with {} layers: leave one of the two out",
+                owners.join(", "),
+                stacked.layers.len()
+            );
+        }
+        bail!(self.refusal(EncoderFlag::of(encoder), flag, &owners))
+    }
+
+    /// Why a flag of the encoders `owners` is refused, and what to do. An encoder that nobody typed comes from the preset, if
+    /// it is a CLSM, or else is the default.
+    fn refusal(&self, kind: EncoderFlag, flag: &str, owners: &[&str]) -> String {
+        let (kind_name, belongs) = (kind.name(), format!("`{flag}` belongs to --encoder {}", owners.join(", ")));
+        if kind == EncoderFlag::Clsm && flag == "--layers" {
+            return format!("{belongs}; the semantic layers of a clsm go in `--hidden`, such as 300,200,128");
+        }
+        match (self.encoder, owners) {
+            (Some(_), _) => format!("{belongs}; found --encoder {kind_name}: leave one of the two out"),
+            (None, _) if kind == EncoderFlag::Clsm => format!(
+                "{belongs}, and `--preset clsm` has a clsm: leave `{flag}` out, or name one of these with `--encoder` too"
+            ),
+            (None, [owner]) => format!(
+                "{belongs}, and without `--encoder` it is an {kind_name}: add `--encoder {owner}` or leave `{flag}` out"
+            ),
+            (None, _) => format!(
+                "{belongs}, and without `--encoder` it is an {kind_name}: add one of these or leave `{flag}` out"
+            ),
+        }
+    }
+
     /// The encoder of these flags, with what `defaults` has where no flag says otherwise. `members` is the number of
     /// members of an initial model.
     pub(super) fn config(&self, defaults: &EncoderConfig, members: Option<usize>) -> Result<EncoderConfig> {
         let kind = self.encoder.unwrap_or(EncoderFlag::of(defaults));
         let members = members.unwrap_or(defaults.members());
-        kind.refuse("--cells", self.cells.is_some(), &[EncoderFlag::Lstm, EncoderFlag::Bilstm, EncoderFlag::Gru])?;
-        kind.refuse("--members", self.members.is_some(), &[EncoderFlag::Lstm])?;
-        kind.refuse("--forget-gate", self.forget_gate, &EncoderFlag::LSTMS)?;
-        kind.refuse("--peephole", self.peephole.is_some(), &EncoderFlag::LSTMS)?;
-        kind.refuse("--hidden", self.hidden.is_some(), &[EncoderFlag::Rnn, EncoderFlag::Clsm, EncoderFlag::Dssm])?;
-        kind.refuse("--layers", self.layers.is_some(), &[EncoderFlag::Lstm, EncoderFlag::Dssm])?;
-        kind.refuse("--window", self.window.is_some(), &[EncoderFlag::Clsm])?;
-        kind.refuse("--no-bias", self.no_bias.is_some(), &[EncoderFlag::Clsm])?;
+        self.refuse(
+            kind,
+            "--cells",
+            self.cells.is_some(),
+            &[EncoderFlag::Lstm, EncoderFlag::Bilstm, EncoderFlag::Gru],
+        )?;
+        self.refuse(kind, "--members", self.members.is_some(), &[EncoderFlag::Lstm])?;
+        self.refuse(kind, "--forget-gate", self.forget_gate, &EncoderFlag::LSTMS)?;
+        self.refuse(kind, "--peephole", self.peephole.is_some(), &EncoderFlag::LSTMS)?;
+        self.refuse(
+            kind,
+            "--hidden",
+            self.hidden.is_some(),
+            &[EncoderFlag::Rnn, EncoderFlag::Clsm, EncoderFlag::Dssm],
+        )?;
+        self.refuse(kind, "--layers", self.layers.is_some(), &[EncoderFlag::Lstm, EncoderFlag::Dssm])?;
+        self.refuse(kind, "--window", self.window.is_some(), &[EncoderFlag::Clsm])?;
+        self.refuse(kind, "--no-bias", self.no_bias.is_some(), &[EncoderFlag::Clsm])?;
         let config = match kind {
             EncoderFlag::Lstm => self.lstms(members)?,
             EncoderFlag::Bilstm => EncoderConfig::Bilstm(self.lstm(self.one_layer(kind)?)),

@@ -6,16 +6,18 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clickvec::eval::Judgments;
 use clickvec::internals::clicks::ClickReader;
 use clickvec::model::Model;
-use clickvec::train::{ClickSource, Event, Output, Teacher, TrainConfig, TrainOptions, Written, written_paths};
+use clickvec::train::{
+    ClickSource, Event, HeldOut, Output, Teacher, TrainConfig, TrainOptions, Written, written_paths,
+};
 
 use super::again::{self, Queries, Trial};
 use super::held_out::{Judge, Judged, Means};
 use super::resume;
-use crate::test_set;
+use crate::{output, test_set};
 
 /// Where clicks come from. Each run reads them from the beginning.
 #[derive(Clone, Copy)]
@@ -106,6 +108,9 @@ pub(crate) struct Learner<'a> {
     /// Opens the teachers; each run reads them from the beginning.
     pub(crate) teachers: &'a dyn Fn() -> Result<Vec<Teacher<'a>>>,
     pub(crate) judgments: Option<&'a Judgments>,
+    /// The option that asks for something to judge epochs by: without it, a log with too few queries to hold some out is
+    /// learnt as it is.
+    pub(crate) asks_for_judge: Option<&'static str>,
     /// The file of the model; in memory if there is none.
     pub(crate) output: Option<Output<'a>>,
     /// The folder for temporary files, if not that of the output.
@@ -237,8 +242,13 @@ impl Learner<'_> {
             ..TrainOptions::default()
         };
         let clicks = self.clicks.source();
+        let mut refused = None;
         let on_event = &mut |event: &Event| {
             if let Event::HeldOut(held_out) = event {
+                refused = self.asks_for_judge.and_then(|asks| refusal(asks, config.held_out, held_out));
+                if refused.is_some() {
+                    return ControlFlow::Break(());
+                }
                 by_held_out.begin(held_out);
             }
             watch.event(event, by_held_out.last())
@@ -250,6 +260,31 @@ impl Learner<'_> {
                 .map(|outcome| outcome.finished().map(|model| Learnt::Memory(Box::new(model)))),
         };
         watch.ended();
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
         Ok(outcome?.map(|learnt| (learnt, by_held_out)))
     }
+}
+
+/// Why an option that needs held-out queries is refused if there are none: the log has too few.
+fn refusal(asks: &str, share: f32, held_out: &HeldOut) -> Option<anyhow::Error> {
+    if !held_out.queries.is_empty() {
+        return None;
+    }
+    let queries = held_out.of_queries;
+    // With this share, rounded up, there are enough.
+    let enough = (100.0 * again::LEAST / queries.max(1) as f64).ceil() / 100.0;
+    let larger = if enough <= 0.5 && enough > f64::from(share) {
+        format!("give `--held-out {enough}` or leave `{asks}` out")
+    } else if asks == "--keep loss" {
+        format!("leave `{asks}` out, or learn from more clicks")
+    } else {
+        format!("give `--validation FILE` or leave `{asks}` out")
+    };
+    Some(anyhow!(
+        "`{asks}` needs {} held-out queries or more, and a share of {share} of {} is fewer; {larger}",
+        again::LEAST,
+        output::counted(queries, "query")
+    ))
 }

@@ -62,6 +62,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
     }
     let of_clicks = [
         ("--held-out", args.settings.held_out.is_some()),
+        ("--keep loss", args.settings.asks_for_judge() == Some("--keep loss")),
         ("--teacher in Parquet", args.teacher.iter().any(|path| teacher::is_parquet(path))),
     ];
     if let Some((option, _)) = of_clicks.iter().find(|(_, given)| *given) {
@@ -237,6 +238,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         init: init.as_ref(),
         teachers: &|| args.teacher.iter().map(|path| teacher::open(path, &config.field)).collect(),
         judgments: judgments.as_ref().map(|set| &set.judgments),
+        asks_for_judge: args.settings.asks_for_judge(),
         output: Some(Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume }),
         scratch: None,
     };

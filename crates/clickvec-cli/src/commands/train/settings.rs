@@ -14,7 +14,7 @@ use clickvec::train::Views;
 use clickvec::train::{Keep, TeacherConfig, TitleConfig, TrainConfig};
 use clickvec::train::{NegativeSource, Negatives, Weighting};
 
-use super::encoder::{EncoderFlags, refuse_unless};
+use super::encoder::EncoderFlags;
 use crate::weighting::WeightingFlag;
 
 /// The training settings.
@@ -94,7 +94,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N|none", help = help("Use whole words that occur at least N times as features, in addition to their trigrams; at most as many as --max-trigrams", |c| shown_words(c.word_count)))]
     word_count: Option<WordsFlag>,
 
-    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", help = help("Use one tower for queries and titles, instead of one for each", |c| c.shared_towers))]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true", help = help("Use one tower for queries and titles, instead of one for each", |c| c.shared_towers))]
     shared_towers: Option<bool>,
 
     #[arg(long, value_name = "N", help = help("Seed of all random numbers: the same seed, log and program give the same model", |c| c.seed))]
@@ -150,7 +150,7 @@ enum PrecisionFlag {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Preset {
     /// The LSTM-DSSM (Palangi et al. 2015): two towers, Nesterov momentum with its schedule, minibatches of 1,024, 4
-    /// negatives, one click for each pair.
+    /// negatives, one click for each pair. Also named `paper`.
     #[value(alias = "paper")]
     LstmDssm,
     /// The CLSM (Shen et al. 2014): the same with plain gradient descent; 300/128, windows of 3 words, no biases.
@@ -478,23 +478,11 @@ impl Settings {
         };
         let architecture = encoder.config(&defaults.encoder, members)?;
         let per_gate = self.bptt == Some(BpttFlag::PerGate);
-        refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_published_signals)?;
-        refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
-        if !validation && self.keep == Some(KeepFlag::Best) {
-            bail!(
-                "`--keep best` needs something to tell which epoch is best; add `--validation FILE` or `--held-out SHARE`"
-            );
-        }
-        if held_out == 0.0 && self.keep == Some(KeepFlag::Loss) {
-            bail!("`--keep loss` is about clicked pairs that are held out; add `--held-out SHARE`");
-        }
-        if !validation && self.patience.is_some() {
-            bail!(
-                "`--patience` needs something to tell whether an epoch is better; add `--validation FILE` or `--held-out SHARE`"
-            );
-        }
+        encoder.refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_published_signals)?;
+        encoder.refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
+        self.check_judge(given, held_out)?;
         if self.precision == Some(PrecisionFlag::Bf16) {
-            refuse_unless(&architecture, "--precision bf16", true, EncoderConfig::is_recurrent)?;
+            encoder.refuse_unless(&architecture, "--precision bf16", true, EncoderConfig::is_recurrent)?;
             if let Some(found) = Precision::Bf16.missing() {
                 bail!("`--precision bf16` needs AVX512-BF16 or AMX instructions, found {found}; leave it out");
             }
@@ -529,6 +517,37 @@ impl Settings {
         config.teacher = self.teacher_config(teacher, given.scores_alone)?;
         self.set_kinds(&mut config);
         Ok(config)
+    }
+
+    /// The option that asks for something to judge epochs by, if one does.
+    pub(super) fn asks_for_judge(&self) -> Option<&'static str> {
+        match self.keep {
+            Some(KeepFlag::Loss) => Some("--keep loss"),
+            Some(KeepFlag::Best) => Some("--keep best"),
+            Some(KeepFlag::Last) | None => self.patience.map(|_| "--patience"),
+        }
+    }
+
+    /// Refuses an option that asks for something to judge epochs by if there is nothing.
+    fn check_judge(&self, given: Given, held_out: f32) -> Result<()> {
+        let Some(asks) = self.asks_for_judge().filter(|_| held_out == 0.0) else { return Ok(()) };
+        if asks == "--keep loss" {
+            bail!(
+                "`--keep loss` is about clicked pairs that are held out, {}",
+                match given {
+                    Given { validation: true, .. } =>
+                        "and `--validation` keeps the best epoch itself; leave one of the two out",
+                    Given { clicks: false, .. } => "and there is no click log; add `--clicks FILE` or leave it out",
+                    _ => "and `--held-out 0` holds none out; leave one of the two out",
+                }
+            );
+        }
+        if given.validation {
+            return Ok(());
+        }
+        let tells = if asks == "--patience" { "whether an epoch is better" } else { "which epoch is best" };
+        let or = if given.clicks { " or `--held-out SHARE`" } else { "" };
+        bail!("`{asks}` needs something to tell {tells}; add `--validation FILE`{or}")
     }
 
     /// The share of clicked queries to hold out.
