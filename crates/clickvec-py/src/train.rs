@@ -66,17 +66,23 @@ pub(crate) fn train(
 ) -> PyResult<Model> {
     let init = init.as_ref().map(|model| model.get());
     // Without clicks, the pairs of the first file of scores are learnt from, as in the program.
-    let scored = teachers.iter().find_map(|teacher| match teacher {
-        TeacherSource::File(path) if clicks.is_none() && embedded::has_scores(path) => Some(path.clone()),
-        _ => None,
-    });
+    let scores: Vec<&PathBuf> = teachers
+        .iter()
+        .filter_map(|teacher| match teacher {
+            TeacherSource::File(path) if embedded::has_scores(path) => Some(path),
+            _ => None,
+        })
+        .collect();
+    let scored = scores.first().filter(|_| clicks.is_none()).map(|path| (*path).clone());
     let given = Given {
         validation: validation.is_some(),
         scores_alone: scored.is_some(),
         clicks: clicks.is_some(),
         titles: !titles.is_empty(),
-        teacher: !teachers.is_empty(),
+        vectors: teachers.len() > scores.len(),
+        scores: !scores.is_empty(),
         members: init.map(|model| model.inner.encoder_config().members()),
+        ..Given::default()
     };
     let config = embedded::training(&settings, given).map_err(|words| error::told(py, &words))?;
     let (file, pairs) = match clicks {

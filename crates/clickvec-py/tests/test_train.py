@@ -117,8 +117,11 @@ def test_titles_and_validation_from_memory(titles):
     ours = clickvec.train(CLICKS, titles=titles, validation=judged, **settings)
     theirs = clickvec.train(CLICKS, titles=SHOP / "titles.tsv", validation=SHOP / "validation.tsv", **settings)
     assert ours.fingerprint == theirs.fingerprint
-    only_titles = clickvec.train(titles=[title for _, title in titles], **settings)
-    assert only_titles.dimension == 8
+    alone = [title for _, title in titles]
+    with pytest.raises(ValueError, match="`epochs` is about learning from clicks, found titles alone; use `title_epochs`"):
+        clickvec.train(titles=alone, **settings)
+    del settings["epochs"]
+    assert clickvec.train(titles=alone, **settings).dimension == 8
 
 
 def test_a_teacher_and_a_start(model):

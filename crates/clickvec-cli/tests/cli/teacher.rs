@@ -118,6 +118,39 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
+fn a_share_of_what_the_teacher_does_not_teach_is_refused() {
+    let folder = folder("npy");
+    let clicks = folder.read("clicks.tsv");
+    let scores = clicks.lines().skip(1).enumerate().map(|(place, line)| format!("{line}\t{}\n", place % 7));
+    folder.write("scores.tsv", format!("query\ttitle\tscore\n{}", scores.collect::<String>()));
+    let run = |from: &[&str], flag: &str| {
+        let base = ["train", "--output", "m", "--cells", "8", flag, "0.3"];
+        folder.run(&[&base[..], from].concat())
+    };
+    let (titles, clicks) = (["--titles", "titles.tsv", "--members", "1"], ["--clicks", "clicks.tsv"]);
+    let (vectors, scores) = (["--teacher", "teacher.npy"], ["--teacher", "scores.tsv"]);
+    run(&[&titles[..], &vectors].concat(), "--teacher-share")
+        .code(2)
+        .says("`--teacher-share` is about learning from clicks, found titles alone; use `--teacher-title-share`");
+    run(&[&clicks[..], &vectors].concat(), "--teacher-title-share")
+        .code(2)
+        .says("`--teacher-title-share` is about training on titles; add `--titles FILE`");
+    for flag in ["--teacher-share", "--teacher-title-share"] {
+        let said = format!("`{flag}` is about a teacher's vectors, found scores alone; use `--teacher-score-share`");
+        run(&[&clicks[..], &titles, &scores].concat(), flag).code(2).says(&said);
+    }
+    run(&[&clicks[..], &vectors].concat(), "--teacher-score-share")
+        .code(2)
+        .says("`--teacher-score-share` is about a teacher's scores, found vectors alone; leave it out or add");
+    assert!(!folder.path("m").exists());
+    for flag in ["--teacher-share", "--teacher-title-share", "--teacher-score-share"] {
+        run(&[&clicks[..], &titles, &vectors, &scores].concat(), flag).code(0);
+    }
+    // The pairs of scores take the place of clicks.
+    run(&[&vectors[..], &scores].concat(), "--teacher-share").code(0);
+}
+
+#[test]
 fn scores_teach_beside_clicks_and_in_their_place() {
     let folder = Folder::with_data();
     let clicks = folder.read("clicks.tsv");

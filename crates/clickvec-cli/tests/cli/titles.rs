@@ -8,10 +8,15 @@ fn train(folder: &Folder, output: &str, more: &[&str]) -> crate::harness::Run {
     folder.run(&[&["train", "--output", output], &SMALL[..], more].concat())
 }
 
+/// Without the settings of clicks.
+fn train_on_titles(folder: &Folder, output: &str, more: &[&str]) -> crate::harness::Run {
+    folder.run(&[&["train", "--output", output, "--cells", "8", "--seed", "7"], more].concat())
+}
+
 #[test]
 fn titles_alone_become_a_model_that_searches() {
     let folder = Folder::with_data();
-    let run = train(&folder, "cold.safetensors", &TITLES).code(0).prints_nothing();
+    let run = train_on_titles(&folder, "cold.safetensors", &TITLES).code(0).prints_nothing();
     let lines = run.stderr();
     for line in ["titles.tsv: ", "titles, epoch 1/2  loss ", "titles, epoch 2/2  loss ", "weights of epoch 2"] {
         assert!(lines.contains(line), "{line}: {lines}");
@@ -78,6 +83,26 @@ fn what_does_not_fit_is_refused() {
     let other = ["train", "--output", "m", "--cells", "5", "--clicks", "clicks.tsv", "--init", model];
     folder.run(&other).code(2).says("cells=5").says("cells=8");
     folder.write("none.tsv", "id\ttitle\n");
-    train(&folder, "m", &["--titles", "none.tsv"]).code(2).says("none.tsv: expected titles with words");
+    train_on_titles(&folder, "m", &["--titles", "none.tsv"]).code(2).says("none.tsv: expected titles with words");
+    assert!(!folder.path("m").exists());
+}
+
+#[test]
+fn what_only_clicks_need_is_refused_for_titles_alone() {
+    let folder = Folder::with_data();
+    for (flag, value, instead) in [
+        ("--epochs", "3", "use `--title-epochs`"),
+        ("--minibatch", "32", "use `--title-minibatch`"),
+        ("--gamma", "9", "use `--title-gamma`"),
+        ("--learning-rate", "0.1", "use `--title-learning-rate`"),
+        ("--augment", "drop=0.1", "use `--title-views`"),
+        ("--weighting", "linear", "leave it out or add `--clicks FILE`"),
+        ("--titles-among-clicks", "2", "leave it out or add `--clicks FILE`"),
+    ] {
+        let said = format!("`{flag}` is about learning from clicks, found titles alone; {instead}");
+        train_on_titles(&folder, "m", &[&TITLES[..], &[flag, value]].concat()).code(2).says(&said).prints_nothing();
+        let clicks = ["--clicks", "clicks.tsv", "--members", "1", flag, value];
+        train_on_titles(&folder, "both", &[&TITLES[..], &clicks].concat()).code(0);
+    }
     assert!(!folder.path("m").exists());
 }

@@ -199,7 +199,7 @@ fn noise_contrastive_estimation_is_a_loss() {
     // Titles are learnt by the same loss, before the clicks and alone.
     let titles = ["--loss", "nce", "--titles", "titles.tsv", "--title-epochs", "1", "--members", "1"];
     folder.train("titles", &titles).code(0);
-    folder.run(&[&["train", "--output", "alone", "--epochs", "1", "--cells", "8"], &titles[..]].concat()).code(0);
+    folder.run(&[&["train", "--output", "alone", "--cells", "8"], &titles[..]].concat()).code(0);
     folder.write("t.tsv", "query\ttitle\tscore\nred hammer\thammer in red, 10 in.\t1\nred hammer\tladder\t0\n");
     let taught = folder.train("no", &["--loss", "nce", "--teacher", "t.tsv"]).code(2);
     taught.says(

@@ -72,10 +72,14 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
         );
     }
     let init = args.init.as_deref().map(Model::load).transpose()?;
+    let (scores, teachers): (Vec<_>, Vec<_>) = args.teacher.into_iter().partition(|path| teacher::has_scores(path));
     let given = Given {
         validation: args.validation.is_some(),
+        clicks: true,
+        in_table: true,
         titles: !args.titles.is_empty(),
-        teacher: !args.teacher.is_empty(),
+        vectors: !teachers.is_empty(),
+        scores: !scores.is_empty(),
         members: init.as_ref().map(|init| init.encoder_config().members()),
         ..Given::default()
     };
@@ -84,7 +88,6 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
     let (topics, texts) = (args.validation_topics, args.validation_titles);
     let validation = args.validation.map(|judged| Validation { judged, topics, titles: texts });
     let (titles, init) = (args.titles, args.init);
-    let (scores, teachers) = args.teacher.into_iter().partition(|path| teacher::has_scores(path));
     Ok(Training { label, config, validation, titles, init, teachers, scores })
 }
 
@@ -190,14 +193,17 @@ impl Args {
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let init = args.init.as_deref().map(Model::load).transpose()?;
     // Without clicks, the pairs of the first file of scores are learnt from.
-    let scored = args.teacher.iter().find(|path| teacher::has_scores(path)).filter(|_| args.clicks.is_none());
+    let scores: Vec<PathBuf> = args.teacher.iter().filter(|path| teacher::has_scores(path)).cloned().collect();
+    let scored = scores.first().filter(|_| args.clicks.is_none());
     let given = Given {
         validation: args.validation.is_some(),
         scores_alone: scored.is_some(),
         clicks: args.clicks.is_some(),
         titles: !args.titles.is_empty(),
-        teacher: !args.teacher.is_empty(),
+        vectors: args.teacher.len() > scores.len(),
+        scores: !scores.is_empty(),
         members: init.as_ref().map(|init| init.encoder_config().members()),
+        ..Given::default()
     };
     let config = args.settings.config(&args.encoder, given)?;
     let clicks = match (&args.clicks, scored) {
@@ -224,9 +230,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
     let (_tables, title_files) = args.title_columns.tables(&args.titles, &config.field)?;
     let pairs = args.clicks.as_deref().or(scored.map(PathBuf::as_path));
-    let scores = args.teacher.iter().filter(|path| teacher::has_scores(path)).cloned().collect();
     let mut watcher = Watcher {
-        reporter: report::Reporter::new(&config, pairs, &args.titles, scores, args.json),
+        reporter: report::Reporter::new(&config, pairs, &args.titles, scores.clone(), args.json),
         interrupt: None,
         left_out: None,
         begun_by_all: init.as_ref().is_some_and(again::has_learnt_all),

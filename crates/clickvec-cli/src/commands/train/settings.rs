@@ -1,5 +1,7 @@
 //! Flags for the training settings. A setting whose flag is not given has its default, or the value of `--preset`.
 
+mod idle;
+
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -358,12 +360,16 @@ const HELD_OUT: f32 = 0.1;
 pub struct Given {
     /// Judged titles for validation.
     pub validation: bool,
-    /// Clicks of which queries may be held out.
+    /// Clicks to learn from.
     pub clicks: bool,
+    /// Whether it is one training of a table, which holds no queries out.
+    pub in_table: bool,
     /// Titles to learn from.
     pub titles: bool,
-    /// Vectors of a teacher.
-    pub teacher: bool,
+    /// A teacher's vectors.
+    pub vectors: bool,
+    /// A teacher's scores.
+    pub scores: bool,
     /// Whether the pairs of a teacher's scores take the place of clicks.
     pub scores_alone: bool,
     /// The number of members of the initial model.
@@ -468,7 +474,8 @@ fn shown_weighting(weighting: Weighting) -> &'static str {
 impl Settings {
     /// The whole configuration: the defaults or the preset, overridden by the flags given.
     pub(super) fn config(&self, encoder: &EncoderFlags, given: Given) -> Result<TrainConfig> {
-        let Given { titles, teacher, members, .. } = given;
+        let Given { titles, members, .. } = given;
+        self.refuse_idle(given)?;
         let held_out = self.held_out_share(given)?;
         let validation = given.validation || held_out > 0.0;
         let defaults = match self.preset {
@@ -514,7 +521,7 @@ impl Settings {
         set(&mut config.seed, self.seed);
         set(&mut config.augment, self.augment.map(|flag| flag.0));
         config.titles = self.title_config(titles)?;
-        config.teacher = self.teacher_config(teacher, given.scores_alone)?;
+        config.teacher = self.teacher_config(given.vectors || given.scores, given.scores_alone)?;
         self.set_kinds(&mut config);
         Ok(config)
     }
@@ -556,7 +563,7 @@ impl Settings {
             Some(share) => share,
             None if given.validation || self.keep == Some(KeepFlag::Last) => 0.0,
             None if self.preset.is_some() && self.keep != Some(KeepFlag::Loss) => 0.0,
-            None if given.clicks => HELD_OUT,
+            None if given.clicks && !given.in_table => HELD_OUT,
             None => 0.0,
         };
         if share > 0.0 && given.validation {
