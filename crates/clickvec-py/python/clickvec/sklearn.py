@@ -16,6 +16,16 @@ from .model import Model
 from .training import train
 
 
+# The settings of :func:`clickvec.train` that take the place of others if there are titles alone.
+_OF_TITLES = {
+    "epochs": "title_epochs",
+    "minibatch": "title_minibatch",
+    "learning_rate": "title_learning_rate",
+    "gamma": "title_gamma",
+    "augment": "title_views",
+}
+
+
 class ClickvecVectorizer(TransformerMixin, BaseEstimator):
     """Learns vectors from queries and the titles clicked for them; turns texts into vectors.
 
@@ -56,8 +66,7 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
         queries = _texts(X)
         settings = {name: value for name, value in self.get_params().items() if name != "side" and value is not None}
         if y is None or not isinstance(next(iter(y), None), str):
-            if settings.pop("epochs", None) is not None:
-                settings["title_epochs"] = self.epochs
+            settings = {_OF_TITLES.get(name, name): value for name, value in settings.items()}
             self.model_ = train(titles=queries, progress=False, **settings)
         else:
             titles = _texts(y)
