@@ -68,6 +68,8 @@ fn told(event: &Event) -> Option<Value> {
             "dimension": coverage.dimension,
             "queries": coverage.queries,
             "known_queries": coverage.known_queries,
+            "unused": coverage.unused,
+            "repeated": coverage.repeated,
             "titles": coverage.titles,
             "known_titles": coverage.known_titles,
         }),

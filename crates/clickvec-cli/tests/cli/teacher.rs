@@ -99,6 +99,39 @@ fn what_it_lacks_is_counted_once() {
 }
 
 #[test]
+fn vectors_of_texts_that_are_not_learnt_are_counted() {
+    let folder = folder("jsonl");
+    let titles_alone = ["train", "--output", "cold", "--cells", "8", "--titles", "titles.tsv", "--title-epochs", "1"];
+    let cold = |teacher: &str, more: &[&str]| folder.run(&[&titles_alone[..], &["--teacher", teacher], more].concat());
+    cold("teacher.jsonl", &[])
+        .code(0)
+        .says("teacher: vectors of 8 numbers for 144 of 144 titles")
+        .says("48 of 192 vectors are of other texts than those that are learnt, and unused; without clicks no query is")
+        .says("  teacher: rank correlation ");
+    let json = cold("teacher.jsonl", &["--json"]).code(0).json_lines();
+    let teacher = json.iter().find(|event| event["event"] == "teacher").unwrap();
+    assert_eq!((&teacher["unused"], &teacher["repeated"]), (&48.into(), &0.into()), "{teacher}");
+    let lines = folder.read("teacher.jsonl");
+    folder.write("twice.jsonl", format!("{lines}{}\n", lines.lines().next().unwrap()));
+    train(&folder, "m", &["--teacher", "twice.jsonl"]).code(0).says("1 vector is of a text that has one already");
+    let whole = train(&folder, "m", &["--teacher", "teacher.jsonl"]).code(0).stderr();
+    assert!(!whole.contains("unused") && !whole.contains("has no vector"), "{whole}");
+
+    // Without a vector of a query there is nothing to compare, and clicks are not taught.
+    let table = folder.read("titles.tsv");
+    let titles: Vec<&str> = table.lines().skip(1).map(|row| row.split_once('\t').unwrap().1).collect();
+    let of_title = |line: &&str| titles.iter().any(|title| line.contains(&format!("{title:?}")));
+    let of_titles: String = lines.lines().filter(of_title).map(|line| format!("{line}\n")).collect();
+    folder.write("titles.jsonl", &of_titles);
+    let run = train(&folder, "m", &["--teacher", "titles.jsonl"]).code(0).says("0 of 48 queries and 144 of 144 titles");
+    let said = run.says("it has no vector of a query, so clicks are learnt without it").stderr();
+    assert!(!said.contains("rank correlation"), "{said}");
+    let one = of_titles.lines().next().unwrap();
+    folder.write("one.jsonl", format!("{one}\n"));
+    train(&folder, "m", &["--teacher", "one.jsonl"]).code(0).says("it teaches nothing, because it compares titles");
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let folder = Folder::with_data();
     train(&folder, "m", &["--teacher-share", "0.5"])

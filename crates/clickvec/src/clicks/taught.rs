@@ -42,6 +42,10 @@ pub struct TeacherCoverage {
     pub dimension: usize,
     /// Vectors that were read.
     pub vectors: u64,
+    /// Those of texts that the log lacks.
+    pub unused: u64,
+    /// Those of texts that had a vector already; the first counts.
+    pub repeated: u64,
 }
 
 /// A teacher's vectors for the texts of a log, scaled to length 1. Vectors of other texts are not kept.
@@ -76,7 +80,7 @@ impl Taught {
             rows.insert(pair.title, NONE);
         }
         let (mut vectors, mut fingerprint) = (Spool::new(storage)?, Xxh3::new());
-        let (mut dimension, mut known, mut read) = (None, 0, 0);
+        let (mut dimension, mut known, mut read, mut repeated) = (None, 0, 0, 0);
         let (mut buffer, mut unit) = (WordBuffer::default(), Vec::new());
         for teacher in teachers {
             teacher.read(&mut |text, vector| {
@@ -87,7 +91,11 @@ impl Taught {
                 }
                 read += 1;
                 let hash = text_hash(text, limit, &mut buffer);
-                let Some(row) = rows.get_mut(&hash).filter(|row| **row == NONE) else { return Ok(()) };
+                let Some(row) = rows.get_mut(&hash) else { return Ok(()) };
+                if *row != NONE {
+                    repeated += 1;
+                    return Ok(());
+                }
                 unit.clear();
                 unit.extend_from_slice(vector);
                 scale_to_unit(&mut unit);
@@ -104,7 +112,8 @@ impl Taught {
         }
         let dimension = dimension.unwrap_or_default();
         let taught = Taught { dimension, rows, vectors: vectors.finish()?, fingerprint: fingerprint.digest() };
-        let coverage = TeacherCoverage { dimension, vectors: read, ..taught.coverage(log) };
+        let unused = read - u64::from(known) - repeated;
+        let coverage = TeacherCoverage { dimension, vectors: read, unused, repeated, ..taught.coverage(log) };
         Ok((taught, coverage))
     }
 

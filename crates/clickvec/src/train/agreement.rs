@@ -40,8 +40,9 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// A sample of the texts of `log` that the teacher has vectors for, drawn with `seed`.
-    pub(super) fn new(log: &ClickLog, taught: &Taught, seed: u64) -> Probe {
+    /// A sample of the texts of `log` that the teacher has vectors for, drawn with `seed`; `None` if there is no query, or are
+    /// not two titles to tell apart.
+    pub(super) fn new(log: &ClickLog, taught: &Taught, seed: u64) -> Option<Probe> {
         let all = log.section(Section::Clicks).end.max(log.section(Section::Titles).end);
         let from = if log.is_empty() { Section::Titles } else { Section::Clicks };
         let numbers = |from: std::ops::Range<u64>, name| {
@@ -72,9 +73,12 @@ impl Probe {
         let most = if log.is_empty() { QUERIES.min(section.end as usize / 5) } else { QUERIES };
         let (queries, of_queries) = drawn(&mut numbers(section, "queries to agree on"), false, most);
         let (titles, of_titles) = drawn(&mut numbers(0..all, "titles to agree on"), true, TITLES);
+        if queries.is_empty() || titles.len() < 2 {
+            return None;
+        }
         let cosines =
             of_queries.iter().map(|query| of_titles.iter().map(|title| dot(query, title)).collect()).collect();
-        Probe { queries, titles, cosines }
+        Some(Probe { queries, titles, cosines })
     }
 
     /// The agreement of the cosines of `model` with the teacher's.

@@ -95,7 +95,8 @@ pub struct EpochReport {
     pub without_negatives: u64,
     /// The score of the validation.
     pub validation: Option<Score>,
-    /// How closely the model's similarities follow the teacher's, if there is one.
+    /// How closely the model's similarities follow the teacher's, if there is one that knows some queries (titles, if there are
+    /// no clicks) and at least two titles.
     pub agreement: Option<Agreement>,
     /// Whether this epoch's model is the one to keep so far.
     pub kept: bool,

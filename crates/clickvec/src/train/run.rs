@@ -130,7 +130,7 @@ pub(super) struct Run<'a, 'v> {
     progress: Progress,
     record: TrainingRecord,
     validation: Option<Validation<'v>>,
-    /// The sample on which the model is compared with its teacher, if it has one.
+    /// The sample on which the model is compared with its teacher, if it has one that knows queries and titles.
     probe: Option<Probe>,
     output: Option<&'a Output<'a>>,
     /// The model to keep so far, if there is no output.
@@ -160,7 +160,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let towers = initial_towers(config, log, options.init);
         let learner = begin(device, &stages[0], towers)?;
         let validation = options.validation;
-        let probe = log.taught().map(|taught| Probe::new(log, taught, config.seed));
+        let probe = log.taught().and_then(|taught| Probe::new(log, taught, config.seed));
         let progress = Progress::default();
         Ok(Run {
             config,

@@ -36,6 +36,8 @@ pub(super) enum JsonEvent<'a> {
         known_queries: u64,
         titles: u64,
         known_titles: u64,
+        unused: u64,
+        repeated: u64,
     },
     #[serde(rename = "teacher_scores")]
     TeacherScores {
@@ -140,9 +142,25 @@ impl JsonEvent<'_> {
                 teacher: agreement.map(Agreed::from),
             },
             Event::HeldOut(held_out) => JsonEvent::HeldOut(Counts::of(held_out)),
-            &Event::Teacher(TeacherCoverage { queries, known_queries, titles, known_titles, dimension, vectors }) => {
-                JsonEvent::Teacher { vectors, dimension, queries, known_queries, titles, known_titles }
-            }
+            &Event::Teacher(TeacherCoverage {
+                queries,
+                known_queries,
+                titles,
+                known_titles,
+                dimension,
+                vectors,
+                unused,
+                repeated,
+            }) => JsonEvent::Teacher {
+                vectors,
+                dimension,
+                queries,
+                known_queries,
+                titles,
+                known_titles,
+                unused,
+                repeated,
+            },
             Event::TeacherScores(ScoreCoverage { scores, known, queries, alone, skipped }) => {
                 let (scores, known, queries, alone) = (*scores, *known, *queries, *alone);
                 let skipped = skipped.iter().map(|skipped| skipped.count).sum();

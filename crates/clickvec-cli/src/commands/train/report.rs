@@ -323,9 +323,10 @@ impl Reporter {
     }
 }
 
-/// Says how much of the log the teacher covers. Texts that it lacks are learnt without it.
+/// Says how much of the log the teacher covers, and how much of the teacher is used. Texts that it lacks are learnt without it.
 fn say_teacher(coverage: &TeacherCoverage) {
-    let &TeacherCoverage { queries, known_queries, titles, known_titles, dimension, .. } = coverage;
+    let &TeacherCoverage { queries, known_queries, titles, known_titles, dimension, vectors, unused, repeated } =
+        coverage;
     let known = [(known_queries, queries, "query"), (known_titles, titles, "title")];
     let known = known.into_iter().filter(|&(_, all, _)| all > 0);
     let known: Vec<String> =
@@ -335,6 +336,24 @@ fn say_teacher(coverage: &TeacherCoverage) {
     if missing > 0 {
         let missing = output::counted(missing, "text");
         output::note(format_args!("teacher: {missing} without a vector, learnt without the teacher"));
+    }
+    if unused > 0 {
+        let are = output::agreeing(unused, "is", "are");
+        let (unused, vectors) = (output::count(unused), output::counted(vectors, "vector"));
+        let no_query = if queries == 0 { "; without clicks no query is learnt" } else { "" };
+        output::note(format_args!(
+            "teacher: {unused} of {vectors} {are} of other texts than those that are learnt, and unused{no_query}"
+        ));
+    }
+    if repeated > 0 {
+        let (are, repeated) = (output::agreeing(repeated, "is", "are"), output::counted(repeated, "vector"));
+        output::note(format_args!("teacher: {repeated} {are} of a text that has one already, and unused"));
+    }
+    if queries > 0 && known_queries == 0 {
+        output::note("teacher: it has no vector of a query, so clicks are learnt without it; give it the queries too");
+    }
+    if known_titles < 2 {
+        output::note("teacher: it teaches nothing, because it compares titles and has vectors of fewer than two");
     }
 }
 
