@@ -127,6 +127,32 @@ fn the_same_bytes_at_any_number_of_threads_with_vectors_too() {
 }
 
 #[test]
+fn an_interrupted_run_ends_with_the_same_bytes() {
+    let encoder = EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None) });
+    let place = || {
+        let rows: String =
+            scored().map(|(of_query, of_title)| format!("{}\t{}\n", query(of_query), title(of_title))).collect();
+        let place = Place::new(&format!("query\ttitle\n{rows}"));
+        let rows: String =
+            scores().iter().map(|(query, title, score)| format!("{query}\t{title}\t{score}\n")).collect();
+        std::fs::write(place.scores(), format!("query\ttitle\tscore\n{rows}")).expect("written");
+        place
+    };
+    // Two epochs of ten minibatches.
+    for config in [TrainConfig { epochs: 2, ..config(0.4) }, TrainConfig { epochs: 2, encoder, ..config(1.0) }] {
+        let whole = place();
+        whole.train(&config, How::default()).expect("trained");
+        let how = How { checkpoint_every: Some(3), resume: true, ..How::default() };
+        for after in [2, 3, 7, 10, 11, 19, 20] {
+            let place = place();
+            place.interrupt(&config, how, after);
+            place.train(&config, how).expect("resumed");
+            assert!(whole.model() == place.model(), "{config:?}: interrupted after {after}");
+        }
+    }
+}
+
+#[test]
 fn a_table_of_scores_is_read_line_by_line_and_broken_lines_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("scores.tsv");

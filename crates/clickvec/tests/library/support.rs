@@ -314,6 +314,11 @@ impl Place {
         self.folder.path().join("teacher.jsonl")
     }
 
+    /// A teacher's scores, if this file is there.
+    pub(crate) fn scores(&self) -> PathBuf {
+        self.folder.path().join("scores.tsv")
+    }
+
     pub(crate) fn output(&self) -> PathBuf {
         self.folder.path().join("model.safetensors")
     }
@@ -377,7 +382,10 @@ impl Place {
             on_event(event)
         };
         let teacher = self.teacher();
-        let teachers = if teacher.exists() { vec![Teacher::file(&teacher)] } else { Vec::new() };
+        let scores = self.scores();
+        let vectors = teacher.exists().then(|| Teacher::file(&teacher));
+        let teachers =
+            vectors.into_iter().chain(scores.exists().then(|| Teacher::score_file(&scores, "title"))).collect();
         let options =
             TrainOptions { validation, titles: &titles, init: init.as_ref(), teachers, ..TrainOptions::default() };
         let no_clicks = !clicks.exists() && !titles.is_empty();

@@ -87,7 +87,10 @@ fn the_same_bytes_at_any_number_of_threads() {
 
 #[test]
 fn an_interrupted_run_ends_with_the_same_bytes() {
+    let mut mixed = members(2, OptimizerKind::Adam);
+    mixed.titles.as_mut().expect("titles").among_clicks = 1.0;
     for (config, pairs, updates) in [
+        (mixed, 240, 37),
         (config(OptimizerKind::Nesterov), 240, 28),
         (TrainConfig { shared_towers: true, ..config(OptimizerKind::Adam) }, 240, 28),
         (config(OptimizerKind::Adam), 0, 10),
