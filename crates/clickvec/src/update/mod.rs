@@ -8,11 +8,13 @@
 
 mod drift;
 mod learnt;
+mod mix;
 mod trial;
 mod window;
 
 pub use drift::{Alignment, Drift};
 pub use learnt::LearntBefore;
+pub use mix::{Mix, QueryMix};
 pub use trial::{LEAST_QUERIES, Models, Trial};
 pub use window::{DayCount, Pairs, Survey, Suspicion, Window};
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::mix::{Mixing, QueryMix};
 use crate::Result;
 use crate::clicks::held_out::place;
 use crate::clicks::{ClickReader, Weighting, click_grades};
@@ -68,10 +69,13 @@ impl<'a> Window<'a> {
         let mut survey = Survey::default();
         let (mut newest, mut earlier) = (HeldOut::default(), HeldOut::default());
         let mut weighted = true;
-        let mut seen: HashSet<u64> = HashSet::new();
+        let mut mixing = Mixing::default();
         let mut buffer = WordBuffer::default();
         for (number, path) in self.files.iter().enumerate() {
             let is_newest = number + 1 == self.files.len();
+            if is_newest {
+                mixing.begin_newest();
+            }
             let mut reader = ClickReader::open(path, self.field, self.weighting)?;
             weighted &= reader.is_weighted();
             let mut day = DayCount { file: path.clone(), ..DayCount::default() };
@@ -88,23 +92,27 @@ impl<'a> Window<'a> {
                         held_out.add(place, click.query, click.title, click.worth);
                     }
                 }
-                if is_newest {
-                    day.new_queries += u64::from(!seen.contains(&place));
-                    for_each_word(click.query, &mut buffer, |word| {
+                let mut words = 0;
+                for_each_word(click.query, &mut buffer, |word| {
+                    words += 1;
+                    if is_newest {
                         for_each_trigram(word, |trigram| {
                             survey.trigrams += 1;
                             survey.unseen_trigrams += u64::from(known.get(trigram).is_none());
                         });
-                    });
-                } else {
-                    seen.insert(place);
+                    }
+                });
+                match is_newest {
+                    true => day.new_queries += u64::from(!mixing.add_newest(place, words, click.worth)),
+                    false => mixing.add_earlier(place, words, click.worth),
                 }
             }
             day.skipped = reader.skipped().clone();
             survey.days.push(day);
         }
-        let recurring = newest.0.keys().filter(|&place| seen.contains(place));
+        let recurring = newest.0.keys().filter(|&&place| mixing.has_seen(place));
         survey.recurring = recurring.map(|&place| HeldOut::id(place)).collect();
+        survey.mix = mixing.finish();
         (survey.newest, survey.earlier) = (newest.judgments(weighted), earlier.judgments(weighted));
         Ok(survey)
     }
@@ -178,6 +186,8 @@ pub struct Survey {
     pub trigrams: u64,
     /// Those of these trigrams that the old model does not know.
     pub unseen_trigrams: u64,
+    /// How long queries are and how much the most frequent ones are asked.
+    pub mix: QueryMix,
 }
 
 /// A reason not to learn from the newest day.

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec::update::{Alignment, DayCount, Drift, LEAST_QUERIES, Suspicion, Trial};
+use clickvec::update::{Alignment, DayCount, Drift, LEAST_QUERIES, QueryMix, Suspicion, Trial};
 use serde::Serialize;
 
 use super::{EARLIER, Report, Verdict};
@@ -41,6 +41,7 @@ fn text(report: &Report<'_>) -> String {
             "new trigrams  {} of the newest day's trigrams are new to the old model",
             share(unseen, all)
         );
+        text.push_str(&mix(&report.survey.mix));
     }
     if !report.trials.is_empty() {
         text.push('\n');
@@ -79,6 +80,25 @@ fn text(report: &Report<'_>) -> String {
         }
     };
     text
+}
+
+/// A line on the mix of queries; the numbers of earlier days are in parentheses.
+fn mix(mix: &QueryMix) -> String {
+    let QueryMix { earlier, newest } = mix;
+    let Some(words) = newest.words_per_query else { return String::new() };
+    let mut text = format!("queries       {words:.2} words");
+    if let Some(before) = earlier.words_per_query {
+        let _ = write!(text, " (earlier days {before:.2})");
+    }
+    if let (Some(share), Some(before)) = (newest.frequent, earlier.frequent) {
+        let _ = write!(
+            text,
+            "; {:.1} % of clicks are on the 100 most frequent queries of earlier days (there {:.1} %)",
+            100.0 * share,
+            100.0 * before
+        );
+    }
+    text + "\n"
 }
 
 /// A table with one row for each trial.
@@ -127,6 +147,7 @@ struct Json<'a> {
     days: Vec<Day<'a>>,
     trigrams: u64,
     unseen_trigrams: u64,
+    mix: QueryMix,
     trials: Vec<NamedTrial<'a>>,
     drift: Option<&'a Drift>,
     seconds: Seconds,
@@ -194,6 +215,7 @@ fn json(report: &Report<'_>) -> Result<()> {
         days: report.survey.days.iter().map(Day::from).collect(),
         trigrams: report.survey.trigrams,
         unseen_trigrams: report.survey.unseen_trigrams,
+        mix: report.survey.mix,
         trials: report.trials.iter().map(|(on, trial)| NamedTrial { on, trial }).collect(),
         drift: report.drift.as_ref(),
         seconds: Seconds { reading, training, testing, writing },
