@@ -474,7 +474,7 @@ fn bits_flipped_at_random() {
             match (name, made.open()) {
                 ("titles.tsv" | "vectors.npy", opened) => {
                     // The header of the vectors has only one form and is checked first.
-                    assert!(matches!(fault(opened), IndexFault::Checksum { .. } | IndexFault::VectorShape { .. }));
+                    assert!(matches!(fault(opened), IndexFault::Checksum { .. } | IndexFault::VectorHeader { .. }));
                 }
                 // A space may become a tab in the JSON; fingerprints cover everything that matters.
                 (_, Ok(searcher)) => assert_eq!(searcher.len(), 5),

@@ -246,9 +246,15 @@ mod tests {
             save(&path, FusionMethod::ReciprocalRank { k }, members).unwrap_err().to_string()
         };
         assert!(refused(&[], 60.0).contains("0 weights for 0 members"));
-        assert!(refused(&MEMBERS, -1.0).contains("expected a number above -1 in `k`, found -1"));
-        assert!(refused(&[("bm25.safetensors", -0.5)], 60.0).contains("in `weights`, found -0.5"));
-        assert!(refused(&[("bm25.safetensors", f64::NAN)], 60.0).contains("in `weights`, found NaN"));
+        assert!(refused(&MEMBERS, -1.0).contains("`k`: expected a finite number above -1, found -1"));
+        assert!(
+            refused(&[("bm25.safetensors", -0.5)], 60.0)
+                .contains("`weights`: expected finite numbers of 0 or more, found -0.5")
+        );
+        assert!(
+            refused(&[("bm25.safetensors", f64::NAN)], 60.0)
+                .contains("`weights`: expected finite numbers of 0 or more, found NaN")
+        );
         assert!(refused(&[MEMBERS[0], MEMBERS[0]], 60.0).contains("each once, found `bm25.safetensors`"));
         assert!(refused(&[("./bm25.safetensors", 1.0)], 60.0).contains("each once, found `./bm25.safetensors`"));
         assert!(refused(&[("lsa.safetensors", 1.0)], 60.0).contains("lsa.safetensors: cannot open"));
@@ -300,7 +306,11 @@ mod tests {
                 one(Numbers::F32(vec![1.0])),
                 "expected `weights` to be F64 [1], found F32 [1]",
             ),
-            (vec![member("bm25.safetensors")], one(Numbers::F64(vec![-1.0])), "in `weights`, found -1"),
+            (
+                vec![member("bm25.safetensors")],
+                one(Numbers::F64(vec![-1.0])),
+                "`weights`: expected finite numbers of 0 or more, found -1",
+            ),
             (vec![], one(Numbers::F64(vec![1.0])), "1 weights for 0 members"),
             (
                 vec![member("fusion.safetensors")],
