@@ -6,6 +6,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser as _;
+use clickvec::internals::math::OutOfMemory;
 
 use crate::answer::Answer;
 use crate::commands::{self, Cli};
@@ -49,9 +50,9 @@ fn hook() {
     let tell = take_hook();
     set_hook(Box::new(move |panic| {
         let is_of = |name: &str| panic.location().is_some_and(|place| place.file().contains(name));
-        if is_of("math/buffer.rs") {
+        if let Some(lacking) = panic.payload().downcast_ref::<OutOfMemory>() {
             LACKED_MEMORY.store(true, Ordering::Relaxed);
-            output::complain(&anyhow::anyhow!("{}", panic.payload_as_str().unwrap_or("expected memory, found less")));
+            output::complain(&anyhow::anyhow!("{lacking}"));
         } else if !is_of("/parquet-") {
             tell(panic);
         }

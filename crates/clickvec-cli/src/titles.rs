@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
+use clickvec::internals::tables::is_parquet;
 use clickvec::tables::Title;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::{RowFault, TableFault};
@@ -275,7 +276,7 @@ fn is_foreign(path: &Path) -> Result<bool> {
     let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let has = |text: &[u8]| line.windows(text.len()).any(|part| part == text);
     Ok(match line.first() {
-        _ if line.starts_with(b"PAR1") => true,
+        _ if is_parquet(line) => true,
         Some(b'{') => !has(b"\"_id\""),
         _ => !has(b"\t") && (has(b",") || has(b";")),
     })

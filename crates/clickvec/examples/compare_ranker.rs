@@ -1,11 +1,12 @@
 //! Compares your own ranker with BM25 on judged titles, with a significance test.
 
 use std::collections::HashSet;
+use std::path::Path;
 
-use clickvec::eval::{Correction, JudgedQuery, JudgedTitle, Judgments, Metric, compare_all, evaluate};
+use clickvec::eval::{Correction, Metric, TestSetFiles, compare_all, evaluate, read_test_set};
 use clickvec::ranker::{self, Corpus, Ranker};
 
-/// The share of the query's words that a title has.
+/// The number of the query's words that a title has.
 struct SharedWords;
 
 impl Ranker for SharedWords {
@@ -16,43 +17,26 @@ impl Ranker for SharedWords {
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<HashSet<_>>();
         let query = words(query);
-        titles
-            .iter()
-            .map(|title| words(title).intersection(&query).count() as f64 / query.len().max(1) as f64)
-            .collect()
+        titles.iter().map(|title| words(title).intersection(&query).count() as f64).collect()
     }
 }
 
 fn main() -> clickvec::Result<()> {
-    let titles = ["red oak table", "table lamp, red", "blue sofa", "sofa with two seats", "oak chair", "lamp of oak"];
-    let judged = |text: &str, grades: [u8; 6]| JudgedQuery {
-        id: text.to_owned(),
-        text: text.to_owned(),
-        titles: (titles.iter().zip(grades))
-            .map(|(title, grade)| JudgedTitle { id: title.to_string(), text: title.to_string(), grade })
-            .collect(),
-    };
-    let queries = vec![
-        judged("sofa", [0, 0, 4, 4, 0, 0]),
-        judged("red lamp", [1, 4, 0, 0, 0, 1]),
-        judged("oak table", [4, 1, 0, 0, 1, 0]),
-        judged("chair oak", [1, 0, 0, 0, 4, 0]),
-    ];
-    let judgments = Judgments { queries, duplicates: 0 };
+    let judged = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/shop/judged.tsv"));
+    let files = TestSetFiles { judged, topics: None, titles: None, field: "title" };
+    let judgments = read_test_set(&files)?.judgments;
+    let titles = judgments.queries.iter().flat_map(|query| &query.titles);
+    let bm25 = ranker::train("bm25", &titles.map(|title| title.text.as_str()).collect::<Corpus>())?;
 
-    let bm25 = ranker::train("bm25", &Corpus::from_iter(titles))?;
-    let systems =
-        [evaluate(&SharedWords, &judgments, &Default::default()), evaluate(&*bm25, &judgments, &Default::default())];
+    let systems = [&SharedWords as &dyn Ranker, &*bm25].map(|system| evaluate(system, &judgments, &Default::default()));
     for system in &systems {
         println!("{:12}  NDCG@1 {:.3}", system.name, system.mean.get(Metric::Ndcg1));
     }
-    for test in compare_all(&systems)? {
-        let (difference, p) = (test.test.difference, test.test.p);
+    for test in compare_all(&systems)?.iter().filter(|test| test.metric == Metric::Ndcg1) {
         println!(
-            "{} − {}, {}: {difference:+.3}, p = {p:.3}, {:?}",
-            test.a,
-            test.b,
-            test.metric.name(),
+            "difference {:+.3}, p = {:.4}, {:?}",
+            test.test.difference,
+            test.test.p,
             test.verdict(Correction::Holm)
         );
     }

@@ -34,8 +34,8 @@ pub mod eval {
 /// Reading plain and compressed files, and writing files that no reader sees half written.
 pub mod files {
     pub use crate::files::{
-        Claim, Found, Pending, Sealed, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, check_writable, create_folder, folder_of,
-        open, publish, remove_abandoned, resolved, write_atomically, write_bytes_atomically,
+        Claim, Found, Pending, Sealed, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, check_writable, create_folder, first_bytes,
+        first_line, folder_of, open, publish, remove_abandoned, resolved, write_atomically, write_bytes_atomically,
     };
 }
 
@@ -43,6 +43,7 @@ pub mod files {
 pub mod index {
     pub use crate::index::Codes;
     pub use crate::index::file::{FileEntry, FileReader, Folder, Part, PartKind, put_part, read};
+    pub use crate::index::Best;
     pub use crate::index::parts::{FlatParts, QuantizedParts};
     pub use crate::index::quantized::{Blocks, Scope};
     pub use crate::index::rows::{floats, halves};
@@ -61,7 +62,7 @@ pub mod loss {
 
 /// Kernels.
 pub mod math {
-    pub use crate::math::{Buffer, Level, Matrix};
+    pub use crate::math::{Buffer, Level, Matrix, OutOfMemory};
 
     /// Activations.
     pub mod activation {
@@ -101,7 +102,7 @@ pub mod rng {
 pub mod tables {
     pub use crate::tables::field::repeated as repeated_in_field;
     pub use crate::tables::lines::{FoundLine, Lines};
-    pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_tensors, is_utf16};
+    pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_parquet, is_tensors, is_utf16};
 }
 
 /// Words, trigrams and batches.

@@ -1,19 +1,51 @@
 //! Checks for memory before work that would abort without it.
+//!
+//! Where one piece of memory is large because something from outside is (a file, a setting, a minibatch), it is asked for here
+//! first, so that a lack of it is an error. What grows line by line is asked for with [`reserve`] where it is large: vectors,
+//! titles, judgments, phrases. Still, memory may run out elsewhere, which ends the process as with any `Vec`: small pieces and
+//! the words of a vocabulary are not asked for, and nobody else's memory is known. Large buffers of `math` panic, with
+//! [`crate::math::OutOfMemory`].
+
+use std::fmt;
 
 use memmap2::MmapMut;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, FileFault};
 
-/// Checks that the system can provide `bytes` of memory for `what`; `None` exceeds 64 bits.
-///
-/// All sizes that come from outside are added up and requested once, here, and given back. Later allocations abort the
-/// process if memory is short, like any `Vec`.
+/// Memory that the system does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoRoom {
+    /// What it is for.
+    pub(crate) what: &'static str,
+    /// How much; `None` exceeds 64 bits.
+    pub(crate) bytes: Option<u64>,
+}
+
+impl From<NoRoom> for Error {
+    fn from(NoRoom { what, bytes }: NoRoom) -> Error {
+        Error::NoMemory { what, bytes }
+    }
+}
+
+impl From<NoRoom> for FileFault {
+    fn from(NoRoom { what, bytes }: NoRoom) -> FileFault {
+        FileFault::NoMemory { what, bytes }
+    }
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Error::from(*self).fmt(f)
+    }
+}
+
+/// Checks that the system can provide `bytes` of memory for `what`; `None` exceeds 64 bits. It is requested and given back.
 ///
 /// # Errors
 ///
-/// [`Error::NoMemory`].
-pub(crate) fn room_for(what: &'static str, bytes: Option<u64>) -> Result<()> {
-    let fault = || Error::NoMemory { what, bytes };
+/// [`NoRoom`].
+pub(crate) fn room_for(what: &'static str, bytes: Option<u64>) -> Result<(), NoRoom> {
+    let fault = || NoRoom { what, bytes };
     let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(fault)?;
     match bytes {
         0 => Ok(()),
@@ -26,8 +58,8 @@ pub(crate) fn room_for(what: &'static str, bytes: Option<u64>) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`Error::NoMemory`].
-pub(crate) fn room_for_numbers<T>(what: &'static str, counts: &[&[usize]]) -> Result<()> {
+/// [`NoRoom`].
+pub(crate) fn room_for_numbers<T>(what: &'static str, counts: &[&[usize]]) -> Result<(), NoRoom> {
     let product = |sizes: &&[usize]| sizes.iter().try_fold(1u64, |all, &size| all.checked_mul(size as u64));
     let numbers = counts.iter().try_fold(0u64, |all, sizes| all.checked_add(product(sizes)?));
     room_for(what, numbers.and_then(|numbers| numbers.checked_mul(size_of::<T>() as u64)))
@@ -37,9 +69,9 @@ pub(crate) fn room_for_numbers<T>(what: &'static str, counts: &[&[usize]]) -> Re
 ///
 /// # Errors
 ///
-/// [`Error::NoMemory`].
-pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize, what: &'static str) -> Result<()> {
-    list.try_reserve(more).map_err(|_| Error::NoMemory { what, bytes: bytes_of::<T>(more) })
+/// [`NoRoom`].
+pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize, what: &'static str) -> Result<(), NoRoom> {
+    list.try_reserve(more).map_err(|_| NoRoom { what, bytes: bytes_of::<T>(more) })
 }
 
 /// The bytes of `count` items; `None` is more than can be counted.

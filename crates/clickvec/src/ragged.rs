@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::memory::{NoRoom, room_for_numbers};
+
 /// Lists of different lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ragged<T> {
@@ -18,8 +20,16 @@ impl<T> Default for Ragged<T> {
 
 impl<T> Ragged<T> {
     /// Collects the items of lists 0 to `lists`, in the order in which `each` reports them. `each` is called twice and
-    /// must report the same items.
-    pub(crate) fn sorted(lists: usize, each: impl Fn(&mut dyn FnMut(usize, T))) -> Ragged<T>
+    /// must report the same items. `what` the items are is for the error.
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    pub(crate) fn sorted(
+        what: &'static str,
+        lists: usize,
+        each: impl Fn(&mut dyn FnMut(usize, T)),
+    ) -> Result<Ragged<T>, NoRoom>
     where
         T: Copy + Default,
     {
@@ -29,6 +39,7 @@ impl<T> Ragged<T> {
         for list in 0..lists {
             next[list + 1] += next[list];
         }
+        room_for_numbers::<T>(what, &[&[next[lists]]])?;
         let mut items = vec![T::default(); next[lists]];
         each(&mut |list, item| {
             items[next[list]] = item;
@@ -36,7 +47,7 @@ impl<T> Ragged<T> {
         });
         // Each list now ends where the next one begins.
         next.truncate(lists);
-        Ragged { ends: next, items }
+        Ok(Ragged { ends: next, items })
     }
 
     /// Adds a list.
@@ -98,8 +109,9 @@ mod tests {
         assert_eq!(lists.iter().collect::<Vec<_>>(), [&[3, 1][..], &[], &[2]]);
         assert_eq!((lists.range(1), lists.range(2)), (2..2, 2..3));
         let found = [(1, 'a'), (3, 'b'), (1, 'c'), (0, 'd')];
-        let sorted = Ragged::sorted(5, |each| found.iter().for_each(|&(list, item)| each(list, item)));
+        let sorted =
+            Ragged::sorted("items", 5, |each| found.iter().for_each(|&(list, item)| each(list, item))).unwrap();
         assert_eq!(sorted.iter().collect::<Vec<_>>(), [&['d'][..], &['a', 'c'], &[], &['b'], &[]]);
-        assert_eq!(Ragged::<u8>::sorted(0, |_| ()), Ragged::default());
+        assert_eq!(Ragged::<u8>::sorted("items", 0, |_| ()).unwrap(), Ragged::default());
     }
 }

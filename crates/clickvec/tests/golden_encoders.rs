@@ -441,9 +441,38 @@ fn check_nesterov(case: &Case) {
     }
 }
 
+/// The cases of `testdata/golden`.
+const CASES: [&str; 25] = [
+    "bilstm_full",
+    "bilstm_simplified",
+    "bilstm_truncated",
+    "clsm_no_bias",
+    "clsm_two_semantic_layers",
+    "clsm_window_1",
+    "clsm_window_3",
+    "clsm_window_5",
+    "dssm_shared_tower",
+    "dssm_three_layer",
+    "dssm_two_layer",
+    "gru",
+    "lstm_diagonal_peephole",
+    "lstm_forget",
+    "lstm_full",
+    "lstm_full_per_gate",
+    "lstm_full_per_gate_truncated",
+    "lstm_full_truncated",
+    "lstm_shared_tower",
+    "lstm_simplified",
+    "lstm_simplified_per_gate",
+    "lstm_two_layers",
+    "lstm_two_layers_forget",
+    "rnn",
+    "rnn_truncated",
+];
+
 #[test]
 fn golden_encoders() {
-    let mut checked = 0;
+    let mut checked = Vec::new();
     let entries = std::fs::read_dir(folder()).expect("the golden folder");
     for entry in entries {
         let path = entry.expect("an entry").path();
@@ -460,7 +489,12 @@ fn golden_encoders() {
             check_passes(&case);
             check_nesterov(&case);
         }
-        checked += 1;
+        checked.push(name);
     }
-    assert!(checked > 0, "no golden case in {}", folder().display());
+    checked.sort();
+    match std::env::var_os("CLICKVEC_GOLDEN") {
+        None => assert_eq!(checked, CASES),
+        // Another folder may have others.
+        Some(folder) => assert!(!checked.is_empty(), "no golden case in {}", folder.display()),
+    }
 }

@@ -26,6 +26,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
+#[cfg(fuzzing)]
+pub(crate) use judge::sheet_rows;
 #[cfg(all(fuzzing, feature = "serve"))]
 pub(crate) use serve::canaries;
 #[cfg(fuzzing)]

@@ -216,8 +216,42 @@ fn memory_that_is_not_there_is_told_before_the_work() {
     folder.write("text.txt", sentences);
     let skip_thought =
         [&judge("skip-thought:uni=4800,bi=0,word-size=4800")[..], &["--contiguous", "text.txt"]].concat();
+    // Few clicks on texts of many words, each of which may translate each other; words that follow each other.
+    let words = |count: usize, of: &str| (0..count).map(|word| format!("{of}{word}")).collect::<Vec<_>>().join(" ");
+    let long = format!("{}\t{}\n", words(3000, "q"), words(3000, "t"));
+    folder.write("long.tsv", format!("query\ttitle\n{}", long.repeat(4)));
+    let alphabet = ('a'..='z').map(|letter| format!("{letter} ")).collect::<String>();
+    let spelt: String = (0..4000).map(|title| format!("{title}\t{}\n", alphabet.repeat(40))).collect();
+    folder.write("spelt.tsv", format!("id\ttitle\n{spelt}"));
+    let pairs_of = |count: usize| {
+        let pairs = (0..count).map(|pair| format!("w{pair}\tw{pair} v{pair} u{pair}\t1000\n"));
+        format!("query\ttitle\tcount\n{}", pairs.collect::<String>())
+    };
+    folder.write("pairs.tsv", pairs_of(12_000));
+    let clicks = |ranker: &'static str, clicks: &'static str| {
+        ["evaluate", "--judged", "judged.tsv", "--clicks", clicks, "--ranker", ranker, "--weighting", "linear"]
+    };
+    let (wtm, ptm, copies) =
+        (clicks("wtm", "long.tsv"), clicks("ptm", "long.tsv"), clicks("lda:clicked=1", "pairs.tsv"));
+    let mrf = ["evaluate", "--judged", "judged.tsv", "--titles", "spelt.tsv", "--ranker", "mrf"];
+    let once = ["train", "--clicks", "pairs.tsv", "--epochs", "1", "--output"];
+    let states = [&once[..], &["m", "--encoder", "lstm", "--cells", "500", "--minibatch", "12000"]].concat();
+    let cosines = [&once[..], &["m", "--encoder", "dssm", "--hidden", "2", "--minibatch", "12000"]].concat();
+    // Its words have trigrams of all titles.
+    folder.write("few.tsv", pairs_of(64));
+    let flat =
+        ["train", "--clicks", "few.tsv", "--output", "flat", "--encoder", "dssm", "--hidden", "4000", "--epochs", "1"];
+    folder.run(&flat).code(0);
+    let encoded = ["search", "--model", "flat", "--titles", "many.tsv", "w1"];
     let asked = [
-        ("the weights", &wide[..]),
+        ("words that may translate each other", &wtm[..]),
+        ("words that may translate each other", &ptm),
+        ("copies of titles", &copies),
+        ("pairs of words", &mrf),
+        ("the states of a minibatch", &states),
+        ("the states of a minibatch", &cosines),
+        ("the vectors of titles", &encoded),
+        ("the weights", &wide),
         ("singular vectors", &lsa),
         ("topics", &plsa),
         ("topics", &lda),

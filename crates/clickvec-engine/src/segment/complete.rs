@@ -163,6 +163,7 @@ impl Rounded {
     /// The vectors with their codes, in the order of the lists if there are lists.
     fn vectors(&self, clusters: Option<Clusters>) -> clickvec::Result<Vectors> {
         let format = self.format;
+        Codes::room(self.flat.dimension(), self.flat.len())?;
         let Some(Clusters { centroids, first, second }) = clusters else {
             return Ok(Vectors { format, index: self.index(None)?, lists: None });
         };
@@ -170,6 +171,7 @@ impl Rounded {
         let mut header = ListHeader { searched: 1, gap: None, recall: 0.0, blocks: first.blocks, copies: Vec::new() };
         if let Some(Members { rows, blocks }) = second {
             let (vectors, d) = (self.flat.vectors(), self.flat.dimension());
+            Codes::room(d, rows.len())?;
             // A search reads the vectors themselves where the high bits do not rule them out.
             index = index.with_copies(match format {
                 VectorFormat::Int8 => Codes::alone(d, vectors, Some(rows)),
@@ -232,7 +234,7 @@ fn write_words(folder: &Path, titles: &TitleTable) -> Result<Vec<String>> {
 /// Writes the lists of the trigrams and, with the fusion, what they weigh.
 fn write_trigrams(target: &mut Target<'_>, ranker: &LetterTrigrams, titles: &TitleTable, is_first: bool) -> Result<()> {
     let text = |position| titles.get(position).map_or("", |line| line.title);
-    let lists = TrigramLists::new(ranker, || (0..titles.len() as u32).map(text));
+    let lists = TrigramLists::new(ranker, || (0..titles.len() as u32).map(text))?;
     let (starts, all, lengths) = lists.parts();
     target.write(TRIGRAM_TITLES_FILE, &[bytemuck::cast_slice(all)])?;
     target.write(TRIGRAM_LENGTHS_FILE, &[bytemuck::cast_slice(lengths)])?;

@@ -17,7 +17,7 @@ use bytemuck::Pod;
 use clickvec::index::QuantizedIndex;
 use clickvec::internals::error::shortened;
 use clickvec::internals::index::{
-    About, CODES, FileEntry, Folder, PartKind, QuantizedParts as _, Shared, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE,
+    About, CODES, Codes, FileEntry, Folder, PartKind, QuantizedParts as _, Shared, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE,
 };
 use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use serde::de::DeserializeOwned;
@@ -190,7 +190,9 @@ impl Reader<'_> {
             flat_of(&map, count, dimension).ok_or_else(|| form(&map))
         };
         if format == VectorFormat::F32 && !self.optional(&CODES)? {
-            return Ok(QuantizedIndex::new(flat()?));
+            let flat = flat()?;
+            Codes::room(dimension, flat.len())?;
+            return Ok(QuantizedIndex::new(flat));
         }
         let map = self.map(&CODES, CODES.first_file)?;
         let of_codes = || self.form(CODES.first_file, fault(&map));

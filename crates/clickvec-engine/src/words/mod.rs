@@ -12,6 +12,7 @@ mod tokenizer;
 use std::path::Path;
 
 use clickvec::index::Hit;
+use clickvec::internals::index::Best;
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Occur, Query, TermQuery, Weight};
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
@@ -20,7 +21,7 @@ use tantivy::{
     DocId, DocSet as _, Index, IndexReader, ReloadPolicy, Score, Searcher, TantivyDocument, TantivyError, Term,
 };
 
-use best::{Best, Near};
+use best::Near;
 use directory::ReadOnly;
 pub(crate) use guard::guarded;
 use tokenizer::WordTokenizer;
@@ -104,14 +105,15 @@ impl Words {
         let weight = query.weight(scoring())?;
         // Two numbers have one sum.
         if words.len() <= 2 || !is_exact {
-            let mut best = Best::new(k);
+            let mut best = Best::default();
+            best.restart(k.min(usize::try_from(self.len()).unwrap_or(usize::MAX)));
             self.each(weight.as_ref(), &mut |hit| {
                 if let Some(hit) = hit.filter(|hit| allowed(hit.position)) {
                     best.keep(hit);
                 }
                 best.threshold()
             })?;
-            return Ok(best.finish());
+            return Ok(best.take());
         }
         // tantivy adds what each word adds to a title in an order that depends on what it has found before, so that the last bits
         // of a score differ from search to search, and with them the order of titles.

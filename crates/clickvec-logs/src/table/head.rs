@@ -1,15 +1,17 @@
 //! Recognising the format and the columns from the beginning of a file.
 
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead};
 use std::path::Path;
 
-use clickvec::internals::tables::FoundLine;
+use clickvec::internals::files;
+use clickvec::internals::tables::{FoundLine, is_parquet};
 
 use super::format::{Format, Options};
 use super::record::{Lines, MAX_ROW_BYTES};
 use crate::error::{Error, Result, TableFault};
 
-/// Reads at least up to the end of the first line that is not empty, up to a limit.
+/// Reads at least up to the end of the first line that is not empty, up to a limit. The library's reader of a first line would
+/// not do: forms without lines are recognised by as many bytes as there are.
 pub(super) fn first_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     while head.len() < MAX_ROW_BYTES && !head.trim_ascii_start().contains(&b'\n') {
@@ -49,14 +51,7 @@ pub(super) fn looks_like_parquet(path: &Path, options: &Options) -> Result<bool>
     if let Some(format) = options.format {
         return Ok(format == Format::Parquet);
     }
-    // A pipe must not lose its first bytes, nor be closed and opened again.
-    if path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return Ok(false);
-    }
-    let mut head = Vec::new();
-    let file = std::fs::File::open(path).map_err(|source| Error::io(path, "open", source))?;
-    file.take(4).read_to_end(&mut head).map_err(|source| Error::io(path, "read", source))?;
-    Ok(head == b"PAR1")
+    Ok(is_parquet(&files::first_bytes::<4>(path)?))
 }
 
 /// Recognises the format by the name, then by the first bytes.

@@ -14,7 +14,7 @@ use std::io::{BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use clickvec::internals::files;
-use clickvec::internals::tables::{is_tensors, is_utf16};
+use clickvec::internals::tables::{is_parquet, is_tensors, is_utf16};
 
 use crate::columns::{self, Columns, ROLES, Role};
 use crate::error::{Error, InputTable, Result, TableFault};
@@ -85,7 +85,7 @@ impl LogTable {
         if is_tensors(&head) {
             return Err(fault(TableFault::Tensors));
         }
-        if head.starts_with(b"PAR1") {
+        if is_parquet(&head) {
             let place = if is_stream(path) { "in a pipe" } else { "compressed" };
             return Err(fault(match cfg!(feature = "parquet") {
                 true => TableFault::ParquetNotAFile { place },

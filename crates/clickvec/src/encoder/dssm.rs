@@ -203,6 +203,11 @@ fn through_tanh(errors: &mut [f32], h: &[f32], bias: &mut [f32]) {
 }
 
 impl Encoder for Dssm {
+    /// The words of a text share its states.
+    fn numbers_per_word(&self) -> usize {
+        0
+    }
+
     fn dimension(&self) -> usize {
         self.units(self.layers() - 1)
     }

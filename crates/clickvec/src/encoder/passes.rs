@@ -38,6 +38,11 @@ pub trait Encoder: Send + Sync {
     /// The input layers.
     fn inputs(&self) -> Vec<Input<'_>>;
 
+    /// How many numbers at least training keeps for each word of a text: what goes into its gates, or the gradient of that.
+    fn numbers_per_word(&self) -> usize {
+        self.inputs().into_iter().map(Input::width).sum()
+    }
+
     /// The backward pass of [`Encoder::forward`] over the same `batch`, after [`Batch::plan_rows`]. `grad` is
     /// ∂L/∂embeddings [texts, L], and `gradients` is replaced by ∂L/∂tensors. The trace is used up: errors overwrite
     /// states that are no longer needed.

@@ -30,6 +30,14 @@ pub enum FileFault {
     /// The safetensors file was not written by clickvec.
     #[error("expected a file written by clickvec, found a safetensors file without its settings")]
     NoSettings,
+    /// The system does not provide as much memory as what is in the file requires.
+    #[error("expected {} of memory for {what}, found less; free some, or use a computer with more", super::mebibytes(*bytes))]
+    NoMemory {
+        /// What the memory is for.
+        what: &'static str,
+        /// The number of bytes; `None` if it exceeds 64 bits.
+        bytes: Option<u64>,
+    },
     /// The settings are not the JSON that this kind of file has.
     #[error("expected the settings of a clickvec file, found {found}; is it of another program?")]
     BadSettings {

@@ -1,6 +1,6 @@
 //! The test set: queries with judged titles.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, TryReserveError};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, TableFault, shortened};
@@ -73,7 +73,16 @@ impl JudgmentsBuilder {
     ///
     /// [`Error::Table`] for a bad grade, an empty id, an id with two texts, or two grades for one title.
     pub(super) fn push(&mut self, row: JudgedRow<'_>) -> Result<()> {
+        self.reserve().map_err(|_| Error::NoMemory { what: "judged titles", bytes: None })?;
         self.add(row).map_err(|fault| Error::Table { path: self.path.clone(), line: Some(row.line), fault })
+    }
+
+    /// Makes room for one more row.
+    fn reserve(&mut self) -> Result<(), TryReserveError> {
+        self.queries.try_reserve(1)?;
+        self.titles.try_reserve(1)?;
+        self.judged.try_reserve(1)?;
+        self.judgments.queries.try_reserve(1)
     }
 
     fn add(&mut self, row: JudgedRow<'_>) -> Result<(), TableFault> {

@@ -52,16 +52,29 @@ fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead 
     })
 }
 
+/// The first bytes of a file as it lies on disk, which tell what it is; none of a pipe or of standard input, since they would be
+/// lost to whoever reads it.
+///
+/// # Errors
+///
+/// [`Error::Io`] if the file is missing or cannot be read.
+pub fn first_bytes<const N: usize>(path: &Path) -> Result<Vec<u8>> {
+    let mut head = Vec::new();
+    if path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Ok(head);
+    }
+    let file = File::open(path).map_err(|source| Error::io(path, "open", source))?;
+    file.take(N as u64).read_to_end(&mut head).map_err(|source| Error::io(path, "read", source))?;
+    Ok(head)
+}
+
 /// The first line that is not blank, up to [`PEEKED_BYTES`], and a reader that still returns it. The line tells what
 /// the file is, even if it is a pipe. Bytes that are not UTF-8 become U+FFFD, and a byte order mark is left out.
 ///
 /// # Errors
 ///
 /// [`Error::ReadAt`]; `path` is for the message.
-pub(crate) fn first_line(
-    mut reader: Box<dyn BufRead + Send>,
-    path: &Path,
-) -> Result<(String, Box<dyn BufRead + Send>)> {
+pub fn first_line(mut reader: Box<dyn BufRead + Send>, path: &Path) -> Result<(String, Box<dyn BufRead + Send>)> {
     let (mut head, mut line) = (Vec::new(), 0);
     let first = loop {
         line += 1;

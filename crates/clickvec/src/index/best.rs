@@ -7,7 +7,7 @@ use super::Hit;
 
 /// The best hits so far. It is reused from search to search.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Best {
+pub struct Best {
     k: usize,
     /// A heap with the worst hit on top.
     heap: BinaryHeap<WorstFirst>,
@@ -15,14 +15,14 @@ pub(crate) struct Best {
 
 impl Best {
     /// Forgets all hits, and keeps the best `k` from now on.
-    pub(crate) fn restart(&mut self, k: usize) {
+    pub fn restart(&mut self, k: usize) {
         self.k = k;
         self.heap.clear();
         self.heap.reserve(k);
     }
 
     /// The score that a hit must exceed to be kept.
-    pub(crate) fn threshold(&self) -> f32 {
+    pub fn threshold(&self) -> f32 {
         if self.heap.len() < self.k {
             return f32::NEG_INFINITY;
         }
@@ -31,7 +31,7 @@ impl Best {
 
     /// Offers a hit, and returns whether it was kept. Of equal scores those with the least positions are kept, in whatever order
     /// they come.
-    pub(crate) fn keep(&mut self, hit: Hit) -> bool {
+    pub fn keep(&mut self, hit: Hit) -> bool {
         if self.heap.len() < self.k {
             self.heap.push(WorstFirst(hit));
             return true;
@@ -46,14 +46,14 @@ impl Best {
     }
 
     /// Removes and returns all hits, best first.
-    pub(crate) fn take(&mut self) -> Vec<Hit> {
+    pub fn take(&mut self) -> Vec<Hit> {
         let mut hits = Vec::with_capacity(self.heap.len());
         self.drain_into(&mut hits);
         hits
     }
 
     /// Moves all hits to the end of `hits`, best first.
-    pub(crate) fn drain_into(&mut self, hits: &mut Vec<Hit>) {
+    pub fn drain_into(&mut self, hits: &mut Vec<Hit>) {
         let from = hits.len();
         hits.extend(self.heap.drain().map(|hit| hit.0));
         hits[from..].sort_unstable_by(Hit::best_first);

@@ -5,8 +5,9 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::Shared;
-use crate::error::VectorFault;
+use crate::error::{Result, VectorFault};
 use crate::math::nibbles::{self, GROUP, MAX_DIMENSION, ROWS};
+use crate::memory::room_for_numbers;
 
 /// The largest code of a number.
 const LARGEST: f32 = 127.0;
@@ -41,6 +42,17 @@ impl Codes {
     pub const NOTHING: u32 = u32::MAX;
     /// The number of vectors in a block.
     pub const BLOCK: usize = ROWS;
+
+    /// Checks that there is memory for codes of as many vectors.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::NoMemory`].
+    pub fn room(dimension: usize, vectors: usize) -> Result<()> {
+        let blocks = vectors.div_ceil(ROWS);
+        let bytes: [&[usize]; 2] = [&[2, blocks, nibbles::block_bytes(dimension)], &[blocks, ROWS, size_of::<f32>()]];
+        Ok(room_for_numbers::<u8>("codes of vectors", &bytes)?)
+    }
 
     /// Codes of vectors [n, dimension], or of those at the positions `rows`, in this order.
     pub fn encode(dimension: usize, vectors: &[f32], rows: Option<Vec<u32>>) -> Codes {

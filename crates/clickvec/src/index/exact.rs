@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Candidates, FlatIndex, Hit, QuantizedIndex, Query, SearchScratch};
+use super::{Candidates, Codes, FlatIndex, Hit, QuantizedIndex, Query, SearchScratch};
 use crate::Result;
 use crate::error::VectorFault;
 use crate::pool::Pool;
@@ -29,9 +29,11 @@ impl ExactIndex {
     }
 
     /// Builds the codes now. That takes as long as some twenty searches, and every later search is several times as
-    /// fast.
+    /// fast. Without memory for codes, searches go on without them: they find the same.
     pub(crate) fn quantize(&self) {
-        self.codes.get_or_init(|| QuantizedIndex::new(self.flat.clone()));
+        if self.codes.get().is_some() || Codes::room(self.flat.dimension(), self.flat.len()).is_ok() {
+            self.codes.get_or_init(|| QuantizedIndex::new(self.flat.clone()));
+        }
     }
 
     /// The vector of a query, checked to have the right dimension.

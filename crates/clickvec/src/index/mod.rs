@@ -17,7 +17,8 @@ use rayon::prelude::*;
 
 use crate::Result;
 
-pub(crate) use best::Best;
+#[doc(hidden)]
+pub use best::Best;
 pub use codes::Codes;
 pub(crate) use exact::ExactIndex;
 pub use flat::{FlatIndex, SearchScratch};

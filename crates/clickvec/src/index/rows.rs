@@ -5,6 +5,7 @@ use super::{FlatIndex, Shared};
 use crate::Result;
 use crate::error::VectorFault;
 use crate::math::score::score;
+use crate::memory::room_for_numbers;
 
 /// The vectors that codes are of.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,8 +112,14 @@ impl Rows {
     pub(super) fn floats(&self, codes: &Codes) -> Result<FlatIndex> {
         match self {
             Rows::Floats(flat) => Ok(flat.clone()),
-            Rows::Halves { dimension, numbers } => FlatIndex::of_unit(*dimension, floats(numbers).into()),
-            Rows::Codes { dimension, len } => FlatIndex::of_unit(*dimension, codes.decode(*dimension, *len).into()),
+            Rows::Halves { dimension, numbers } => {
+                room_for_numbers::<f32>("the vectors of an index", &[&[numbers.len()]])?;
+                FlatIndex::of_unit(*dimension, floats(numbers).into())
+            }
+            Rows::Codes { dimension, len } => {
+                room_for_numbers::<f32>("the vectors of an index", &[&[*dimension, *len]])?;
+                FlatIndex::of_unit(*dimension, codes.decode(*dimension, *len).into())
+            }
         }
     }
 }

@@ -1,7 +1,12 @@
 //! Memory for numbers: it begins at a cache line, and large buffers use huge pages.
 
+use std::fmt;
+use std::panic::panic_any;
+
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
+
+use crate::error::Error;
 
 /// A cache line, which is also as long as the longest vector register. A load that does not begin at a line touches
 /// two.
@@ -14,6 +19,19 @@ const LANES: usize = 16;
 /// From this many bytes on, memory consists of the system's own pages, which are zero and cost nothing until they are
 /// touched.
 const LARGE: usize = 8 << 20;
+
+/// What the panic of a [`Buffer`] carries that the system has no memory for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// The bytes that were asked for.
+    pub bytes: usize,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Error::NoMemory { what: "a table of numbers", bytes: Some(self.bytes as u64) }.fmt(f)
+    }
+}
 
 /// Numbers in memory that begins at a cache line.
 #[derive(Default)]
@@ -37,9 +55,8 @@ impl Memory {
     fn zeros(lines: usize) -> Memory {
         match lines.checked_mul(size_of::<Line>()) {
             Some(bytes) if bytes >= LARGE => {
-                // Like a `Vec`, this cannot go on without memory. Sizes from outside are checked before (`memory`).
-                let pages = MmapMut::map_anon(bytes)
-                    .unwrap_or_else(|error| panic!("expected {bytes} bytes of memory, found less: {error}"));
+                // Like a `Vec`, this cannot go on without memory. Large sizes from outside are checked before (`memory`).
+                let pages = MmapMut::map_anon(bytes).unwrap_or_else(|_| panic_any(OutOfMemory { bytes }));
                 advise_huge_pages(&pages);
                 Memory::Pages(pages)
             }
@@ -156,6 +173,24 @@ fn advise_huge_pages(pages: &MmapMut) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Buffer {
+        fn grown(mut self, length: usize) -> Buffer {
+            self.grow(length);
+            self
+        }
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_told_by_a_payload_of_its_own() {
+        for make in [|| Buffer::zeros(1 << 58), || Buffer::from(vec![1.0]).grown(1 << 58)] {
+            let panic = std::panic::catch_unwind(make).unwrap_err();
+            let lacking = panic.downcast_ref::<OutOfMemory>().unwrap();
+            assert_eq!(lacking.bytes, 1 << 60);
+            let told = "expected 1,099,511,627,776 MiB of memory for a table of numbers, found less; ask for less";
+            assert_eq!(lacking.to_string(), told);
+        }
+    }
 
     #[test]
     fn begins_at_a_line_at_every_length() {

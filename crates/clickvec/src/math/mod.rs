@@ -18,6 +18,6 @@ pub(crate) mod sparse;
 pub(crate) mod vector;
 
 pub use bf16::Precision;
-pub use buffer::Buffer;
+pub use buffer::{Buffer, OutOfMemory};
 pub use level::Level;
 pub use matrix::Matrix;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::corpus::WordLists;
+use crate::memory::{NoRoom, room_for_numbers};
 use crate::ragged::Ragged;
 use crate::text::WordId;
 
@@ -20,8 +21,15 @@ pub(super) struct InvertedLists {
 
 impl InvertedLists {
     /// The lists of titles whose words are below `words`.
-    pub(super) fn new(titles: &WordLists, words: usize) -> InvertedLists {
-        let of_titles = Ragged::sorted(words, |each| for_each_distinct(titles, |title, word, _| each(word, title)));
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    pub(super) fn new(titles: &WordLists, words: usize) -> Result<InvertedLists, NoRoom> {
+        let what = "the titles of each word";
+        let of_titles =
+            Ragged::sorted(what, words, |each| for_each_distinct(titles, |title, word, _| each(word, title)))?;
+        room_for_numbers::<u32>(what, &[&[2, of_titles.items().len()], &[3, words]])?;
         // The place of the next title of each word.
         let mut next: Vec<usize> = (0..words).map(|word| of_titles.range(word).start).collect();
         let [counts, lengths] = [(); 2].map(|()| vec![0; of_titles.items().len()]);
@@ -32,7 +40,7 @@ impl InvertedLists {
             lists.most[word] = lists.most[word].max(count);
             next[word] += 1;
         });
-        lists
+        Ok(lists)
     }
 
     fn range(&self, word: WordId) -> Range<usize> {
@@ -80,7 +88,7 @@ mod tests {
         let mut titles = WordLists::default();
         let texts: [&[WordId]; 5] = [&[2, 0, 2], &[], &[0], &[4, 2, 4, 4], &[2]];
         texts.iter().for_each(|text| titles.push(text));
-        let lists = InvertedLists::new(&titles, 6);
+        let lists = InvertedLists::new(&titles, 6).unwrap();
         let found: Vec<([&[u32]; 3], u32)> =
             (0..6).map(|word| ([lists.get(word), lists.counts(word), lists.lengths(word)], lists.most(word))).collect();
         let none: ([&[u32]; 3], u32) = ([&[]; 3], 0);
@@ -93,6 +101,6 @@ mod tests {
             none,
         ];
         assert_eq!(found, expected);
-        assert_eq!(InvertedLists::new(&WordLists::default(), 0), InvertedLists::default());
+        assert_eq!(InvertedLists::new(&WordLists::default(), 0).unwrap(), InvertedLists::default());
     }
 }

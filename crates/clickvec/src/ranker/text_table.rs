@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::corpus::UNKNOWN;
 use super::file::{Numbers, State};
 use crate::error::{ContentFault, FileFault};
+use crate::memory::{NoRoom, reserve};
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 use crate::vector_file::MAX_DIMENSION;
 
@@ -72,17 +73,22 @@ impl TextTable {
 
     /// Adds a text. Returns `false` and changes nothing if it is there already.
     ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    ///
     /// # Panics
     /// If the vector has another dimension.
-    pub(super) fn insert(&mut self, key: u64, vector: &[f32]) -> bool {
+    pub(super) fn insert(&mut self, key: u64, vector: &[f32]) -> Result<bool, NoRoom> {
         assert_eq!(vector.len(), self.dimension);
         if self.places.contains_key(&key) || self.keys.len() >= UNKNOWN as usize {
-            return false;
+            return Ok(false);
         }
+        reserve(&mut self.vectors, vector.len(), "vectors of texts")?;
         self.places.insert(key, self.keys.len() as u32);
         self.keys.push(key);
         self.vectors.extend_from_slice(vector);
-        true
+        Ok(true)
     }
 
     pub(super) fn get(&self, key: u64) -> Option<&[f32]> {
@@ -111,6 +117,7 @@ impl TextTable {
         let keys = state.u32s(&names, &[None, Some(2)])?;
         let vectors = state.f32s(&numbers, &[Some(keys.len() / 2), Some(dimension)])?;
         let mut table = TextTable::new(dimension);
+        reserve(&mut table.vectors, vectors.len(), "vectors of texts")?;
         // With dimension 0 the keys would have no rows.
         if dimension == 0 && !keys.is_empty() {
             return Err(FileFault::content(numbers, ContentFault::Dimension { most: MAX_DIMENSION, found: 0 }));
@@ -121,7 +128,7 @@ impl TextTable {
             if let Some(&first) = table.places.get(&key) {
                 return Err(FileFault::content(names, ContentFault::RepeatedText { first: first as usize, row }));
             }
-            table.insert(key, vector);
+            table.insert(key, vector)?;
         }
         Ok(table)
     }
@@ -156,7 +163,8 @@ mod tests {
     fn a_file_keeps_a_table_and_damage_is_seen() {
         let mut table = TextTable::new(2);
         let wide = u64::from(u32::MAX) << 7;
-        assert!(table.insert(7, &[1.0, 2.0]) && table.insert(wide, &[3.0, 4.0]) && !table.insert(7, &[5.0, 6.0]));
+        let mut insert = |key, vector: &[f32]| table.insert(key, vector).unwrap();
+        assert!(insert(7, &[1.0, 2.0]) && insert(wide, &[3.0, 4.0]) && !insert(7, &[5.0, 6.0]));
         let state = table.write(State::default(), "");
         let again = TextTable::restore(&state, "", 2).unwrap();
         assert_eq!((again.get(7), again.get(wide), again.get(8)), (Some(&[1.0, 2.0][..]), Some(&[3.0, 4.0][..]), None));

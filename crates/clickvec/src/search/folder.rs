@@ -11,6 +11,7 @@ use super::titles::Titles;
 use crate::error::{BadShard, Error, IndexFault, Result, shortened};
 use crate::index::file::{self, FileReader, Folder, PartKind};
 use crate::index::{Codes, FlatIndex, QuantizedIndex, floats};
+use crate::memory::{reserve, room_for_numbers};
 use crate::model::QueryModel;
 use crate::npy;
 
@@ -41,6 +42,9 @@ pub const SHARD: PartKind = PartKind { name: "shard", kind: "json", first_file: 
 
 /// The parts that this version can read.
 pub(super) const PARTS: [PartKind; 8] = [MODEL, TITLES, VECTORS, VECTORS_F16, VECTORS_INT8, CODES, SHARD, CHANGES];
+
+/// What memory for vectors is for.
+const OF_INDEX: &str = "the vectors of an index";
 
 /// The facts about an index's parts in its manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,6 +139,7 @@ fn load_alive(changes: &Changes, first: &Folder<About>, added: &[Folder<About>])
         for (position, (is_alive, row)) in changes.alive(segment, of_segment.len()).into_iter().zip(rows).enumerate() {
             if is_alive && let Some((id, title)) = of_segment.get(position) {
                 titles.push(id, title)?;
+                reserve(&mut vectors, row.len(), OF_INDEX)?;
                 vectors.extend_from_slice(row);
             }
         }
@@ -253,6 +258,7 @@ pub(super) fn read_vectors(folder: &Folder<About>) -> Result<Vec<f32>> {
     }
     let (mut file, numbers) = open_vectors(folder, npy::F32, size_of::<f32>())?;
     // Read into memory. A memory map would not be faster, because the checks have to go through all of it.
+    room_for_numbers::<f32>(OF_INDEX, &[&[numbers]])?;
     let mut vectors = vec![0f32; numbers];
     file.fill(bytemuck::cast_slice_mut(&mut vectors))?;
     file.finish()?;
@@ -264,6 +270,8 @@ pub(super) fn read_vectors(folder: &Folder<About>) -> Result<Vec<f32>> {
 
 fn read_halves(folder: &Folder<About>) -> Result<Vec<f32>> {
     let (mut file, numbers) = open_vectors(folder, npy::F16, size_of::<u16>())?;
+    // As they are, and as floats.
+    room_for_numbers::<u16>(OF_INDEX, &[&[3, numbers]])?;
     let mut halves = vec![0u16; numbers];
     file.fill(bytemuck::cast_slice_mut(&mut halves))?;
     file.finish()?;

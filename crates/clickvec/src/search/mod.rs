@@ -16,6 +16,7 @@ pub use folder::{IndexSummary, Shard};
 
 use crate::Result;
 use crate::index::{Candidates, ExactIndex, FlatIndex, Hit, Query};
+use crate::memory::reserve;
 use crate::model::{Embedder, Model, QueryModel};
 use crate::pool::Pool;
 use crate::tables::Title;
@@ -140,7 +141,7 @@ impl Searcher {
     /// # Errors
     ///
     /// [`crate::Error::Vectors`] if there are too many; [`crate::Error::BadTitle`] if an id or a title has a tab or a
-    /// line end.
+    /// line end; [`crate::Error::NoMemory`].
     pub fn encode(model: &Model, titles: impl IntoIterator<Item = Title>) -> Result<Searcher> {
         let mut encoder = TitleEncoder::new(model);
         let mut memory = InMemory { titles: Titles::new(), vectors: Vec::new() };
@@ -301,6 +302,7 @@ impl Sink for InMemory {
         for Title { id, title } in titles {
             self.titles.push(id, title)?;
         }
+        reserve(&mut self.vectors, vectors.len(), "the vectors of titles")?;
         self.vectors.extend_from_slice(vectors);
         Ok(())
     }

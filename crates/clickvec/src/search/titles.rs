@@ -1,6 +1,7 @@
 //! Ids and texts of titles in one string. A search looks at only a few of them.
 
 use crate::error::{Error, IndexFault, Result, TitleLine, shortened};
+use crate::memory::reserve;
 
 /// The header, as in a table of titles (docs/reference/tables.md). More columns may follow.
 pub(super) const HEADER: &str = "id\ttitle\n";
@@ -33,6 +34,9 @@ impl Titles {
 
     /// Appends a title.
     pub(super) fn push(&mut self, id: &str, title: &str) -> Result<()> {
+        let (what, more) = ("titles", id.len() + title.len() + 2);
+        reserve(&mut self.starts, 1, what)?;
+        self.table.try_reserve(more).map_err(|_| Error::NoMemory { what, bytes: Some(more as u64) })?;
         write_line(&mut self.table, id, title, "")?;
         self.starts.push(self.table.len());
         Ok(())

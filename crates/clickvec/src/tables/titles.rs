@@ -8,6 +8,7 @@ use super::field::{self, Field};
 use super::tsv::{Line, TableReader};
 use super::{Skipped, UniqueIds};
 use crate::error::{TableFault, TestSetFault, shortened};
+use crate::memory::reserve;
 use crate::{Error, Result, files};
 
 /// The corpus of a BEIR folder.
@@ -76,6 +77,7 @@ pub fn for_each_title(path: &Path, field: &str, each: impl FnMut(Title) -> Resul
 fn titles_of(path: &Path, reader: Box<dyn BufRead + Send>, field: &str) -> Result<TitleFile> {
     let mut titles = Vec::new();
     let push = |title| {
+        reserve(&mut titles, 1, "titles")?;
         titles.push(title);
         Ok(())
     };

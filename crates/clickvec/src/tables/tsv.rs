@@ -238,6 +238,11 @@ pub fn is_tensors(head: &[u8]) -> bool {
     head.len() > 8 && head[8] == b'{' && head[5..8] == [0; 3]
 }
 
+/// Whether a file begins as Parquet does.
+pub fn is_parquet(head: &[u8]) -> bool {
+    head.starts_with(b"PAR1")
+}
+
 /// Whether the first bytes of a file are a byte order mark of UTF-16.
 pub fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use super::device::{Learner, OptimizerState, RunPlan, TowerState};
 use crate::clicks::Minibatch;
-use crate::encoder::{Encoder, Gradients, Tensor, Trace};
+use crate::encoder::{Encoder, Gradients, Input, Tensor, Trace};
 use crate::error::Result;
-use crate::loss::{Loss, LossSum};
+use crate::loss::{Loss, LossSum, NegativeRows};
+use crate::memory::room_for_numbers;
 use crate::optimizer::{Optimizer, TensorState};
 use crate::settings::TrainConfig;
 use crate::text::batch::Batch;
@@ -22,6 +23,8 @@ pub(super) struct Towers {
     config: TrainConfig,
     towers: Vec<Tower>,
     loss: Loss,
+    /// The numbers of the largest minibatch that there was room for.
+    room: usize,
 }
 
 /// An encoder in training.
@@ -42,12 +45,38 @@ impl Towers {
             Tower { encoder, optimizer, trace, gradients: Gradients::default() }
         };
         let towers = towers.into_iter().map(tower).collect();
-        Towers { config, towers, loss: Loss::default() }
+        Towers { config, towers, loss: Loss::default(), room: 0 }
+    }
+
+    /// Checks that there is memory for the states of a minibatch, which were asked for already if one was as large.
+    fn room_for(&mut self, minibatch: &Minibatch) -> Result<()> {
+        let batches: &[&Batch] = match self.towers.len() {
+            1 => &[&minibatch.queries],
+            _ => &[&minibatch.queries, &minibatch.titles],
+        };
+        // Cosines, unless each pair has a few negatives of its own.
+        let (pairs, texts) = (minibatch.pairs.positive.len(), minibatch.queries.texts() + minibatch.titles.texts());
+        let mut numbers = match &minibatch.pairs.negatives {
+            NegativeRows::AllBut(_) => pairs.saturating_mul(texts.saturating_sub(pairs)),
+            NegativeRows::Listed(_) => 0,
+        };
+        for (tower, batch) in self.towers.iter().zip(batches) {
+            let inputs: usize = tower.encoder.inputs().into_iter().map(Input::width).sum();
+            // Each distinct word is projected, and has a gradient.
+            let of_words = batch.distinct_words().saturating_mul(2 * inputs);
+            let states = batch.rows().saturating_mul(tower.encoder.numbers_per_word());
+            numbers = numbers.saturating_add(of_words).saturating_add(states);
+        }
+        if numbers > self.room {
+            room_for_numbers::<f32>("the states of a minibatch", &[&[numbers]])?;
+            self.room = numbers;
+        }
+        Ok(())
     }
 
     /// Makes one update of the only tower. `None` if the loss or the gradient is not finite.
     fn step_of_one(&mut self, minibatch: &Minibatch) -> Option<LossSum> {
-        let Towers { config, towers, loss } = self;
+        let Towers { config, towers, loss, .. } = self;
         let [both] = &mut towers[..] else { unreachable!("one tower") };
         both.forward(&minibatch.queries);
         let dimension = both.encoder.dimension();
@@ -61,7 +90,7 @@ impl Towers {
     /// both towers, so each goes from one loss to the next without waiting for the other. `None` if the loss or a gradient
     /// is not finite.
     fn step_of_two(&mut self, minibatch: &Minibatch, next: Option<&Minibatch>) -> Option<LossSum> {
-        let Towers { config, towers, loss } = self;
+        let Towers { config, towers, loss, .. } = self;
         let [query, title] = &mut towers[..] else { unreachable!("two towers") };
         let (queries, titles) = (&query.trace.embeddings, &title.trace.embeddings);
         let sum = loss.compute(config.gamma, queries, titles, query.encoder.dimension(), &minibatch.pairs);
@@ -87,6 +116,7 @@ impl Learner for Towers {
     }
 
     fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>> {
+        minibatches.iter().try_for_each(|minibatch| self.room_for(minibatch))?;
         if self.towers.len() == 1 {
             return Ok(minibatches.iter().map_while(|minibatch| self.step_of_one(minibatch)).collect());
         }

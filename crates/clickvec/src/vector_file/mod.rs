@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, LearnFault, Result, VectorFileFault, VectorPlace, shortened};
 use crate::files;
+use crate::memory::NoRoom;
 use crate::tables::{FoundLine, Lines};
 
 /// The largest dimension that is read.
@@ -39,11 +40,18 @@ pub(crate) trait Entries {
 pub(crate) enum Stop {
     Fault(VectorPlace, VectorFileFault),
     Io(io::Error),
+    NoRoom(NoRoom),
 }
 
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Stop {
         Stop::Io(error)
+    }
+}
+
+impl From<NoRoom> for Stop {
+    fn from(fault: NoRoom) -> Stop {
+        Stop::NoRoom(fault)
     }
 }
 
@@ -59,6 +67,7 @@ fn in_file<T>(fault: VectorFileFault) -> Result<T, Stop> {
 pub(crate) fn read(path: &Path, reader: &'static str, entries: &mut impl Entries) -> Result<()> {
     let failed = |path: &Path, stop| match stop {
         Stop::Io(source) => Error::io(path, "read", source),
+        Stop::NoRoom(fault) => fault.into(),
         Stop::Fault(place, fault) => {
             Error::Learn { ranker: reader, fault: LearnFault::Vectors { path: path.to_owned(), place, fault } }
         }

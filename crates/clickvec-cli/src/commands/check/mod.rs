@@ -5,14 +5,13 @@ mod kind;
 mod next;
 mod own;
 
-use std::io::{BufRead as _, Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use clickvec::Error;
 use clickvec::eval::MAX_GRADE;
 use clickvec::internals::files;
-use clickvec::internals::tables::is_tensors;
+use clickvec::internals::tables::{is_parquet, is_tensors};
 use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::table::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
@@ -28,8 +27,6 @@ use crate::{output, progress};
 const MOST_ROWS: u64 = 1_000_000;
 /// The faults that are shown of each file.
 const SHOWN_FAULTS: usize = 5;
-/// The bytes in which the first line must be.
-const FIRST_BYTES: u64 = 1 << 20;
 /// The columns of the sheets of `judge pool`.
 const SHEET: [&str; 4] = ["query", "title_id", "title", "grade"];
 
@@ -89,7 +86,7 @@ fn kind_of_header(path: &Path) -> Option<(Kind, Vec<String>)> {
     let line = path.is_file().then(|| first_line(path).ok())??;
     let table = LogTable::open(path, &Options::default()).ok()?;
     let names = table.names().to_vec();
-    let kind = kind::of_columns(&names, &columns::guess(&names), line.contains(&b'\t'));
+    let kind = kind::of_columns(&names, &columns::guess(&names), line.contains('\t'));
     log_columns::is_header(&names).then_some((kind, names))
 }
 
@@ -135,7 +132,9 @@ fn look(path: &Path) -> Result<Found> {
         return Ok(found);
     }
     let line = first_line(path)?;
-    if let Some(kind) = std::str::from_utf8(&line).ok().and_then(kind::of_fields) {
+    if let Some(kind) =
+        Some(&line[..]).filter(|line| !line.contains(char::REPLACEMENT_CHARACTER)).and_then(kind::of_fields)
+    {
         found.kind = kind;
         return Ok(found);
     }
@@ -143,10 +142,10 @@ fn look(path: &Path) -> Result<Found> {
         found.kind = Kind::Queries;
         return Ok(found);
     }
-    let format = match line.first() {
-        Some(b'{') => "json",
-        _ if line.starts_with(b"PAR1") => "parquet",
-        _ if line.contains(&b'\t') => "tsv",
+    let format = match line.chars().next() {
+        Some('{') => "json",
+        _ if is_parquet(line.as_bytes()) => "parquet",
+        _ if line.contains('\t') => "tsv",
         _ => "csv",
     };
     let table = match LogTable::open(path, &Options::default()) {
@@ -186,10 +185,15 @@ fn look(path: &Path) -> Result<Found> {
 }
 
 /// Whether a first line is a query rather than a row: words, and nothing between columns.
-fn is_query(line: &[u8]) -> bool {
-    let Ok(line) = std::str::from_utf8(line) else { return false };
-    let is_plain = !line.contains(['\t', ',', ';', '|', '{', '<']) && !line.chars().any(char::is_control);
+fn is_query(line: &str) -> bool {
+    let is_plain = !line.contains(['\t', ',', ';', '|', '{', '<', char::REPLACEMENT_CHARACTER])
+        && !line.chars().any(char::is_control);
     is_plain && !log_columns::is_header(&[line.to_owned()]) && line.chars().any(char::is_alphabetic)
+}
+
+/// The first line that is not blank, unpacked and without blanks around it. Bytes that are not UTF-8 are U+FFFD.
+fn first_line(path: &Path) -> Result<String> {
+    Ok(files::first_line(files::open(path)?, path)?.0.trim().to_owned())
 }
 
 fn has_corpus(folder: &Path) -> bool {
@@ -198,30 +202,7 @@ fn has_corpus(folder: &Path) -> bool {
 
 /// Whether a file begins as safetensors do.
 fn is_model(path: &Path) -> Result<bool> {
-    if !path.is_file() {
-        return Ok(false);
-    }
-    let mut head = Vec::new();
-    let file = std::fs::File::open(path).map_err(|source| Error::io(path, "open", source))?;
-    file.take(9).read_to_end(&mut head).map_err(|source| Error::io(path, "read", source))?;
-    Ok(is_tensors(&head))
-}
-
-/// The first line that is not empty, unpacked, without a byte order mark.
-fn first_line(path: &Path) -> Result<Vec<u8>> {
-    let failed = |source| Error::io(path, "read", source);
-    let mut reader = files::open(path)?.take(FIRST_BYTES);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(failed)? == 0 {
-            return Ok(Vec::new());
-        }
-        let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line).trim_ascii();
-        if !text.is_empty() {
-            return Ok(text.to_vec());
-        }
-    }
+    Ok(is_tensors(&files::first_bytes::<9>(path)?))
 }
 
 /// Reads the rows, and counts what is wrong with them.

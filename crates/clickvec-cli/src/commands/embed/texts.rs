@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
+use clickvec::internals::tables::is_parquet as is_parquet_head;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::TableFault;
 use clickvec_logs::table::{LogTable, Next, Options, Record};
@@ -129,16 +130,11 @@ impl Rows {
 
 /// Whether a file is Parquet; a pipe is not.
 fn is_parquet(path: &Path) -> Result<bool> {
-    if !path.is_file() {
-        return Ok(false);
-    }
-    let mut head = Vec::new();
-    let file = std::fs::File::open(path).map_err(|source| Error::io(path, "open", source))?;
-    file.take(4).read_to_end(&mut head).map_err(|source| Error::io(path, "read", source))?;
-    Ok(head == b"PAR1")
+    Ok(is_parquet_head(&files::first_bytes::<4>(path)?))
 }
 
-/// The first line, with its end. No more is waited for: somebody may send one text and wait for its vector.
+/// The first line, with its end, blank or not. No more is waited for, as the library's reader of a first line would behind a blank
+/// one: somebody may send one text and wait for its vector.
 fn first_line(reader: &mut impl BufRead, path: &Path) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     let read = reader.take(FIRST_BYTES).read_until(b'\n', &mut line);

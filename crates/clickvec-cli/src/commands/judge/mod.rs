@@ -6,6 +6,9 @@ mod queries;
 mod read;
 mod systems;
 
+#[cfg(fuzzing)]
+pub(crate) use read::rows as sheet_rows;
+
 use anyhow::Result;
 use clap::Subcommand;
 

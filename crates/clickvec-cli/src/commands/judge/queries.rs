@@ -1,11 +1,11 @@
 //! The queries of a sheet: lines of text, or a table such as a click log, each once; and a sample of them.
 
 use std::collections::HashMap;
-use std::io::{BufRead as _, Read as _};
+
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
-use clickvec::Error;
+
 use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::table::{LogTable, Next, Options, Record};
@@ -118,11 +118,8 @@ fn is_table(path: &Path) -> Result<bool> {
         return Ok(false);
     }
     let name = path.to_string_lossy().to_lowercase();
-    let mut first = Vec::new();
-    let failed = |source| Error::io(path, "read", source);
-    files::open(path)?.take(1 << 16).read_until(b'\n', &mut first).map_err(failed)?;
-    let first = String::from_utf8_lossy(&first);
-    let names = first.trim_start_matches('\u{feff}').trim();
+    let first = files::first_line(files::open(path)?, path)?.0;
+    let names = first.trim();
     let has_query =
         names.split(['\t', ',', ';']).any(|name| name.trim().trim_matches('"').eq_ignore_ascii_case("query"));
     Ok(names.starts_with('{')

@@ -1,10 +1,10 @@
 //! A teacher's vectors or scores, in any form.
 
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec::internals::tables::TableReader;
+use clickvec::internals::files;
+use clickvec::internals::tables::{self, TableReader};
 use clickvec::train::Teacher;
 
 /// The teacher of a file: a table of scores; or vectors, of which Parquet is read here, every other form by the library.
@@ -33,9 +33,5 @@ pub(crate) fn has_scores(path: &Path) -> bool {
 /// Whether a file begins with Parquet's magic bytes. Always false for a pipe: Parquet is read from its end, which a pipe
 /// does not allow.
 pub(super) fn is_parquet(path: &Path) -> bool {
-    if !path.is_file() {
-        return false;
-    }
-    let mut begin = [0; 4];
-    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"PAR1"
+    files::first_bytes::<4>(path).is_ok_and(|head| tables::is_parquet(&head))
 }

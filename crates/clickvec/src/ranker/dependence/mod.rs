@@ -11,6 +11,7 @@ use super::language_model::CollectionModel;
 use super::system::{Parameter, Values};
 use super::ulm::MU;
 use crate::error::{ContentFault, FileFault};
+use crate::memory::NoRoom;
 use crate::text::{Interner, WordId};
 
 /// λ_T.
@@ -62,17 +63,17 @@ pub(super) struct Dependence {
 }
 
 impl Dependence {
-    pub(super) fn new(corpus: &Corpus) -> Dependence {
+    pub(super) fn new(corpus: &Corpus) -> Result<Dependence, NoRoom> {
         Dependence::of(corpus.vocabulary.clone(), corpus.titles.clone())
     }
 
     /// The model of `titles`, whose words are below the size of the vocabulary.
-    fn of(vocabulary: Interner, titles: WordLists) -> Dependence {
+    fn of(vocabulary: Interner, titles: WordLists) -> Result<Dependence, NoRoom> {
         let words = vocabulary.len();
         let collection = CollectionModel::of(&titles, words);
         let (ordered, unordered) =
             rayon::join(|| PairCounts::ordered(&titles, words), || PairCounts::unordered(&titles, words));
-        Dependence { vocabulary, titles, collection, ordered, unordered }
+        Ok(Dependence { vocabulary, titles, collection, ordered: ordered?, unordered: unordered? })
     }
 
     /// The titles alone: they are smaller than their counts, and counts in the file could contradict them.
@@ -104,7 +105,7 @@ impl Dependence {
             titles.push(title);
             rest = others;
         }
-        Ok(Dependence::of(vocabulary, titles))
+        Ok(Dependence::of(vocabulary, titles)?)
     }
 
     /// P(w|C), P(w w'|C) and so on are all relative to the number of words in the collection, as in the paper.

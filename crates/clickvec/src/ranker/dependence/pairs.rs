@@ -2,6 +2,7 @@
 
 use rayon::slice::ParallelSliceMut as _;
 
+use crate::memory::{NoRoom, room_for_numbers};
 use crate::ragged::Ragged;
 use crate::ranker::corpus::WordLists;
 use crate::text::WordId;
@@ -20,14 +21,14 @@ pub(super) struct PairCounts(Ragged<(WordId, u32)>);
 
 impl PairCounts {
     /// Counts of neighbouring words, with the left one first.
-    pub(super) fn ordered(titles: &WordLists, words: usize) -> PairCounts {
+    pub(super) fn ordered(titles: &WordLists, words: usize) -> Result<PairCounts, NoRoom> {
         PairCounts::count(titles, words, CHUNK, |title, found| {
             title.windows(2).for_each(|pair| found(pair[0], pair[1]));
         })
     }
 
     /// Counts of words in a window, with the smaller number first.
-    pub(super) fn unordered(titles: &WordLists, words: usize) -> PairCounts {
+    pub(super) fn unordered(titles: &WordLists, words: usize) -> Result<PairCounts, NoRoom> {
         PairCounts::count(titles, words, CHUNK, for_each_in_a_window)
     }
 
@@ -38,7 +39,7 @@ impl PairCounts {
         words: usize,
         chunk: usize,
         pairs: impl Fn(&[WordId], &mut dyn FnMut(WordId, WordId)),
-    ) -> PairCounts {
+    ) -> Result<PairCounts, NoRoom> {
         let mut of_first = vec![0usize; words];
         titles.iter().for_each(|title| pairs(title, &mut |first, _| of_first[first as usize] += 1));
         let mut lists = Ragged::default();
@@ -51,6 +52,8 @@ impl PairCounts {
                 size += of_first[end];
                 end += 1;
             }
+            // Each pair may be one of its own, and then it has an entry.
+            room_for_numbers::<u64>("pairs of words", &[&[2, size]])?;
             keys.clear();
             keys.reserve(size);
             for title in titles.iter() {
@@ -69,7 +72,7 @@ impl PairCounts {
                 rest = others;
             }
         }
-        PairCounts(lists)
+        Ok(PairCounts(lists))
     }
 
     /// The count of a pair.
@@ -104,7 +107,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_counted_in_their_order() {
-        let table = PairCounts::ordered(&lists(&[&[0, 1, 0, 1], &[1, 1], &[], &[3], &[1, 0]]), 5);
+        let table = PairCounts::ordered(&lists(&[&[0, 1, 0, 1], &[1, 1], &[], &[3], &[1, 0]]), 5).unwrap();
         let expected = [((0, 1), 2), ((1, 0), 2), ((1, 1), 1), ((0, 0), 0), ((3, 3), 0), ((4, 0), 0), ((0, 3), 0)];
         for ((first, second), count) in expected {
             assert_eq!(table.get(first, second), count, "{first} {second}");
@@ -114,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_window_is_eight_words_wide_and_each_word_completes_it_once() {
-        let table = PairCounts::unordered(&lists(&[&[1, 2, 2, 2, 2, 2, 2, 0, 1]]), 3);
+        let table = PairCounts::unordered(&lists(&[&[1, 2, 2, 2, 2, 2, 2, 0, 1]]), 3).unwrap();
         // 0 is 7 positions after the first 1, and the second 1 is 1 position after 0.
         assert_eq!(table.get(0, 1), 2);
         // Each of the six 2s completes a window with the first 1, and the second 1 completes one with all of them.
@@ -129,10 +132,10 @@ mod tests {
     #[test]
     fn any_size_of_a_chunk_counts_alike() {
         let texts = lists(&[&[4, 1, 0, 1, 3, 2, 2, 5], &[1, 1, 5, 0], &[], &[3], &[1, 0, 6, 2]]);
-        let whole = PairCounts::unordered(&texts, 8);
+        let whole = PairCounts::unordered(&texts, 8).unwrap();
         for chunk in [0, 1, 3, 7, 20] {
-            assert_eq!(PairCounts::count(&texts, 8, chunk, for_each_in_a_window), whole, "{chunk}");
+            assert_eq!(PairCounts::count(&texts, 8, chunk, for_each_in_a_window).unwrap(), whole, "{chunk}");
         }
-        assert_eq!(PairCounts::ordered(&lists(&[]), 0), PairCounts::default());
+        assert_eq!(PairCounts::ordered(&lists(&[]), 0).unwrap(), PairCounts::default());
     }
 }

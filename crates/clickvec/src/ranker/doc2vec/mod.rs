@@ -166,7 +166,7 @@ impl Doc2Vec {
         let mut table = TextTable::new(options.size);
         for (&key, vector) in texts.keys.iter().zip(vectors.chunks_exact_mut(options.size)) {
             to_unit(vector);
-            table.insert(key, vector);
+            table.insert(key, vector)?;
         }
         Ok(Doc2Vec { options, vocabulary: texts.vocabulary, network, texts: table })
     }

@@ -10,6 +10,7 @@ use super::inverted::InvertedLists;
 use super::system::{Parameter, System, Values};
 use super::ulm::MU;
 use super::{Ranker, SystemRanker};
+use crate::memory::NoRoom;
 use crate::text::WordId;
 
 const FEEDBACK: Parameter = Parameter {
@@ -31,8 +32,8 @@ pub(super) const SYSTEM: System = System {
     about: "latent concept expansion on top of mrf (Metzler, Croft 2007)",
     parameters: &[MU, LAMBDA_T, LAMBDA_O, LAMBDA_U, FEEDBACK, CONCEPTS, EXPANSION, RARITY],
     one_above_zero: &[LAMBDA_T.name, LAMBDA_O.name, LAMBDA_U.name],
-    train: |values, resources, _| Ok(Box::new(Lce::new(Dependence::new(resources.corpus), values))),
-    restore: |values, state| Ok(Box::new(Lce::new(Dependence::restore(state)?, values))),
+    train: |values, resources, _| Ok(Box::new(Lce::new(Dependence::new(resources.corpus)?, values)?)),
+    restore: |values, state| Ok(Box::new(Lce::new(Dependence::restore(state)?, values)?)),
 };
 
 /// The scoring parameters.
@@ -71,9 +72,9 @@ pub(super) struct Lce {
 }
 
 impl Lce {
-    fn new(model: Dependence, values: &Values) -> Lce {
-        let lists = InvertedLists::new(&model.titles, model.vocabulary.len());
-        Lce { model, lists, settings: Settings::new(values) }
+    fn new(model: Dependence, values: &Values) -> Result<Lce, NoRoom> {
+        let lists = InvertedLists::new(&model.titles, model.vocabulary.len())?;
+        Ok(Lce { model, lists, settings: Settings::new(values) })
     }
 
     /// The query with its concepts.

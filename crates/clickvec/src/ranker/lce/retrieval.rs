@@ -156,8 +156,8 @@ mod tests {
     #[test]
     fn the_best_of_all_titles_are_found() {
         let shop = Shop::new();
-        let model = Dependence::new(&shop.corpus);
-        let lists = InvertedLists::new(&model.titles, model.vocabulary.len());
+        let model = Dependence::new(&shop.corpus).unwrap();
+        let lists = InvertedLists::new(&model.titles, model.vocabulary.len()).unwrap();
         let (mut reader, mut matches) = (WordReader::default(), Matches::default());
         for spec in ["lce", "lce:mu=500,lambda_t=0.3,lambda_o=0.3,lambda_u=0.4", "lce:mu=0.01", "lce:lambda_t=0"] {
             let spec: RankerSpec = spec.parse().unwrap();

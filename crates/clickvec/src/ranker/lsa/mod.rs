@@ -155,7 +155,7 @@ impl Lsa {
                 counts.of(title).iter().map(|&(word, tf)| (word, weighting.of_count(tf) * weights[word as usize]));
             entries.collect::<Vec<_>>()
         };
-        let matrix = Sparse::from_columns(vocabulary.len(), titles.iter().map(column));
+        let matrix = Sparse::from_columns(vocabulary.len(), titles.iter().map(column))?;
         let singular = singular_vectors(&matrix, dimensions, &mut |done, share| {
             let (done, of) = (done as u64, done.max(2 * dimensions) as u64);
             watch(Progress { done, of, objective: Some(share) });

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::eigen::Tridiagonal;
-use crate::memory::room_for;
+use crate::memory::{NoRoom, room_for};
 use crate::ragged::Ragged;
 use crate::rng::stream;
 
@@ -60,12 +60,12 @@ impl Lists {
         self.0.get(i)
     }
 
-    fn transposed(&self, rows: usize) -> Lists {
-        Lists(Ragged::sorted(rows, |each| {
+    fn transposed(&self, rows: usize) -> Result<Lists, NoRoom> {
+        Ok(Lists(Ragged::sorted("the titles of each word", rows, |each| {
             for (column, entries) in (0..).zip(self.0.iter()) {
                 entries.iter().for_each(|&(row, value)| each(row as usize, (column, value)));
             }
-        }))
+        })?))
     }
 
     /// The product with a block.
@@ -84,12 +84,15 @@ impl Lists {
 
 impl Sparse {
     /// A matrix of `rows` rows, given column by column.
-    pub(super) fn from_columns(rows: usize, columns: impl IntoIterator<Item = Vec<(u32, f64)>>) -> Sparse {
+    pub(super) fn from_columns(
+        rows: usize,
+        columns: impl IntoIterator<Item = Vec<(u32, f64)>>,
+    ) -> Result<Sparse, NoRoom> {
         let mut lists = Lists::default();
         for column in columns {
             lists.0.push(column);
         }
-        Sparse { rows: lists.transposed(rows), columns: lists }
+        Ok(Sparse { rows: lists.transposed(rows)?, columns: lists })
     }
 
     /// Σ Mᵢⱼ², the sum of all σ².
@@ -115,8 +118,8 @@ pub(super) struct Singular {
 ///
 /// # Errors
 ///
-/// [`crate::Error::NoMemory`].
-pub(super) fn room(rows: usize, count: usize) -> crate::Result<()> {
+/// [`NoRoom`].
+pub(super) fn room(rows: usize, count: usize) -> Result<(), NoRoom> {
     let directions = first_look(count) as u64;
     // The basis and the vectors; the projected matrix, its triangle and the reflections.
     let numbers = (rows as u64)
@@ -342,7 +345,7 @@ mod tests {
 
     fn check(rows: usize, columns: Vec<Vec<(u32, f64)>>, count: usize, there: usize) {
         let (values, gram) = expected(rows, &columns);
-        let found = singular_vectors(&Sparse::from_columns(rows, columns), count, &mut |_, _| ());
+        let found = singular_vectors(&Sparse::from_columns(rows, columns).unwrap(), count, &mut |_, _| ());
         assert_eq!((found.values.len(), found.left.len()), (there, rows * there));
         for (i, sigma) in found.values.iter().enumerate() {
             assert!((sigma * sigma - values[i]).abs() < 1e-12 * values[0], "{sigma}² is not {}", values[i]);
@@ -383,7 +386,7 @@ mod tests {
 
     #[test]
     fn the_basis_has_ever_more_of_the_matrix() {
-        let matrix = Sparse::from_columns(200, random_columns(200, 300));
+        let matrix = Sparse::from_columns(200, random_columns(200, 300)).unwrap();
         let mut shares = Vec::new();
         singular_vectors(&matrix, 60, &mut |_, share| shares.push(share));
         assert!(shares.len() > 5 && shares.windows(2).all(|pair| pair[0] <= pair[1]), "{shares:?}");

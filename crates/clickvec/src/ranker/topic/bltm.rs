@@ -30,8 +30,8 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
         return Err(fault(LearnFault::NoClicks));
     }
     let words = corpus.vocabulary.len();
-    let queries = Side::new(pairs.iter().map(|&i| queries.get(i)), words);
-    let titles = Side::new(pairs.iter().map(|&i| titles.get(i)), words);
+    let queries = Side::new(pairs.iter().map(|&i| queries.get(i)), words)?;
+    let titles = Side::new(pairs.iter().map(|&i| titles.get(i)), words)?;
     enough_words(&titles, values.count(TOPICS.name)).map_err(fault)?;
     let weights: Vec<f32> = pairs.iter().map(|&i| weights[i]).collect();
     let sides = [&queries, &titles];

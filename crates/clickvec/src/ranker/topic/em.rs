@@ -14,7 +14,7 @@ use super::pair::{Scratch, Tilt, pair, single};
 use super::side::Side;
 use crate::error::{LearnFault, Remedy};
 use crate::math::vector::{add_scaled, dot};
-use crate::memory::room_for_numbers;
+use crate::memory::{NoRoom, room_for_numbers};
 use crate::ranker::system::{Progress, Watch};
 use crate::rng::stream;
 
@@ -62,8 +62,9 @@ pub(super) fn train(
 /// That there is memory to train on `texts` texts or pairs of these sides.
 ///
 /// # Errors
-/// [`crate::Error::NoMemory`].
-pub(super) fn room(sides: &[&Side], texts: usize, topics: usize) -> crate::Result<()> {
+///
+/// [`NoRoom`].
+pub(super) fn room(sides: &[&Side], texts: usize, topics: usize) -> Result<(), NoRoom> {
     let words = sides.iter().map(|side| side.words()).sum();
     // P(w|z) as it is and as it will be. θ the same; of pairs, λ and the two sides' θ besides.
     let of_texts = if sides.len() == 2 { 5 } else { 2 };
@@ -297,7 +298,7 @@ mod tests {
     fn iterations_are_those_of_the_definition() {
         let texts: [&[u32]; 4] = [&[0, 1, 1, 4], &[2, 3], &[0, 0, 2, 4], &[3, 2, 1]];
         let weights = [1.0, 2.5, 0.5, 1.0];
-        let side = Side::new(texts.into_iter(), 5);
+        let side = Side::new(texts.into_iter(), 5).unwrap();
         // In rows, which are numbered by first occurrence.
         let in_rows: Vec<&[u32]> = (0..4).map(|text| side.text(text)).collect();
         let settings = Settings { topics: 3, iterations: 0, topic_prior: 0.2, word_prior: 0.1, seed: 1 };

@@ -8,8 +8,8 @@ use statrs::function::gamma::ln_gamma;
 use super::fold::Inference;
 use super::side::{ABSENT, Side};
 use super::{CLICKED, LAMBDA, TOPICS, TopicRanker, Topics, titles_side};
-use crate::error::{Error, Result};
-use crate::memory::room_for_numbers;
+use crate::error::Result;
+use crate::memory::{NoRoom, room_for_numbers};
 use crate::ranker::system::{Parameter, Progress, Resources, System, Values, Watch};
 use crate::ranker::ulm::MU;
 use crate::rng::stream;
@@ -48,13 +48,16 @@ fn inference(values: &Values) -> Inference {
 
 fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<TopicRanker> {
     let topics = values.count(TOPICS.name);
-    let (titles, weights) =
-        titles_side(resources.corpus, values).map_err(|fault| Error::Learn { ranker: SYSTEM.name, fault })?;
-    let titles = copied(titles, &weights, resources.corpus.vocabulary.len());
+    let (titles, weights) = titles_side(SYSTEM.name, resources.corpus, values)?;
+    let titles = copied(titles, &weights, resources.corpus.vocabulary.len())?;
     let (alpha, beta) = (values.get(ALPHA.name) / topics as f64, values.get(BETA.name));
     let long = (0..titles.texts()).filter(|&text| titles.text(text).len() > topics).count();
-    // Of words: counts, their sums (of twice the size) and the probabilities that they become.
-    room_for_numbers::<u32>("topics", &[&[4, titles.words(), topics], &[long, topics]])?;
+    let occurrences = titles.first_occurrence(titles.words());
+    // Of words: counts, their sums (of twice the size) and the probabilities that they become. Of occurrences: the topic and
+    // the place, of twice the size. Of titles: where they and their rows start.
+    let counts: [&[usize]; 4] =
+        [&[4, titles.words(), topics], &[long, topics], &[3, occurrences], &[6, titles.texts()]];
+    room_for_numbers::<u32>("topics", &counts)?;
     let mut sampler = Sampler::new(&titles, topics, alpha, beta, values.count(Parameter::SEED.name) as u64);
     let sweeps = values.count(SWEEPS.name);
     let (mut sums, mut samples) = (vec![0u64; sampler.of_words.len()], 0);
@@ -75,11 +78,14 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
 
 /// The titles, each as often as its weight says, rounded: at least once and at most [`MOST_COPIES`] times. A sampler counts
 /// whole words.
-fn copied(titles: Side, weights: &[f32], vocabulary: usize) -> Side {
+fn copied(titles: Side, weights: &[f32], vocabulary: usize) -> Result<Side, NoRoom> {
     let copies = |weight: f32| weight.round().clamp(1.0, MOST_COPIES) as usize;
     if weights.iter().all(|&weight| copies(weight) == 1) {
-        return titles;
+        return Ok(titles);
     }
+    let of_title = |(text, &weight): (usize, &f32)| titles.text(text).len().saturating_mul(copies(weight));
+    let occurrences = weights.iter().enumerate().map(of_title).fold(0, usize::saturating_add);
+    room_for_numbers::<u32>("copies of titles", &[&[2, occurrences]])?;
     // The words of the rows, to number them again in the same order.
     let mut words = vec![0; titles.words()];
     for (word, &row) in (0..).zip(&titles.row_of) {
@@ -330,7 +336,7 @@ mod tests {
     /// Two titles, three words.
     fn tiny() -> Side {
         let titles: [&[u32]; 2] = [&[0, 1, 1], &[0, 2]];
-        Side::new(titles.into_iter(), 3)
+        Side::new(titles.into_iter(), 3).unwrap()
     }
 
     /// All 32 assignments of two topics to five words occur as often as their posterior probability says.
@@ -392,7 +398,7 @@ mod tests {
     #[test]
     fn counts_stay_those_of_the_topics() {
         let texts: Vec<Vec<u32>> = (0..30).map(|i| (0..i % 7).map(|j| (i * j) % 11).collect()).collect();
-        let side = Side::new(texts.iter().map(Vec::as_slice), 11);
+        let side = Side::new(texts.iter().map(Vec::as_slice), 11).unwrap();
         let mut sampler = Sampler::new(&side, 5, 0.1, 0.1, 3);
         (0..10).for_each(|_| sampler.sweep());
         let counts = |sampler: &Sampler<'_>| {

@@ -22,7 +22,7 @@ use super::language_model::CollectionModel;
 use super::system::{Parameter, Values};
 use super::ulm::MU;
 use super::{Ranker, SystemRanker};
-use crate::error::{ContentFault, FileFault, LearnFault};
+use crate::error::{ContentFault, Error, FileFault, LearnFault};
 use crate::math::vector::dot;
 use crate::text::{Interner, WordId};
 use cache::Cache;
@@ -195,11 +195,12 @@ impl SystemRanker for TopicRanker {
 
 /// The titles with words that topics are learnt from, and the weight of each: those of the collection, or those that were
 /// clicked, each once and with the sum of its pairs' weights.
-fn titles_side(corpus: &Corpus, values: &Values) -> Result<(Side, Vec<f32>), LearnFault> {
+fn titles_side(ranker: &'static str, corpus: &Corpus, values: &Values) -> crate::Result<(Side, Vec<f32>)> {
+    let bad = |fault| Error::Learn { ranker, fault };
     let (topics, words) = (values.count(TOPICS.name), corpus.vocabulary.len());
     let (titles, weights) = match values.count(CLICKED.name) {
         0 => {
-            let titles = Side::new(corpus.titles.iter().filter(|title| !title.is_empty()), words);
+            let titles = Side::new(corpus.titles.iter().filter(|title| !title.is_empty()), words)?;
             let weights = vec![1.0; titles.texts()];
             (titles, weights)
         }
@@ -217,16 +218,16 @@ fn titles_side(corpus: &Corpus, values: &Values) -> Result<(Side, Vec<f32>), Lea
                 clicked[place].1 += f64::from(weight);
             }
             if clicked.is_empty() {
-                return Err(LearnFault::NoClicks);
+                return Err(bad(LearnFault::NoClicks));
             }
-            let titles = Side::new(clicked.iter().map(|&(title, _)| title), words);
+            let titles = Side::new(clicked.iter().map(|&(title, _)| title), words)?;
             (titles, clicked.into_iter().map(|(_, weight)| weight as f32).collect())
         }
     };
     if titles.texts() == 0 {
-        return Err(LearnFault::TooFewTitles { least: 1, found: 0 });
+        return Err(bad(LearnFault::TooFewTitles { least: 1, found: 0 }));
     }
-    enough_words(&titles, topics)?;
+    enough_words(&titles, topics).map_err(bad)?;
     Ok((titles, weights))
 }
 

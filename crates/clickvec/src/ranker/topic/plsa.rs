@@ -27,7 +27,7 @@ pub(in crate::ranker) const SYSTEM: System = System {
 fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<TopicRanker> {
     let topics = values.count(TOPICS.name);
     let fault = |fault| Error::Learn { ranker: SYSTEM.name, fault };
-    let (titles, weights) = titles_side(resources.corpus, values).map_err(fault)?;
+    let (titles, weights) = titles_side(SYSTEM.name, resources.corpus, values)?;
     let sides = [&titles];
     em::room(&sides, weights.len(), topics)?;
     let topics = em::train(&sides, &weights, &settings(values), watch).map_err(fault)?.swap_remove(0);

@@ -1,5 +1,6 @@
 //! The texts of one language, text by text and word by word.
 
+use crate::memory::NoRoom;
 use crate::ragged::Ragged;
 use crate::ranker::corpus::WordLists;
 use crate::text::WordId;
@@ -20,7 +21,11 @@ pub(super) struct Side {
 
 impl Side {
     /// Numbers rows by first occurrence. Words must be below `vocabulary`.
-    pub(super) fn new<'a>(texts: impl Iterator<Item = &'a [WordId]>, vocabulary: usize) -> Side {
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    pub(super) fn new<'a>(texts: impl Iterator<Item = &'a [WordId]>, vocabulary: usize) -> Result<Side, NoRoom> {
         let (mut row_of, mut lists, mut words) = (vec![ABSENT; vocabulary], WordLists::default(), 0);
         let mut rows = Vec::new();
         for text in texts {
@@ -35,12 +40,12 @@ impl Side {
             }
             lists.push(&rows);
         }
-        let occurrences = Ragged::sorted(words as usize, |each| {
+        let occurrences = Ragged::sorted("the texts of each word", words as usize, |each| {
             for (number, text) in (0..).zip(lists.iter()) {
                 text.iter().for_each(|&row| each(row as usize, number));
             }
-        });
-        Side { row_of, lists, occurrences }
+        })?;
+        Ok(Side { row_of, lists, occurrences })
     }
 
     /// The number of texts.
@@ -76,7 +81,7 @@ mod tests {
     #[test]
     fn texts_lie_both_ways() {
         let texts: [&[WordId]; 3] = [&[4, 1, 4], &[], &[2, 1]];
-        let side = Side::new(texts.into_iter(), 5);
+        let side = Side::new(texts.into_iter(), 5).unwrap();
         assert_eq!(side.row_of, [ABSENT, 1, 2, ABSENT, 0]);
         assert_eq!((side.texts(), side.words()), (3, 3));
         assert_eq!((side.text(0), side.text(1), side.text(2)), (&[0, 1, 0][..], &[][..], &[2, 1][..]));
@@ -84,6 +89,6 @@ mod tests {
             (side.occurrences(0), side.occurrences(1), side.occurrences(2)),
             (&[0, 0][..], &[0, 2][..], &[2][..])
         );
-        assert_eq!(Side::new(std::iter::empty(), 0).words(), 0);
+        assert_eq!(Side::new(std::iter::empty(), 0).unwrap().words(), 0);
     }
 }

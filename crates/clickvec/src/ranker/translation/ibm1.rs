@@ -5,6 +5,7 @@
 use rayon::prelude::*;
 
 use super::table::TranslationTable;
+use crate::memory::{NoRoom, room_for_numbers};
 use crate::ranker::corpus::WordLists;
 use crate::text::WordId;
 
@@ -72,8 +73,12 @@ impl Ibm1 {
     ///
     /// With a `prior` above 0, each source word counts as seen that often as its own translation. EM then raises the
     /// posterior under a Dirichlet prior instead of the likelihood.
-    pub(super) fn new(bitext: Bitext<'_>, words: usize, prior: f64) -> Ibm1 {
-        let (starts, mut occurrences) = collect_occurrences(bitext, words, prior > 0.0);
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    pub(super) fn new(bitext: Bitext<'_>, words: usize, prior: f64) -> Result<Ibm1, NoRoom> {
+        let (starts, mut occurrences) = collect_occurrences(bitext, words, prior > 0.0)?;
         let mut rest = occurrences.as_mut_slice();
         let mut pieces = Vec::with_capacity(words + 1);
         for row in starts.windows(2) {
@@ -122,7 +127,7 @@ impl Ibm1 {
         model.targets.iter().for_each(|&word| is_target[word as usize] = true);
         let target_words = is_target.iter().filter(|&&is_target| is_target).count();
         model.probabilities = vec![1.0 / target_words as f64; model.targets.len()];
-        model
+        Ok(model)
     }
 
     /// One iteration of EM.
@@ -212,7 +217,7 @@ impl Ibm1 {
 
 /// The possible explanations: for each word of each source, (target word, token) as one number, in rows by source
 /// word, and the start of each row. With `of_itself`, each source word that occurs also has an entry for itself.
-fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> (Vec<usize>, Vec<u64>) {
+fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> Result<(Vec<usize>, Vec<u64>), NoRoom> {
     let mut starts = vec![0; words + 2];
     for (source, target, _) in bitext.pairs() {
         source.iter().for_each(|&word| starts[word as usize + 1] += target.len());
@@ -224,6 +229,9 @@ fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> (Ve
     for row in 0..=words {
         starts[row + 1] += starts[row];
     }
+    let tokens = bitext.pairs().map(|(_, target, _)| target.len()).sum();
+    // Of occurrences: the number here, and later the token and the entry. Of tokens: starts, the same once more, weights.
+    room_for_numbers::<u32>("words that may translate each other", &[&[4, starts[words + 1]], &[6, tokens]])?;
     let mut next = starts.clone();
     let mut occurrences = vec![0; starts[words + 1]];
     let mut push = |row: usize, target: WordId, token: u32| {
@@ -242,5 +250,5 @@ fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> (Ve
         }
         first += target.len() as u32;
     }
-    (starts, occurrences)
+    Ok((starts, occurrences))
 }

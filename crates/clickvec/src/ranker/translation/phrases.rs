@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::alignment::Alignment;
 use super::table::{Row, TranslationTable};
 use crate::error::{ContentFault, FileFault};
+use crate::memory::{NoRoom, bytes_of, reserve, room_for_numbers};
 use crate::ranker::corpus::UNKNOWN;
 use crate::ranker::file::{Numbers, State};
 use crate::text::WordId;
@@ -71,6 +72,10 @@ pub(super) struct PhraseCounts {
 
 impl PhraseCounts {
     /// Counts the phrases of an aligned pair.
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
     pub(super) fn add(
         &mut self,
         source: &[WordId],
@@ -78,7 +83,14 @@ impl PhraseCounts {
         alignment: &Alignment,
         longest: usize,
         weight: f64,
-    ) {
+    ) -> Result<(), NoRoom> {
+        let what = "phrases of pairs";
+        let (sources, targets) = (source.len() * longest, target.len() * longest);
+        // A phrase of the target has at most as many counterparts as there are places and lengths around its links.
+        reserve(&mut self.seen, targets * longest * longest, what)?;
+        for (phrases, more) in [(&mut self.sources, sources), (&mut self.targets, targets)] {
+            phrases.try_reserve(more).map_err(|_| NoRoom { what, bytes: bytes_of::<(Phrase, u32)>(more) })?;
+        }
         let number = |phrases: &mut HashMap<Phrase, u32>, words: &[WordId]| {
             let next = phrases.len() as u32;
             *phrases.entry(phrase(words)).or_insert(next)
@@ -88,11 +100,18 @@ impl PhraseCounts {
             let source = number(&mut self.sources, &source[source_place]);
             self.seen.push((target, source, weight));
         });
+        Ok(())
     }
 
     /// P(q|w) = N(w, q) / (N(w) + `discount`) with N(w) = Σ_q N(w, q), without probabilities below `least`. Words are
     /// below `words`.
-    pub(super) fn table(mut self, words: usize, discount: f64, least: f64) -> PhraseTable {
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    pub(super) fn table(mut self, words: usize, discount: f64, least: f64) -> Result<PhraseTable, NoRoom> {
+        // Sorting takes as much again.
+        room_for_numbers::<(u32, u32, f64)>("phrases of pairs", &[&[self.seen.len()]])?;
         let (source_phrases, sources) = in_order(&self.sources);
         let (target_phrases, targets) = in_order(&self.targets);
         for (target, source, _) in &mut self.seen {
@@ -116,7 +135,7 @@ impl PhraseCounts {
         let sources = renumber(source_phrases, &mut kept, |entry| &mut entry.1);
         let targets = renumber(target_phrases, &mut kept, |entry| &mut entry.0);
         let table = TranslationTable::new(targets.len(), &kept);
-        PhraseTable { sources: PhraseList::new(sources, words), targets: PhraseList::new(targets, words), table }
+        Ok(PhraseTable { sources: PhraseList::new(sources, words), targets: PhraseList::new(targets, words), table })
     }
 }
 

@@ -63,7 +63,7 @@ impl Ptm {
             return Err(Error::Learn { ranker: SYSTEM.name, fault: LearnFault::NoClicks });
         }
         let model = |bitext: Bitext<'_>| Ibm1::new(bitext, corpus.vocabulary.len(), values.get(PRIOR.name));
-        let (mut forward, mut backward) = (model(bitext), model(bitext.reversed()));
+        let (mut forward, mut backward) = (model(bitext)?, model(bitext.reversed())?);
         let of = values.count(ITERATIONS.name) as u64;
         for done in 1..=of {
             let objective = Some(forward.step() + backward.step());
@@ -77,11 +77,11 @@ impl Ptm {
             };
             let alignments: Vec<Alignment> = pairs.par_iter().map(align).collect();
             for (&(title, query, weight), alignment) in pairs.iter().zip(&alignments) {
-                counts.add(title, query, alignment, values.count(WORDS.name), weight);
+                counts.add(title, query, alignment, values.count(WORDS.name), weight)?;
             }
         }
         let least = values.get(PRUNE.name);
-        let table = counts.table(corpus.vocabulary.len(), values.get(DISCOUNT.name), least);
+        let table = counts.table(corpus.vocabulary.len(), values.get(DISCOUNT.name), least)?;
         Ok(Ptm::new(values, Wtm::new(values, corpus, forward.table(least)), table))
     }
 

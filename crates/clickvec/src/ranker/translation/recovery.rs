@@ -34,7 +34,7 @@ fn a_table_is_recovered_from_what_it_generates() {
         sources.push(&source);
     }
     let weights = vec![1.0; sources.len()];
-    let mut model = Ibm1::new(Bitext { sources: &sources, targets: &targets, weights: &weights }, 17, 0.0);
+    let mut model = Ibm1::new(Bitext { sources: &sources, targets: &targets, weights: &weights }, 17, 0.0).unwrap();
     (0..100).for_each(|_| _ = model.step());
     for source in 0..8u32 {
         for shift in 0..8 {

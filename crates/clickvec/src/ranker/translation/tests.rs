@@ -32,7 +32,7 @@ fn the_first_steps_of_model_1_by_hand() {
     // Sources `0 1` and `0`, targets `2 3` and `2`; the empty word is a source of both.
     let (sources, targets) = (lists(&[&[0, 1], &[0], &[], &[1]]), lists(&[&[2, 3], &[2], &[3], &[]]));
     let bitext = Bitext { sources: &sources, targets: &targets, weights: &[1.0, 2.0, 1.0, 1.0] };
-    let mut model = Ibm1::new(bitext, 4, 0.0);
+    let mut model = Ibm1::new(bitext, 4, 0.0).unwrap();
     // All t are ½. The words of the first target have 3 choices, and the word of the second has 2.
     let expected = 2.0 * (0.5f64).ln() + 2.0 * (0.5f64).ln();
     assert_close(&[model.step()], &[expected]);
@@ -50,7 +50,7 @@ fn the_first_steps_of_model_1_by_hand() {
 fn a_prior_is_so_many_translations_to_itself() {
     let (sources, targets) = (lists(&[&[0, 1]]), lists(&[&[0, 2]]));
     let bitext = Bitext { sources: &sources, targets: &targets, weights: &[3.0] };
-    let mut model = Ibm1::new(bitext, 3, 2.0);
+    let mut model = Ibm1::new(bitext, 3, 2.0).unwrap();
     // Word 0 has the entries 0 and 2, word 1 has 0, 1 and 2, and the empty word has 0 and 2. All are 1/3.
     let third = (1.0f64 / 3.0).ln();
     assert_close(&[model.step()], &[3.0 * 2.0 * third + 2.0 * 2.0 * third]);
@@ -72,7 +72,7 @@ fn the_likelihood_rises_with_every_step() {
 #[test]
 fn pruned_rows_sum_to_1_and_keep_their_best() {
     let (sources, targets) = (lists(&[&[0], &[0, 1], &[1]]), lists(&[&[2, 3, 4], &[2, 2], &[5, 6]]));
-    let mut model = Ibm1::new(Bitext { sources: &sources, targets: &targets, weights: &[1.0; 3] }, 7, 0.0);
+    let mut model = Ibm1::new(Bitext { sources: &sources, targets: &targets, weights: &[1.0; 3] }, 7, 0.0).unwrap();
     (0..3).for_each(|_| _ = model.step());
     let (all, some, best) = (model.table(0.0), model.table(0.25), model.table(1.0));
     for table in [&all, &some, &best] {
@@ -152,7 +152,7 @@ fn alignments_of_a_toy_bitext_are_the_right_ones() {
     let targets: Vec<&[u32]> = targets.iter().map(Vec::as_slice).collect();
     let (source_lists, target_lists) = (lists(&sources), lists(&targets));
     let bitext = Bitext { sources: &source_lists, targets: &target_lists, weights: &[1.0; 6] };
-    let (mut forward, mut backward) = (Ibm1::new(bitext, 12, 0.0), Ibm1::new(bitext.reversed(), 12, 0.0));
+    let [mut forward, mut backward] = [bitext, bitext.reversed()].map(|bitext| Ibm1::new(bitext, 12, 0.0).unwrap());
     (0..20).for_each(|_| _ = (forward.step(), backward.step()));
     let expected: [&[usize]; 6] = [&[0, 1], &[0, 1], &[0, 1], &[0, 2, 1], &[0, 1, 2, 3], &[0, 1, 2]];
     for ((source, target), expected) in sources.into_iter().zip(targets).zip(expected) {
@@ -214,10 +214,10 @@ fn phrase_probabilities_are_discounted_shares() {
     };
     let counted = |discount: f64, least: f64| {
         let mut counts = PhraseCounts::default();
-        counts.add(&[0, 1], &[5, 6], &aligned(2), 3, 3.0);
-        counts.add(&[0], &[5], &aligned(1), 3, 1.0);
-        counts.add(&[0], &[7], &aligned(1), 3, 4.0);
-        counts.table(8, discount, least)
+        counts.add(&[0, 1], &[5, 6], &aligned(2), 3, 3.0).unwrap();
+        counts.add(&[0], &[5], &aligned(1), 3, 1.0).unwrap();
+        counts.add(&[0], &[7], &aligned(1), 3, 4.0).unwrap();
+        counts.table(8, discount, least).unwrap()
     };
     let probability = |table: &PhraseTable, target: &[u32], source: &[u32]| {
         let mut phrases = Vec::new();

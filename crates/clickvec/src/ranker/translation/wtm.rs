@@ -64,7 +64,7 @@ impl Wtm {
         if bitext.pairs().next().is_none() {
             return Err(Error::Learn { ranker: SYSTEM.name, fault: LearnFault::NoClicks });
         }
-        let mut model = Ibm1::new(bitext, corpus.vocabulary.len(), values.get(PRIOR.name));
+        let mut model = Ibm1::new(bitext, corpus.vocabulary.len(), values.get(PRIOR.name))?;
         let of = values.count(ITERATIONS.name) as u64;
         for done in 1..=of {
             let objective = Some(model.step());

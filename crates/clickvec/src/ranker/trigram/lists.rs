@@ -1,6 +1,7 @@
 //! Inverted lists of letter trigrams: they find the titles with the best cosine.
 
 use super::LetterTrigrams;
+use crate::error::Result;
 use crate::index::{Best, Candidates, Hit, Query, Shared};
 use crate::pool::Pool;
 use crate::ragged::Ragged;
@@ -56,13 +57,20 @@ impl LetterTrigrams {
 
 impl TrigramLists {
     /// The lists of these titles. They are asked for twice and must be the same.
-    pub fn new<'t, I: Iterator<Item = &'t str>>(ranker: &LetterTrigrams, titles: impl Fn() -> I) -> TrigramLists {
-        let lists: Ragged<u32> = Ragged::sorted(ranker.len(), |each| {
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::NoMemory`].
+    pub fn new<'t, I: Iterator<Item = &'t str>>(
+        ranker: &LetterTrigrams,
+        titles: impl Fn() -> I,
+    ) -> Result<TrigramLists> {
+        let lists: Ragged<u32> = Ragged::sorted("the titles of each trigram", ranker.len(), |each| {
             let mut vector = super::Vector::new(ranker.len());
             for (position, title) in (0..).zip(titles()) {
                 vector.count(ranker, title, |id, count| (0..count).for_each(|_| each(id as usize, position)));
             }
-        });
+        })?;
         let mut squares = vec![0.0; titles().count()];
         for id in 0..ranker.len() {
             for of_title in lists.get(id).chunk_by(|a, b| a == b) {
@@ -72,7 +80,8 @@ impl TrigramLists {
         let lengths: Vec<f64> = squares.into_iter().map(f64::sqrt).collect();
         let (ends, titles) = lists.into_parts();
         let starts: Vec<u64> = std::iter::once(0).chain(ends.into_iter().map(|end| end as u64)).collect();
-        TrigramLists { scratch: Pool::default(), starts: starts.into(), titles: titles.into(), lengths: lengths.into() }
+        let scratch = Pool::default();
+        Ok(TrigramLists { scratch, starts: starts.into(), titles: titles.into(), lengths: lengths.into() })
     }
 
     /// Lists that were made earlier, from [`TrigramLists::parts`]. `None` if they do not fit each other.
@@ -211,7 +220,7 @@ mod tests {
     fn lists_find_what_scoring_every_title_finds() {
         for spec in ["trigram", "trigram:tf_power=0.5,idf_power=2"] {
             let ranker = ranker(spec);
-            let lists = TrigramLists::new(&ranker, || TITLES.iter().copied());
+            let lists = TrigramLists::new(&ranker, || TITLES.iter().copied()).unwrap();
             let (starts, titles, lengths) = lists.parts();
             let again = TrigramLists::of_parts(starts.to_vec().into(), titles.to_vec().into(), lengths.to_vec().into());
             let again = again.unwrap();
@@ -240,7 +249,7 @@ mod tests {
             (0..2 * BLOCK + 100).map(|n| format!("{} lamp {}", TITLES[n % 6], n * 7919 % 1000)).collect();
         let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
         let ranker = LetterTrigrams::train(&SYSTEM.values(&"trigram".parse().unwrap()).unwrap(), &corpus(&titles, &[]));
-        let lists = TrigramLists::new(&ranker, || titles.iter().copied());
+        let lists = TrigramLists::new(&ranker, || titles.iter().copied()).unwrap();
         for query in ["lamp 512", "red door", "banana 99"] {
             let scored = (0..).zip(ranker.score(query, &titles)).filter(|&(_, score)| score > 0.0);
             let mut expected: Vec<Hit> =

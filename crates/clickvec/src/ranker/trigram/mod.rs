@@ -217,7 +217,7 @@ impl Ranker for LetterTrigrams {
     }
 
     fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
-        let lists = TrigramLists::new(self, || titles.iter().copied());
+        let lists = TrigramLists::new(self, || titles.iter().copied())?;
         Ok(Box::new(TrigramCandidates { ranker: self, lists }))
     }
 }

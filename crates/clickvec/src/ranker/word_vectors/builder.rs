@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::super::text_table::{TextReader, TextTable};
 use super::SYSTEM;
 use crate::error::{Result, VectorFileFault, VectorPlace, not_finite, shortened};
+use crate::memory::reserve;
 use crate::text::{Interner, WordBuffer, for_each_word};
 use crate::vector_file::{self, Entries, Stop};
 
@@ -81,6 +82,7 @@ impl Entries for Builder {
             let (word, _, new) = vocabulary.intern(&last);
             let spelt = entry == last;
             if new {
+                reserve(words, numbers.len(), "vectors of words")?;
                 words.extend_from_slice(numbers);
                 self.spelt.push(spelt);
             } else if spelt && !self.spelt[word as usize] {
@@ -88,7 +90,7 @@ impl Entries for Builder {
                 self.spelt[word as usize] = true;
             }
         } else if count > 1 && texts {
-            table.insert(self.reader.read(vocabulary, entry).0, numbers);
+            table.insert(self.reader.read(vocabulary, entry).0, numbers)?;
         }
         Ok(())
     }
