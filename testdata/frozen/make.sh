@@ -68,17 +68,39 @@ rankers=()
 for ranker in rankers/*; do rankers+=(--model "$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query rankers.tsv > /dev/null
 
-# A run that was stopped: its checkpoint, the best model so far, and what it comes to when it goes on.
-mkdir -p checkpoint
-run=(train "${small[@]}" --encoder lstm --cells 4 --validation judged.tsv --epochs 300)
-"$program" "${run[@]}" --output "$work/whole" 2> "$work/log"
-"$program" "${run[@]}" --output "$work/stopped" --checkpoint-every 1 2> "$work/log" &
-while [ ! -e "$work/stopped.partial" ] || [ ! -e "$work/stopped.checkpoint" ]; do sleep 0.01; done
-# Some epochs on, so that the checkpoint knows of a best one.
-sleep 0.3
-kill -9 $!
-wait $! || true
-mv "$work/whole" checkpoint/whole.safetensors
-mv "$work/stopped.partial" checkpoint/stopped.partial
-mv "$work/stopped.checkpoint" checkpoint/stopped.checkpoint
-printf '%s\n' "${run[@]}" > checkpoint/arguments
+# A run that was stopped, in a folder: its checkpoint, the best model so far, and what it comes to when it goes on.
+stopped() {
+    mkdir -p "$1"
+    "$program" "${@:2}" --output "$work/whole" 2> "$work/log"
+    "$program" "${@:2}" --output "$work/stopped" --checkpoint-every 1 2> "$work/log" &
+    while [ ! -e "$work/stopped.partial" ] || [ ! -e "$work/stopped.checkpoint" ]; do sleep 0.01; done
+    # Some epochs on, so that the checkpoint knows of a best one.
+    sleep 0.3
+    kill -9 $!
+    wait $! || true
+    mv "$work/whole" "$1/whole.safetensors"
+    mv "$work/stopped.partial" "$1/stopped.partial"
+    mv "$work/stopped.checkpoint" "$1/stopped.checkpoint"
+    printf '%s\n' "${@:2}" > "$1/arguments"
+}
+stopped checkpoint train "${small[@]}" --encoder lstm --cells 4 --validation judged.tsv --epochs 300
+
+# What follows came later still and lies in format-3.
+# A fusion of three as a folder of rankers, and an index that it serves, with an update.
+tiny=(--clicks clicks.tsv --max-trigrams 100 --minibatch 32 --seed 3)
+"$program" train "${tiny[@]}" --encoder lstm --cells 2 --members 2 --epochs 2 --output "$work/tiny.safetensors" 2> "$work/log"
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
+    --ranker trigram --ranker lda:topics=3,sweeps=10,clicked=1 --save-rankers later-rankers --json > "$work/evaluated"
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
+    --ranker trigram --fusion z-score --save-rankers later-rankers --json > "$work/evaluated"
+rankers=()
+for ranker in later-rankers/*; do rankers+=(--model "$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query later-rankers.tsv > /dev/null
+"$program" index --model later-rankers/fusion_z-score.safetensors --titles <(head -n 32 titles.tsv) --output three 2> "$work/log"
+"$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output three 2> "$work/log"
+for mode in vectors words both; do
+    "$program" search --index three --mode $mode --json -k 5 < texts > three.$mode.jsonl
+done
+
+# A stopped run of a model with members that learns from titles first.
+stopped later-checkpoint train "${tiny[@]}" --titles titles.tsv --encoder lstm --cells 2 --members 2 --validation judged.tsv --epochs 300

@@ -28,6 +28,15 @@ pub fn canaries(path: &Path) -> Result<usize, String> {
     crate::commands::canaries(path).map(|canaries| canaries.len()).map_err(|error| output::reason(&error))
 }
 
+/// Reads a sheet of judged titles, and returns the number of its rows.
+///
+/// # Errors
+///
+/// What the program would say.
+pub fn sheet(path: &Path) -> Result<usize, String> {
+    crate::commands::sheet_rows(path).map_err(|error| output::reason(&error))
+}
+
 /// Reads texts, one a line, and returns their number and that of the lines that were none.
 ///
 /// # Errors
