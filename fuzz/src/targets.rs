@@ -17,8 +17,8 @@ use clickvec::ranker::{self, Corpus, RankerSpec, Resources, System};
 use clickvec::search::Searcher;
 use clickvec::table::{self, Plan};
 use clickvec::tables::read_titles;
-use clickvec::train::{ClickSource, Weighting};
-use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
+use clickvec::train::{ClickSource, Teacher, Weighting};
+use clickvec::train::{Event, Keep, Output, TeacherConfig, TrainConfig, TrainOptions, train, train_to_file};
 use clickvec::{Error, simulate};
 use clickvec_logs::table::{LogTable, Next, Options, Record};
 use xxhash_rust::xxh3::xxh3_128;
@@ -37,6 +37,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("clicks", clicks),
     ("compressed", compressed),
     ("config", config),
+    ("contiguous", contiguous),
     ("engine", engine),
     ("fusion", fusion),
     ("http", http),
@@ -49,6 +50,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("ranker", ranker),
     ("requests", requests),
     ("run", run),
+    ("scores", scores),
+    ("sheet", sheet),
     ("simulation", simulation),
     ("skip-thought", skip_thought),
     ("spec", spec),
@@ -232,19 +235,19 @@ fn checkpoint(data: &[u8]) {
     });
 }
 
-fn trained(spec: &str, load: Option<&Path>, vectors: &[PathBuf]) {
+fn trained(spec: &str, contiguous: Option<&Path>, load: Option<&Path>, vectors: &[PathBuf]) {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
     let corpus = Corpus::default();
-    let resources = Resources { corpus: &corpus, contiguous: None, load, vectors };
+    let resources = Resources { corpus: &corpus, contiguous, load, vectors };
     told(system.train(&system.values(&spec).unwrap(), &resources, &mut |_| ()));
 }
 
 /// Text, binary or `.npy`, with a file of texts.
 fn vectors(data: &[u8]) {
-    trained("vectors", None, &[file("vectors.txt", data)]);
+    trained("vectors", None, None, &[file("vectors.txt", data)]);
     file("vectors.npy.txt", b"red\nblue\n");
-    trained("vectors", None, &[file("vectors.npy", data)]);
+    trained("vectors", None, None, &[file("vectors.npy", data)]);
 }
 
 /// The first byte picks the file of the folder.
@@ -259,7 +262,36 @@ fn skip_thought(data: &[u8]) {
         let bytes = if number == usize::from(*first) % names.len() { data } else { &good[1..] };
         std::fs::write(folder.join(name), bytes).unwrap();
     }
-    trained("skip-thought:bi=0", Some(&folder), &[]);
+    trained("skip-thought:bi=0", None, Some(&folder), &[]);
+}
+
+/// Running text to learn skip-thought from.
+fn contiguous(data: &[u8]) {
+    let spec = "skip-thought:uni=1,bi=0,word-size=1,epochs=1,negatives=1";
+    trained(spec, Some(&file("contiguous", data)), None, &[]);
+}
+
+/// A teacher's scores, together with clicks and instead of them. A minibatch is learnt after they are read.
+fn scores(data: &[u8]) {
+    let path = &file("scores", data);
+    let clicks = [("red shoes", "Shoes in red", 1.0), ("red shoes", "Red hat", 1.0), ("sofa", "Blue sofa", 2.0)];
+    let encoder = EncoderConfig::Lstm(LstmConfig { cells: 2, ..LstmConfig::default() });
+    let config = TrainConfig { teacher: Some(TeacherConfig::default()), max_trigrams: 50, encoder, ..TrainConfig::default() };
+    for source in [ClickSource::pairs(clicks), ClickSource::file(path).of_scores()] {
+        let teachers = vec![Teacher::score_file(path, "title")];
+        let stop = &mut |event: &Event| match event {
+            Event::Minibatch { .. } => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        told(train(&config, source, TrainOptions { teachers, ..TrainOptions::default() }, stop));
+    }
+}
+
+/// Titles that somebody has judged.
+fn sheet(data: &[u8]) {
+    if let Err(message) = clickvec_cli::fuzzing::sheet(&file("sheet.csv", data)) {
+        assert!(!message.is_empty() && message.len() < 20_000, "{message:?}");
+    }
 }
 
 /// Raw logs in every format that is recognised by its bytes.
