@@ -85,7 +85,9 @@ fn copied(titles: Side, weights: &[f32], vocabulary: usize) -> Result<Side, NoRo
     }
     let of_title = |(text, &weight): (usize, &f32)| titles.text(text).len().saturating_mul(copies(weight));
     let occurrences = weights.iter().enumerate().map(of_title).fold(0, usize::saturating_add);
-    room_for_numbers::<u32>("copies of titles", &[&[2, occurrences]])?;
+    let texts: usize = weights.iter().map(|&weight| copies(weight)).sum();
+    // Lists double as they grow, and each word knows its texts.
+    room_for_numbers::<u32>("copies of titles", &[&[4, occurrences], &[4, texts]])?;
     // The words of the rows, to number them again in the same order.
     let mut words = vec![0; titles.words()];
     for (word, &row) in (0..).zip(&titles.row_of) {
