@@ -41,9 +41,9 @@ pub mod files {
 
 /// The folder of an index, and what a search by vectors keeps in addition to them.
 pub mod index {
+    pub use crate::index::Best;
     pub use crate::index::Codes;
     pub use crate::index::file::{FileEntry, FileReader, Folder, Part, PartKind, put_part, read};
-    pub use crate::index::Best;
     pub use crate::index::parts::{FlatParts, QuantizedParts};
     pub use crate::index::quantized::{Blocks, Scope};
     pub use crate::index::rows::{floats, halves};

@@ -17,7 +17,8 @@ use bytemuck::Pod;
 use clickvec::index::QuantizedIndex;
 use clickvec::internals::error::shortened;
 use clickvec::internals::index::{
-    About, CODES, Codes, FileEntry, Folder, PartKind, QuantizedParts as _, Shared, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE,
+    About, CODES, Codes, FileEntry, Folder, PartKind, QuantizedParts as _, Shared, TITLES, TITLES_FILE, VECTORS,
+    VECTORS_FILE,
 };
 use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use serde::de::DeserializeOwned;

@@ -377,7 +377,11 @@ impl<'a> Minibatches<'a> {
         let features = self.log.dictionary().len();
         let fill = |batch: &mut Batch, texts: &mut dyn Iterator<Item = &'t [WordId]>| {
             // Members are learnt next to each other, so a single one need not be divided among threads.
-            if self.config.members > 1 { batch.fill_whole(texts, words) } else { batch.fill(texts, words) }
+            if self.config.members > 1 {
+                batch.fill_whole(texts, words)
+            } else {
+                batch.fill(texts, words)
+            }
             batch.plan_rows(features);
         };
         if self.config.shared_tower {
