@@ -12,12 +12,6 @@ use crate::optimizer::{Optimizer, TensorState};
 use crate::settings::TrainConfig;
 use crate::text::batch::Batch;
 
-/// The number of pairs that two towers learn before they stop for whatever comes between minibatches.
-const TOGETHER: usize = 4096;
-
-/// The most minibatches that two towers learn before they stop. All of them are in memory.
-const MOST: usize = 8;
-
 /// The weights in training and all working memory.
 pub(super) struct Towers {
     config: TrainConfig,
@@ -74,35 +68,44 @@ impl Towers {
         Ok(())
     }
 
-    /// Makes one update of the only tower. `None` if the loss or the gradient is not finite.
-    fn step_of_one(&mut self, minibatch: &Minibatch) -> Option<LossSum> {
+    /// Makes one update. If the loss or a gradient is not finite, returns `None` and updates nothing.
+    fn step(&mut self, minibatch: &Minibatch) -> Option<LossSum> {
         let Towers { config, towers, loss, .. } = self;
-        let [both] = &mut towers[..] else { unreachable!("one tower") };
-        both.forward(&minibatch.queries);
-        let dimension = both.encoder.dimension();
-        let (queries, titles) = both.trace.embeddings.split_at(minibatch.pairs.positive.len() * dimension);
-        let sum = loss.compute(config.gamma, queries, titles, dimension, &minibatch.pairs);
-        let gradient = [&loss.query_gradient[..], &loss.title_gradient].concat();
-        (sum.loss.is_finite() && both.learn(&minibatch.queries, &gradient, config, None)).then_some(sum)
-    }
-
-    /// Makes one update of two towers, whose forward passes are done, and runs those of the `next` minibatch. Only the loss needs
-    /// both towers, so each goes from one loss to the next without waiting for the other. `None` if the loss or a gradient
-    /// is not finite.
-    fn step_of_two(&mut self, minibatch: &Minibatch, next: Option<&Minibatch>) -> Option<LossSum> {
-        let Towers { config, towers, loss, .. } = self;
-        let [query, title] = &mut towers[..] else { unreachable!("two towers") };
-        let (queries, titles) = (&query.trace.embeddings, &title.trace.embeddings);
-        let sum = loss.compute(config.gamma, queries, titles, query.encoder.dimension(), &minibatch.pairs);
-        if !sum.loss.is_finite() {
-            return None;
+        match &mut towers[..] {
+            [both] => {
+                both.forward(&minibatch.queries);
+                let (queries, titles) =
+                    both.trace.embeddings.split_at(minibatch.pairs.positive.len() * both.encoder.dimension());
+                let dimension = both.encoder.dimension();
+                let sum = loss.compute(config.gamma, queries, titles, dimension, &minibatch.pairs);
+                let grad = [&loss.query_gradient[..], &loss.title_gradient].concat();
+                let norm = both.backward(&minibatch.queries, &grad, config);
+                if !sum.loss.is_finite() || !norm.is_finite() {
+                    return None;
+                }
+                both.apply(&minibatch.queries, norm);
+                Some(sum)
+            }
+            [query, title] => {
+                rayon::join(|| query.forward(&minibatch.queries), || title.forward(&minibatch.titles));
+                let (queries, titles) = (&query.trace.embeddings, &title.trace.embeddings);
+                let dimension = query.encoder.dimension();
+                let sum = loss.compute(config.gamma, queries, titles, dimension, &minibatch.pairs);
+                let (query_norm, title_norm) = rayon::join(
+                    || query.backward(&minibatch.queries, &loss.query_gradient, config),
+                    || title.backward(&minibatch.titles, &loss.title_gradient, config),
+                );
+                if !(sum.loss.is_finite() && query_norm.is_finite() && title_norm.is_finite()) {
+                    return None;
+                }
+                rayon::join(
+                    || query.apply(&minibatch.queries, query_norm),
+                    || title.apply(&minibatch.titles, title_norm),
+                );
+                Some(sum)
+            }
+            _ => unreachable!("one tower or two"),
         }
-        let (of_queries, of_titles) = (&loss.query_gradient, &loss.title_gradient);
-        let learnt = rayon::join(
-            || title.learn(&minibatch.titles, of_titles, config, next.map(|next| &next.titles)),
-            || query.learn(&minibatch.queries, of_queries, config, next.map(|next| &next.queries)),
-        );
-        (learnt == (true, true)).then_some(sum)
     }
 }
 
@@ -111,20 +114,14 @@ impl Learner for Towers {
         self.towers[0].optimizer.updates()
     }
 
-    fn at_a_time(&self) -> usize {
-        if self.towers.len() == 1 { 1 } else { (TOGETHER / self.config.minibatch).clamp(2, MOST) }
-    }
-
     fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>> {
-        minibatches.iter().try_for_each(|minibatch| self.room_for(minibatch))?;
-        if self.towers.len() == 1 {
-            return Ok(minibatches.iter().map_while(|minibatch| self.step_of_one(minibatch)).collect());
+        let mut sums = Vec::with_capacity(minibatches.len());
+        for minibatch in minibatches {
+            self.room_for(minibatch)?;
+            let Some(sum) = self.step(minibatch) else { break };
+            sums.push(sum);
         }
-        if let ([query, title], Some(first)) = (&mut self.towers[..], minibatches.first()) {
-            rayon::join(|| title.forward(&first.titles), || query.forward(&first.queries));
-        }
-        let following = minibatches.iter().skip(1).map(Some).chain([None]);
-        Ok(minibatches.iter().zip(following).map_while(|(minibatch, next)| self.step_of_two(minibatch, next)).collect())
+        Ok(sums)
     }
 
     fn snapshot(&self) -> Result<Vec<Vec<Tensor>>> {
@@ -171,18 +168,13 @@ impl Tower {
         self.encoder.forward(batch, &mut self.trace);
     }
 
-    /// Runs the backward pass, updates the weights, and runs the forward pass of the `next` batch, if there is one. Does
-    /// not update and returns `false` if the gradient is not finite.
-    fn learn(&mut self, batch: &Batch, grad: &[f32], config: &TrainConfig, next: Option<&Batch>) -> bool {
+    /// Runs the backward pass and returns the norm of the gradient.
+    fn backward(&mut self, batch: &Batch, grad: &[f32], config: &TrainConfig) -> f64 {
         self.encoder.backward(batch, &mut self.trace, grad, config.bptt, &mut self.gradients);
-        let norm = Optimizer::norm(self.encoder.tensors(), &self.gradients);
-        if !norm.is_finite() {
-            return false;
-        }
+        Optimizer::norm(self.encoder.tensors(), &self.gradients)
+    }
+
+    fn apply(&mut self, batch: &Batch, norm: f64) {
         self.optimizer.apply(self.encoder.tensors_mut(), batch.touched(), &self.gradients, norm);
-        if let Some(next) = next {
-            self.forward(next);
-        }
-        true
     }
 }
