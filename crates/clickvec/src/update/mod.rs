@@ -9,14 +9,16 @@
 mod drift;
 mod learnt;
 mod mix;
+mod suspicion;
 mod trial;
 mod window;
 
 pub use drift::{Alignment, Drift};
 pub use learnt::LearntBefore;
 pub use mix::{Mix, QueryMix};
+pub use suspicion::{Suspicion, Witness};
 pub use trial::{LEAST_QUERIES, Models, Trial};
-pub use window::{DayCount, Pairs, Survey, Suspicion, Window};
+pub use window::{DayCount, Pairs, Survey, Window};
 
 use crate::model::Model;
 use crate::settings::{Keep, TrainConfig};

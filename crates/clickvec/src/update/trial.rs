@@ -11,17 +11,11 @@ use crate::ranker::{Neural, Ranker as _};
 use crate::tables::Title;
 
 use super::drift::{Drift, alignment, drift_of};
-use super::window::Suspicion;
 
 /// The smallest number of queries for a useful comparison of two models.
 pub const LEAST_QUERIES: usize = 20;
 /// The length of result lists: the titles that users look at.
 pub(super) const SHOWN: usize = 10;
-/// If the old model's nDCG@10 on the newest clicks is less than this share of its nDCG@10 on earlier clicks, the newest
-/// ones are suspected not to come from users.
-const LEAST_OF_BEFORE: f64 = 0.5;
-/// The number of standard errors by which the two must also differ.
-const STANDARD_ERRORS: f64 = 3.0;
 
 /// The old and the new model, searching one collection.
 pub struct Models<'a> {
@@ -43,8 +37,6 @@ pub struct Trial {
     pub test: PairedTest,
     /// The number of queries.
     pub queries: usize,
-    /// The old model's nDCG@10 for each query.
-    old_values: Vec<f64>,
     lists: [Vec<Vec<Hit>>; 2],
 }
 
@@ -72,26 +64,29 @@ impl Trial {
     pub fn is_worse(&self) -> bool {
         self.queries >= LEAST_QUERIES && self.test.difference < 0.0 && self.test.evidence() < SIGNIFICANT
     }
-
-    /// The suspicion that the clicks of this trial, the newest ones, do not come from users, because the old model does much
-    /// worse on them than on those of an `earlier` trial.
-    pub fn suspicion(&self, earlier: &Trial) -> Option<Suspicion> {
-        let [newest, before] = [&self.old_values, &earlier.old_values].map(|values| mean_and_error(values));
-        let error = newest.1.hypot(before.1);
-        // Few queries may all be odd ones.
-        let is_far = self.queries >= LEAST_QUERIES
-            && newest.0 < LEAST_OF_BEFORE * before.0
-            && before.0 - newest.0 > STANDARD_ERRORS * error;
-        is_far.then_some(Suspicion::NotLikeBefore { newest: newest.0, earlier: before.0 })
-    }
 }
 
-/// The mean and its standard error.
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let n = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-    (mean, (variance / n).sqrt())
+/// What was found for some queries.
+pub(super) struct Found {
+    /// nDCG@10 of each query.
+    pub(super) values: Vec<f64>,
+    mean: f64,
+    lists: Vec<Vec<Hit>>,
+}
+
+/// Searches all titles for `queries`.
+pub(super) fn judged(candidates: &dyn Candidates, titles: &[Title], queries: &[FullQuery]) -> Result<Found> {
+    let (options, measures) = (EvaluateOptions::default(), [Measure::Ndcg(SHOWN as u32)]);
+    let mut judge = FullJudge::new(titles, &measures, &options);
+    let mut lists = Vec::with_capacity(queries.len());
+    search_all(candidates, queries, SHOWN, |queries, found| -> Result<()> {
+        judge.add(queries, &found);
+        lists.extend(found);
+        Ok(())
+    })?;
+    let found = judge.finish("model");
+    let values = found.queries.iter().map(|values| values[0]).collect();
+    Ok(Found { values, mean: found.mean[0], lists })
 }
 
 impl<'a> Models<'a> {
@@ -115,23 +110,10 @@ impl<'a> Models<'a> {
     ///
     /// [`crate::Error::Vectors`] if a model gives vectors that cannot be searched.
     pub fn trial(&self, queries: &[FullQuery]) -> Result<Trial> {
-        let options = EvaluateOptions::default();
-        let measures = [Measure::Ndcg(SHOWN as u32)];
-        let judged = |candidates: &dyn Candidates| -> Result<(Vec<f64>, f64, Vec<Vec<Hit>>)> {
-            let mut judge = FullJudge::new(self.titles, &measures, &options);
-            let mut lists = Vec::with_capacity(queries.len());
-            search_all(candidates, queries, SHOWN, |queries, found| -> Result<()> {
-                judge.add(queries, &found);
-                lists.extend(found);
-                Ok(())
-            })?;
-            let found = judge.finish("model");
-            Ok((found.queries.iter().map(|values| values[0]).collect(), found.mean[0], lists))
-        };
-        let (old_values, old, old_lists) = judged(self.old.as_ref())?;
-        let (new_values, new, new_lists) = judged(self.new.as_ref())?;
-        let test = paired_t_test(&new_values, &old_values).map_err(|fault: PairingFault| Error::from(fault))?;
-        Ok(Trial { old, new, test, queries: queries.len(), old_values, lists: [old_lists, new_lists] })
+        let old = judged(&*self.old, self.titles, queries)?;
+        let new = judged(&*self.new, self.titles, queries)?;
+        let test = paired_t_test(&new.values, &old.values).map_err(|fault: PairingFault| Error::from(fault))?;
+        Ok(Trial { old: old.mean, new: new.mean, test, queries: queries.len(), lists: [old.lists, new.lists] })
     }
 
     /// How much changed from the old to the new model, over the queries of these trials.

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use serde::Serialize;
-
 use super::mix::{Mixing, QueryMix};
+use super::suspicion::Suspicion;
 use crate::Result;
 use crate::clicks::held_out::place;
 use crate::clicks::{ClickReader, Weighting, click_grades};
@@ -188,31 +187,6 @@ pub struct Survey {
     pub unseen_trigrams: u64,
     /// How long queries are and how much the most frequent ones are asked.
     pub mix: QueryMix,
-}
-
-/// A reason not to learn from the newest day.
-#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
-#[serde(tag = "suspicion", rename_all = "kebab-case")]
-pub enum Suspicion {
-    /// Clicks on texts that are not titles of the collection, for example because columns are swapped.
-    #[error("{known} of {pairs} clicks of the newest day are on titles of the collection; are its columns swapped?")]
-    NotTitles {
-        /// The number of clicks on titles of the collection.
-        known: u64,
-        /// The number of clicks.
-        pairs: u64,
-    },
-    /// Clicks on which the old model does far worse than on earlier ones, as it would on random clicks of robots.
-    #[error(
-        "the old model does far worse on the newest day's clicks than on earlier ones: nDCG@10 {newest:.3} instead of {earlier:.3}; \
-         do they come from users?"
-    )]
-    NotLikeBefore {
-        /// The old model's nDCG@10 on held-out clicks of the newest day.
-        newest: f64,
-        /// The old model's nDCG@10 on held-out clicks of earlier days.
-        earlier: f64,
-    },
 }
 
 impl Survey {

@@ -553,7 +553,7 @@ impl Settings {
             return Ok(());
         }
         let tells = if asks == "--patience" { "whether an epoch is better" } else { "which epoch is best" };
-        let or = if given.clicks { " or `--held-out SHARE`" } else { "" };
+        let or = if given.clicks && !given.in_table { " or `--held-out SHARE`" } else { "" };
         bail!("`{asks}` needs something to tell {tells}; add `--validation FILE`{or}")
     }
 

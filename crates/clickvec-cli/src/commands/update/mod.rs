@@ -12,11 +12,13 @@ use anyhow::{Result, ensure};
 use clickvec::eval::{FullQuery, FullTestSet, TestSet, TestSetFiles};
 use clickvec::internals::files::{self, Claim};
 use clickvec::model::Model;
-use clickvec::ranker::Neural;
+use clickvec::ranker::{self, Corpus, Neural, Ranker};
 use clickvec::search::IndexBuilder;
 use clickvec::tables::{Title, for_each_title};
 use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
-use clickvec::update::{Drift, LEAST_QUERIES, LearntBefore, Models, Survey, Suspicion, Trial, Window, training_config};
+use clickvec::update::{
+    Drift, LEAST_QUERIES, LearntBefore, Models, Survey, Suspicion, Trial, Window, Witness, training_config,
+};
 
 use super::index::whole::{Kept, Unlisted};
 use super::train::{epoch_line, section_name};
@@ -204,13 +206,19 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     }
     let (set, questions) = questions(&args, &config, &report.survey, titles)?;
     let texts = set.texts();
-    // Test the old model alone first, so that nothing is learnt from clicks that cannot be trusted.
+    // First, so that nothing is learnt from clicks that cannot be trusted.
     let clock = Instant::now();
     let old_ranker = Neural::new("old".to_owned(), &old);
     if !args.trust_clicks {
-        let alone = Models::new(&set.titles, &texts, &old_ranker, &old_ranker)?;
-        let [newest, earlier] = [alone.trial(&questions.newest)?, alone.trial(&questions.earlier)?];
-        if let Some(suspicion) = newest.suspicion(&earlier) {
+        let trigrams;
+        let witness: (Witness, &dyn Ranker) = if has_left_out(&args, &old) {
+            (Witness::OldModel, &old_ranker)
+        } else {
+            trigrams = ranker::train("trigram", &Corpus::from_iter(texts.iter().copied()))?;
+            (Witness::LetterTrigrams, &*trigrams)
+        };
+        let Questions { newest, earlier, .. } = &questions;
+        if let Some(suspicion) = Suspicion::of(witness, (&set.titles, &texts), newest, earlier)? {
             report.verdict = Verdict::Suspicious(suspicion);
             report.seconds.testing = clock.elapsed();
             return finish(&report);
