@@ -54,7 +54,9 @@ fn what_is_no_click_is_refused_and_leaves_no_row() {
     assert!(rows(&service).is_empty());
     let other = Service::start();
     other.post("/click", r#"{"query":"a","id":"t1"}"#).refuses(404, "name a file for clicks when it is started");
-    other.post("/judge", r#"{"query":"a","id":"t1","grade":"up"}"#).refuses(404, "name a file for judgments when it is started");
+    other
+        .post("/judge", r#"{"query":"a","id":"t1","grade":"up"}"#)
+        .refuses(404, "name a file for judgments when it is started");
 }
 
 #[test]
