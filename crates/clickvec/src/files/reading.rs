@@ -68,7 +68,7 @@ pub fn first_bytes<const N: usize>(path: &Path) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// The first line that is not blank, up to [`PEEKED_BYTES`], and a reader that still returns it. The line tells what
+/// The first line that is not blank, up to 64 KiB, and a reader that still returns it. The line tells what
 /// the file is, even if it is a pipe. Bytes that are not UTF-8 become U+FFFD, and a byte order mark is left out.
 ///
 /// # Errors
