@@ -1,9 +1,11 @@
 //! What can go wrong: what was expected, what was found, where, and what to do.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clickvec::error::JsonFault;
 use clickvec::internals::error::{shortened, shown};
+use clickvec::ranker::FusionMethod;
 
 use crate::format::VectorFormat;
 
@@ -31,11 +33,11 @@ pub enum Error {
 }
 
 /// A fault in a part of an index, or in a change to it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineFault {
     /// The lexical part cannot be read.
-    #[error("expected a lexical index in `{name}`, found another or a damaged one: {found}; make the index anew")]
+    #[error("expected a lexical index in `{name}`, found one that cannot be opened: {found}; make the index anew")]
     Words {
         /// The file or folder.
         name: String,
@@ -64,10 +66,15 @@ pub enum EngineFault {
         found: String,
     },
     /// A title cannot be read.
-    #[error("expected title {position} in `titles.tsv`, found another line there; make the index anew")]
+    #[error(
+        "expected title {position} in `titles.tsv`, an id, a tab and a title, found {}; make the index anew",
+        found.as_ref().map_or("no line there".to_owned(), |line| format!("`{line}`"))
+    )]
     Title {
         /// The title, counted from 1.
         position: u64,
+        /// What is at its place, shortened; `None` if the file does not have it.
+        found: Option<String>,
     },
     /// The answer to a query that was kept is another now.
     #[error(
@@ -113,14 +120,30 @@ pub enum EngineFault {
         other: PathBuf,
     },
     /// Indexes to join have different fusions.
-    #[error("expected the fusion of `{}`, found another; join indexes with one fusion, or give one", shown(other))]
+    #[error(
+        "expected the fusion of `{}`, {expected}, found {}; join indexes with one fusion, or give one",
+        shown(other),
+        found.told_beside(expected)
+    )]
     MixedFusions {
+        /// The fusion of the first index.
+        expected: Box<FusionFound>,
+        /// The fusion of this one.
+        found: Box<FusionFound>,
         /// The first index.
         other: PathBuf,
     },
-    /// The index was replaced by one with another model or other fields while it was to be changed.
-    #[error("expected the index that was opened, found another in its place; try again")]
-    Replaced,
+    /// The index was replaced by another one while it was read or to be changed.
+    #[error(
+        "expected the index that was opened, with fingerprint {expected}, found {} in its place; try again",
+        found.as_ref().map_or("none".to_owned(), |found| format!("one with {found}"))
+    )]
+    Replaced {
+        /// The fingerprint of the index that was opened.
+        expected: String,
+        /// The fingerprint of the index that is there; `None` if there is none.
+        found: Option<String>,
+    },
     /// An update has another number of values than the index stores.
     #[error("expected a value for each stored field ({}), found {found}", listed(expected))]
     Values {
@@ -129,6 +152,51 @@ pub enum EngineFault {
         /// The number of values.
         found: usize,
     },
+}
+
+/// A fusion that an index keeps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FusionFound {
+    /// How scores are made comparable.
+    pub method: FusionMethod,
+    /// The weight of the vectors.
+    pub vectors: f64,
+    /// The weight of the words.
+    pub words: f64,
+    /// The weight of the trigrams, and how many the fusion knows; `None` if they take no part.
+    pub trigrams: Option<(f64, usize)>,
+    /// k₁ and b of the BM25 with which the weights were fitted, if they are not those of the index.
+    pub fitted_at: Option<(f64, f64)>,
+    /// Whether somebody gave it.
+    pub is_given: bool,
+}
+
+impl FusionFound {
+    /// The fusion in a message about this other one.
+    fn told_beside(&self, other: &FusionFound) -> String {
+        match self == other {
+            true => format!("{self}, with other weights of its trigrams"),
+            false => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for FusionFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.method {
+            FusionMethod::MinMax => f.write_str("min-max")?,
+            FusionMethod::ZScore => f.write_str("z-score")?,
+            FusionMethod::ReciprocalRank { k } => write!(f, "reciprocal-rank with k {k}")?,
+        }
+        write!(f, " of vectors ({}) and words ({})", self.vectors, self.words)?;
+        if let Some((weight, known)) = self.trigrams {
+            write!(f, " and {known} trigrams ({weight})")?;
+        }
+        if let Some((k1, b)) = self.fitted_at {
+            write!(f, ", fitted with k1 {k1} and b {b}")?;
+        }
+        if self.is_given { Ok(()) } else { f.write_str(", which nobody gave") }
+    }
 }
 
 /// A fault in the form of one of an index's files.
@@ -170,7 +238,7 @@ pub enum FormFault {
     Json(JsonFault),
     /// The file has not one vector, or the codes of one, for each title.
     #[error(
-        "expected {titles} vectors of {dimension} numbers or their codes, found another header or size, {found} bytes in all"
+        "expected {titles} vectors of {dimension} numbers or their codes, found {found} bytes that are neither"
     )]
     Vectors {
         /// The number of titles.
@@ -180,15 +248,21 @@ pub enum FormFault {
         /// The bytes of the file.
         found: usize,
     },
-    /// The blocks of the lists are not in order, or those of the copies are of another number of lists.
-    #[error(
-        "expected ascending blocks of {lists} lists, and of their copies if there are any, found {copies} of copies or others out of order"
-    )]
+    /// The blocks of the lists, or of their copies, are not in order.
+    #[error("expected ascending blocks, found {found} after {before}")]
     Blocks {
+        /// A block.
+        before: u32,
+        /// The block after it.
+        found: u32,
+    },
+    /// The copies are of another number of lists.
+    #[error("expected copies of {lists} lists or of none, found those of {found}")]
+    Copies {
         /// The number of lists.
         lists: usize,
-        /// The number of lists of copies.
-        copies: usize,
+        /// The number of lists with copies.
+        found: usize,
     },
     /// The file has not one centre for each list.
     #[error("expected {lists} centres of {dimension} numbers, found {found} bytes")]
@@ -206,11 +280,13 @@ pub enum FormFault {
         /// Whether the fusion has the weight.
         has_weight: bool,
     },
-    /// The lists of trigrams do not fit each other or the titles.
-    #[error("expected ascending places of the trigrams' lists, for {titles} titles, found others")]
+    /// The lists of trigrams do not follow each other from the first entry to the last one.
+    #[error("expected ascending places of the trigrams' lists, from 0 to {entries}, found {found}")]
     TrigramLists {
-        /// The number of titles.
-        titles: usize,
+        /// The number of entries in all lists.
+        entries: usize,
+        /// What is wrong with them.
+        found: BadPlaces,
     },
     /// A segment has lists for other trigrams than the index.
     #[error("expected lists for {} trigrams, as in the first segment, found {}", or_none(*expected), or_none(*found))]
@@ -222,7 +298,8 @@ pub enum FormFault {
     },
     /// The files of a stored field have other sizes.
     #[error(
-        "expected {values} values of the field `{field}` and one for each of {titles} titles, found files of other sizes"
+        "expected {values} values of the field `{field}` and one for each of {titles} titles, found {codes} bytes for the titles, \
+         {texts} for the values and {numbers} for their numbers"
     )]
     Field {
         /// The field, shortened.
@@ -231,7 +308,50 @@ pub enum FormFault {
         values: u64,
         /// The number of titles.
         titles: usize,
+        /// The bytes of the file that says which value each title has.
+        codes: usize,
+        /// The bytes of the file of values.
+        texts: usize,
+        /// The bytes of the file of values as numbers.
+        numbers: usize,
     },
+}
+
+/// Places that lists cannot have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadPlaces {
+    /// There are none.
+    #[error("none")]
+    None,
+    /// The first list begins elsewhere.
+    #[error("{0} as the first")]
+    First(u64),
+    /// The last list ends elsewhere.
+    #[error("{0} as the last")]
+    Last(u64),
+    /// A list ends before it begins.
+    #[error("{found} after {before}")]
+    Descent {
+        /// Where it begins.
+        before: u64,
+        /// Where it ends.
+        found: u64,
+    },
+}
+
+impl BadPlaces {
+    /// What is wrong with the places of lists that have so many entries in all.
+    pub(crate) fn of(starts: &[u64], entries: usize) -> Option<BadPlaces> {
+        let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else { return Some(BadPlaces::None) };
+        let descent = starts.windows(2).find(|pair| pair[0] > pair[1]);
+        match descent {
+            Some(pair) => Some(BadPlaces::Descent { before: pair[0], found: pair[1] }),
+            None if first != 0 => Some(BadPlaces::First(first)),
+            None if last != entries as u64 => Some(BadPlaces::Last(last)),
+            None => None,
+        }
+    }
 }
 
 /// A fault in a request.

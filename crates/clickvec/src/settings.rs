@@ -443,6 +443,17 @@ impl TrainConfig {
     }
 }
 
+impl TrainingRecord {
+    /// The figures in which the log of this run differs from that of an earlier one, and their fingerprints if those do.
+    pub(crate) fn log_differences(&self, before: &TrainingRecord) -> Vec<SettingDifference> {
+        let figures = self.log.figures().into_iter().zip(before.log.figures());
+        let figures = figures.map(|((name, now), (_, before))| (name, now.to_string(), before.to_string()));
+        let fingerprints = ("fingerprint", self.log_fingerprint.clone(), before.log_fingerprint.clone());
+        let differing = figures.chain([fingerprints]).filter(|(_, now, before)| now != before);
+        differing.map(|(name, now, before)| SettingDifference { name: name.to_owned(), now, before }).collect()
+    }
+}
+
 /// A setting as JSON. Going through text writes an f32 as short as it was typed.
 fn typed(setting: &impl Serialize) -> serde_json::Value {
     serde_json::to_string(setting).and_then(|json| serde_json::from_str(&json)).unwrap_or_default()

@@ -266,8 +266,16 @@ pub enum InitFault {
         differences: Vec<SettingDifference>,
     },
     /// The model learnt the titles of another log, or began with another initial model.
-    #[error("expected a model that learnt the titles of this log, found one of another log or initial model")]
-    AfterOtherTitles,
+    #[error(
+        "expected a model that learnt the titles of this run ({}), found one with {}; take a model of the same log and initial \
+         model",
+        first_listed(differences, |of| &of.now),
+        first_listed(differences, |of| &of.before)
+    )]
+    AfterOtherTitles {
+        /// What differs: the initial models, the logs, the dictionaries.
+        differences: Vec<SettingDifference>,
+    },
     /// The model did not end where the titles end.
     #[error("expected a model after {expected} epochs of titles, found one after {found} epochs")]
     AfterTitlesEpoch {
@@ -278,10 +286,10 @@ pub enum InitFault {
     },
 }
 
-/// A setting in which two runs differ.
+/// A setting, or a figure of the log, in which two runs differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingDifference {
-    /// The setting.
+    /// The setting or the figure.
     pub name: String,
     /// Its value in this run.
     pub now: String,
@@ -304,8 +312,15 @@ pub enum ResumeFault {
         differences: Vec<SettingDifference>,
     },
     /// The log has changed.
-    #[error("expected the click log of the run to resume, found another; name that log, or start the training anew")]
-    Log,
+    #[error(
+        "expected the click log of the run to resume ({}), found one with {}; name that log, or start the training anew",
+        first_listed(differences, |of| &of.before),
+        first_listed(differences, |of| &of.now)
+    )]
+    Log {
+        /// The figures in which the two logs differ, and their fingerprints if those do.
+        differences: Vec<SettingDifference>,
+    },
     /// The initial model is another one.
     #[error(
         "expected the initial model of the run to resume ({}), found {}; begin with that model, or start the training anew",
@@ -376,6 +391,14 @@ pub enum ResumeFault {
         /// Where it should be.
         model: String,
     },
+}
+
+/// How many figures of a log a message shows.
+const SHOWN_FIGURES: usize = 3;
+
+/// [`listed_settings`] of the first few.
+fn first_listed(differences: &[SettingDifference], value: impl Fn(&SettingDifference) -> &str) -> String {
+    listed_settings(&differences[..differences.len().min(SHOWN_FIGURES)], value)
 }
 
 /// `keep best, held-out 0.1`

@@ -23,8 +23,8 @@ pub(crate) use shown::{listed, shortened, shown};
 pub(crate) use system::not_finite;
 pub use system::{LearnFault, LearnSource, PairingFault, Remedy, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
-pub use test_set::TestSetFault;
-pub use vector_file::{VectorFileFault, VectorPlace};
+pub use test_set::{JudgedWithTexts, RunIds, TestSetFault};
+pub use vector_file::{NpyFound, VectorFileFault, VectorPlace};
 
 use crate::settings::SettingFault;
 use std::path::{Path, PathBuf};

@@ -121,8 +121,8 @@ fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
     if !set.judgments.queries.is_empty() {
         return Ok(());
     }
-    let place = if set.form == Form::Table { "below the header" } else { "whose texts are there" };
-    Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NothingJudged { place } })
+    let is_table = set.form == Form::Table;
+    Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NothingJudged { is_table } })
 }
 
 /// Refuses a file that cannot be read again: a table identifies a file by its contents, and each training reads it

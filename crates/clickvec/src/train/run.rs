@@ -13,11 +13,12 @@ use super::start::{encoders, initial_towers};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
 use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage, Taught, Teacher};
 use crate::encoder::Tensor;
-use crate::error::{Error, InitFault, Result};
+use crate::error::{Error, InitFault, Result, SettingDifference};
 use crate::files::publish;
 use crate::memory::room_for;
 use crate::model::Model;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
+use crate::text::Dictionary;
 
 /// Reads the training pairs and the teachers, and reports what they contain.
 pub(super) fn read(
@@ -388,6 +389,35 @@ impl<'a, 'v> Run<'a, 'v> {
         Ok(())
     }
 
+    /// What a model has learnt titles of that this run would not.
+    fn differences_of_titles(&self, model: &Model) -> Vec<SettingDifference> {
+        let (learnt, own) = (model.training(), &self.record);
+        let mut differences = Vec::new();
+        let mut compare = |name: &str, now: String, before: String| {
+            if now != before {
+                differences.push(SettingDifference { name: name.to_owned(), now, before });
+            }
+        };
+        let of_init = |record: &TrainingRecord| record.init.clone().unwrap_or_else(|| "none".to_owned());
+        compare("initial model", of_init(own), of_init(learnt));
+        compare("fingerprint of the log", own.log_fingerprint.clone(), learnt.log_fingerprint.clone());
+        let (now, before) = (self.log.dictionary(), model.dictionary());
+        compare("trigrams", now.trigrams().len().to_string(), before.trigrams().len().to_string());
+        compare("whole words", now.words().len().to_string(), before.words().len().to_string());
+        // As many of both, but not the same ones.
+        if differences.is_empty() && now != before {
+            let entries = |of: &Dictionary| -> Vec<String> {
+                let words = of.words().iter().map(|word| format!("{:016x}", word.0));
+                of.trigrams().iter().map(ToString::to_string).chain(words).collect()
+            };
+            let mut both = entries(now).into_iter().zip(entries(before)).enumerate();
+            differences.extend(both.find(|(_, (now, before))| now != before).map(|(place, (now, before))| {
+                SettingDifference { name: format!("entry {place} of the dictionary"), now, before }
+            }));
+        }
+        differences
+    }
+
     /// Begins with the clicks, where a run that learnt the same titles ended with them.
     pub(super) fn begin_after_titles(&mut self, model: &Model) -> Result<()> {
         let [titles, clicks] = &self.stages[..] else { return Ok(()) };
@@ -399,10 +429,9 @@ impl<'a, 'v> Run<'a, 'v> {
             let differences = self.config.differences(&before);
             return Err(Error::Init(InitFault::AfterTitlesSettings { differences }));
         }
-        if (&learnt.init, &learnt.log_fingerprint) != (&self.record.init, &self.record.log_fingerprint)
-            || model.dictionary() != self.log.dictionary()
-        {
-            return Err(Error::Init(InitFault::AfterOtherTitles));
+        let differences = self.differences_of_titles(model);
+        if !differences.is_empty() {
+            return Err(Error::Init(InitFault::AfterOtherTitles { differences }));
         }
         if learnt.epoch != clicks.before {
             let (expected, found) = (clicks.before, learnt.epoch);

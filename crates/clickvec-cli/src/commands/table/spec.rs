@@ -240,8 +240,9 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
         ensure!(!system.name.trim().is_empty(), "{}: expected a name for each system, found ``", path.display());
         ensure!(
             system.paper.is_none_or(|numbers| numbers.iter().all(|number| number.is_finite())),
-            "{}: expected three finite numbers for `paper` of `{name}`",
-            path.display()
+            "{}: expected three finite numbers for `paper` of `{name}`, found {:?}",
+            path.display(),
+            system.paper.unwrap_or_default()
         );
         ensure!(
             names.insert(system.name.trim()),
@@ -265,8 +266,9 @@ fn text(path: &Path) -> Result<String> {
         path.display()
     );
     String::from_utf8(bytes).map_err(|error| {
-        let byte = error.utf8_error().valid_up_to() + 1;
-        anyhow!("{}: expected a table's spec in UTF-8, found something else at byte {byte}", path.display())
+        let place = error.utf8_error().valid_up_to();
+        let byte = error.as_bytes()[place];
+        anyhow!("{}: expected a table's spec in UTF-8, found the byte 0x{byte:02x} at {}", path.display(), place + 1)
     })
 }
 
@@ -276,9 +278,12 @@ impl Spec {
         let points =
             |system: &System| system.grid.values().try_fold(1_usize, |points, values| points.checked_mul(values.len()));
         let all = self.systems.iter().try_fold(0_usize, |all, system| all.checked_add(points(system)?));
+        let all = all.and_then(|all| all.checked_mul(self.evaluation.seeds));
         ensure!(
-            all.and_then(|all| all.checked_mul(self.evaluation.seeds)).is_some_and(|all| all <= MOST_POINTS),
-            "expected at most {MOST_POINTS} combinations of the values of `grid` in all systems, times the seeds, found more"
+            all.is_some_and(|all| all <= MOST_POINTS),
+            "expected at most {MOST_POINTS} combinations of the values of `grid` in all systems, times the seeds, found {}; try \
+             fewer values",
+            all.map_or("more than 2^64".to_owned(), |all| all.to_string())
         );
         let entries = (0..self.systems.len()).map(|place| self.entry(place)).collect::<Result<_>>()?;
         let Evaluation { folds, seed, seeds, full } = self.evaluation;
@@ -379,8 +384,10 @@ impl Spec {
                         format!("expected the name of a system above it, found `{}`", output::printable(name))
                     })
                 };
-                let distinct: HashSet<&String> = members.iter().collect();
-                ensure!(distinct.len() == members.len(), "expected each member once, found one again");
+                let mut distinct = HashSet::new();
+                if let Some(again) = members.iter().find(|member| !distinct.insert(*member)) {
+                    bail!("expected each member once, found `{}` again; leave one out", output::printable(again));
+                }
                 ensure!(members.len() > 1, "expected at least two members, found {}", members.len());
                 let methods = match system.method {
                     Some(method) => vec![method.fusion()],
@@ -388,7 +395,18 @@ impl Spec {
                 };
                 Source::Fusion { members: members.iter().map(known).collect::<Result<_>>()?, methods }
             }
-            _ => bail!("expected one of `ranker`, `train`, `model`, `run` and `fusion`, found none or several"),
+            _ => {
+                let given = [
+                    ("`ranker`", system.ranker.is_some()),
+                    ("`train`", system.train.is_some()),
+                    ("`model`", system.model.is_some()),
+                    ("`run`", system.run.is_some()),
+                    ("`fusion`", system.fusion.is_some()),
+                ];
+                let found: Vec<&str> = given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect();
+                let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
+                bail!("expected one of `ranker`, `train`, `model`, `run` and `fusion`, found {found}")
+            }
         })
     }
 }
@@ -495,7 +513,7 @@ mod tests {
             fault(format!("#{long}").as_bytes()).contains("at most 1048576 bytes, found more"),
             "cut in a character"
         );
-        assert!(fault(b"title = \"\xff\"").ends_with("in UTF-8, found something else at byte 10"));
+        assert!(fault(b"title = \"\xff\"").ends_with("in UTF-8, found the byte 0xff at 10"));
         assert!(format!("{:#}", read(folder.path()).map(drop).unwrap_err()).contains("cannot read"));
         #[cfg(unix)]
         assert!(format!("{:#}", read(Path::new("/dev/zero")).map(drop).unwrap_err()).contains("found more"));
@@ -507,10 +525,15 @@ mod tests {
             Ok(_) => panic!("{systems}: no fault"),
             Err(error) => format!("{error:#}"),
         };
-        let nothing =
-            "system `a`: expected one of `ranker`, `train`, `model`, `run` and `fusion`, found none or several";
-        assert_eq!(fault("[[system]]\nname = \"a\"\n", 0), nothing);
-        assert_eq!(fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\nmodel = \"m\"\n", 0), nothing);
+        let one_of = "system `a`: expected one of `ranker`, `train`, `model`, `run` and `fusion`, found";
+        assert_eq!(fault("[[system]]\nname = \"a\"\n", 0), format!("{one_of} none"));
+        let both = fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\nmodel = \"m\"\n", 0);
+        assert_eq!(both, format!("{one_of} `ranker` and `model`"));
+        let again = fault(
+            "[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"f\"\nfusion = [\"a\", \"a\"]\n",
+            1,
+        );
+        assert!(again.ends_with("expected each member once, found `a` again; leave one out"), "{again}");
         let twice = fault("[[system]]\nname = \"a\"\nranker = \"bm25:b=1\"\ngrid = { b = [1] }\n", 0);
         assert!(twice.contains("found it in both"), "{twice}");
         let unknown = fault(
