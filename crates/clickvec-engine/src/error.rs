@@ -237,9 +237,7 @@ pub enum FormFault {
     #[error("expected the JSON of this part, found {0}")]
     Json(JsonFault),
     /// The file has not one vector, or the codes of one, for each title.
-    #[error(
-        "expected {titles} vectors of {dimension} numbers or their codes, found {found} bytes that are neither"
-    )]
+    #[error("expected {titles} vectors of {dimension} numbers or their codes, found {found} bytes that are neither")]
     Vectors {
         /// The number of titles.
         titles: u64,

@@ -158,7 +158,9 @@ pub enum LimitFault {
     #[error("expected a time above 0 for `{0}`, found 0 s")]
     NoTime(&'static str),
     /// A queue that no batch fits in.
-    #[error("expected a queue of at least `batch` texts, which is {batch}, found {queue}: such a batch could never wait")]
+    #[error(
+        "expected a queue of at least `batch` texts, which is {batch}, found {queue}: such a batch could never wait"
+    )]
     Queue {
         /// The limit `batch`.
         batch: usize,
@@ -166,7 +168,9 @@ pub enum LimitFault {
         queue: usize,
     },
     /// A body that no text fits in.
-    #[error("expected a body of at least `text` characters, which is {text}, found {body}: such a text could never arrive")]
+    #[error(
+        "expected a body of at least `text` characters, which is {text}, found {body}: such a text could never arrive"
+    )]
     Body {
         /// The limit `text`.
         text: usize,
@@ -174,7 +178,9 @@ pub enum LimitFault {
         body: usize,
     },
     /// A depth that no answer fits in.
-    #[error("expected a depth of at least `results`, which is {results}, found {depth}: such an answer could never be given")]
+    #[error(
+        "expected a depth of at least `results`, which is {results}, found {depth}: such an answer could never be given"
+    )]
     Depth {
         /// The limit `results`.
         results: usize,
@@ -190,7 +196,9 @@ pub enum LimitFault {
         batch_results: usize,
     },
     /// A wait that is longer than a request may take.
-    #[error("expected a wait of at most `request`, which is {request:?}, found {wait:?}: such a request would never start in time")]
+    #[error(
+        "expected a wait of at most `request`, which is {request:?}, found {wait:?}: such a request would never start in time"
+    )]
     Wait {
         /// The limit `request`.
         request: Duration,

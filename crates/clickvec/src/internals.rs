@@ -26,6 +26,7 @@ pub mod error {
 
 /// The parts of a test set.
 pub mod eval {
+    pub use crate::eval::full::room_for_lists;
     pub use crate::eval::queries::read_queries;
     pub use crate::eval::test_set::files_of_test_set;
     pub use crate::eval::topics::Topic;
@@ -78,6 +79,11 @@ pub mod math {
     pub mod vector {
         pub use crate::math::vector::{add, add_scaled, dot, normalize, sum_of_squares};
     }
+}
+
+/// Memory that is asked for before it is taken.
+pub mod memory {
+    pub use crate::memory::NoRoom;
 }
 
 /// The optimiser.

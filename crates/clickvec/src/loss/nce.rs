@@ -16,6 +16,7 @@ use crate::math::gemm::{Left, gemm};
 use crate::math::level::by_level;
 use crate::math::matrix::transpose;
 use crate::math::vector::{add_scaled, dot};
+use crate::ragged::Ragged;
 use crate::text::batch::Lists;
 use rayon::prelude::*;
 
@@ -32,9 +33,8 @@ pub(super) struct Contrast {
 #[derive(Debug, Default)]
 pub(crate) struct EvenlyDrawn {
     contrast: Contrast,
-    deltas: Vec<f32>,
-    /// The end of each pair's negatives.
-    ends: Vec<usize>,
+    /// Δ − c of each pair's negatives.
+    deltas: Ragged<f32>,
 }
 
 /// Sums over the pairs of a minibatch, each times its weight.
@@ -279,24 +279,19 @@ impl EvenlyDrawn {
         let of_count = (negatives.len() as f64).ln();
         self.contrast.clicked.push((clicked - of_count) as f32);
         self.contrast.weight.push(1.0);
-        self.deltas.extend(negatives.map(|x| (x - of_count) as f32));
-        self.ends.push(self.deltas.len());
+        self.deltas.push(negatives.map(|x| (x - of_count) as f32));
     }
 
     /// The number of pairs.
     pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+        self.deltas.len()
     }
 
     /// The loss of all pairs, which are removed.
     pub(crate) fn take_loss(&mut self) -> f64 {
-        let EvenlyDrawn { contrast, deltas, ends } = self;
-        let run = |r: usize| r.checked_sub(1).map_or(0, |before| ends[before])..ends[r];
-        let c = contrast.normalizer(deltas, &run);
-        let losses = (0..ends.len()).map(|r| contrast.finish(r, &mut deltas[run(r)], c, 1.0).0.loss);
-        let loss = losses.sum();
-        (*contrast, *deltas, *ends) = Default::default();
-        loss
+        let EvenlyDrawn { contrast, mut deltas } = std::mem::take(self);
+        let c = contrast.normalizer(deltas.items(), &|r| deltas.range(r));
+        (0..deltas.len()).map(|r| contrast.finish(r, deltas.get_mut(r), c, 1.0).0.loss).sum()
     }
 }
 

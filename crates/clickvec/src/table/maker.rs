@@ -108,7 +108,7 @@ fn collection(titles: &Path, plan: &Plan, set: &eval::TestSet, cache: &mut Cache
     let read = crate::tables::read_titles(titles, &plan.data.field)?;
     // Make sure that what was read is what was hashed.
     cache.refuse_changed(&[("titles", Some(titles))])?;
-    let searched = FullTestSet::new(&set.judgments, set.title_ids, read.titles);
+    let searched = FullTestSet::new(&set.judgments, set.title_ids, read.titles)?;
     if searched.missing.count >= searched.judged {
         let by = if set.title_ids { "ids" } else { "texts" };
         return Err(Error::Plan(PlanFault::NothingFound { path: titles.to_owned(), by }));

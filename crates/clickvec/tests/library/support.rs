@@ -377,7 +377,7 @@ impl Place {
         }
         let mut on_event = |event: &Event| {
             if let Event::HeldOut(held_out) = event {
-                *test.borrow_mut() = Some(HeldOutTest::new(held_out.clone()));
+                *test.borrow_mut() = Some(HeldOutTest::new(held_out.clone()).expect("memory"));
             }
             on_event(event)
         };

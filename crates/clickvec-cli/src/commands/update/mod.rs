@@ -214,7 +214,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         let witness: (Witness, &dyn Ranker) = if has_left_out(&args, &old) {
             (Witness::OldModel, &old_ranker)
         } else {
-            trigrams = ranker::train("trigram", &Corpus::from_iter(texts.iter().copied()))?;
+            trigrams = ranker::train("trigram", &Corpus::of_titles(texts.iter().copied())?)?;
             (Witness::LetterTrigrams, &*trigrams)
         };
         let Questions { newest, earlier, .. } = &questions;
@@ -365,15 +365,15 @@ fn questions(
         }
     };
     // Match by text, so that titles with the same text count as one.
-    let mut set = FullTestSet::new(&survey.newest, false, titles);
+    let mut set = FullTestSet::new(&survey.newest, false, titles)?;
     let mut questions = Questions {
         newest: std::mem::take(&mut set.queries),
-        earlier: set.others(&survey.earlier, false),
+        earlier: set.others(&survey.earlier, false)?,
         judged: Vec::new(),
     };
     if let (Some(TestSet { judgments, .. }), Some(path)) = (judged, &args.judged) {
         let before = (set.missing.count, set.judged);
-        questions.judged = set.others(&judgments, false);
+        questions.judged = set.others(&judgments, false)?;
         let (missing, judged) = (set.missing.count - before.0, set.judged - before.1);
         ensure!(missing < judged, "{}: expected judged titles whose texts are in --titles, found none", path.display());
     }
