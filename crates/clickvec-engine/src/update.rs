@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clickvec::internals::files::{Claim, resolved, write_bytes_atomically};
-use clickvec::internals::index::join_indexes_with;
-use clickvec::internals::index::{About, CHANGES, Changes, Folder, Segment as Named, VECTORS, put_part};
+use clickvec::internals::index::{
+    About, BuilderParts as _, CHANGES, Changes, Folder, Segment as Named, VECTORS, join_indexes_with, put_part,
+};
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::Title;

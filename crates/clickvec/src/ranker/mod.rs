@@ -142,6 +142,8 @@ pub trait SystemRanker: Ranker {
     fn tune(&mut self, values: &Values);
 
     /// What [`System::save`] must write so that the ranker scores the same after loading.
+    // The library alone implements this trait, and nobody else can name what this returns. A ranker of another crate is a
+    // `Ranker`.
     #[doc(hidden)]
     fn state(&self) -> State;
 }
