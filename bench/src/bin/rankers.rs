@@ -75,13 +75,13 @@ fn main() -> Result<()> {
 fn corpus(args: &Args, judgments: &Judgments) -> Result<(Corpus, usize, usize)> {
     let mut corpus = Corpus::default();
     let titles = read_titles(&args.titles, TITLE)?.titles;
-    titles.iter().for_each(|title| corpus.add_title(&title.title));
+    titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
     let (mut pairs, mut clicks) = (0, ClickReader::open(&args.clicks, TITLE, Weighting::Log)?);
     while let Some(click) = clicks.next()? {
-        corpus.add_click(click.query, click.title, click.weight);
+        corpus.add_click(click.query, click.title, click.weight)?;
         pairs += 1;
     }
-    judgments.queries.iter().for_each(|query| corpus.add_test_query(&query.text));
+    judgments.queries.iter().try_for_each(|query| corpus.add_test_query(&query.text))?;
     Ok((corpus, titles.len(), pairs))
 }
 

@@ -52,20 +52,25 @@ impl Engine {
         let checked = self.read_all(before);
         // Files that were exchanged meanwhile do not fit the manifest that was read.
         if checked.is_err() && !self.is_on_disk() {
-            return Err(Error::index(&self.path, EngineFault::Replaced));
+            return Err(self.replaced());
         }
         checked
     }
 
     /// Whether the index on disk is this one still.
     pub fn is_on_disk(&self) -> bool {
-        Folder::<About>::open(&self.path, &KNOWN).is_ok_and(|folder| folder.fingerprint() == self.facts.fingerprint)
+        fingerprint_at(&self.path).is_some_and(|found| found == self.facts.fingerprint)
+    }
+
+    /// The fault of an index that is no longer this one.
+    fn replaced(&self) -> Error {
+        replaced(&self.path, &self.facts.fingerprint)
     }
 
     fn read_all(&self, before: Option<&Engine>) -> Result<Checked> {
         let folders = folders(&self.path)?;
         if folders[0].fingerprint() != self.facts.fingerprint {
-            return Err(Error::index(&self.path, EngineFault::Replaced));
+            return Err(self.replaced());
         }
         let is_shared = |opened: &Opened| {
             before.is_some_and(|before| before.segments.iter().any(|old| Arc::ptr_eq(&old.segment, &opened.segment)))
@@ -139,11 +144,19 @@ pub fn verify(path: &Path) -> Result<Verified> {
         }
     }
     // Files that were exchanged meanwhile do not fit the manifest that was read.
-    let is_same = |folder: Folder<About>| folder.fingerprint() == first.fingerprint();
-    match Folder::open(path, &KNOWN).is_ok_and(is_same) {
+    match fingerprint_at(path).is_some_and(|found| found == first.fingerprint()) {
         true => Ok(verified),
-        false => Err(Error::index(path, EngineFault::Replaced)),
+        false => Err(replaced(path, first.fingerprint())),
     }
+}
+
+/// The fingerprint of the index that is there now.
+fn fingerprint_at(path: &Path) -> Option<String> {
+    Folder::<About>::open(path, &KNOWN).ok().map(|folder| folder.fingerprint().to_owned())
+}
+
+fn replaced(path: &Path, expected: &str) -> Error {
+    Error::index(path, EngineFault::Replaced { expected: expected.to_owned(), found: fingerprint_at(path) })
 }
 
 impl Verified {

@@ -1,11 +1,15 @@
 //! What can go wrong: what was expected, what was found, where, and what to do.
 
+mod form;
+
+use std::fmt;
 use std::path::{Path, PathBuf};
 
-use clickvec::error::JsonFault;
 use clickvec::internals::error::{shortened, shown};
+use clickvec::ranker::FusionMethod;
 
 use crate::format::VectorFormat;
+pub use form::{BadPlaces, FormFault};
 
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -31,11 +35,11 @@ pub enum Error {
 }
 
 /// A fault in a part of an index, or in a change to it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineFault {
     /// The lexical part cannot be read.
-    #[error("expected a lexical index in `{name}`, found another or a damaged one: {found}; make the index anew")]
+    #[error("expected a lexical index in `{name}`, found one that cannot be opened: {found}; make the index anew")]
     Words {
         /// The file or folder.
         name: String,
@@ -64,10 +68,15 @@ pub enum EngineFault {
         found: String,
     },
     /// A title cannot be read.
-    #[error("expected title {position} in `titles.tsv`, found another line there; make the index anew")]
+    #[error(
+        "expected title {position} in `titles.tsv`, an id, a tab and a title, found {}; make the index anew",
+        found.as_ref().map_or("no line there".to_owned(), |line| format!("`{line}`"))
+    )]
     Title {
         /// The title, counted from 1.
         position: u64,
+        /// What is at its place, shortened; `None` if the file does not have it.
+        found: Option<String>,
     },
     /// The answer to a query that was kept is another now.
     #[error(
@@ -113,14 +122,30 @@ pub enum EngineFault {
         other: PathBuf,
     },
     /// Indexes to join have different fusions.
-    #[error("expected the fusion of `{}`, found another; join indexes with one fusion, or give one", shown(other))]
+    #[error(
+        "expected the fusion of `{}`, {expected}, found {}; join indexes with one fusion, or give one",
+        shown(other),
+        found.told_beside(expected)
+    )]
     MixedFusions {
+        /// The fusion of the first index.
+        expected: Box<FusionFound>,
+        /// The fusion of this one.
+        found: Box<FusionFound>,
         /// The first index.
         other: PathBuf,
     },
-    /// The index was replaced by one with another model or other fields while it was to be changed.
-    #[error("expected the index that was opened, found another in its place; try again")]
-    Replaced,
+    /// The index was replaced by another one while it was read or to be changed.
+    #[error(
+        "expected the index that was opened, with fingerprint {expected}, found {} in its place; try again",
+        found.as_ref().map_or("none".to_owned(), |found| format!("one with {found}"))
+    )]
+    Replaced {
+        /// The fingerprint of the index that was opened.
+        expected: String,
+        /// The fingerprint of the index that is there; `None` if there is none.
+        found: Option<String>,
+    },
     /// An update has another number of values than the index stores.
     #[error("expected a value for each stored field ({}), found {found}", listed(expected))]
     Values {
@@ -131,107 +156,49 @@ pub enum EngineFault {
     },
 }
 
-/// A fault in the form of one of an index's files.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum FormFault {
-    /// The file's numbers have another width.
-    #[error("expected numbers of {width} bytes, found {found} bytes in all")]
-    Width {
-        /// The bytes of a number.
-        width: usize,
-        /// The bytes of the file.
-        found: usize,
-    },
-    /// The file is not a table of titles.
-    #[error("expected a table with the columns `id` and `title` first, found the line `{found}`")]
-    NotTitles {
-        /// The first line, shortened.
-        found: String,
-    },
-    /// There are more or fewer titles than the manifest says.
-    #[error("expected {expected} titles, as the manifest says, found {found}")]
-    Titles {
-        /// The number of the manifest.
-        expected: u64,
-        /// The number in this part.
-        found: u64,
-    },
-    /// The file has not one entry for each title.
-    #[error("expected an entry for each of {titles} titles, found {found} bytes")]
-    Entries {
-        /// The number of titles.
-        titles: usize,
-        /// The bytes of the file.
-        found: usize,
-    },
-    /// A small file is not the JSON of its part.
-    #[error("expected the JSON of this part, found {0}")]
-    Json(JsonFault),
-    /// The file has not one vector, or the codes of one, for each title.
-    #[error(
-        "expected {titles} vectors of {dimension} numbers or their codes, found another header or size, {found} bytes in all"
-    )]
-    Vectors {
-        /// The number of titles.
-        titles: u64,
-        /// The numbers of a vector.
-        dimension: usize,
-        /// The bytes of the file.
-        found: usize,
-    },
-    /// The blocks of the lists are not in order, or those of the copies are of another number of lists.
-    #[error(
-        "expected ascending blocks of {lists} lists, and of their copies if there are any, found {copies} of copies or others out of order"
-    )]
-    Blocks {
-        /// The number of lists.
-        lists: usize,
-        /// The number of lists of copies.
-        copies: usize,
-    },
-    /// The file has not one centre for each list.
-    #[error("expected {lists} centres of {dimension} numbers, found {found} bytes")]
-    Centres {
-        /// The number of lists.
-        lists: usize,
-        /// The numbers of a centre.
-        dimension: usize,
-        /// The bytes of the file.
-        found: usize,
-    },
-    /// The fusion weighs trigrams that the index does not have, or does not weigh those that it has.
-    #[error("expected a weight for trigrams in an index with trigrams only, found {}", if *has_weight { "one without them" } else { "trigrams without a weight" })]
-    TrigramWeight {
-        /// Whether the fusion has the weight.
-        has_weight: bool,
-    },
-    /// The lists of trigrams do not fit each other or the titles.
-    #[error("expected ascending places of the trigrams' lists, for {titles} titles, found others")]
-    TrigramLists {
-        /// The number of titles.
-        titles: usize,
-    },
-    /// A segment has lists for other trigrams than the index.
-    #[error("expected lists for {} trigrams, as in the first segment, found {}", or_none(*expected), or_none(*found))]
-    TrigramCount {
-        /// The number of trigrams of the index, if it has any.
-        expected: Option<usize>,
-        /// The number of lists of the segment, if it has any.
-        found: Option<usize>,
-    },
-    /// The files of a stored field have other sizes.
-    #[error(
-        "expected {values} values of the field `{field}` and one for each of {titles} titles, found files of other sizes"
-    )]
-    Field {
-        /// The field, shortened.
-        field: String,
-        /// The number of different values.
-        values: u64,
-        /// The number of titles.
-        titles: usize,
-    },
+/// A fusion that an index keeps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FusionFound {
+    /// How scores are made comparable.
+    pub method: FusionMethod,
+    /// The weight of the vectors.
+    pub vectors: f64,
+    /// The weight of the words.
+    pub words: f64,
+    /// The weight of the trigrams, and how many the fusion knows; `None` if they take no part.
+    pub trigrams: Option<(f64, usize)>,
+    /// k₁ and b of the BM25 with which the weights were fitted, if they are not those of the index.
+    pub fitted_at: Option<(f64, f64)>,
+    /// Whether somebody gave it.
+    pub is_given: bool,
+}
+
+impl FusionFound {
+    /// The fusion in a message about this other one.
+    fn told_beside(&self, other: &FusionFound) -> String {
+        match self == other {
+            true => format!("{self}, with other weights of its trigrams"),
+            false => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for FusionFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.method {
+            FusionMethod::MinMax => f.write_str("min-max")?,
+            FusionMethod::ZScore => f.write_str("z-score")?,
+            FusionMethod::ReciprocalRank { k } => write!(f, "reciprocal-rank with k {k}")?,
+        }
+        write!(f, " of vectors ({}) and words ({})", self.vectors, self.words)?;
+        if let Some((weight, known)) = self.trigrams {
+            write!(f, " and {known} trigrams ({weight})")?;
+        }
+        if let Some((k1, b)) = self.fitted_at {
+            write!(f, ", fitted with k1 {k1} and b {b}")?;
+        }
+        if self.is_given { Ok(()) } else { f.write_str(", which nobody gave") }
+    }
 }
 
 /// A fault in a request.
@@ -291,13 +258,39 @@ impl Error {
     }
 }
 
-fn or_none(count: Option<usize>) -> String {
-    count.map_or_else(|| "no".to_owned(), |count| count.to_string())
-}
-
 fn listed(names: &[String]) -> String {
     match names {
         [] => "it has none".to_owned(),
         names => names.iter().map(|name| format!("`{}`", shortened(name))).collect::<Vec<_>>().join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fusions_that_differ_are_told_apart() {
+        let one = FusionFound {
+            method: FusionMethod::MinMax,
+            vectors: 0.25,
+            words: 0.5,
+            trigrams: Some((0.25, 900)),
+            fitted_at: Some((1.5, 0.4)),
+            is_given: true,
+        };
+        let fault = |found: &FusionFound| {
+            let (expected, found) = (Box::new(one.clone()), Box::new(found.clone()));
+            EngineFault::MixedFusions { expected, found, other: PathBuf::from("a") }.to_string()
+        };
+        let of_one = "min-max of vectors (0.25) and words (0.5) and 900 trigrams (0.25), fitted with k1 1.5 and b 0.4";
+        let advice = "; join indexes with one fusion, or give one";
+        let alike =
+            format!("expected the fusion of `a`, {of_one}, found {of_one}, with other weights of its trigrams{advice}");
+        assert_eq!(fault(&one), alike);
+        let method = FusionMethod::ReciprocalRank { k: 60.0 };
+        let usual = FusionFound { method, trigrams: None, fitted_at: None, is_given: false, ..one.clone() };
+        let found = "reciprocal-rank with k 60 of vectors (0.25) and words (0.5), which nobody gave";
+        assert_eq!(fault(&usual), format!("expected the fusion of `a`, {of_one}, found {found}{advice}"));
     }
 }

@@ -7,7 +7,7 @@ use clickvec::internals::ranker::{FusionFile, LetterTrigrams, fusion_members};
 use clickvec::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{EngineFault, Error, Result};
+use crate::error::{EngineFault, Error, FusionFound, Result};
 use crate::facts::FusionFacts;
 use crate::trigrams::Trigrams;
 use crate::words;
@@ -138,6 +138,13 @@ impl Fusion {
     /// finds what they were fitted on: what a title is worth depends on the list that it is in.
     pub(crate) fn depth(&self) -> usize {
         if self.is_given { FUSED_DEPTH } else { RANKS_DEPTH }
+    }
+
+    /// The fusion as messages tell it.
+    pub(crate) fn found(&self) -> FusionFound {
+        let Fusion { method, vectors, words, ref trigrams, fitted_at, is_given } = *self;
+        let trigrams = trigrams.as_ref().map(|of| (of.weight, of.ranker.len()));
+        FusionFound { method, vectors, words, trigrams, fitted_at, is_given }
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {

@@ -1,5 +1,6 @@
 //! What fuzz targets need and nobody else.
 
+use clickvec::internals::index::BuilderParts as _;
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clickvec::internals::files::{Claim, resolved, write_bytes_atomically};
-use clickvec::internals::index::join_indexes_with;
-use clickvec::internals::index::{About, CHANGES, Changes, Folder, Segment as Named, VECTORS, put_part};
+use clickvec::internals::index::{
+    About, BuilderParts as _, CHANGES, Changes, Folder, Segment as Named, VECTORS, join_indexes_with, put_part,
+};
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::Title;
@@ -68,7 +69,8 @@ fn common(indexes: &[PathBuf], wants_fusion: bool, wants_format: bool) -> Result
             return Err(Error::index(index, EngineFault::MixedFormats { expected: expected.1, found: found.1, other }));
         }
         if found.0 != expected.0 {
-            return Err(Error::index(index, EngineFault::MixedFusions { other }));
+            let (expected, found) = (Box::new(expected.0.found()), Box::new(found.0.found()));
+            return Err(Error::index(index, EngineFault::MixedFusions { expected, found, other }));
         }
     }
     Ok(first.unwrap_or_default())
@@ -275,7 +277,10 @@ pub fn compact(path: &Path) -> Result<Compacted> {
     let engine = match before.reopened()? {
         None => before,
         Some(now) if now.facts().model == before.facts().model && now.stored_fields() == before.stored_fields() => now,
-        Some(_) => return Err(Error::index(path, EngineFault::Replaced)),
+        Some(now) => {
+            let (expected, found) = (before.facts().fingerprint.clone(), Some(now.facts().fingerprint.clone()));
+            return Err(Error::index(path, EngineFault::Replaced { expected, found }));
+        }
     };
     let mut titles = 0;
     engine.for_each_alive(|line, vector| {

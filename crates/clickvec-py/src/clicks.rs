@@ -90,6 +90,11 @@ impl<'py> Pairs<'py> {
     }
 }
 
+/// A number in a message.
+fn shown(found: Option<f64>) -> String {
+    found.map_or_else(|| "no number".to_owned(), |number| number.to_string())
+}
+
 /// An error with the place where it was.
 fn at(py: Python<'_>, what: &str, number: u64, error: &PyErr) -> PyErr {
     let said = error.value(py).to_string();
@@ -186,16 +191,17 @@ impl Table {
                 Some(array) => match number_of(array, row) {
                     Some(0.0) => Ok(false),
                     Some(1.0) => Ok(true),
-                    _ => Err(told(format!("expected 0 or 1 in column `{name}`"))),
+                    found => Err(told(format!("expected 0 or 1 in column `{name}`, found {}", shown(found)))),
                 },
             };
             if !flag("clicked", true)? {
                 continue;
             }
             let factor = |name: &str, array: &ArrayRef| {
-                let value = number_of(array, row).filter(|value| value.is_finite() && *value >= 0.0);
-                let wrong = || told(format!("expected a finite number of 0 or more in column `{name}`"));
-                value.map(f64::abs).ok_or_else(wrong)
+                let found = number_of(array, row);
+                let wrong =
+                    || told(format!("expected a finite number of 0 or more in column `{name}`, found {}", shown(found)));
+                found.filter(|value| value.is_finite() && *value >= 0.0).map(f64::abs).ok_or_else(wrong)
             };
             let weight = column("weight").map_or(Ok(1.0), |array| factor("weight", array))?;
             let count = count.map(|array| factor("count", array)).transpose()?;

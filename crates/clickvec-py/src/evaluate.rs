@@ -88,7 +88,8 @@ pub(crate) fn evaluate<'py>(
     let fusions: Vec<(String, FusionMethod)> =
         how.fusion.iter().map(|name| Ok((name.clone(), method(name, None)?))).collect::<PyResult<_>>()?;
     if !fusions.is_empty() && entries.len() < 2 {
-        return Err(PyValueError::new_err("expected two systems or more to fuse"));
+        let found = entries.len();
+        return Err(PyValueError::new_err(format!("expected two systems or more to fuse, found {found}")));
     }
     let weights = how.fusion_weights.as_deref().map(checked).transpose()?;
     if let Some(weights) = &weights

@@ -45,7 +45,10 @@ impl Scorer {
         if object.is_callable() {
             return Ok(Scorer::Function(Arc::new(object.clone().unbind())));
         }
-        Err(PyTypeError::new_err("expected a ranker, a model, or a function of a query and a list of titles"))
+        let found = crate::texts::kind(object);
+        Err(PyTypeError::new_err(format!(
+            "expected a ranker, a model, or a function of a query and a list of titles, found {found}"
+        )))
     }
 
     /// The fusion of `members`, each with its weight.

@@ -120,7 +120,11 @@ impl Call {
             return Err(Fault::new(Kind::MediaType, "the Content-Type application/json", found));
         }
         let text = std::str::from_utf8(&self.body).map_err(|error| {
-            Fault::new(Kind::BadRequest, "JSON in UTF-8", format!("another byte at {}", error.valid_up_to()))
+            Fault::new(
+                Kind::BadRequest,
+                "JSON in UTF-8",
+                format!("the byte 0x{:02x} at {}", self.body[error.valid_up_to()], error.valid_up_to()),
+            )
         })?;
         // A list would be taken for the fields in their order.
         if text.trim_start().starts_with('[') {

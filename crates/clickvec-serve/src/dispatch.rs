@@ -161,7 +161,7 @@ fn may_use(service: &Service, route: &Route, headers: &HeaderMap) -> Result<(), 
     });
     let has = |tokens: &Tokens| token.as_deref().is_some_and(|token| tokens.has(token));
     let unauthorized = || {
-        let found = if token.is_some() { "another one" } else { "none" };
+        let found = if token.is_some() { "an unknown one" } else { "none" };
         Err(Fault::new(Kind::Unauthorized, "a known token in the header Authorization: Bearer", found))
     };
     match (route.access, &service.search_tokens, &service.admin_tokens) {

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The result of starting a service.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -15,15 +16,13 @@ pub enum Error {
     #[error(transparent)]
     Index(#[from] clickvec_engine::Error),
 
-    /// Two limits that contradict each other.
-    #[error("expected {expected}, found {found}")]
+    /// A limit that lets nothing through, or contradicts another.
+    #[error("{fault}")]
     Limits {
         /// The name of the limit that could be changed.
         limit: &'static str,
-        /// What it should be, and which other limit says so.
-        expected: String,
-        /// What it is.
-        found: String,
+        /// What is wrong.
+        fault: LimitFault,
     },
 
     /// An address that others can reach.
@@ -148,6 +147,69 @@ pub enum Error {
 /// The smallest number of characters of a token. A shorter one could be guessed.
 pub(crate) const SHORTEST: usize = 16;
 
+/// A fault of the limits.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LimitFault {
+    /// A count of 0.
+    #[error("expected a limit of 1 or more for `{0}`, found 0")]
+    Zero(&'static str),
+    /// No time.
+    #[error("expected a time above 0 for `{0}`, found 0 s")]
+    NoTime(&'static str),
+    /// A queue that no batch fits in.
+    #[error(
+        "expected a queue of at least `batch` texts, which is {batch}, found {queue}: such a batch could never wait"
+    )]
+    Queue {
+        /// The limit `batch`.
+        batch: usize,
+        /// The limit `queue`.
+        queue: usize,
+    },
+    /// A body that no text fits in.
+    #[error(
+        "expected a body of at least `text` characters, which is {text}, found {body}: such a text could never arrive"
+    )]
+    Body {
+        /// The limit `text`.
+        text: usize,
+        /// The limit `body`.
+        body: usize,
+    },
+    /// A depth that no answer fits in.
+    #[error(
+        "expected a depth of at least `results`, which is {results}, found {depth}: such an answer could never be given"
+    )]
+    Depth {
+        /// The limit `results`.
+        results: usize,
+        /// The limit `depth`.
+        depth: usize,
+    },
+    /// Fewer results for a batch than for one of its queries.
+    #[error("expected at least `results`, which is {results}, found {batch_results}: one answer may have more")]
+    BatchResults {
+        /// The limit `results`.
+        results: usize,
+        /// The limit `batch_results`.
+        batch_results: usize,
+    },
+    /// A wait that is longer than a request may take.
+    #[error(
+        "expected a wait of at most `request`, which is {request:?}, found {wait:?}: such a request would never start in time"
+    )]
+    Wait {
+        /// The limit `request`.
+        request: Duration,
+        /// The limit `wait`.
+        wait: Duration,
+    },
+    /// A rate that is negative or not a number.
+    #[error("expected a rate of 0 or more texts a second for `client_rate`, found {0}")]
+    ClientRate(f64),
+}
+
 /// A fault in the name of an index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -177,7 +239,7 @@ pub enum NameFault {
 #[non_exhaustive]
 pub enum TokenFault {
     /// What follows `sha256:` is no hash.
-    #[error("`sha256:` and other characters or another number of them, {characters}")]
+    #[error("`sha256:` and {characters} characters{}", if *characters == 64 { ", some of them no hexadecimal digits" } else { "" })]
     Hash {
         /// The number of characters after the colon.
         characters: usize,

@@ -262,7 +262,7 @@ impl Files {
 
 /// Whether the folder has another index by now.
 pub(crate) fn is_replaced(fault: &Fault) -> bool {
-    matches!(fault, Fault::Index { fault: EngineFault::Replaced, .. })
+    matches!(fault, Fault::Index { fault: EngineFault::Replaced { .. }, .. })
 }
 
 /// What a fault of an index found, for clients, who need not know where the index is.

@@ -41,7 +41,7 @@ mod tokens;
 mod workers;
 
 pub use config::{Advice, Config};
-pub use error::{Error, JudgmentsFault, NameFault, Result, SelfTestFault, TokenFault};
+pub use error::{Error, JudgmentsFault, LimitFault, NameFault, Result, SelfTestFault, TokenFault};
 pub use generation::Canary;
 pub use limits::Limits;
 pub use server::Server;

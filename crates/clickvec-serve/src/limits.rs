@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, LimitFault, Result};
 
 /// The limits of a service. [`Limits::check`] refuses those that contradict each other.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,47 +79,31 @@ impl Limits {
             ("results", self.results),
             ("batch_results", self.batch_results),
         ];
-        for (limit, count) in counts {
-            if count == 0 {
-                return Err(fault(limit, format!("a limit of 1 or more for `{limit}`"), "0".to_owned()));
-            }
+        if let Some((limit, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+            return Err(Error::Limits { limit, fault: LimitFault::Zero(limit) });
         }
         let times = [("wait", self.wait), ("request", self.request), ("headers", self.headers), ("idle", self.idle)];
-        for (limit, time) in times {
-            if time.is_zero() {
-                return Err(fault(limit, format!("a time above 0 for `{limit}`"), "0 s".to_owned()));
-            }
+        if let Some((limit, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
+            return Err(Error::Limits { limit, fault: LimitFault::NoTime(limit) });
         }
-        if self.batch > self.queue {
-            let expected = format!("a queue of at least `batch` texts, which is {}", self.batch);
-            return Err(fault("queue", expected, format!("{}: such a batch could never wait", self.queue)));
-        }
-        if self.text > self.body {
-            let expected = format!("a body of at least `text` characters, which is {}", self.text);
-            return Err(fault("body", expected, format!("{}: such a text could never arrive", self.body)));
-        }
-        if self.results > self.depth {
-            let expected = format!("a depth of at least `results`, which is {}", self.results);
-            return Err(fault("depth", expected, format!("{}: such an answer could never be given", self.depth)));
-        }
-        if self.results > self.batch_results {
-            let expected = format!("at least `results`, which is {}", self.results);
-            return Err(fault("batch_results", expected, format!("{}: one answer may have more", self.batch_results)));
-        }
-        if self.wait > self.request {
-            let expected = format!("a wait of at most `request`, which is {:?}", self.request);
-            return Err(fault("wait", expected, format!("{:?}: such a request would never start in time", self.wait)));
-        }
-        if !(self.client_rate >= 0.0 && self.client_rate.is_finite()) {
-            let expected = "a rate of 0 or more texts a second for `client_rate`".to_owned();
-            return Err(fault("client_rate", expected, self.client_rate.to_string()));
-        }
-        Ok(())
+        let &Limits { queue, body, text, batch, results, batch_results, depth, wait, request, client_rate, .. } = self;
+        let (limit, fault) = if batch > queue {
+            ("queue", LimitFault::Queue { batch, queue })
+        } else if text > body {
+            ("body", LimitFault::Body { text, body })
+        } else if results > depth {
+            ("depth", LimitFault::Depth { results, depth })
+        } else if results > batch_results {
+            ("batch_results", LimitFault::BatchResults { results, batch_results })
+        } else if wait > request {
+            ("wait", LimitFault::Wait { request, wait })
+        } else if !(client_rate >= 0.0 && client_rate.is_finite()) {
+            ("client_rate", LimitFault::ClientRate(client_rate))
+        } else {
+            return Ok(());
+        };
+        Err(Error::Limits { limit, fault })
     }
-}
-
-fn fault(limit: &'static str, expected: String, found: String) -> Error {
-    Error::Limits { limit, expected, found }
 }
 
 #[cfg(test)]

@@ -112,8 +112,9 @@ mod tests {
             ("short\n", "found one of 5 characters"),
             ("two words of sixteen\n", "found a space in it"),
             ("\nsha256:12\n", "/tokens:2: expected"),
-            ("sha256:12\n", "found `sha256:` and other characters or another number of them, 2"),
-            (&format!("sha256:{}\n", "é".repeat(32)), "another number of them, 32"),
+            ("sha256:12\n", "found `sha256:` and 2 characters"),
+            (&format!("sha256:{}\n", "é".repeat(32)), "found `sha256:` and 32 characters"),
+            (&format!("sha256:{}\n", "g".repeat(64)), "and 64 characters, some of them no hexadecimal digits"),
         ] {
             let error = read(text).unwrap_err();
             assert!(matches!(error, Error::Token { .. }), "{error}");

@@ -10,6 +10,7 @@ pub mod clicks {
 
 /// Encoders, their weights and their buffers.
 pub mod encoder {
+    pub use crate::encoder::config::build;
     pub use crate::encoder::gradients::Gradients;
     pub use crate::encoder::init::{TextStatistics, initialize};
     pub use crate::encoder::input::Input;
@@ -26,6 +27,7 @@ pub mod error {
 
 /// The parts of a test set.
 pub mod eval {
+    pub use crate::eval::full::room_for_lists;
     pub use crate::eval::queries::read_queries;
     pub use crate::eval::test_set::files_of_test_set;
     pub use crate::eval::topics::Topic;
@@ -41,15 +43,15 @@ pub mod files {
 
 /// The folder of an index, and what a search by vectors keeps in addition to them.
 pub mod index {
-    pub use crate::index::Best;
     pub use crate::index::Codes;
+    pub use crate::index::best::Best;
     pub use crate::index::file::{FileEntry, FileReader, Folder, Part, PartKind, put_part, read};
     pub use crate::index::parts::{FlatParts, QuantizedParts};
     pub use crate::index::quantized::{Blocks, Scope};
     pub use crate::index::rows::{floats, halves};
     pub use crate::index::shared::Shared;
     pub use crate::npy::{F16, header as npy_header, header_of as npy_header_of};
-    pub use crate::search::build::join_indexes_with;
+    pub use crate::search::build::{BuilderParts, join_indexes_with};
     pub use crate::search::changes::{CHANGES, Changes, Segment};
     pub use crate::search::folder::{About, MODEL, MODEL_FILE, SHARD, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE};
     pub use crate::search::folder::{CODES, VECTORS_F16, VECTORS_INT8};
@@ -78,6 +80,11 @@ pub mod math {
     pub mod vector {
         pub use crate::math::vector::{add, add_scaled, dot, normalize, sum_of_squares};
     }
+}
+
+/// Memory that is asked for before it is taken.
+pub mod memory {
+    pub use crate::memory::NoRoom;
 }
 
 /// The optimiser.

@@ -64,6 +64,8 @@ pub mod eval;
 pub mod explain;
 mod files;
 pub mod index;
+// For the other crates of the workspace, which are built from the same commit. Not behind a feature: what is published must be what
+// they were tested with.
 #[doc(hidden)]
 pub mod internals;
 mod loss;

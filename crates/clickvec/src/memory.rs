@@ -2,8 +2,8 @@
 //!
 //! Where one piece of memory is large because something from outside is (a file, a setting, a minibatch), it is asked for here
 //! first, so that a lack of it is an error. What grows line by line is asked for with [`reserve`] where it is large: vectors,
-//! titles, judgments, phrases. Still, memory may run out elsewhere, which ends the process as with any `Vec`: small pieces and
-//! the words of a vocabulary are not asked for, and nobody else's memory is known. Large buffers of `math` panic, with
+//! titles, judgments, phrases, the words of a vocabulary. Still, memory may run out elsewhere, which ends the process as with any
+//! `Vec`: small pieces are not asked for, and nobody else's memory is known. Large buffers of `math` panic, with
 //! [`crate::math::OutOfMemory`].
 
 use std::fmt;
@@ -14,11 +14,11 @@ use crate::error::{Error, FileFault};
 
 /// Memory that the system does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NoRoom {
+pub struct NoRoom {
     /// What it is for.
-    pub(crate) what: &'static str,
+    pub what: &'static str,
     /// How much; `None` exceeds 64 bits.
-    pub(crate) bytes: Option<u64>,
+    pub bytes: Option<u64>,
 }
 
 impl From<NoRoom> for Error {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::memory::{NoRoom, room_for_numbers};
+use crate::memory::{NoRoom, reserve, room_for_numbers};
 
 /// Lists of different lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +50,27 @@ impl<T> Ragged<T> {
         Ok(Ragged { ends: next, items })
     }
 
+    /// No list yet, with room for this many lists and items of all lists together.
+    pub(crate) fn with_capacity(lists: usize, items: usize) -> Ragged<T> {
+        Ragged { ends: Vec::with_capacity(lists), items: Vec::with_capacity(items) }
+    }
+
+    /// Adds a list. Where memory for `what` the items are is missing, it stays as it was.
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    pub(crate) fn try_push(
+        &mut self,
+        what: &'static str,
+        list: impl ExactSizeIterator<Item = T>,
+    ) -> Result<(), NoRoom> {
+        reserve(&mut self.items, list.len(), what)?;
+        reserve(&mut self.ends, 1, what)?;
+        self.push(list);
+        Ok(())
+    }
+
     /// Adds a list.
     pub(crate) fn push(&mut self, list: impl IntoIterator<Item = T>) {
         self.items.extend(list);
@@ -78,6 +99,15 @@ impl<T> Ragged<T> {
         &self.items[self.range(i)]
     }
 
+    /// List `i`, to be changed where it is.
+    ///
+    /// # Panics
+    /// If there is no list `i`.
+    pub(crate) fn get_mut(&mut self, i: usize) -> &mut [T] {
+        let range = self.range(i);
+        &mut self.items[range]
+    }
+
     /// All lists.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> + Clone {
         (0..self.len()).map(|i| self.get(i))
@@ -102,9 +132,11 @@ mod tests {
     fn lists_lie_one_after_the_other() {
         let mut lists = Ragged::default();
         assert_eq!(lists.len(), 0);
-        for list in [&[3, 1][..], &[], &[2]] {
+        for list in [&[3, 1][..], &[]] {
             lists.push(list.iter().copied());
         }
+        lists.try_push("items", [2].into_iter()).unwrap();
+        assert_eq!(lists.get_mut(0), [3, 1]);
         assert_eq!((lists.len(), lists.items()), (3, &[3, 1, 2][..]));
         assert_eq!(lists.iter().collect::<Vec<_>>(), [&[3, 1][..], &[], &[2]]);
         assert_eq!((lists.range(1), lists.range(2)), (2..2, 2..3));

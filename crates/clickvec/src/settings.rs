@@ -1,5 +1,12 @@
 //! The settings of a training run, and what it records in the model.
 
+mod fault;
+mod sources;
+
+pub use fault::SettingFault;
+use sources::chances;
+pub use sources::{TeacherConfig, TitleConfig};
+
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
 use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, LstmConfig, MembersConfig};
 use crate::error::SettingDifference;
@@ -81,110 +88,6 @@ pub struct TrainConfig {
     /// How the model learns from a teacher; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub teacher: Option<TeacherConfig>,
-}
-
-/// The settings by which a model learns a teacher's similarities.
-///
-/// For a text that the teacher has a vector for, the loss is (1 − share) · its usual loss + share · KL(teacher ‖ model),
-/// where both distributions are the softmax of γ times the cosines with the minibatch's titles. For any other text the
-/// loss is the usual one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TeacherConfig {
-    /// γ: the factor that multiplies the teacher's and the model's cosines before the softmax.
-    pub gamma: f32,
-    /// The teacher's share of the loss of a title.
-    pub titles: f32,
-    /// Its share of the loss of a clicked pair.
-    pub clicks: f32,
-    /// The share of its scores in the loss of a pair whose query has scores of two titles or more: of what its vectors leave
-    /// too, the pair keeps 1 − this. The loss of scores is half the mean squared difference of margins,
-    /// γ (cosine_i − cosine_j) − (score_i − score_j), where scores are divided by their standard deviation within queries.
-    /// Omitted if it has the default.
-    #[serde(default = "half", skip_serializing_if = "is_half")]
-    pub scores: f32,
-}
-
-fn half() -> f32 {
-    0.5
-}
-
-fn is_half(share: &f32) -> bool {
-    *share == half()
-}
-
-impl Default for TeacherConfig {
-    /// What validation found best (docs/explanation/defaults.md); the share of scores was not tried.
-    fn default() -> TeacherConfig {
-        TeacherConfig { gamma: 10.0, titles: 0.8, clicks: 0.3, scores: half() }
-    }
-}
-
-impl TeacherConfig {
-    fn fault(&self) -> Option<SettingFault> {
-        let gamma = self.gamma;
-        let not_positive = SettingFault::NotPositive { name: "gamma of the teacher", value: gamma };
-        (!(gamma.is_finite() && gamma > 0.0)).then_some(not_positive).or_else(|| {
-            let shares = [
-                ("share of the teacher in titles", self.titles),
-                ("share of the teacher in clicks", self.clicks),
-                ("share of the teacher's scores", self.scores),
-            ];
-            let wrong = shares.into_iter().find(|(_, share)| !(0.0..=1.0).contains(share));
-            wrong.map(|(name, value)| SettingFault::Share { name, value })
-        })
-    }
-}
-
-/// The settings by which a model learns from titles, before clicks or without any.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TitleConfig {
-    /// The number of passes over the titles before the clicks.
-    pub epochs: u32,
-    /// The number of pairs in a minibatch.
-    pub minibatch: usize,
-    /// γ of the loss.
-    pub gamma: f32,
-    /// The learning rate ε.
-    pub learning_rate: f32,
-    /// The changes that turn a title into a query to pair it with.
-    pub views: Views,
-    /// Titles to mix into each epoch of clicks, per clicked pair.
-    pub among_clicks: f32,
-}
-
-impl Default for TitleConfig {
-    /// The best settings in validation (docs/explanation/defaults.md).
-    fn default() -> TitleConfig {
-        TitleConfig {
-            epochs: 3,
-            minibatch: 512,
-            gamma: 12.0,
-            learning_rate: 2e-3,
-            views: Views { few: 1.0, drop: 0.0, swap: 0.1, misspell: 0.1 },
-            among_clicks: 1.0,
-        }
-    }
-}
-
-impl TitleConfig {
-    fn fault(&self) -> Option<SettingFault> {
-        let above_0 = |name, value: f32| {
-            (!(value.is_finite() && value > 0.0)).then_some(SettingFault::NotPositive { name, value })
-        };
-        let among = self.among_clicks;
-        above_0("gamma for titles", self.gamma)
-            .or_else(|| above_0("learning rate for titles", self.learning_rate))
-            .or_else(|| (self.minibatch == 0).then_some(SettingFault::Zero { name: "minibatch of titles" }))
-            .or_else(|| chances(&self.views))
-            .or_else(|| {
-                let fault = SettingFault::Negative { name: "titles among clicks", value: among };
-                (!(among.is_finite() && among >= 0.0)).then_some(fault)
-            })
-    }
-}
-
-fn chances(views: &Views) -> Option<SettingFault> {
-    views.fault().map(|(name, value)| SettingFault::Chance { name, value })
 }
 
 /// The epoch whose model is kept.
@@ -443,6 +346,17 @@ impl TrainConfig {
     }
 }
 
+impl TrainingRecord {
+    /// The figures in which the log of this run differs from that of an earlier one, and their fingerprints if those do.
+    pub(crate) fn log_differences(&self, before: &TrainingRecord) -> Vec<SettingDifference> {
+        let figures = self.log.figures().into_iter().zip(before.log.figures());
+        let figures = figures.map(|((name, now), (_, before))| (name, now.to_string(), before.to_string()));
+        let fingerprints = ("fingerprint", self.log_fingerprint.clone(), before.log_fingerprint.clone());
+        let differing = figures.chain([fingerprints]).filter(|(_, now, before)| now != before);
+        differing.map(|(name, now, before)| SettingDifference { name: name.to_owned(), now, before }).collect()
+    }
+}
+
 /// A setting as JSON. Going through text writes an f32 as short as it was typed.
 fn typed(setting: &impl Serialize) -> serde_json::Value {
     serde_json::to_string(setting).and_then(|json| serde_json::from_str(&json)).unwrap_or_default()
@@ -469,173 +383,5 @@ fn shown(value: &serde_json::Value) -> String {
     }
 }
 
-/// A setting that is not valid.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SettingFault {
-    /// A size of the encoder is not valid.
-    #[error(transparent)]
-    Size(#[from] crate::encoder::SizeFault),
-    /// A number must be finite and above zero.
-    #[error("expected a {name} above 0, found {value}")]
-    NotPositive {
-        /// The setting.
-        name: &'static str,
-        /// The value.
-        value: f32,
-    },
-    /// A number must be finite and not negative.
-    #[error("expected {name} of 0 or more, found {value}")]
-    Negative {
-        /// The setting.
-        name: &'static str,
-        /// The value.
-        value: f32,
-    },
-    /// A count must be at least one.
-    #[error("expected {name} of at least 1, found 0")]
-    Zero {
-        /// The setting.
-        name: &'static str,
-    },
-    /// All negatives were requested from all titles of the log.
-    #[error(
-        "expected sampled negatives with the uniform source, found all; give a number or take them from the minibatch"
-    )]
-    AllUniform,
-    /// A minibatch of one pair has no title that could be a negative.
-    #[error(
-        "expected a minibatch of at least 2 pairs for negatives from the minibatch, found 1; take more, or `uniform`"
-    )]
-    Alone,
-    /// The published error signals were requested for an encoder without them.
-    #[error(
-        "expected an lstm or a bilstm for per-gate error signals, found a {kind}; the papers give them for no other"
-    )]
-    PerGate {
-        /// The encoder.
-        kind: &'static str,
-    },
-    /// A probability is not between 0 and 1.
-    #[error("expected a probability between 0 and 1 for `{name}`, found {value}")]
-    Chance {
-        /// The change.
-        name: &'static str,
-        /// The value.
-        value: f32,
-    },
-    /// An invalid share.
-    #[error("expected a {name} between 0 and 1, found {value}")]
-    Share {
-        /// Which.
-        name: &'static str,
-        /// Its value.
-        value: f32,
-    },
-    /// A teacher together with sampled negatives.
-    #[error("expected all titles of the minibatch as negatives, because a teacher compares them all, found samples")]
-    TaughtSamples,
-    /// A teacher together with noise-contrastive estimation.
-    #[error("expected the loss softmax, because a teacher compares titles with each other, found nce")]
-    TaughtContrast,
-    /// A teacher without settings for it, or settings without a teacher.
-    #[error("expected both a teacher and settings for it, or neither; found {teachers} teachers")]
-    Teacher {
-        /// How many there are.
-        teachers: usize,
-    },
-    /// There are neither clicks nor titles.
-    #[error("expected a click log, titles, or both to learn from, found neither")]
-    NothingToLearnFrom,
-    /// There are titles without settings for them, or settings without titles.
-    #[error("expected settings for titles if there are any, and none if not; found {files} files of titles")]
-    Titles {
-        /// The number of files of titles.
-        files: usize,
-    },
-    /// Truncated back-propagation through time was requested for an encoder that is not recurrent.
-    #[error("expected an lstm, a bilstm, a gru or an rnn for truncated back-propagation, found a {kind}")]
-    BpttWords {
-        /// The encoder.
-        kind: &'static str,
-    },
-    /// Rounded recurrent products were requested for an encoder without any.
-    #[error("expected an lstm, a bilstm, a gru or an rnn for precision bf16, found a {kind}; leave it at f32")]
-    Precision {
-        /// The encoder.
-        kind: &'static str,
-    },
-    /// Precision bf16 was requested on a processor without the instructions for it.
-    #[error(
-        "expected AVX512-BF16 or AMX instructions for precision bf16, found {found}; leave it at f32, which runs everywhere"
-    )]
-    NoBf16 {
-        /// What the processor has instead.
-        found: &'static str,
-    },
-    /// More queries would be held out than learnt.
-    #[error("expected a share of held-out queries between 0 and 0.5, found {found}")]
-    HeldOut {
-        /// The share.
-        found: f32,
-    },
-    /// The epoch with the smallest loss of held-out pairs was requested, and no queries are to be held out.
-    #[error("expected a share of held-out queries, to keep the epoch with the smallest loss of them, found 0")]
-    LossOfNone,
-    /// There is no validation set to choose the best epoch or to stop early.
-    #[error("expected a validation set to {purpose}, found none; name one or keep the last epoch")]
-    NoValidation {
-        /// What the validation set is needed for.
-        purpose: &'static str,
-    },
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_older_models_do_not_have_is_written_only_if_it_is_not_the_default() {
-        let exact = TrainConfig::default();
-        let rounded = TrainConfig { precision: Precision::Bf16, ..exact.clone() };
-        let json = |config: &TrainConfig| serde_json::to_string(config).expect("JSON");
-        assert!(!json(&exact).contains("precision"), "fingerprints of older models are over JSON without it");
-        for config in [&exact, &rounded] {
-            assert_eq!(serde_json::from_str::<TrainConfig>(&json(config)).expect("a config"), *config);
-        }
-        let differences = |now: &TrainConfig, before: &TrainConfig| -> Vec<[String; 3]> {
-            now.differences(before).into_iter().map(|of| [of.name, of.now, of.before]).collect()
-        };
-        assert_eq!(differences(&exact, &rounded), [["precision", "f32", "bf16"]]);
-        assert_eq!(differences(&rounded, &exact), [["precision", "bf16", "f32"]]);
-        let body = TrainConfig { field: "body".to_owned(), ..exact.clone() };
-        assert!(!json(&exact).contains("field") && json(&body).contains("\"field\":\"body\""), "{}", json(&body));
-        assert_eq!(differences(&body, &exact), [["field", "body", "title"]]);
-        let merged = TrainConfig { tail: Tail::Merge, ..exact.clone() };
-        assert!(!json(&exact).contains("tail") && json(&merged).contains("\"tail\":\"merge\""), "{}", json(&merged));
-        assert_eq!(serde_json::from_str::<TrainConfig>(&json(&merged)).expect("a config"), merged);
-        assert_eq!(differences(&merged, &exact), [["tail", "merge", "cut"]]);
-        let contrast = TrainConfig { loss: LossKind::Nce, ..exact.clone() };
-        assert!(!json(&exact).contains("loss") && json(&contrast).contains("\"loss\":\"nce\""), "{}", json(&contrast));
-        assert_eq!(serde_json::from_str::<TrainConfig>(&json(&contrast)).expect("a config"), contrast);
-        assert_eq!(differences(&contrast, &exact), [["loss", "nce", "softmax"]]);
-        assert_eq!(differences(&exact, &contrast), [["loss", "softmax", "nce"]]);
-        let taught = TrainConfig { teacher: Some(TeacherConfig::default()), ..contrast };
-        assert_eq!(taught.fault(), Some(SettingFault::TaughtContrast));
-        let feed_forward = EncoderConfig::Dssm(crate::encoder::DssmConfig { layers: vec![8] });
-        let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
-        assert_eq!(fault, Some(SettingFault::Precision { kind: "dssm" }));
-    }
-
-    #[test]
-    fn the_messages_name_all_recurrent_encoders_and_no_other() {
-        let expected = [SettingFault::BpttWords { kind: "clsm" }, SettingFault::Precision { kind: "clsm" }];
-        for fault in expected.map(|fault| fault.to_string()) {
-            let named = fault.split(" for ").next().expect("a part");
-            for encoder in EncoderConfig::defaults() {
-                let is_named = named.contains(&format!(" {}", encoder.kind()));
-                assert_eq!(is_named, encoder.is_recurrent(), "{}: {fault}", encoder.kind());
-            }
-        }
-    }
-}
+mod tests;

@@ -239,7 +239,7 @@ fn a_run_stands_beside_rankers_on_the_same_titles() {
     folder
         .run(&[&base[..], &["--run=other.run"]].concat())
         .code(2)
-        .says("other.run: expected a run with ids of the judged queries and titles, found none of them");
+        .says("other.run: expected a run with ids of the judged queries and titles, such as title");
     folder.run(&["evaluate", "--judged=judged.tsv", "--run=runs/bm25.run"]).code(0).prints("a  bm25 ");
     #[cfg(unix)]
     {

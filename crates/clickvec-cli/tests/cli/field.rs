@@ -196,5 +196,5 @@ fn rows_have_columns_of_their_own_and_are_scored_together() {
     let same = "query\ttitle\tgrade\tbody\nred\ta\t1\tsame\nred\tb\t1\tsame\nblue\tc\t1\tother\n";
     folder.write("judged.tsv", same);
     fault("[data]\njudged = \"judged.tsv\"\n".to_owned() + &row("a", "ranker = \"bm25\"\nfield = \"body\""))
-        .says("expected the same judged titles in column `body` as in `title`, found others for the query `red`");
+        .says("expected the same judged titles in column `body` as in `title`, found 1 of 2 for the query `red`");
 }

@@ -199,7 +199,7 @@ fn a_run_that_did_not_search_the_collection_is_told() {
     folder.write("other.run", "other Q0 t0020 1 2.0 a\n");
     run("other.run")
         .code(2)
-        .says("other.run: expected a run with ids of the judged queries, found none of them")
+        .says("other.run: expected a run with ids of the judged queries, such as query")
         .prints_nothing();
 }
 

@@ -188,7 +188,7 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     let a = |what: &str| row("a", what);
     let cases = [
         (String::new(), "expected systems below `[[system]]`, found none"),
-        (a(""), "expected one of `ranker`, `train`, `model`, `run` and `fusion`, found none or several"),
+        (a(""), "expected one of `ranker`, `train`, `model`, `run` and `fusion`, found none"),
         (a("ranker = \"bm26\""), "`bm26`: expected one of bm25, ulm"),
         (a("ranker = \"bm25\"\ngrid = { k1 = [] }"), "expected values for `k1`, found none"),
         (a("ranker = \"bm25\"\ngird = { k1 = [1] }"), "unknown field `gird`"),
@@ -286,7 +286,7 @@ fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
     let keys = |keys: &str| row("keys", &format!("train = \"{} --title-epochs 1\"\n{keys}", SMALL.join(" ")));
     for (wrong, says) in [
         ("init = \"none\"", "none: cannot open"),
-        ("members = 2\nmodel = \"m\"", "found none or several"),
+        ("members = 2\nmodel = \"m\"", "found `train` and `model`"),
         ("teacher = [\"none.jsonl\"]", "none.jsonl"),
     ] {
         folder.write("keys.toml", DATA.to_owned() + &keys(&format!("titles = true\n{wrong}")));

@@ -263,6 +263,7 @@ fn write_fields(target: &mut Target<'_>, columns: &Fields) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use clickvec::internals::index::BuilderParts as _;
     use clickvec::search::IndexBuilder;
     use clickvec::tables::Title;
 

@@ -23,7 +23,7 @@ use clickvec::internals::index::{
 use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use serde::de::DeserializeOwned;
 
-use crate::error::{EngineFault, Error, FormFault, Result};
+use crate::error::{BadPlaces, EngineFault, Error, FormFault, Result};
 use crate::format::VectorFormat;
 use crate::fusion::{Fusion, Kept};
 use crate::map::Map;
@@ -113,8 +113,10 @@ impl Segment {
 
     /// The line of a title.
     pub(crate) fn line(&self, position: u32) -> Result<Line<'_>> {
-        let fault = || EngineFault::Title { position: u64::from(position) + 1 };
-        self.titles.get(position).ok_or_else(|| Error::index(&self.path, fault()))
+        self.titles.get(position).ok_or_else(|| {
+            let found = self.titles.bytes(position).map(|line| shortened(String::from_utf8_lossy(line).trim_end()));
+            Error::index(&self.path, EngineFault::Title { position: u64::from(position) + 1, found })
+        })
     }
 
     /// The number of titles.
@@ -222,11 +224,12 @@ impl Reader<'_> {
         }
         let centroids: Shared<f32> = self.numbers(&part, CENTROIDS_FILE)?;
         let lists = header.blocks.len().saturating_sub(1);
-        let is_ordered = |blocks: &[u32]| blocks.windows(2).all(|pair| pair[0] <= pair[1]);
-        let copies = header.copies.is_empty() || header.copies.len() == header.blocks.len();
-        if !(is_ordered(&header.blocks) && is_ordered(&header.copies) && copies) {
-            let fault = FormFault::Blocks { lists, copies: header.copies.len().saturating_sub(1) };
-            return Err(self.form(part.first_file, fault));
+        let mut pairs = header.blocks.windows(2).chain(header.copies.windows(2));
+        if let Some(pair) = pairs.find(|pair| pair[0] > pair[1]) {
+            return Err(self.form(part.first_file, FormFault::Blocks { before: pair[0], found: pair[1] }));
+        }
+        if !header.copies.is_empty() && header.copies.len() != header.blocks.len() {
+            return Err(self.form(part.first_file, FormFault::Copies { lists, found: header.copies.len() - 1 }));
         }
         if !header.copies.is_empty() {
             let map = self.map(&part, COPIES_FILE)?;
@@ -279,11 +282,19 @@ impl Reader<'_> {
         if !self.optional(&TRIGRAMS)? {
             return Ok(None);
         }
-        let starts = self.numbers(&TRIGRAMS, TRIGRAMS.first_file)?;
-        let all = self.numbers(&TRIGRAMS, TRIGRAM_TITLES_FILE)?;
-        let lists = TrigramLists::of_parts(starts, all, self.numbers(&TRIGRAMS, TRIGRAM_LENGTHS_FILE)?);
-        let lists = lists.filter(|lists| lists.titles() == titles);
-        lists.map(Some).ok_or_else(|| self.form(TRIGRAMS.first_file, FormFault::TrigramLists { titles }))
+        let starts: Shared<u64> = self.numbers(&TRIGRAMS, TRIGRAMS.first_file)?;
+        let all: Shared<u32> = self.numbers(&TRIGRAMS, TRIGRAM_TITLES_FILE)?;
+        let lengths: Shared<f64> = self.numbers(&TRIGRAMS, TRIGRAM_LENGTHS_FILE)?;
+        if lengths.len() != titles {
+            let fault = FormFault::Entries { titles, found: size_of_val(&lengths[..]) };
+            return Err(self.form(TRIGRAM_LENGTHS_FILE, fault));
+        }
+        let entries = all.len();
+        let bad = |found| self.form(TRIGRAMS.first_file, FormFault::TrigramLists { entries, found });
+        if let Some(found) = BadPlaces::of(&starts, entries) {
+            return Err(bad(found));
+        }
+        TrigramLists::of_parts(starts, all, lengths).map(Some).ok_or_else(|| bad(BadPlaces::None))
     }
 
     fn fields(&self, titles: &TitleTable) -> Result<Fields> {
@@ -291,8 +302,15 @@ impl Reader<'_> {
         let column = |(field, header): (usize, &fields::ColumnHeader)| {
             let [codes, values, numbers] = fields::files(field);
             let maps = [self.map(&FIELDS, &codes)?, self.map(&FIELDS, &values)?, self.map(&FIELDS, &numbers)?];
-            let fault =
-                || FormFault::Field { field: shortened(&header.name), values: header.values, titles: titles.len() };
+            let [of_codes, texts, of_numbers] = [0, 1, 2].map(|file: usize| maps[file].bytes().len());
+            let fault = || FormFault::Field {
+                field: shortened(&header.name),
+                values: header.values,
+                titles: titles.len(),
+                codes: of_codes,
+                texts,
+                numbers: of_numbers,
+            };
             Fields::column(header, titles.len(), maps).ok_or_else(|| self.form(&codes, fault()))
         };
         Ok(Fields(headers.iter().enumerate().map(column).collect::<Result<_>>()?))

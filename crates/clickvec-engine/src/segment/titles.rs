@@ -60,12 +60,16 @@ impl TitleTable {
 
     /// The line of a title; `None` if there is none, or if the files are damaged.
     pub(crate) fn get(&self, position: u32) -> Option<Line<'_>> {
-        let at = |place: usize| usize::try_from(*self.starts.get(place)?).ok();
-        let line = self.table.get(at(position as usize)?..at(position as usize + 1)?)?.strip_suffix(b"\n")?;
-        let line = std::str::from_utf8(line).ok()?;
+        let line = std::str::from_utf8(self.bytes(position)?.strip_suffix(b"\n")?).ok()?;
         let (id, rest) = line.split_once('\t')?;
         let (title, rest) = rest.split_at(rest.find('\t').unwrap_or(rest.len()));
         Some(Line { id, title, rest })
+    }
+
+    /// What is at the place of a title's line, whatever it is.
+    pub(crate) fn bytes(&self, position: u32) -> Option<&[u8]> {
+        let at = |place: usize| usize::try_from(*self.starts.get(place)?).ok();
+        self.table.get(at(position as usize)?..at(position as usize + 1)?)
     }
 
     /// A title with its stored fields.

@@ -32,7 +32,7 @@ fn words_score_like_our_bm25_at_the_same_parameters() {
     // Of the titles that can be found.
     let searcher = Searcher::open(&world.path).unwrap();
     let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
-    let bm25 = ranker::train("bm25:k1=1.2,b=0.75", &Corpus::from_iter(titles.iter().copied())).unwrap();
+    let bm25 = ranker::train("bm25:k1=1.2,b=0.75", &Corpus::of_titles(titles.iter().copied()).unwrap()).unwrap();
     let candidates = bm25.candidates(&titles).unwrap();
     let mut compared = 0;
     for query in QUERIES {
@@ -68,7 +68,7 @@ fn both_are_fused_as_the_library_fuses() {
         let engine = Engine::open(&path).unwrap();
         assert_eq!((engine.facts().fusion.vectors, engine.fusion()), (0.7, &fusion));
         let model: Arc<dyn Ranker> = Arc::from(ranker::load(&path.join("model.safetensors")).unwrap());
-        let corpus = Corpus::from_iter(titles.iter().copied());
+        let corpus = Corpus::of_titles(titles.iter().copied()).unwrap();
         let bm25: Box<dyn Ranker> = ranker::train("bm25:k1=1.2,b=0.75", &corpus).unwrap();
         let bm25: Arc<dyn Ranker> = Arc::from(bm25);
         let fused = ranker::Fusion::new("fusion".to_owned(), vec![(model, 0.7), (bm25, 0.3)], method);

@@ -17,7 +17,7 @@ const METHODS: [FusionMethod; 3] =
 /// Writes a fusion as `evaluate --save-rankers` does, with these members: `model` or the names of rankers.
 pub(crate) fn save(folder: &Path, method: FusionMethod, members: &[(&str, f64)]) -> PathBuf {
     let titles = titles();
-    let corpus = Corpus::from_iter(titles.iter().map(|title| title.title.as_str()));
+    let corpus = Corpus::of_titles(titles.iter().map(|title| title.title.as_str())).unwrap();
     let mut files = Vec::new();
     for (number, &(name, weight)) in members.iter().enumerate() {
         let file = format!("{number}.safetensors");
@@ -50,7 +50,7 @@ fn three_are_fused_as_the_library_fuses() {
     let world = World::new();
     let searcher = Searcher::open(&world.path).unwrap();
     let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
-    let corpus = Corpus::from_iter(titles.iter().copied());
+    let corpus = Corpus::of_titles(titles.iter().copied()).unwrap();
     for method in METHODS {
         let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);

@@ -27,7 +27,7 @@ fn without_a_token_nothing_is_answered_but_health_and_the_page() {
     for path in ["/search?q=a", "/indexes", "/v1/models"] {
         service.get(path).refuses(401, "found none");
         let wrong = service.ask("GET", path, &[("authorization", "Bearer search-token-of-many-letter")], b"");
-        wrong.refuses(401, "found another");
+        wrong.refuses(401, "found an unknown one");
         assert_eq!(wrong.header("www-authenticate"), Some("Bearer"));
     }
     for header in [

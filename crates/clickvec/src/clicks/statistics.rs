@@ -56,6 +56,35 @@ pub struct TitleStatistics {
     pub trigrams: u64,
 }
 
+impl LogStatistics {
+    /// Every figure with its name in messages.
+    pub(crate) fn figures(&self) -> [(&'static str, u64); 18] {
+        let LogStatistics { pairs, held_out, alone, skipped, not_clicked, rare, without_words, cut, .. } = *self;
+        let LogStatistics { query_words, title_words, query_trigrams, title_trigrams, distinct_trigrams, .. } = *self;
+        let TitleStatistics { titles, skipped: broken, without_words: wordless, words, trigrams } = self.titles;
+        [
+            ("pairs", pairs),
+            ("titles", titles),
+            ("held-out pairs", held_out),
+            ("lone scored pairs", alone),
+            ("skipped lines", skipped),
+            ("rows not clicked", not_clicked),
+            ("pairs of rare queries", rare),
+            ("pairs without words", without_words),
+            ("cut texts", cut),
+            ("words of queries", query_words),
+            ("words of clicked titles", title_words),
+            ("trigrams of queries", query_trigrams),
+            ("trigrams of clicked titles", title_trigrams),
+            ("distinct trigrams", distinct_trigrams),
+            ("skipped lines of titles", broken),
+            ("titles without words", wordless),
+            ("words of titles", words),
+            ("trigrams of titles", trigrams),
+        ]
+    }
+}
+
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -68,6 +68,11 @@ pub(super) trait EncoderKind {
     }
 }
 
+/// An encoder with all weights zero, over `features` trigrams.
+pub fn build(config: &EncoderConfig, features: usize) -> Box<dyn Encoder> {
+    config.build(features)
+}
+
 impl EncoderConfig {
     /// An encoder of each kind with its default sizes, those of the papers.
     pub fn defaults() -> [EncoderConfig; 6] {
@@ -96,8 +101,7 @@ impl EncoderConfig {
     }
 
     /// An encoder with all weights zero, over `features` trigrams.
-    #[doc(hidden)]
-    pub fn build(&self, features: usize) -> Box<dyn Encoder> {
+    pub(crate) fn build(&self, features: usize) -> Box<dyn Encoder> {
         self.ask(|kind| kind.build(features))
     }
 

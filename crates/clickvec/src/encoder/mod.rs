@@ -6,7 +6,7 @@
 
 mod bidirectional;
 mod clsm;
-mod config;
+pub(crate) mod config;
 mod dssm;
 pub(crate) mod gradients;
 mod gru;

@@ -48,7 +48,7 @@ pub enum LearnFileFault {
         lines: usize,
     },
     /// The file is not a ZIP archive, or is damaged.
-    #[error("expected a .npz file, found another or a damaged one: {reason}")]
+    #[error("expected a .npz file, found one that cannot be read: {reason}; fetch it again")]
     NotNpz {
         /// What the reader of archives found wrong.
         reason: String,

@@ -98,9 +98,10 @@ pub enum PlanFault {
     },
     /// The judgments differ between the columns of a table.
     #[error(
-        "{}: expected the same judged titles in column `{field}` as in `{of_table}`, found others for the query `{query}`; \
-         each judged title needs a text in both",
-        super::shown(path)
+        "{}: expected the same judged titles in column `{field}` as in `{of_table}`, found {} the query `{query}`; each \
+         judged title needs a text in both",
+        super::shown(path),
+        found_judged(*titles, *found)
     )]
     OtherJudgments {
         /// The judged titles.
@@ -111,6 +112,10 @@ pub enum PlanFault {
         of_table: String,
         /// The first query that differs, shortened.
         query: String,
+        /// How many judged titles it has in the column of the table.
+        titles: usize,
+        /// How many it has in the column of the row; as many if their grades or the queries differ.
+        found: usize,
     },
     /// A file is a pipe and can be read only once.
     #[error(
@@ -168,6 +173,14 @@ pub enum PlanFault {
         /// The reason.
         fault: Box<Error>,
     },
+}
+
+/// `2 of 3 for`
+fn found_judged(titles: usize, found: usize) -> String {
+    match titles == found {
+        true => "other queries or grades from".to_owned(),
+        false => format!("{found} of {titles} for"),
+    }
 }
 
 fn queries(found: usize) -> String {

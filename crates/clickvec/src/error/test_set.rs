@@ -1,5 +1,7 @@
 //! Faults of the files of a test set.
 
+use std::fmt;
+
 use super::listed;
 
 /// A fault of a test set of several files.
@@ -36,13 +38,16 @@ pub enum TestSetFault {
     )]
     IdleTopics {
         /// What the judged titles are.
-        found: &'static str,
+        found: JudgedWithTexts,
     },
     /// There are no judgments.
-    #[error("expected judged titles {place}, found none; see docs/reference/tables.md")]
+    #[error(
+        "expected judged titles {}, found none; see docs/reference/tables.md",
+        if *is_table { "below the header" } else { "whose texts are there" }
+    )]
     NothingJudged {
-        /// Where judgments were expected.
-        place: &'static str,
+        /// Whether the judged titles are a table, so that they have their texts with them.
+        is_table: bool,
     },
     /// A collection has no titles.
     #[error("expected titles below the header, found none; see docs/reference/tables.md")]
@@ -51,10 +56,16 @@ pub enum TestSetFault {
     #[error("expected topics, found none; see docs/reference/tables.md")]
     NoTopic,
     /// A run is of other queries or titles.
-    #[error("expected a run with ids of {of}, found none of them")]
+    #[error(
+        "expected a run with ids of the judged {}, such as {expected}, found none of them, but {}",
+        if expected.title.is_some() { "queries and titles" } else { "queries" },
+        found.as_ref().map_or("an empty run".to_owned(), RunIds::to_string)
+    )]
     OtherRun {
-        /// What the ids are of.
-        of: &'static str,
+        /// Ids of the first judged title.
+        expected: RunIds,
+        /// The first ids of the run; `None` if it is empty.
+        found: Option<RunIds>,
     },
     /// A run has a title that is not in the collection.
     #[error(
@@ -72,6 +83,35 @@ pub enum TestSetFault {
         /// The limit.
         limit: usize,
     },
+}
+
+/// Judged titles that have the texts of their queries with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum JudgedWithTexts {
+    /// A table.
+    #[error("a table")]
+    Table,
+    /// A BEIR folder.
+    #[error("a BEIR folder")]
+    Beir,
+}
+
+/// Ids in a run. Both are shortened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunIds {
+    /// The id of a query.
+    pub query: String,
+    /// The id of a title; `None` if only queries matter.
+    pub title: Option<String>,
+}
+
+impl fmt::Display for RunIds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.title {
+            Some(title) => write!(f, "title `{title}` of query `{}`", self.query),
+            None => write!(f, "query `{}`", self.query),
+        }
+    }
 }
 
 /// How many names a message shows.

@@ -66,7 +66,7 @@ pub enum VectorFileFault {
         found: usize,
     },
     /// A line is not the JSON that the first one was.
-    #[error("expected JSON with `text` and `vector`, a list of numbers, found another: {found}")]
+    #[error("expected JSON with `text` and `vector`, a list of numbers, found a line without them: {found}")]
     NotJson {
         /// What the parser says, shortened.
         found: String,
@@ -149,7 +149,7 @@ pub enum VectorFileFault {
     #[error("expected the header of a .npy file, found {found}; write it with numpy.save")]
     NpyHeader {
         /// What was found.
-        found: String,
+        found: NpyFound,
     },
     /// The numbers have an unsupported type.
     #[error("expected numbers of type <f4 or <f8, found `{found}`; convert them with .astype('<f4')")]
@@ -174,6 +174,27 @@ pub enum VectorFileFault {
         /// The number of texts, at least.
         found: u64,
     },
+}
+
+/// What was found where the header of a `.npy` file should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NpyFound {
+    /// A file that begins with other bytes.
+    #[error("a file that begins with {0}")]
+    Other(String),
+    /// A version of the format that does not exist.
+    #[error("one of version {0}")]
+    Version(u8),
+    /// A header of this many bytes, which are too many.
+    #[error("one of {0} bytes")]
+    Length(usize),
+    /// A header that is not valid, shortened.
+    #[error("`{0}`")]
+    Text(String),
+    /// The end of the file.
+    #[error("one that ends too soon")]
+    Cut,
 }
 
 pub(super) fn at(path: &Path, place: VectorPlace) -> String {

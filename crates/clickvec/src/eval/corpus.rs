@@ -45,7 +45,7 @@ pub struct ReadCorpus {
 /// # Errors
 ///
 /// Those of [`read_titles`] and [`ClickReader::open`]; [`Error::TestSet`] with [`TestSetFault::NoTitle`] for a
-/// collection without titles.
+/// collection without titles; [`Error::NoMemory`].
 pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<ReadCorpus> {
     let queries = || judgments.iter().flat_map(|judgments| &judgments.queries);
     let mut read = ReadCorpus::default();
@@ -57,16 +57,18 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<
             if found.titles.is_empty() {
                 return Err(Error::TestSet { path: found.path, fault: TestSetFault::NoTitle });
             }
-            found.titles.iter().for_each(|title| corpus.add_title(&title.title));
+            found.titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
             read.collection = found.titles.len() as u64;
             read.untitled = found.untitled;
             read.titles = Some((found.path, found.skipped));
         }
-        None => queries().flat_map(|query| &query.titles).for_each(|title| {
-            if distinct.insert(title.text.clone()) {
-                corpus.add_title(&title.text);
+        None => {
+            for title in queries().flat_map(|query| &query.titles) {
+                if distinct.insert(title.text.clone()) {
+                    corpus.add_title(&title.text)?;
+                }
             }
-        }),
+        }
     }
     if let Some(path) = files.clicks {
         let mut reader = ClickReader::open(path, files.field, files.weighting)?;
@@ -75,16 +77,16 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<
             if let Some(counter) = &mut counter {
                 counter.add(click.query, click.title, click.weight);
             }
-            corpus.add_click(click.query, click.title, click.weight);
+            corpus.add_click(click.query, click.title, click.weight)?;
             if files.titles.is_none() && !distinct.contains(click.title) {
                 distinct.insert(click.title.to_owned());
-                corpus.add_title(click.title);
+                corpus.add_title(click.title)?;
             }
         }
         read.overlap = counter.map(OverlapCounter::finish);
         read.clicks = Some((path.to_owned(), reader.skipped().clone()));
     }
-    queries().for_each(|query| corpus.add_test_query(&query.text));
+    queries().try_for_each(|query| corpus.add_test_query(&query.text))?;
     if files.titles.is_none() {
         read.collection = distinct.len() as u64;
     }

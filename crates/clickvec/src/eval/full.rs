@@ -10,6 +10,7 @@ use super::{Comparison, EvaluateOptions, Ids, Judgments};
 use crate::Result;
 use crate::error::PairingFault;
 use crate::index::{Candidates, Hit, Query};
+use crate::memory::{NoRoom, bytes_of, room_for, room_for_numbers};
 use crate::tables::Title;
 
 /// The number of queries that are searched for at once. Only their lists are in memory.
@@ -59,9 +60,13 @@ impl FullQuery {
 impl FullTestSet {
     /// Matches the judged titles with those of a collection, by id or by text. By text, titles with the same text count as
     /// one title.
-    pub fn new(judgments: &Judgments, by_id: bool, mut titles: Vec<Title>) -> FullTestSet {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`](crate::Error::NoMemory).
+    pub fn new(judgments: &Judgments, by_id: bool, mut titles: Vec<Title>) -> Result<FullTestSet> {
         let before = titles.len();
-        let mut positions: HashMap<String, u32> = HashMap::with_capacity(titles.len());
+        let mut positions = room_for_places(&titles, by_id)?;
         if by_id {
             positions.extend((0..).zip(&titles).map(|(position, title)| (title.id.clone(), position)));
         } else {
@@ -77,14 +82,18 @@ impl FullTestSet {
         let repeated = (before - titles.len()) as u64;
         let mut set = FullTestSet { titles, queries: Vec::new(), repeated, missing: Ids::default(), judged: 0 };
         set.queries = set.queries_of(judgments, |title| positions.get(title).copied(), by_id);
-        set
+        Ok(set)
     }
 
     /// Other queries that search the same collection. Judged titles that it lacks are added to the count.
-    pub fn others(&mut self, judgments: &Judgments, by_id: bool) -> Vec<FullQuery> {
-        let key = |title: &Title| if by_id { title.id.clone() } else { title.title.clone() };
-        let positions: HashMap<String, u32> = (0..).zip(&self.titles).map(|(at, title)| (key(title), at)).collect();
-        self.queries_of(judgments, |title| positions.get(title).copied(), by_id)
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`](crate::Error::NoMemory).
+    pub fn others(&mut self, judgments: &Judgments, by_id: bool) -> Result<Vec<FullQuery>> {
+        let mut positions = room_for_places(&self.titles, by_id)?;
+        positions.extend((0..).zip(&self.titles).map(|(at, title)| (key(title, by_id).to_owned(), at)));
+        Ok(self.queries_of(judgments, |title| positions.get(title).copied(), by_id))
     }
 
     fn queries_of(
@@ -116,6 +125,22 @@ impl FullTestSet {
     }
 }
 
+/// What judged titles are matched by.
+fn key(title: &Title, by_id: bool) -> &str {
+    if by_id { &title.id } else { &title.title }
+}
+
+/// A map for the place of each of these titles, and memory for their keys.
+fn room_for_places(titles: &[Title], by_id: bool) -> Result<HashMap<String, u32>> {
+    const WHAT: &str = "the places of titles in the collection";
+    room_for(WHAT, Some(titles.iter().map(|title| key(title, by_id).len() as u64).sum()))?;
+    let mut places = HashMap::new();
+    places
+        .try_reserve(titles.len())
+        .map_err(|_| NoRoom { what: WHAT, bytes: bytes_of::<(String, u32)>(titles.len()) })?;
+    Ok(places)
+}
+
 /// The evaluation of a system that searched a collection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FullEvaluation {
@@ -134,7 +159,8 @@ pub struct FullEvaluation {
 ///
 /// # Errors
 ///
-/// Those of [`Candidates::search_batch`], and what `each` returns.
+/// Those of [`Candidates::search_batch`], [`Error::NoMemory`](crate::Error::NoMemory) before lists that do not fit, and what
+/// `each` returns.
 pub fn search_all<E: From<crate::Error>>(
     candidates: &dyn Candidates,
     queries: &[FullQuery],
@@ -142,10 +168,20 @@ pub fn search_all<E: From<crate::Error>>(
     mut each: impl FnMut(&[FullQuery], Vec<Vec<Hit>>) -> Result<(), E>,
 ) -> Result<(), E> {
     for some in queries.chunks(QUERIES_AT_ONCE) {
+        room_for_lists(some.len(), depth.min(candidates.len()))?;
         let asked: Vec<Query<'_>> = some.iter().map(|query| Query::new(&query.text, None)).collect();
         each(some, candidates.search_batch(&asked, depth)?)?;
     }
     Ok(())
+}
+
+/// Checks that there is memory for what this many queries find, of at most `depth` titles each.
+///
+/// # Errors
+///
+/// [`Error::NoMemory`](crate::Error::NoMemory).
+pub fn room_for_lists(queries: usize, depth: usize) -> Result<()> {
+    Ok(room_for_numbers::<Hit>("the titles that are found", &[&[queries, depth]])?)
 }
 
 /// A judge of what a system found, query by query.

@@ -57,7 +57,11 @@ impl HeldOutTest {
     pub const DEPTH: usize = 100;
 
     /// The test of these queries.
-    pub fn new(held_out: HeldOut) -> HeldOutTest {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`].
+    pub fn new(held_out: HeldOut) -> Result<HeldOutTest> {
         let judged = |&(title, grade): &(u32, u8)| {
             let text = held_out.titles[title as usize].clone();
             JudgedTitle { id: text.clone(), text, grade }
@@ -71,7 +75,7 @@ impl HeldOutTest {
         });
         let judgments = Judgments { queries: queries.collect(), duplicates: 0 };
         let titles = held_out.titles.into_iter().map(|title| Title { id: String::new(), title });
-        HeldOutTest { set: FullTestSet::new(&judgments, false, titles.collect()), clicked }
+        Ok(HeldOutTest { set: FullTestSet::new(&judgments, false, titles.collect())?, clicked })
     }
 
     /// The mean over all held-out pairs of the loss that training lowers, such as ln(1 + Σ e^(−γΔ)) of the softmax, with this
@@ -136,7 +140,7 @@ impl HeldOutTest {
     /// # Errors
     /// Those of [`HeldOutTest::judge`]; [`Error::Learn`] if the titles are not enough for a ranker.
     pub fn report(&self, ranker: &dyn Ranker) -> Result<HeldOutReport> {
-        let corpus = Corpus::from_iter(self.set.texts());
+        let corpus = Corpus::of_titles(self.set.texts())?;
         let mut systems = vec![self.judge(ranker)?];
         for (spec, name) in Self::BASELINES {
             systems.push(self.judge_as(name, &*ranker::train(spec, &corpus)?)?);

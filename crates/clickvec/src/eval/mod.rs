@@ -2,7 +2,7 @@
 
 mod corpus;
 mod folds;
-mod full;
+pub(crate) mod full;
 mod fusion;
 mod held_out;
 mod judgments;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::trec::read_run;
 use super::{FullQuery, JudgedQuery, Judgments, Scores};
-use crate::error::{Error, Result, TestSetFault, shortened};
+use crate::error::{Error, Result, RunIds, TestSetFault, shortened};
 use crate::files;
 use crate::index::Hit;
 use crate::tables::Title;
@@ -79,7 +79,8 @@ impl Run {
         let lacking_titles = scores.iter().flatten().filter(|&&score| score == f64::NEG_INFINITY).count();
         let titles = scores.iter().map(Vec::len).sum();
         if lacking_titles == titles {
-            return Err(self.fault(TestSetFault::OtherRun { of: "the judged queries and titles" }));
+            let first = judgments.queries.iter().find_map(|query| Some((&query.id, &query.titles.first()?.id)));
+            return Err(self.other_run(first.map(|(query, title)| (query.as_str(), Some(title.as_str())))));
         }
         let is_there = |query: &&JudgedQuery| self.queries.contains_key(&query.id);
         let lacking_queries = judgments.queries.len() - judgments.queries.iter().filter(is_there).count();
@@ -112,10 +113,20 @@ impl Run {
         };
         let lists = queries.iter().map(&mut of_query).collect::<Result<Vec<_>>>()?;
         if lacking_queries == queries.len() {
-            return Err(self.fault(TestSetFault::OtherRun { of: "the judged queries" }));
+            return Err(self.other_run(queries.first().map(|query| (query.id.as_str(), None))));
         }
         let other_queries = self.queries.len() - (queries.len() - lacking_queries);
         Ok(RunLists { lists, lacking_queries, other_queries, titles: found, judged_titles })
+    }
+
+    /// The fault of a run that has none of the judged ids, of which these are the first. The run's own are those of this query
+    /// or, if it has none, of its first one.
+    fn other_run(&self, judged: Option<(&str, Option<&str>)>) -> Error {
+        let ids = |query: &str, title: Option<&str>| RunIds { query: shortened(query), title: title.map(shortened) };
+        let (query, title) = judged.unwrap_or_default();
+        let own = self.queries.get_key_value(query).or_else(|| self.queries.iter().min_by_key(|(id, _)| *id));
+        let found = own.map(|(id, titles)| ids(id, title.and(titles.keys().min()).map(String::as_str)));
+        self.fault(TestSetFault::OtherRun { expected: ids(query, title), found })
     }
 
     fn fault(&self, fault: TestSetFault) -> Error {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
 use super::topics::{Topic, read_topics};
 use super::trec::{Qrel, Seen, qrel_grade, read_qrels};
-use crate::error::{Error, Result, TableFault, TestSetFault, shortened};
+use crate::error::{Error, JudgedWithTexts, Result, TableFault, TestSetFault, shortened};
 use crate::files;
 use crate::tables::{
     CORPUS, FoundTitle, Line, SHOWN_SKIPPED_LINES, TableReader, beir_file, each_title, judged_of, open_titles,
@@ -206,7 +206,7 @@ fn qrels_of_folder(folder: &Path) -> Result<PathBuf> {
 }
 
 /// An error if topics are given that would not be read: naming them must be a mistake.
-fn refuse_topics(files: &TestSetFiles<'_>, found: &'static str) -> Result<()> {
+fn refuse_topics(files: &TestSetFiles<'_>, found: JudgedWithTexts) -> Result<()> {
     match files.topics {
         None => Ok(()),
         Some(_) => Err(Error::TestSet { path: files.judged.to_owned(), fault: TestSetFault::IdleTopics { found } }),
@@ -214,7 +214,7 @@ fn refuse_topics(files: &TestSetFiles<'_>, found: &'static str) -> Result<()> {
 }
 
 fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
-    refuse_topics(files, "a table")?;
+    refuse_topics(files, JudgedWithTexts::Table)?;
     let mut builder = JudgmentsBuilder::new(files.judged);
     let table = TableReader::from_reader(files.judged, reader)?;
     let title_ids = table.column("title_id").is_some();
@@ -260,7 +260,7 @@ fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<Tes
 }
 
 fn beir(files: &TestSetFiles<'_>, folder: &Path, qrels: PathBuf, table: TableReader) -> Result<TestSet> {
-    refuse_topics(files, "a BEIR folder")?;
+    refuse_topics(files, JudgedWithTexts::Beir)?;
     let queries = beir_file(folder, QUERIES)?;
     let corpus = beir_file(folder, CORPUS)?;
     let judged = beir_qrels(table)?;

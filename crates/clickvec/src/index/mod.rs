@@ -1,7 +1,7 @@
 //! The index: what proposes titles for a query, by exact search among vectors, and the folder that stores it.
 
 mod batch;
-mod best;
+pub(crate) mod best;
 mod codes;
 mod exact;
 pub(crate) mod file;
@@ -17,8 +17,7 @@ use rayon::prelude::*;
 
 use crate::Result;
 
-#[doc(hidden)]
-pub use best::Best;
+pub(crate) use best::Best;
 pub use codes::Codes;
 pub(crate) use exact::ExactIndex;
 pub use flat::{FlatIndex, SearchScratch};

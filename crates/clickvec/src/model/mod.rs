@@ -47,6 +47,7 @@ impl Model {
     }
 
     /// The letter trigrams the model knows.
+    // Its type is in `internals`, which promises nothing.
     #[doc(hidden)]
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
@@ -63,6 +64,7 @@ impl Model {
     }
 
     /// The encoder of a side.
+    // Its type is in `internals`, which promises nothing.
     #[doc(hidden)]
     pub fn encoder(&self, side: Side) -> &dyn Encoder {
         &**self.tower(side)
@@ -135,6 +137,7 @@ impl QueryModel {
     }
 
     /// The letter trigrams the model knows.
+    // Its type is in `internals`, which promises nothing.
     #[doc(hidden)]
     pub fn dictionary(&self) -> &Dictionary {
         self.half.dictionary()

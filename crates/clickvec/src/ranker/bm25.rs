@@ -146,7 +146,7 @@ impl Ranker for Bm25 {
     }
 
     fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
-        let Corpus { vocabulary, titles, .. } = Corpus::from_iter(titles.iter().copied());
+        let Corpus { vocabulary, titles, .. } = Corpus::of_titles(titles.iter().copied())?;
         let lists = InvertedLists::new(&titles, vocabulary.len())?;
         Ok(Box::new(Bm25Candidates { bm25: self, vocabulary, lists, sums: Sums::new(titles.len()) }))
     }

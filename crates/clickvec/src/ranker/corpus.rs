@@ -1,5 +1,9 @@
 //! The texts that rankers learn from, as lists of word numbers.
 
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::memory::{NoRoom, reserve};
 use crate::ragged::Ragged;
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 
@@ -12,8 +16,12 @@ pub(crate) struct WordLists(Ragged<WordId>);
 
 impl WordLists {
     /// Adds a text.
-    pub(crate) fn push(&mut self, words: &[WordId]) {
-        self.0.push(words.iter().copied());
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    pub(crate) fn push(&mut self, words: &[WordId]) -> Result<(), NoRoom> {
+        self.0.try_push("the words of texts", words.iter().copied())
     }
 
     /// The number of texts.
@@ -27,6 +35,14 @@ impl WordLists {
     /// If there is no text `i`.
     pub(crate) fn get(&self, i: usize) -> &[WordId] {
         self.0.get(i)
+    }
+
+    /// The range of text `i` among the words of all texts.
+    ///
+    /// # Panics
+    /// If there is no text `i`.
+    pub(crate) fn range(&self, i: usize) -> Range<usize> {
+        self.0.range(i)
     }
 
     /// All texts.
@@ -68,42 +84,76 @@ pub struct Corpus {
 }
 
 impl Corpus {
+    /// A collection of titles, without clicks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`](crate::Error::NoMemory).
+    pub fn of_titles<'t>(titles: impl IntoIterator<Item = &'t str>) -> Result<Corpus> {
+        let mut corpus = Corpus::default();
+        titles.into_iter().try_for_each(|title| corpus.add_title(title))?;
+        Ok(corpus)
+    }
+
     /// The words of the collection and of the click log, without words that only test queries have.
-    pub fn known_words(&self) -> Interner {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`](crate::Error::NoMemory).
+    pub fn known_words(&self) -> Result<Interner> {
         let mut known = Interner::default();
         for words in [&self.titles, &self.clicks.queries, &self.clicks.titles].map(WordLists::words) {
             for &word in words {
-                known.intern(self.vocabulary.word(word));
+                known.try_intern(self.vocabulary.word(word))?;
             }
         }
-        known
+        Ok(known)
     }
 
     /// Adds a title of the collection.
-    pub fn add_title(&mut self, title: &str) {
-        self.intern(title);
-        self.titles.push(&self.words);
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`](crate::Error::NoMemory); nothing is added then.
+    pub fn add_title(&mut self, title: &str) -> Result<()> {
+        self.intern(title)?;
+        Ok(self.titles.push(&self.words)?)
     }
 
     /// Adds a clicked pair.
-    pub fn add_click(&mut self, query: &str, title: &str, weight: f32) {
-        self.intern(query);
-        self.clicks.queries.push(&self.words);
-        self.intern(title);
-        self.clicks.titles.push(&self.words);
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`](crate::Error::NoMemory). The corpus is of no use then.
+    pub fn add_click(&mut self, query: &str, title: &str, weight: f32) -> Result<()> {
+        self.intern(query)?;
+        self.clicks.queries.push(&self.words)?;
+        self.intern(title)?;
+        self.clicks.titles.push(&self.words)?;
+        reserve(&mut self.clicks.weights, 1, "the weights of clicks")?;
         self.clicks.weights.push(weight);
+        Ok(())
     }
 
     /// Adds a query of the test set.
-    pub fn add_test_query(&mut self, query: &str) {
-        self.intern(query);
-        self.test_queries.push(&self.words);
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`](crate::Error::NoMemory); nothing is added then.
+    pub fn add_test_query(&mut self, query: &str) -> Result<()> {
+        self.intern(query)?;
+        Ok(self.test_queries.push(&self.words)?)
     }
 
-    fn intern(&mut self, text: &str) {
+    fn intern(&mut self, text: &str) -> Result<(), NoRoom> {
         let Corpus { vocabulary, buffer, words, .. } = self;
         words.clear();
-        for_each_word(text, buffer, |word| words.push(vocabulary.intern(word).0));
+        let mut missing = Ok(());
+        for_each_word(text, buffer, |word| match vocabulary.try_intern(word) {
+            Ok((id, ..)) => words.push(id),
+            Err(no_room) => missing = Err(no_room),
+        });
+        missing
     }
 }
 
@@ -123,15 +173,6 @@ impl WordReader {
     }
 }
 
-/// A collection of titles, without clicks.
-impl<'t> FromIterator<&'t str> for Corpus {
-    fn from_iter<I: IntoIterator<Item = &'t str>>(titles: I) -> Corpus {
-        let mut corpus = Corpus::default();
-        titles.into_iter().for_each(|title| corpus.add_title(title));
-        corpus
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,10 +180,10 @@ mod tests {
     #[test]
     fn texts_become_numbers_of_words() {
         let mut corpus = Corpus::default();
-        corpus.add_title("Red door");
-        corpus.add_title("!");
-        corpus.add_click("door", "red lamp", 2.0);
-        corpus.add_test_query("new lamp");
+        corpus.add_title("Red door").unwrap();
+        corpus.add_title("!").unwrap();
+        corpus.add_click("door", "red lamp", 2.0).unwrap();
+        corpus.add_test_query("new lamp").unwrap();
         assert_eq!(corpus.titles.iter().collect::<Vec<_>>(), [&[0, 1][..], &[]]);
         assert_eq!((corpus.clicks.queries.get(0), corpus.clicks.titles.get(0)), (&[1][..], &[0, 2][..]));
         assert_eq!(corpus.clicks.weights, [2.0]);

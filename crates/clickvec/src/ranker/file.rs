@@ -115,7 +115,8 @@ impl State {
     /// The vocabulary.
     ///
     /// # Errors
-    /// [`FileFault::MissingTensor`], [`FileFault::WrongTensor`], or [`FileFault::Content`] if it is not a list of distinct words.
+    /// [`FileFault::MissingTensor`], [`FileFault::WrongTensor`], [`FileFault::NoMemory`], or [`FileFault::Content`] if it is not a list
+    /// of distinct words.
     pub fn words(&self) -> Result<Interner, FileFault> {
         self.words_as(WORDS)
     }
@@ -134,7 +135,7 @@ impl State {
             std::str::from_utf8(bytes).map_err(|error| bad(ContentFault::NotUtf8 { place: error.valid_up_to() }))?;
         let mut words = Interner::default();
         for (line, word) in (1..).zip(text.split_terminator('\n')) {
-            if !words.intern(word).2 {
+            if !words.try_intern(word)?.2 {
                 return Err(bad(ContentFault::RepeatedWord { word: shortened(word), line }));
             }
         }

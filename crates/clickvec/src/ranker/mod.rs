@@ -7,7 +7,7 @@
 //! use clickvec::ranker::{self, Corpus};
 //!
 //! let titles = ["red oak table", "table lamp, red", "blue sofa", "two-seat sofas in grey"];
-//! let corpus = Corpus::from_iter(titles);
+//! let corpus = Corpus::of_titles(titles)?;
 //! let rankers = [ranker::train("bm25:k1=1.2", &corpus)?, ranker::train("trigram", &corpus)?];
 //!
 //! // Each query has judged titles with grades from 0 (bad) to 4 (perfect).
@@ -142,6 +142,8 @@ pub trait SystemRanker: Ranker {
     fn tune(&mut self, values: &Values);
 
     /// What [`System::save`] must write so that the ranker scores the same after loading.
+    // The library alone implements this trait, and nobody else can name what this returns. A ranker of another crate is a
+    // `Ranker`.
     #[doc(hidden)]
     fn state(&self) -> State;
 }

@@ -57,7 +57,7 @@ impl Shop {
         let mut corpus = Corpus::default();
         for _ in 0..600 {
             let (kind, colour) = (random.random_range(0..KINDS), random.random_range(0..COLOURS));
-            corpus.add_title(&title(&mut random, kind, colour, None));
+            corpus.add_title(&title(&mut random, kind, colour, None)).unwrap();
         }
         let mut shop = Shop { corpus, judgments: Judgments::default(), renamed: Judgments::default() };
         for number in 0..150 {

@@ -8,8 +8,8 @@ use crate::Error;
 /// A corpus of these titles and clicked pairs.
 pub(crate) fn corpus(titles: &[&str], clicks: &[(&str, &str)]) -> Corpus {
     let mut corpus = Corpus::default();
-    titles.iter().for_each(|title| corpus.add_title(title));
-    clicks.iter().for_each(|(query, title)| corpus.add_click(query, title, 1.0));
+    titles.iter().for_each(|title| corpus.add_title(title).unwrap());
+    clicks.iter().for_each(|(query, title)| corpus.add_click(query, title, 1.0).unwrap());
     corpus
 }
 

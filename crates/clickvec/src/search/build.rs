@@ -1,5 +1,9 @@
 //! Writing an index to disk, title by title or from other indexes.
 
+mod parts;
+
+pub use parts::BuilderParts;
+
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -74,17 +78,6 @@ impl IndexBuilder {
         Ok(IndexBuilder { encoder: TitleEncoder::new(model), output, fields: fields.len(), given_up: false })
     }
 
-    /// Begins a part of an index, which has no model of its own.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`IndexBuilder::with_fields`].
-    #[doc(hidden)]
-    pub fn segment(model: &Model, path: &Path, fields: &[String]) -> Result<IndexBuilder> {
-        let output = Output::new(path, model.fingerprint(), model.dimension(), fields, false)?;
-        Ok(IndexBuilder { encoder: TitleEncoder::new(model), output, fields: fields.len(), given_up: false })
-    }
-
     /// Checks that an index could be written to `path`. Callers can do this before they read a model.
     ///
     /// # Errors
@@ -128,27 +121,6 @@ impl IndexBuilder {
         added
     }
 
-    /// Adds a title whose vector, of unit length, is known. All titles must come in this way, or none.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`IndexBuilder::add_with_fields`].
-    ///
-    /// # Panics
-    ///
-    /// If there is not one value for each field, or the vector has another size.
-    #[doc(hidden)]
-    pub fn add_encoded(&mut self, title: &Title, values: &[impl AsRef<str>], vector: &[f32]) -> Result<()> {
-        assert_eq!((values.len(), vector.len()), (self.fields, self.output.dimension), "fields and numbers of a title");
-        let write = |output: &mut Output| {
-            output.write_title(&title.id, &title.title, &rest_of_line(values)?)?;
-            output.write_vectors(vector)
-        };
-        let added = write(&mut self.output);
-        self.given_up |= added.is_err();
-        added
-    }
-
     /// Writes what is left, and moves the index to its place.
     ///
     /// # Errors
@@ -157,25 +129,6 @@ impl IndexBuilder {
     /// be added before. Whatever was in the place is then untouched.
     pub fn finish(self) -> Result<BuiltIndex> {
         self.finish_with(|_| Ok(Vec::new()))
-    }
-
-    /// [`IndexBuilder::finish`] with more parts, which `complete` writes into the folder once titles and vectors are in it.
-    /// It returns their files, whose names may lead into a folder. An index can be read without these parts, but for the
-    /// vectors, which may be brought into another form.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`IndexBuilder::finish`], and what `complete` returns.
-    #[doc(hidden)]
-    pub fn finish_with<E: From<Error>>(
-        mut self,
-        complete: impl FnOnce(&Path) -> Result<Parts, E>,
-    ) -> Result<BuiltIndex, E> {
-        if self.given_up {
-            return Err(self.output.folder.fault(IndexFault::GivenUp).into());
-        }
-        self.encoder.flush(&mut self.output)?;
-        self.output.finish(self.encoder.left_out(), complete)
     }
 }
 
@@ -208,7 +161,7 @@ pub fn join_indexes(indexes: &[PathBuf], path: &Path) -> Result<BuiltIndex> {
     join_indexes_with(indexes, path, |_| Ok(Vec::new()))
 }
 
-/// [`join_indexes`] with more parts, as [`IndexBuilder::finish_with`] takes them.
+/// [`join_indexes`] with more parts, as [`BuilderParts::finish_with`] takes them.
 ///
 /// # Errors
 ///

@@ -24,12 +24,14 @@ pub(super) fn fields(plan: &Plan, judgments: &Judgments) -> Result<Vec<Field>> {
         let mut of_field = plan.clone();
         name.clone_into(&mut of_field.data.field);
         let found = read_test_set(&of_field.data.test_set())?.judgments;
-        if let Some(query) = difference(judgments, &found) {
+        if let Some(Difference { query, titles, found }) = difference(judgments, &found) {
             return Err(Error::Plan(PlanFault::OtherJudgments {
                 path: plan.data.judged.clone(),
                 field: name.to_owned(),
                 of_table: plan.data.field.clone(),
                 query: shortened(query),
+                titles,
+                found,
             }));
         }
         fields.push(Field { plan: of_field, judgments: found });
@@ -37,15 +39,24 @@ pub(super) fn fields(plan: &Plan, judgments: &Judgments) -> Result<Vec<Field>> {
     Ok(fields)
 }
 
+/// A query whose judged titles differ, and how many it has in either.
+struct Difference<'a> {
+    query: &'a str,
+    titles: usize,
+    found: usize,
+}
+
 /// The first query whose judged titles differ in their number or their grades.
-fn difference<'a>(one: &'a Judgments, other: &'a Judgments) -> Option<&'a str> {
+fn difference<'a>(one: &'a Judgments, other: &'a Judgments) -> Option<Difference<'a>> {
     let grades = |judgments: &Judgments, place: usize| -> Option<(String, Vec<u8>)> {
         let query = judgments.queries.get(place)?;
         Some((query.text.clone(), query.titles.iter().map(|title| title.grade).collect()))
     };
     let mut places = 0..one.queries.len().max(other.queries.len());
     let differs = places.find(|&place| grades(one, place) != grades(other, place))?;
-    one.queries.get(differs).or(other.queries.get(differs)).map(|query| query.text.as_str())
+    let query = one.queries.get(differs).or(other.queries.get(differs))?.text.as_str();
+    let titles = |of: &Judgments| of.queries.iter().find(|of| of.text == query).map_or(0, |of| of.titles.len());
+    Some(Difference { query, titles: titles(one), found: titles(other) })
 }
 
 impl<'a> Maker<'a> {

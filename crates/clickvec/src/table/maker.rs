@@ -108,7 +108,7 @@ fn collection(titles: &Path, plan: &Plan, set: &eval::TestSet, cache: &mut Cache
     let read = crate::tables::read_titles(titles, &plan.data.field)?;
     // Make sure that what was read is what was hashed.
     cache.refuse_changed(&[("titles", Some(titles))])?;
-    let searched = FullTestSet::new(&set.judgments, set.title_ids, read.titles);
+    let searched = FullTestSet::new(&set.judgments, set.title_ids, read.titles)?;
     if searched.missing.count >= searched.judged {
         let by = if set.title_ids { "ids" } else { "texts" };
         return Err(Error::Plan(PlanFault::NothingFound { path: titles.to_owned(), by }));
@@ -121,8 +121,8 @@ fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
     if !set.judgments.queries.is_empty() {
         return Ok(());
     }
-    let place = if set.form == Form::Table { "below the header" } else { "whose texts are there" };
-    Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NothingJudged { place } })
+    let is_table = set.form == Form::Table;
+    Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NothingJudged { is_table } })
 }
 
 /// Refuses a file that cannot be read again: a table identifies a file by its contents, and each training reads it

@@ -105,8 +105,8 @@ impl Maker<'_> {
                 let files = validation.test_set(&config.field);
                 let set = read_test_set(&files).map_err(classified)?;
                 if set.judgments.queries.is_empty() {
-                    let place = if set.form == Form::Table { "below the header" } else { "whose texts are there" };
-                    let fault = TestSetFault::NothingJudged { place };
+                    let is_table = set.form == Form::Table;
+                    let fault = TestSetFault::NothingJudged { is_table };
                     return Err(of_training(Error::TestSet { path: validation.judged.clone(), fault }));
                 }
                 Some(set.judgments)

@@ -1,6 +1,11 @@
 //! Texts prepared for an encoder: each distinct word once, and the words of all texts packed step by step, longest
 //! text first, so that padding is never computed.
 
+mod lists;
+
+pub(crate) use lists::Lists;
+use lists::invert;
+
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
@@ -23,45 +28,6 @@ fn block_texts(texts: usize) -> usize {
 pub trait WordFeatures: Sync {
     /// The word's trigram ids with their counts; empty for a word without a known trigram.
     fn features(&self, word: WordId) -> &[Feature];
-}
-
-/// Lists of numbers, one after the other: list i is `items[start[i]..start[i + 1]]`. Not [`crate::ragged::Ragged`]: each
-/// minibatch fills them anew, in place, and numbers of 32 bits are half of what the loops read.
-#[derive(Debug, Clone)]
-pub(crate) struct Lists<T> {
-    pub(crate) start: Vec<u32>,
-    pub(crate) items: Vec<T>,
-}
-
-impl<T> Default for Lists<T> {
-    fn default() -> Lists<T> {
-        Lists { start: vec![0], items: Vec::new() }
-    }
-}
-
-impl<T> Lists<T> {
-    pub(crate) fn get(&self, list: usize) -> &[T] {
-        &self.items[self.start[list] as usize..self.start[list + 1] as usize]
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.start.len() - 1
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.start.truncate(1);
-        self.items.clear();
-    }
-
-    /// Ends a list, which has all items since the last one.
-    pub(crate) fn end_list(&mut self) {
-        self.start.push(self.items.len() as u32);
-    }
-
-    pub(crate) fn push(&mut self, list: impl IntoIterator<Item = T>) {
-        self.items.extend(list);
-        self.end_list();
-    }
 }
 
 /// At most [`BLOCK_TEXTS`] texts of similar length.
@@ -380,32 +346,6 @@ impl Block {
     }
 }
 
-/// From each key to the places where it occurs, in order.
-fn invert<'a>(lists: &mut Lists<u32>, keys: usize, parts: impl Iterator<Item = (u32, &'a [u32])> + Clone) {
-    lists.start.clear();
-    lists.start.resize(keys + 2, 0);
-    let mut places = 0;
-    for (_, part) in parts.clone() {
-        places += part.len();
-        for &key in part {
-            lists.start[key as usize + 2] += 1;
-        }
-    }
-    for i in 2..lists.start.len() {
-        lists.start[i] += lists.start[i - 1];
-    }
-    lists.items.clear();
-    lists.items.resize(places, 0);
-    for (first, part) in parts {
-        for (i, &key) in part.iter().enumerate() {
-            let next = &mut lists.start[key as usize + 1];
-            lists.items[*next as usize] = first + i as u32;
-            *next += 1;
-        }
-    }
-    lists.start.truncate(keys + 1);
-}
-
 /// From word id to index among the distinct words.
 #[derive(Debug, Clone, Default)]
 struct WordTable(HashTable<u32>);
@@ -435,67 +375,4 @@ fn spread(word: WordId) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Word w has the features w and w + 1.
-    struct Pairs;
-    static TABLE: [[Feature; 2]; 8] = {
-        let mut table = [[Feature { id: 0, count: 1 }, Feature { id: 0, count: 2 }]; 8];
-        let mut w = 0;
-        while w < 8 {
-            table[w][0].id = w as u32;
-            table[w][1].id = w as u32 + 1;
-            w += 1;
-        }
-        table
-    };
-    impl WordFeatures for Pairs {
-        fn features(&self, word: WordId) -> &[Feature] {
-            &TABLE[word as usize]
-        }
-    }
-
-    #[test]
-    fn words_are_packed_step_by_step() {
-        let feature = |(id, count)| Feature { id, count };
-        let texts: [&[u32]; 4] = [&[3], &[], &[1, 2, 3], &[2, 2]];
-        let mut batch = Batch::new();
-        for _ in 0..2 {
-            batch.fill(texts.into_iter(), &Pairs);
-            batch.plan_rows(9);
-        }
-        assert_eq!(batch.texts(), 4);
-        assert_eq!(batch.distinct_words(), 3);
-        let block = &batch.blocks[0];
-        assert_eq!(block.texts, [2, 3, 0]);
-        assert_eq!(block.running, [3, 2, 1]);
-        assert_eq!(block.start, [0, 3, 5, 6]);
-        // Distinct words in order of appearance: 3 → 0, 1 → 1, 2 → 2.
-        assert_eq!(block.words, [1, 2, 0, 2, 2, 0]);
-        assert_eq!(block.reversed, [0, 2, 0, 2, 2, 1]);
-        assert_eq!((block.length(0), block.length(1), block.length(2)), (3, 2, 1));
-        assert_eq!(batch.occurrences.get(2), [1, 3, 4]);
-        let mut reversed = Lists::default();
-        batch.occurrences_reversed(&mut reversed);
-        assert_eq!(reversed.get(1), [5]);
-        let mut by_text = Lists::default();
-        batch.occurrences_by_text(&mut by_text);
-        assert_eq!(by_text.get(2), [1, 0, 1]);
-        assert_eq!(by_text.get(0), [2, 0]);
-        assert_eq!(batch.touched(), [1, 2, 3, 4]);
-        // Feature 3: the first of word 3 (index 0), the second of word 2 (index 2).
-        assert_eq!(batch.words_of_touched.get(2), [(0, 1), (2, 2)].map(feature));
-        assert_eq!(batch.words_of_touched.get(1), [(1, 2), (2, 1)].map(feature));
-    }
-
-    #[test]
-    fn nothing_at_all() {
-        let mut batch = Batch::new();
-        batch.fill([].into_iter(), &Pairs);
-        batch.plan_rows(9);
-        assert_eq!((batch.texts(), batch.rows(), batch.blocks.len()), (0, 0, 0));
-        batch.fill([&[][..]].into_iter(), &Pairs);
-        assert_eq!((batch.texts(), batch.rows(), batch.blocks.len()), (1, 0, 0));
-    }
-}
+mod tests;

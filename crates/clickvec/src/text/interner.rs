@@ -5,6 +5,8 @@ use std::ops::Range;
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::memory::{NoRoom, reserve};
+
 /// The number of a word in an [`Interner`] or a log.
 pub type WordId = u32;
 
@@ -40,19 +42,52 @@ impl Interner {
         self.ends.is_empty()
     }
 
-    /// The number of `word`, its hash, and whether it is new.
+    /// The number of `word`, its hash, and whether it is new. Without memory the process ends: for vocabularies that are
+    /// bounded.
     pub fn intern(&mut self, word: &str) -> (WordId, u64, bool) {
         let hash = xxh3_64(word.as_bytes());
-        if let Some(id) = self.find(word, hash) {
-            return (id, hash, false);
+        match self.find(word, hash) {
+            Some(id) => (id, hash, false),
+            None => (self.add(word, hash), hash, true),
         }
+    }
+
+    /// [`Interner::intern`] for vocabularies without a bound.
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    pub fn try_intern(&mut self, word: &str) -> Result<(WordId, u64, bool), NoRoom> {
+        let hash = xxh3_64(word.as_bytes());
+        if let Some(id) = self.find(word, hash) {
+            return Ok((id, hash, false));
+        }
+        self.reserve_one(word)?;
+        Ok((self.add(word, hash), hash, true))
+    }
+
+    /// Makes room for another word.
+    fn reserve_one(&mut self, word: &str) -> Result<(), NoRoom> {
+        const WHAT: &str = "the words of a vocabulary";
+        reserve(&mut self.ends, 1, WHAT)?;
+        reserve(&mut self.hashes, 1, WHAT)?;
+        let fault = |bytes: usize| NoRoom { what: WHAT, bytes: Some(bytes as u64) };
+        self.letters.try_reserve(word.len()).map_err(|_| fault(self.letters.len() + word.len()))?;
+        let hashes = &self.hashes;
+        self.ids
+            .try_reserve(1, |&id| hashes[id as usize])
+            .map_err(|_| fault((self.ids.len() + 1) * size_of::<WordId>()))
+    }
+
+    /// Adds a word that is not there.
+    fn add(&mut self, word: &str, hash: u64) -> WordId {
         let id = self.ends.len() as u32;
         self.letters.push_str(word);
         self.ends.push(self.letters.len());
         self.hashes.push(hash);
         let hashes = &self.hashes;
         self.ids.insert_unique(hash, id, |&id| hashes[id as usize]);
-        (id, hash, true)
+        id
     }
 
     /// The number of `word`, if it has been seen.
@@ -106,7 +141,9 @@ mod tests {
         let mut interner = Interner::default();
         for round in 0..2 {
             for i in 0..5000u32 {
-                let (id, _, new) = interner.intern(&format!("word{i}"));
+                let word = format!("word{i}");
+                let (id, _, new) =
+                    if i % 2 == 0 { interner.intern(&word) } else { interner.try_intern(&word).unwrap() };
                 assert_eq!((id, new), (i, round == 0));
             }
         }

@@ -195,7 +195,7 @@ pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> 
         return Some(ResumeFault::Settings { differences });
     }
     if interrupted.log_fingerprint != run.log_fingerprint || interrupted.log != run.log {
-        return Some(ResumeFault::Log);
+        return Some(ResumeFault::Log { differences: run.log_differences(interrupted) });
     }
     if interrupted.init != run.init {
         let (expected, found) = (interrupted.init.clone(), run.init.clone());

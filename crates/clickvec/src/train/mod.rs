@@ -86,6 +86,8 @@ pub struct TrainOptions<'a> {
     /// [`crate::update::Window`].
     pub left_out: Option<f64>,
     /// The device that trains; the processor if `None`.
+    // A device is of `internals`, which promises nothing. It cannot be private: then nobody else could write
+    // `TrainOptions { .., ..Default::default() }`.
     #[doc(hidden)]
     pub device: Option<&'a dyn Device>,
 }

@@ -1,5 +1,7 @@
 //! A training run from its first minibatch to its last.
 
+mod after_titles;
+
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::time::Instant;
@@ -13,7 +15,7 @@ use super::start::{encoders, initial_towers};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
 use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage, Taught, Teacher};
 use crate::encoder::Tensor;
-use crate::error::{Error, InitFault, Result};
+use crate::error::{Error, Result};
 use crate::files::publish;
 use crate::memory::room_for;
 use crate::model::Model;
@@ -384,39 +386,6 @@ impl<'a, 'v> Run<'a, 'v> {
                 model.save_for(&partial(output.path), output.path)?;
                 self.fingerprint = Some(model.fingerprint().to_owned());
             }
-        }
-        Ok(())
-    }
-
-    /// Begins with the clicks, where a run that learnt the same titles ended with them.
-    pub(super) fn begin_after_titles(&mut self, model: &Model) -> Result<()> {
-        let [titles, clicks] = &self.stages[..] else { return Ok(()) };
-        let learnt = model.training();
-        let &TrainConfig { epochs, held_out, keep, patience, .. } = self.config;
-        // These settings are of the clicks, or of how their epochs are chosen.
-        let before = TrainConfig { epochs, held_out, keep, patience, ..learnt.config.clone() };
-        if before != *self.config {
-            let differences = self.config.differences(&before);
-            return Err(Error::Init(InitFault::AfterTitlesSettings { differences }));
-        }
-        if (&learnt.init, &learnt.log_fingerprint) != (&self.record.init, &self.record.log_fingerprint)
-            || model.dictionary() != self.log.dictionary()
-        {
-            return Err(Error::Init(InitFault::AfterOtherTitles));
-        }
-        if learnt.epoch != clicks.before {
-            let (expected, found) = (clicks.before, learnt.epoch);
-            return Err(Error::Init(InitFault::AfterTitlesEpoch { expected, found }));
-        }
-        let weights = || -> Vec<Vec<Tensor>> { model.towers.iter().map(|tower| tower.tensors().to_vec()).collect() };
-        self.progress.epoch = clicks.before;
-        self.record.epoch = clicks.before;
-        self.record.updates = titles.updates();
-        self.record.loss = model.training().loss;
-        self.learner = begin(self.device, clicks, encoders(self.config, self.log, weights()))?;
-        self.keep(self.model_of(weights()))?;
-        if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
-            checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::{Entries, MAX_DIMENSION, MAX_TEXT, Stop, at_line, in_file};
-use crate::error::{VectorFileFault, VectorPlace, shortened};
+use crate::error::{NpyFound, VectorFileFault, VectorPlace, shortened};
 use crate::npy::{Fault, Reader};
 use crate::tables::{FoundLine, Lines};
 
@@ -17,18 +17,15 @@ pub(super) struct Rows<R> {
 impl<R: BufRead> Rows<R> {
     /// Reads the header.
     pub(super) fn open(source: R) -> Result<Rows<R>, Stop> {
+        let header = |found| in_file(VectorFileFault::NpyHeader { found });
         let array = Reader::open(source).or_else(|error| match error {
             Fault::Io(error) => Err(Stop::Io(error)),
             Fault::Type(found) => in_file(VectorFileFault::NpyType { found }),
-            Fault::NotNpy(found) => in_file(VectorFileFault::NpyHeader { found }),
-            Fault::Version(version) => {
-                in_file(VectorFileFault::NpyHeader { found: format!("one of version {version}") })
-            }
-            Fault::HeaderLength(length) => {
-                in_file(VectorFileFault::NpyHeader { found: format!("one of {length} bytes") })
-            }
-            Fault::Header(text) => in_file(VectorFileFault::NpyHeader { found: format!("`{text}`") }),
-            Fault::Cut => in_file(VectorFileFault::NpyHeader { found: "one that ends too soon".to_owned() }),
+            Fault::NotNpy(bytes) => header(NpyFound::Other(bytes)),
+            Fault::Version(version) => header(NpyFound::Version(version)),
+            Fault::HeaderLength(length) => header(NpyFound::Length(length)),
+            Fault::Header(text) => header(NpyFound::Text(text)),
+            Fault::Cut => header(NpyFound::Cut),
         })?;
         if !array.is_by_rows() {
             return in_file(VectorFileFault::NpyOrder);

@@ -197,9 +197,15 @@ fn other_data_is_refused() {
     place.train(&config, resume(Some(&other))).expect("resumed");
     let place = interrupted(&config, how);
     let rows = log_rows(240, 1);
-    for changed in [log_rows(240, 2), log_rows(241, 1), rows.replacen("red", "rad", 1), format!("{rows}broken\n")] {
+    for (changed, differs) in [
+        (log_rows(240, 2), "fingerprint"),
+        (log_rows(241, 1), "pairs"),
+        (rows.replacen("red", "rad", 1), "fingerprint"),
+        (format!("{rows}broken\n"), "skipped lines"),
+    ] {
         std::fs::write(place.clicks(), changed).expect("written");
-        assert_eq!(refused(&place, &config, how), ResumeFault::Log);
+        let ResumeFault::Log { differences } = refused(&place, &config, how) else { panic!("{differs}") };
+        assert!(differences.iter().any(|of| of.name == differs && of.now != of.before), "{differs}: {differences:?}");
     }
     std::fs::write(place.clicks(), rows.replace('\n', "\t7\n").replacen("title\t7", "title\tday", 1)).expect("written");
     place.train(&config, how).expect("a column that training does not see changes nothing");

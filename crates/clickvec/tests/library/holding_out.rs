@@ -45,7 +45,10 @@ fn values(events: &[Event]) -> Vec<f64> {
 
 fn report(place: &Place, events: &[Event]) -> HeldOutReport {
     let model = Model::load(&place.output()).expect("a model");
-    HeldOutTest::new(held_out(events)).report(&Neural::new("model".to_owned(), model)).expect("a report")
+    HeldOutTest::new(held_out(events))
+        .expect("memory")
+        .report(&Neural::new("model".to_owned(), model))
+        .expect("a report")
 }
 
 #[test]
@@ -146,7 +149,7 @@ fn the_loss_of_held_out_pairs_is_that_of_training() {
     let titles: Vec<String> = (0..60).map(|title| format!("t{title}")).collect();
     let query = |number: u32| HeldOutQuery { text: format!("q{number}"), clicked: vec![(number, 1), (number + 20, 1)] };
     let held_out = HeldOut { queries: (0..20).map(query).collect(), titles, ..HeldOut::default() };
-    let test = HeldOutTest::new(held_out);
+    let test = HeldOutTest::new(held_out).expect("memory");
     let equal = test.loss(&Given(|_, _| 0.5), LossKind::Softmax, 10.0, 4).expect("negatives");
     // Few of the titles that are drawn were clicked for the query, and are left out: nearly ln(1 + 4).
     assert!(equal < 5f64.ln() && equal > 4.5f64.ln(), "{equal}");

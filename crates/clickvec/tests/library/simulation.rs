@@ -296,7 +296,11 @@ fn words_fail_where_they_differ_bags_where_order_decides_and_the_lstm_learns_bot
     let lstm = trained(TrainConfig::default().encoder);
     let dssm = trained(EncoderConfig::Dssm(DssmConfig::default()));
     let mut corpus = Corpus::default();
-    read_titles(&log.join("titles.tsv"), TITLE).unwrap().titles.iter().for_each(|title| corpus.add_title(&title.title));
+    read_titles(&log.join("titles.tsv"), TITLE)
+        .unwrap()
+        .titles
+        .iter()
+        .for_each(|title| corpus.add_title(&title.title).unwrap());
     let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };
     let spec: RankerSpec = "bm25".parse().unwrap();
     let system = System::named("bm25").unwrap();

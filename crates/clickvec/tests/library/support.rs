@@ -7,7 +7,7 @@ use clickvec::encoder::{
     StackedConfig,
 };
 use clickvec::eval::{EvaluateOptions, HeldOutTest, JudgedQuery, JudgedTitle, Judgments, evaluate};
-use clickvec::internals::encoder::{Encoder, Gradients, Tensor, TensorKind, Trace};
+use clickvec::internals::encoder::{Encoder, Gradients, Tensor, TensorKind, Trace, build};
 use clickvec::internals::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::internals::optimizer::Optimizer;
 use clickvec::internals::rng;
@@ -96,7 +96,7 @@ pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
 
 /// An encoder with all weights, biases too, uniform in ±`range`.
 pub(crate) fn random_encoder(config: &EncoderConfig, features: usize, range: f32, seed: u64) -> Box<dyn Encoder> {
-    let mut encoder = config.build(features);
+    let mut encoder = build(config, features);
     let mut stream = rng::stream(seed, "weights", 0);
     for tensor in encoder.tensors_mut() {
         for x in tensor.value.data_mut() {
@@ -377,7 +377,7 @@ impl Place {
         }
         let mut on_event = |event: &Event| {
             if let Event::HeldOut(held_out) = event {
-                *test.borrow_mut() = Some(HeldOutTest::new(held_out.clone()));
+                *test.borrow_mut() = Some(HeldOutTest::new(held_out.clone()).expect("memory"));
             }
             on_event(event)
         };

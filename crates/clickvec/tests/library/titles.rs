@@ -125,7 +125,7 @@ fn a_run_with_other_titles_does_not_resume() {
     place.interrupt(&config, how, 5);
     std::fs::write(place.titles(), title_rows(120, 2)).expect("written");
     let found = place.train(&config, how);
-    assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Log, .. })), "{found:?}");
+    assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Log { .. }, .. })), "{found:?}");
     let mut other = config.clone();
     other.titles.as_mut().expect("titles").gamma = 9.0;
     let found = place.train(&other, how).map_err(|error| error.to_string());

@@ -143,7 +143,12 @@ impl Folder {
             return Ok(Folder::Temporary { folder, interrupt, _lock: lock });
         };
         let is_free = !path.exists() || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
-        ensure!(is_free, "{}: expected an empty folder, or nothing; name another one", path.display());
+        let found = if path.is_dir() { "one with files in it" } else { "a file" };
+        ensure!(
+            is_free,
+            "{}: expected an empty folder, or nothing, found {found}; name another folder",
+            path.display()
+        );
         files::create_folder(path)?;
         Ok(Folder::Kept(path.to_owned()))
     }

@@ -108,8 +108,8 @@ fn simulated(args: &Args, log: &Path) -> Result<simulate::Summary> {
 
 fn bm25(titles: &[Title], judgments: &Judgments) -> Result<Box<dyn Ranker>> {
     let mut corpus = Corpus::default();
-    titles.iter().for_each(|title| corpus.add_title(&title.title));
-    judgments.queries.iter().for_each(|query| corpus.add_test_query(&query.text));
+    titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
+    judgments.queries.iter().try_for_each(|query| corpus.add_test_query(&query.text))?;
     let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };
     let spec: RankerSpec = "bm25".parse().map_err(clickvec::Error::from)?;
     let system = System::named(&spec.name).map_err(clickvec::Error::from)?;

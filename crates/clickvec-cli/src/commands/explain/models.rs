@@ -105,8 +105,9 @@ pub(super) fn name_of(path: &Path) -> String {
 fn load_of_index(index: &Path) -> Result<Named> {
     ensure!(
         index.is_dir(),
-        "{}: expected the folder of an index, which `clickvec index` writes; for a model file, use `--model`",
-        index.display()
+        "{}: expected the folder of an index, which `clickvec index` writes, found {}; for a model file, use `--model`",
+        index.display(),
+        if index.exists() { "a file" } else { "nothing" }
     );
     Ok(Named { name: name_of(index), model: Model::load(&index.join(MODEL_OF_INDEX))? })
 }

@@ -37,7 +37,7 @@ pub(super) fn write(args: &Args, model: &Model, titles: &Path) -> Result<Counts>
     let set = test_set::read(&files)?;
     let mut corpus = Corpus::default();
     input::each_title(titles, &args.field, |Title { title, .. }| {
-        corpus.add_title(&title);
+        corpus.add_title(&title)?;
         Ok(())
     })?;
     let bm25 = ranker::train("bm25", &corpus)?;

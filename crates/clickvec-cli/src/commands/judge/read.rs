@@ -148,6 +148,8 @@ fn read(path: &Path) -> Result<Sheet> {
     let mut table = LogTable::open(path, &options)?;
     let mut sheet = Sheet { grades: HashMap::new(), rows: Vec::new(), without_grade: 0 };
     let mut record = Record::default();
+    // Where each title was graded first.
+    let mut lines: HashMap<(String, String), u64> = HashMap::new();
     loop {
         let line = |line: u64| format!("{}:{line}", output::path(path));
         match table.next(&mut record)? {
@@ -178,12 +180,17 @@ fn read(path: &Path) -> Result<Sheet> {
                                 output::printable(text)
                             );
                         };
-                        let first = sheet.grades.insert((row.query.clone(), row.id.clone()), grade);
-                        ensure!(
-                            first.is_none_or(|first| first == grade),
-                            "{}: expected one grade for a title, found another for the same query and title; keep one",
-                            line(record.line)
-                        );
+                        let key = (row.query.clone(), row.id.clone());
+                        if let Some(first) = sheet.grades.insert(key.clone(), grade).filter(|first| *first != grade) {
+                            anyhow::bail!(
+                                "{}: expected grade {first} as in line {} for title `{}` of query `{}`, found {grade}; keep one",
+                                line(record.line),
+                                lines[&key],
+                                output::printable(&row.id),
+                                output::printable(&row.query)
+                            );
+                        }
+                        lines.entry(key).or_insert(record.line);
                     }
                 }
                 sheet.rows.push(row);

@@ -76,12 +76,15 @@ impl Judge {
         Judge { by_loss, learns_titles, state: RefCell::default() }
     }
 
-    /// Takes the queries that are held out.
+    /// Takes the queries that are held out. What fails is kept for [`Judge::finish`].
     pub(super) fn begin(&self, held_out: &HeldOut) {
         let mut state = self.state.borrow_mut();
         if !held_out.queries.is_empty() {
             state.counts = Counts::of(held_out);
-            state.test = Some(HeldOutTest::new(held_out.clone()));
+            match HeldOutTest::new(held_out.clone()) {
+                Ok(test) => state.test = Some(test),
+                Err(error) => state.failed = Some(error),
+            }
         }
     }
 

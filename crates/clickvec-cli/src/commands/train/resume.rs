@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::error::ResumeFault;
 use clickvec::model::Model;
@@ -27,9 +27,13 @@ pub(super) fn check(config: &TrainConfig, trial: Option<Trial>, output: &Path) -
         // The earlier run held queries out, or wanted to, and this one does not.
         (None, Some(before)) if stopped.as_ref().or(finished.as_ref()) != Some(config) => {
             let differences = config.differences(before);
-            if differences.is_empty() {
-                return Err(Error::Resume { path: output.to_owned(), fault: ResumeFault::Log }.into());
-            }
+            // The settings are the same, so it is the log that has nothing to hold out.
+            ensure!(
+                !differences.is_empty(),
+                "{}: expected the click log of the run to resume, of which queries are held out, found one with too few queries \
+                 for that, or a pipe; name that log, or leave --resume out",
+                crate::output::path(output)
+            );
             Err(refused(differences))
         }
         (Some(_), Some(before)) if before != config => Err(refused(config.differences(before))),

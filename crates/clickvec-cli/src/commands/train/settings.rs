@@ -1,20 +1,23 @@
 //! Flags for the training settings. A setting whose flag is not given has its default, or the value of `--preset`.
 
+mod flags;
+mod help;
 mod idle;
 
-use std::fmt::Display;
-use std::str::FromStr;
-
 use anyhow::{Result, bail};
-use clap::ValueEnum;
-use clickvec::encoder::{EncoderConfig, InitRange, Signals};
-use clickvec::train::LossKind;
-use clickvec::train::OptimizerKind;
-use clickvec::train::Precision;
-use clickvec::train::Tail;
-use clickvec::train::Views;
-use clickvec::train::{Keep, TeacherConfig, TitleConfig, TrainConfig};
-use clickvec::train::{NegativeSource, Negatives, Weighting};
+use clickvec::encoder::{EncoderConfig, Signals};
+use clickvec::train::{
+    Keep, LossKind, NegativeSource, OptimizerKind, Precision, Tail, TeacherConfig, TitleConfig, TrainConfig, Weighting,
+};
+
+use flags::{
+    BpttFlag, ClipFlag, InitRangeFlag, KeepFlag, LossFlag, NegativeSourceFlag, NegativesFlag, OptimizerFlag,
+    PrecisionFlag, Preset, TailFlag, ViewsFlag, WordsFlag, at_least_one, positive, share,
+};
+use help::{
+    help, shown_clip, shown_loss, shown_negatives, shown_optimizer, shown_precision, shown_range, shown_signals,
+    shown_source, shown_tail, shown_weighting, shown_words, teacher_help, title_help,
+};
 
 use super::encoder::EncoderFlags;
 use crate::weighting::WeightingFlag;
@@ -141,217 +144,6 @@ pub(super) struct Settings {
     precision: Option<PrecisionFlag>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PrecisionFlag {
-    /// Not rounded.
-    F32,
-    /// 8 significant bits.
-    Bf16,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Preset {
-    /// The LSTM-DSSM (Palangi et al. 2015): two towers, Nesterov momentum with its schedule, minibatches of 1,024, 4
-    /// negatives, one click for each pair. Also named `paper`.
-    #[value(alias = "paper")]
-    LstmDssm,
-    /// The CLSM (Shen et al. 2014): the same with plain gradient descent; 300/128, windows of 3 words, no biases.
-    Clsm,
-}
-
-impl Preset {
-    const ALL: [Preset; 2] = [Preset::LstmDssm, Preset::Clsm];
-
-    fn name(self) -> &'static str {
-        match self {
-            Preset::LstmDssm => "lstm-dssm",
-            Preset::Clsm => "clsm",
-        }
-    }
-
-    fn config(self) -> TrainConfig {
-        match self {
-            Preset::LstmDssm => TrainConfig::lstm_dssm(),
-            Preset::Clsm => TrainConfig::clsm(),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum NegativeSourceFlag {
-    /// Titles of the same minibatch.
-    Minibatch,
-    /// Any title of the log.
-    Uniform,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum LossFlag {
-    /// A softmax over the clicked title and its negatives, as in the papers.
-    Softmax,
-    /// Noise-contrastive estimation: whether each title was clicked or is there by chance.
-    Nce,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OptimizerFlag {
-    /// Nesterov momentum, as in the papers.
-    Nesterov,
-    /// Plain momentum with the same schedule.
-    Momentum,
-    /// Adam, which has a step size for every weight.
-    Adam,
-    /// Plain gradient descent.
-    Sgd,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BpttFlag {
-    /// The exact gradient.
-    Exact,
-    /// The paper's formulas as printed: only the path through each gate itself.
-    PerGate,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum KeepFlag {
-    /// The epoch with the best validation.
-    Best,
-    /// The epoch with the smallest loss of held-out pairs, as the papers chose theirs.
-    Loss,
-    /// The last epoch.
-    Last,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TailFlag {
-    /// They are left out.
-    Cut,
-    /// The last word within the limit and all further words become one word.
-    Merge,
-}
-
-/// `--negatives`: a number or `all`.
-#[derive(Debug, Clone, Copy)]
-struct NegativesFlag(Negatives);
-
-impl FromStr for NegativesFlag {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<NegativesFlag, String> {
-        match text.parse() {
-            _ if text == "all" => Ok(NegativesFlag(Negatives::All)),
-            Ok(number) if number > 0 => Ok(NegativesFlag(Negatives::Sampled(number))),
-            _ => Err("expected `all` or a number of 1 or more".to_owned()),
-        }
-    }
-}
-
-/// `--word-count`: a number or `none`.
-#[derive(Debug, Clone, Copy)]
-struct WordsFlag(Option<u64>);
-
-impl FromStr for WordsFlag {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<WordsFlag, String> {
-        match text.parse() {
-            _ if text == "none" => Ok(WordsFlag(None)),
-            Ok(least) if least > 0 => Ok(WordsFlag(Some(least))),
-            _ => Err("expected `none` or a number of 1 or more".to_owned()),
-        }
-    }
-}
-
-/// `--clip-norm`: a number or `none`.
-#[derive(Debug, Clone, Copy)]
-struct ClipFlag(Option<f32>);
-
-impl FromStr for ClipFlag {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ClipFlag, String> {
-        match text {
-            "none" => Ok(ClipFlag(None)),
-            number => positive(number)
-                .map(|norm| ClipFlag(Some(norm)))
-                .map_err(|_| "expected `none` or a number above 0".to_owned()),
-        }
-    }
-}
-
-/// `--init-range`: a number or `fan`.
-#[derive(Debug, Clone, Copy)]
-struct InitRangeFlag(InitRange);
-
-impl FromStr for InitRangeFlag {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<InitRangeFlag, String> {
-        match text {
-            "fan" => Ok(InitRangeFlag(InitRange::Fan)),
-            number => positive(number)
-                .map(|bound| InitRangeFlag(InitRange::Uniform(bound)))
-                .map_err(|_| "expected `fan` or a number above 0".to_owned()),
-        }
-    }
-}
-
-/// `--augment`, `--title-views`: probabilities by name, or `none`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct ViewsFlag(Views);
-
-impl FromStr for ViewsFlag {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ViewsFlag, String> {
-        let mut views = Views::NONE;
-        for part in text.split(',').filter(|_| text != "none") {
-            let expected = || {
-                format!("expected few, drop, swap or misspell with a probability, such as misspell=0.1, found `{part}`")
-            };
-            let (name, chance) = part.split_once('=').ok_or_else(expected)?;
-            let place = match name.trim() {
-                "few" => &mut views.few,
-                "drop" => &mut views.drop,
-                "swap" => &mut views.swap,
-                "misspell" => &mut views.misspell,
-                _ => return Err(expected()),
-            };
-            *place = chance.trim().parse().map_err(|_| expected())?;
-        }
-        match views.fault() {
-            None => Ok(ViewsFlag(views)),
-            Some((name, chance)) => Err(format!("expected a probability between 0 and 1 for {name}, found {chance}")),
-        }
-    }
-}
-
-impl Display for ViewsFlag {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Views { few, drop, swap, misspell } = self.0;
-        let all = [("few", few), ("drop", drop), ("swap", swap), ("misspell", misspell)];
-        let given: Vec<_> =
-            all.iter().filter(|(_, chance)| *chance > 0.0).map(|(name, chance)| format!("{name}={chance}")).collect();
-        f.write_str(if given.is_empty() { "none" } else { "" })?;
-        f.write_str(&given.join(","))
-    }
-}
-
-fn positive(text: &str) -> Result<f32, String> {
-    let number = text.parse().ok().filter(|number: &f32| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "expected a number above 0".to_owned())
-}
-
-fn share(text: &str) -> Result<f32, String> {
-    let number = text.parse().ok().filter(|number| (0.0..=0.5).contains(number));
-    number.ok_or_else(|| "expected a number from 0 to 0.5".to_owned())
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of 1 or more".to_owned())
-}
-
 /// The share of clicked queries that judge a model if nothing else does.
 const HELD_OUT: f32 = 0.1;
 
@@ -374,101 +166,6 @@ pub struct Given {
     pub scores_alone: bool,
     /// The number of members of the initial model.
     pub members: Option<usize>,
-}
-
-/// A help text with the default, and the values with titles and with each preset where they differ.
-fn help<T: Display>(text: &str, value: impl Fn(&TrainConfig) -> T) -> String {
-    let own = value(&TrainConfig::default()).to_string();
-    let presets = Preset::ALL.map(|preset| (preset.name(), preset.config()));
-    let others = [("with --titles", TrainConfig::with_titles())].into_iter().chain(presets);
-    let others: Vec<_> = others.map(|(name, config)| (name, value(&config).to_string())).collect();
-    let others = others.iter().filter(|(_, value)| *value != own).map(|(name, value)| format!("; {name}: {value}"));
-    format!("{text} [default: {own}{}]", others.collect::<String>())
-}
-
-/// A help text with the default for training on titles.
-fn title_help<T: Display>(text: &str, value: impl Fn(&TitleConfig) -> T) -> String {
-    format!("{text} [default: {}]", value(&TitleConfig::default()))
-}
-
-/// A help text with the default for training with a teacher.
-fn teacher_help<T: Display>(text: &str, value: impl Fn(&TeacherConfig) -> T) -> String {
-    format!("{text} [default: {}]", value(&TeacherConfig::default()))
-}
-
-fn shown_negatives(negatives: Negatives) -> String {
-    match negatives {
-        Negatives::All => "all".to_owned(),
-        Negatives::Sampled(number) => number.to_string(),
-    }
-}
-
-fn shown_tail(tail: Tail) -> &'static str {
-    match tail {
-        Tail::Cut => "cut",
-        Tail::Merge => "merge",
-    }
-}
-
-fn shown_source(source: NegativeSource) -> &'static str {
-    match source {
-        NegativeSource::Minibatch => "minibatch",
-        NegativeSource::Uniform => "uniform",
-    }
-}
-
-fn shown_loss(loss: LossKind) -> &'static str {
-    match loss {
-        LossKind::Softmax => "softmax",
-        LossKind::Nce => "nce",
-    }
-}
-
-fn shown_optimizer(kind: OptimizerKind) -> &'static str {
-    match kind {
-        OptimizerKind::Nesterov => "nesterov",
-        OptimizerKind::Momentum => "momentum",
-        OptimizerKind::Adam => "adam",
-        OptimizerKind::Sgd => "sgd",
-    }
-}
-
-fn shown_clip(norm: Option<f32>) -> String {
-    norm.map_or("none".to_owned(), |norm| norm.to_string())
-}
-
-fn shown_signals(signals: Signals) -> &'static str {
-    match signals {
-        Signals::Exact => "exact",
-        Signals::PerGate => "per-gate",
-    }
-}
-
-fn shown_range(range: InitRange) -> String {
-    match range {
-        InitRange::Fan => "fan".to_owned(),
-        InitRange::Uniform(bound) => bound.to_string(),
-    }
-}
-
-fn shown_words(least: Option<u64>) -> String {
-    least.map_or_else(|| "none".to_owned(), |least| least.to_string())
-}
-
-fn shown_precision(precision: Precision) -> &'static str {
-    match precision {
-        Precision::F32 => "f32",
-        Precision::Bf16 => "bf16",
-    }
-}
-
-fn shown_weighting(weighting: Weighting) -> &'static str {
-    match weighting {
-        Weighting::Log => "log",
-        Weighting::Linear => "linear",
-        Weighting::None => "none",
-        Weighting::Binary => "binary",
-    }
 }
 
 impl Settings {

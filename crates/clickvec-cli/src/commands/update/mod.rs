@@ -1,31 +1,30 @@
 //! `clickvec update`: trains a new model on new clicks, starting from the old one, and replaces the old one unless the new
 //! one is worse.
 
+mod learn;
+mod questions;
 mod report;
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use clickvec::eval::{FullQuery, FullTestSet, TestSet, TestSetFiles};
 use clickvec::internals::files::{self, Claim};
 use clickvec::model::Model;
 use clickvec::ranker::{self, Corpus, Neural, Ranker};
 use clickvec::search::IndexBuilder;
-use clickvec::tables::{Title, for_each_title};
-use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
-use clickvec::update::{
-    Drift, LEAST_QUERIES, LearntBefore, Models, Survey, Suspicion, Trial, Window, Witness, training_config,
-};
+use clickvec::tables::Title;
+use clickvec::update::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, Witness, training_config};
+
+use learn::{learn, write};
+use questions::{Questions, has_left_out, questions, unseen};
 
 use super::index::whole::{Kept, Unlisted};
-use super::train::{epoch_line, section_name};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
-use crate::{input, output, progress, stored, test_set};
+use crate::{input, output, stored, test_set};
 
 /// The sets of queries on which the models are compared.
 const NEWEST: &str = "clicks of the newest day";
@@ -146,13 +145,6 @@ struct Report<'a> {
     seconds: Seconds,
 }
 
-/// The queries on which the two models are compared.
-struct Questions {
-    newest: Vec<FullQuery>,
-    earlier: Vec<FullQuery>,
-    judged: Vec<FullQuery>,
-}
-
 /// Updates a model.
 pub(crate) fn run(mut args: Args) -> Result<Answer> {
     let started = Instant::now();
@@ -214,7 +206,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         let witness: (Witness, &dyn Ranker) = if has_left_out(&args, &old) {
             (Witness::OldModel, &old_ranker)
         } else {
-            trigrams = ranker::train("trigram", &Corpus::from_iter(texts.iter().copied()))?;
+            trigrams = ranker::train("trigram", &Corpus::of_titles(texts.iter().copied())?)?;
             (Witness::LetterTrigrams, &*trigrams)
         };
         let Questions { newest, earlier, .. } = &questions;
@@ -298,29 +290,6 @@ fn tell_unlisted(args: &Args, unlisted: &Unlisted) {
     ));
 }
 
-/// Whether neither the old model nor any that it began with has learnt the held-out queries.
-fn has_left_out(args: &Args, old: &Model) -> bool {
-    old.training().left_out.is_some_and(|share| share >= args.held_out)
-}
-
-/// The queries of the newest day that decide instead of all of them, because the old model may have learnt the others:
-/// none if it has not, or if there are too few.
-fn unseen(args: &Args, old: &Model, survey: &Survey, newest: &[FullQuery]) -> Vec<FullQuery> {
-    if has_left_out(args, old) || survey.recurring.is_empty() {
-        return Vec::new();
-    }
-    let unseen: Vec<FullQuery> = newest.iter().filter(|query| !survey.recurring.contains(&query.id)).cloned().collect();
-    if unseen.len() < LEAST_QUERIES {
-        let few = output::count(unseen.len() as u64);
-        output::note(format_args!(
-            "the old model may have learnt held-out queries, because it goes back to one of `train`, and only {few} of the newest \
-             day's are on no earlier day; so the test favours the old model"
-        ));
-        return Vec::new();
-    }
-    unseen
-}
-
 /// Checks that the outputs can be written and are not inputs too.
 fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
     let read = || args.clicks.iter().chain([&args.titles]).chain(&args.judged);
@@ -348,142 +317,6 @@ fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// The collection and the queries of the comparison. An error if there are too few queries.
-fn questions(
-    args: &Args,
-    config: &TrainConfig,
-    survey: &Survey,
-    titles: Vec<Title>,
-) -> Result<(FullTestSet, Questions)> {
-    let judged = match &args.judged {
-        None => None,
-        Some(judged) => {
-            let files = TestSetFiles { judged, topics: None, titles: Some(&args.titles), field: &config.field };
-            Some(test_set::read(&files)?)
-        }
-    };
-    // Match by text, so that titles with the same text count as one.
-    let mut set = FullTestSet::new(&survey.newest, false, titles);
-    let mut questions = Questions {
-        newest: std::mem::take(&mut set.queries),
-        earlier: set.others(&survey.earlier, false),
-        judged: Vec::new(),
-    };
-    if let (Some(TestSet { judgments, .. }), Some(path)) = (judged, &args.judged) {
-        let before = (set.missing.count, set.judged);
-        questions.judged = set.others(&judgments, false);
-        let (missing, judged) = (set.missing.count - before.0, set.judged - before.1);
-        ensure!(missing < judged, "{}: expected judged titles whose texts are in --titles, found none", path.display());
-    }
-    if let (1..LEAST_QUERIES, Some(path)) = (questions.judged.len(), &args.judged) {
-        output::note(format_args!(
-            "{}: {}, too few to decide; {LEAST_QUERIES} are needed",
-            path.display(),
-            output::counted(questions.judged.len() as u64, "query")
-        ));
-    }
-    let held_out = questions.newest.len();
-    if held_out < LEAST_QUERIES && questions.judged.len() >= LEAST_QUERIES {
-        output::note(format_args!(
-            "the newest day has {} with clicked titles, too few to compare models by: the judged titles alone decide",
-            output::counted(held_out as u64, "held-out query")
-        ));
-    }
-    ensure!(
-        held_out >= LEAST_QUERIES || questions.judged.len() >= LEAST_QUERIES,
-        "expected at least {LEAST_QUERIES} queries to compare the models on, found {held_out} held-out queries of the newest \
-         day with clicked titles in {}; the old model stays; join the clicks of some days in one file, or give a larger \
-         `--held-out` or `--judged FILE`",
-        args.titles.display()
-    );
-    Ok((set, questions))
-}
-
-/// Trains the new model in memory. `None` if the user interrupted it.
-fn learn(
-    args: &Args,
-    config: &TrainConfig,
-    old: &Model,
-    window: &Window<'_>,
-    target: &Path,
-    interrupt: &Interrupt,
-) -> Result<Option<Model>> {
-    let folder = files::folder_of(target);
-    let titles: &[PathBuf] = if config.titles.is_some() { std::slice::from_ref(&args.titles) } else { &[] };
-    let init = (!args.fresh).then_some(old);
-    // What the old model has learnt, the new one begins with.
-    let left_out = (args.fresh || has_left_out(args, old)).then_some(args.held_out);
-    let options = TrainOptions { titles, init, left_out, scratch: Some(&folder), ..TrainOptions::default() };
-    if !args.json {
-        let begin = if args.fresh { "from random weights" } else { "from the weights of the old model" };
-        output::note(format_args!("training: {}, {begin}", config.encoder));
-    }
-    let bar = progress::bar_with_message(0, "training", "pairs");
-    let outcome = train(config, ClickSource::marked(window.pairs()), options, &mut |event| {
-        match event {
-            Event::Minibatch { pairs, of_pairs, minibatch: 1, .. } => {
-                bar.set_length(*of_pairs);
-                bar.set_position(*pairs);
-            }
-            Event::Minibatch { pairs, loss, .. } => {
-                bar.inc(*pairs);
-                bar.set_message(format!("loss {loss:.3}"));
-            }
-            Event::Epoch(report) if !args.json => {
-                let section = if titles.is_empty() { "" } else { section_name(report.section) };
-                bar.suspend(|| output::note(epoch_line(section, report)));
-            }
-            _ => {}
-        }
-        if interrupt.status().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    bar.finish_and_clear();
-    Ok(match outcome? {
-        Outcome::Finished(model) => Some(model),
-        Outcome::Cancelled => None,
-    })
-}
-
-/// Writes the new model, and the index if there is one. Returns false if the user interrupted it before anything was
-/// replaced.
-///
-/// The index comes first, because it has its own copy of the model. If the program is killed between the two, searches
-/// already use the new model, and the next update starts from the old one.
-fn write(
-    args: &Args,
-    kept: &Kept,
-    unlisted: Vec<(Title, Vec<String>)>,
-    new: &Model,
-    target: &Path,
-    interrupt: &Interrupt,
-) -> Result<bool> {
-    if let Some(index) = &args.index {
-        let mut builder = IndexBuilder::with_fields(new, index, &kept.fields)?;
-        let bar = progress::counter("encoding", "titles");
-        // Read the titles again: for the comparison, titles with the same text were merged.
-        let mut add = |title: Title, values: &[&str]| {
-            bar.inc(1);
-            if interrupt.status().is_none() { builder.add_with_fields(title, values) } else { Ok(()) }
-        };
-        match kept.fields.is_empty() {
-            true => drop(for_each_title(&args.titles, &new.training().config.field, |title| add(title, &[]))?),
-            false => stored::each_document(&args.titles, &new.training().config.field, &kept.fields, add)?,
-        }
-        for (title, values) in unlisted {
-            bar.inc(1);
-            builder.add_with_fields(title, &values.iter().map(String::as_str).collect::<Vec<_>>())?;
-        }
-        bar.finish_and_clear();
-        if interrupt.status().is_some() {
-            return Ok(false);
-        }
-        let built = kept.finish(builder, new)?;
-        input::note_left_out(built.left_out);
-    }
-    new.save(target)?;
-    Ok(true)
 }
 
 fn stopped(args: &Args, interrupt: &Interrupt) -> Result<Answer> {

@@ -1,8 +1,10 @@
 //! Reading a log: its words and hashes, its limits, and what is refused.
 
 use super::*;
+use crate::clicks::source::SourcePair;
+use crate::error::{Error, LogFault};
 use crate::tables::TITLE;
-use crate::text::for_each_word;
+use crate::text::{WordBuffer, WordHash, for_each_trigram, for_each_word};
 
 fn read(rows: &str, config: LogConfig<'_>) -> Result<ClickLog> {
     let folder = tempfile::tempdir().expect("a folder");

@@ -3,14 +3,19 @@
 //!
 //! Both compute the errors of the gates, [rows, G·H]. All gradients of weights follow from those.
 
+mod errors;
+mod weights;
+
+use errors::{all_errors, inner_errors, output_errors};
+use weights::weight_gradients;
+
 use super::states::{LstmBlockStates, LstmStates};
 use super::{Direction, INPUT, LstmConfig, PEEPHOLE, Peephole, RECURRENT, Tensor};
 use crate::encoder::input::{bias_gradient, gather_gradient, split_by_block};
 use crate::encoder::{BlockScratch, Bptt, Scratch, Signals, reduce_blocks};
-use crate::math::activation::{mul_add, tanh};
+use crate::math::activation::tanh;
 use crate::math::bf16::{Packed, Precision};
-use crate::math::gemm::{Left, Right, gemm, gemm_ahead, gemm_into};
-use crate::math::level::by_level;
+use crate::math::gemm::{Left, Right, gemm, gemm_into};
 use crate::math::vector::add;
 use crate::math::{Buffer, Matrix};
 use crate::text::batch::{Batch, Block};
@@ -317,110 +322,6 @@ fn into_cell(
     }
 }
 
-by_level! {
-    /// Replaces o in `gates` [n, G·H] by ∂L/∂(input of o), and adds ∂L/∂y ∘ o ∘ (1 − tanh² c) to `d_cell`, [n, H].
-    fn output_errors(gates: &mut [f32], cell: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize)
-        = output_errors_body
-}
-
-#[inline(always)]
-fn output_errors_body<const FMA: bool>(
-    gates: &mut [f32],
-    cell: &[f32],
-    d_activation: &[f32],
-    d_cell: &mut [f32],
-    h: usize,
-) {
-    let width = gates.len() / (cell.len() / h);
-    let states = cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
-    for (gates, ((cell, d_activation), d_cell)) in gates.chunks_exact_mut(width).zip(states) {
-        output_errors_row::<FMA>(&mut gates[width - h..], cell, d_activation, d_cell);
-    }
-}
-
-#[inline(always)]
-fn output_errors_row<const FMA: bool>(o: &mut [f32], cell: &[f32], d_activation: &[f32], d_cell: &mut [f32]) {
-    for (((o, &c), &d_y), d_c) in o.iter_mut().zip(cell).zip(d_activation).zip(d_cell) {
-        // Compute it again, because storing it would cost more in memory traffic.
-        let tanh_c = tanh::<FMA>(c);
-        *d_c = mul_add::<FMA>(d_y * *o, 1.0 - tanh_c * tanh_c, *d_c);
-        *o = d_y * tanh_c * *o * (1.0 - *o);
-    }
-}
-
-by_level! {
-    /// Replaces y_g, i and f in `gates` [n, G·H] by ∂L/∂(their inputs), and ∂L/∂c(t) in `d_cell` [n, H] by ∂L/∂c(t −
-    /// 1) = f ∘ ∂L/∂c(t). `cell_before` is empty at the first word.
-    fn inner_errors(gates: &mut [f32], cell_before: &[f32], d_cell: &mut [f32], h: usize, forget: bool)
-        = inner_errors_body
-}
-
-#[inline(always)]
-fn inner_errors_body<const FMA: bool>(
-    gates: &mut [f32],
-    cell_before: &[f32],
-    d_cell: &mut [f32],
-    h: usize,
-    forget: bool,
-) {
-    let width = gates.len() / (d_cell.len() / h);
-    let mut before = cell_before.chunks_exact(h);
-    for (gates, d_cell) in gates.chunks_exact_mut(width).zip(d_cell.chunks_exact_mut(h)) {
-        inner_errors_row(gates, before.next(), d_cell, forget);
-    }
-}
-
-#[inline(always)]
-fn inner_errors_row(gates: &mut [f32], cell_before: Option<&[f32]>, d_cell: &mut [f32], forget: bool) {
-    let (y_g, rest) = gates.split_at_mut(d_cell.len());
-    let (i, rest) = rest.split_at_mut(d_cell.len());
-    for ((y_g, i), &d_c) in y_g.iter_mut().zip(i).zip(d_cell.iter()) {
-        let (g, open) = (*y_g, *i);
-        *y_g = d_c * open * (1.0 - g * g);
-        *i = d_c * g * open * (1.0 - open);
-    }
-    if !forget {
-        return;
-    }
-    let f = &mut rest[..d_cell.len()];
-    match cell_before {
-        None => f.fill(0.0),
-        Some(before) => {
-            for ((f, &c_before), d_c) in f.iter_mut().zip(before).zip(d_cell) {
-                let (error, kept) = (*d_c * c_before * *f * (1.0 - *f), *d_c * *f);
-                (*f, *d_c) = (error, kept);
-            }
-        }
-    }
-}
-
-by_level! {
-    /// [`output_errors`] and [`inner_errors`] in one pass over the gates, for LSTMs without peepholes between them.
-    fn all_errors(
-        gates: &mut [f32], cell: &[f32], cell_before: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize,
-        forget: bool,
-    ) = all_errors_body
-}
-
-#[inline(always)]
-fn all_errors_body<const FMA: bool>(
-    gates: &mut [f32],
-    cell: &[f32],
-    cell_before: &[f32],
-    d_activation: &[f32],
-    d_cell: &mut [f32],
-    h: usize,
-    forget: bool,
-) {
-    let width = gates.len() / (cell.len() / h);
-    let mut before = cell_before.chunks_exact(h);
-    let states = cell.chunks_exact(h).zip(d_activation.chunks_exact(h)).zip(d_cell.chunks_exact_mut(h));
-    for (gates, ((cell, d_activation), d_cell)) in gates.chunks_exact_mut(width).zip(states) {
-        output_errors_row::<FMA>(&mut gates[width - h..], cell, d_activation, d_cell);
-        inner_errors_row(gates, before.next(), d_cell, forget);
-    }
-}
-
 /// One step of the published form. With e_g(t) = δᵍ(t) + f(t + 1)∘e_g(t + 1), the sum Σ_t diag(δᵍ(t))·∂c(t)/∂W_g of
 /// eq. (21)–(40) is Σ_t (e_g(t)∘b_g(t))·(input)ᵀ: errors of the gates, as in the exact form. The buffers are what
 /// arrives at y(t) on each gate's own path, then f∘e, both [texts, G·H], and a product.
@@ -480,58 +381,4 @@ fn per_gate_step(
         gemm_into((n - low, h, h), signals, own, (&mut product[gate * h..], width));
     }
     signals[low * width..n * width].copy_from_slice(product);
-}
-
-/// Adds one step's share of ∂L/∂W_rec and ∂L/∂W_p, computed from the errors of its gates, [n, G·H]. `ahead` is what
-/// the next step will read.
-fn weight_gradients(
-    config: LstmConfig,
-    precision: Precision,
-    states: States<'_>,
-    errors: &[f32],
-    ahead: [&[f32]; 3],
-    dense: &mut [Matrix],
-) {
-    let (h, width) = (config.cells, config.gates() * config.cells);
-    let States { cell, cell_before, activation_before } = states;
-    let count = cell.len() / h;
-    let is_first = activation_before.is_empty();
-    if !is_first {
-        gemm_ahead(
-            (h, width, count),
-            Left::transposed(activation_before, h),
-            precision.right(errors, width),
-            (dense[RECURRENT].data_mut(), width),
-            ahead,
-        );
-    }
-    let columns = config.output_gate() - config.input_gate();
-    match config.peephole {
-        Peephole::None => {}
-        Peephole::Full => {
-            let stride = columns + h;
-            if !is_first {
-                let gates = &errors[config.input_gate()..];
-                let into = dense[PEEPHOLE].data_mut();
-                gemm((h, columns, count), Left::transposed(cell_before, h), (gates, width), (into, stride));
-            }
-            let (output, into) = (&errors[config.output_gate()..], &mut dense[PEEPHOLE].data_mut()[columns..]);
-            gemm((h, h, count), Left::transposed(cell, h), (output, width), (into, stride));
-        }
-        Peephole::Diagonal => {
-            let into = dense[PEEPHOLE].data_mut();
-            for (row, errors) in errors.chunks_exact(width).enumerate() {
-                if !is_first {
-                    let cell = &cell_before[row * h..][..h];
-                    for (j, sum) in into[..columns].iter_mut().enumerate() {
-                        *sum += errors[config.input_gate() + j] * cell[j % h];
-                    }
-                }
-                let cell = &cell[row * h..][..h];
-                for j in 0..h {
-                    into[columns + j] += errors[config.output_gate() + j] * cell[j];
-                }
-            }
-        }
-    }
 }

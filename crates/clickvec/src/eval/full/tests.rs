@@ -42,14 +42,14 @@ fn values(set: &FullTestSet, list: Vec<Hit>, measures: &[Measure], options: &Eva
 #[test]
 fn judged_titles_are_found_by_text_or_by_id() {
     let judgments = judgments(&[("red", "b", "3"), ("red", "gone", "2"), ("red", "a", "0")]);
-    let set = FullTestSet::new(&judgments, false, titles(&["a", "b", "a", "c"]));
+    let set = FullTestSet::new(&judgments, false, titles(&["a", "b", "a", "c"])).unwrap();
     assert_eq!((set.titles.len(), set.repeated, set.judged), (3, 1, 3));
     assert_eq!((set.missing.count, &set.missing.first[..]), (1, &["gone".to_owned()][..]));
     assert_eq!(set.queries[0].judged(), [(0, 0), (1, 3)]);
     assert_eq!((set.queries[0].grade(1), set.queries[0].grade(2)), (Some(3), None));
     let mut named = judgments.clone();
     named.queries[0].titles.iter_mut().zip(["d2", "d9", "d0"]).for_each(|(title, id)| title.id = id.to_owned());
-    let set = FullTestSet::new(&named, true, titles(&["a", "b", "a", "c"]));
+    let set = FullTestSet::new(&named, true, titles(&["a", "b", "a", "c"])).unwrap();
     assert_eq!((set.titles.len(), set.repeated), (4, 0));
     assert_eq!(set.queries[0].judged(), [(0, 0), (2, 3)]);
     assert_eq!(set.missing.first, ["d9"]);
@@ -59,7 +59,7 @@ fn judged_titles_are_found_by_text_or_by_id() {
 fn a_hand_computed_list() {
     let judgments =
         judgments(&[("q", "a", "3"), ("q", "b", "0"), ("q", "c", "1"), ("q", "gone", "1"), ("q", "d", "0")]);
-    let set = FullTestSet::new(&judgments, false, titles(&["a", "b", "c", "d", "e", "f"]));
+    let set = FullTestSet::new(&judgments, false, titles(&["a", "b", "c", "d", "e", "f"])).unwrap();
     let options = EvaluateOptions { gain: Gain::Linear, ties: Ties::Trec, relevant_from: 1 };
     // Not judged, not relevant, not judged, 3, 1.
     let list = hits(&[(4, 5.0), (1, 4.0), (5, 3.0), (0, 2.0), (2, 1.0)]);
@@ -107,7 +107,7 @@ fn naive_bpref(order: &[u8], judged: &[u8]) -> f64 {
 fn bpref_is_the_mean_over_the_orders_of_ties() {
     let rows = [("q", "a", "1"), ("q", "b", "0"), ("q", "c", "2"), ("q", "d", "0"), ("q", "e", "0"), ("q", "x", "1")];
     let judgments = judgments(&rows);
-    let set = FullTestSet::new(&judgments, false, titles(&["a", "b", "c", "d", "e", "f"]));
+    let set = FullTestSet::new(&judgments, false, titles(&["a", "b", "c", "d", "e", "f"])).unwrap();
     // b, then a tie of a, c, d, then e; f was not judged.
     let list = hits(&[(1, 3.0), (5, 2.0), (0, 1.0), (2, 1.0), (3, 1.0), (4, 0.5)]);
     let tied = [[1, 2, 0], [1, 0, 2], [2, 1, 0], [2, 0, 1], [0, 1, 2], [0, 2, 1]];
@@ -134,7 +134,7 @@ fn lists_do_not_depend_on_how_many_queries_are_asked_at_once() {
         );
     }
     assert!(many.queries.len() > QUERIES_AT_ONCE);
-    let set = FullTestSet::new(&many, false, titles(&texts));
+    let set = FullTestSet::new(&many, false, titles(&texts)).unwrap();
     assert_eq!(set.missing.count, 0);
     let ranker = train("bm25", &shop.corpus);
     let texts = set.texts();

@@ -108,6 +108,7 @@ impl Embedder {
     }
 
     /// The letter trigrams that the model knows.
+    // Its type is in `internals`, which promises nothing.
     #[doc(hidden)]
     pub fn dictionary(&self) -> &Dictionary {
         &self.tower.dictionary

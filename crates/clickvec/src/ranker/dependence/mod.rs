@@ -102,7 +102,7 @@ impl Dependence {
         let mut rest = words;
         for &length in lengths {
             let (title, others) = rest.split_at(length as usize);
-            titles.push(title);
+            titles.push(title)?;
             rest = others;
         }
         Ok(Dependence::of(vocabulary, titles)?)

@@ -17,7 +17,7 @@ use super::{Ranker, SystemRanker, WordTable};
 use crate::error::{ContentFault, Error, FileFault, LearnFault, Remedy, Result};
 use crate::math::score::score;
 use crate::math::vector::normalize;
-use crate::memory::room_for_numbers;
+use crate::memory::{NoRoom, room_for_numbers};
 use crate::rng::{Permutation, stream};
 use crate::text::{Interner, WordId};
 
@@ -92,7 +92,11 @@ struct Texts {
 
 impl Texts {
     /// The texts of the collection, the clicks and the test set. A text without any frequent word is left out.
-    fn new(corpus: &Corpus, least: usize) -> Texts {
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    fn new(corpus: &Corpus, least: usize) -> Result<Texts, NoRoom> {
         let lists = [&corpus.titles, &corpus.clicks.queries, &corpus.clicks.titles, &corpus.test_queries];
         let mut reader = TextReader::default();
         let mut distinct: Vec<(u64, &[WordId])> = Vec::new();
@@ -112,7 +116,7 @@ impl Texts {
         let mut numbers = vec![None; counts.len()];
         for (word, &count) in (0..).zip(&counts) {
             if count > 0 && count as usize >= least {
-                numbers[word as usize] = Some(texts.vocabulary.intern(corpus.vocabulary.word(word)).0);
+                numbers[word as usize] = Some(texts.vocabulary.try_intern(corpus.vocabulary.word(word))?.0);
                 texts.frequencies.push(count);
             }
         }
@@ -122,10 +126,10 @@ impl Texts {
             known.extend(text.iter().filter_map(|&word| numbers[word as usize]));
             if !known.is_empty() {
                 texts.keys.push(key);
-                texts.words.push(&known);
+                texts.words.push(&known)?;
             }
         }
-        texts
+        Ok(texts)
     }
 }
 
@@ -133,7 +137,7 @@ impl Doc2Vec {
     fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<Doc2Vec> {
         let failed = |fault| Error::Learn { ranker: SYSTEM.name, fault };
         let options = Options::new(values);
-        let texts = Texts::new(resources.corpus, values.count("min-count"));
+        let texts = Texts::new(resources.corpus, values.count("min-count"))?;
         if texts.keys.len() < 2 {
             return Err(failed(LearnFault::TooFewTexts { least: 2, found: texts.keys.len() }));
         }

@@ -35,8 +35,8 @@ fn topics(topics: usize, texts: usize) -> (Corpus, Vec<Labelled>, Vec<Labelled>)
     let titles: Vec<Labelled> = (0..texts).map(|i| text(i % topics, 0)).collect();
     let queries: Vec<Labelled> = (0..texts).map(|i| text(i % topics, 2)).collect();
     let mut corpus = Corpus::default();
-    titles.iter().for_each(|(title, _)| corpus.add_title(title));
-    queries.iter().for_each(|(query, _)| corpus.add_test_query(query));
+    titles.iter().for_each(|(title, _)| corpus.add_title(title).unwrap());
+    queries.iter().for_each(|(query, _)| corpus.add_test_query(query).unwrap());
     (corpus, queries, titles)
 }
 

@@ -11,6 +11,7 @@ use super::system::{Parameter, Progress, System, Values, Watch};
 use super::{Ranker, SystemRanker, WordTable};
 use crate::error::{ContentFault, Error, FileFault, LearnFault, Result};
 use crate::math::vector::{add_scaled, dot, normalize, sum_of_squares};
+use crate::memory::NoRoom;
 use crate::text::{Interner, WordId};
 
 const DIMENSIONS: Parameter = Parameter::count("dimensions", 300, 1, 10_000, "singular values that are kept");
@@ -136,7 +137,7 @@ pub(super) struct Lsa {
 impl Lsa {
     fn train(values: &Values, corpus: &Corpus, watch: &mut Watch<'_>) -> Result<Lsa> {
         let learn = |fault| Error::Learn { ranker: SYSTEM.name, fault };
-        let (vocabulary, titles) = of_titles(corpus);
+        let (vocabulary, titles) = of_titles(corpus)?;
         let dimensions = values.count(DIMENSIONS.name);
         if titles.len() < 2 {
             return Err(learn(LearnFault::TooFewTitles { least: 2, found: titles.len() }));
@@ -216,14 +217,16 @@ impl Lsa {
 }
 
 /// The titles that have a word, as numbers of their own vocabulary.
-fn of_titles(corpus: &Corpus) -> (Interner, WordLists) {
+fn of_titles(corpus: &Corpus) -> Result<(Interner, WordLists), NoRoom> {
     let (mut vocabulary, mut titles, mut words) = (Interner::default(), WordLists::default(), Vec::new());
     for title in corpus.titles.iter().filter(|title| !title.is_empty()) {
         words.clear();
-        words.extend(title.iter().map(|&word| vocabulary.intern(corpus.vocabulary.word(word)).0));
-        titles.push(&words);
+        for &word in title {
+            words.push(vocabulary.try_intern(corpus.vocabulary.word(word))?.0);
+        }
+        titles.push(&words)?;
     }
-    (vocabulary, titles)
+    Ok((vocabulary, titles))
 }
 
 impl Ranker for Lsa {

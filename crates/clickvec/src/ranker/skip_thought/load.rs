@@ -78,7 +78,7 @@ impl Dictionary {
             match text {
                 UNKNOWN => unknown = Some(number),
                 END => {}
-                _ if count == 1 && only == text => match vocabulary.intern(text) {
+                _ if count == 1 && only == text => match vocabulary.try_intern(text)? {
                     (_, _, true) => line_of.push(number),
                     // The authors' program uses the last of several.
                     (word, ..) => line_of[word as usize] = number,
@@ -89,7 +89,7 @@ impl Dictionary {
         }
         let lines = line_of.pop().unwrap_or(0);
         for (number, word) in others {
-            if vocabulary.intern(&word).2 {
+            if vocabulary.try_intern(&word)?.2 {
                 line_of.push(number);
             }
         }

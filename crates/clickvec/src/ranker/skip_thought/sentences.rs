@@ -5,6 +5,7 @@ use std::path::Path;
 use super::model::Tuple;
 use crate::error::{Error, LearnFault, LearnFileFault, LearnPlace, Result};
 use crate::files;
+use crate::memory::NoRoom;
 use crate::ranker::corpus::WordLists;
 use crate::tables::{FoundLine, Lines, MAX_LINE_BYTES};
 use crate::text::{Interner, WordBuffer, for_each_word};
@@ -51,15 +52,20 @@ impl Sentences {
                 }
             }
             words.clear();
+            let mut missing = Ok(());
             for_each_word(&String::from_utf8_lossy(&line), &mut buffer, |word| {
                 if words.len() < MOST_WORDS {
-                    words.push(all.intern(word).0);
+                    match all.try_intern(word) {
+                        Ok((id, ..)) => words.push(id),
+                        Err(no_room) => missing = Err(no_room),
+                    }
                 }
             });
+            missing?;
             counts.resize(all.len(), 0u64);
             words.iter().for_each(|&word| counts[word as usize] += 1);
             if !words.is_empty() {
-                raw.push(&words);
+                raw.push(&words)?;
                 follows.push(inside);
             }
             inside = !words.is_empty();
@@ -69,7 +75,7 @@ impl Sentences {
         if usable.is_empty() {
             return Err(bad(LearnPlace::File, LearnFileFault::NoNeighbours { sentences: raw.len() }));
         }
-        Ok(Sentences::number(&all, &counts, &raw, follows, usable, most))
+        Ok(Sentences::number(&all, &counts, &raw, follows, usable, most)?)
     }
 
     fn number(
@@ -79,7 +85,7 @@ impl Sentences {
         follows: Vec<bool>,
         usable: Vec<u32>,
         most: usize,
-    ) -> Sentences {
+    ) -> Result<Sentences, NoRoom> {
         let mut frequent: Vec<u32> = (0..all.len() as u32).filter(|&w| counts[w as usize] >= LEAST_COUNT).collect();
         frequent.sort_by_key(|&word| std::cmp::Reverse(counts[word as usize]));
         frequent.truncate(most);
@@ -87,17 +93,17 @@ impl Sentences {
         let mut vocabulary = Interner::default();
         let mut numbers = vec![unknown; all.len()];
         for &word in &frequent {
-            numbers[word as usize] = vocabulary.intern(all.word(word)).0;
+            numbers[word as usize] = vocabulary.try_intern(all.word(word))?.0;
         }
         let mut sentences = WordLists::default();
         let mut numbered = vec![0; vocabulary.len() + 2];
         for sentence in raw.iter() {
             let words: Vec<u32> = sentence.iter().map(|&word| numbers[word as usize]).collect();
             words.iter().for_each(|&word| numbered[word as usize] += 1);
-            sentences.push(&words);
+            sentences.push(&words)?;
         }
         numbered[unknown as usize + 1] = sentences.len() as u64;
-        Sentences { vocabulary, counts: numbered, sentences, follows, usable }
+        Ok(Sentences { vocabulary, counts: numbered, sentences, follows, usable })
     }
 
     /// The number of sentences to learn from.

@@ -54,9 +54,9 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     let long = (0..titles.texts()).filter(|&text| titles.text(text).len() > topics).count();
     let occurrences = titles.first_occurrence(titles.words());
     // Of words: counts, their sums (of twice the size) and the probabilities that they become. Of occurrences: the topic and
-    // the place, of twice the size. Of titles: where they and their rows start.
+    // the place, of twice the size. Of titles: where their rows start.
     let counts: [&[usize]; 4] =
-        [&[4, titles.words(), topics], &[long, topics], &[3, occurrences], &[6, titles.texts()]];
+        [&[4, titles.words(), topics], &[long, topics], &[3, occurrences], &[4, titles.texts()]];
     room_for_numbers::<u32>("topics", &counts)?;
     let mut sampler = Sampler::new(&titles, topics, alpha, beta, values.count(Parameter::SEED.name) as u64);
     let sweeps = values.count(SWEEPS.name);
@@ -130,10 +130,8 @@ struct Sampler<'a> {
     beta: f64,
     topics: usize,
     random: rand_xoshiro::Xoshiro256PlusPlus,
-    /// The topic of each word of the titles, title by title.
+    /// The topic of each word of the titles, in the order of [`Side::range`].
     assigned: Vec<u32>,
-    /// The start of each title's words in `assigned`, and the end of the last one's.
-    starts: Vec<usize>,
     /// The position in `assigned` of each occurrence, row by row.
     places: Vec<usize>,
     /// n_wz, [words, T]
@@ -151,7 +149,7 @@ impl<'a> Sampler<'a> {
     fn new(side: &'a Side, topics: usize, alpha: f64, beta: f64, seed: u64) -> Sampler<'a> {
         let mut random = stream(seed, "topics of words", 0);
         let mut next: Vec<usize> = (0..side.words()).map(|row| side.first_occurrence(row)).collect();
-        let (mut assigned, mut starts) = (Vec::new(), vec![0]);
+        let mut assigned = Vec::new();
         let mut places = vec![0; side.first_occurrence(side.words())];
         let (mut of_long_titles, mut long) = (Vec::new(), Vec::new());
         let (mut of_words, mut of_topics) = (vec![0u32; side.words() * topics], vec![0u32; topics]);
@@ -164,29 +162,15 @@ impl<'a> Sampler<'a> {
                 of_words[row * topics + topic] += 1;
                 of_topics[topic] += 1;
             }
-            let title = &assigned[starts[text]..];
+            let title = &assigned[side.range(text)];
             long.push((title.len() > topics).then(|| {
                 let row = of_long_titles.len();
                 of_long_titles.resize(row + topics, 0);
                 title.iter().for_each(|&topic| of_long_titles[row + topic as usize] += 1);
                 row
             }));
-            starts.push(assigned.len());
         }
-        Sampler {
-            side,
-            alpha,
-            beta,
-            topics,
-            random,
-            assigned,
-            starts,
-            places,
-            of_words,
-            of_topics,
-            of_long_titles,
-            long,
-        }
+        Sampler { side, alpha, beta, topics, random, assigned, places, of_words, of_topics, of_long_titles, long }
     }
 
     /// Draws the topic of every word once.
@@ -201,7 +185,7 @@ impl<'a> Sampler<'a> {
             let first = side.first_occurrence(row);
             for (occurrence, &text) in (first..).zip(side.occurrences(row)) {
                 let place = self.places[occurrence];
-                let title = self.starts[text as usize]..self.starts[text as usize + 1];
+                let title = side.range(text as usize);
                 let (before, after) = (title.start..place, place + 1..title.end);
                 let mut count = |topic: usize, change: u32, f: &mut SumTree| {
                     counts[topic] = counts[topic].wrapping_add(change);
@@ -261,8 +245,8 @@ impl<'a> Sampler<'a> {
         let of_topics: f64 = self.of_topics.iter().map(of_topic).sum();
         let all_topics = alpha * topics as f64;
         let mut earlier = vec![0u32; topics];
-        let of_title = |bounds: &[usize]| {
-            let title = &self.assigned[bounds[0]..bounds[1]];
+        let of_title = |text: usize| {
+            let title = &self.assigned[side.range(text)];
             let term = |(i, &topic): (usize, &u32)| {
                 let earlier = &mut earlier[topic as usize];
                 *earlier += 1;
@@ -272,7 +256,7 @@ impl<'a> Sampler<'a> {
             title.iter().for_each(|&topic| earlier[topic as usize] = 0);
             sum
         };
-        words + of_topics + self.starts.windows(2).map(of_title).sum::<f64>()
+        words + of_topics + (0..side.texts()).map(of_title).sum::<f64>()
     }
 }
 
@@ -385,8 +369,7 @@ mod tests {
         sampler.of_topics.fill(0);
         sampler.of_long_titles.fill(0);
         for (title, first) in sampler.long.iter().enumerate() {
-            for &topic in first.iter().flat_map(|_| &sampler.assigned[sampler.starts[title]..sampler.starts[title + 1]])
-            {
+            for &topic in first.iter().flat_map(|_| &sampler.assigned[sampler.side.range(title)]) {
                 sampler.of_long_titles[first.unwrap_or(0) + topic as usize] += 1;
             }
         }

@@ -1,5 +1,7 @@
 //! The texts of one language, text by text and word by word.
 
+use std::ops::Range;
+
 use crate::memory::NoRoom;
 use crate::ragged::Ragged;
 use crate::ranker::corpus::WordLists;
@@ -38,7 +40,7 @@ impl Side {
                 }
                 rows.push(*row);
             }
-            lists.push(&rows);
+            lists.push(&rows)?;
         }
         let occurrences = Ragged::sorted("the texts of each word", words as usize, |each| {
             for (number, text) in (0..).zip(lists.iter()) {
@@ -61,6 +63,11 @@ impl Side {
     /// The rows of a text's words.
     pub(super) fn text(&self, text: usize) -> &[u32] {
         self.lists.get(text)
+    }
+
+    /// The range of a text's words among those of all texts.
+    pub(super) fn range(&self, text: usize) -> Range<usize> {
+        self.lists.range(text)
     }
 
     /// The texts of a row's word, in order; a text is listed as often as it has the word.

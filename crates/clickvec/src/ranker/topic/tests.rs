@@ -30,7 +30,7 @@ fn topics_of_clicked_titles_are_those_of_a_collection_of_them() {
             ("t", "lamp", 0.0),
             ("u", "", 1.0),
         ] {
-            clicks.add_click(query, title, weight);
+            clicks.add_click(query, title, weight).unwrap();
         }
         let of_clicks = topics_of(train(&spec(",clicked=1"), &clicks).as_ref());
         let of_titles = topics_of(train(&spec(""), &corpus(&["red door", "big red door"], &[])).as_ref());
@@ -40,15 +40,15 @@ fn topics_of_clicked_titles_are_those_of_a_collection_of_them() {
             of_titles.len(),
             "{name}: the collection's words"
         );
-        clicks.add_click("v", "red door", 2.0);
+        clicks.add_click("v", "red door", 2.0).unwrap();
         assert_ne!(topics_of(train(&spec(",clicked=1"), &clicks).as_ref()), of_clicks, "{name}: weights count");
         let without = try_train(&spec(",clicked=1"), &corpus(&others, &[])).err().expect("a fault");
         assert!(matches!(without, Error::Learn { fault: LearnFault::NoClicks, .. }), "{name}: {without}");
     }
     // A sampler counts whole words: a weight of 2 is the title twice.
     let mut clicks = corpus(&[], &[]);
-    clicks.add_click("q", "red door", 2.0);
-    clicks.add_click("r", "lamp", 1.0);
+    clicks.add_click("q", "red door", 2.0).unwrap();
+    clicks.add_click("r", "lamp", 1.0).unwrap();
     let twice = topics_of(train("lda:topics=2", &corpus(&["red door", "red door", "lamp"], &[])).as_ref());
     assert_eq!(topics_of(train("lda:topics=2,clicked=1", &clicks).as_ref()), twice);
 }
@@ -87,8 +87,8 @@ fn generated(titles: usize, clicked: impl Fn(usize) -> usize) -> Corpus {
     let texts: Vec<[String; 2]> = (0..titles)
         .map(|i| [text(&mut random, "title", i % TOPICS, 10), text(&mut random, "query", i % TOPICS, 3)])
         .collect();
-    texts.iter().for_each(|[title, _]| corpus.add_title(title));
-    texts.iter().enumerate().for_each(|(i, [_, query])| corpus.add_click(query, &texts[clicked(i)][0], 1.0));
+    texts.iter().for_each(|[title, _]| corpus.add_title(title).unwrap());
+    texts.iter().enumerate().for_each(|(i, [_, query])| corpus.add_click(query, &texts[clicked(i)][0], 1.0).unwrap());
     corpus
 }
 
@@ -178,8 +178,8 @@ fn mixed(pairs: usize) -> Corpus {
             words.collect::<Vec<_>>().join(" ")
         };
         let (query, title) = (side("query", 4), side("title", 10));
-        corpus.add_title(&title);
-        corpus.add_click(&query, &title, 1.0);
+        corpus.add_title(&title).unwrap();
+        corpus.add_click(&query, &title, 1.0).unwrap();
     }
     corpus
 }
@@ -296,7 +296,7 @@ fn what_cannot_be_trained_says_so() {
     assert_eq!(fault("bltm", &corpus(&["red door"], &[])), LearnFault::NoClicks);
     assert_eq!(fault("bltm", &corpus(&["red door"], &clicks[1..])), LearnFault::NoClicks);
     let mut unclicked = corpus(&["red"], &[]);
-    unclicked.add_click("red", "red", 0.0);
+    unclicked.add_click("red", "red", 0.0).unwrap();
     assert_eq!(fault("bltm:topics=1", &unclicked), LearnFault::NoClicks);
     let many = LearnFault::TooMany { what: "topics", of: "words", most: 2, found: 3 };
     assert_eq!(fault("bltm:topics=3", &corpus(&["red door", "blue"], &clicks)), many);

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::table::TranslationTable;
 use crate::memory::{NoRoom, room_for_numbers};
+use crate::ragged::Ragged;
 use crate::ranker::corpus::WordLists;
 use crate::text::WordId;
 
@@ -51,15 +52,11 @@ pub(super) struct Ibm1 {
     targets: Vec<WordId>,
     /// t, by entry.
     probabilities: Vec<f64>,
-    /// The start of each entry's occurrences.
-    occurrence_starts: Vec<usize>,
     /// The tokens (words of targets) that each entry can explain. If a source has a word twice, its entries list the
     /// token twice.
-    occurrences: Vec<u32>,
-    /// The start of each token's entries. Tokens are the target words of all pairs, one after the other.
-    token_starts: Vec<usize>,
-    /// For each token, the entries of its source's words.
-    token_entries: Vec<u32>,
+    occurrences: Ragged<u32>,
+    /// For each token, the entries of its source's words. Tokens are the target words of all pairs, one after the other.
+    entries: Ragged<u32>,
     /// For each token, the weight of its pair.
     token_weights: Vec<f64>,
     /// Σ over tokens of weight · ln(source words + 1).
@@ -88,11 +85,13 @@ impl Ibm1 {
         }
         pieces.into_par_iter().for_each(|row| row.sort_unstable());
 
-        let (mut token_starts, mut token_weights, mut log_choices) = (vec![0], Vec::new(), 0.0);
+        let tokens = bitext.pairs().map(|(_, target, _)| target.len()).sum();
+        let mut entries = Ragged::with_capacity(tokens, occurrences.len());
+        let (mut token_weights, mut log_choices) = (Vec::with_capacity(tokens), 0.0);
         for (source, target, weight) in bitext.pairs() {
             let choices = source.len() + 1;
             for _ in target {
-                token_starts.push(token_starts[token_starts.len() - 1] + choices);
+                entries.push(std::iter::repeat_n(0, choices));
                 token_weights.push(weight);
                 log_choices += weight * (choices as f64).ln();
             }
@@ -101,25 +100,24 @@ impl Ibm1 {
             rows: vec![0],
             targets: Vec::new(),
             probabilities: Vec::new(),
-            occurrence_starts: vec![0],
-            occurrences: Vec::with_capacity(occurrences.len()),
-            token_entries: vec![0; token_starts[token_starts.len() - 1]],
-            token_starts,
+            occurrences: Ragged::with_capacity(0, occurrences.len()),
+            entries,
             token_weights,
             log_choices,
             prior,
         };
-        let mut next = model.token_starts.clone();
+        // How many entries of each token were set.
+        let mut set = vec![0; model.token_weights.len()];
         for row in starts.windows(2) {
             for entry in occurrences[row[0]..row[1]].chunk_by(|a, b| a >> 32 == b >> 32) {
-                for token in entry.iter().map(|&occurrence| occurrence as u32).filter(|&token| token != NO_TOKEN) {
-                    model.occurrences.push(token);
-                    let place = &mut next[token as usize];
-                    model.token_entries[*place] = model.targets.len() as u32;
+                let tokens = entry.iter().map(|&occurrence| occurrence as u32).filter(|&token| token != NO_TOKEN);
+                for token in tokens.clone() {
+                    let place = &mut set[token as usize];
+                    model.entries.get_mut(token as usize)[*place] = model.targets.len() as u32;
                     *place += 1;
                 }
+                model.occurrences.push(tokens);
                 model.targets.push((entry[0] >> 32) as WordId);
-                model.occurrence_starts.push(model.occurrences.len());
             }
             model.rows.push(model.targets.len());
         }
@@ -135,13 +133,12 @@ impl Ibm1 {
     /// Returns the objective before it: the log likelihood of the targets, Σ weight · log P(target | source), plus the
     /// prior's Σ prior · log t(word | word).
     pub(super) fn step(&mut self) -> f64 {
-        let (weights, starts) = (&self.token_weights, &self.token_starts);
+        let weights = &self.token_weights;
         let mut ratios = vec![0.0; weights.len()];
         let pieces = ratios.par_chunks_mut(PIECE).enumerate().map(|(piece, ratios)| {
             let mut sum = 0.0;
             for (token, ratio) in (piece * PIECE..).zip(ratios) {
-                let entries = &self.token_entries[starts[token]..starts[token + 1]];
-                let total: f64 = entries.iter().map(|&entry| self.probabilities[entry as usize]).sum();
+                let total: f64 = self.entries.get(token).iter().map(|&entry| self.probabilities[entry as usize]).sum();
                 *ratio = weights[token] / total;
                 sum += weights[token] * total.ln();
             }
@@ -149,7 +146,7 @@ impl Ibm1 {
         });
         let likelihood = pieces.collect::<Vec<f64>>().into_iter().sum::<f64>() - self.log_choices;
 
-        let (starts, occurrences) = (&self.occurrence_starts, &self.occurrences);
+        let occurrences = &self.occurrences;
         let mut log_prior = 0.0;
         if self.prior > 0.0 {
             for word in 0..self.rows.len() as WordId - 2 {
@@ -160,8 +157,7 @@ impl Ibm1 {
         }
         self.probabilities.par_chunks_mut(PIECE).enumerate().for_each(|(piece, probabilities)| {
             for (entry, probability) in (piece * PIECE..).zip(probabilities) {
-                let tokens = &occurrences[starts[entry]..starts[entry + 1]];
-                *probability *= tokens.iter().map(|&token| ratios[token as usize]).sum::<f64>();
+                *probability *= occurrences.get(entry).iter().map(|&token| ratios[token as usize]).sum::<f64>();
             }
         });
         for row in 0..self.rows.len() - 1 {
@@ -230,7 +226,7 @@ fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> Res
         starts[row + 1] += starts[row];
     }
     let tokens = bitext.pairs().map(|(_, target, _)| target.len()).sum();
-    // Of occurrences: the number here, and later the token and the entry. Of tokens: starts, the same once more, weights.
+    // Of occurrences: the number here, and later the token and the entry. Of tokens: ends, how many are set, weights.
     room_for_numbers::<u32>("words that may translate each other", &[&[4, starts[words + 1]], &[6, tokens]])?;
     let mut next = starts.clone();
     let mut occurrences = vec![0; starts[words + 1]];

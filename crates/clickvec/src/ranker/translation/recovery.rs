@@ -30,8 +30,8 @@ fn a_table_is_recovered_from_what_it_generates() {
                 }
             }
         };
-        targets.push(&[word(), word(), word()]);
-        sources.push(&source);
+        targets.push(&[word(), word(), word()]).unwrap();
+        sources.push(&source).unwrap();
     }
     let weights = vec![1.0; sources.len()];
     let mut model = Ibm1::new(Bitext { sources: &sources, targets: &targets, weights: &weights }, 17, 0.0).unwrap();
@@ -89,11 +89,11 @@ fn translated_clicks() -> Corpus {
         let query: Vec<&str> = (0..3)
             .map(|_| if random.random_range(0..4) == 0 { "buy" } else { translated(&mut random, &title) })
             .collect();
-        corpus.add_click(&query.join(" "), &title.join(" "), 1.0);
-        corpus.add_title(&title.join(" "));
+        corpus.add_click(&query.join(" "), &title.join(" "), 1.0).unwrap();
+        corpus.add_title(&title.join(" ")).unwrap();
     }
-    (0..5).for_each(|_| corpus.add_click("widget", "gizmo", 1.0));
-    corpus.add_title("gizmo");
+    (0..5).for_each(|_| corpus.add_click("widget", "gizmo", 1.0).unwrap());
+    corpus.add_title("gizmo").unwrap();
     corpus
 }
 
@@ -177,8 +177,8 @@ fn a_planted_phrase_table_is_recovered() {
         let first = random.random_range(0..3);
         let second = (first + random.random_range(1..3)) % 3;
         let query = [first, second].map(|place| drawn(&mut random, PHRASES[of[place]].1)).join(" ");
-        corpus.add_click(&query, &title, 1.0);
-        corpus.add_title(&title);
+        corpus.add_click(&query, &title, 1.0).unwrap();
+        corpus.add_title(&title).unwrap();
     }
     let ptm = train("ptm:prior=0,prune=0,iterations=50", &corpus);
     let table = PhraseTable::restore(corpus.vocabulary.len(), &ptm.state()).unwrap();

@@ -23,7 +23,7 @@ fn small() -> Corpus {
 
 fn lists(texts: &[&[u32]]) -> WordLists {
     let mut lists = WordLists::default();
-    texts.iter().for_each(|text| lists.push(text));
+    texts.iter().for_each(|text| lists.push(text).unwrap());
     lists
 }
 
@@ -383,10 +383,10 @@ fn generated(seed: u64) -> (Corpus, Vec<(String, Vec<String>)>) {
     let mut corpus = Corpus::default();
     for _ in 0..600 {
         let title = draw(5);
-        corpus.add_title(&text('t', &title));
+        corpus.add_title(&text('t', &title)).unwrap();
         // A query has two neighbouring words of the title.
         let first = draw(1)[0] as usize % 4;
-        corpus.add_click(&text('q', &title[first..first + 2]), &text('t', &title), 1.0);
+        corpus.add_click(&text('q', &title[first..first + 2]), &text('t', &title), 1.0).unwrap();
     }
     let judged = (0..100).map(|_| {
         let query = draw(2);
@@ -421,7 +421,7 @@ fn shuffled_clicks_lower_ndcg() {
     let mut queries: Vec<Vec<u32>> = shuffled.clicks.queries.iter().map(<[u32]>::to_vec).collect();
     queries.rotate_left(217);
     shuffled.clicks.queries = WordLists::default();
-    queries.iter().for_each(|query| shuffled.clicks.queries.push(query));
+    queries.iter().for_each(|query| shuffled.clicks.queries.push(query).unwrap());
     for name in ["wtm", "ptm"] {
         let [right, wrong] = [&corpus, &shuffled].map(|corpus| ndcg(train(name, corpus).as_ref(), &judged));
         assert!(right > 0.95 && wrong < 0.75, "{name}: {right} and {wrong}");

@@ -79,7 +79,7 @@ impl Entries for Builder {
             }
         });
         if count == 1 {
-            let (word, _, new) = vocabulary.intern(&last);
+            let (word, _, new) = vocabulary.try_intern(&last)?;
             let spelt = entry == last;
             if new {
                 reserve(words, numbers.len(), "vectors of words")?;

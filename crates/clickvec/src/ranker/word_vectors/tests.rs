@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::error::{VectorFileFault as Fault, VectorPlace as Place};
+use crate::error::{NpyFound, VectorFileFault as Fault, VectorPlace as Place};
 use crate::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 use crate::ranker::corpus::Corpus;
 use crate::ranker::file::{self, Numbers};
@@ -195,12 +195,12 @@ fn what_is_wrong_with_a_npy_file_is_said() {
     let of = |header: &str, numbers: &[f32], texts: &[u8]| fault_of(&npy(header, &floats(numbers), texts).1);
     let file = |fault| (Place::File, fault);
     let two = header("<f4", "(2, 1)");
-    assert_eq!(fault(b"\x93NUMPY"), file(Fault::NpyHeader { found: "one that ends too soon".to_owned() }));
+    assert_eq!(fault(b"\x93NUMPY"), file(Fault::NpyHeader { found: NpyFound::Cut }));
     assert_eq!(
         fault(b"\x93NUMPY\x03\x00\xff\xff\xff\xff{"),
-        file(Fault::NpyHeader { found: "one of 4294967295 bytes".to_owned() })
+        file(Fault::NpyHeader { found: NpyFound::Length(4_294_967_295) })
     );
-    assert_eq!(of("{}", &[], b""), file(Fault::NpyHeader { found: "`{}`".to_owned() }));
+    assert_eq!(of("{}", &[], b""), file(Fault::NpyHeader { found: NpyFound::Text("{}".to_owned()) }));
     assert_eq!(of(&header("<i8", "(2, 1)"), &[], b""), file(Fault::NpyType { found: "<i8".to_owned() }));
     assert_eq!(of(&two.replace("False", "True"), &[], b""), file(Fault::NpyOrder));
     assert_eq!(of(&header("<f4", "(2,)"), &[], b""), file(Fault::NpyShape { found: "2,".to_owned() }));

@@ -10,6 +10,8 @@ use anyhow::{Result, bail};
 use clickvec::eval::FullQuery;
 use clickvec::eval::FullTestSet;
 use clickvec::index::{Candidates, Hit, Query};
+#[cfg(feature = "serve")]
+use clickvec::internals::eval::room_for_lists;
 use clickvec::search::Searcher;
 use clickvec::tables::Title;
 #[cfg(feature = "serve")]
@@ -94,6 +96,7 @@ impl<'a> FusedIndex<'a> {
         take: &mut impl FnMut(&[FullQuery], Vec<Vec<Hit>>) -> Result<()>,
     ) -> Result<()> {
         for some in queries.chunks(QUERIES_AT_ONCE) {
+            room_for_lists(some.len(), depth.min(self.known.by_id.len()))?;
             let found = some.par_iter().map(|query| self.search(&query.text, depth)).collect::<Result<Vec<_>>>()?;
             take(some, found)?;
         }

@@ -70,11 +70,11 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
         trec::write_qrels(out, judgments)?;
     }
     let weights = Weights::of(args, &entries, judgments)?;
-    let mut searched = FullTestSet::new(judgments, by_id, titles);
+    let mut searched = FullTestSet::new(judgments, by_id, titles)?;
     say_coverage(files.judged, &searched, by_id)?;
     let (missing, judged) = (searched.missing.clone(), searched.judged);
     let others = match &weights {
-        Weights::Fitted { others, title_ids } => searched.others(others, *title_ids),
+        Weights::Fitted { others, title_ids } => searched.others(others, *title_ids)?,
         Weights::Equal | Weights::Given(_) => Vec::new(),
     };
     // The report covers only the judged queries, not those that weights are fitted on.
@@ -167,7 +167,7 @@ fn corpus(
             args.clicks.is_none(),
             "expected a file of titles for rankers that learn from clicks, found none; add `--titles FILE`"
         );
-        return Ok((Corpus::from_iter(searched.texts()), None));
+        return Ok((Corpus::of_titles(searched.texts())?, None));
     }
     let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: &args.field, weighting: args.weighting() };
     let all: Vec<_> = [judgments].into_iter().chain(weights.fitted_on()).collect();

@@ -136,7 +136,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         &score(&model, &judgments),
         &score(bm25.as_ref(), &judgments),
         METRIC,
-        &read.corpus.known_words(),
+        &read.corpus.known_words()?,
     );
     let mut out = output::stdout();
     if args.form.json {

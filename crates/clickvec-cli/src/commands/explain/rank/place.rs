@@ -57,7 +57,7 @@ fn by_default(args: &Args, named: &Named) -> Result<Option<Ranked>> {
     };
     ensure!(cosines.iter().all(|score| score.is_finite()), "the model's scores are not finite");
     let mut corpus = Corpus::default();
-    titles.iter().for_each(|title| corpus.add_title(&title.title));
+    titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
     let lexical = bm25(&corpus)?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let by_words = lexical.score(query, &texts);

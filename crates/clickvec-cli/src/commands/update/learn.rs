@@ -1,0 +1,104 @@
+//! Training the new model, and writing it and its index.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clickvec::internals::files;
+use clickvec::model::Model;
+use clickvec::search::IndexBuilder;
+use clickvec::tables::{Title, for_each_title};
+use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
+use clickvec::update::Window;
+
+use super::Args;
+use super::questions::has_left_out;
+use crate::commands::index::whole::Kept;
+use crate::commands::train::{epoch_line, section_name};
+use crate::interrupt::Interrupt;
+use crate::{input, output, progress, stored};
+
+/// Trains the new model in memory. `None` if the user interrupted it.
+pub(super) fn learn(
+    args: &Args,
+    config: &TrainConfig,
+    old: &Model,
+    window: &Window<'_>,
+    target: &Path,
+    interrupt: &Interrupt,
+) -> Result<Option<Model>> {
+    let folder = files::folder_of(target);
+    let titles: &[PathBuf] = if config.titles.is_some() { std::slice::from_ref(&args.titles) } else { &[] };
+    let init = (!args.fresh).then_some(old);
+    // What the old model has learnt, the new one begins with.
+    let left_out = (args.fresh || has_left_out(args, old)).then_some(args.held_out);
+    let options = TrainOptions { titles, init, left_out, scratch: Some(&folder), ..TrainOptions::default() };
+    if !args.json {
+        let begin = if args.fresh { "from random weights" } else { "from the weights of the old model" };
+        output::note(format_args!("training: {}, {begin}", config.encoder));
+    }
+    let bar = progress::bar_with_message(0, "training", "pairs");
+    let outcome = train(config, ClickSource::marked(window.pairs()), options, &mut |event| {
+        match event {
+            Event::Minibatch { pairs, of_pairs, minibatch: 1, .. } => {
+                bar.set_length(*of_pairs);
+                bar.set_position(*pairs);
+            }
+            Event::Minibatch { pairs, loss, .. } => {
+                bar.inc(*pairs);
+                bar.set_message(format!("loss {loss:.3}"));
+            }
+            Event::Epoch(report) if !args.json => {
+                let section = if titles.is_empty() { "" } else { section_name(report.section) };
+                bar.suspend(|| output::note(epoch_line(section, report)));
+            }
+            _ => {}
+        }
+        if interrupt.status().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish_and_clear();
+    Ok(match outcome? {
+        Outcome::Finished(model) => Some(model),
+        Outcome::Cancelled => None,
+    })
+}
+
+/// Writes the new model, and the index if there is one. Returns false if the user interrupted it before anything was
+/// replaced.
+///
+/// The index comes first, because it has its own copy of the model. If the program is killed between the two, searches
+/// already use the new model, and the next update starts from the old one.
+pub(super) fn write(
+    args: &Args,
+    kept: &Kept,
+    unlisted: Vec<(Title, Vec<String>)>,
+    new: &Model,
+    target: &Path,
+    interrupt: &Interrupt,
+) -> Result<bool> {
+    if let Some(index) = &args.index {
+        let mut builder = IndexBuilder::with_fields(new, index, &kept.fields)?;
+        let bar = progress::counter("encoding", "titles");
+        // Read the titles again: for the comparison, titles with the same text were merged.
+        let mut add = |title: Title, values: &[&str]| {
+            bar.inc(1);
+            if interrupt.status().is_none() { builder.add_with_fields(title, values) } else { Ok(()) }
+        };
+        match kept.fields.is_empty() {
+            true => drop(for_each_title(&args.titles, &new.training().config.field, |title| add(title, &[]))?),
+            false => stored::each_document(&args.titles, &new.training().config.field, &kept.fields, add)?,
+        }
+        for (title, values) in unlisted {
+            bar.inc(1);
+            builder.add_with_fields(title, &values.iter().map(String::as_str).collect::<Vec<_>>())?;
+        }
+        bar.finish_and_clear();
+        if interrupt.status().is_some() {
+            return Ok(false);
+        }
+        let built = kept.finish(builder, new)?;
+        input::note_left_out(built.left_out);
+    }
+    new.save(target)?;
+    Ok(true)
+}

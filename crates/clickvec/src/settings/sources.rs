@@ -1,0 +1,110 @@
+//! What a model learns from besides clicks: a teacher and titles.
+
+use serde::{Deserialize, Serialize};
+
+use super::SettingFault;
+use crate::views::Views;
+
+/// The settings by which a model learns a teacher's similarities.
+///
+/// For a text that the teacher has a vector for, the loss is (1 − share) · its usual loss + share · KL(teacher ‖ model),
+/// where both distributions are the softmax of γ times the cosines with the minibatch's titles. For any other text the
+/// loss is the usual one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TeacherConfig {
+    /// γ: the factor that multiplies the teacher's and the model's cosines before the softmax.
+    pub gamma: f32,
+    /// The teacher's share of the loss of a title.
+    pub titles: f32,
+    /// Its share of the loss of a clicked pair.
+    pub clicks: f32,
+    /// The share of its scores in the loss of a pair whose query has scores of two titles or more: of what its vectors leave
+    /// too, the pair keeps 1 − this. The loss of scores is half the mean squared difference of margins,
+    /// γ (cosine_i − cosine_j) − (score_i − score_j), where scores are divided by their standard deviation within queries.
+    /// Omitted if it has the default.
+    #[serde(default = "half", skip_serializing_if = "is_half")]
+    pub scores: f32,
+}
+
+fn half() -> f32 {
+    0.5
+}
+
+fn is_half(share: &f32) -> bool {
+    *share == half()
+}
+
+impl Default for TeacherConfig {
+    /// What validation found best (docs/explanation/defaults.md); the share of scores was not tried.
+    fn default() -> TeacherConfig {
+        TeacherConfig { gamma: 10.0, titles: 0.8, clicks: 0.3, scores: half() }
+    }
+}
+
+impl TeacherConfig {
+    pub(super) fn fault(&self) -> Option<SettingFault> {
+        let gamma = self.gamma;
+        let not_positive = SettingFault::NotPositive { name: "gamma of the teacher", value: gamma };
+        (!(gamma.is_finite() && gamma > 0.0)).then_some(not_positive).or_else(|| {
+            let shares = [
+                ("share of the teacher in titles", self.titles),
+                ("share of the teacher in clicks", self.clicks),
+                ("share of the teacher's scores", self.scores),
+            ];
+            let wrong = shares.into_iter().find(|(_, share)| !(0.0..=1.0).contains(share));
+            wrong.map(|(name, value)| SettingFault::Share { name, value })
+        })
+    }
+}
+
+/// The settings by which a model learns from titles, before clicks or without any.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TitleConfig {
+    /// The number of passes over the titles before the clicks.
+    pub epochs: u32,
+    /// The number of pairs in a minibatch.
+    pub minibatch: usize,
+    /// γ of the loss.
+    pub gamma: f32,
+    /// The learning rate ε.
+    pub learning_rate: f32,
+    /// The changes that turn a title into a query to pair it with.
+    pub views: Views,
+    /// Titles to mix into each epoch of clicks, per clicked pair.
+    pub among_clicks: f32,
+}
+
+impl Default for TitleConfig {
+    /// The best settings in validation (docs/explanation/defaults.md).
+    fn default() -> TitleConfig {
+        TitleConfig {
+            epochs: 3,
+            minibatch: 512,
+            gamma: 12.0,
+            learning_rate: 2e-3,
+            views: Views { few: 1.0, drop: 0.0, swap: 0.1, misspell: 0.1 },
+            among_clicks: 1.0,
+        }
+    }
+}
+
+impl TitleConfig {
+    pub(super) fn fault(&self) -> Option<SettingFault> {
+        let above_0 = |name, value: f32| {
+            (!(value.is_finite() && value > 0.0)).then_some(SettingFault::NotPositive { name, value })
+        };
+        let among = self.among_clicks;
+        above_0("gamma for titles", self.gamma)
+            .or_else(|| above_0("learning rate for titles", self.learning_rate))
+            .or_else(|| (self.minibatch == 0).then_some(SettingFault::Zero { name: "minibatch of titles" }))
+            .or_else(|| chances(&self.views))
+            .or_else(|| {
+                let fault = SettingFault::Negative { name: "titles among clicks", value: among };
+                (!(among.is_finite() && among >= 0.0)).then_some(fault)
+            })
+    }
+}
+
+pub(super) fn chances(views: &Views) -> Option<SettingFault> {
+    views.fault().map(|(name, value)| SettingFault::Chance { name, value })
+}

@@ -1,0 +1,48 @@
+//! Tests of the settings of a run.
+
+use super::*;
+
+#[test]
+fn what_older_models_do_not_have_is_written_only_if_it_is_not_the_default() {
+    let exact = TrainConfig::default();
+    let rounded = TrainConfig { precision: Precision::Bf16, ..exact.clone() };
+    let json = |config: &TrainConfig| serde_json::to_string(config).expect("JSON");
+    assert!(!json(&exact).contains("precision"), "fingerprints of older models are over JSON without it");
+    for config in [&exact, &rounded] {
+        assert_eq!(serde_json::from_str::<TrainConfig>(&json(config)).expect("a config"), *config);
+    }
+    let differences = |now: &TrainConfig, before: &TrainConfig| -> Vec<[String; 3]> {
+        now.differences(before).into_iter().map(|of| [of.name, of.now, of.before]).collect()
+    };
+    assert_eq!(differences(&exact, &rounded), [["precision", "f32", "bf16"]]);
+    assert_eq!(differences(&rounded, &exact), [["precision", "bf16", "f32"]]);
+    let body = TrainConfig { field: "body".to_owned(), ..exact.clone() };
+    assert!(!json(&exact).contains("field") && json(&body).contains("\"field\":\"body\""), "{}", json(&body));
+    assert_eq!(differences(&body, &exact), [["field", "body", "title"]]);
+    let merged = TrainConfig { tail: Tail::Merge, ..exact.clone() };
+    assert!(!json(&exact).contains("tail") && json(&merged).contains("\"tail\":\"merge\""), "{}", json(&merged));
+    assert_eq!(serde_json::from_str::<TrainConfig>(&json(&merged)).expect("a config"), merged);
+    assert_eq!(differences(&merged, &exact), [["tail", "merge", "cut"]]);
+    let contrast = TrainConfig { loss: LossKind::Nce, ..exact.clone() };
+    assert!(!json(&exact).contains("loss") && json(&contrast).contains("\"loss\":\"nce\""), "{}", json(&contrast));
+    assert_eq!(serde_json::from_str::<TrainConfig>(&json(&contrast)).expect("a config"), contrast);
+    assert_eq!(differences(&contrast, &exact), [["loss", "nce", "softmax"]]);
+    assert_eq!(differences(&exact, &contrast), [["loss", "softmax", "nce"]]);
+    let taught = TrainConfig { teacher: Some(TeacherConfig::default()), ..contrast };
+    assert_eq!(taught.fault(), Some(SettingFault::TaughtContrast));
+    let feed_forward = EncoderConfig::Dssm(crate::encoder::DssmConfig { layers: vec![8] });
+    let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
+    assert_eq!(fault, Some(SettingFault::Precision { kind: "dssm" }));
+}
+
+#[test]
+fn the_messages_name_all_recurrent_encoders_and_no_other() {
+    let expected = [SettingFault::BpttWords { kind: "clsm" }, SettingFault::Precision { kind: "clsm" }];
+    for fault in expected.map(|fault| fault.to_string()) {
+        let named = fault.split(" for ").next().expect("a part");
+        for encoder in EncoderConfig::defaults() {
+            let is_named = named.contains(&format!(" {}", encoder.kind()));
+            assert_eq!(is_named, encoder.is_recurrent(), "{}: {fault}", encoder.kind());
+        }
+    }
+}

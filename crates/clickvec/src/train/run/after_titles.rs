@@ -1,0 +1,74 @@
+//! A run that goes on with clicks where an earlier one ended with the same titles.
+
+use super::Run;
+use crate::encoder::Tensor;
+use crate::error::{Error, InitFault, Result, SettingDifference};
+use crate::model::Model;
+use crate::settings::{TrainConfig, TrainingRecord};
+use crate::text::Dictionary;
+use crate::train::members::begin;
+use crate::train::start::encoders;
+use crate::train::{Output, checkpoint};
+
+impl Run<'_, '_> {
+    /// What a model has learnt titles of that this run would not.
+    fn differences_of_titles(&self, model: &Model) -> Vec<SettingDifference> {
+        let (learnt, own) = (model.training(), &self.record);
+        let mut differences = Vec::new();
+        let mut compare = |name: &str, now: String, before: String| {
+            if now != before {
+                differences.push(SettingDifference { name: name.to_owned(), now, before });
+            }
+        };
+        let of_init = |record: &TrainingRecord| record.init.clone().unwrap_or_else(|| "none".to_owned());
+        compare("initial model", of_init(own), of_init(learnt));
+        compare("fingerprint of the log", own.log_fingerprint.clone(), learnt.log_fingerprint.clone());
+        let (now, before) = (self.log.dictionary(), model.dictionary());
+        compare("trigrams", now.trigrams().len().to_string(), before.trigrams().len().to_string());
+        compare("whole words", now.words().len().to_string(), before.words().len().to_string());
+        // As many of both, but not the same ones.
+        if differences.is_empty() && now != before {
+            let entries = |of: &Dictionary| -> Vec<String> {
+                let words = of.words().iter().map(|word| format!("{:016x}", word.0));
+                of.trigrams().iter().map(ToString::to_string).chain(words).collect()
+            };
+            let mut both = entries(now).into_iter().zip(entries(before)).enumerate();
+            differences.extend(both.find(|(_, (now, before))| now != before).map(|(place, (now, before))| {
+                SettingDifference { name: format!("entry {place} of the dictionary"), now, before }
+            }));
+        }
+        differences
+    }
+
+    /// Begins with the clicks, where a run that learnt the same titles ended with them.
+    pub(in crate::train) fn begin_after_titles(&mut self, model: &Model) -> Result<()> {
+        let [titles, clicks] = &self.stages[..] else { return Ok(()) };
+        let learnt = model.training();
+        let &TrainConfig { epochs, held_out, keep, patience, .. } = self.config;
+        // These settings are of the clicks, or of how their epochs are chosen.
+        let before = TrainConfig { epochs, held_out, keep, patience, ..learnt.config.clone() };
+        if before != *self.config {
+            let differences = self.config.differences(&before);
+            return Err(Error::Init(InitFault::AfterTitlesSettings { differences }));
+        }
+        let differences = self.differences_of_titles(model);
+        if !differences.is_empty() {
+            return Err(Error::Init(InitFault::AfterOtherTitles { differences }));
+        }
+        if learnt.epoch != clicks.before {
+            let (expected, found) = (clicks.before, learnt.epoch);
+            return Err(Error::Init(InitFault::AfterTitlesEpoch { expected, found }));
+        }
+        let weights = || -> Vec<Vec<Tensor>> { model.towers.iter().map(|tower| tower.tensors().to_vec()).collect() };
+        self.progress.epoch = clicks.before;
+        self.record.epoch = clicks.before;
+        self.record.updates = titles.updates();
+        self.record.loss = model.training().loss;
+        self.learner = begin(self.device, clicks, encoders(self.config, self.log, weights()))?;
+        self.keep(self.model_of(weights()))?;
+        if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
+            checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
+        }
+        Ok(())
+    }
+}
