@@ -8,6 +8,7 @@ use super::agreement::Probe;
 use super::checkpoint::{self, Progress, Resumed};
 use super::device::{Cpu, Device, Learner};
 use super::members::begin;
+use super::projection::Projection;
 use super::stage::{Stage, stage_after, stages};
 use super::start::{encoders, initial_towers};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
@@ -97,6 +98,7 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
         init: options.init.map(|model| model.fingerprint().to_owned()),
         left_out: options.left_out,
         teacher: teacher(log),
+        variance: None,
     }
 }
 
@@ -132,6 +134,8 @@ pub(super) struct Run<'a, 'v> {
     validation: Option<Validation<'v>>,
     /// The sample on which the model is compared with its teacher, if it has one that knows queries and titles.
     probe: Option<Probe>,
+    /// What makes the projection of each epoch's model, if the encoder has one.
+    projection: Option<Projection>,
     output: Option<&'a Output<'a>>,
     /// The model to keep so far, if there is no output.
     model: Option<Model>,
@@ -161,6 +165,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let learner = begin(device, &stages[0], towers)?;
         let validation = options.validation;
         let probe = log.taught().and_then(|taught| Probe::new(log, taught, config.seed));
+        let projection = Projection::of(config, log, storage)?;
         let progress = Progress::default();
         Ok(Run {
             config,
@@ -173,6 +178,7 @@ impl<'a, 'v> Run<'a, 'v> {
             record,
             validation,
             probe,
+            projection,
             output,
             model: None,
             fingerprint: None,
@@ -361,6 +367,7 @@ impl<'a, 'v> Run<'a, 'v> {
             without_negatives: progress.without_negatives,
             validation,
             agreement,
+            variance: self.record.variance,
             kept,
         };
         progress.begin_epoch();
@@ -414,15 +421,25 @@ impl<'a, 'v> Run<'a, 'v> {
         self.record.updates = titles.updates();
         self.record.loss = model.training().loss;
         self.learner = begin(self.device, clicks, encoders(self.config, self.log, weights()))?;
-        self.keep(self.model_of(weights()))?;
+        let model = self.model_of(weights());
+        self.keep(model)?;
         if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
             checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
         }
         Ok(())
     }
 
-    fn model_of(&self, towers: Vec<Vec<Tensor>>) -> Model {
-        let towers = encoders(self.config, self.log, towers);
+    /// The model with these weights and, if its encoder has one, the projection that fits them. The record gets the share of
+    /// variance that this keeps.
+    fn model_of(&mut self, towers: Vec<Vec<Tensor>>) -> Model {
+        let towers = match &self.projection {
+            None => encoders(self.config, self.log, towers),
+            Some(projection) => {
+                let (towers, share) = projection.encoders(self.config, self.log, towers);
+                self.record.variance = Some(share);
+                towers
+            }
+        };
         Model::new(self.log.dictionary().clone(), towers, self.record.clone())
     }
 

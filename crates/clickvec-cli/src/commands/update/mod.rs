@@ -21,7 +21,7 @@ use clickvec::update::{
 };
 
 use super::index::whole::{Kept, Unlisted};
-use super::train::{epoch_line, section_name};
+use super::train::{epoch_line, section_name, variance_kept};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
@@ -433,7 +433,8 @@ fn learn(
             }
             Event::Epoch(report) if !args.json => {
                 let section = if titles.is_empty() { "" } else { section_name(report.section) };
-                bar.suspend(|| output::note(epoch_line(section, report)));
+                let line = epoch_line(section, report) + &variance_kept(&config.encoder, report.variance);
+                bar.suspend(|| output::note(line));
             }
             _ => {}
         }
