@@ -4,6 +4,7 @@ use crate::support::*;
 use clickvec::Error;
 use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole, SizeFault};
 use clickvec::error::InitFault;
+use clickvec::explain::Explainer;
 use clickvec::model::{Model, Side};
 use clickvec::train::{Event, OptimizerKind, SettingFault, TitleConfig, TrainConfig, Views};
 use clickvec::update::training_config;
@@ -197,6 +198,32 @@ fn members_of_an_initial_model_go_on_and_are_projected_anew() {
     let fewer = EncoderConfig::Members(MembersConfig { members: 2, ..members(Some(6)) });
     let found = place.train(&TrainConfig { encoder: fewer, ..config(None) }, How::default());
     assert!(matches!(found, Err(Error::Init(InitFault::Encoder { .. }))), "{found:?}");
+}
+
+#[test]
+fn shares_of_words_and_their_pairs_sum_to_the_score() {
+    let [whole, all, model] = [None, Some(15), Some(6)].map(|size| learnt(&with_clicks(60), &config(size)).0);
+    let explain = |model: &Model| Explainer::new(model).explain("warm led lamp", "ceiling lamp led 3");
+    let found = explain(&model);
+    let score = f64::from(found.score);
+    assert_eq!(found.units.len(), 6);
+    let pairs = found.word_pairs().iter().map(|pair| pair.share).sum::<f64>();
+    let along = |shares: &[f64]| shares.iter().sum::<f64>();
+    for sum in [pairs, along(&found.query_words.along), along(&found.title_words.along), along(&found.units)] {
+        assert!((sum - score).abs() < 1e-5, "{sum} {score}");
+    }
+    // With all numbers, the pairs are those of the cells.
+    let share = |model: &Model, query_word: usize, title_word: usize| -> f64 {
+        let pairs = explain(model).word_pairs();
+        pairs.iter().filter(|of| (of.query_word, of.title_word) == (query_word, title_word)).map(|of| of.share).sum()
+    };
+    for (query_word, title_word) in (0..3).flat_map(|query| (0..4).map(move |title| (query, title))) {
+        let [expected, found] = [&whole, &all].map(|model| share(model, query_word, title_word));
+        assert!((expected - found).abs() < 1e-5, "{query_word} {title_word}: {expected} {found}");
+    }
+    // A dimension of a projection is no cell that a word has moved, and the states are still those of the cells.
+    assert!(found.shared.iter().all(|unit| unit.query_word.is_none() && unit.title_word.is_none()));
+    assert_eq!(found.query.activations()[0].units, 15);
 }
 
 #[test]
