@@ -134,6 +134,11 @@ class Model:
             all_y.append(y)
         return all_y
 
+    def members(self, tower, rows, encoder):
+        vectors = [self.lstm(f"{tower}m{member}.", rows, encoder) for member in range(1, 1 + encoder["members"])]
+        vector = np.concatenate([vector / np.linalg.norm(vector) for vector in vectors])
+        return vector @ self.tensors[tower + "projection"] if "dimension" in encoder else vector
+
     def bilstm(self, tower, rows, encoder):
         return np.concatenate([self.lstm(tower + "forward.", rows, encoder), self.lstm(tower + "backward.", rows[::-1], encoder)])
 
@@ -178,6 +183,8 @@ def main():
             for shared in ("true", "false"):
                 check(sys.argv[1], clicks, Path(folder), kind, shared)
         check(sys.argv[1], clicks, Path(folder), "lstm", "false", ("--cells", "24,16", "--layers", "2"))
+        check(sys.argv[1], clicks, Path(folder), "lstm", "false", ("--cells", "24", "--members", "3"))
+        check(sys.argv[1], clicks, Path(folder), "lstm", "false", ("--cells", "24", "--members", "3", "--dimension", "40"))
         check(sys.argv[1], clicks, Path(folder), "clsm", "false", ("--hidden", "48,24,16"))
 
 

@@ -41,6 +41,8 @@ model members --encoder lstm --cells 3 --members 2
 model stacked --encoder lstm --cells 4,3
 model words --encoder lstm --cells 4 --word-count 3
 model layers --encoder clsm --hidden 6,5,4 --window 3
+# This came later still and lies in format-4.
+model projected --encoder lstm --cells 3 --members 2 --dimension 4
 
 "$program" index --model lstm.safetensors --titles titles.tsv --output index 2> "$work/log"
 "$program" search --index index --json -k 5 < texts > index.search.jsonl

@@ -105,6 +105,7 @@ fn told(event: &Event) -> Option<Value> {
             "kept": report.kept,
             "validation": report.validation.as_ref().and_then(|score| score.metrics.as_ref()).map(metrics),
             "score": report.validation.as_ref().map(|score| score.value),
+            "variance": report.variance,
             "teacher": report.agreement.map(|agreement| json!({
                 "spearman": agreement.spearman,
                 "overlap_of_10": agreement.overlap,

@@ -82,6 +82,7 @@ pub(crate) fn train(
         vectors: teachers.len() > scores.len(),
         scores: !scores.is_empty(),
         members: init.map(|model| model.inner.encoder_config().members()),
+        dimension: init.and_then(|model| Some(model.inner.encoder_config().projection()?.1)),
         ..Given::default()
     };
     let config = embedded::training(&settings, given).map_err(|words| error::told(py, &words))?;

@@ -19,6 +19,7 @@ ENCODERS = {
     "both": {"cells": 16, "peephole": "diagonal", "forget_gate": True},
     "stacked": {"cells": [16, 12], "layers": 2},
     "members": {"cells": 8, "members": 3},
+    "projected": {"cells": 8, "members": 3, "dimension": 10},
     "bilstm": {"encoder": "bilstm", "cells": 12},
     "gru": {"encoder": "gru", "cells": 16},
     "rnn": {"encoder": "rnn", "hidden": 16},

@@ -134,6 +134,9 @@ pub struct TrainingRecord {
     /// The fingerprint of the teacher's vectors for the log's texts, in hexadecimal, if there was a teacher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub teacher: Option<String>,
+    /// The share of the variance of the titles' vectors that the projection of the members keeps, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variance: Option<f64>,
 }
 
 fn as_they_are() -> Views {
@@ -195,7 +198,7 @@ impl TrainConfig {
     /// The settings for training on titles and clicks that are best in validation (docs/explanation/defaults.md).
     pub fn with_titles() -> TrainConfig {
         TrainConfig {
-            encoder: EncoderConfig::Members(MembersConfig { members: 3, lstm: LstmConfig::default() }),
+            encoder: EncoderConfig::Members(MembersConfig { members: 3, lstm: LstmConfig::default(), dimension: None }),
             minibatch: 256,
             gamma: 12.0,
             epochs: 3,

@@ -41,7 +41,9 @@ fn models_of_every_encoder_embed_as_they_did() {
     let first = [("dssm", "dssm"), ("clsm", "clsm"), ("rnn", "rnn"), ("lstm", "lstm"), ("bilstm", "bilstm")];
     // Two members side by side, two layers, whole words as features, and two semantic layers.
     let later = [("gru", "gru"), ("members", "members"), ("stacked", "stacked"), ("words", "lstm"), ("layers", "clsm")];
-    for (name, encoder) in first.into_iter().chain(later) {
+    // Two members brought to fewer numbers.
+    let projected = [("projected", "members")];
+    for (name, encoder) in first.into_iter().chain(later).chain(projected) {
         for format in formats_of(&format!("{name}.safetensors")) {
             let model = format.join(format!("{name}.safetensors"));
             let model = model.to_str().unwrap();

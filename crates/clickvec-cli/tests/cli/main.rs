@@ -4,6 +4,7 @@ mod bad_input;
 mod changes;
 mod check;
 mod demo;
+mod dimension;
 mod embed;
 mod evaluate;
 mod explain;

@@ -42,6 +42,7 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
         cells: int | None = None,
         hidden: Any = None,
         members: int | None = None,
+        dimension: int | None = None,
         epochs: int | None = None,
         minibatch: int | None = None,
         learning_rate: float | None = None,
@@ -54,6 +55,7 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
         self.cells = cells
         self.hidden = hidden
         self.members = members
+        self.dimension = dimension
         self.epochs = epochs
         self.minibatch = minibatch
         self.learning_rate = learning_rate

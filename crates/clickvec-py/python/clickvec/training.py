@@ -27,6 +27,7 @@ class TrainSettings(TypedDict, total=False):
     encoder: Literal["lstm", "bilstm", "gru", "rnn", "clsm", "dssm"]
     cells: int | Sequence[int]
     members: int
+    dimension: int
     hidden: int | Sequence[int]
     layers: int
     window: int

@@ -26,7 +26,8 @@ pub enum EncoderConfig {
     Stacked(StackedConfig),
     /// Two LSTMs, one of which reads from right to left. The embedding is both vectors, one after the other.
     Bilstm(LstmConfig),
-    /// Several LSTMs, each trained on its own. The embedding is their unit vectors, one after the other.
+    /// Several LSTMs, each trained on its own. The embedding is their unit vectors, one after the other, or a projection
+    /// of these to fewer numbers.
     Members(MembersConfig),
 }
 
@@ -128,6 +129,23 @@ impl EncoderConfig {
         }
     }
 
+    /// The same without a projection of the members' vectors: what training changes. A projection is fitted to it afterwards.
+    pub(crate) fn without_projection(&self) -> EncoderConfig {
+        match self {
+            EncoderConfig::Members(config) => EncoderConfig::Members(MembersConfig { dimension: None, ..*config }),
+            other => other.clone(),
+        }
+    }
+
+    /// If a projection makes the embedding: the number of numbers that the members' vectors have together, and the number
+    /// that the embedding has.
+    pub fn projection(&self) -> Option<(usize, usize)> {
+        match self {
+            EncoderConfig::Members(config) => config.dimension.map(|dimension| (config.units(), dimension)),
+            _ => None,
+        }
+    }
+
     /// Whether it reads word by word and has a state, so that errors flow back through the words.
     pub fn is_recurrent(&self) -> bool {
         self.ask(|kind| kind.is_recurrent())
@@ -180,6 +198,17 @@ pub enum SizeFault {
     /// There are no members or too many.
     #[error("expected 1 to {MAX_MEMBERS} members, found {0}")]
     Members(usize),
+    /// A projection of a single member's vector.
+    #[error("expected two members or more whose vectors are brought to fewer numbers, found one")]
+    ProjectedAlone,
+    /// A projection to no number, or to more than there are.
+    #[error("expected vectors of 1 to {units} numbers, as the members have together, found {found}")]
+    Projection {
+        /// The numbers of the members' vectors.
+        units: usize,
+        /// The numbers asked for.
+        found: usize,
+    },
     /// There are no layers or too many.
     #[error("expected 1 to {MAX_LAYERS} layers, found {0}")]
     Layers(usize),

@@ -1,5 +1,8 @@
 //! Several LSTMs, each with its own weights. The embedding consists of their vectors, each scaled to unit length, one
 //! after the other. So the cosine of two texts is the mean of the members' cosines.
+//!
+//! A projection may bring them to fewer numbers. No gradient changes it while members learn: it is fitted to what they
+//! have learnt (`train::projection`).
 
 use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
@@ -7,12 +10,13 @@ use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
 use super::trace::{Direction, Place, Quantity, States};
 use super::{Bptt, Encoder, Gradients, LstmConfig, Tensor, Trace};
 use crate::math::Buffer;
+use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::{add_scaled, dot, normalize};
 use crate::text::batch::Batch;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The number of LSTMs, and their sizes.
+/// The number of LSTMs, their sizes, and those of their vectors together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MembersConfig {
     /// Number of LSTMs.
@@ -20,7 +24,21 @@ pub struct MembersConfig {
     /// The sizes of each.
     #[serde(flatten)]
     pub lstm: LstmConfig,
+    /// The size of the embedding if a projection makes it: at most the size of the members' vectors together. Without one
+    /// the embedding is these vectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dimension: Option<usize>,
 }
+
+impl MembersConfig {
+    /// The size of the members' vectors together.
+    pub(super) fn units(&self) -> usize {
+        self.members * self.lstm.cells
+    }
+}
+
+/// The name of the projection's matrix.
+const PROJECTION: &str = "projection";
 
 /// The largest number of members.
 pub(super) const MAX_MEMBERS: usize = 64;
@@ -31,7 +49,9 @@ impl EncoderKind for MembersConfig {
     }
 
     fn sizes(&self) -> String {
-        format!("{} times lstm, {}", self.members, self.lstm.sizes())
+        let projected =
+            self.dimension.map_or_else(String::new, |dimension| format!(", projected to {dimension} numbers"));
+        format!("{} times lstm, {}{projected}", self.members, self.lstm.sizes())
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {
@@ -39,14 +59,21 @@ impl EncoderKind for MembersConfig {
     }
 
     fn parameters(&self, features: u64) -> Option<u64> {
-        self.lstm.parameters(features)?.checked_mul(self.members as u64)
+        let projection =
+            self.dimension.map_or(Some(0), |dimension| (self.units() as u64).checked_mul(dimension as u64))?;
+        self.lstm.parameters(features)?.checked_mul(self.members as u64)?.checked_add(projection)
     }
 
     fn fault(&self) -> Option<SizeFault> {
-        match self.members {
+        let of_members = match self.members {
             1..=MAX_MEMBERS => self.lstm.fault(),
             found => Some(SizeFault::Members(found)),
-        }
+        };
+        of_members.or_else(|| match self.dimension? {
+            _ if self.members < 2 => Some(SizeFault::ProjectedAlone),
+            found if found == 0 || found > self.units() => Some(SizeFault::Projection { units: self.units(), found }),
+            _ => None,
+        })
     }
 
     fn is_recurrent(&self) -> bool {
@@ -61,7 +88,7 @@ impl EncoderKind for MembersConfig {
 /// Several LSTMs.
 pub(super) struct Members {
     config: MembersConfig,
-    /// The tensors of each LSTM, one LSTM after the other.
+    /// The tensors of each LSTM, one LSTM after the other, and the projection [units of all, dimension], if there is one.
     tensors: Vec<Tensor>,
 }
 
@@ -69,11 +96,22 @@ impl Members {
     /// All weights zero.
     pub(super) fn new(features: usize, config: MembersConfig) -> Members {
         let of_member = |member: usize| config.lstm.tensors(features, &prefix(member));
-        Members { config, tensors: (0..config.members).flat_map(of_member).collect() }
+        let projection = config.dimension.map(|dimension| Tensor::named(PROJECTION, config.units(), dimension));
+        Members { config, tensors: (0..config.members).flat_map(of_member).chain(projection).collect() }
     }
 
+    /// The number of tensors of a member. The projection is one more, and there are two members or more then.
     fn each(&self) -> usize {
         self.tensors.len() / self.config.members
+    }
+
+    /// The tensors of each member.
+    fn of_members(&self) -> impl Iterator<Item = &[Tensor]> {
+        self.tensors.chunks_exact(self.each()).take(self.config.members)
+    }
+
+    fn projection(&self) -> Option<&Tensor> {
+        self.config.dimension.and_then(|_| self.tensors.last())
     }
 }
 
@@ -88,6 +126,10 @@ struct MemberStates {
     members: Vec<LstmStates>,
     /// The length of each member's vector before scaling, [texts, members].
     lengths: Vec<f32>,
+    /// The members' unit vectors before the projection, [texts, units of all]; not used without a projection.
+    units: Vec<f32>,
+    /// The transpose of the projection.
+    transposed: Buffer,
 }
 
 impl States for MemberStates {
@@ -110,7 +152,7 @@ impl States for MemberStates {
 
 impl Encoder for Members {
     fn dimension(&self) -> usize {
-        self.config.members * self.config.lstm.cells
+        self.config.dimension.unwrap_or(self.config.units())
     }
 
     fn tensors(&self) -> &[Tensor] {
@@ -122,43 +164,73 @@ impl Encoder for Members {
     }
 
     fn inputs(&self) -> Vec<Input<'_>> {
-        let tensors = self.tensors.chunks(self.each());
-        tensors.map(|tensors| Input { table: &tensors[lstm::INPUT], bias: Some(&tensors[lstm::BIAS]) }).collect()
+        self.of_members()
+            .map(|tensors| Input { table: &tensors[lstm::INPUT], bias: Some(&tensors[lstm::BIAS]) })
+            .collect()
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
-        let MemberStates { members, lengths } = trace.states.begin(batch);
+        let MemberStates { members, lengths, units, .. } = trace.states.begin(batch);
         members.resize_with(self.config.members, LstmStates::default);
-        let tables = self.tensors.chunks(self.each()).zip(projected);
+        let tables = self.of_members().zip(projected);
         for (states, (tensors, projected)) in members.iter_mut().zip(tables) {
             let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
             lstm::forward(self.config.lstm, tensors, batch, Order::Words(Direction::Forward), projected, states, how);
         }
-        let (h, dimension) = (self.config.lstm.cells, self.dimension());
-        trace.embeddings.clear();
-        trace.embeddings.resize(batch.texts() * dimension, 0.0);
+        let (h, all) = (self.config.lstm.cells, self.config.units());
+        let vectors = if self.config.dimension.is_some() { &mut *units } else { &mut trace.embeddings };
+        vectors.clear();
+        vectors.resize(batch.texts() * all, 0.0);
         lengths.clear();
         lengths.resize(batch.texts() * self.config.members, 0.0);
         for (i, states) in members.iter().enumerate() {
             for (block, states) in batch.blocks.iter().zip(&states.blocks) {
                 for (place, &text) in block.texts.iter().enumerate() {
-                    let part = &mut trace.embeddings[text as usize * dimension + i * h..][..h];
+                    let part = &mut vectors[text as usize * all + i * h..][..h];
                     part.copy_from_slice(states.last(block, place, h));
                     lengths[text as usize * self.config.members + i] = normalize(part);
                 }
             }
         }
+        if let Some(projection) = self.projection() {
+            let (texts, dimension) = (batch.texts(), self.dimension());
+            trace.embeddings.clear();
+            trace.embeddings.resize(texts * dimension, 0.0);
+            let into = (&mut trace.embeddings[..], dimension);
+            gemm_into((texts, dimension, all), Left::rows(units, all), (projection.value.data(), dimension), into);
+        }
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
         let how = (bptt, trace.precision);
-        let MemberStates { members, lengths } = trace.states.spend();
+        let MemberStates { members, lengths, units, transposed } = trace.states.spend();
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
-        let (h, dimension) = (self.config.lstm.cells, self.dimension());
+        let (h, all) = (self.config.lstm.cells, self.config.units());
+        let (mut grad, units) = match self.projection() {
+            None => (grad.to_vec(), &trace.embeddings),
+            Some(projection) => {
+                let (texts, dimension) = (batch.texts(), self.dimension());
+                let of_projection = out[self.tensors.len() - 1].data_mut();
+                gemm(
+                    (all, dimension, texts),
+                    Left::transposed(units, all),
+                    (grad, dimension),
+                    (of_projection, dimension),
+                );
+                projection.value.transpose_into(transposed);
+                let mut below = vec![0.0; texts * all];
+                gemm_into(
+                    (texts, all, dimension),
+                    Left::rows(grad, dimension),
+                    (&transposed[..], all),
+                    (&mut below, all),
+                );
+                (below, &*units)
+            }
+        };
         // ∂L/∂(unit vector) becomes ∂L/∂vector: (g − (g·u) u) / length.
-        let mut grad = grad.to_vec();
-        let parts = grad.chunks_exact_mut(h).zip(trace.embeddings.chunks_exact(h));
+        let parts = grad.chunks_exact_mut(h).zip(units.chunks_exact(h));
         for ((grad, unit), &length) in parts.zip(&*lengths) {
             if length == 0.0 {
                 grad.fill(0.0);
@@ -170,9 +242,9 @@ impl Encoder for Members {
             grad.iter_mut().for_each(|g| *g *= scale);
         }
         let each = self.each();
-        let parts = members.iter_mut().zip(self.tensors.chunks(each)).zip(out.chunks_mut(each));
+        let parts = members.iter_mut().zip(self.of_members()).zip(out.chunks_mut(each));
         for (i, ((states, tensors), out)) in parts.enumerate() {
-            let grad = EmbeddingGradient::of_last_words(&grad, dimension, i * h);
+            let grad = EmbeddingGradient::of_last_words(&grad, all, i * h);
             let direction = Direction::Forward;
             *table_squares +=
                 lstm::backward(self.config.lstm, tensors, batch, direction, states, grad, how, scratch, out);

@@ -1,9 +1,10 @@
 //! Why a title matches a query: what each dimension of the vectors and each word adds to the cosine.
 
-use super::text::changes;
+use super::text::{Panel, changes};
 use super::{Explainer, TextView};
-use crate::encoder::{Direction, State};
+use crate::encoder::{Direction, EncoderConfig, State};
 use crate::math::score::score;
+use crate::math::vector::{add_scaled, scale_to_unit};
 use crate::model::Side;
 use crate::text::ReadWords;
 use std::collections::BTreeMap;
@@ -23,10 +24,13 @@ pub struct Match {
     pub query_words: WordShares,
     /// What each word of the title adds.
     pub title_words: WordShares,
-    /// All units, those that add most first, with the words that moved them; for a CLSM see also [`Match::maximum`].
+    /// All units, those that add most first, with the words that moved them if they are cells; for a CLSM see also
+    /// [`Match::maximum`].
     pub shared: Vec<SharedUnit>,
     /// Max-pooling units of a CLSM that both texts activate, largest product first; empty for other encoders.
     pub maximum: Vec<SharedUnit>,
+    /// See [`Match::word_pairs`].
+    pairs: Vec<WordPair>,
 }
 
 /// The shares of a text's words in the cosine, by two definitions: leave-one-out, and along the sequence.
@@ -70,18 +74,11 @@ pub struct WordPair {
 }
 
 impl Match {
-    /// The pairs of words that make the texts match, largest share first. Each dimension of the vectors counts for the
-    /// query word and the title word that moved it most, so the shares sum to the cosine. Empty unless the encoder is
-    /// recurrent.
+    /// The pairs of words that make the texts match, largest share first. Each cell counts for the query word and the title
+    /// word that moved it most, also where a projection mixes the cells, so the shares sum to the cosine. Empty unless
+    /// the encoder is recurrent.
     pub fn word_pairs(&self) -> Vec<WordPair> {
-        let mut shares = BTreeMap::<(usize, usize), f64>::new();
-        for unit in &self.shared {
-            if let (Some(query), Some(title)) = (unit.query_word, unit.title_word) {
-                *shares.entry((query, title)).or_default() += unit.product;
-            }
-        }
-        let pair = |((query_word, title_word), share)| WordPair { query_word, title_word, share };
-        let mut pairs: Vec<WordPair> = shares.into_iter().map(pair).collect();
+        let mut pairs = self.pairs.clone();
         pairs.sort_by(|a, b| b.share.total_cmp(&a.share));
         pairs
     }
@@ -111,7 +108,11 @@ impl Explainer<'_> {
         let mut shared: Vec<SharedUnit> = (0..units.len()).map(unit).collect();
         shared.sort_by(|a, b| b.product.total_cmp(&a.product).then(a.unit.cmp(&b.unit)));
         let maximum = shared_maximum(&query, &title);
-        Match { query, title, score, units, query_words, title_words, shared, maximum }
+        let pairs = match self.encoder_config().projection() {
+            None => pairs_of_units(&shared),
+            Some(_) => self.pairs_of_parts(&query, &title),
+        };
+        Match { query, title, score, units, query_words, title_words, shared, maximum, pairs }
     }
 
     /// [`WordShares::without`] of each word.
@@ -148,33 +149,75 @@ impl Explainer<'_> {
         towards.push(dot(&text.vector, &other.vector));
         towards.windows(2).take(words).map(|pair| pair[1] - pair[0]).collect()
     }
+
+    /// The pairs of words of texts whose cells a projection mixes. A word's part of a vector is the projection of the cells
+    /// that the word moved most. The vectors are the sums of their parts, so the products of the parts sum to the cosine.
+    fn pairs_of_parts(&self, query: &TextView, title: &TextView) -> Vec<WordPair> {
+        let [of_query, of_title] = [query, title].map(|text| self.parts(text));
+        let of_word = |(query_word, part): (usize, &Vec<f32>)| {
+            let share =
+                |(title_word, other): (usize, &Vec<f32>)| WordPair { query_word, title_word, share: dot(part, other) };
+            of_title.iter().enumerate().map(share).filter(|pair| pair.share != 0.0).collect::<Vec<_>>()
+        };
+        of_query.iter().enumerate().flat_map(of_word).collect()
+    }
+
+    /// The part of each word in the vector of a text that members and their projection make.
+    fn parts(&self, text: &TextView) -> Vec<Vec<f32>> {
+        let EncoderConfig::Members(members) = self.encoder_config() else { return Vec::new() };
+        let Some(projection) = self.model.encoder(text.side).tensors().last() else { return Vec::new() };
+        let mut parts = vec![vec![0.0; text.vector.len()]; text.words.len()];
+        for panel in text.activations().into_iter().filter(|_| !text.words.is_empty() && text.length > 0.0) {
+            let mut cells = panel.at(text.words.len() - 1).to_vec();
+            cells.chunks_exact_mut(members.lstm.cells).for_each(scale_to_unit);
+            for (cell, (value, word)) in cells.iter().zip(movers_of_cells(panel, text.words.len())).enumerate() {
+                let scaled = (f64::from(*value) / text.length) as f32;
+                add_scaled(&mut parts[word], scaled, projection.value.row(cell));
+            }
+        }
+        parts
+    }
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
 }
 
-/// For each dimension of the vector, the word that moved it most towards its final value; empty unless the encoder is
-/// recurrent.
+/// For each dimension of the vector, the word that moved it most towards its final value; empty unless each is a cell of a
+/// recurrent encoder.
 fn mover_of_units(text: &TextView) -> Vec<usize> {
-    let words = text.words.len();
-    let mut movers = Vec::new();
-    for panel in text.activations() {
-        if words == 0 {
-            return Vec::new();
-        }
-        let last = match panel.quantity.direction {
-            Direction::Forward => words - 1,
-            Direction::Backward => 0,
-        };
-        let changes = changes(panel, words);
-        for unit in 0..panel.units {
-            let sign = panel.at(last)[unit].signum();
-            let toward = |word: &usize| sign * changes[*word][unit];
-            movers.extend((0..words).max_by(|a, b| toward(a).total_cmp(&toward(b)).then(b.cmp(a))));
+    let activations = text.activations();
+    if text.words.is_empty() || activations.iter().map(|panel| panel.units).sum::<usize>() != text.vector.len() {
+        return Vec::new();
+    }
+    activations.into_iter().flat_map(|panel| movers_of_cells(panel, text.words.len())).collect()
+}
+
+/// For each cell, the word that moved it most towards its final value; the first of several.
+fn movers_of_cells(panel: &Panel, words: usize) -> Vec<usize> {
+    let last = match panel.quantity.direction {
+        Direction::Forward => words - 1,
+        Direction::Backward => 0,
+    };
+    let changes = changes(panel, words);
+    let mover = |unit: usize| {
+        let sign = panel.at(last)[unit].signum();
+        let toward = |word: &usize| sign * changes[*word][unit];
+        (0..words).max_by(|a, b| toward(a).total_cmp(&toward(b)).then(b.cmp(a))).unwrap_or(0)
+    };
+    (0..panel.units).map(mover).collect()
+}
+
+/// The pairs of words that moved the same units.
+fn pairs_of_units(units: &[SharedUnit]) -> Vec<WordPair> {
+    let mut shares = BTreeMap::<(usize, usize), f64>::new();
+    for unit in units {
+        if let (Some(query), Some(title)) = (unit.query_word, unit.title_word) {
+            *shares.entry((query, title)).or_default() += unit.product;
         }
     }
-    movers
+    let pair = |((query_word, title_word), share)| WordPair { query_word, title_word, share };
+    shares.into_iter().map(pair).collect()
 }
 
 /// Max-pooling units that are positive on both sides (CLSM paper, fig. 4).

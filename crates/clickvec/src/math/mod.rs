@@ -7,6 +7,7 @@ pub(crate) mod activation;
 pub(crate) mod bf16;
 pub(crate) mod buffer;
 pub(crate) mod byte_lanes;
+pub(crate) mod eigen;
 pub(crate) mod gemm;
 pub(crate) mod lanes;
 pub(crate) mod level;

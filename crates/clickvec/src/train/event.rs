@@ -98,6 +98,8 @@ pub struct EpochReport {
     /// How closely the model's similarities follow the teacher's, if there is one that knows some queries (titles, if there are
     /// no clicks) and at least two titles.
     pub agreement: Option<Agreement>,
+    /// The share of the variance of the titles' vectors that the projection of the members keeps, if there is one.
+    pub variance: Option<f64>,
     /// Whether this epoch's model is the one to keep so far.
     pub kept: bool,
 }

@@ -17,6 +17,7 @@ mod checkpoint;
 pub(crate) mod device;
 mod event;
 mod members;
+mod projection;
 mod run;
 mod stage;
 mod start;
@@ -274,7 +275,8 @@ fn source_fault(config: &TrainConfig, clicks: &ClickSource<'_>, options: &TrainO
 
 /// Why training cannot start from `init`, if it cannot.
 fn init_fault(config: &TrainConfig, init: &Model) -> Option<InitFault> {
-    if *init.encoder_config() != config.encoder {
+    // The members go on learning, and a projection is fitted to them anew.
+    if init.encoder_config().without_projection() != config.encoder.without_projection() {
         let (expected, found) = (encoder_text(&config.encoder), encoder_text(init.encoder_config()));
         return Some(InitFault::Encoder { expected, found });
     }

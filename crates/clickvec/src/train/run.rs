@@ -10,6 +10,7 @@ use super::agreement::Probe;
 use super::checkpoint::{self, Progress, Resumed};
 use super::device::{Cpu, Device, Learner};
 use super::members::begin;
+use super::projection::Projection;
 use super::stage::{Stage, stage_after, stages};
 use super::start::{encoders, initial_towers};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
@@ -99,6 +100,7 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
         init: options.init.map(|model| model.fingerprint().to_owned()),
         left_out: options.left_out,
         teacher: teacher(log),
+        variance: None,
     }
 }
 
@@ -134,6 +136,8 @@ pub(super) struct Run<'a, 'v> {
     validation: Option<Validation<'v>>,
     /// The sample on which the model is compared with its teacher, if it has one that knows queries and titles.
     probe: Option<Probe>,
+    /// What makes the projection of each epoch's model, if the encoder has one.
+    projection: Option<Projection>,
     output: Option<&'a Output<'a>>,
     /// The model to keep so far, if there is no output.
     model: Option<Model>,
@@ -163,6 +167,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let learner = begin(device, &stages[0], towers)?;
         let validation = options.validation;
         let probe = log.taught().and_then(|taught| Probe::new(log, taught, config.seed));
+        let projection = Projection::of(config, log, storage)?;
         let progress = Progress::default();
         Ok(Run {
             config,
@@ -175,6 +180,7 @@ impl<'a, 'v> Run<'a, 'v> {
             record,
             validation,
             probe,
+            projection,
             output,
             model: None,
             fingerprint: None,
@@ -363,6 +369,7 @@ impl<'a, 'v> Run<'a, 'v> {
             without_negatives: progress.without_negatives,
             validation,
             agreement,
+            variance: self.record.variance,
             kept,
         };
         progress.begin_epoch();
@@ -390,8 +397,17 @@ impl<'a, 'v> Run<'a, 'v> {
         Ok(())
     }
 
-    fn model_of(&self, towers: Vec<Vec<Tensor>>) -> Model {
-        let towers = encoders(self.config, self.log, towers);
+    /// The model with these weights and, if its encoder has one, the projection that fits them. The record gets the share of
+    /// variance that this keeps.
+    fn model_of(&mut self, towers: Vec<Vec<Tensor>>) -> Model {
+        let towers = match &self.projection {
+            None => encoders(self.config, self.log, towers),
+            Some(projection) => {
+                let (towers, share) = projection.encoders(self.config, self.log, towers);
+                self.record.variance = Some(share);
+                towers
+            }
+        };
         Model::new(self.log.dictionary().clone(), towers, self.record.clone())
     }
 

@@ -5,10 +5,10 @@ use crate::encoder::{Encoder, Tensor, TensorKind, TextStatistics, initialize};
 use crate::model::{Model, prefixes};
 use crate::settings::TrainConfig;
 
-/// Encoders with these weights, one for each tower.
+/// Encoders with these weights, one for each tower, without a projection.
 pub(super) fn encoders(config: &TrainConfig, log: &ClickLog, towers: Vec<Vec<Tensor>>) -> Vec<Box<dyn Encoder>> {
     let encoder = |tensors: Vec<Tensor>| {
-        let mut encoder = config.encoder.build(log.dictionary().len());
+        let mut encoder = config.encoder.without_projection().build(log.dictionary().len());
         for (tensor, now) in encoder.tensors_mut().iter_mut().zip(tensors) {
             tensor.value = now.value;
         }
@@ -40,9 +40,10 @@ pub(super) fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<
         vec![of(queries.0, queries.1, pairs), of(titles.0, titles.1, pairs)]
     };
     let tower = |(number, (prefix, statistics)): (usize, (&str, TextStatistics))| {
-        let mut encoder = config.encoder.build(log.dictionary().len());
+        let of_members = config.encoder.without_projection();
+        let mut encoder = of_members.build(log.dictionary().len());
         let side = prefix.trim_end_matches('.');
-        initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, config.seed);
+        initialize(&mut *encoder, &of_members, side, statistics, config.init_range, config.seed);
         if let Some(init) = init {
             // The initial model's trigrams come before new ones, and its words before new ones. One tower may become two.
             let from = init.towers.get(number).unwrap_or(&init.towers[0]).tensors();

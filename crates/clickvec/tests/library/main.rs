@@ -10,6 +10,7 @@ mod gradients;
 mod holding_out;
 mod indexes;
 mod optimizers;
+mod projecting;
 mod scores;
 mod searching;
 mod simulation;

@@ -97,7 +97,8 @@ fn scores_are_learnt_alone_and_beside_clicks() {
 
 #[test]
 fn the_same_bytes_at_any_number_of_threads_with_vectors_too() {
-    let encoder = EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None) });
+    let encoder =
+        EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None), dimension: None });
     let words: Vec<&str> = TOPICS.concat();
     let vectors = || words.iter().enumerate().map(|(number, word)| (*word, [(number as f32).sin(), 1.0]));
     let queries = || (0..QUERIES).map(|number| (query(number), [(number as f32).cos(), 1.0]));
@@ -128,7 +129,8 @@ fn the_same_bytes_at_any_number_of_threads_with_vectors_too() {
 
 #[test]
 fn an_interrupted_run_ends_with_the_same_bytes() {
-    let encoder = EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None) });
+    let encoder =
+        EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None), dimension: None });
     let place = || {
         let rows: String =
             scored().map(|(of_query, of_title)| format!("{}\t{}\n", query(of_query), title(of_title))).collect();

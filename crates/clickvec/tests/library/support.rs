@@ -68,7 +68,10 @@ pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
             all.push(EncoderConfig::Bilstm(lstm(3, forget, peephole)));
         }
     }
-    all.push(EncoderConfig::Members(MembersConfig { members: 3, lstm: lstm(5, true, Peephole::Full) }));
+    for dimension in [None, Some(7)] {
+        let lstm = lstm(5, true, Peephole::Full);
+        all.push(EncoderConfig::Members(MembersConfig { members: 3, lstm, dimension }));
+    }
     all.push(EncoderConfig::Gru(GruConfig { cells: 5 }));
     all.push(EncoderConfig::Rnn(RnnConfig { hidden: 5 }));
     for layers in [&[5][..], &[6, 5], &[7, 6, 5]] {

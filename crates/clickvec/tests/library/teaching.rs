@@ -107,7 +107,8 @@ fn a_teacher_without_a_share_changes_no_weight() {
 
 #[test]
 fn the_same_bytes_at_any_number_of_threads_and_through_kills() {
-    let encoder = EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None) });
+    let encoder =
+        EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None), dimension: None });
     for (config, pairs) in [
         (config(OptimizerKind::Adam, HALF), 0),
         (config(OptimizerKind::Nesterov, HALF), 240),

@@ -220,7 +220,8 @@ fn a_model_to_begin_with_must_fit() {
 }
 
 fn members(members: usize, optimizer: OptimizerKind) -> TrainConfig {
-    let encoder = EncoderConfig::Members(MembersConfig { members, lstm: lstm(5, false, Peephole::None) });
+    let encoder =
+        EncoderConfig::Members(MembersConfig { members, lstm: lstm(5, false, Peephole::None), dimension: None });
     TrainConfig { encoder, ..config(optimizer) }
 }
 

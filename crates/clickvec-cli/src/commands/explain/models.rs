@@ -44,9 +44,10 @@ impl Named {
         format!("{} ({})", self.name, self.model.encoder_config())
     }
 
-    /// What a number of the model's vectors is called: only an encoder with gates has cells.
+    /// What a number of the model's vectors is called: only an encoder with gates has cells, and a projection mixes them.
     pub(super) fn unit(&self) -> &'static str {
         match self.model.encoder_config().kind() {
+            _ if self.model.encoder_config().projection().is_some() => "dimension",
             "dssm" | "clsm" | "rnn" => "unit",
             _ => "cell",
         }

@@ -3,8 +3,11 @@
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use clickvec::encoder::{
-    ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, MembersConfig, Peephole, RnnConfig, StackedConfig,
+    ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, MembersConfig, Peephole, RnnConfig, SizeFault,
+    StackedConfig,
 };
+
+use super::settings::Given;
 
 /// The encoder and its sizes.
 #[derive(clap::Args)]
@@ -23,6 +26,12 @@ pub(super) struct EncoderFlags {
     /// end to end [default: 1; 3 with --titles; the model's with --init].
     #[arg(long, value_name = "N")]
     members: Option<usize>,
+
+    /// lstm with several members: the size of a text's vector. Principal components of up to 20,000 titles bring the members'
+    /// cells to so many numbers after each epoch; what share of the variance they keep is said [default: all cells; the
+    /// model's with --init].
+    #[arg(long, value_name = "D")]
+    dimension: Option<usize>,
 
     /// rnn: number of units [default: 288]; clsm: units of the convolution and of the vector, with those of further
     /// semantic layers between; dssm: units of each layer [default: 288,96; clsm with --preset clsm: 300,128].
@@ -159,11 +168,10 @@ impl EncoderFlags {
         }
     }
 
-    /// The encoder of these flags, with what `defaults` has where no flag says otherwise. `members` is the number of
-    /// members of an initial model.
-    pub(super) fn config(&self, defaults: &EncoderConfig, members: Option<usize>) -> Result<EncoderConfig> {
+    /// The encoder of these flags, with what `defaults` has where no flag says otherwise. `given` has the number of members of
+    /// an initial model, and the size that a projection brings their vectors to.
+    pub(super) fn config(&self, defaults: &EncoderConfig, given: &Given) -> Result<EncoderConfig> {
         let kind = self.encoder.unwrap_or(EncoderFlag::of(defaults));
-        let members = members.unwrap_or(defaults.members());
         self.refuse(
             kind,
             "--cells",
@@ -171,6 +179,7 @@ impl EncoderFlags {
             &[EncoderFlag::Lstm, EncoderFlag::Bilstm, EncoderFlag::Gru],
         )?;
         self.refuse(kind, "--members", self.members.is_some(), &[EncoderFlag::Lstm])?;
+        self.refuse(kind, "--dimension", self.dimension.is_some(), &[EncoderFlag::Lstm])?;
         self.refuse(kind, "--forget-gate", self.forget_gate, &EncoderFlag::LSTMS)?;
         self.refuse(kind, "--peephole", self.peephole.is_some(), &EncoderFlag::LSTMS)?;
         self.refuse(
@@ -183,7 +192,7 @@ impl EncoderFlags {
         self.refuse(kind, "--window", self.window.is_some(), &[EncoderFlag::Clsm])?;
         self.refuse(kind, "--no-bias", self.no_bias.is_some(), &[EncoderFlag::Clsm])?;
         let config = match kind {
-            EncoderFlag::Lstm => self.lstms(members)?,
+            EncoderFlag::Lstm => self.lstms(given.members.unwrap_or(defaults.members()), given.dimension)?,
             EncoderFlag::Bilstm => EncoderConfig::Bilstm(self.lstm(self.one_layer(kind)?)),
             EncoderFlag::Gru => EncoderConfig::Gru(GruConfig { cells: self.one_layer(kind)? }),
             EncoderFlag::Rnn => match self.hidden.as_deref() {
@@ -200,26 +209,40 @@ impl EncoderFlags {
                 )?,
             }),
         };
-        if let Some(fault) = config.fault() {
-            bail!("--encoder {}: {fault}", kind.name());
+        match config.fault() {
+            Some(fault @ SizeFault::Projection { .. }) => bail!("--dimension: {fault}"),
+            Some(fault) => bail!("--encoder {}: {fault}", kind.name()),
+            None => {}
         }
         Ok(config)
     }
 
-    /// One LSTM, several side by side, or several on top of each other.
-    fn lstms(&self, members: usize) -> Result<EncoderConfig> {
+    /// One LSTM, several side by side, or several on top of each other. `members` and `dimension` are those without a flag.
+    fn lstms(&self, members: usize, dimension: Option<usize>) -> Result<EncoderConfig> {
         let cells = layers("--cells", self.cells.as_deref().unwrap_or(&[LstmConfig::default().cells]), self.layers)?;
         if let (&[cells], members) = (&cells[..], self.members.unwrap_or(members)) {
             let lstm = self.lstm(cells);
+            ensure!(
+                self.dimension.is_none() || members != 1,
+                "`--dimension` is about the vectors of several members, found one; add `--members N` or leave it out"
+            );
+            // What nobody typed need not fit the flags; that the initial model does not is said later.
+            let dimension = dimension.filter(|&dimension| dimension <= members.saturating_mul(cells));
+            let dimension = self.dimension.or(dimension);
             return Ok(match members {
                 1 => EncoderConfig::Lstm(lstm),
-                members => EncoderConfig::Members(MembersConfig { members, lstm }),
+                members => EncoderConfig::Members(MembersConfig { members, lstm, dimension }),
             });
         }
         ensure!(
             self.members.is_none_or(|members| members == 1),
             "expected one LSTM with several layers or several members with one, found `--members` and {} layers; leave \
              one of the two out",
+            cells.len()
+        );
+        ensure!(
+            self.dimension.is_none(),
+            "`--dimension` is about the vectors of several members, found an lstm with {} layers; leave one of the two out",
             cells.len()
         );
         let LstmConfig { forget_gate, peephole, .. } = self.lstm(0);

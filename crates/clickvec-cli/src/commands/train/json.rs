@@ -67,6 +67,8 @@ pub(super) enum JsonEvent<'a> {
         held_out: Option<Means>,
         #[serde(skip_serializing_if = "Option::is_none")]
         teacher: Option<Agreed>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        variance: Option<f64>,
     },
     Stopped {
         epoch: u32,
@@ -129,6 +131,7 @@ impl JsonEvent<'_> {
                 without_negatives,
                 validation,
                 agreement,
+                variance,
                 kept: _,
             }) => JsonEvent::Epoch {
                 section: *section,
@@ -140,6 +143,7 @@ impl JsonEvent<'_> {
                 validation: validation.as_ref().and_then(|score| score.metrics.as_ref()).map(ByKey),
                 held_out,
                 teacher: agreement.map(Agreed::from),
+                variance: *variance,
             },
             Event::HeldOut(held_out) => JsonEvent::HeldOut(Counts::of(held_out)),
             &Event::Teacher(TeacherCoverage {

@@ -31,7 +31,7 @@ pub(crate) use self::again::Trial;
 pub(crate) use self::held_out::{Judged, Means};
 pub use self::learn::{Clicks, Pairs};
 pub(crate) use self::learn::{Ended, Learner, Learnt, Watch};
-pub(crate) use self::report::{epoch_line, section_name};
+pub(crate) use self::report::{epoch_line, section_name, variance_kept};
 pub use self::settings::Given;
 pub(crate) use self::teacher::{has_scores, open as open_teacher};
 use super::check::looks_raw;
@@ -81,6 +81,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
         vectors: !teachers.is_empty(),
         scores: !scores.is_empty(),
         members: init.as_ref().map(|init| init.encoder_config().members()),
+        dimension: init.as_ref().and_then(|init| Some(init.encoder_config().projection()?.1)),
         ..Given::default()
     };
     let config = args.settings.config(&args.encoder, given);
@@ -203,6 +204,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         vectors: args.teacher.len() > scores.len(),
         scores: !scores.is_empty(),
         members: init.as_ref().map(|init| init.encoder_config().members()),
+        dimension: init.as_ref().and_then(|init| Some(init.encoder_config().projection()?.1)),
         ..Given::default()
     };
     let config = args.settings.config(&args.encoder, given)?;

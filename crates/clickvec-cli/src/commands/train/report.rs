@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use clickvec::encoder::EncoderConfig;
 use clickvec::eval::Metric;
 use clickvec::train::LogStatistics;
 use clickvec::train::{
@@ -306,6 +307,7 @@ impl Reporter {
                 100.0 * overlap
             );
         }
+        line.push_str(&variance_kept(&self.config.encoder, report.variance));
         output::note(line);
         if report.epoch == 1 && report.without_negatives > 0 {
             let alone = output::counted(report.without_negatives, "pair");
@@ -377,6 +379,16 @@ pub(crate) fn section_name(section: Section) -> &'static str {
     match section {
         Section::Titles => "titles, ",
         Section::Clicks => "clicks, ",
+    }
+}
+
+/// What an epoch's line says of a projection; nothing if there is none.
+pub(crate) fn variance_kept(encoder: &EncoderConfig, variance: Option<f64>) -> String {
+    match (encoder.projection(), variance) {
+        (Some((units, dimension)), Some(variance)) => {
+            format!("  {dimension} of {units} numbers keep {:.1} % of the variance", 100.0 * variance)
+        }
+        _ => String::new(),
     }
 }
 

@@ -166,12 +166,14 @@ pub struct Given {
     pub scores_alone: bool,
     /// The number of members of the initial model.
     pub members: Option<usize>,
+    /// The size that a projection brings the vectors of its members to, if it has one.
+    pub dimension: Option<usize>,
 }
 
 impl Settings {
     /// The whole configuration: the defaults or the preset, overridden by the flags given.
     pub(super) fn config(&self, encoder: &EncoderFlags, given: Given) -> Result<TrainConfig> {
-        let Given { titles, members, .. } = given;
+        let titles = given.titles;
         self.refuse_idle(given)?;
         let held_out = self.held_out_share(given)?;
         let validation = given.validation || held_out > 0.0;
@@ -180,7 +182,7 @@ impl Settings {
             None if titles => TrainConfig::with_titles(),
             None => TrainConfig::default(),
         };
-        let architecture = encoder.config(&defaults.encoder, members)?;
+        let architecture = encoder.config(&defaults.encoder, &given)?;
         let per_gate = self.bptt == Some(BpttFlag::PerGate);
         encoder.refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_published_signals)?;
         encoder.refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;

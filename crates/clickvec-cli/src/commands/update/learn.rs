@@ -14,7 +14,7 @@ use clickvec::update::Window;
 use super::Args;
 use super::questions::has_left_out;
 use crate::commands::index::whole::Kept;
-use crate::commands::train::{epoch_line, section_name};
+use crate::commands::train::{epoch_line, section_name, variance_kept};
 use crate::interrupt::Interrupt;
 use crate::{input, output, progress, stored};
 
@@ -50,7 +50,8 @@ pub(super) fn learn(
             }
             Event::Epoch(report) if !args.json => {
                 let section = if titles.is_empty() { "" } else { section_name(report.section) };
-                bar.suspend(|| output::note(epoch_line(section, report)));
+                let line = epoch_line(section, report) + &variance_kept(&config.encoder, report.variance);
+                bar.suspend(|| output::note(line));
             }
             _ => {}
         }

@@ -1,7 +1,6 @@
 //! LSA: latent semantic analysis (Deerwester, Dumais, Furnas, Landauer and Harshman, "Indexing by latent semantic
 //! analysis", 1990), as the CLSM paper compares with it.
 
-mod eigen;
 mod svd;
 
 use self::svd::{Singular, Sparse, singular_vectors};

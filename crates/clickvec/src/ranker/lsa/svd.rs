@@ -5,7 +5,7 @@ use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use super::eigen::Tridiagonal;
+use crate::math::eigen::Tridiagonal;
 use crate::memory::{NoRoom, room_for};
 use crate::ragged::Ragged;
 use crate::rng::stream;

@@ -65,7 +65,8 @@ impl Run<'_, '_> {
         self.record.updates = titles.updates();
         self.record.loss = model.training().loss;
         self.learner = begin(self.device, clicks, encoders(self.config, self.log, weights()))?;
-        self.keep(self.model_of(weights()))?;
+        let model = self.model_of(weights());
+        self.keep(model)?;
         if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
             checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
         }

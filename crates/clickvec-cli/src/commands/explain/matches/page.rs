@@ -133,8 +133,10 @@ fn units(model: &Named, seen: &Seen, top: usize) -> Markup {
     html! {
         h3 {
             @if seen.is_maximum() { "Max-pooling units that both texts activate" }
-            @else if model.unit() == "cell" { "Cells that add most to the score" }
-            @else { "Units that add most to the score" }
+            @else {
+                @match model.unit() { "cell" => "Cells", "dimension" => "Dimensions", _ => "Units" }
+                " that add most to the score"
+            }
         }
         p.note {
             @if seen.is_maximum() { "The product of the unit’s values in the two texts, and the words that win the unit. These products do not sum to the score." }

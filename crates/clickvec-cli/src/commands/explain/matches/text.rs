@@ -210,6 +210,9 @@ pub(super) fn legend(models: &[Named], options: &KeywordOptions) -> String {
             options.at_least, options.cells, options.threshold
         );
     }
+    if models.iter().any(|named| named.model.encoder_config().projection().is_some()) {
+        text.push_str("A dimension of a projection mixes all cells, so it has no words of its own.\n");
+    }
     if has(&["clsm"]) {
         let _ = writeln!(
             text,

@@ -170,7 +170,14 @@ impl Builder<'_, '_> {
                     let vectors = self.last(&words, &lstm);
                     all.push(unit(self.graph, &vectors));
                 }
-                self.side_by_side(&all)
+                let all = self.side_by_side(&all);
+                match self.weights.find("projection") {
+                    None => all,
+                    Some((weights, dimension)) => {
+                        let weights = self.graph.floats(&[weights.len() / dimension, dimension], weights);
+                        self.graph.node("MatMul", &[&all, &weights], vec![])
+                    }
+                }
             }
         })
     }

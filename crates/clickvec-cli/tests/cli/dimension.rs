@@ -1,0 +1,146 @@
+//! `clickvec train --dimension`: members whose vectors are brought to fewer numbers, from training to each use.
+
+use serde_json::Value;
+
+use crate::harness::{DATA, Folder, Run, row};
+
+const SIZES: [&str; 3] = ["--members=2", "--cells=8", "--dimension=6"];
+const TRAIN: [&str; 6] =
+    ["train", "--clicks=clicks.tsv", "--titles=titles.tsv", "--title-epochs=1", "--epochs=1", "--output"];
+
+fn train(folder: &Folder, output: &str, more: &[&str]) -> Run {
+    folder.run(&[&TRAIN[..], &[output], more].concat())
+}
+
+fn with_projected() -> Folder {
+    let folder = Folder::with_data();
+    train(&folder, "model.safetensors", &SIZES).code(0);
+    folder
+}
+
+fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
+    std::fs::read(folder.path(name)).unwrap()
+}
+
+fn about(folder: &Folder, name: &str) -> Value {
+    folder.run(&["inspect", "--json", name]).code(0).json_lines()[0].clone()
+}
+
+#[test]
+fn the_share_of_the_variance_is_said_for_each_epoch_and_kept() {
+    let folder = Folder::with_data();
+    let said = train(&folder, "text", &SIZES).code(0).prints_nothing().stderr();
+    assert!(said.contains("training: members, 2 times lstm, 8 cells, projected to 6 numbers"), "{said}");
+    let epochs: Vec<&str> = said.lines().filter(|line| line.contains("epoch 1/1")).collect();
+    assert_eq!(epochs.len(), 2, "{said}");
+    assert!(epochs.iter().all(|line| line.contains("  6 of 16 numbers keep ") && line.ends_with(" % of the variance")));
+    let events = train(&folder, "json", &[&SIZES[..], &["--json"]].concat()).code(0).json_lines();
+    let shares: Vec<f64> = events.iter().filter_map(|event| event["variance"].as_f64()).collect();
+    assert_eq!(shares.len(), 2, "{events:?}");
+    assert!(shares.iter().all(|share| (0.3..1.0).contains(share)), "{shares:?}");
+    assert!(bytes(&folder, "text") == bytes(&folder, "json"));
+    let about = about(&folder, "json");
+    assert_eq!((&about["dimension"], &about["encoder"]["dimension"]), (&6.into(), &6.into()));
+    assert_eq!(about["training"]["variance"].as_f64(), shares.last().copied());
+    let tensors = about["tensors"].as_array().unwrap();
+    let tensor = tensors.iter().find(|tensor| tensor["name"] == "shared.projection").unwrap();
+    assert_eq!((&tensor["rows"], &tensor["columns"]), (&16.into(), &6.into()));
+    folder.run(&["inspect", "json"]).code(0).prints("variance  ").prints("projected to 6 numbers");
+    folder.run(&["inspect", "--card", "json"]).code(0).prints("6 numbers come out").prints("projected to 6 numbers");
+    // Without it nothing is said of variance.
+    let events = train(&folder, "all", &["--members=2", "--cells=8", "--json"]).code(0).json_lines();
+    assert!(events.iter().all(|event| event.get("variance").is_none()));
+}
+
+#[test]
+fn what_reads_a_model_reads_the_projection() {
+    let folder = with_projected();
+    let embed = ["embed", "--model=model.safetensors", "--side=title", "--id-column=id", "titles.tsv"];
+    let lines = folder.run(&embed).code(0).json_lines();
+    assert!(lines.iter().all(|line| line["vector"].as_array().unwrap().len() == 6));
+    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop"]).code(0);
+    let score = |more: &[&str]| {
+        let run = folder.run(&[&["search", "--json", "-k", "3", "red hammer"], more].concat()).code(0);
+        run.json_lines()[0]["results"].clone()
+    };
+    let mode: &[&str] = if cfg!(feature = "serve") { &["--mode=vectors"] } else { &[] };
+    let found = score(&[&["--index=shop"], mode].concat());
+    assert_eq!(found[0]["score"], score(&["--model=model.safetensors", "--titles=titles.tsv"])[0]["score"]);
+    let best = found[0]["title"].as_str().unwrap();
+    let explain = ["explain", "match", "--model=model.safetensors", "red hammer", best];
+    let explained = folder.run(&[&explain[..], &["--json"]].concat()).code(0).json_lines()[0]["models"][0].clone();
+    assert_eq!(explained["score"], found[0]["score"]);
+    assert_eq!(explained["units"].as_array().unwrap().len(), 6);
+    let pairs = explained["pairs"].as_array().unwrap();
+    let sum: f64 = pairs.iter().map(|pair| pair["share"].as_f64().unwrap()).sum();
+    assert!(!pairs.is_empty() && (sum - explained["score"].as_f64().unwrap()).abs() < 1e-5, "{pairs:?}");
+    // A dimension of the projection is no cell.
+    let text = folder.run(&[&explain[..], &["--html=page.html"]].concat()).code(0).stdout();
+    assert!(text.contains("\ndimension  ") && !text.contains("\ncell "), "{text}");
+    assert!(folder.read("page.html").contains("Dimensions that add most to the score"));
+    folder.run(&["evaluate", "--judged=judged.tsv", "--model=model.safetensors"]).code(0).prints("model");
+    let export = ["export", "--model=model.safetensors", "--json", "--output=onnx", "--to=onnx"];
+    assert_eq!(folder.run(&export).code(0).json_lines()[0]["dimension"], 6);
+    let export =
+        ["export", "--model=model.safetensors", "--titles=titles.tsv", "--json", "--output=copy", "--to=pgvector"];
+    assert_eq!(folder.run(&export).code(0).json_lines()[0]["dimension"], 6);
+    folder.write("spec.toml", DATA.to_owned() + &row("a", &format!("train = \"{} --epochs 1\"", SIZES.join(" "))));
+    folder.run(&["table", "spec.toml"]).code(0);
+}
+
+#[test]
+fn threads_change_no_byte_and_a_finished_run_is_known() {
+    let folder = Folder::with_data();
+    for threads in ["1", "2"] {
+        train(&folder, threads, &[&SIZES[..], &["--threads", threads]].concat()).code(0);
+    }
+    assert!(bytes(&folder, "1") == bytes(&folder, "2"));
+    train(&folder, "1", &[&SIZES[..], &["--resume"]].concat()).code(0).says("finished before");
+    let other = ["--members=2", "--cells=8", "--dimension=5", "--resume"];
+    train(&folder, "1", &other).code(2).says("dimension=6").says("dimension=5");
+}
+
+#[test]
+fn an_initial_model_gives_the_size_unless_it_is_given() {
+    let folder = with_projected();
+    let dimension = |more: &[&str]| {
+        let init = ["--cells=8", "--init=model.safetensors"];
+        train(&folder, "next", &[&init[..], more].concat()).code(0);
+        about(&folder, "next")["dimension"].clone()
+    };
+    assert_eq!([dimension(&[]), dimension(&["--dimension=4"]), dimension(&["--dimension=16"])], [6, 4, 16]);
+    // What does not fit is said of the encoder, and not of a size that nobody typed.
+    let other = ["--cells=2", "--init=model.safetensors"];
+    train(&folder, "m", &other).code(2).says("cells=2").says("cells=8");
+    train(&folder, "m", &["--cells=8", "--members=1", "--init=model.safetensors"]).code(2).says("members=2");
+    folder.train("one", &[]).code(0);
+    let one = "`--dimension` is about the vectors of several members, found one; add `--members N` or leave it out";
+    train(&folder, "m", &["--cells=8", "--dimension=4", "--init=one"]).code(2).says(one);
+    assert!(!folder.path("m").exists());
+}
+
+#[test]
+fn sizes_and_encoders_without_a_projection_are_refused() {
+    let folder = Folder::with_data();
+    let one = "`--dimension` is about the vectors of several members, found one; add `--members N` or leave it out";
+    let cases: [(&[&str], &str); 11] = [
+        (&["--members=2", "--cells=8", "--dimension=17"], "--dimension: expected vectors of 1 to 16 numbers, as the"),
+        (&["--members=2", "--cells=8", "--dimension=0"], "expected vectors of 1 to 16 numbers"),
+        (&["--members=0", "--dimension=4"], "expected 1 to 64 members, found 0"),
+        (&["--members=1", "--dimension=4"], one),
+        (&["--dimension=4"], one),
+        (&["--preset=lstm-dssm", "--dimension=4"], one),
+        (
+            &["--preset=clsm", "--dimension=4"],
+            "`--dimension` belongs to --encoder lstm, and `--preset clsm` has a clsm",
+        ),
+        (&["--encoder=bilstm", "--dimension=4"], "`--dimension` belongs to --encoder lstm; found --encoder bilstm"),
+        (&["--encoder=dssm", "--dimension=4"], "`--dimension` belongs to --encoder lstm; found --encoder dssm"),
+        (&["--cells=9,9", "--dimension=4"], "found an lstm with 2 layers; leave one of the two out"),
+        (&["--members=2", "--dimension=-1"], "invalid value"),
+    ];
+    for (more, message) in cases {
+        folder.run(&[&["train", "--clicks=clicks.tsv", "--output=m"], more].concat()).code(2).says(message);
+    }
+    assert!(!folder.path("m").exists());
+}
