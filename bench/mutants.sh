@@ -93,5 +93,5 @@ impl Tensor {
 }
 END
 cd "$folder"
-cargo mutants --no-shuffle --timeout 60 -f 'src/files/*.rs' -f src/tensor_file.rs -f 'src/index/file/*.rs' "$@" \
+cargo mutants --no-shuffle --timeout 120 -f 'src/files/*.rs' -f src/tensor_file.rs -f 'src/index/file/*.rs' "$@" \
     -- --lib -- files tensor_file index::file

@@ -128,6 +128,14 @@ fn an_index_that_fuses_three_answers_as_it_did() {
     answer_as_they_did("three", 39, "f32", &files, &[]);
 }
 
+/// An index whose vectors are in lists, as those of many titles are.
+#[cfg(feature = "serve")]
+#[test]
+fn an_index_with_lists_answers_as_it_did() {
+    let files = ["centroids.f32", "copies.bin", "lists.json"];
+    answer_as_they_did("lists", 40, "f32", &files, &["--filter", "brand=brand 0|brand 2"]);
+}
+
 #[test]
 fn an_index_answers_as_it_did() {
     let folder = Folder::new();

@@ -65,6 +65,8 @@ fn every_kind_of_tensor_there_and_back() {
     assert_eq!((read, tensors.len(), tensors.numbers()), (json(), 4, 6 + 1_500 + 700));
     assert_eq!(tensors.triples("trigrams").unwrap(), triples);
     assert_eq!(tensors.counts("counts", 700).unwrap(), counts);
+    assert_eq!(tensors.optional_counts("counts").unwrap(), Some(counts.clone()));
+    assert_eq!(tensors.optional_counts("none").unwrap(), None);
     let mut back = [tensor([0.0; 6])];
     tensors.read("query.", &mut back).unwrap();
     assert_eq!(back, one);
