@@ -169,7 +169,7 @@ fn the_specs_of_the_claims_train_each_network_five_times() {
             specs += 1;
         }
     }
-    assert_eq!(specs, 11);
+    assert_eq!(specs, 12);
 }
 
 #[test]
