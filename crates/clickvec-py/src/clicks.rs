@@ -199,8 +199,9 @@ impl Table {
             }
             let factor = |name: &str, array: &ArrayRef| {
                 let found = number_of(array, row);
-                let wrong =
-                    || told(format!("expected a finite number of 0 or more in column `{name}`, found {}", shown(found)));
+                let wrong = || {
+                    told(format!("expected a finite number of 0 or more in column `{name}`, found {}", shown(found)))
+                };
                 found.filter(|value| value.is_finite() && *value >= 0.0).map(f64::abs).ok_or_else(wrong)
             };
             let weight = column("weight").map_or(Ok(1.0), |array| factor("weight", array))?;
