@@ -276,7 +276,8 @@ fn scores(data: &[u8]) {
     let path = &file("scores", data);
     let clicks = [("red shoes", "Shoes in red", 1.0), ("red shoes", "Red hat", 1.0), ("sofa", "Blue sofa", 2.0)];
     let encoder = EncoderConfig::Lstm(LstmConfig { cells: 2, ..LstmConfig::default() });
-    let config = TrainConfig { teacher: Some(TeacherConfig::default()), max_trigrams: 50, encoder, ..TrainConfig::default() };
+    let config =
+        TrainConfig { teacher: Some(TeacherConfig::default()), max_trigrams: 50, encoder, ..TrainConfig::default() };
     for source in [ClickSource::pairs(clicks), ClickSource::file(path).of_scores()] {
         let teachers = vec![Teacher::score_file(path, "title")];
         let stop = &mut |event: &Event| match event {
