@@ -186,6 +186,21 @@ mod tests {
     use crate::files::tests::names;
 
     #[test]
+    fn a_folder_has_only_files_that_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let named: HashSet<String> = ["words/a", "words/b", "words/inner"].map(str::to_owned).into();
+        let has_only = || has_only(folder.path(), "words", &named).unwrap();
+        assert!(!has_only(), "no file");
+        fs::write(folder.path().join("a"), "").unwrap();
+        assert!(has_only(), "one of two");
+        fs::write(folder.path().join("c"), "").unwrap();
+        assert!(!has_only(), "a stranger");
+        fs::remove_file(folder.path().join("c")).unwrap();
+        fs::create_dir(folder.path().join("inner")).unwrap();
+        assert!(!has_only(), "a folder");
+    }
+
+    #[test]
     fn a_folder_is_made_with_its_parents() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b");

@@ -104,6 +104,19 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    #[test]
+    fn the_first_bytes_are_those_of_a_plain_file_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "abc").unwrap();
+        assert_eq!(first_bytes::<2>(&path).unwrap(), b"ab");
+        assert_eq!(first_bytes::<4>(&path).unwrap(), b"abc");
+        for other in [folder.path(), Path::new("-")] {
+            assert_eq!(first_bytes::<2>(other).unwrap(), b"", "{}", other.display());
+        }
+        assert!(first_bytes::<2>(&folder.path().join("none")).is_err());
+    }
+
     fn read_back(bytes: &[u8]) -> io::Result<Vec<u8>> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("any name");
