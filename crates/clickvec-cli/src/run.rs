@@ -45,7 +45,7 @@ static LACKED_MEMORY: AtomicBool = AtomicBool::new(false);
 ///
 /// * The library can do nothing without memory for its numbers. Listing what called what takes more of it, and if there is none,
 ///   waits for itself for ever.
-/// * The crate for Parquet panics on some damaged files. That is caught where they are read, and told as an error.
+/// * The crates for Parquet panic on some damaged files. That is caught where they are read, and told as an error.
 fn hook() {
     let tell = take_hook();
     set_hook(Box::new(move |panic| {
@@ -53,7 +53,7 @@ fn hook() {
         if let Some(lacking) = panic.payload().downcast_ref::<OutOfMemory>() {
             LACKED_MEMORY.store(true, Ordering::Relaxed);
             output::complain(&anyhow::anyhow!("{lacking}"));
-        } else if !is_of("/parquet-") {
+        } else if !is_of("/parquet-") && !is_of("/arrow-") {
             tell(panic);
         }
     }));

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use clickvec_logs::columns::Role;
 use clickvec_logs::table::{LogTable, Next, Options, Record};
+use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
@@ -42,8 +43,13 @@ fn write(path: &Path) {
 }
 
 fn rows(path: &Path) -> Vec<String> {
-    let mut table = LogTable::open(path, &Options::default()).unwrap();
+    let table = LogTable::open(path, &Options::default()).unwrap();
     assert!(table.has(Role::Title) && table.has(Role::Time) && !table.has(Role::User));
+    rows_of(path)
+}
+
+fn rows_of(path: &Path) -> Vec<String> {
+    let mut table = LogTable::open(path, &Options::default()).unwrap();
     let (mut record, mut rows) = (Record::default(), Vec::new());
     while table.next(&mut record).unwrap() == Next::Row {
         let fields = [Role::Query, Role::Title, Role::Time, Role::Count].map(|role| record.get(role).unwrap_or("-"));
@@ -102,4 +108,85 @@ fn a_damaged_file_on_which_its_reader_panics_is_an_error() {
 fn what_another_program_wrote_is_read() {
     let Some(path) = std::env::var_os(OTHER) else { return };
     assert_eq!(rows(Path::new(&path)), EXPECTED);
+}
+
+/// Rows of a query that is always there, a title that sometimes is, and a count.
+fn write_differences(path: &Path, rows: usize, version: WriterVersion, texts: Encoding, compression: Compression) {
+    let schema =
+        "message log { REQUIRED BYTE_ARRAY query (UTF8); OPTIONAL BYTE_ARRAY title (UTF8); REQUIRED INT64 count; }";
+    let properties = WriterProperties::builder()
+        .set_writer_version(version)
+        .set_dictionary_enabled(false)
+        .set_compression(compression)
+        .set_column_encoding("query".into(), texts)
+        .set_column_encoding("title".into(), texts)
+        .set_column_encoding("count".into(), Encoding::DELTA_BINARY_PACKED);
+    let (schema, properties) = (Arc::new(parse_message_type(schema).unwrap()), Arc::new(properties.build()));
+    let mut writer = SerializedFileWriter::new(std::fs::File::create(path).unwrap(), schema, properties).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let text = |start: &str, row: usize| ByteArray::from(format!("{start} {}", row * row).into_bytes());
+    let queries: Vec<ByteArray> = (0..rows).map(|row| text("red shoes", row)).collect();
+    let levels: Vec<i16> = (0..rows).map(|row| i16::from(row % 3 > 0)).collect();
+    let titles: Vec<ByteArray> = (0..rows).filter(|row| row % 3 > 0).map(|row| text("Shoes", row)).collect();
+    let counts: Vec<i64> = (1..=rows as i64).collect();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<ByteArrayType>().write_batch(&queries, None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<ByteArrayType>().write_batch(&titles, Some(&levels), None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&counts, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+const TEXTS: [Encoding; 2] = [Encoding::DELTA_BYTE_ARRAY, Encoding::DELTA_LENGTH_BYTE_ARRAY];
+const VERSIONS: [WriterVersion; 2] = [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0];
+
+#[test]
+fn differences_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.parquet");
+    for (texts, version) in TEXTS.into_iter().flat_map(|texts| VERSIONS.map(|version| (texts, version))) {
+        for (rows_written, compression) in [(1, Compression::UNCOMPRESSED), (3000, Compression::SNAPPY)] {
+            write_differences(&path, rows_written, version, texts, compression);
+            let found = rows_of(&path);
+            assert_eq!(found.len(), rows_written, "{texts} {version:?}");
+            for (row, found) in found.iter().enumerate() {
+                let square = row * row;
+                let title = if row % 3 > 0 { format!("Shoes {square}") } else { "-".to_owned() };
+                assert_eq!(*found, format!("red shoes {square}|{title}|-|{}", row + 1), "{texts} {version:?}");
+            }
+            clickvec_logs::table::check_parquet(&path).unwrap();
+        }
+    }
+}
+
+/// A page that says it has more values than there are: room for them would be made first, for any number.
+#[test]
+fn a_page_of_too_many_values_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.parquet");
+    // Blocks of 128 lengths or 256 counts in four parts, and their number: 66 rows have a title.
+    let headers = [[0x80, 1, 4, 100], [0x80, 1, 4, 66], [0x80, 2, 4, 100]];
+    for (texts, version) in TEXTS.into_iter().flat_map(|texts| VERSIONS.map(|version| (texts, version))) {
+        write_differences(&path, 100, version, texts, Compression::UNCOMPRESSED);
+        let whole = std::fs::read(&path).unwrap();
+        let lists: Vec<usize> =
+            (0..whole.len() - 4).filter(|&at| headers.iter().any(|header| whole[at..].starts_with(header))).collect();
+        assert_eq!(lists.len(), if texts == Encoding::DELTA_BYTE_ARRAY { 5 } else { 3 });
+        for at in lists {
+            let mut damaged = whole.clone();
+            damaged[at + 3] = 127;
+            std::fs::write(&path, &damaged).unwrap();
+            let message = clickvec_logs::table::check_parquet(&path).unwrap_err().to_string();
+            assert!(message.contains("expected at most 100 values in a page, found 127"), "{message}");
+            let mut table = LogTable::open(&path, &Options::default()).unwrap();
+            let mut record = Record::default();
+            while table.next(&mut record).is_ok_and(|next| next == Next::Row) {}
+            assert!(table.next(&mut record).is_err(), "{texts} {version:?} {at}");
+        }
+    }
 }

@@ -73,6 +73,26 @@ fn parquet_is_the_same_teacher() {
     train(&parquet, "no", &["--teacher", "cut.parquet"]).code(2).says("cut.parquet");
 }
 
+#[cfg(feature = "parquet")]
+#[test]
+fn damaged_parquet_is_an_error_or_other_vectors() {
+    let folder = folder("parquet");
+    let whole = std::fs::read(folder.path("teacher.parquet")).unwrap();
+    let mut refused = 0;
+    for part in 0..24 {
+        let mut damaged = whole.clone();
+        // Bytes of pages, of their headers, and of the footer.
+        let at = if part < 8 { 4 + part * 3 } else { whole.len() * part / 24 };
+        damaged[at] ^= 0xff;
+        folder.write("damaged.parquet", &damaged);
+        let run = train(&folder, "no", &["--teacher", "damaged.parquet", "--epochs", "1"]);
+        let is_refused = run.stderr().contains("error: ");
+        refused += usize::from(is_refused);
+        run.code(if is_refused { 2 } else { 0 });
+    }
+    assert!(refused > 8, "{refused}");
+}
+
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn parquet_is_told_how_to_be_had() {

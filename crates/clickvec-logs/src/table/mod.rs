@@ -24,6 +24,8 @@ use header::{Rows, find_columns};
 use record::Lines;
 
 pub use format::{ALL, Format, Options};
+#[cfg(feature = "parquet")]
+pub use parquet::{check_parquet, guard_parquet};
 pub use record::{MAX_ROW_BYTES, Next, Record};
 
 /// An open log.

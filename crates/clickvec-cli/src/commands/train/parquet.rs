@@ -9,6 +9,7 @@ use arrow_array::{
     Array, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, LargeListArray, LargeStringArray, ListArray,
     RecordBatch, StringArray, StringViewArray,
 };
+use clickvec_logs::table::{check_parquet, guard_parquet};
 
 /// The number of rows in memory at once.
 const ROWS: usize = 1024;
@@ -25,9 +26,10 @@ impl Rows {
     /// Opens a file and reads its footer.
     pub(super) fn open(path: &Path) -> Result<Rows> {
         let told = || path.display().to_string();
+        check_parquet(path)?;
         let file = File::open(path).with_context(told)?;
-        let batches = ParquetRecordBatchReaderBuilder::try_new(file).with_context(told)?;
-        let batches = batches.with_batch_size(ROWS).build().with_context(told)?;
+        let batches = || ParquetRecordBatchReaderBuilder::try_new(file)?.with_batch_size(ROWS).build();
+        let batches = guard_parquet(path, batches)?.with_context(told)?;
         Ok(Rows { path: path.to_owned(), batches, ready: Vec::new().into_iter(), before: 0 })
     }
 }
@@ -41,9 +43,11 @@ impl Iterator for Rows {
                 return Some(Ok(row));
             }
             let told = |fault: anyhow::Error| fault.context(self.path.display().to_string());
-            let batch = match self.batches.next()? {
-                Ok(batch) => batch,
-                Err(error) => return Some(Err(told(error.into()))),
+            let batch = match guard_parquet(&self.path, || self.batches.next()) {
+                Ok(None) => return None,
+                Ok(Some(Ok(batch))) => batch,
+                Ok(Some(Err(error))) => return Some(Err(told(error.into()))),
+                Err(damaged) => return Some(Err(damaged.into())),
             };
             match rows(&batch, self.before) {
                 Ok(rows) => self.ready = rows.into_iter(),

@@ -1,15 +1,19 @@
 //! Apache Parquet, row by row. Only the columns that are needed are read. A nested column is a path, `a.b`.
 
+mod pages;
+
 use std::fs::File;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::reader::FileReader;
 use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::Type;
+
+use pages::CheckedFile;
 
 use super::format::Options;
 use super::header::Columned;
@@ -33,12 +37,32 @@ fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(read)).ok()
 }
 
+/// Reads every page of a Parquet file once. Another reader of the crate for Parquet should do so before it decodes the file,
+/// because that makes room for as many values as a page says it has.
+///
+/// # Errors
+///
+/// [`Error::File`] if the file cannot be opened, [`Error::Table`] if it is damaged.
+pub fn check_parquet(path: &Path) -> Result<()> {
+    let file = File::open(path).map_err(|source| Error::io(path, "open", source))?;
+    let checked = guard_parquet(path, || CheckedFile::open(file).and_then(|file| file.check_all()))?;
+    checked.map_err(|error| Error::table(path, TableFault::Parquet(error.to_string())))
+}
+
+/// The value that `read` returns, which reads the Parquet file of `path`.
+///
+/// # Errors
+///
+/// [`Error::Table`] if `read` panics, as the crate for Parquet does on some damaged files.
+pub fn guard_parquet<T>(path: &Path, read: impl FnOnce() -> T) -> Result<T> {
+    guarded(read).ok_or_else(|| Error::table(path, TableFault::Parquet(DAMAGED.to_owned())))
+}
+
 impl Reader {
     pub(super) fn open(path: &Path, options: &Options) -> Result<(Reader, Columned)> {
         let fault = |error: ::parquet::errors::ParquetError| Error::table(path, TableFault::Parquet(error.to_string()));
         let file = File::open(path).map_err(|source| Error::io(path, "open", source))?;
-        let damaged = || Error::table(path, TableFault::Parquet(DAMAGED.to_owned()));
-        let reader = guarded(|| SerializedFileReader::new(file)).ok_or_else(damaged)?.map_err(fault)?;
+        let reader = guard_parquet(path, || CheckedFile::open(file))?.map_err(fault)?;
         let schema = reader.metadata().file_metadata().schema().clone();
         let mut found = Columned { has: [false; ROLES], names: Vec::new(), wanted: Vec::new() };
         found.names = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
@@ -73,8 +97,8 @@ impl Reader {
             true => None,
             false => Some(Type::group_type_builder(schema.name()).with_fields(needed).build().map_err(fault)?),
         };
-        let rows = guarded(|| RowIter::from_file_into(Box::new(reader)).project(projection));
-        let rows = rows.ok_or_else(damaged)?.map_err(fault)?;
+        let rows = guard_parquet(path, || RowIter::from_file_into(Box::new(reader)).project(projection));
+        let rows = rows?.map_err(fault)?;
         Ok((Reader { rows, paths, row: 0, is_broken: false }, found))
     }
 
