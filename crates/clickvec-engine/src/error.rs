@@ -202,30 +202,20 @@ impl fmt::Display for FusionFound {
 }
 
 /// A fault in a request.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestFault {
     /// A mode that does not exist.
-    #[error("expected a mode, `vectors`, `words` or `both`, found `{}`", shortened(found))]
     Mode {
         /// What was found.
         found: String,
     },
     /// A condition that cannot be read.
-    #[error(
-        "expected a condition, as `field=value`, `field=value|value` or `field:from..to` with numbers, found `{}`",
-        shortened(found)
-    )]
     Filter {
         /// What was found.
         found: String,
     },
     /// A condition on a field that the index does not store.
-    #[error(
-        "expected a condition on a stored field of the index ({}), found one on `{}`",
-        listed(known),
-        shortened(found)
-    )]
     Field {
         /// What was found.
         found: String,
@@ -233,18 +223,53 @@ pub enum RequestFault {
         known: Vec<String>,
     },
     /// A request without a title to return.
-    #[error("expected at least 1 title to return, found 0")]
     NoTitles,
     /// A title that the index does not have.
-    #[error("expected the id of a title in the index, found `{}`", shortened(found))]
     Id {
         /// What was found.
         found: String,
     },
     /// The time for the answer was over before there was one.
-    #[error("expected to answer before the deadline, which is over; allow more time")]
     Deadline,
 }
+
+impl RequestFault {
+    /// What was expected, as the message says it.
+    pub fn expected(&self) -> String {
+        match self {
+            RequestFault::Mode { .. } => "a mode, `vectors`, `words` or `both`".to_owned(),
+            RequestFault::Filter { .. } => {
+                "a condition, as `field=value`, `field=value|value` or `field:from..to` with numbers".to_owned()
+            }
+            RequestFault::Field { known, .. } => {
+                format!("a condition on a stored field of the index ({})", listed(known))
+            }
+            RequestFault::NoTitles => "at least 1 title to return".to_owned(),
+            RequestFault::Id { .. } => "the id of a title in the index".to_owned(),
+            RequestFault::Deadline => "to answer before the deadline".to_owned(),
+        }
+    }
+
+    /// What was found instead, as the message says it.
+    pub fn found(&self) -> String {
+        match self {
+            RequestFault::Mode { found } | RequestFault::Filter { found } | RequestFault::Id { found } => {
+                format!("`{}`", shortened(found))
+            }
+            RequestFault::Field { found, .. } => format!("one on `{}`", shortened(found)),
+            RequestFault::NoTitles => "0".to_owned(),
+            RequestFault::Deadline => "that it is over; allow more time".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for RequestFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}, found {}", self.expected(), self.found())
+    }
+}
+
+impl std::error::Error for RequestFault {}
 
 impl Error {
     /// An [`Error::Index`] about the index at `path`.

@@ -9,7 +9,7 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use hyper::{HeaderMap, Method};
 use percent_encoding::percent_decode_str;
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::{DeserializeOwned, Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
 
 use crate::fault::{Fault, Kind, quoted};
@@ -180,9 +180,8 @@ impl<'de> Deserialize<'de> for Whole {
         let number = serde_json::Number::deserialize(deserializer)?;
         let float = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..=EXACT).contains(float));
         let whole = number.as_u64().or(float.map(|float| float as u64)).and_then(|whole| usize::try_from(whole).ok());
-        whole
-            .map(Whole)
-            .ok_or_else(|| D::Error::custom(format_args!("expected a whole number of 0 or more, found {number}")))
+        let expected = &"a whole number of 0 or more";
+        whole.map(Whole).ok_or_else(|| D::Error::invalid_value(Unexpected::Other(&number.to_string()), expected))
     }
 }
 
@@ -190,10 +189,8 @@ impl<'de> Deserialize<'de> for Whole {
 fn of_data(text: &str) -> Fault {
     let (told, place) = text.rsplit_once(" at line ").unwrap_or((text, "1"));
     let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| told.strip_prefix(start));
-    let of_serde = wrong.and_then(|told| told.rsplit_once(", expected ")).map(|(found, expected)| (expected, found));
-    let of_ours = || told.strip_prefix("expected ").and_then(|told| told.rsplit_once(", found "));
-    match of_serde.or_else(of_ours) {
-        Some((expected, found)) => {
+    match wrong.and_then(|told| told.rsplit_once(", expected ")) {
+        Some((found, expected)) => {
             let found = format!("{} at line {place}", printable(found));
             Fault::new(Kind::Unprocessable, expected, found).help("/openapi.json lists the fields")
         }

@@ -232,17 +232,13 @@ fn damaged(slot: &Slot, found: &str) -> Fault {
 /// What an error of an index is to a client.
 pub(crate) fn fault_of(error: &clickvec_engine::Error) -> Fault {
     let clickvec_engine::Error::Request(fault) = error else { return Fault::internal(error) };
-    let text = fault.to_string();
-    let (expected, found) = text.split_once(", found ").unwrap_or((&text, "another"));
-    let expected = expected.strip_prefix("expected ").unwrap_or(expected);
+    let of_kind = |kind: Kind| Fault::new(kind, fault.expected(), fault.found());
     match fault {
-        RequestFault::Id { .. } => Fault::new(Kind::NotFound, expected, found).of("id"),
+        RequestFault::Id { .. } => of_kind(Kind::NotFound).of("id"),
         RequestFault::Deadline => Fault::new(Kind::Late, "to answer in time", "that it takes longer")
             .help("ask for fewer texts or titles at once"),
-        RequestFault::Mode { .. } => Fault::new(Kind::Unprocessable, expected, found).of("mode"),
-        RequestFault::Filter { .. } | RequestFault::Field { .. } => {
-            Fault::new(Kind::Unprocessable, expected, found).of("filters")
-        }
-        _ => Fault::new(Kind::Unprocessable, expected, found),
+        RequestFault::Mode { .. } => of_kind(Kind::Unprocessable).of("mode"),
+        RequestFault::Filter { .. } | RequestFault::Field { .. } => of_kind(Kind::Unprocessable).of("filters"),
+        _ => of_kind(Kind::Unprocessable),
     }
 }
