@@ -23,12 +23,12 @@ pub(crate) fn is_watched() -> bool {
 /// A bar of `length` things with the time left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`. Where standard error is
 /// not a terminal, the same without its bar is a line once a minute.
 pub(crate) fn bar(length: u64, verb: &str, noun: &str) -> ProgressBar {
-    styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s{{left}}"))
+    styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}{{rate}}{{left}}"))
 }
 
 /// A bar with a message.
 pub(crate) fn bar_with_message(length: u64, verb: &str, noun: &str) -> ProgressBar {
-    styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}, {{rate}}/s, {{msg}}"))
+    styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}{{rate}}, {{msg}}"))
 }
 
 /// A count of things whose number is not known: `reading: 12,345 pairs`.
@@ -70,8 +70,15 @@ fn left(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
     }
 }
 
+/// How fast things are done, in the unit that has a number for it.
 fn rate_of(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
-    let _ = out.write_str(&rate(state.per_sec()));
+    let _ = out.write_str(&pace(state.per_sec()));
+}
+
+fn pace(per_second: f64) -> String {
+    let units = [(1.0, "s"), (60.0, "min"), (3600.0, "h")];
+    let unit = units.into_iter().find(|(seconds, _)| per_second * seconds >= 1.0);
+    unit.map_or_else(String::new, |(seconds, unit)| format!(", {}/{unit}", rate(per_second * seconds)))
 }
 
 /// A rate with its significant digits.
@@ -102,5 +109,7 @@ mod tests {
         assert_eq!(duration(Duration::from_secs(200)), "3 min 20 s");
         assert_eq!(duration(Duration::from_secs(7_500)), "2 h 5 min");
         assert_eq!((rate(12.34), rate(12_345.6)), ("12.3".to_owned(), "12,346".to_owned()));
+        let paces = [9_120.0, 1.0, 0.05, 0.001, 0.0].map(pace);
+        assert_eq!(paces, [", 9,120/s", ", 1.0/s", ", 3.0/min", ", 3.6/h", ""]);
     }
 }

@@ -339,6 +339,54 @@ fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
 }
 
 #[test]
+fn a_row_has_seeds_of_its_own() {
+    let folder = Folder::with_data();
+    let doc2vec = |more: &str| row("Doc2Vec", &format!("ranker = \"doc2vec:size=8,epochs=3,sample=0,seed=4\"\n{more}"));
+    let table = |systems: &[String]| {
+        folder.write("spec.toml", DATA.to_owned() + &systems.concat());
+        folder.run(&["table", "spec.toml", "--json"])
+    };
+    let values = |more: &str| {
+        let bm25 = row("BM25", "ranker = \"bm25\"");
+        let found = table(&[doc2vec(more), bm25, row("Both", "fusion = [\"Doc2Vec\", \"BM25\"]")]).code(0).json_lines()
+            [0]
+        .clone();
+        found["systems"][0].clone()
+    };
+    let (first, next) = (values("seeds = 1"), values("").clone());
+    assert_eq!(first, next);
+    assert!(first.get("seeds").is_none());
+    let three = values("seeds = 3\ngrid = { window = [2, 5] }");
+    assert_eq!(three["seeds"].as_array().unwrap().len(), 3, "{three}");
+    let three = values("seeds = 3");
+    let of_seed = |seed: usize| three["seeds"][seed]["ndcg@3"].as_f64().unwrap();
+    assert_eq!(first["ndcg@3"], three["seeds"][0]["ndcg@3"]);
+    // The next seed is that of the parameter.
+    let other = table(&[row("Doc2Vec", "ranker = \"doc2vec:size=8,epochs=3,sample=0,seed=5\"")]).code(0).json_lines();
+    assert_eq!(other[0]["systems"][0]["ndcg@3"], three["seeds"][1]["ndcg@3"]);
+    assert!((three["ndcg@3"].as_f64().unwrap() - (0..3).map(of_seed).sum::<f64>() / 3.0).abs() < 1e-12);
+    assert!(of_seed(0) != of_seed(1), "{three}");
+    let text = folder.run(&["table", "spec.toml"]).code(0).stdout();
+    assert!(!text.contains("standard deviation over"), "{text}");
+    folder.write(
+        "spec.toml",
+        [DATA, &doc2vec("seeds = 2"), &row("Three", &format!("{}seeds = 3", "ranker = \"doc2vec:size=8,epochs=3\"\n"))]
+            .concat(),
+    );
+    folder.run(&["table", "spec.toml"]).code(0).prints("±: standard deviation over 2 or 3 seeds");
+    for (wrong, says) in [
+        (
+            row("BM25", "ranker = \"bm25\"\nseeds = 2"),
+            "expected 1 seed for `bm25`, in whose training nothing is random, found 2",
+        ),
+        (doc2vec("seeds = 0"), "expected 1 to 100 seeds, found 0"),
+        (row("Both", "fusion = [\"Doc2Vec\"]\nseeds = 2"), "expected `seeds` only with `ranker` or `train`"),
+    ] {
+        table(&[doc2vec(""), wrong.replace("\"Doc2Vec\"\nranker", "\"Other\"\nranker")]).code(2).says(says);
+    }
+}
+
+#[test]
 fn models_are_trained_with_several_seeds_and_every_row_searches_all_titles() {
     let folder = Folder::with_data();
     let spec = |seeds: usize| {

@@ -88,6 +88,17 @@ pub enum PlanFault {
     /// A row that has scores already, or combines those of others, has a column of its own.
     #[error("expected a column of its own only for a row that scores texts, found it for a run or a fusion")]
     FieldOfScores,
+    /// A row that is not trained has seeds.
+    #[error("expected seeds only for a row that is trained, found them for a file, a run or a fusion")]
+    SeedsOfScores,
+    /// A ranker has no seed, or is loaded, and is to be trained with several.
+    #[error("expected 1 seed for `{system}`, in whose training nothing is random, found {found}")]
+    NothingRandom {
+        /// The ranker.
+        system: &'static str,
+        /// The number that was asked for.
+        found: usize,
+    },
     /// A row has a column of its own, and every row searches all titles.
     #[error("expected column `{expected}` for all rows, since each searches all titles, found `{found}`")]
     FieldsSearched {

@@ -77,6 +77,9 @@ impl Parameter {
         Parameter::count("seed", 1, 0, u32::MAX, "the seed of what is random in training");
 }
 
+/// The parameter that seeds what is random in training.
+const SEED: &str = "seed";
+
 /// A value for each parameter of a system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Values {
@@ -100,6 +103,17 @@ impl Values {
     /// Those of [`Values::get`].
     pub fn count(&self, name: &str) -> usize {
         self.get(name) as usize
+    }
+
+    /// The values with a seed that is `by` larger.
+    ///
+    /// # Panics
+    /// If the system has no seed.
+    pub(crate) fn reseeded(&self, by: u32) -> Values {
+        let seed = (self.get(SEED) as u32).wrapping_add(by);
+        let value =
+            |(parameter, value): (&Parameter, f64)| if parameter.name == SEED { f64::from(seed) } else { value };
+        Values { parameters: self.parameters, values: self.iter().map(value).collect() }
     }
 
     /// Each parameter with its value.
@@ -177,6 +191,11 @@ impl System {
             found: shortened(name),
             known: SYSTEMS.iter().map(|system| system.name).collect(),
         })
+    }
+
+    /// Whether anything is random in its training.
+    pub(crate) fn has_seed(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.name == SEED)
     }
 
     /// The parameters in `spec`, with defaults for the others.

@@ -154,9 +154,9 @@ impl Maker<'_> {
             tell(watch, Event::Row { name, place })?;
             let points = self.within(entry, |maker| match &entry.source {
                 Source::Ranker { points, load, vectors } => {
-                    maker.rankers(name, points, load.as_deref(), vectors, watch)
+                    maker.rankers(name, points, entry.seeds.unwrap_or(1), (load.as_deref(), vectors), watch)
                 }
-                Source::Model(points) => maker.models(name, points, watch),
+                Source::Model(points) => maker.models(name, points, entry.seeds.unwrap_or(plan.seeds), watch),
                 Source::File(path) => maker.file(path),
                 Source::Run(path) => maker.run(name, path, watch),
                 Source::Fusion { members, methods } => maker.fusion(members, methods, &rows),

@@ -27,21 +27,27 @@ struct Once<'a> {
 }
 
 impl Maker<'_> {
-    pub(super) fn models(&mut self, row: &str, trainings: &[Training], watch: &mut Watch<'_>) -> Result<Points> {
+    pub(super) fn models(
+        &mut self,
+        row: &str,
+        trainings: &[Training],
+        count: usize,
+        watch: &mut Watch<'_>,
+    ) -> Result<Points> {
         if self.data().clicks.is_none() && trainings.iter().any(|training| training.titles.is_empty()) {
             return Err(Error::Plan(PlanFault::NoClicks));
         }
         let (mut points, mut refused) = (Vec::with_capacity(trainings.len()), Refused::default());
         for training in trainings {
-            let mut seeds = Vec::with_capacity(self.plan.seeds);
-            for seed in 0..self.plan.seeds as u64 {
+            let mut seeds = Vec::with_capacity(count);
+            for seed in 0..count as u64 {
                 let seed = training.config.seed.wrapping_add(seed);
                 match refused.or(self.of_seed(training, seed, watch))? {
                     Some(point) => seeds.push(point),
                     None => break,
                 }
             }
-            if seeds.len() == self.plan.seeds {
+            if seeds.len() == count {
                 points.push(seeds);
             }
         }

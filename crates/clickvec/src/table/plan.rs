@@ -23,7 +23,8 @@ pub struct Plan {
     pub folds: usize,
     /// The seed that assigns queries to folds.
     pub seed: u64,
-    /// How often each model is trained, each time with the next seed. A query's figures are the means over the seeds.
+    /// How often each model is trained, each time with the next seed, unless its row says otherwise. A query's figures are the means
+    /// over the seeds.
     pub seeds: usize,
     /// Whether each row also searches the whole collection.
     pub full: bool,
@@ -57,11 +58,33 @@ pub struct Entry {
     pub name: String,
     /// The column that this row learns from and scores, if it is another than the table's.
     pub field: Option<String>,
+    /// How often the row is trained, each time with the next seed. If not given, a model is trained as often as the plan says,
+    /// and a ranker once.
+    pub seeds: Option<usize>,
     /// The source of its scores.
     pub source: Source,
 }
 
 impl Entry {
+    /// Checks that what is trained with several seeds has a seed.
+    fn check_seeds(&self) -> std::result::Result<(), PlanFault> {
+        let Some(found) = self.seeds else { return Ok(()) };
+        if !(1..=MOST_SEEDS).contains(&found) {
+            return Err(PlanFault::Seeds { most: MOST_SEEDS, found });
+        }
+        match &self.source {
+            Source::Model(_) => Ok(()),
+            Source::Ranker { points, load, .. } => {
+                let system = points.first().and_then(|point| System::named(&point.name).ok());
+                match system.filter(|system| found > 1 && (load.is_some() || !system.has_seed())) {
+                    None => Ok(()),
+                    Some(system) => Err(PlanFault::NothingRandom { system: system.name, found }),
+                }
+            }
+            Source::File(_) | Source::Run(_) | Source::Fusion { .. } => Err(PlanFault::SeedsOfScores),
+        }
+    }
+
     /// The column of the row, if it is another than that of the table.
     pub(super) fn other_field(&self, data: &Data) -> Option<&str> {
         self.field.as_deref().filter(|field| *field != data.field)
@@ -212,6 +235,9 @@ impl Plan {
             if let Some(found) = entry.other_field(&self.data).filter(|_| self.full) {
                 let (expected, found) = (self.data.field.clone(), found.to_owned());
                 return of_row(Error::Plan(PlanFault::FieldsSearched { expected, found }));
+            }
+            if let Err(fault) = entry.check_seeds() {
+                return of_row(Error::Plan(fault));
             }
             match &entry.source {
                 Source::Ranker { points, .. } => {

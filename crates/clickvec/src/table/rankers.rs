@@ -24,8 +24,8 @@ impl Maker<'_> {
         &mut self,
         row: &str,
         specs: &[RankerSpec],
-        load: Option<&Path>,
-        vectors: &[PathBuf],
+        seeds: usize,
+        (load, vectors): (Option<&Path>, &[PathBuf]),
         watch: &mut Watch<'_>,
     ) -> Result<Points> {
         let system = System::named(&specs[0].name)?;
@@ -51,10 +51,19 @@ impl Maker<'_> {
         let of_vectors = named("vectors", vectors).chain(named("texts", &texts));
         let files: Vec<_> = named("judged", &judged).chain(beside).chain(of_vectors).collect();
         let beside = Beside { load, vectors, files: &files };
-        let (mut points, mut refused) = (Vec::with_capacity(specs.len()), Refused::default());
+        let (mut points, mut refused) = (vec![Vec::new(); specs.len()], Refused::default());
+        let mut has_told = false;
         // The current ranker, with the name of its training.
         let mut trained: Option<(String, Option<Box<dyn SystemRanker>>)> = None;
-        for (spec, values) in &specs {
+        // Points with the same training are next to each other for each seed.
+        let all = (0..seeds).flat_map(|seed| (0..specs.len()).map(move |place| (seed, place)));
+        for (seed, place) in all {
+            // Without the point of an earlier seed, that of this one is of no use.
+            if points[place].len() < seed {
+                continue;
+            }
+            let (spec, values) = &specs[place];
+            let values = &if seed == 0 { values.clone() } else { values.reseeded(seed as u32) };
             let assigned = |stage: Option<Stage>| -> Vec<String> {
                 let of = values.iter().filter(|(parameter, _)| stage.is_none_or(|stage| parameter.stage == stage));
                 let named = of.map(|(parameter, value)| format!("{}={value}", parameter.name));
@@ -71,11 +80,11 @@ impl Maker<'_> {
             let training = self.cache.key(&files, &training.iter().map(String::as_str).collect::<Vec<_>>())?;
             if let Some(point) = self.kept(&whole) {
                 // What its vectors lack is said for a kept row too.
-                if points.is_empty() && !vectors.is_empty() {
+                if !std::mem::replace(&mut has_told, true) && !vectors.is_empty() {
                     let ranker = self.load_or_train(&training, system, values, &beside, watch)?;
                     self.tell_coverage(row, ranker.as_ref(), watch)?;
                 }
-                points.push(vec![point]);
+                points[place].push(point);
                 continue;
             }
             if trained.as_ref().is_none_or(|(key, _)| *key != training) {
@@ -85,11 +94,12 @@ impl Maker<'_> {
             let Some((_, Some(ranker))) = &mut trained else { continue };
             ranker.tune(values);
             // One that has none of the texts is left out, whatever its parameters.
-            if points.is_empty() {
+            if !std::mem::replace(&mut has_told, true) {
                 self.tell_coverage(row, ranker.as_ref(), watch)?;
             }
-            points.push(vec![self.point(&whole, &training, spec.to_string(), ranker.as_ref())?]);
+            points[place].push(self.point(&whole, &training, spec.to_string(), ranker.as_ref())?);
         }
+        points.retain(|of_seeds| of_seeds.len() == seeds);
         refused.points(row, points, watch)
     }
 

@@ -153,10 +153,15 @@ impl Report<'_> {
             ),
             format!("ᵃ: significantly better than system a (paired t-tests over queries, p < 0.05, {how})"),
         ];
-        if self.spec.evaluation.seeds > 1 {
+        let mut seeds: Vec<usize> = self.judged().map(|(_, _, judged)| judged.seeds.len()).collect();
+        seeds.retain(|&seeds| seeds > 1);
+        seeds.sort_unstable();
+        seeds.dedup();
+        if !seeds.is_empty() {
+            let seeds: Vec<String> = seeds.iter().map(usize::to_string).collect();
             notes.push(format!(
                 "±: standard deviation over {} seeds; tests are between each query's means over the seeds",
-                self.spec.evaluation.seeds
+                seeds.join(" or ")
             ));
         }
         if let Some(searched) = &self.table.searched {

@@ -77,7 +77,7 @@ impl Data {
 pub(super) struct Evaluation {
     pub(super) folds: usize,
     pub(super) seed: u64,
-    /// How often each model is trained, each time with the next seed.
+    /// How often each model is trained, each time with the next seed, unless its system says otherwise.
     pub(super) seeds: usize,
     /// Whether each system also searches all titles.
     pub(super) full: bool,
@@ -121,6 +121,8 @@ pub(super) struct System {
     teacher: Option<Paths>,
     /// With `train`: the number of members.
     members: Option<usize>,
+    /// How often it is trained, each time with the next seed.
+    pub(super) seeds: Option<usize>,
     /// The column that this system learns from and scores, instead of the table's.
     field: Option<String>,
     /// Results in a paper: NDCG@1, @3 and @10, in the paper's units.
@@ -276,10 +278,11 @@ fn text(path: &Path) -> Result<String> {
 impl Spec {
     /// The plan of the table for the library.
     pub(super) fn plan(&self) -> Result<Plan> {
-        let points =
-            |system: &System| system.grid.values().try_fold(1_usize, |points, values| points.checked_mul(values.len()));
+        let points = |system: &System| {
+            let seeds = system.seeds.unwrap_or(self.evaluation.seeds);
+            system.grid.values().try_fold(seeds, |points, values| points.checked_mul(values.len()))
+        };
         let all = self.systems.iter().try_fold(0_usize, |all, system| all.checked_add(points(system)?));
-        let all = all.and_then(|all| all.checked_mul(self.evaluation.seeds));
         ensure!(
             all.is_some_and(|all| all <= MOST_POINTS),
             "expected at most {MOST_POINTS} combinations of the values of `grid` in all systems, times the seeds, found {}; try \
@@ -296,7 +299,7 @@ impl Spec {
         let system = &self.systems[place];
         let source = self.source_of(system, place);
         let source = source.with_context(|| format!("system `{}`", output::printable(&system.name)))?;
-        Ok(Entry { name: system.name.clone(), field: system.field.clone(), source })
+        Ok(Entry { name: system.name.clone(), field: system.field.clone(), seeds: system.seeds, source })
     }
 }
 

@@ -28,6 +28,11 @@ impl Spec {
             ("teacher", system.teacher.is_some() && system.train.is_none(), "`train`"),
             ("members", system.members.is_some() && system.train.is_none(), "`train`"),
             (
+                "seeds",
+                system.seeds.is_some() && system.ranker.is_none() && system.train.is_none(),
+                "`ranker` or `train`",
+            ),
+            (
                 "field",
                 system.field.is_some() && (system.run.is_some() || system.fusion.is_some()),
                 "`ranker`, `train` or `model`",
