@@ -382,7 +382,7 @@ fn cache(data: &[u8]) {
             weighting: Weighting::Log,
         };
         let source = table::Source::Ranker { points, load: None, vectors: Vec::new() };
-        let entries = vec![table::Entry { name: "BM25".to_owned(), field: None, source }];
+        let entries = vec![table::Entry { name: "BM25".to_owned(), field: None, seeds: None, source }];
         let plan = Plan { data, folds: 2, seed: 1, seeds: 1, full: false, entries };
         table::make(&plan, options, go_on).unwrap();
         let files = std::fs::read_dir(kept).unwrap().map(|entry| entry.unwrap().path());
