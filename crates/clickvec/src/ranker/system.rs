@@ -77,9 +77,6 @@ impl Parameter {
         Parameter::count("seed", 1, 0, u32::MAX, "the seed of what is random in training");
 }
 
-/// The parameter that seeds what is random in training.
-const SEED: &str = "seed";
-
 /// A value for each parameter of a system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Values {
@@ -110,9 +107,10 @@ impl Values {
     /// # Panics
     /// If the system has no seed.
     pub(crate) fn reseeded(&self, by: u32) -> Values {
-        let seed = (self.get(SEED) as u32).wrapping_add(by);
-        let value =
-            |(parameter, value): (&Parameter, f64)| if parameter.name == SEED { f64::from(seed) } else { value };
+        let seed = (self.get(Parameter::SEED.name) as u32).wrapping_add(by);
+        let value = |(parameter, value): (&Parameter, f64)| {
+            if parameter.name == Parameter::SEED.name { f64::from(seed) } else { value }
+        };
         Values { parameters: self.parameters, values: self.iter().map(value).collect() }
     }
 
@@ -195,7 +193,7 @@ impl System {
 
     /// Whether anything is random in its training.
     pub(crate) fn has_seed(&self) -> bool {
-        self.parameters.iter().any(|parameter| parameter.name == SEED)
+        self.parameters.iter().any(|parameter| parameter.name == Parameter::SEED.name)
     }
 
     /// The parameters in `spec`, with defaults for the others.
