@@ -1,5 +1,6 @@
 //! Evaluation of systems on judged titles, with the program's tests between them.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -216,7 +217,7 @@ fn judge(
                 (None, None) => vec![1.0 / scored.len() as f64; scored.len()],
                 (None, Some(others)) => {
                     let fitting: Vec<&Scores> = scored.iter().map(|of| &of.fitting).collect();
-                    eval::fit_fusion(&fitting, others, *method, options).weights
+                    eval::fit_fusion(&fitting, others, *method, options, &mut |_| ControlFlow::Continue(()))?.weights
                 }
             };
             let name = format!("fusion:{name}");

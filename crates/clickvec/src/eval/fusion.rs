@@ -4,10 +4,14 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::metrics::discount;
-use super::{EvaluateOptions, FullQuery, Judgments, Ranking, Scores, folds, judge};
+use super::metrics::{discount, order_key};
+use super::{EvaluateOptions, FullQuery, JudgedQuery, Judgments, Ranking, Scores, Ties};
+use crate::error::Result;
 use crate::index::Hit;
-use crate::ranker::{FittedWeights, FusionMethod, fit_weights, fuse};
+use crate::ranker::{FitWatch, FittedWeights, FusionMethod, fit_weights, fuse};
+
+/// The cutoffs k of NDCG@k to which the weights for judged titles are fitted, as parameters are chosen.
+const CUTOFFS: [usize; 3] = [1, 3, 10];
 
 /// The cutoffs of nDCG@k and recall@k to which the weights of a search are fitted.
 const FIRST_TITLES: usize = 10;
@@ -28,6 +32,10 @@ pub fn fuse_scores(scores: &[&Scores], weights: &[f64], method: FusionMethod) ->
 
 /// The weights of the systems with these `scores` that have the best mean of NDCG@1, @3 and @10 on `judgments`.
 ///
+/// # Errors
+///
+/// [`Error::Cancelled`](crate::Error::Cancelled) if `watch` breaks.
+///
 /// # Panics
 ///
 /// If there is not one score for each judged title.
@@ -36,14 +44,25 @@ pub fn fit_fusion(
     judgments: &Judgments,
     method: FusionMethod,
     options: &EvaluateOptions,
-) -> FittedWeights {
-    fit_weights(scores.len(), &mut |weights| {
-        folds::objective(&judge("fusion", &fuse_scores(scores, weights, method), judgments, options).mean)
-    })
+    watch: &mut FitWatch<'_>,
+) -> Result<FittedWeights> {
+    let queries = judgments.queries.par_iter().enumerate();
+    let pools: Vec<JudgedPool> =
+        queries.map(|(number, query)| JudgedPool::new(scores, number, query, method, options)).collect();
+    let mut objective = |weights: &[f64]| {
+        let values: Vec<[f64; CUTOFFS.len()]> = pools.par_iter().map(|pool| pool.ndcg(weights)).collect();
+        let mean = |at: usize| values.iter().map(|value| value[at]).sum::<f64>() / values.len().max(1) as f64;
+        (0..CUTOFFS.len()).map(mean).sum::<f64>() / CUTOFFS.len() as f64
+    };
+    fit_weights(scores.len(), &mut objective, watch)
 }
 
 /// The weights with the best mean of nDCG@10 and recall@100 over `queries`, for the systems that found these `lists`, one
 /// for each query. Titles without a judgment count as not relevant.
+///
+/// # Errors
+///
+/// [`Error::Cancelled`](crate::Error::Cancelled) if `watch` breaks.
 ///
 /// # Panics
 ///
@@ -53,13 +72,84 @@ pub fn fit_search_fusion(
     queries: &[FullQuery],
     method: FusionMethod,
     options: &EvaluateOptions,
-) -> FittedWeights {
+    watch: &mut FitWatch<'_>,
+) -> Result<FittedWeights> {
     let pool = |(number, query): (usize, &FullQuery)| FusedPool::new(lists, number, query, method, options);
     let pools: Vec<FusedPool> = queries.par_iter().enumerate().filter_map(pool).collect();
-    fit_weights(lists.len(), &mut |weights| {
+    let mut objective = |weights: &[f64]| {
         let values: Vec<f64> = pools.par_iter().map(|pool| pool.objective(weights)).collect();
         values.iter().sum::<f64>() / values.len().max(1) as f64
-    })
+    };
+    fit_weights(lists.len(), &mut objective, watch)
+}
+
+/// The judged titles of one query, ready to be weighted: what [`judge`](super::judge) does for each set of weights anew is
+/// done once here.
+struct JudgedPool {
+    /// [system][title]: normalised scores.
+    scores: Vec<Vec<f64>>,
+    /// The gain of each title.
+    gains: Vec<f64>,
+    /// The discounted cumulative gain of the best ranking at each cutoff.
+    ideal: [f64; CUTOFFS.len()],
+    /// The order of tied titles, if it is that of their ids and not every one.
+    tied: Option<Vec<usize>>,
+}
+
+impl JudgedPool {
+    fn new(
+        scores: &[&Scores],
+        number: usize,
+        query: &JudgedQuery,
+        method: FusionMethod,
+        options: &EvaluateOptions,
+    ) -> JudgedPool {
+        let of_system = |scores: &&Scores| {
+            assert_eq!(scores[number].len(), query.titles.len(), "one score a title");
+            method.apply(&scores[number])
+        };
+        let grades: Vec<u8> = query.titles.iter().map(|title| title.grade).collect();
+        let by_id = || {
+            let mut order: Vec<usize> = (0..query.titles.len()).collect();
+            order.sort_by(|&a, &b| query.titles[b].id.cmp(&query.titles[a].id));
+            let mut places = vec![0; order.len()];
+            order.iter().enumerate().for_each(|(place, &title)| places[title] = place);
+            places
+        };
+        JudgedPool {
+            scores: scores.iter().map(of_system).collect(),
+            gains: grades.iter().map(|&grade| options.gain.of(grade)).collect(),
+            ideal: CUTOFFS.map(|k| Ranking::ideal_dcg(&grades, k, options.gain)),
+            tied: (options.ties == Ties::Trec).then(by_id),
+        }
+    }
+
+    /// NDCG at each cutoff, to the last bit as [`Ranking::ndcg`] has it.
+    fn ndcg(&self, weights: &[f64]) -> [f64; CUTOFFS.len()] {
+        let mut fused = vec![0.0; self.gains.len()];
+        for (scores, &weight) in self.scores.iter().zip(weights) {
+            fused.iter_mut().zip(scores).for_each(|(sum, score)| *sum += weight * score);
+        }
+        let mut order: Vec<(f64, usize)> = fused.iter().map(|&score| order_key(score)).zip(0..).collect();
+        let place = |title: usize| self.tied.as_ref().map_or(title, |places| places[title]);
+        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| place(a.1).cmp(&place(b.1))));
+        let mut dcg = [0.0; CUTOFFS.len()];
+        let mut start = 0;
+        let same = |a: &(f64, usize), b: &(f64, usize)| self.tied.is_none() && a.0 == b.0;
+        for group in order.chunk_by(same) {
+            if start >= CUTOFFS[CUTOFFS.len() - 1] {
+                break;
+            }
+            let mean_gain = group.iter().map(|&(_, title)| self.gains[title]).sum::<f64>() / group.len() as f64;
+            for (dcg, &k) in dcg.iter_mut().zip(&CUTOFFS) {
+                let places = start..(start + group.len()).min(k).max(start);
+                *dcg += mean_gain * places.map(discount).sum::<f64>();
+            }
+            start += group.len();
+        }
+        let ndcg = |at: usize| if self.ideal[at] == 0.0 { 0.0 } else { (dcg[at] / self.ideal[at]).min(1.0) };
+        std::array::from_fn(ndcg)
+    }
 }
 
 /// The titles that all systems found for one query, ready to be weighted.
@@ -128,3 +218,6 @@ impl FusedPool {
         sum / 2.0
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -233,7 +233,7 @@ impl Group<'_> {
 }
 
 /// A key without NaN and with one zero, so that equal means tied.
-fn order_key(score: f64) -> f64 {
+pub(super) fn order_key(score: f64) -> f64 {
     if score.is_nan() { f64::NEG_INFINITY } else { score + 0.0 }
 }
 

@@ -4,13 +4,14 @@
 
 pub(crate) mod file;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Ranker;
 use super::candidates::best;
-use crate::Result;
+use super::{Progress, Ranker};
+use crate::error::{Error, Result};
 use crate::index::{Candidates, Hit, Query};
 
 /// The constant k of reciprocal rank fusion, as published.
@@ -243,38 +244,65 @@ pub struct FittedWeights {
     pub objective: f64,
 }
 
+/// Receives the progress of fitting weights, and may break: the search for the best weights begins once with equal weights
+/// and once with each ranker alone, and a step is one of these.
+pub type FitWatch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
+
 /// Searches for the weights of `members` rankers that maximise `objective`, for example NDCG on training queries.
 ///
 /// It changes one weight after another, first in steps of 0.1 over the whole range, then in steps of 0.02 nearby, for
 /// as long as that helps. The other weights are scaled so that all sum to 1. It starts from equal weights and from
 /// each ranker alone, so the result is never worse than the best of these. Of equally good weights it returns the
 /// first found. NaN is worse than any number.
-pub(crate) fn fit_weights(members: usize, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWeights {
+///
+/// `watch` hears of each weight that is tried out, with the number of starts that are finished.
+///
+/// # Errors
+///
+/// [`Error::Cancelled`] if `watch` breaks.
+pub(crate) fn fit_weights(
+    members: usize,
+    objective: &mut dyn FnMut(&[f64]) -> f64,
+    watch: &mut FitWatch<'_>,
+) -> Result<FittedWeights> {
     let mut value = |weights: &[f64]| {
         let value = objective(weights);
         if value.is_nan() { f64::NEG_INFINITY } else { value }
     };
-    let mut best = ascend(vec![1.0 / members.max(1) as f64; members], &mut value);
+    let of = members as u64 + 1;
+    let mut best = ascend(vec![1.0 / members.max(1) as f64; members], &mut value, &mut |objective| {
+        watch(Progress { done: 0, of, objective: Some(objective) })
+    })?;
     for member in 0..members {
         let alone = (0..members).map(|other| f64::from(u8::from(other == member))).collect();
-        let found = ascend(alone, &mut value);
+        let found = ascend(alone, &mut value, &mut |objective| {
+            let objective = Some(objective.max(best.objective));
+            watch(Progress { done: member as u64 + 1, of, objective })
+        })?;
         if found.objective > best.objective {
             best = found;
         }
     }
-    best
+    Ok(best)
 }
 
-fn ascend(start: Vec<f64>, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWeights {
+fn ascend(
+    start: Vec<f64>,
+    objective: &mut dyn FnMut(&[f64]) -> f64,
+    watch: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<FittedWeights> {
     let mut best = FittedWeights { objective: objective(&start), weights: start };
     // With a single ranker there is nothing to choose.
     if best.weights.len() < 2 {
-        return best;
+        return Ok(best);
     }
     for (step, steps) in ROUNDS {
         for _ in 0..MOST_SWEEPS {
             let before = best.objective;
             for member in 0..best.weights.len() {
+                if watch(best.objective).is_break() {
+                    return Err(Error::Cancelled);
+                }
                 let old = best.weights.clone();
                 for n in 1..=steps {
                     for shift in [step, -step] {
@@ -292,7 +320,7 @@ fn ascend(start: Vec<f64>, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWe
             }
         }
     }
-    best
+    Ok(best)
 }
 
 /// `weights` with one of them set to `weight` and the others in their old proportion, or equal if they were all 0.

@@ -66,7 +66,7 @@ use file::State;
 pub use corpus::Corpus;
 pub use coverage::VectorCoverage;
 pub(crate) use fusion::fit_weights;
-pub use fusion::{FUSED_DEPTH, FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse, fuse_hits};
+pub use fusion::{FUSED_DEPTH, FitWatch, FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse, fuse_hits};
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use stored::{FileKind, load};

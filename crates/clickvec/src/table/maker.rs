@@ -159,7 +159,7 @@ impl Maker<'_> {
                 Source::Model(points) => maker.models(name, points, entry.seeds.unwrap_or(plan.seeds), watch),
                 Source::File(path) => maker.file(path),
                 Source::Run(path) => maker.run(name, path, watch),
-                Source::Fusion { members, methods } => maker.fusion(members, methods, &rows),
+                Source::Fusion { members, methods } => maker.fusion(members, methods, &rows, watch),
             });
             self.tell_damaged(watch)?;
             let outcome = match points {

@@ -51,9 +51,9 @@ pub enum Event<'a> {
         /// The row's position, counted from 0.
         place: usize,
     },
-    /// A step of a ranker's training is finished.
+    /// A step of a ranker's training, or of fitting the weights of a fusion, is finished.
     Step {
-        /// The system.
+        /// The system, or what is fused.
         system: &'static str,
         /// The progress.
         progress: ranker::Progress,

@@ -1,6 +1,7 @@
 //! Fusions of all systems on the command line, one for each method.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -11,12 +12,12 @@ use clickvec::eval::{
 };
 use clickvec::internals::files;
 use clickvec::internals::ranker::save_fusion;
-use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K};
+use clickvec::ranker::{FitWatch, FittedWeights, FusionMethod, RECIPROCAL_RANK_K};
 
 use super::Args;
 use super::systems::{Entry, Scorer, file_of};
 use crate::test_set::{self, query_key};
-use crate::{input, output};
+use crate::{input, output, progress};
 
 /// With fewer queries than this, the fitted weights are hardly better than equal ones.
 const FEW_QUERIES: usize = 20;
@@ -173,7 +174,7 @@ impl<'a> Fusions<'a> {
         }
         let one = |flag: &MethodFlag| {
             let (method, name) = (flag.method(), flag.name());
-            let weights = self.weights(method, options);
+            let weights = self.weights(&name, method, options)?;
             let lists: Vec<&Scores> = self.members.iter().map(|member| &member.scores).collect();
             let scores = fuse_scores(&lists, &weights, method);
             let members = || self.members.iter().zip(weights.iter().copied());
@@ -191,17 +192,32 @@ impl<'a> Fusions<'a> {
         self.methods.iter().map(one).collect()
     }
 
-    fn weights(&self, method: FusionMethod, options: &EvaluateOptions) -> Vec<f64> {
+    fn weights(&self, name: &str, method: FusionMethod, options: &EvaluateOptions) -> Result<Vec<f64>> {
         let count = self.members.len();
-        match &self.weights {
+        Ok(match &self.weights {
             Weights::Equal => vec![1.0 / count as f64; count],
             Weights::Given(weights) => weights.clone(),
             Weights::Fitted { others, .. } => {
                 let lists: Vec<&Scores> = self.members.iter().map(|member| &member.fitting).collect();
-                fit_fusion(&lists, others, method, options).weights
+                fitted(name, |watch| fit_fusion(&lists, others, method, options, watch))?
             }
-        }
+        })
     }
+}
+
+/// The weights that `fit` finds, with a progress bar.
+pub(super) fn fitted(
+    name: &str,
+    fit: impl FnOnce(&mut FitWatch<'_>) -> clickvec::Result<FittedWeights>,
+) -> Result<Vec<f64>> {
+    let bar = progress::bar(1, &output::printable(name), "steps");
+    let fitted = fit(&mut |progress| {
+        bar.set_length(progress.of);
+        bar.set_position(progress.done);
+        ControlFlow::Continue(())
+    });
+    bar.finish_and_clear();
+    Ok(fitted?.weights)
 }
 
 /// A message for each fusion that is left out because the member `missing` could not be trained.

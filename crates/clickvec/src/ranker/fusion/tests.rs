@@ -132,6 +132,10 @@ fn it_is_a_ranker_of_rankers() {
     }
 }
 
+fn fitted(members: usize, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWeights {
+    fit_weights(members, objective, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
 #[test]
 fn shuffled_weights_rank_worse() {
     let shop = Shop::new();
@@ -143,7 +147,7 @@ fn shuffled_weights_rank_worse() {
         let fusion = Fusion::new("all".to_owned(), members, FusionMethod::MinMax);
         evaluate(&fusion, &shop.renamed, &EvaluateOptions::default()).mean.get(Metric::Ndcg3)
     };
-    let FittedWeights { mut weights, objective } = fit_weights(3, &mut |weights| ndcg(weights));
+    let FittedWeights { mut weights, objective } = fitted(3, &mut |weights| ndcg(weights));
     assert_eq!(objective, ndcg(&weights));
     weights.rotate_left(1);
     assert!(objective > ndcg(&weights) + 0.05, "{objective}, shuffled {}", ndcg(&weights));
@@ -157,10 +161,10 @@ fn weights_climb_to_the_top_of_a_hill() {
         asked.push(weights.to_vec());
         -weights.iter().zip(top).map(|(weight, top)| (weight - top).powi(2)).sum::<f64>()
     };
-    let fitted = fit_weights(4, &mut hill);
-    let close = fitted.weights.iter().zip(top).all(|(weight, top)| (weight - top).abs() < 0.02);
-    assert!(close, "{fitted:?}");
-    assert_eq!(fitted, fit_weights(4, &mut hill));
+    let found = fitted(4, &mut hill);
+    let close = found.weights.iter().zip(top).all(|(weight, top)| (weight - top).abs() < 0.02);
+    assert!(close, "{found:?}");
+    assert_eq!(found, fitted(4, &mut hill));
     let on_simplex = |weights: &Vec<f64>| {
         weights.iter().all(|weight| (0.0..=1.0).contains(weight)) && (weights.iter().sum::<f64>() - 1.0).abs() < 1e-12
     };
@@ -172,16 +176,16 @@ fn weights_climb_to_the_top_of_a_hill() {
 fn weights_are_never_worse_than_equal_ones_or_the_best_alone() {
     // Everything except one corner, or the middle, is worse than no fusion.
     for peak in [[0.0, 0.0, 1.0], [1.0 / 3.0; 3]] {
-        let fitted = fit_weights(3, &mut |weights| {
+        let found = fitted(3, &mut |weights| {
             let near = weights.iter().zip(peak).all(|(weight, peak)| (weight - peak).abs() < 1e-9);
             if near { 1.0 } else { -1.0 - weights[0] }
         });
-        assert_eq!((fitted.weights, fitted.objective), (peak.to_vec(), 1.0));
+        assert_eq!((found.weights, found.objective), (peak.to_vec(), 1.0));
     }
     // Of equally good weights the first is returned, and NaN is the worst.
-    assert_eq!(fit_weights(2, &mut |_| 5.0).weights, [0.5, 0.5]);
-    let fitted = fit_weights(2, &mut |weights| if weights[1] < 1.0 { f64::NAN } else { -3.0 });
-    assert_eq!(fitted, FittedWeights { weights: vec![0.0, 1.0], objective: -3.0 });
-    assert_eq!(fit_weights(1, &mut |weights| weights[0]).weights, [1.0]);
-    assert!(fit_weights(0, &mut |_| 0.0).weights.is_empty());
+    assert_eq!(fitted(2, &mut |_| 5.0).weights, [0.5, 0.5]);
+    let found = fitted(2, &mut |weights| if weights[1] < 1.0 { f64::NAN } else { -3.0 });
+    assert_eq!(found, FittedWeights { weights: vec![0.0, 1.0], objective: -3.0 });
+    assert_eq!(fitted(1, &mut |weights| weights[0]).weights, [1.0]);
+    assert!(fitted(0, &mut |_| 0.0).weights.is_empty());
 }

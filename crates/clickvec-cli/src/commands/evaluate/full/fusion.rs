@@ -8,7 +8,7 @@ use clickvec::index::Hit;
 use clickvec::internals::ranker::save_fusion;
 use clickvec::ranker::{FusionMethod, fuse_hits};
 
-use super::super::fusion::{Fused, MethodFlag, Weights, copy, without_member};
+use super::super::fusion::{Fused, MethodFlag, Weights, copy, fitted, without_member};
 use super::super::systems::{Entry, file_of};
 use super::super::{Args, trec};
 use super::{Lists, Search};
@@ -94,7 +94,7 @@ impl<'a> Fusions<'a> {
 
     fn fused(&self, flag: &MethodFlag, search: &Search<'_>, runs: Option<&Path>) -> Result<(FullEvaluation, Fused)> {
         let (method, name) = (flag.method(), flag.name());
-        let weights = self.weights(method, search);
+        let weights = self.weights(&name, method, search)?;
         if let Some(folder) = self.folder {
             let files: Vec<(&str, f64)> =
                 self.members.iter().zip(&weights).map(|(member, &weight)| (member.file.as_str(), weight)).collect();
@@ -125,15 +125,16 @@ impl<'a> Fusions<'a> {
         Ok((judge.finish(&name), Fused { name, method: flag.value(), members, fitted_on }))
     }
 
-    fn weights(&self, method: FusionMethod, search: &Search<'_>) -> Vec<f64> {
+    fn weights(&self, name: &str, method: FusionMethod, search: &Search<'_>) -> Result<Vec<f64>> {
         let count = self.members.len();
-        match &self.weights {
+        Ok(match &self.weights {
             Weights::Equal => vec![1.0 / count as f64; count],
             Weights::Given(weights) => weights.clone(),
             Weights::Fitted { .. } => {
                 let lists: Vec<&[Vec<Hit>]> = self.members.iter().map(|member| &member.lists.others[..]).collect();
-                fit_search_fusion(&lists, search.others, method, &search.options).weights
+                let options = &search.options;
+                fitted(name, |watch| fit_search_fusion(&lists, search.others, method, options, watch))?
             }
-        }
+        })
     }
 }
