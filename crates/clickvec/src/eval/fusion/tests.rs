@@ -14,7 +14,7 @@ use crate::rng::stream;
 fn judged(options: &EvaluateOptions) -> (Judgments, Vec<Scores>) {
     let mut rng = stream(7, "fusion", 0);
     let mut below = |n: u64| rng.random_range(0..n);
-    let queries = (0..60).map(|number| JudgedQuery {
+    let queries = (0..25).map(|number| JudgedQuery {
         id: format!("q{number}"),
         text: format!("query {number}"),
         titles: (0..below(25))
