@@ -111,6 +111,24 @@ fn clicks_and_judgments_come_back() {
     assert!(!log.contains("hammer"), "queries are personal: {log}");
 }
 
+#[test]
+fn members_in_fewer_numbers_are_served() {
+    let folder = Folder::with_data();
+    folder.train("model.safetensors", &["--members=2", "--dimension=6"]).code(0);
+    let index = ["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop.index"];
+    folder.run(&index).code(0);
+    let service = Service::start(&folder, &[]);
+    let (status, vectors) = service.ask("POST", "/v1/embeddings", r#"{"model": "shop", "input": "red hammer"}"#);
+    assert_eq!((status, vectors["data"][0]["embedding"].as_array().map(Vec::len)), (200, Some(6)), "{vectors}");
+    let (_, found) = service.ask("GET", "/search?q=red+hammer&mode=vectors&k=3", "");
+    let search = ["search", "--index=shop.index", "--mode=vectors", "-k", "3", "--json", "red hammer"];
+    let expected = folder.run(&search).code(0).json_lines()[0]["results"].clone();
+    for place in 0..3 {
+        assert_eq!(found["results"][place]["id"], expected[place]["id"], "{found}");
+    }
+    assert_eq!(service.end(), 0);
+}
+
 /// The service knows no options; the program tells it what to advise.
 #[test]
 fn what_the_service_was_not_started_with_is_named_by_its_option() {

@@ -247,6 +247,22 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
 }
 
 #[test]
+fn members_in_fewer_numbers_are_updated() {
+    let folder = world(2, 2_000, 0.0, &[]);
+    let train =
+        ["train", "--clicks=day00.tsv", "--output=m", "--members=2", "--cells=16", "--dimension=12", "--epochs=6"];
+    folder.run(&train).code(0);
+    let told = report(&update(&folder, &days(0, 1), &["--index=index", "--json"]).code(0));
+    assert_eq!(told["promoted"], true, "{told}");
+    for (file, model) in [("m", "fingerprint"), ("index", "model")] {
+        let about = folder.run(&["inspect", "--json", file]).code(0).json_lines()[0].clone();
+        assert_eq!((&about["dimension"], &about["encoder"]["dimension"]), (&12.into(), &12.into()), "{file}");
+        assert_eq!(about[model], told["fingerprint"], "{file}");
+    }
+    folder.run(&["search", "--index=index", "-k", "1", "charger"]).code(0).prints("Charger");
+}
+
+#[test]
 fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
     let folder = world(2, 1_500, 0.2, &["--minibatch=64", "--epochs=2"]);
     let old = bytes(&folder, "m");
