@@ -29,6 +29,7 @@ mod places;
 mod prepare;
 mod prepare_grades;
 mod prepare_private;
+mod prepare_refused;
 mod rankers;
 mod resume;
 mod search;

@@ -2,24 +2,23 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::harness::{Folder, Run, program};
+use crate::harness::{Folder, Run};
 
-const LOG: &str = "query\ttitle\tuser\ttime\n\
+pub(crate) const LOG: &str = "query\ttitle\tuser\ttime\n\
     Red shoes\tShoes, red\tu1\t2024-05-01 10:00:00\n\
     red  shoes\tShoes, red\tu2\t2024-05-02 10:00:00\n\
     red shoes\tBoots, red\tu3\t2024-05-03 10:00:00\n\
     sofa\tCouch\tu1\t2024-05-01 11:00:00\n";
 
-fn prepare(folder: &Folder, more: &[&str]) -> Run {
+pub(crate) fn prepare(folder: &Folder, more: &[&str]) -> Run {
     folder.run(&[&["prepare", "log.tsv", "--output", "clicks.tsv"], more].concat())
 }
 
 #[track_caller]
-fn json(run: Run) -> Value {
+pub(crate) fn json(run: Run) -> Value {
     run.code(0).json_lines().remove(0)
 }
 
@@ -344,102 +343,6 @@ fn presets_of_public_collections() {
 }
 
 #[test]
-fn broken_rows_are_counted_and_too_many_stop() {
-    let folder = Folder::new();
-    let rows = |broken: usize| {
-        let good = "shoes\tRed shoes\t1\n".repeat(1000 - broken);
-        format!("query\ttitle\tcount\n{}{good}", "shoes\tRed shoes\t-1\n".repeat(broken))
-    };
-    folder.write("log.tsv", rows(10));
-    let run = prepare(&folder, &[]).code(0).says("10 (bad count 10)");
-    run.says("log.tsv:2: expected a count, a whole number of 0 or more in column `count`, found `-1`")
-        .says("and 5 more");
-    let former = folder.read("clicks.tsv");
-    folder.write("log.tsv", rows(11));
-    let run = prepare(&folder, &[]).code(2).says("expected at most 1 % broken rows, found 11 of 1000 rows (1.10 %)");
-    run.says("log.tsv:2: ").says("--max-bad");
-    assert_eq!(folder.read("clicks.tsv"), former);
-    prepare(&folder, &["--max-bad", "2%"]).code(0);
-
-    // Broken rows at the beginning count like others, unless there are hopelessly many.
-    let (bad, good) = ("shoes\tRed shoes\t-1\n", "shoes\tRed shoes\t1\n");
-    let rows =
-        |broken: usize, all: usize| format!("query\ttitle\tcount\n{}{}", bad.repeat(broken), good.repeat(all - broken));
-    folder.write("log.tsv", rows(1_000, 140_000));
-    prepare(&folder, &[]).code(0).says("1,000 (bad count 1,000)");
-    folder.write("log.tsv", rows(12_000, 140_000));
-    prepare(&folder, &[]).code(2).says("found 12000 of 140000 rows (8.57 %)");
-    folder.write("log.tsv", rows(20_000, 140_000));
-    prepare(&folder, &[]).code(2).says("found 20000 of the first 65536 rows (30.52 %)");
-    prepare(&folder, &["--max-bad", "40%"]).code(0);
-
-    for (log, kind) in [
-        ("query\ttitle\tcount\na\tb\tNaN\n", "bad count"),
-        ("query\ttitle\tcount\na\tb\t1.5\n", "bad count"),
-        ("query\ttitle\ttime\na\tb\tsoon\n", "bad time"),
-        ("query\ttitle\tclicked\na\tb\t2\n", "bad click"),
-        ("query\ttitle\na\n", "wrong number of columns"),
-        ("query\ttitle\na\tb\tc\n", "wrong number of columns"),
-        ("query\ttitle\na\0\tb\n", "NUL byte"),
-    ] {
-        // One good row, so that something remains.
-        let header = log.lines().next().unwrap();
-        let good = ["a", "b", "1"][..header.split('\t').count()].join("\t");
-        folder.write("log.tsv", format!("{log}{good}\n"));
-        let report = json(prepare(&folder, &["--max-bad", "100%", "--json"]));
-        assert_eq!(report["broken_by_kind"][kind], 1, "{log:?}: {report}");
-    }
-}
-
-#[test]
-fn logs_that_are_refused() {
-    let folder = Folder::new();
-    folder.write("old.tsv", "former");
-    for (log, expected) in [
-        (&b""[..], "log.tsv: expected a header line, found nothing"),
-        (b"\xff\xfeq\0u\0", "found UTF-16"),
-        (b"query\xff\ttitle\n", "expected a header in UTF-8"),
-        (b"q\ttitle\na\tb\n", "expected a column `query`, found `q`, `title`; name it with `--query-column`"),
-        (b"query\tquery\ttitle\na\tb\tc\n", "expected one column `query` in the header, found several"),
-        (b"query\ttitle\n", "the log has no rows"),
-        (b"query\ttitle\n\t\n", "of 1 rows: 1 without a query"),
-    ] {
-        folder.write("log.tsv", log);
-        folder.run(&["prepare", "log.tsv", "-o", "old.tsv"]).code(2).says(expected).prints_nothing();
-        assert_eq!(folder.read("old.tsv"), "former");
-    }
-    folder.write("log.tsv", LOG);
-    folder.write("other.tsv", "query\ttitle\na\tb\n");
-    for (arguments, expected) in [
-        (&["prepare", "log.tsv", "-o", "log.tsv"][..], "expected an output that is not an input"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--report", "out.tsv"], "a file of its own for each output"),
-        (&["prepare", "log.tsv", "other.tsv", "-o", "out.tsv"], "other.tsv: expected the columns of log.tsv"),
-        (&["prepare", "missing.tsv", "-o", "out.tsv"], "missing.tsv: cannot open"),
-        (&["prepare", ".", "-o", "out.tsv"], "expected a file, found a folder"),
-        (&["prepare", "log.tsv", "-o", "no/out.tsv"], "no: expected a folder to write into, found none"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--user-column", "who"], "expected a column `who`, found `query`"),
-        (
-            &["prepare", "other.tsv", "-o", "out.tsv", "--min-users", "2"],
-            "a least number of users needs a column of users, found none; name the column with `--user-column`",
-        ),
-        (&["prepare", "other.tsv", "-o", "out.tsv", "--correct-position-bias"], "--position-column"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation", "v.tsv"], "--validation-after"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-part", "0.5"], "--validation FILE"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-part", "1.5"], "a number between 0 and 1"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--memory", "1M"], "16M or more"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--max-bad", "-1"], ""),
-        (&["prepare", "-", "-", "-o", "out.tsv"], "standard input"),
-    ] {
-        folder.run(arguments).code(2).says(expected);
-        assert!(!folder.path("out.tsv").exists() && !folder.path("v.tsv").exists());
-    }
-    assert_eq!(folder.read("log.tsv"), LOG);
-    folder.write("log.parquet", b"PAR1 and more");
-    let run = folder.run(&["prepare", "log.parquet", "-o", "out.tsv"]).code(2);
-    run.says(if cfg!(feature = "parquet") { "cannot read this Parquet file" } else { "--features parquet" });
-}
-
-#[test]
 fn position_bias_is_weighed_away() {
     let folder = Folder::new();
     // Two titles, each at both positions, with half as many clicks at the second.
@@ -485,72 +388,6 @@ fn the_page_needs_nothing_else() {
             && page.contains("<i style=\"--share: 1.0000\">")
     );
     assert!(!page.contains("http") && !page.contains("<script") && !page.contains("red shoes"));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_is_an_error() {
-    let folder = Folder::new();
-    folder.write("log.tsv", LOG);
-    let run = folder.run(&["prepare", "log.tsv", "-o", "/dev/full", "--min-users", "1"]).code(2);
-    run.says("/dev/full: cannot write: No space left on device");
-    for (output, validation) in [("/dev/full", "held.tsv"), ("clicks.tsv", "/dev/full")] {
-        folder.write("held.tsv", "former");
-        folder.write("clicks.tsv", "former");
-        let split = ["--validation", validation, "--validation-after", "2024-05-03", "--min-users", "1"];
-        folder.run(&[&["prepare", "log.tsv", "-o", output], &split[..]].concat()).code(2).says("No space left");
-        assert_eq!((folder.read("held.tsv"), folder.read("clicks.tsv")), ("former".to_owned(), "former".to_owned()));
-    }
-    let names: Vec<_> = std::fs::read_dir(folder.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 3, "{names:?}");
-    for name in ["/dev/stdout", "-"] {
-        folder.run(&["prepare", "log.tsv", "-o", name, "--min-users", "1"]).code(0).prints("sofa\tCouch\t1\n");
-    }
-}
-
-#[cfg(unix)]
-#[test]
-fn a_pipe_by_name_loses_nothing() {
-    let folder = Folder::new();
-    folder.write("log.tsv", LOG);
-    prepare(&folder, &["--min-users", "1"]).code(0);
-    let expected = folder.read("clicks.tsv");
-    let made = Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
-    assert!(made.success());
-    let path = folder.path("pipe");
-    let writer = std::thread::spawn(move || std::fs::write(path, LOG).unwrap());
-    folder.run(&["prepare", "pipe", "-o", "again.tsv", "--min-users", "1"]).code(0);
-    writer.join().unwrap();
-    assert_eq!(folder.read("again.tsv"), expected);
-}
-
-#[cfg(unix)]
-#[test]
-fn outputs_are_told_apart_by_where_they_lead() {
-    let folder = Folder::new();
-    folder.write("log.tsv", LOG);
-    std::fs::create_dir(folder.path("sub")).unwrap();
-    std::os::unix::fs::symlink("out.tsv", folder.path("link.tsv")).unwrap();
-    for other in ["./out.tsv", "sub/../out.tsv", "link.tsv"] {
-        let split = ["--validation-part", "0.5", "--validation", other];
-        let run = folder.run(&[&["prepare", "log.tsv", "-o", "out.tsv"], &split[..]].concat());
-        run.code(2).says("a file of its own for each output");
-        folder.run(&["prepare", "log.tsv", "-o", "out.tsv", "--report", other]).code(2).says("a file of its own");
-        assert!(!folder.path("out.tsv").exists());
-    }
-    folder.run(&["prepare", "log.tsv", "-o", "out.tsv", "--report", "no/r.html"]).code(2).says("no: expected a folder");
-    folder.run(&["prepare", "log.tsv", "-o", "-", "--json"]).code(2).says("standard output");
-    // A file that standard output is redirected to is appended to and not replaced.
-    folder.write("target", "before\n");
-    let target = std::fs::File::options().append(true).open(folder.path("target")).unwrap();
-    let mut command = Command::new(program());
-    command
-        .current_dir(folder.path("."))
-        .args(["prepare", "log.tsv", "-o", "/dev/stdout", "--min-users", "1"])
-        .stdout(target);
-    assert!(command.status().unwrap().success());
-    let text = folder.read("target");
-    assert!(text.starts_with("before\nquery\ttitle\tcount\n") && text.ends_with("sofa\tCouch\t1\n"), "{text}");
 }
 
 #[test]
@@ -645,27 +482,6 @@ fn messages_repeat_nothing_that_was_typed() {
 }
 
 #[test]
-fn limits_that_cannot_be_held_are_an_error() {
-    let folder = Folder::new();
-    folder.write("log.tsv", "query\ttitle\tuser\na\tt\tu\n");
-    prepare(&folder, &["--max-queries-per-day", "9"])
-        .code(2)
-        .says("a limit of queries for each user and day needs a column of times")
-        .says("`--max-queries-per-day`");
-    folder.write("log.tsv", "query\ttitle\na\tt\n");
-    prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `--max-queries` out");
-    let split = ["--validation", "held.tsv", "--validation-after", "2024"];
-    prepare(&folder, &split).code(2).says("a year needs month and day");
-    // An output without rows is not a success.
-    let split = ["--validation", "held.tsv", "--validation-part", "0.000001"];
-    prepare(&folder, &split).code(1).says("warning: held.tsv has no rows below its header");
-    folder.write("log.tsv", "query\ttitle\ttime\na\tt\t2024-05-17\n");
-    let split = ["--validation", "held.tsv", "--validation-after", "2024-05-18"];
-    let late = "warning: held.tsv has no rows below its header: no click that is kept is that late";
-    prepare(&folder, &split).code(1).says(late);
-}
-
-#[test]
 fn robots_are_known_by_the_ids_of_queries() {
     let folder = Folder::new();
     let (mut log, mut queries) = ("query_id\ttitle\tuser\ttime\n".to_owned(), "query_id\tquery\n".to_owned());
@@ -701,43 +517,4 @@ fn judgments_have_grades_and_blanks_or_tabs() {
     folder.write("titles.tsv", "sku\ttitle\n1\tShoes\n");
     folder.write("log.tsv", "query\titem\na\t1\n");
     prepare(&folder, &["--titles", "titles.tsv"]).code(2).says("a table of titles has the columns id and title");
-}
-
-#[test]
-fn what_a_killed_run_left_is_removed() {
-    let folder = Folder::new();
-    folder.write("log.tsv", LOG);
-    folder.write(".clickvec-clicks.tsv-abcdef.tmp", "half");
-    prepare(&folder, &["--min-users", "1"]).code(0);
-    assert!(!folder.path(".clickvec-clicks.tsv-abcdef.tmp").exists());
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_killed_run_leaves_what_was_there_and_nothing_else() {
-    let folder = Folder::new();
-    folder.write("clicks.tsv", "former");
-    let names = || {
-        let mut names: Vec<_> =
-            std::fs::read_dir(folder.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        names.sort();
-        names
-    };
-    let mut child = Command::new(program())
-        .args(["prepare", "-", "-o", "clicks.tsv", "--min-users", "1"])
-        .current_dir(folder.path("."))
-        .stdin(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    child.stdin.as_mut().unwrap().write_all(LOG.as_bytes()).unwrap();
-    while names().len() < 2 {}
-    child.kill().unwrap();
-    child.wait().unwrap();
-    // The lock is empty, and nobody holds it.
-    assert_eq!(names(), [".clickvec-clicks.tsv.lock", "clicks.tsv"]);
-    assert_eq!(folder.read("clicks.tsv"), "former");
-    folder.write("log.tsv", LOG);
-    prepare(&folder, &["--min-users", "1"]).code(0);
-    assert_eq!(names(), ["clicks.tsv", "log.tsv"]);
 }
