@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clickvec_logs::columns::Role;
-use clickvec_logs::table::{LogTable, Next, Options, Record};
+use clickvec_logs::table::{LogTable, Next, Options, Record, check_parquet};
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::{WriterProperties, WriterVersion};
@@ -88,9 +88,10 @@ fn a_damaged_file_is_an_error() {
     }
 }
 
-/// A file whose dictionary is shorter than its page says: the crate that reads Parquet panics on it, as fuzzing found.
+/// A file whose dictionary is shorter than its page says, as fuzzing found: the crate that reads Parquet panicked on it, until the
+/// headers of all pages were checked first.
 #[test]
-fn a_damaged_file_on_which_its_reader_panics_is_an_error() {
+fn a_damaged_file_whose_dictionary_is_cut_short_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.parquet");
     std::fs::write(&path, include_bytes!("dictionary_cut_short.parquet")).unwrap();
@@ -99,7 +100,27 @@ fn a_damaged_file_on_which_its_reader_panics_is_an_error() {
     // Whoever asks again is told again.
     for _ in 0..2 {
         let message = table.next(&mut record).unwrap_err().to_string();
-        assert!(message.contains("its bytes are not those of a whole Parquet file"), "{message}");
+        assert!(message.contains("expected the header of a page at byte 102, found one that no Parquet"), "{message}");
+    }
+}
+
+/// The size of a collection is checked before it is believed: these took half a minute to be refused.
+#[test]
+fn a_damaged_file_does_not_go_on_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let metadata = folder.path().join("metadata.parquet");
+    // A map of 2³¹ − 1 truths, which take no bytes.
+    let map = [0x1b, 0xff, 0xff, 0xff, 0xff, 7, 0x22, 0, 0];
+    std::fs::write(&metadata, [b"PAR1", &map[..], &[map.len() as u8, 0, 0, 0], b"PAR1"].concat()).unwrap();
+    let refused = LogTable::open(&metadata, &Options::default()).err().expect("refused").to_string();
+    let expected = "expected the metadata at byte 4, found one that says it is longer than the file";
+    assert!(refused.contains(expected), "{refused}");
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/endless_header.parquet");
+    let refused = check_parquet(&header).expect_err("refused").to_string();
+    assert!(refused.contains("expected the header of a page at byte 4, found one that"), "{refused}");
+    if let Ok(mut table) = LogTable::open(&header, &Options::default()) {
+        let mut record = Record::default();
+        while let Ok(Next::Row) = table.next(&mut record) {}
     }
 }
 

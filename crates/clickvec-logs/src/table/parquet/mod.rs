@@ -1,6 +1,7 @@
 //! Apache Parquet, row by row. Only the columns that are needed are read. A nested column is a path, `a.b`.
 
 mod pages;
+mod thrift;
 
 use std::fs::File;
 use std::io;

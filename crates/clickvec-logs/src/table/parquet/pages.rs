@@ -12,16 +12,22 @@ use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
 use ::parquet::schema::types::{ColumnDescPtr, Type};
 
+use super::thrift;
+
 /// The most values in a page whose lengths are differences: a few bytes can stand for as many as they like.
 const MOST_VALUES: u64 = 1 << 26;
 
-/// A Parquet file whose pages are checked as they are read.
-pub(super) struct CheckedFile(SerializedFileReader<File>);
+/// A Parquet file whose metadata and pages are checked before they are read.
+pub(super) struct CheckedFile {
+    file: File,
+    reader: SerializedFileReader<File>,
+}
 
 impl CheckedFile {
     /// Reads the file's metadata.
     pub(super) fn open(file: File) -> Result<CheckedFile> {
-        SerializedFileReader::new(file).map(CheckedFile)
+        thrift::check_footer(&file)?;
+        Ok(CheckedFile { reader: SerializedFileReader::new(file.try_clone()?)?, file })
     }
 
     /// Reads every page of every column once.
@@ -39,15 +45,15 @@ impl CheckedFile {
 
 impl FileReader for CheckedFile {
     fn metadata(&self) -> &ParquetMetaData {
-        self.0.metadata()
+        self.reader.metadata()
     }
 
     fn num_row_groups(&self) -> usize {
-        self.0.num_row_groups()
+        self.reader.num_row_groups()
     }
 
     fn get_row_group(&self, number: usize) -> Result<Box<dyn RowGroupReader + '_>> {
-        Ok(Box::new(CheckedGroup(self.0.get_row_group(number)?)))
+        Ok(Box::new(CheckedGroup { file: &self.file, group: self.reader.get_row_group(number)? }))
     }
 
     fn get_row_iter(&self, projection: Option<Type>) -> Result<RowIter<'_>> {
@@ -55,24 +61,28 @@ impl FileReader for CheckedFile {
     }
 }
 
-struct CheckedGroup<'a>(Box<dyn RowGroupReader + 'a>);
+struct CheckedGroup<'a> {
+    file: &'a File,
+    group: Box<dyn RowGroupReader + 'a>,
+}
 
 impl RowGroupReader for CheckedGroup<'_> {
     fn metadata(&self) -> &RowGroupMetaData {
-        self.0.metadata()
+        self.group.metadata()
     }
 
     fn num_columns(&self) -> usize {
-        self.0.num_columns()
+        self.group.num_columns()
     }
 
     fn get_column_page_reader(&self, number: usize) -> Result<Box<dyn PageReader>> {
+        thrift::check_headers(self.file, self.metadata().column(number))?;
         let column = self.metadata().schema_descr().column(number);
-        Ok(Box::new(CheckedPages { pages: self.0.get_column_page_reader(number)?, column }))
+        Ok(Box::new(CheckedPages { pages: self.group.get_column_page_reader(number)?, column }))
     }
 
     fn get_column_bloom_filter(&self, number: usize) -> Option<&Sbbf> {
-        self.0.get_column_bloom_filter(number)
+        self.group.get_column_bloom_filter(number)
     }
 
     fn get_row_iter(&self, projection: Option<Type>) -> Result<RowIter<'_>> {
