@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use tokio::sync::oneshot;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse_special};
 
 /// Groups that may wait for the disk.
 const WAITING: usize = 4096;
@@ -41,6 +41,7 @@ impl Clicks {
     /// Opens the log at `path` and mends what a kill may have left: a last line without its end, which nobody was told
     /// is kept, is cut off. The thread ends after [`Clicks::end`].
     pub(crate) fn open(path: &Path, rotate: u64) -> Result<(Clicks, JoinHandle<()>)> {
+        refuse_special(path)?;
         let fault = |source| Error::Io { path: path.to_owned(), action: "open", source };
         let writer = Writer::open(path, rotate).map_err(fault)?;
         let (groups, received) = sync_channel(WAITING);
@@ -259,6 +260,23 @@ mod tests {
             let error = Clicks::open(&path, 1 << 20).err().unwrap().to_string();
             assert!(error.contains("expected a log of clicks"), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+        }
+    }
+
+    /// Opening a pipe would wait for whoever reads it, and no signal would end that.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        for path in [path.as_path(), Path::new("/dev/null")] {
+            assert!(matches!(Clicks::open(path, 1 << 20), Err(Error::NotPlain { .. })), "{}", path.display());
+            assert!(
+                matches!(crate::judgments::Judgments::open(path), Err(Error::NotPlain { .. })),
+                "{}",
+                path.display()
+            );
         }
     }
 

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clickvec::internals::files::Found;
+
 /// The result of starting a service.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -126,6 +128,13 @@ pub enum Error {
         action: &'static str,
         /// The reason.
         source: io::Error,
+    },
+
+    /// A pipe or a device in place of a file that the service keeps.
+    #[error("{}: expected a plain file, or a path where one can be made, found a pipe, a device or the like", path.display())]
+    NotPlain {
+        /// The pipe, device or the like.
+        path: PathBuf,
     },
 
     /// A file of judgments that is not one.
@@ -321,5 +330,13 @@ fn at_line(path: &Path, line: Option<usize>) -> String {
     match line {
         Some(line) => format!("{}:{line}", path.display()),
         None => path.display().to_string(),
+    }
+}
+
+/// Refuses what can only be read or written once, before opening it could wait for ever.
+pub(crate) fn refuse_special(path: &Path) -> Result<()> {
+    match Found::at(path) {
+        Ok(Found::Special) => Err(Error::NotPlain { path: path.to_owned() }),
+        _ => Ok(()),
     }
 }

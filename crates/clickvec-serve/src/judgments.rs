@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use clickvec::internals::files::write_bytes_atomically;
 
-use crate::error::{Error, JudgmentsFault, Result};
+use crate::error::{Error, JudgmentsFault, Result, refuse_special};
 use crate::fault::quoted;
 
 const HEADER: &str = "query\ttitle_id\ttitle\tgrade";
@@ -30,6 +30,7 @@ struct Row {
 impl Judgments {
     /// Reads the table, if there is one.
     pub(crate) fn open(path: &Path) -> Result<Judgments> {
+        refuse_special(path)?;
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
