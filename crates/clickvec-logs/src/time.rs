@@ -35,6 +35,10 @@ impl Time {
         if let Ok(time) = text.parse::<jiff::Timestamp>() {
             return Some(Time(time.as_microsecond()));
         }
+        // Without an offset, a time zone in brackets would be passed over, and the time would be hours off.
+        if text.contains('[') {
+            return None;
+        }
         let time: civil::DateTime = text.parse().ok()?;
         of(time)
     }
@@ -130,6 +134,14 @@ fn of(time: civil::DateTime) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_zone_by_name_is_read_with_its_offset_only() {
+        assert_eq!(Time::parse("2024-05-17T23:30:00[America/New_York]"), None);
+        let expected = Time::parse("2024-05-18T03:30:00Z");
+        assert!(expected.is_some());
+        assert_eq!(Time::parse("2024-05-17T23:30:00-04:00[America/New_York]"), expected);
+    }
 
     #[test]
     fn times_as_logs_write_them() {

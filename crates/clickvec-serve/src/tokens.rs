@@ -1,5 +1,7 @@
 //! Bearer tokens, kept as hashes and compared in constant time.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -7,6 +9,8 @@ use subtle::ConstantTimeEq as _;
 
 use crate::error::{Error, Result, SHORTEST, TokenFault};
 
+/// The most bytes of a file of tokens.
+const MOST_BYTES: u64 = 1 << 20;
 /// What a line of a file may be instead of a token.
 const HASHED: &str = "sha256:";
 
@@ -24,11 +28,14 @@ impl Tokens {
     ///
     /// [`Error::Io`], and [`Error::Token`] if a line is neither, or if there is none.
     pub fn read(path: &Path) -> Result<Tokens> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
-            path: path.to_owned(),
-            action: "read",
-            source,
-        })?;
+        let failed = |source| Error::Io { path: path.to_owned(), action: "read", source };
+        let mut text = String::new();
+        // From a pipe too, but not for ever.
+        File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text)).map_err(failed)?;
+        if text.len() as u64 > MOST_BYTES {
+            let found = format!("expected a file of tokens of at most {MOST_BYTES} bytes, found more");
+            return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, found)));
+        }
         let fault = |line, fault| Error::Token { path: path.to_owned(), line, fault };
         let mut hashes = Vec::new();
         for (line, text) in (1..).zip(text.lines().map(str::trim)) {

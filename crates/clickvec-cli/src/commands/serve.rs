@@ -9,10 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use clap::builder::TypedValueParser as _;
 use clickvec::internals::tables::{Line, TableReader};
 use clickvec_serve::{Advice, Canary, Config, Error, Limits, Server, Tokens};
 
 use crate::answer::Answer;
+use crate::input::check_outputs;
 use crate::interrupt::Interrupt;
 use crate::output;
 
@@ -108,7 +110,7 @@ struct LimitFlags {
     queue: usize,
 
     /// Threads that compute; 0 means one for each core.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024).map(usize::from))]
     workers: usize,
 
     /// Bytes of a request's body.
@@ -229,6 +231,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.search_tokens = tokens(&args.search_tokens)?;
     config.admin_tokens = tokens(&args.admin_tokens)?;
     config.canaries = args.canaries.as_deref().map(canaries).transpose()?.unwrap_or_default();
+    check_outputs(args.clicks.iter().chain(&args.judgments))?;
     config.clicks = args.clicks;
     config.clicks_rotate = args.clicks_rotate << 20;
     config.judgments = args.judgments;

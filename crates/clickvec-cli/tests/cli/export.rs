@@ -285,3 +285,21 @@ fn what_does_not_fit_is_refused_and_nothing_is_replaced() {
     refused("qdrant", &[], "titles.tsv:3");
     assert_eq!(folder.read("out/points.jsonl"), before);
 }
+
+/// An index that has other files in it can no longer be replaced.
+#[test]
+fn a_folder_of_something_else_is_refused() {
+    let folder = Folder::with_model();
+    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop"]).code(0);
+    let to = |output: &str, form: &str, titles: &[&str]| {
+        let to = ["export", "--model=model.safetensors", "--output", output, "--to", form];
+        folder.run(&[&to[..], titles].concat())
+    };
+    let titles: &[&str] = &["--titles=titles.tsv"];
+    for (form, titles) in [("pgvector", titles), ("qdrant", titles), ("opensearch", titles), ("onnx", &[])] {
+        to("shop", form, titles).code(2).says("expected a new folder or that of an earlier export, found one with `");
+        to("copy", form, titles).code(0);
+        to("copy", form, titles).code(0);
+    }
+    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop"]).code(0);
+}

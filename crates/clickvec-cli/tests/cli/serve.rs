@@ -84,15 +84,15 @@ fn clicks_and_judgments_come_back() {
     for (query, id) in
         [("red hammer", "t0010"), ("red hammer", "t0020"), ("blue ladder", "t1110"), ("green paint", "t2220")]
     {
-        let click = json!({"query": query, "id": id, "shown": ["t0010", id], "session": "s"});
+        let click = json!({"query": query, "id": id, "shown": ["t7510", id], "session": "s"});
         assert_eq!(service.ask("POST", "/click", &click.to_string()).0, 200);
         for (id, grade) in [(id, "up"), ("t7510", "down")] {
             let judgment = json!({"query": query, "id": id, "grade": grade});
             assert_eq!(service.ask("POST", "/judge", &judgment.to_string()).0, 200);
         }
     }
-    folder.run(&["prepare", "clicks.jsonl", "--output", "log.tsv"]).code(0).says("5 clicks");
-    assert!(folder.read("log.tsv").contains("red hammer\thammer in red, 10 in.\t2"));
+    folder.run(&["prepare", "clicks.jsonl", "--output", "log.tsv"]).code(0).says("4 clicks");
+    assert!(folder.read("log.tsv").contains("red hammer\thammer in red, 10 in.\t1"));
     folder.run(&["evaluate", "--judged", "thumbs.tsv", "--ranker", "bm25"]).code(0).prints("bm25");
     let few: String = folder.read("titles.tsv").lines().take(30).map(|line| format!("{line}\n")).collect();
     folder.write("titles.tsv", &few);
@@ -223,6 +223,14 @@ fn what_cannot_be_served_says_which_option_helps() {
     folder.run(&["serve", "--index", "shop.index", "--listen", "0.0.0.0:0"]).code(2).says("--public says");
     run(&["--index", "a b=shop.index"]).says("--index NAME=INDEX");
     run(&["--index", "shop.index", "--index", "shop=shop.index"]).says("twice");
+    run(&["--index", "shop.index", "--clicks", "new", "--judgments", "./new"])
+        .says("expected a file of its own for each output, found `./new` twice");
+    assert!(!folder.path("new").exists());
+    run(&["--index", "shop.index", "--workers", "100000"]).says("100000 is not in 0..=1024");
+    if cfg!(target_os = "linux") {
+        run(&["--index", "shop.index", "--search-tokens", "/dev/zero"]).says("at most 1048576 bytes, found more");
+        run(&["--index", "shop.index", "--judgments", "/dev/full"]).says("expected a plain file");
+    }
     folder.write("tokens", "short\n");
     run(&["--index", "shop.index", "--admin-tokens", "tokens"]).says("tokens:1");
     folder.write("canaries.tsv", "query\tid\nred hammer\tnobody\n");

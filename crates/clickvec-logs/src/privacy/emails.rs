@@ -3,7 +3,7 @@
 /// The longest quoted local part (RFC 5321).
 const MOST_QUOTED: usize = 64;
 /// Characters that people type for a quote.
-const QUOTES: [char; 4] = ['"', '“', '”', '„'];
+const QUOTES: [char; 11] = ['"', '“', '”', '„', '«', '»', '\'', '‘', '’', '<', '>'];
 
 /// Domain endings before which people type a space or a comma, as in `jane@example. com`. Two letters are a country.
 const TOPS: [&str; 13] =
@@ -23,6 +23,7 @@ pub(super) fn emails(text: &str, cut: &mut Vec<(usize, usize)>) {
         next = at + signs;
         let user = text[..at].strip_suffix(' ').unwrap_or(&text[..at]);
         let host = text[next..].strip_prefix(' ').unwrap_or(&text[next..]);
+        let host = host.strip_prefix(QUOTES).unwrap_or(host);
         let is_spaced = user.len() + signs + host.len() < text.len();
         let Some(length) = domain(host, is_spaced) else { continue };
         let (before, end) = (local(user), text.len() - host.len() + length);
@@ -42,7 +43,7 @@ fn local(text: &str) -> usize {
     {
         return text.len() - start;
     }
-    let is_local = |c: &char| c.is_alphanumeric() || ".!#$%&'*+/=?^_`{|}~-\"".contains(*c);
+    let is_local = |c: &char| c.is_alphanumeric() || ".!#$%&'’*+/=?^_`{|}~-\"".contains(*c);
     let length = text.chars().rev().take_while(is_local).map(char::len_utf8).sum();
     // A lone quote is not a name.
     if text[text.len() - length..].chars().any(char::is_alphanumeric) { length } else { 0 }
@@ -59,7 +60,7 @@ fn domain(text: &str, is_spaced: bool) -> Option<usize> {
     }
     let length = labels(text);
     // A full stop at the end belongs to the sentence.
-    let name = text[..length].trim_end_matches(['.', '-']);
+    let name = text[..length].trim_end_matches(['.', '-', '_']);
     let top = name.rsplit('.').next().unwrap_or_default();
     let is_word = top.chars().count() >= 2 && top.chars().all(char::is_alphabetic);
     let has_dot = name.split_once('.').is_some_and(|(host, top)| !host.is_empty() && top.chars().count() >= 2);
@@ -83,7 +84,7 @@ fn torn(text: &str, name: usize) -> Option<usize> {
     is_top.then(|| text.len() - top.len() + length)
 }
 
-/// The number of bytes at the beginning of a text that are letters, digits, dots and hyphens.
+/// The number of bytes at the beginning of a text that are letters, digits, dots, hyphens and underscores.
 fn labels(text: &str) -> usize {
-    text.chars().take_while(|c| c.is_alphanumeric() || ".-".contains(*c)).map(char::len_utf8).sum()
+    text.chars().take_while(|c| c.is_alphanumeric() || ".-_".contains(*c)).map(char::len_utf8).sum()
 }

@@ -16,7 +16,7 @@ pub(super) fn numbers(text: &str, cut: &mut Vec<(usize, usize)>, removed: &mut R
             continue;
         }
         let mut end = start;
-        while end < bytes.len() && (bytes[end].is_ascii_digit() || b" -.()/+_".contains(&bytes[end])) {
+        while end < bytes.len() && (bytes[end].is_ascii_digit() || b" -.()/+_,:|".contains(&bytes[end])) {
             end += 1;
         }
         let next = end;
@@ -93,7 +93,7 @@ fn number(
 const MOST_BETWEEN: usize = 5;
 
 /// Whether a text is a card number: 13 to 19 digits with an issuer's first digits and a valid check digit, in one run
-/// or in groups of at least three, with at most [`MOST_BETWEEN`] of ` -./_` between them.
+/// or in groups of at least three, with at most [`MOST_BETWEEN`] of ` -./_+,:|` between them.
 fn is_card(text: &[u8]) -> bool {
     let mut digits = [0u8; 19];
     let mut count = 0;
@@ -107,7 +107,7 @@ fn is_card(text: &[u8]) -> bool {
                 last = group.len();
             }
             _ if last < 3 => return false,
-            _ if group.len() <= MOST_BETWEEN && group.iter().all(|byte| b" -./_".contains(byte)) => {}
+            _ if group.len() <= MOST_BETWEEN && group.iter().all(|byte| b" -./_+,:|".contains(byte)) => {}
             _ => return false,
         }
     }
@@ -156,6 +156,10 @@ fn is_bar_code(digits: &[u8]) -> bool {
 /// Whether a text is a phone number such as `+49 30 1234567`, `0049…`, `(555) 234-5678`, `555-234-5678` or `030
 /// 1234567`, or ten digits that begin with 0 or have the form of North America.
 fn is_phone(text: &[u8]) -> bool {
+    // Such lists are not phone numbers.
+    if text.iter().any(|byte| b",:|".contains(byte)) {
+        return false;
+    }
     let digits: Vec<u8> = text.iter().copied().filter(u8::is_ascii_digit).collect();
     let separators = text.len() - digits.len();
     // `1.2.3…` and `1 2 3…` are lists.
@@ -182,7 +186,9 @@ fn is_phone(text: &[u8]) -> bool {
         [b'1', rest @ ..] if north(rest) => separators == 0 || matches!(sizes[..], [.., 3, 3, 4] | [.., 3, 7]),
         all if north(all) => separators == 0 || matches!(sizes[..], [3, 3, 4] | [3, 7]),
         [b'0', ..] if sizes == [2; 5] => true,
-        [b'0', ..] if separators > 0 => (9..=12).contains(&digits.len()) && sizes.len() <= 4 && sizes[0] >= 3,
+        [b'0', ..] if separators > 0 => {
+            (9..=13).contains(&digits.len()) && sizes.len() <= 5 && sizes[0] >= 3 || sizes == [2, 4, 4]
+        }
         [b'0', ..] => (10..=11).contains(&digits.len()),
         _ => false,
     }

@@ -4,8 +4,22 @@ use std::borrow::Cow;
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
-/// Other ways to write `@` and the dot of an address, used by browsers, by pages, and against robots.
-const WRITTEN: [(&str, char); 11] = [
+/// Other ways to write `@`, the dot of an address and what stands between the digits of a number, used by browsers (also twice over),
+/// by pages, and against robots. The full stops are those of Japanese and Chinese keyboards.
+const WRITTEN: [(&str, char); 24] = [
+    ("%2540", '@'),
+    ("%2b", '+'),
+    ("%20", ' '),
+    ("%2d", '-'),
+    ("%28", '('),
+    ("%29", ')'),
+    ("%2f", '/'),
+    ("&#064;", '@'),
+    ("&#43;", '+'),
+    ("&nbsp;", ' '),
+    ("&#160;", ' '),
+    ("。", '.'),
+    ("｡", '.'),
     ("%40", '@'),
     ("%2e", '.'),
     ("&#64;", '@'),
@@ -23,9 +37,10 @@ const WRITTEN: [(&str, char); 11] = [
 /// each byte and for the end, its place in `text`; there are no places if nothing changed.
 pub(super) fn plain(text: &str) -> (Cow<'_, str>, Vec<usize>) {
     let has_other_digits = !text.is_ascii() && text.chars().any(|c| !c.is_ascii() && digit(c).is_some());
-    let may_be_written = text.bytes().any(|byte| b"%&([{".contains(&byte));
+    let may_be_written = text.bytes().any(|byte| b"%&([{".contains(&byte)) || text.contains(['。', '｡']);
     let is_written = may_be_written && (0..text.len()).any(|at| written(text, at).is_some());
-    if !has_other_digits && !is_written {
+    let is_joined = !text.is_ascii() && text.char_indices().any(|(at, c)| joins(text, at, c));
+    if !has_other_digits && !is_written && !is_joined {
         return (Cow::Borrowed(text), Vec::new());
     }
     let (mut plain, mut places) = (String::with_capacity(text.len()), Vec::with_capacity(text.len() + 1));
@@ -36,6 +51,7 @@ pub(super) fn plain(text: &str) -> (Cow<'_, str>, Vec<usize>) {
         }
         let (c, length) = match written(text, place) {
             Some(found) => found,
+            None if joins(text, place, c) => ('-', c.len_utf8()),
             None => (digit(c).unwrap_or(c), c.len_utf8()),
         };
         plain.push(c);
@@ -44,6 +60,14 @@ pub(super) fn plain(text: &str) -> (Cow<'_, str>, Vec<usize>) {
     }
     places.push(text.len());
     (Cow::Owned(plain), places)
+}
+
+/// Whether a character is a dash, a dot or the like between two digits. The long vowel of Japanese is typed for a dash.
+fn joins(text: &str, place: usize, c: char) -> bool {
+    let is_digit = |c: Option<char>| c.and_then(digit).is_some();
+    "‐‑‒–—―−ー·・•‧".contains(c)
+        && is_digit(text[..place].chars().next_back())
+        && is_digit(text[place + c.len_utf8()..].chars().next())
 }
 
 /// The character that is written in another way at a place, and the number of bytes it takes.

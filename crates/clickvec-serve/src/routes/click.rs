@@ -1,5 +1,6 @@
 //! `POST /click` and `/judge`: what people did with an answer.
 
+use std::collections::HashSet;
 use std::fmt::{self, Formatter};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::call::{Answer, Call, Whole};
 use crate::clicks::Lost;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Generation;
 use crate::judgments::{DOWN, UP};
 use crate::log::now;
@@ -68,6 +69,10 @@ pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>
     if shown.len() > service.limits.batch {
         let expected = format!("at most {} titles", service.limits.batch);
         return Err(Fault::new(Kind::Unprocessable, expected, shown.len().to_string()).of("shown"));
+    }
+    let mut once = HashSet::new();
+    if let Some(twice) = shown.iter().find(|id| !once.insert(id.as_str())) {
+        return Err(Fault::new(Kind::Unprocessable, "each title once", format!("{} twice", quoted(twice))).of("shown"));
     }
     if id.is_none() && shown.is_empty() {
         return Err(Fault::new(Kind::Unprocessable, "`id`, `shown` or both", "neither").of("id"));

@@ -45,6 +45,11 @@ fn what_is_no_click_is_refused_and_leaves_no_row() {
         (json!({"query": "a"}), 422, "neither"),
         (json!({"query": "a", "id": "t9"}), 404, "t9"),
         (json!({"query": "a", "id": "t1", "shown": ["t1", "t9"]}), 404, "t9"),
+        (
+            json!({"query": "a", "id": "t1", "shown": ["t1", "t2", "t1"]}),
+            422,
+            "expected each title once, found `t1` twice",
+        ),
         (json!({"query": "a", "id": "t1", "position": 0}), 422, "counted from 1"),
         (json!({"query": "a", "id": "t1", "session": "s".repeat(129)}), 422, "128"),
         (json!({"query": "x".repeat(9000), "id": "t1"}), 422, "8192"),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
-use clickvec::internals::files::{create_folder, write_bytes_atomically};
+use clickvec::internals::files::{TEMPORARY_PREFIX, create_folder, write_bytes_atomically};
 use clickvec::model::Model;
 use clickvec::tables::TITLE;
 use serde::Serialize;
@@ -184,6 +184,22 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     say(&args, &model, Some(counts))
 }
 
+/// Refuses a folder of something else, such as an index, which would no longer know its files.
+fn refuse_others(folder: &Path) -> Result<()> {
+    let Ok(entries) = folder.read_dir() else { return Ok(()) };
+    for entry in entries {
+        let name = entry.map_err(|source| clickvec::Error::io(folder, "read", source))?.file_name();
+        let of_export = FILES.into_iter().chain(onnx::FILES).any(|file| name == file);
+        ensure!(
+            of_export || name.to_string_lossy().starts_with(TEMPORARY_PREFIX),
+            "{}: expected a new folder or that of an earlier export, found one with `{}` in it; name another output",
+            folder.display(),
+            output::printable(&name.to_string_lossy())
+        );
+    }
+    Ok(())
+}
+
 /// Checks combinations that the parser of flags cannot express, and that nothing that is read is replaced.
 fn check(args: &Args) -> Result<()> {
     for (flag, given, form) in [
@@ -209,6 +225,7 @@ fn check(args: &Args) -> Result<()> {
             bail!("{}: expected a folder to write, found a file; name another output", args.output.display())
         }
         _ => {
+            refuse_others(&args.output)?;
             for file in FILES.into_iter().chain(onnx::FILES) {
                 input::refuse_overwriting(&args.output.join(file), read.clone())?;
             }

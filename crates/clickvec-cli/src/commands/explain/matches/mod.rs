@@ -49,7 +49,7 @@ pub(super) struct Args {
     pairs: Option<PathBuf>,
 
     /// A human grade of the pair, 0 to 10, to show next to the scores; with `--judged` it comes from the file.
-    #[arg(long, value_name = "GRADE", requires = "query", value_parser = clap::value_parser!(u8).range(0..=4))]
+    #[arg(long, value_name = "GRADE", requires = "query", value_parser = clap::value_parser!(u8).range(0..=10))]
     grade: Option<u8>,
 
     /// How many pairs of a file to explain; 0 means all.
