@@ -6,7 +6,7 @@ use crate::text;
 
 /// What logs write for an unknown user: nothing, the null of a database or a programming language, and the names that
 /// shops give to visitors who are not logged in.
-const NOBODY: [&str; 26] = [
+const NOBODY: [&str; 31] = [
     "null",
     "<null>",
     "(null)",
@@ -33,6 +33,11 @@ const NOBODY: [&str; 26] = [
     "guestuser",
     "nobody",
     "-1",
+    "-1.0",
+    "<na>",
+    "nat",
+    "[null]",
+    "false",
 ];
 
 /// A user in normal form, whatever the case, spaces and Unicode form in the log; `None` for an unknown user. Queries
@@ -49,7 +54,20 @@ pub(crate) fn user(text: &str) -> Option<Cow<'_, str>> {
         Cow::Owned(folded)
     };
     // Only zeros and hyphens, as in a zero UUID, or nothing at all.
-    let is_empty = user.bytes().all(|byte| b"0-{}".contains(&byte));
+    let is_empty = user.bytes().all(|byte| b"0-.{}[]".contains(&byte));
+    // Where a column has missing users, some programs write all as fractions.
+    let whole = match user.split_once('.') {
+        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => whole.len(),
+        _ => user.len(),
+    };
+    let user = match user {
+        all if !all[..whole].bytes().all(|byte| byte.is_ascii_digit()) => all,
+        Cow::Borrowed(all) => Cow::Borrowed(&all[..whole]),
+        Cow::Owned(mut all) => {
+            all.truncate(whole);
+            Cow::Owned(all)
+        }
+    };
     (!is_empty && !NOBODY.contains(&&*user)).then_some(user)
 }
 
@@ -81,11 +99,21 @@ mod tests {
             "00000000000000000000000000000000",
             "-1",
             "None",
+            "0.0",
+            "-1.0",
+            "<NA>",
+            "NaT",
+            "[]",
+            "[null]",
+            "false",
         ] {
             assert_eq!(user(text), None, "{text:?}");
         }
         for text in ["1", "10", "u-0", "guest17", "nulla", "n", "00000000-0000-0000-0000-000000000001"] {
             assert_eq!(user(text).as_deref(), Some(text));
+        }
+        for (text, same) in [("17.0", "17"), ("17.000", "17"), ("17.5", "17.5"), ("a.0", "a.0"), ("17.", "17.")] {
+            assert_eq!(user(text).as_deref(), Some(same));
         }
     }
 

@@ -39,6 +39,7 @@ pub mod files {
         Claim, Found, Pending, Sealed, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, check_writable, create_folder, first_bytes,
         first_line, folder_of, open, publish, remove_abandoned, resolved, write_atomically, write_bytes_atomically,
     };
+    pub use crate::vector_file::texts_path;
 }
 
 /// The folder of an index, and what a search by vectors keeps in addition to them.

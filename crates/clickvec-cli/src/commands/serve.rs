@@ -102,7 +102,7 @@ pub(crate) struct Args {
 struct LimitFlags {
     /// Connections that may be open at the same time. Beyond them, only health and metrics answer at once; other requests
     /// wait for a place, for --wait at most.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = clap::value_parser!(u32).range(0..=1_000_000).map(|most| most as usize))]
     connections: usize,
 
     /// Texts that wait for a worker; a batch counts as its texts.

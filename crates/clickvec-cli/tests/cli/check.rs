@@ -217,3 +217,13 @@ fn a_simulated_log_a_sheet_and_typed_queries_are_known() {
         .prints("typed.txt: queries, one a line")
         .prints("next: clickvec judge pool --queries typed.txt --titles TITLES");
 }
+
+#[test]
+fn a_model_that_is_cut_short_is_not_fine() {
+    let folder = Folder::with_model();
+    folder.run(&["check", "model.safetensors"]).code(0);
+    let whole = std::fs::read(folder.path("model.safetensors")).unwrap();
+    folder.write("cut.safetensors", &whole[..whole.len() / 2]);
+    let inspected = folder.run(&["inspect", "cut.safetensors"]).code(2).stderr();
+    assert_eq!(folder.run(&["check", "cut.safetensors"]).code(2).prints_nothing().stderr(), inspected);
+}

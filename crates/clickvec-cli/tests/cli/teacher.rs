@@ -54,6 +54,18 @@ fn a_model_teaches_another() {
     folder.run(&["search", "--model", "m", "--titles", "titles.tsv", "red ladder"]).code(0);
 }
 
+/// The texts of a `.npy` are a file of their own, which nobody names.
+#[test]
+fn the_texts_of_a_teacher_are_not_overwritten() {
+    let folder = folder("npy");
+    let texts = folder.read("teacher.txt");
+    train(&folder, "teacher.txt", &["--teacher", "teacher.npy"]).code(2).says("teacher.txt");
+    assert_eq!(folder.read("teacher.txt"), texts);
+    let vectors = ["evaluate", "--judged=judged.tsv", "--ranker=vectors", "--vectors=teacher.npy"];
+    folder.run(&[&vectors[..], &["--per-query=teacher.txt"]].concat()).code(2).says("teacher.txt");
+    assert_eq!(folder.read("teacher.txt"), texts);
+}
+
 #[test]
 fn json_lines_are_the_same_teacher() {
     let (npy, json) = (folder("npy"), folder("jsonl"));

@@ -1,5 +1,7 @@
 //! E-mail addresses, including mistyped ones.
 
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
+
 /// The longest quoted local part (RFC 5321).
 const MOST_QUOTED: usize = 64;
 /// Characters that people type for a quote.
@@ -34,6 +36,14 @@ pub(super) fn emails(text: &str, cut: &mut Vec<(usize, usize)>) {
     }
 }
 
+/// Whether a character is part of a word: letters, digits and the marks on them, without which no word of Hindi, Thai or Tamil is
+/// whole, and what joins two letters or keeps them apart.
+fn in_word(c: char) -> bool {
+    c.is_alphanumeric()
+        || !c.is_ascii()
+            && (c.general_category_group() == GeneralCategoryGroup::Mark || matches!(c, '\u{200c}' | '\u{200d}'))
+}
+
 /// The number of bytes at the end of a text that are the local part of an address.
 fn local(text: &str) -> usize {
     if let Some(inside) = text.strip_suffix(QUOTES)
@@ -43,7 +53,7 @@ fn local(text: &str) -> usize {
     {
         return text.len() - start;
     }
-    let is_local = |c: &char| c.is_alphanumeric() || ".!#$%&'’*+/=?^_`{|}~-\"".contains(*c);
+    let is_local = |c: &char| in_word(*c) || ".!#$%&'’*+/=?^_`{|}~-\"".contains(*c);
     let length = text.chars().rev().take_while(is_local).map(char::len_utf8).sum();
     // A lone quote is not a name.
     if text[text.len() - length..].chars().any(char::is_alphanumeric) { length } else { 0 }
@@ -62,7 +72,7 @@ fn domain(text: &str, is_spaced: bool) -> Option<usize> {
     // A full stop at the end belongs to the sentence.
     let name = text[..length].trim_end_matches(['.', '-', '_']);
     let top = name.rsplit('.').next().unwrap_or_default();
-    let is_word = top.chars().count() >= 2 && top.chars().all(char::is_alphabetic);
+    let is_word = top.chars().count() >= 2 && top.chars().all(|c| in_word(c) && !c.is_numeric());
     let has_dot = name.split_once('.').is_some_and(|(host, top)| !host.is_empty() && top.chars().count() >= 2);
     // `2 @ 3.99` is a price, not an address.
     if has_dot && (!is_spaced || is_word) {
@@ -77,7 +87,7 @@ fn torn(text: &str, name: usize) -> Option<usize> {
     let rest = &text[name..];
     let dot = rest.strip_prefix(' ').unwrap_or(rest).strip_prefix(['.', ','])?;
     let top = dot.strip_prefix(' ').unwrap_or(dot);
-    let length: usize = top.chars().take_while(|c| c.is_alphanumeric() || *c == '-').map(char::len_utf8).sum();
+    let length: usize = top.chars().take_while(|c| in_word(*c) || *c == '-').map(char::len_utf8).sum();
     let word = &top[..length];
     let is_country = word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     let is_top = is_country || TOPS.iter().any(|known| word.eq_ignore_ascii_case(known));
@@ -86,5 +96,5 @@ fn torn(text: &str, name: usize) -> Option<usize> {
 
 /// The number of bytes at the beginning of a text that are letters, digits, dots, hyphens and underscores.
 fn labels(text: &str) -> usize {
-    text.chars().take_while(|c| c.is_alphanumeric() || ".-_".contains(*c)).map(char::len_utf8).sum()
+    text.chars().take_while(|c| in_word(*c) || ".-_".contains(*c)).map(char::len_utf8).sum()
 }

@@ -93,11 +93,15 @@ fn number(
 const MOST_BETWEEN: usize = 5;
 
 /// Whether a text is a card number: 13 to 19 digits with an issuer's first digits and a valid check digit, in one run
-/// or in groups of at least three, with at most [`MOST_BETWEEN`] of ` -./_+,:|` between them.
+/// or in groups of at least three or of one size, with at most [`MOST_BETWEEN`] of ` -./_+,:|` between them.
 fn is_card(text: &[u8]) -> bool {
     let mut digits = [0u8; 19];
     let mut count = 0;
     let mut last = 0;
+    let is_even = text.split(|byte| !byte.is_ascii_digit()).filter(|group| !group.is_empty()).all(|group| {
+        let first = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        group.len() == first
+    });
     for group in text.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
         match group {
             [b'0'..=b'9', ..] if count + group.len() > digits.len() => return false,
@@ -106,7 +110,7 @@ fn is_card(text: &[u8]) -> bool {
                 count += group.len();
                 last = group.len();
             }
-            _ if last < 3 => return false,
+            _ if last < 3 && !is_even => return false,
             _ if group.len() <= MOST_BETWEEN && group.iter().all(|byte| b" -./_+,:|".contains(byte)) => {}
             _ => return false,
         }
@@ -189,7 +193,12 @@ fn is_phone(text: &[u8]) -> bool {
         [b'0', ..] if separators > 0 => {
             (9..=13).contains(&digits.len()) && sizes.len() <= 5 && sizes[0] >= 3 || sizes == [2, 4, 4]
         }
-        [b'0', ..] => (10..=11).contains(&digits.len()),
+        // Bar codes have 12 or 13 digits, too.
+        [b'0', ..] => match digits.len() {
+            10 | 11 => true,
+            12 | 13 => !is_bar_code(&text.iter().map(|byte| byte - b'0').collect::<Vec<u8>>()),
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -93,7 +93,7 @@ pub(crate) fn read(path: &Path, reader: &'static str, entries: &mut impl Entries
 }
 
 /// `titles.txt` for `titles.npy`, compressed or not.
-pub(crate) fn texts_path(path: &Path) -> PathBuf {
+pub fn texts_path(path: &Path) -> PathBuf {
     let compressed = path.extension().is_some_and(|extension| extension == "gz" || extension == "zst");
     if compressed { path.with_extension("").with_extension("txt") } else { path.with_extension("txt") }
 }

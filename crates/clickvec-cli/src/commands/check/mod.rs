@@ -128,6 +128,8 @@ fn look(path: &Path) -> Result<Found> {
         return Ok(found);
     }
     if is_model(path)? {
+        // Whole, as what uses it would read it.
+        clickvec::ranker::load(path)?;
         found.kind = Kind::Model;
         return Ok(found);
     }

@@ -17,6 +17,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::eval::{self, EvaluateOptions, Gain, Judgments, Measure, Overlap, ReadCorpus, TestSetFiles, Ties};
 use clickvec::internals::eval::files_of_test_set;
+use clickvec::internals::files;
 use clickvec::tables::TITLE;
 use clickvec::train::Weighting;
 
@@ -260,10 +261,12 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         return Ok(Answer::Done);
     }
     let judged = args.test_set().map_or_else(Vec::new, |files| files_of_test_set(&files));
+    let vectors: Vec<PathBuf> = args.vectors.iter().flat_map(|VectorFiles(files)| files.clone()).collect();
+    let texts: Vec<PathBuf> = vectors.iter().map(|path| files::texts_path(path)).collect();
     input::check_outputs(args.per_query.iter().chain(&args.qrels_out))?;
     for output in args.per_query.iter().chain(&args.qrels_out) {
         let read = args.fusion_judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);
-        let read = read.chain(&args.contiguous).chain(args.vectors.iter().flat_map(|VectorFiles(files)| files));
+        let read = read.chain(&args.contiguous).chain(&vectors).chain(&texts);
         input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run).chain(&judged))?;
     }
     let table = args.titles.as_deref().map(|titles| args.title_columns.table(titles, &args.field)).transpose()?;

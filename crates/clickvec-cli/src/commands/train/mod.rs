@@ -21,6 +21,7 @@ use clap::Parser;
 use clickvec::Error;
 use clickvec::eval::TestSetFiles;
 use clickvec::internals::eval::files_of_test_set;
+use clickvec::internals::files;
 use clickvec::model::Model;
 use clickvec::table::{Training, Validation};
 use clickvec::tables::{TITLE, TableFault};
@@ -223,8 +224,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let trial = Trial::of(&config, clicks, &files, Some(&args.output)).map_err(told)?;
     let validation = args.validation_files();
-    let read: Vec<&PathBuf> =
-        validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init).chain(&args.teacher).collect();
+    let texts: Vec<PathBuf> = args.teacher.iter().map(|path| files::texts_path(path)).collect();
+    let read = validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init);
+    let read: Vec<&PathBuf> = read.chain(&args.teacher).chain(&texts).collect();
     let outputs = trial.iter().filter_map(Trial::path).chain([args.output.as_path()]);
     for beside in outputs.flat_map(clickvec::train::written_paths) {
         input::refuse_overwriting(&beside, read.iter().copied())?;
