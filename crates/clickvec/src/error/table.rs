@@ -92,6 +92,9 @@ pub enum TableFault {
         /// The position of the first invalid byte in the line, counted from 1.
         byte: usize,
     },
+    /// A line is the header once more, as where files were joined.
+    #[error("expected a row, found the header again")]
+    HeaderAgain,
     /// A line is too long to be read.
     #[error("expected a line of at most {limit} bytes, found a longer one; is this a table of text lines?")]
     LineTooLong {

@@ -219,7 +219,13 @@ impl TableReader {
         if found < self.required {
             return Step::Broken(TableFault::TooFewColumns { expected: self.required, found });
         }
-        Step::Whole
+        if self.is_header() { Step::Broken(TableFault::HeaderAgain) } else { Step::Whole }
+    }
+
+    /// Whether the line has the names of all columns, two or more. A single one could be a query.
+    fn is_header(&self) -> bool {
+        let mut fields = self.text.split('\t').map(|field| field.trim_start_matches('\u{feff}').trim());
+        self.header.len() > 1 && self.header.iter().all(|name| fields.next() == Some(name)) && fields.next().is_none()
     }
 }
 

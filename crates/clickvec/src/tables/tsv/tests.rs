@@ -44,6 +44,18 @@ fn bom_crlf_empty_lines_and_surplus_fields_are_tolerated() {
 }
 
 #[test]
+fn a_header_that_comes_again_is_broken() {
+    let mut joined = table(b"query\ttitle \na\tb\n\xef\xbb\xbfquery\ttitle\r\nquery\ttitle\tmore\nquery\tx\n").unwrap();
+    joined.require("title").unwrap();
+    let again = Err(TableFault::HeaderAgain);
+    let found = rows(&mut joined);
+    assert_eq!(found[..2], [(2, fields(&["a", "b"])), (3, again)]);
+    assert!(found[2..].iter().all(|(_, row)| row.is_ok()) && found.len() == 4, "{found:?}");
+    // A column alone may have its own name in it.
+    assert_eq!(rows(&mut table(b"query\nquery\n").unwrap()), [(2, fields(&["query"]))]);
+}
+
+#[test]
 fn an_empty_table() {
     for bytes in [&b""[..], b"\n\r\n", b"\xef\xbb\xbf\n"] {
         assert_eq!(fault(table(bytes)), (None, TableFault::Empty));
