@@ -368,3 +368,11 @@ fn judged_queries_that_are_clicked_are_counted_and_named() {
     assert!(!run.stderr().contains("also in"), "{}", run.stderr());
     assert_eq!(run.json_lines()[0]["overlap"]["queries"], 0);
 }
+
+#[test]
+fn a_run_of_another_system_has_no_options_of_systems_of_ours() {
+    let folder = Folder::with_data();
+    for option in ["--full", "--no-overlap"] {
+        folder.run(&["evaluate", "--qrels=q.txt", "--run=r.txt", option]).code(2).says(option);
+    }
+}

@@ -483,3 +483,13 @@ fn judged_queries_that_are_clicked_are_counted_or_refused() {
     folder.write("spec.toml", format!("[data]\njudged = \"judged.tsv\"\n{}", row("BM25", "ranker = \"bm25\"")));
     folder.run(&["table", "spec.toml", "--no-overlap"]).code(2).says("compares the judged queries with a click log");
 }
+
+#[test]
+fn with_one_fold_it_says_that_parameters_were_chosen_on_the_same_queries() {
+    let folder = Folder::with_data();
+    let grid = row("a", "ranker = \"bm25\"\ngrid = { k1 = [0.5, 1.2] }");
+    for (folds, says) in [(1, "best on these very queries, which flatters"), (2, "2 folds; each fold judged with")] {
+        folder.write("spec.toml", format!("{DATA}[evaluation]\nfolds = {folds}\n{grid}"));
+        folder.run(&["table", "spec.toml"]).code(0).prints(says);
+    }
+}

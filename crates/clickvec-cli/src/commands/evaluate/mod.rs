@@ -68,7 +68,7 @@ pub(crate) struct Args {
     weighting: WeightingFlag,
 
     /// Refuse to judge by queries that are also in `--clicks`. Without this they are counted and named.
-    #[arg(long, requires = "clicks", requires = "judged")]
+    #[arg(long, requires = "clicks", requires = "judged", conflicts_with = "qrels")]
     no_overlap: bool,
 
     /// The collection that rankers learn from, and the texts of the titles in TREC qrels: a table with the columns id
@@ -119,7 +119,7 @@ pub(crate) struct Args {
     ///
     /// The collection is `--titles` or a BEIR corpus. A title without a judgment counts as not relevant. Judged titles are
     /// matched by id or, if they have no ids, by text.
-    #[arg(long, requires = "judged")]
+    #[arg(long, requires = "judged", conflicts_with = "qrels")]
     full: bool,
 
     /// With `--full`: an index written by `clickvec index`, searched as `search --index` does: with its own model, and with

@@ -146,11 +146,13 @@ impl Report<'_> {
             Correction::None => "not corrected for the number of tests",
             Correction::Holm => "corrected for all pairs by Holm's method",
         };
+        let chosen = match self.table.folds.count() {
+            1 => "1 fold; parameters and weights are those that were best on these very queries, which flatters their rows"
+                .to_owned(),
+            folds => format!("{folds} folds; each fold judged with the parameters that were best on the others"),
+        };
         let mut notes = vec![
-            format!(
-                "{queries}, {}; each fold judged with the parameters that were best on the others",
-                output::counted(self.table.folds.count() as u64, "fold")
-            ),
+            format!("{queries}, {chosen}"),
             format!("ᵃ: significantly better than system a (paired t-tests over queries, p < 0.05, {how})"),
         ];
         let mut seeds: Vec<usize> = self.judged().map(|(_, _, judged)| judged.seeds.len()).collect();
