@@ -98,10 +98,9 @@ fn is_card(text: &[u8]) -> bool {
     let mut digits = [0u8; 19];
     let mut count = 0;
     let mut last = 0;
-    let is_even = text.split(|byte| !byte.is_ascii_digit()).filter(|group| !group.is_empty()).all(|group| {
-        let first = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        group.len() == first
-    });
+    let mut sizes = text.split(|byte| !byte.is_ascii_digit()).map(<[u8]>::len).filter(|&size| size > 0);
+    let first = sizes.next();
+    let is_even = sizes.all(|size| Some(size) == first);
     for group in text.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
         match group {
             [b'0'..=b'9', ..] if count + group.len() > digits.len() => return false,

@@ -215,17 +215,17 @@ struct Differences {
 }
 
 /// Bytes that are still to be read.
-struct Bytes<'a>(&'a [u8]);
+pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
 impl Bytes<'_> {
-    fn take(&mut self, count: u64) -> Option<&[u8]> {
+    pub(super) fn take(&mut self, count: u64) -> Option<&[u8]> {
         let (taken, rest) = self.0.split_at_checked(usize::try_from(count).ok()?)?;
         self.0 = rest;
         Some(taken)
     }
 
-    /// A number of seven bits a byte, the least significant first.
-    fn number(&mut self) -> Option<u64> {
+    /// A number of seven bits a byte, the least significant first; `None` if it has no end.
+    pub(super) fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..u64::BITS).step_by(7) {
             let byte = self.take(1)?[0];

@@ -8,6 +8,8 @@ use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::reader::{ChunkReader, Length as _};
 
+use super::pages::Bytes;
+
 /// The bytes at the end of a file: the length of its metadata, and [`MAGIC`].
 const TAIL: u64 = 8;
 const MAGIC: &[u8] = b"PAR1";
@@ -76,7 +78,7 @@ fn damaged(what: &str, at: u64, fault: Fault) -> ParquetError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// There are fewer bytes than it says.
+    /// There are fewer bytes than it says, or a number has no end.
     EndsEarly,
     /// No such type, too deep, or a collection of truths, whose values take no bytes.
     Unknown,
@@ -87,38 +89,25 @@ type See<'a> = dyn FnMut(i64, u64) + 'a;
 
 /// The length of the struct at the start of these bytes.
 fn length_of(bytes: &[u8], see: &mut See<'_>) -> std::result::Result<usize, Fault> {
-    let mut walk = Walk(bytes);
+    let mut walk = Walk(Bytes(bytes));
     walk.fields(DEPTH, see)?;
-    Ok(bytes.len() - walk.0.len())
+    Ok(bytes.len() - walk.0.0.len())
 }
 
-/// Bytes that are still to be read. Each value takes one or more, so the work is bounded by their number.
-struct Walk<'a>(&'a [u8]);
+/// The walk over a struct. Each value takes a byte or more, so the work is bounded by their number.
+struct Walk<'a>(Bytes<'a>);
 
 impl Walk<'_> {
     fn byte(&mut self) -> std::result::Result<u8, Fault> {
-        let (&first, rest) = self.0.split_first().ok_or(Fault::EndsEarly)?;
-        self.0 = rest;
-        Ok(first)
+        self.0.take(1).map(|byte| byte[0]).ok_or(Fault::EndsEarly)
     }
 
     fn skip(&mut self, count: u64) -> std::result::Result<(), Fault> {
-        let count = usize::try_from(count).map_err(|_| Fault::EndsEarly)?;
-        self.0 = self.0.get(count..).ok_or(Fault::EndsEarly)?;
-        Ok(())
+        self.0.take(count).map(drop).ok_or(Fault::EndsEarly)
     }
 
-    /// A number of seven bits a byte, the least significant first.
     fn number(&mut self) -> std::result::Result<u64, Fault> {
-        let mut number = 0;
-        for shift in (0..u64::BITS).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
-        }
-        Err(Fault::Unknown)
+        self.0.number().ok_or(Fault::EndsEarly)
     }
 
     fn fields(&mut self, depth: u8, see: &mut See<'_>) -> std::result::Result<(), Fault> {
@@ -169,7 +158,7 @@ impl Walk<'_> {
 
     /// `count` times a value of each of `kinds`.
     fn values(&mut self, count: u64, kinds: &[u8], depth: u8) -> std::result::Result<(), Fault> {
-        if count > self.0.len() as u64 {
+        if count > self.0.0.len() as u64 {
             return Err(Fault::EndsEarly);
         }
         for _ in 0..count {
@@ -216,7 +205,7 @@ mod tests {
         assert_eq!(length(&[0x19, 0xf7, 0xff, 0xff, 0xff, 0xff, 7, 0]), Err(Fault::EndsEarly));
         // A number without an end, no such type, and structs in structs.
         assert_eq!(length(&[0x15; 1]), Err(Fault::EndsEarly));
-        assert_eq!(length(&[[0x15].as_slice(), &[0xff; 12]].concat()), Err(Fault::Unknown));
+        assert_eq!(length(&[[0x15].as_slice(), &[0xff; 12]].concat()), Err(Fault::EndsEarly));
         assert_eq!(length(&[0x1e, 0]), Err(Fault::Unknown));
         assert_eq!(length(&[0x1c; 1000]), Err(Fault::Unknown));
         assert_eq!(length(&[[0x1c; 60].as_slice(), &[0; 61]].concat()), Ok(121));
