@@ -227,6 +227,7 @@ fn what_cannot_be_served_says_which_option_helps() {
         .says("expected a file of its own for each output, found `./new` twice");
     assert!(!folder.path("new").exists());
     run(&["--index", "shop.index", "--workers", "100000"]).says("100000 is not in 0..=1024");
+    run(&["--index", "shop.index", "--connections", "2305843009213693952"]).says("is not in 0..=1000000");
     if cfg!(target_os = "linux") {
         run(&["--index", "shop.index", "--search-tokens", "/dev/zero"]).says("at most 1048576 bytes, found more");
         run(&["--index", "shop.index", "--judgments", "/dev/full"]).says("expected a plain file");
