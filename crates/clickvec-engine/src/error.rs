@@ -186,6 +186,7 @@ impl FusionFound {
 impl fmt::Display for FusionFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.method {
+            FusionMethod::Linear => f.write_str("linear")?,
             FusionMethod::MinMax => f.write_str("min-max")?,
             FusionMethod::ZScore => f.write_str("z-score")?,
             FusionMethod::ReciprocalRank { k } => write!(f, "reciprocal-rank with k {k}")?,

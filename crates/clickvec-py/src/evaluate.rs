@@ -214,7 +214,7 @@ fn judge(
         for (name, method) in fusions {
             let weights = match (weights, &others) {
                 (Some(weights), _) => weights.to_vec(),
-                (None, None) => vec![1.0 / scored.len() as f64; scored.len()],
+                (None, None) => eval::equal_weights(&scores, *method),
                 (None, Some(others)) => {
                     let fitting: Vec<&Scores> = scored.iter().map(|of| &of.fitting).collect();
                     eval::fit_fusion(&fitting, others, *method, options, &mut |_| ControlFlow::Continue(()))?.weights

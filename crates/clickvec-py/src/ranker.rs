@@ -164,9 +164,10 @@ pub(crate) fn method(name: &str, k: Option<f64>) -> PyResult<FusionMethod> {
             k => wrong(format!("expected a k above -1, found {k}")),
         },
         (_, Some(_)) => wrong("k belongs to the method reciprocal-rank; leave it out".to_owned()),
+        ("linear", None) => Ok(FusionMethod::Linear),
         ("min-max" | "sum", None) => Ok(FusionMethod::MinMax),
         ("z-score", None) => Ok(FusionMethod::ZScore),
-        (other, None) => wrong(format!("expected the method min-max, z-score or reciprocal-rank, found `{other}`")),
+        (other, None) => wrong(format!("expected the method linear, min-max, z-score or reciprocal-rank, found `{other}`")),
     }
 }
 

@@ -274,7 +274,7 @@ def test_fusions(model):
         rankers.Fusion([bm25], weights=[1, 2])
     with pytest.raises(ValueError, match="expected weights of 0 or more, found -1"):
         rankers.Fusion([bm25], weights=[-1])
-    with pytest.raises(ValueError, match="expected the method min-max, z-score or reciprocal-rank, found `best`"):
+    with pytest.raises(ValueError, match="expected the method linear, min-max, z-score or reciprocal-rank, found `best`"):
         rankers.Fusion([bm25], method="best")
     with pytest.raises(clickvec.Error, match="expected a trained ranker to save"):
         both.save("nowhere")

@@ -317,9 +317,9 @@ fn a_rank_by_three_is_that_of_the_search() {
     let folder = Folder::with_model();
     let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "--model=model.safetensors"];
     let members = ["--ranker=bm25:k1=1.2,b=0.75", "--ranker=trigram", "--fusion-weights=2,5,3", "--save-rankers=kept"];
-    let methods = ["--fusion=min-max", "--fusion=z-score", "--fusion=reciprocal-rank"];
+    let methods = ["--fusion=linear", "--fusion=min-max", "--fusion=z-score", "--fusion=reciprocal-rank"];
     folder.run(&[&evaluate[..], &members, &methods].concat()).code(0);
-    for method in ["min-max", "z-score", "reciprocal-rank"] {
+    for method in ["linear", "min-max", "z-score", "reciprocal-rank"] {
         let model = format!("--model=kept/fusion_{method}.safetensors");
         folder.run(&["index", &model, "--titles=titles.tsv", "--output=three.index"]).code(0);
         let file = [&model[..], "--titles=titles.tsv"];

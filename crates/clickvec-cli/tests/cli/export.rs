@@ -259,6 +259,11 @@ fn what_does_not_fit_is_refused_and_nothing_is_replaced() {
             "expected the method min-max, z-score or reciprocal-rank, found `best`",
         ),
         (
+            "{\"systems\": [{\"fusion\": {\"method\": \"linear\", \"members\": [{\"name\": \"bm25\", \"weight\": 1}, \
+             {\"name\": \"model\", \"weight\": 1}]}}]}",
+            "expected a fusion that OpenSearch can do, which normalises all scores, found `linear`",
+        ),
+        (
             "{\"systems\": [{\"fusion\": {\"method\": \"min-max\", \"members\": [{\"name\": \"bm25\", \"weight\": -1}, \
              {\"name\": \"model\", \"weight\": 1}]}}]}",
             "expected weights of 0 or more, found -1",

@@ -287,9 +287,10 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
     let judged = folder.read("judged.tsv");
     let (head, lines) = judged.split_once('\n').unwrap();
     folder.write("other.tsv", format!("{head}\n{}", lines.lines().map(line).collect::<String>()));
-    let more = ["--fusion=min-max", "--fusion=rrf", "--fusion-judged=other.tsv", "--save-rankers=kept"];
+    let more =
+        ["--fusion=linear", "--fusion=min-max", "--fusion=rrf", "--fusion-judged=other.tsv", "--save-rankers=kept"];
     let run = report(&folder.run(&[&THREE[..], &more].concat()).code(0));
-    for name in ["min-max", "reciprocal-rank"] {
+    for name in ["linear", "min-max", "reciprocal-rank"] {
         let fused = row(&run, &format!("fusion:{name}"));
         assert_eq!(fused["fusion"]["fitted_on"], 48);
         let weights = fused["fusion"]["members"].as_array().unwrap().iter().map(|of| of["weight"].as_f64().unwrap());
@@ -319,7 +320,7 @@ fn an_index_gives_the_numbers_of_its_fusion() {
     let folder = Folder::with_model();
     let three =
         THREE.map(|argument| if argument == "--ranker=bm25" { "--ranker=bm25:k1=1.2,b=0.75" } else { argument });
-    for method in ["min-max", "z-score", "reciprocal-rank"] {
+    for method in ["linear", "min-max", "z-score", "reciprocal-rank"] {
         let fusion = format!("--fusion={method}");
         let more = [&fusion[..], "--fusion-weights=2,5,3", "--save-rankers=kept"];
         let run = report(&folder.run(&[&three[..], &more].concat()).code(0));

@@ -94,6 +94,25 @@ fn opposite(query: &str, right: &str) -> String {
     format!("{query}\t{query} {long}\t{words}\n{query}\t{}\t{letters}\n", like.join(" "))
 }
 
+/// Weights are for one point of a score, so those of BM25 are far smaller than those of cosines, and give the same fusion again.
+#[test]
+fn a_linear_fusion_adds_scores_as_they_are() {
+    let folder = folder();
+    let linear = |more: &[&str]| folder.run(&[&THREE[..], &["--fusion=linear"], more].concat()).code(0);
+    for fitted in [&["--fusion-judged=other.tsv"][..], &[]] {
+        let fusion = row(&linear(fitted), "fusion:linear");
+        let found = weights(&fusion);
+        assert!((found.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-9, "{found:?}");
+        let given: Vec<String> = found.iter().map(|(_, weight)| weight.to_string()).collect();
+        let again = row(&linear(&["--fusion-weights", &given.join(",")]), "fusion:linear");
+        assert_same_numbers(&again, &fusion);
+    }
+    let alike = weights(&row(&linear(&[]), "fusion:linear"));
+    assert!(alike[0].1 > 0.0 && alike[0].1 < 0.25 * alike[1].1, "{alike:?}");
+    let text = folder.run(&[&THREE[..THREE.len() - 1], &["--fusion=linear"]].concat()).code(0).stdout();
+    assert!(text.lines().any(|line| line == format!("  {:.4}  bm25", alike[0].1)), "{text}");
+}
+
 #[test]
 fn weights_follow_the_queries_they_are_fitted_on_alone() {
     let folder = Folder::new();

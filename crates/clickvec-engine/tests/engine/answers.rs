@@ -61,7 +61,8 @@ fn both_are_fused_as_the_library_fuses() {
     let world = World::new();
     let searcher = Searcher::open(&world.path).unwrap();
     let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
-    for method in [FusionMethod::MinMax, FusionMethod::ZScore, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }] {
+    let rank = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
+    for method in [FusionMethod::Linear, FusionMethod::MinMax, FusionMethod::ZScore, rank] {
         let fusion = Fusion { method, vectors: 0.7, words: 0.3, trigrams: None, fitted_at: None, is_given: true };
         let path = world.folder.path().join("fused");
         build(&path, &world.model, &world.titles, &fusion);

@@ -11,8 +11,12 @@ use clickvec_engine::{Engine, Fusion, Mode, Request, Updater, compact};
 
 use crate::world::{QUERIES, World, build, document, fields, model, search, titles};
 
-const METHODS: [FusionMethod; 3] =
-    [FusionMethod::MinMax, FusionMethod::ZScore, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }];
+const METHODS: [FusionMethod; 4] = [
+    FusionMethod::Linear,
+    FusionMethod::MinMax,
+    FusionMethod::ZScore,
+    FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
+];
 
 /// Writes a fusion as `evaluate --save-rankers` does, with these members: `model` or the names of rankers.
 pub(crate) fn save(folder: &Path, method: FusionMethod, members: &[(&str, f64)]) -> PathBuf {

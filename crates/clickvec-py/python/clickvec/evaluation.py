@@ -20,7 +20,7 @@ from .rankers import Fitted, Fusion, System
 if TYPE_CHECKING:
     from ._types import How
 
-Method = Literal["min-max", "z-score", "reciprocal-rank"]
+Method = Literal["linear", "min-max", "z-score", "reciprocal-rank"]
 
 
 @dataclass(frozen=True)

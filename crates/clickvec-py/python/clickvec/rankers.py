@@ -113,7 +113,7 @@ class Fusion(Fitted):
         self,
         members: Sequence[Fitted | Model | Any],
         weights: Sequence[float] | None = None,
-        method: Literal["min-max", "z-score", "reciprocal-rank"] = "min-max",
+        method: Literal["linear", "min-max", "z-score", "reciprocal-rank"] = "min-max",
         k: float | None = None,
     ) -> None:
         if not members:

@@ -30,6 +30,65 @@ pub fn fuse_scores(scores: &[&Scores], weights: &[f64], method: FusionMethod) ->
     (0..scores.first().map_or(0, |scores| scores.len())).map(of_query).collect()
 }
 
+/// Weights, with sum 1, with which all systems with these `scores` count alike. For all methods but [`FusionMethod::Linear`] they
+/// are equal. There, each is divided by the standard deviation of its system's scores within a query.
+pub fn equal_weights(scores: &[&Scores], method: FusionMethod) -> Vec<f64> {
+    let of_system = |scores: &&Scores| spread(scores.iter().map(|scores| method.apply(scores)));
+    alike(scores.iter().map(of_system).collect(), method)
+}
+
+/// [`equal_weights`] for the systems that found these `lists`, one for each query.
+pub fn equal_search_weights(lists: &[&[Vec<Hit>]], method: FusionMethod) -> Vec<f64> {
+    let scores = |list: &Vec<Hit>| list.iter().map(|hit| f64::from(hit.score)).collect::<Vec<_>>();
+    let of_system = |lists: &&[Vec<Hit>]| spread(lists.iter().map(|list| method.apply(&scores(list))));
+    alike(lists.iter().map(of_system).collect(), method)
+}
+
+/// The standard deviation of scores within a query: the root of the variances' mean.
+fn spread(of_queries: impl Iterator<Item = Vec<f64>>) -> f64 {
+    let variance = |scores: Vec<f64>| {
+        let n = scores.len() as f64;
+        let mean = scores.iter().sum::<f64>() / n;
+        scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n
+    };
+    // A query without titles, or with a score that is no number, says nothing of the others.
+    let variances: Vec<f64> = of_queries.map(variance).filter(|variance| variance.is_finite()).collect();
+    (variances.iter().sum::<f64>() / variances.len().max(1) as f64).sqrt()
+}
+
+/// The weights of systems with these standard deviations.
+fn alike(spreads: Vec<f64>, method: FusionMethod) -> Vec<f64> {
+    let equal = vec![1.0 / spreads.len() as f64; spreads.len()];
+    if method != FusionMethod::Linear {
+        return equal;
+    }
+    // A system that tells nothing apart has no scale; its weight changes nothing.
+    let units: Vec<f64> = spreads.iter().map(|&spread| if spread > 0.0 { 1.0 / spread } else { 0.0 }).collect();
+    rescaled(&equal, &units)
+}
+
+/// `weights` times `units`, with sum 1. They stay as they are if all products are 0.
+fn rescaled(weights: &[f64], units: &[f64]) -> Vec<f64> {
+    let products: Vec<f64> = weights.iter().zip(units).map(|(weight, unit)| weight * unit).collect();
+    let sum: f64 = products.iter().sum();
+    if sum > 0.0 && sum.is_finite() { products.iter().map(|product| product / sum).collect() } else { weights.to_vec() }
+}
+
+/// Searches for weights that begin with those that count alike, so that a step is as large for each system.
+fn fit_alike(
+    alike: Vec<f64>,
+    method: FusionMethod,
+    objective: &mut dyn FnMut(&[f64]) -> f64,
+    watch: &mut FitWatch<'_>,
+) -> Result<FittedWeights> {
+    let of = |weights: &[f64]| match method {
+        FusionMethod::Linear => rescaled(weights, &alike),
+        _ => weights.to_vec(),
+    };
+    let fitted = fit_weights(alike.len(), &mut |weights| objective(&of(weights)), watch)?;
+    Ok(FittedWeights { weights: of(&fitted.weights), ..fitted })
+}
+
 /// The weights of the systems with these `scores` that have the best mean of NDCG@1, @3 and @10 on `judgments`.
 ///
 /// # Errors
@@ -54,7 +113,7 @@ pub fn fit_fusion(
         let mean = |at: usize| values.iter().map(|value| value[at]).sum::<f64>() / values.len().max(1) as f64;
         (0..CUTOFFS.len()).map(mean).sum::<f64>() / CUTOFFS.len() as f64
     };
-    fit_weights(scores.len(), &mut objective, watch)
+    fit_alike(equal_weights(scores, method), method, &mut objective, watch)
 }
 
 /// The weights with the best mean of nDCG@10 and recall@100 over `queries`, for the systems that found these `lists`, one
@@ -80,7 +139,7 @@ pub fn fit_search_fusion(
         let values: Vec<f64> = pools.par_iter().map(|pool| pool.objective(weights)).collect();
         values.iter().sum::<f64>() / values.len().max(1) as f64
     };
-    fit_weights(lists.len(), &mut objective, watch)
+    fit_alike(equal_search_weights(lists, method), method, &mut objective, watch)
 }
 
 /// The judged titles of one query, ready to be weighted: what [`judge`](super::judge) does for each set of weights anew is

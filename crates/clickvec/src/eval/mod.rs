@@ -22,7 +22,7 @@ use rayon::prelude::*;
 pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
 pub use folds::{CrossValidated, Folds, cross_validate};
 pub use full::{FullEvaluation, FullJudge, FullQuery, FullTestSet, compare_full, search_all};
-pub use fusion::{fit_fusion, fit_search_fusion, fuse_scores};
+pub use fusion::{equal_search_weights, equal_weights, fit_fusion, fit_search_fusion, fuse_scores};
 pub use held_out::{HeldOutReport, HeldOutTest};
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
 pub use kappa::{Disagreement, kappa};

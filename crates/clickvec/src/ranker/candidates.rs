@@ -160,6 +160,7 @@ mod tests {
             for (place, hit) in list.iter().enumerate() {
                 let tied: Vec<usize> = (0..list.len()).filter(|&other| scores[other] == scores[place]).collect();
                 let value = match method {
+                    FusionMethod::Linear => scores[place] - least,
                     FusionMethod::MinMax => (scores[place] - least) / (most - least),
                     FusionMethod::ZScore => (scores[place] - mean) / deviation - (least - mean) / deviation,
                     FusionMethod::ReciprocalRank { k } => {
@@ -178,8 +179,12 @@ mod tests {
         let shop = Shop::new();
         let titles = shop_titles(&shop);
         let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-        let methods =
-            [FusionMethod::MinMax, FusionMethod::ZScore, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }];
+        let methods = [
+            FusionMethod::Linear,
+            FusionMethod::MinMax,
+            FusionMethod::ZScore,
+            FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
+        ];
         for method in methods {
             let member = |spec| -> std::sync::Arc<dyn Ranker> {
                 std::sync::Arc::from(train(spec, &shop.corpus) as Box<dyn Ranker>)

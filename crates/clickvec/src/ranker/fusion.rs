@@ -1,5 +1,6 @@
-//! Fusion of several rankers into one, by a weighted sum of normalised scores (Shaw and Fox, "Combination of multiple
-//! searches", 1994) or of reciprocal ranks (Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet
+//! Fusion of several rankers into one, by a weighted sum of their scores, as they are (Bruch, Gai, Ingber, "An analysis of
+//! fusion functions for hybrid retrieval", 2023, compare such sums) or normalised for each query (Shaw and Fox, "Combination of
+//! multiple searches", 1994), or of reciprocal ranks (Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet
 //! and individual rank learning methods", 2009).
 
 pub(crate) mod file;
@@ -30,6 +31,10 @@ const MOST_SWEEPS: usize = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FusionMethod {
+    /// s − least: scores as they are, from the lowest of the query. Where a ranker's scores hardly differ, it hardly counts; the
+    /// next two methods make its first title count as much as everywhere. A weight is for one point of a score, so it is small
+    /// if scores are large: [`equal_weights`](crate::eval::equal_weights) allow for that.
+    Linear,
     /// (s − least) / (most − least), from 0 to 1.
     MinMax,
     /// (s − mean) / standard deviation.
@@ -173,6 +178,7 @@ impl FusionMethod {
     pub(crate) fn apply(self, scores: &[f64]) -> Vec<f64> {
         let mut scores: Vec<f64> = scores.iter().copied().map(finite).collect();
         match self {
+            FusionMethod::Linear => from_least(&mut scores),
             FusionMethod::MinMax => min_max(&mut scores),
             FusionMethod::ZScore => z_scores(&mut scores),
             FusionMethod::ReciprocalRank { k } => reciprocal_ranks(&mut scores, k),
@@ -196,6 +202,11 @@ impl FusionMethod {
 
 fn finite(score: f64) -> f64 {
     if score.is_nan() { f64::MIN } else { score.clamp(f64::MIN, f64::MAX) }
+}
+
+fn from_least(scores: &mut [f64]) {
+    let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
+    scores.iter_mut().for_each(|score| *score = (*score - least).min(f64::MAX));
 }
 
 /// Scales scores to 0 … 1; all become 0 if they are equal.

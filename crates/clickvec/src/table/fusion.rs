@@ -150,6 +150,7 @@ fn best_of(
 
 fn method_name(method: FusionMethod) -> &'static str {
     match method {
+        FusionMethod::Linear => "linear",
         FusionMethod::MinMax => "min-max",
         FusionMethod::ZScore => "z-score",
         FusionMethod::ReciprocalRank { .. } => "reciprocal rank",

@@ -8,7 +8,8 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::Error;
 use clickvec::eval::{
-    EvaluateOptions, Evaluation, Judgments, Scores, TestSet, TestSetFiles, fit_fusion, fuse_scores, judge,
+    EvaluateOptions, Evaluation, Judgments, Scores, TestSet, TestSetFiles, equal_weights, fit_fusion, fuse_scores,
+    judge,
 };
 use clickvec::internals::files;
 use clickvec::internals::ranker::save_fusion;
@@ -22,9 +23,11 @@ use crate::{input, output, progress};
 /// With fewer queries than this, the fitted weights are hardly better than equal ones.
 const FEW_QUERIES: usize = 20;
 
-/// How scores are normalised before they are added.
+/// What is added up, times a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum MethodFlag {
+    /// Scores as they are.
+    Linear,
     /// Scores scaled to the range from 0 to 1.
     #[value(alias = "sum")]
     MinMax,
@@ -38,6 +41,7 @@ pub(super) enum MethodFlag {
 impl MethodFlag {
     pub(super) fn method(self) -> FusionMethod {
         match self {
+            MethodFlag::Linear => FusionMethod::Linear,
             MethodFlag::MinMax => FusionMethod::MinMax,
             MethodFlag::ZScore => FusionMethod::ZScore,
             MethodFlag::ReciprocalRank => FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
@@ -193,9 +197,11 @@ impl<'a> Fusions<'a> {
     }
 
     fn weights(&self, name: &str, method: FusionMethod, options: &EvaluateOptions) -> Result<Vec<f64>> {
-        let count = self.members.len();
         Ok(match &self.weights {
-            Weights::Equal => vec![1.0 / count as f64; count],
+            Weights::Equal => {
+                let lists: Vec<&Scores> = self.members.iter().map(|member| &member.scores).collect();
+                equal_weights(&lists, method)
+            }
             Weights::Given(weights) => weights.clone(),
             Weights::Fitted { others, .. } => {
                 let lists: Vec<&Scores> = self.members.iter().map(|member| &member.fitting).collect();

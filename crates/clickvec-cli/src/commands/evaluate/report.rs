@@ -10,7 +10,7 @@ use clickvec::eval::{Comparison, Correction, EvaluateOptions, Evaluation, Gain, 
 use clickvec::internals::files;
 use clickvec::ranker::{Parameter, SYSTEMS, Stage};
 
-use super::fusion::Fused;
+use super::fusion::{Fused, MethodFlag};
 use super::{Results, power};
 pub(crate) use crate::metrics::{difference, probability};
 use crate::superscripts::{letter, marks};
@@ -96,7 +96,8 @@ pub(super) fn fusions_text(fusions: &[Fused]) -> String {
         };
         let _ = writeln!(text, "{}, weights{fitted}:", fused.name);
         for (name, weight) in &fused.members {
-            let _ = writeln!(text, "  {weight:.2}  {}", output::printable(name));
+            let digits = if fused.method == MethodFlag::Linear.value() { 4 } else { 2 };
+            let _ = writeln!(text, "  {weight:.digits$}  {}", output::printable(name));
         }
     }
     text

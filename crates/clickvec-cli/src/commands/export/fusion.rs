@@ -64,6 +64,10 @@ pub(super) fn read(path: &Path, model: &Path) -> Result<Weights> {
     }
     ensure!(sum > 0.0, "{shown}: expected a weight above 0, found none");
     let method = match fusion.method.as_str() {
+        "linear" => bail!(
+            "{shown}: expected a fusion that OpenSearch can do, which normalises all scores, found `linear`; \
+             evaluate with `--fusion min-max`"
+        ),
         "min-max" => FusionMethod::MinMax,
         "z-score" => FusionMethod::ZScore,
         "reciprocal-rank" => FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },

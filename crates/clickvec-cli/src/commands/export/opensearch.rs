@@ -87,6 +87,7 @@ pub(super) fn pipeline(fusion: Option<&Weights>) -> String {
         })
     };
     let processor = match method {
+        FusionMethod::Linear => unreachable!("refused when the report was read"),
         FusionMethod::MinMax => normalized("min_max"),
         FusionMethod::ZScore => normalized("z_score"),
         FusionMethod::ReciprocalRank { k } => json!({

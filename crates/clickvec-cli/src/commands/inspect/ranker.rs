@@ -25,6 +25,7 @@ pub(super) fn ranker(path: &Path, is_json: bool) -> Result<Answer> {
 pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
     let FusionFile { method, members } = fusion_members(path)?;
     let (name, k) = match method {
+        FusionMethod::Linear => ("linear", None),
         FusionMethod::MinMax => ("min-max", None),
         FusionMethod::ZScore => ("z-score", None),
         FusionMethod::ReciprocalRank { k } => ("reciprocal-rank", Some(k)),
@@ -41,10 +42,11 @@ pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
     print(is_json, &report, || {
         let mut rows = table::plain();
         rows.set_header(["weight", "system", "file"]);
+        let digits = if method == FusionMethod::Linear { 4 } else { 2 };
         for member in &members {
             let file = member.path.file_name().unwrap_or_default().to_string_lossy();
             let system = member.system.as_ref().map_or_else(|| "a model".to_owned(), spec);
-            rows.add_row([format!("{:.2}", member.weight), system, output::printable(&file).into_owned()]);
+            rows.add_row([format!("{:.digits$}", member.weight), system, output::printable(&file).into_owned()]);
         }
         table::align_right(&mut rows, 0..1);
         let k = k.map_or_else(String::new, |k| format!(", k = {k}"));

@@ -184,6 +184,8 @@ impl Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Method {
+    /// A sum of scores as they are.
+    Linear,
     /// A sum of scores from 0 to 1.
     MinMax,
     /// A sum of scores in standard deviations from their mean.
@@ -195,6 +197,7 @@ enum Method {
 impl Method {
     fn fusion(self) -> FusionMethod {
         match self {
+            Method::Linear => FusionMethod::Linear,
             Method::MinMax => FusionMethod::MinMax,
             Method::ZScore => FusionMethod::ZScore,
             Method::ReciprocalRank => FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },

@@ -46,15 +46,26 @@ fn weights_are_those_of_judging_every_fusion() {
             let (judgments, scores) = judged(&options);
             let scores: Vec<&Scores> = scores.iter().collect();
             let rank = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
-            for method in [FusionMethod::MinMax, FusionMethod::ZScore, rank] {
+            for method in [FusionMethod::Linear, FusionMethod::MinMax, FusionMethod::ZScore, rank] {
                 let goon = &mut |_| ControlFlow::Continue(());
                 let fitted = fit_fusion(&scores, &judgments, method, &options, goon).unwrap();
+                let alike = equal_weights(&scores, method);
+                let scaled = |weights: &[f64]| match method {
+                    FusionMethod::Linear => {
+                        let products: Vec<f64> = weights.iter().zip(&alike).map(|(a, b)| a * b).collect();
+                        let sum: f64 = products.iter().sum();
+                        products.into_iter().map(|product| product / sum).collect()
+                    }
+                    _ => weights.to_vec(),
+                };
                 let mut slow = |weights: &[f64]| {
-                    let fused = fuse_scores(&scores, weights, method);
+                    let fused = fuse_scores(&scores, &scaled(weights), method);
                     folds::objective(&judge("fusion", &fused, &judgments, &options).mean)
                 };
                 // To the last bit, at every set of weights that was tried.
-                assert_eq!(fitted, fit_weights(3, &mut slow, goon).unwrap(), "{ties:?} {gain:?} {method:?}");
+                let expected = fit_weights(3, &mut slow, goon).unwrap();
+                assert_eq!(fitted.objective, expected.objective, "{ties:?} {gain:?} {method:?}");
+                assert_eq!(fitted.weights, scaled(&expected.weights), "{ties:?} {gain:?} {method:?}");
                 assert!(fitted.objective > slow(&[1.0 / 3.0; 3]), "nothing was fitted");
             }
         }
@@ -82,4 +93,45 @@ fn fitting_says_how_far_it_is_and_can_be_cancelled() {
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     assert!(matches!(stopped, Err(Error::Cancelled)), "{stopped:?}");
+}
+
+/// One system has scores from 0 to 100, the other from 0 to 1, and a third never an opinion.
+#[test]
+fn systems_count_alike_whatever_the_scale_of_their_scores() {
+    let large: Scores = vec![vec![0.0, 100.0], vec![50.0, 50.0, 50.0], Vec::new()];
+    let small: Scores = large.iter().map(|scores| scores.iter().map(|score| 7.0 - score / 100.0).collect()).collect();
+    let none: Scores = large.iter().map(|scores| vec![3.0; scores.len()]).collect();
+    let weights = equal_weights(&[&large, &small], FusionMethod::Linear);
+    assert!((weights[0] - 1.0 / 101.0).abs() < 1e-12 && (weights[1] - 100.0 / 101.0).abs() < 1e-12, "{weights:?}");
+    assert_eq!(equal_weights(&[&large, &small], FusionMethod::MinMax), [0.5, 0.5]);
+    let weights = equal_weights(&[&large, &none], FusionMethod::Linear);
+    assert_eq!(weights, [1.0, 0.0]);
+    // Nothing to go by: any weights are as good.
+    assert_eq!(equal_weights(&[&none, &none], FusionMethod::Linear), [0.5, 0.5]);
+    assert_eq!(equal_weights(&[], FusionMethod::Linear), [0.0; 0]);
+
+    let hits = |scores: &Scores| -> Vec<Vec<Hit>> {
+        let list = |scores: &Vec<f64>| {
+            (0..).zip(scores).map(|(position, &score)| Hit { position, score: score as f32 }).collect()
+        };
+        scores.iter().map(list).collect()
+    };
+    let [large, small] = [hits(&large), hits(&small)];
+    let weights = equal_search_weights(&[&large, &small], FusionMethod::Linear);
+    assert!((weights[0] - 1.0 / 101.0).abs() < 1e-6 && (weights[1] - 100.0 / 101.0).abs() < 1e-6, "{weights:?}");
+    assert_eq!(equal_search_weights(&[&large, &small], FusionMethod::ZScore), [0.5, 0.5]);
+}
+
+/// A query on which the first system tells little apart: its scores must not count as much there as elsewhere.
+#[test]
+fn small_differences_count_little_in_a_linear_fusion() {
+    let sure: [&[f64]; 2] = [&[0.9, 0.1], &[5.0, 5.5]];
+    let unsure: [&[f64]; 2] = [&[0.50, 0.49], &[5.0, 9.0]];
+    let weights = [0.9, 0.1];
+    for (scores, linear_first) in [(sure, 0), (unsure, 1)] {
+        let fused = crate::ranker::fuse(&scores, &weights, FusionMethod::Linear);
+        assert_eq!(usize::from(fused[1] > fused[0]), linear_first, "{fused:?}");
+        let scaled = crate::ranker::fuse(&scores, &weights, FusionMethod::MinMax);
+        assert!(scaled[0] > scaled[1], "the first system decides: {scaled:?}");
+    }
 }

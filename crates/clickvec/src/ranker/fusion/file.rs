@@ -224,6 +224,7 @@ mod tests {
         let path = folder.path().join("fusion.safetensors");
         let of = [&scores[0][..], &scores[1][..]];
         for method in [
+            FusionMethod::Linear,
             FusionMethod::MinMax,
             FusionMethod::ZScore,
             FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },

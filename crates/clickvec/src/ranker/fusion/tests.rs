@@ -5,12 +5,18 @@ use crate::eval::{EvaluateOptions, Metric, evaluate};
 use crate::ranker::shop::Shop;
 use crate::ranker::testing::{assert_close, corpus, train};
 
-const METHODS: [FusionMethod; 3] =
-    [FusionMethod::MinMax, FusionMethod::ZScore, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }];
+const METHODS: [FusionMethod; 4] = [
+    FusionMethod::Linear,
+    FusionMethod::MinMax,
+    FusionMethod::ZScore,
+    FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
+];
 
 #[test]
 fn hand_computed_fusions() {
     let scores: [&[f64]; 2] = [&[3.0, 1.0, 2.0, 5.0], &[-1.0, 0.0, -1.0, -3.0]];
+    let linear = fuse(&scores, &[0.25, 0.75], FusionMethod::Linear);
+    assert_close(&linear, &[0.25 * 2.0 + 0.75 * 2.0, 0.75 * 3.0, 0.25 + 0.75 * 2.0, 0.25 * 4.0]);
     let min_max = fuse(&scores, &[0.25, 0.75], FusionMethod::MinMax);
     assert_close(&min_max, &[0.25 * 0.5 + 0.5, 0.75, 0.25 * 0.25 + 0.5, 0.25]);
     // The means are 2.75 and −1.25, the variances 8.75 / 4 and 4.75 / 4.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec::eval::{FullEvaluation, FullJudge, fit_search_fusion};
+use clickvec::eval::{FullEvaluation, FullJudge, equal_search_weights, fit_search_fusion};
 use clickvec::index::Hit;
 use clickvec::internals::ranker::save_fusion;
 use clickvec::ranker::{FusionMethod, fuse_hits};
@@ -126,9 +126,11 @@ impl<'a> Fusions<'a> {
     }
 
     fn weights(&self, name: &str, method: FusionMethod, search: &Search<'_>) -> Result<Vec<f64>> {
-        let count = self.members.len();
         Ok(match &self.weights {
-            Weights::Equal => vec![1.0 / count as f64; count],
+            Weights::Equal => {
+                let lists: Vec<&[Vec<Hit>]> = self.members.iter().map(|member| &member.lists.judged[..]).collect();
+                equal_search_weights(&lists, method)
+            }
             Weights::Given(weights) => weights.clone(),
             Weights::Fitted { .. } => {
                 let lists: Vec<&[Vec<Hit>]> = self.members.iter().map(|member| &member.lists.others[..]).collect();

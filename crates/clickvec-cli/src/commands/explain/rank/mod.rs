@@ -191,9 +191,13 @@ impl Ranked {
         Gap { above, below, parts: self.parts.iter().enumerate().map(part).collect() }
     }
 
-    /// A part of the sum; reciprocal ranks are small.
+    /// A part of the sum; cosines differ little, and reciprocal ranks are small.
     fn signed(&self, part: f64) -> String {
-        let digits = if matches!(self.method, FusionMethod::ReciprocalRank { .. }) { 5 } else { 2 };
+        let digits = match self.method {
+            FusionMethod::MinMax | FusionMethod::ZScore => 2,
+            FusionMethod::Linear => 4,
+            FusionMethod::ReciprocalRank { .. } => 5,
+        };
         format!("{part:+.digits$}")
     }
 
@@ -202,12 +206,16 @@ impl Ranked {
         let part = |part: &Part| {
             let score = part.kind.score();
             let normalised = match self.method {
+                FusionMethod::Linear => score.to_owned(),
                 FusionMethod::ZScore => format!("the z-score of {score}"),
                 FusionMethod::MinMax => format!("{score} scaled to 0 … 1"),
                 FusionMethod::ReciprocalRank { .. } => format!("the reciprocal rank by {score}"),
             };
             match part.weight {
                 0.5 => format!("{}: half {normalised}", part.kind.name()),
+                weight if self.method == FusionMethod::Linear => {
+                    format!("{}: {weight:.4} times {normalised}", part.kind.name())
+                }
                 weight => format!("{}: {weight:.2} times {normalised}", part.kind.name()),
             }
         };
@@ -223,6 +231,7 @@ impl Ranked {
                     "\nz-score: the score minus that of titles that were not found, divided by the standard deviation";
             }
             (FusionMethod::MinMax, _) => {}
+            (FusionMethod::Linear, _) => text += "\nscores count from the lowest that each part found",
             (FusionMethod::ReciprocalRank { k }, _) => {
                 text += &format!("\nreciprocal rank: 1 / ({k} + rank); words have no share of it");
             }
