@@ -4,12 +4,14 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec::internals::error::NOT_UTF_8;
 use clickvec::internals::files;
+use clickvec::internals::ranker::fusion_members;
 use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, is_utf16};
+use clickvec::ranker::FileKind;
 use clickvec::tables::{self, Skipped, TableFault, TitleFile, TitlesSummary};
 
 use crate::{output, test_set};
@@ -234,12 +236,49 @@ impl Iterator for LineReader {
     }
 }
 
-/// Refuses an `output` that is one of the input files.
+/// Refuses an `output` that is one of the input files, a member of a fusion among them, or that would be in an index.
 pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     for read in read {
+        let is_member = || members_of(read).iter().any(|member| same_file(member, output));
         ensure!(
-            !same_file(read, output),
+            !same_file(read, output) && !is_member(),
             "expected an output that is not an input, found `{}`; name another file",
+            output.display()
+        );
+    }
+    refuse_in_index(output)
+}
+
+/// The files that a fusion needs; none if it is no fusion, or cannot be read, which is told when it is loaded.
+fn members_of(path: &Path) -> Vec<PathBuf> {
+    if !path.is_file() || FileKind::of(path).ok() != Some(FileKind::Fusion) {
+        return Vec::new();
+    }
+    fusion_members(path).map_or_else(|_| Vec::new(), |file| file.members.into_iter().map(|of| of.path).collect())
+}
+
+/// Refuses an `output` in the folder of an index: replacing one of its files would damage it, and a file of something else would
+/// go with it when the index is replaced.
+fn refuse_in_index(output: &Path) -> Result<()> {
+    #[derive(serde::Deserialize)]
+    struct Manifest {
+        kind: String,
+        #[serde(rename = "fingerprint")]
+        _fingerprint: String,
+    }
+    let is_index = |folder: &&Path| {
+        let manifest = std::fs::read(folder.join("manifest.json")).ok();
+        manifest.is_some_and(|bytes| {
+            serde_json::from_slice::<Manifest>(&bytes).is_ok_and(|manifest| manifest.kind == "index")
+        })
+    };
+    let folder = files::folder_of(&files::resolved(output));
+    let folder = folder.canonicalize().unwrap_or(folder);
+    // The words of an index, and its shards, are in folders of their own.
+    if let Some(index) = folder.ancestors().take(3).find(is_index) {
+        bail!(
+            "expected an output outside the index {}, found `{}`; name another file",
+            index.display(),
             output.display()
         );
     }
@@ -253,6 +292,7 @@ pub(crate) fn check_output(output: &Path) -> Result<()> {
     if !folder.is_dir() {
         return Err(Error::NoFolder { path: folder }.into());
     }
+    refuse_in_index(output)?;
     Ok(files::check_writable(output)?)
 }
 

@@ -18,6 +18,10 @@ pub enum Error {
     #[error(transparent)]
     Index(#[from] clickvec_engine::Error),
 
+    /// The file of judgments cannot be claimed.
+    #[error(transparent)]
+    Claim(#[from] clickvec::Error),
+
     /// A limit that lets nothing through, or contradicts another.
     #[error("{fault}")]
     Limits {

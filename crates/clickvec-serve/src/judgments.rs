@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use clickvec::internals::files::write_bytes_atomically;
+use clickvec::internals::files::{Claim, write_bytes_atomically};
 
 use crate::error::{Error, JudgmentsFault, Result, refuse_special};
 use crate::fault::quoted;
@@ -17,6 +17,8 @@ pub(crate) const DOWN: u8 = 0;
 pub(crate) struct Judgments {
     path: PathBuf,
     rows: Mutex<Vec<Row>>,
+    /// A second service would write the table without the rows of this one.
+    _claim: Claim,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,9 +30,10 @@ struct Row {
 }
 
 impl Judgments {
-    /// Reads the table, if there is one.
+    /// Claims the table and reads it, if there is one.
     pub(crate) fn open(path: &Path) -> Result<Judgments> {
         refuse_special(path)?;
+        let claim = Claim::new(path)?;
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -57,7 +60,7 @@ impl Judgments {
             }
         };
         let rows = lines.map(row).collect::<Result<Vec<Row>>>()?;
-        Ok(Judgments { path: path.to_owned(), rows: Mutex::new(rows) })
+        Ok(Judgments { path: path.to_owned(), rows: Mutex::new(rows), _claim: claim })
     }
 
     /// Keeps a grade, or takes it back. A title that is judged again for a query has the last grade. When this returns,
@@ -101,6 +104,9 @@ mod tests {
         assert_eq!(judgments.judge("red\tshoe", "a", "Shoe\n in red", Some(UP)).unwrap(), 1);
         assert_eq!(judgments.judge("red shoe", "b", "Boot", Some(DOWN)).unwrap(), 2);
         assert_eq!(judgments.judge("red shoe", "a", "Shoe in red", Some(3)).unwrap(), 2);
+        let Err(second) = Judgments::open(&path) else { panic!("two services would lose each other's rows") };
+        assert!(second.to_string().contains("another process writes to this output"), "{second}");
+        drop(judgments);
         let again = Judgments::open(&path).unwrap();
         assert_eq!(again.judge("red shoe", "b", "Boot", None).unwrap(), 1);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\nred shoe\ta\tShoe in red\t3\n"));

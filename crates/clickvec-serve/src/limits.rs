@@ -1,5 +1,6 @@
 //! How much a client may ask for, how much may wait, and for how long.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::error::{Error, LimitFault, Result};
@@ -40,12 +41,18 @@ pub struct Limits {
     pub client_rate: f64,
 }
 
+/// The processors that this program may use. Asked once: every use of the defaults would read the files of its control group.
+fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
             connections: 1024,
             queue: 2048,
-            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            workers: processors(),
             body: 1 << 20,
             text: 8192,
             batch: 1024,

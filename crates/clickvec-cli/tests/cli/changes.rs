@@ -301,6 +301,7 @@ fn a_kill_leaves_the_old_index_or_the_new_one() {
 
 /// Whatever a build that is killed leaves, the next one is not disturbed, and there is never half an index.
 #[test]
+#[ignore = "some seconds; .ci/run runs it"]
 fn a_killed_first_build_leaves_no_index() {
     let folder = with_index();
     let index = [&INDEX[..8], &["new.index"]].concat();
@@ -327,6 +328,7 @@ fn a_killed_first_build_leaves_no_index() {
 /// With too little memory a change fails, and what was there stays.
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "some seconds; .ci/run runs it"]
 fn little_memory_leaves_the_old_index() {
     let folder = with_index();
     let (mut last, mut failed, mut done) = (0, 0, 0);
@@ -367,6 +369,7 @@ fn little_memory_leaves_the_old_index() {
 
 /// What tantivy says of damaged words as it panics is nobody's business: there is one message, and it says what to do.
 #[test]
+#[ignore = "some seconds; .ci/run runs it"]
 fn damaged_words_are_told_in_one_line() {
     let folder = with_index();
     for entry in std::fs::read_dir(folder.path("shop.index/words")).unwrap() {

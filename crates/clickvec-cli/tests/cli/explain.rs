@@ -358,8 +358,8 @@ fn a_rank_by_three_is_that_of_the_search() {
                 "cosine of vectors",
                 "cosine of trigrams",
                 "trigrams: half",
-                "0.20 times",
-                "0.30 times",
+                if method == "linear" { "0.2000 times" } else { "0.20 times" },
+                if method == "linear" { "0.3000 times" } else { "0.30 times" },
                 "each part finds",
             ] {
                 assert!(text.contains(expected), "{expected}: {text}");

@@ -118,6 +118,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
 }
 
 #[test]
+#[ignore = "some seconds; .ci/run runs it"]
 fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     let folder = world(3, 2_000, 0.5, &["--minibatch=64", "--epochs=8"]);
     let old = bytes(&folder, "m");
@@ -247,6 +248,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
 }
 
 #[test]
+#[ignore = "some seconds; .ci/run runs it"]
 fn members_in_fewer_numbers_are_updated() {
     let folder = world(2, 2_000, 0.0, &[]);
     let train =

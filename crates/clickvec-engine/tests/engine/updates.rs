@@ -169,6 +169,7 @@ fn only_one_changes_an_index_at_a_time() {
 }
 
 #[test]
+#[ignore = "some seconds; .ci/run runs it"]
 fn searches_go_on_during_updates_and_compaction() {
     let world = World::new();
     let current = RwLock::new(Arc::new(world.open()));

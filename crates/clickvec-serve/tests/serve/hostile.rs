@@ -128,6 +128,7 @@ fn heads_without_end_are_refused() {
 }
 
 #[test]
+#[ignore = "some seconds; .ci/run runs it"]
 fn silent_and_slow_clients_lose_their_connection() {
     let service = impatient();
     let silent = service.connect();

@@ -106,6 +106,7 @@ fn a_teacher_without_a_share_changes_no_weight() {
 }
 
 #[test]
+#[ignore = "some seconds; .ci/run runs it"]
 fn the_same_bytes_at_any_number_of_threads_and_through_kills() {
     let encoder =
         EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None), dimension: None });

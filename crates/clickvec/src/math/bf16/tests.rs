@@ -45,9 +45,9 @@ fn rounds_to_even() {
 #[test]
 fn agrees_with_the_naive_twin_at_every_size() {
     with_all_instructions(|| {
-        for &m in &[1usize, 2, 15, 16, 17, 33, 96, 128] {
-            for &n in &[1usize, 15, 16, 17, 48, 96, 97, 112, 200, 288] {
-                for &k in &[1usize, 2, 7, 16, 31, 32, 33, 96, 288] {
+        for &m in &[1usize, 2, 15, 16, 17, 33, 96] {
+            for &n in &[1usize, 15, 16, 17, 48, 96, 97, 112, 200] {
+                for &k in &[1usize, 2, 7, 16, 31, 32, 33, 96] {
                     for transposed in [false, true] {
                         let (a, b) = (numbers(m * k, 1), numbers(k * (n + 2), 2));
                         let left = if transposed { Left::transposed(&a, m) } else { Left::rows(&a, k) };
