@@ -20,7 +20,7 @@ pub enum Error {
 
     /// The file of judgments cannot be claimed.
     #[error(transparent)]
-    Claim(#[from] clickvec::Error),
+    Claim(Box<clickvec::Error>),
 
     /// A limit that lets nothing through, or contradicts another.
     #[error("{fault}")]

@@ -33,7 +33,7 @@ impl Judgments {
     /// Claims the table and reads it, if there is one.
     pub(crate) fn open(path: &Path) -> Result<Judgments> {
         refuse_special(path)?;
-        let claim = Claim::new(path)?;
+        let claim = Claim::new(path).map_err(|error| Error::Claim(Box::new(error)))?;
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
