@@ -77,6 +77,7 @@ fn told(event: &Event) -> Option<Value> {
             "event": "teacher_scores",
             "scores": coverage.scores,
             "known": coverage.known,
+            "repeated": coverage.repeated,
             "queries": coverage.queries,
             "alone": coverage.alone,
             "skipped": coverage.skipped.iter().map(|skipped| skipped.count).sum::<u64>(),

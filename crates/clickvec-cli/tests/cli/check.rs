@@ -227,3 +227,15 @@ fn a_model_that_is_cut_short_is_not_fine() {
     let inspected = folder.run(&["inspect", "cut.safetensors"]).code(2).stderr();
     assert_eq!(folder.run(&["check", "cut.safetensors"]).code(2).prints_nothing().stderr(), inspected);
 }
+
+#[test]
+fn a_damaged_index_is_not_fine() {
+    let folder = Folder::with_model();
+    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
+    folder.run(&["check", "shop.index"]).code(0);
+    let titles = folder.read("shop.index/titles.tsv");
+    folder.write("shop.index/titles.tsv", titles.replacen("red", "rad", 1));
+    folder.run(&["check", "shop.index"]).code(2).says("expected `titles.tsv` with checksum ");
+    std::fs::remove_file(folder.path("shop.index/titles.tsv")).unwrap();
+    folder.run(&["check", "shop.index"]).code(2).says("titles.tsv");
+}

@@ -235,6 +235,20 @@ fn scores_teach_beside_clicks_and_in_their_place() {
     let teacher = events.iter().find(|event| event["event"] == "teacher_scores").unwrap();
     assert_eq!((&teacher["known"], &teacher["skipped"]), (&145.into(), &1.into()), "{teacher}");
     assert!(events.iter().all(|event| event["event"] != "held_out"));
+    // The first score of a pair counts; where most lines are broken, it is no success.
+    let scores = folder.read("scores.tsv");
+    let (head, lines) = scores.split_once('\n').unwrap();
+    folder.write("twice.tsv", format!("{head}\n{0}\n{0}\n{1}", lines.lines().next().unwrap(), lines));
+    train(&folder, "m", &["--teacher", "twice.tsv"])
+        .code(0)
+        .says("teacher: 144 of 147 scores are of learnt queries")
+        .says("teacher: left out 2 scores of pairs that were scored before");
+    folder.write("mostly.tsv", scores.clone() + &"red hammer\tx\tgood\n".repeat(200));
+    train(&folder, "m", &["--teacher", "mostly.tsv"]).code(1).says("mostly.tsv: most lines were left out, 201 of 346");
+    folder.write("broken.tsv", format!("{head}\nred hammer\tx\tgood\n"));
+    train(&folder, "no", &["--teacher", "broken.tsv"])
+        .code(2)
+        .says("broken.tsv:2: expected a finite number in column `score`, found `good`");
     folder.write("flat.tsv", "query\ttitle\tscore\nred hammer\tx\t1\n");
     train(&folder, "no", &["--teacher", "flat.tsv"]).code(2).says("expected scores of two titles or more");
     let vectors = ["train", "--output", "no", "--teacher", "none.npy"];

@@ -509,6 +509,10 @@ fn a_log_of_mostly_broken_lines_is_no_success() {
     let clicks = folder.read("clicks.tsv");
     folder.write("clicks.tsv", format!("{clicks}{}", "broken\n".repeat(145)));
     folder.train("m", &[]).code(1).says("warning: clicks.tsv: most lines were left out, 145 of 289");
+    let titles = folder.read("titles.tsv");
+    folder.write("broken.tsv", titles.clone() + &"one field\n".repeat(2 * titles.lines().count()));
+    let only = ["train", "--titles", "broken.tsv", "--output", "t", "--encoder=dssm", "--hidden=8", "--title-epochs=1"];
+    folder.run(&only).code(1).says("warning: broken.tsv: most lines were left out, ");
     assert!(folder.path("m").exists());
     folder.write("clicks.tsv", format!("{clicks}{}", "broken\n".repeat(144)));
     folder.train("m", &[]).code(0);

@@ -1,5 +1,7 @@
 //! A teacher's scores for pairs of a query and a title. Only the differences between the titles of a query count.
 
+use std::path::Path;
+
 use xxhash_rust::xxh3::Xxh3;
 
 use super::log::{ClickLog, text_hash};
@@ -16,6 +18,8 @@ pub struct ScoreCoverage {
     pub scores: u64,
     /// Those whose query is learnt and whose title the log has; a pair that was scored twice counts once.
     pub known: u64,
+    /// Those of a pair that was scored before; the first score counts.
+    pub repeated: u64,
     /// Learnt queries with at least two such titles.
     pub queries: u64,
     /// Pairs that were left out of the log, because it consists of the scored pairs alone and their query has only one.
@@ -58,6 +62,7 @@ impl Scored {
         let mut coverage = ScoreCoverage::default();
         let (mut lines, mut buffer) = (Spool::new(storage)?, WordBuffer::default());
         for teacher in teachers {
+            let (path, before) = (teacher.path().map(Path::to_owned), coverage.scores);
             let skipped = teacher.read_scores(&mut |query, title, score| {
                 coverage.scores += 1;
                 let query = text_hash(query, limit, &mut buffer);
@@ -70,14 +75,19 @@ impl Scored {
                     _ => Ok(()),
                 }
             })?;
+            if let (Some(path), Some(first), true) = (path, skipped.first.first(), coverage.scores == before) {
+                return Err(Error::Table { path, line: Some(first.line), fault: first.reason.clone() });
+            }
             coverage.skipped.push(skipped);
         }
         let mut lines = lines.finish()?;
         lines.change(|lines: &mut [Line]| {
             lines.sort_unstable_by_key(|line| (line.query, line.title, line.number));
         })?;
+        let of_known = lines.len();
         let mut lines = lines.dedup_by_key(|line| (line.query, line.title))?;
         coverage.known = lines.len() as u64;
+        coverage.repeated = (of_known - lines.len()) as u64;
         let spread = spread(&lines, &mut coverage.queries);
         if !(spread.is_finite() && spread > 0.0) {
             let fault = LearnFault::NoMargins { found: coverage.scores, known: coverage.known };

@@ -93,6 +93,14 @@ impl<'a> Teacher<'a> {
         matches!(self.0, Kind::ScoreFile(..) | Kind::Scores(_))
     }
 
+    /// The file of its scores, if they are in one.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self.0 {
+            Kind::ScoreFile(path, _) => Some(path),
+            Kind::Scores(_) | Kind::File(_) | Kind::Vectors(_) => None,
+        }
+    }
+
     /// Hands over all scores. Returns the lines that were left out.
     pub(super) fn read_scores(self, take: &mut OnScore<'_>) -> Result<Skipped> {
         let (path, field) = match self.0 {

@@ -107,6 +107,22 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(if is_well { Answer::Done } else { Answer::No })
 }
 
+/// Reads every file of an index. The first damaged one is the error.
+#[cfg(feature = "serve")]
+fn look_into_index(path: &Path) -> Result<()> {
+    match clickvec_engine::verify(path)?.damaged.into_iter().next() {
+        Some(damaged) => Err(damaged.into()),
+        None => Ok(()),
+    }
+}
+
+/// Opens an index, which reads the files that a search by vectors needs.
+#[cfg(not(feature = "serve"))]
+fn look_into_index(path: &Path) -> Result<()> {
+    clickvec::search::Searcher::open(path)?;
+    Ok(())
+}
+
 fn look(path: &Path) -> Result<Found> {
     let mut found = Found {
         path: path.to_owned(),
@@ -125,6 +141,9 @@ fn look(path: &Path) -> Result<Found> {
             () if has_corpus(path) => Kind::Beir,
             () => Kind::Unknown,
         };
+        if found.kind == Kind::Index {
+            look_into_index(path)?;
+        }
         return Ok(found);
     }
     if is_model(path)? {

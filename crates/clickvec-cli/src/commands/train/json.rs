@@ -43,6 +43,7 @@ pub(super) enum JsonEvent<'a> {
     TeacherScores {
         scores: u64,
         known: u64,
+        repeated: u64,
         queries: u64,
         alone: u64,
         skipped: u64,
@@ -165,10 +166,10 @@ impl JsonEvent<'_> {
                 unused,
                 repeated,
             },
-            Event::TeacherScores(ScoreCoverage { scores, known, queries, alone, skipped }) => {
+            Event::TeacherScores(ScoreCoverage { scores, known, repeated, queries, alone, skipped }) => {
                 let (scores, known, queries, alone) = (*scores, *known, *queries, *alone);
                 let skipped = skipped.iter().map(|skipped| skipped.count).sum();
-                JsonEvent::TeacherScores { scores, known, queries, alone, skipped }
+                JsonEvent::TeacherScores { scores, known, repeated: *repeated, queries, alone, skipped }
             }
             &Event::StoppedEarly { epoch, best, schedule_cut } => JsonEvent::Stopped { epoch, best, schedule_cut },
             _ => return None,

@@ -25,7 +25,7 @@ use clickvec::internals::files;
 use clickvec::model::Model;
 use clickvec::table::{Training, Validation};
 use clickvec::tables::{TITLE, TableFault};
-use clickvec::train::{Event, LogStatistics, Output, TrainConfig};
+use clickvec::train::{Event, Output, TrainConfig};
 
 pub use self::again::Queries;
 pub(crate) use self::again::Trial;
@@ -237,7 +237,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let mut watcher = Watcher {
         reporter: report::Reporter::new(&config, pairs, &args.titles, scores.clone(), args.json),
         interrupt: None,
-        left_out: None,
+        files: [args.clicks.iter().cloned().collect(), args.titles.clone(), scores.clone()],
+        left_out: Vec::new(),
         begun_by_all: init.as_ref().is_some_and(again::has_learnt_all),
     };
     let learner = Learner {
@@ -266,18 +267,22 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             reporter.result()?;
         }
     }
-    Ok(match (left_out, &args.clicks) {
-        (Some((broken, lines)), Some(clicks)) => {
-            output::note(format_args!(
-                "warning: {}: most lines were left out, {} of {}; the model has learnt the rest",
-                clicks.display(),
-                output::count(broken),
-                output::count(lines)
-            ));
-            Answer::No
-        }
-        _ => Answer::Done,
-    })
+    for Broken { of, broken, lines } in &left_out {
+        output::note(format_args!(
+            "warning: {}: most lines were left out, {} of {}; the model has learnt the rest",
+            of.iter().map(|path| output::path(path)).collect::<Vec<_>>().join(", "),
+            output::count(*broken),
+            output::count(*lines)
+        ));
+    }
+    Ok(if left_out.is_empty() { Answer::Done } else { Answer::No })
+}
+
+/// Files most of whose lines are broken.
+struct Broken {
+    of: Vec<PathBuf>,
+    broken: u64,
+    lines: u64,
 }
 
 /// Reports what happens, and looks whether a signal came.
@@ -285,8 +290,10 @@ struct Watcher {
     reporter: report::Reporter,
     /// Until the log is read there is nothing to lose, so a signal ends the program at once, like any other program.
     interrupt: Option<Result<Interrupt>>,
-    /// The broken lines of the click log and all its lines, if most are broken.
-    left_out: Option<(u64, u64)>,
+    /// The files of clicks, of titles and of the teacher's scores.
+    files: [Vec<PathBuf>; 3],
+    /// Those most of whose lines are broken.
+    left_out: Vec<Broken>,
     /// Whether the initial model has learnt clicks of held-out queries.
     begun_by_all: bool,
 }
@@ -295,7 +302,15 @@ impl Watch for Watcher {
     fn event(&mut self, event: &Event, held_out: Option<Means>) -> ControlFlow<()> {
         if let Event::Log { statistics, .. } = event {
             self.interrupt.get_or_insert_with(Interrupt::watch);
-            self.left_out = mostly_broken(statistics);
+            let titles = &statistics.titles;
+            let clicks = statistics.pairs + statistics.held_out + statistics.without_words + statistics.not_clicked;
+            self.left_out.clear();
+            self.note_broken(0, statistics.skipped, clicks);
+            self.note_broken(1, titles.skipped, titles.titles + titles.without_words);
+        }
+        if let Event::TeacherScores(coverage) = event {
+            let skipped = coverage.skipped.iter().map(|skipped| skipped.count).sum();
+            self.note_broken(2, skipped, coverage.scores);
         }
         self.reporter.event(event, held_out);
         match &self.interrupt {
@@ -328,10 +343,13 @@ impl Watch for Watcher {
     }
 }
 
-/// The broken lines of a click log and all its lines, if most are broken.
-fn mostly_broken(log: &LogStatistics) -> Option<(u64, u64)> {
-    let lines = log.pairs + log.without_words + log.not_clicked + log.skipped;
-    (2 * log.skipped > lines).then_some((log.skipped, lines))
+impl Watcher {
+    /// Remembers the files at this place if most of their lines are broken.
+    fn note_broken(&mut self, place: usize, broken: u64, whole: u64) {
+        if broken > whole && !self.files[place].is_empty() {
+            self.left_out.push(Broken { of: self.files[place].clone(), broken, lines: broken + whole });
+        }
+    }
 }
 
 /// The message for an error. If the file is not a click log, it also names the command that makes one.

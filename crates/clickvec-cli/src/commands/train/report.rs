@@ -361,13 +361,17 @@ fn say_teacher(coverage: &TeacherCoverage) {
 
 /// Says how much of the log the teacher's scores cover.
 fn say_scores(coverage: &ScoreCoverage) {
-    let &ScoreCoverage { scores, known, queries, alone, .. } = coverage;
+    let &ScoreCoverage { scores, known, repeated, queries, alone, .. } = coverage;
     let are = output::agreeing(known, "is", "are");
     let (known, scores) = (output::count(known), output::counted(scores, "score"));
     let queries = output::counted(queries, "query");
     output::note(format_args!(
         "teacher: {known} of {scores} {are} of learnt queries and titles; {queries} with several titles"
     ));
+    if repeated > 0 {
+        let repeated = output::counted(repeated, "score");
+        output::note(format_args!("teacher: left out {repeated} of pairs that were scored before"));
+    }
     if alone > 0 {
         let alone = output::counted(alone, "pair");
         output::note(format_args!("teacher: left out {alone} whose query has no other scored title"));
