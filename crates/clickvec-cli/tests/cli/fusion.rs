@@ -173,13 +173,20 @@ fn a_run_and_every_query_are_written_of_a_fusion_too() {
 #[test]
 fn a_member_that_cannot_be_trained_leaves_the_fusion_out() {
     let folder = Folder::with_data();
+    let arguments =
+        ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=bltm", "--fusion=rrf", "--fusion=sum"];
     let run = folder
-        .run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=bltm", "--fusion=rrf", "--fusion=sum"])
+        .run(&arguments)
         .code(1)
         .says("left out bltm: ")
         .says("left out fusion:reciprocal-rank: its member `bltm` was left out")
         .says("left out fusion:min-max: its member `bltm` was left out");
     assert!(run.stdout().contains("a  bm25") && !run.stdout().contains("fusion"), "{}", run.stdout());
+    let run = folder.run(&[&arguments[..], &["--json"]].concat()).code(1);
+    let [report] = run.json_lines().try_into().unwrap();
+    let left_out: Vec<_> = report["left_out"].as_array().unwrap().iter().map(|of| of["name"].clone()).collect();
+    assert_eq!(left_out, ["bltm", "fusion:reciprocal-rank", "fusion:min-max"]);
+    assert!(report["left_out"][0]["why"].as_str().unwrap().contains("bltm"), "{report}");
 }
 
 #[test]

@@ -267,3 +267,27 @@ fn memory_that_is_not_there_is_told_before_the_work() {
     assert_eq!(limited(400, &["inspect", "model.safetensors"]).0, Some(0));
     assert!(!folder.path("m").exists() && left_behind(&folder).is_empty());
 }
+
+/// Only one input can come through standard input; the second one used to be called empty.
+#[test]
+fn standard_input_is_read_once() {
+    let folder = Folder::with_data();
+    let judged = folder.read("judged.tsv");
+    let twice =
+        ["train", "--clicks", "-", "--titles", "-", "--output", "m", "--encoder=dssm", "--hidden=8", "--epochs=1"];
+    folder.run_with(&twice, folder.read("clicks.tsv")).code(2).says("standard input was read before; give one of");
+    let twice = ["evaluate", "--judged", "-", "--fusion-judged", "-", "--ranker=bm25", "--ranker=ulm", "--fusion=rrf"];
+    folder.run_with(&twice, judged).code(2).says("standard input was read before; give one of the inputs as a file");
+    let titles = [
+        "train",
+        "--titles",
+        "titles.tsv",
+        "--titles",
+        "./titles.tsv",
+        "--output",
+        "m",
+        "--encoder=dssm",
+        "--hidden=8",
+    ];
+    folder.run(&titles).code(2).says("expected each file of titles once, found `./titles.tsv` again");
+}

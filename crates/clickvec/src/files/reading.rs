@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{BUFFER_BYTES, Found};
 use crate::{Error, Result};
@@ -15,7 +16,10 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A zstd skippable frame starts with 0x50–0x5f and these bytes. Parallel compressors put one at the beginning.
 const ZSTD_SKIPPABLE_TAIL: [u8; 3] = [0x2a, 0x4d, 0x18];
 
-/// Opens a file for reading; `-` is standard input.
+/// Whether somebody has opened standard input, which can be read once.
+static STANDARD_INPUT_READ: AtomicBool = AtomicBool::new(false);
+
+/// Opens a file for reading; `-` is standard input, which can be opened once.
 ///
 /// Gzip (with several members too) and zstd (with several frames too) are recognised by their first bytes, whatever
 /// the name, and decompressed. A compressed stream that was cut short fails where it was cut
@@ -26,6 +30,10 @@ const ZSTD_SKIPPABLE_TAIL: [u8; 3] = [0x2a, 0x4d, 0x18];
 /// [`Error::IsFolder`] for a folder; [`Error::Io`] if the file is missing or cannot be read.
 pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     if path == Path::new("-") {
+        if STANDARD_INPUT_READ.swap(true, Ordering::Relaxed) {
+            let again = io::Error::other("standard input was read before; give one of the inputs as a file");
+            return Err(Error::io(path, "read", again));
+        }
         return decode(io::stdin()).map_err(|source| Error::io(path, "read", source));
     }
     let failed = |source| Error::io(path, "open", source);

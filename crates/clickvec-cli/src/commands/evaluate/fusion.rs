@@ -161,8 +161,8 @@ impl<'a> Fusions<'a> {
         self.missing.get_or_insert_with(|| system.name.clone());
     }
 
-    /// A message for each fusion that is left out because a member is missing.
-    pub(super) fn left_out(&self) -> Vec<String> {
+    /// Each fusion that is left out because a member is missing, and why, which is told.
+    pub(super) fn left_out(&self) -> Vec<(String, String)> {
         without_member(self.methods, self.missing.as_deref())
     }
 
@@ -226,11 +226,15 @@ pub(super) fn fitted(
     Ok(fitted?.weights)
 }
 
-/// A message for each fusion that is left out because the member `missing` could not be trained.
-pub(super) fn without_member(methods: &[MethodFlag], missing: Option<&str>) -> Vec<String> {
+/// Each fusion that is left out because the member `missing` could not be trained, and why, which is told.
+pub(super) fn without_member(methods: &[MethodFlag], missing: Option<&str>) -> Vec<(String, String)> {
     let Some(missing) = missing else { return Vec::new() };
-    let why = |flag: &MethodFlag| format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
-    methods.iter().map(why).collect()
+    let left_out = |flag: &MethodFlag| {
+        let why = format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
+        output::note(format_args!("left out {why}"));
+        (flag.name(), why)
+    };
+    methods.iter().map(left_out).collect()
 }
 
 /// The weights given on the command line, scaled so that their sum is 1.

@@ -20,7 +20,23 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     overlap: Option<OverlapJson<'a>>,
     systems: Vec<SystemJson<'a>>,
+    /// Systems that could not be trained or read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut<'a>>,
     tests: Vec<PairJson<'a>>,
+}
+
+/// A system that is not in the report.
+#[derive(Serialize)]
+pub(super) struct LeftOut<'a> {
+    name: &'a str,
+    why: &'a str,
+}
+
+impl<'a> From<&'a (String, String)> for LeftOut<'a> {
+    fn from((name, why): &'a (String, String)) -> LeftOut<'a> {
+        LeftOut { name, why }
+    }
 }
 
 /// How much of a test set is also in the click log.
@@ -83,6 +99,7 @@ pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
         queries_without_relevant: results.evaluations.first().map_or(0, |system| system.queries_without_relevant),
         overlap: results.overlap.as_ref().map(OverlapJson::from),
         systems: systems.collect(),
+        left_out: results.left_out.iter().map(LeftOut::from).collect(),
         tests: tests.iter().map(PairJson::from).collect(),
     };
     let mut out = output::stdout();

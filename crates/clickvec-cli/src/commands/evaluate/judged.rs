@@ -50,7 +50,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     let options = args.options();
     let bar = progress::bar(entries.len() as u64, "judging", "systems");
     let mut evaluations = Vec::with_capacity(entries.len());
-    let mut left_out = usize::from(!is_whole);
+    let mut left_out = Vec::new();
     for system in &entries {
         // Hold one system at a time: a model with a large dictionary takes much memory.
         match system.load(&resources, args.save_rankers.as_deref(), &judgments) {
@@ -64,9 +64,10 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
             }
             Err(error) => match error.downcast_ref::<Error>() {
                 Some(why @ Error::Learn { .. }) => {
-                    left_out += 1;
                     fusions.lacks(system);
-                    bar.suspend(|| output::note(format_args!("left out {}", advice::told(why))));
+                    let why = advice::told(why).to_string();
+                    bar.suspend(|| output::note(format_args!("left out {why}")));
+                    left_out.push((system.name.clone(), why));
                 }
                 _ => return Err(error),
             },
@@ -77,10 +78,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     if evaluations.is_empty() {
         output::note("no system is left to evaluate");
     }
-    for why in fusions.left_out() {
-        left_out += 1;
-        output::note(format_args!("left out {why}"));
-    }
+    left_out.extend(fusions.left_out());
     let fused = fusions.judged(&judgments, &options, |name, scores| match &mut runs {
         Some(runs) => runs.write(name, scores),
         None => Ok(()),
@@ -88,7 +86,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     let (of_fusions, fused): (Vec<_>, Vec<_>) = fused.into_iter().unzip();
     evaluations.extend(of_fusions);
     let queries = judgments.queries.into_iter().map(|query| query.text).collect();
-    Ok(Results { evaluations, fused, queries, left_out, overlap })
+    Ok(Results { evaluations, fused, queries, is_whole, left_out, overlap })
 }
 
 /// Refuses a run where the judged titles would have ids from a table of titles that can be read only once.

@@ -292,7 +292,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         output::print(written)?;
     }
     let holds = gate::holds(&args, Measure::Ndcg(10), &tests, |metric| metric.name().parse().ok())?;
-    Ok(if results.left_out == 0 && holds { Answer::Done } else { Answer::No })
+    Ok(if results.is_whole && results.left_out.is_empty() && holds { Answer::Done } else { Answer::No })
 }
 
 /// The contents of the report.
@@ -303,8 +303,10 @@ struct Results {
     fused: Vec<Fused>,
     /// The text of each query, or its id if only that is known.
     queries: Vec<String>,
-    /// The number of systems that could not be trained on this data, and one more if most queries were left out.
-    left_out: usize,
+    /// Whether most queries were kept.
+    is_whole: bool,
+    /// The systems that could not be trained on this data, or read, and why.
+    left_out: Vec<(String, String)>,
     /// How much of the test set is also in the click log, if there is one.
     overlap: Option<Overlap>,
 }

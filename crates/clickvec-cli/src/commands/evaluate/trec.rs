@@ -146,7 +146,7 @@ pub(super) fn evaluate_runs(qrels: &Path, runs: &[PathBuf], options: &EvaluateOp
         evaluations.push(evaluate_run(name, path, &run, &judged, options));
     }
     let queries = judged.into_iter().map(|query| query.id).collect();
-    Ok(Results { evaluations, fused: Vec::new(), queries, left_out: 0, overlap: None })
+    Ok(Results { evaluations, fused: Vec::new(), queries, is_whole: true, left_out: Vec::new(), overlap: None })
 }
 
 struct Judged {

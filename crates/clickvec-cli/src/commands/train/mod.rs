@@ -16,7 +16,7 @@ mod teacher;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::Parser;
 use clickvec::Error;
 use clickvec::eval::TestSetFiles;
@@ -214,6 +214,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         (None, Some(scored)) => Clicks::Scores(scored),
         (None, None) => Clicks::None,
     };
+    for (place, titles) in args.titles.iter().enumerate() {
+        ensure!(
+            !args.titles[..place].iter().any(|other| input::same_file(other, titles)),
+            "expected each file of titles once, found `{}` again",
+            titles.display()
+        );
+    }
     let told = |error| told_of_log(error, args.clicks.as_deref());
     let files: Vec<&Path> = args.titles.iter().chain(&args.teacher).map(PathBuf::as_path).collect();
     if let Some(raw) = args.clicks.as_deref().filter(|clicks| looks_raw(clicks)) {

@@ -64,8 +64,8 @@ impl<'a> Fusions<'a> {
         self.missing.get_or_insert_with(|| system.name.clone());
     }
 
-    /// A message for each fusion that is left out because a member is missing.
-    pub(super) fn left_out(&self) -> Vec<String> {
+    /// Each fusion that is left out because a member is missing, and why, which is told.
+    pub(super) fn left_out(&self) -> Vec<(String, String)> {
         without_member(self.methods, self.missing.as_deref())
     }
 

@@ -37,6 +37,8 @@ struct Results<'a> {
     evaluations: Vec<FullEvaluation>,
     /// The fusions, which are the last of the evaluations.
     fused: Vec<Fused>,
+    /// The systems that could not be trained on this data, or read, and why.
+    left_out: Vec<(String, String)>,
     /// How much of the test set is also in the click log, if there is one.
     overlap: Option<Overlap>,
 }
@@ -89,7 +91,7 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
         Search { set: &searched, others: &others, measures: &measures, options: args.options(), depth: args.depth() };
     let mut fusions = Fusions::new(args, weights);
     let mut evaluations = Vec::with_capacity(entries.len());
-    let mut left_out = 0;
+    let mut left_out = Vec::new();
     let runs = args.run_out.as_deref();
     for entry in &entries {
         let system = match opened.take_if(|(path, _)| entry.index() == Some(path)) {
@@ -104,28 +106,27 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
             }
             Err(error) => match error.downcast_ref::<Error>() {
                 Some(why @ Error::Learn { .. }) => {
-                    left_out += 1;
                     fusions.lacks(entry);
-                    output::note(format_args!("left out {}", advice::told(why)));
+                    let why = advice::told(why).to_string();
+                    output::note(format_args!("left out {why}"));
+                    left_out.push((entry.name.clone(), why));
                 }
                 _ => return Err(error),
             },
         }
     }
-    for why in fusions.left_out() {
-        left_out += 1;
-        output::note(format_args!("left out {why}"));
-    }
+    left_out.extend(fusions.left_out());
     let (of_fusions, fused): (Vec<_>, Vec<_>) = fusions.judged(&search, runs)?.into_iter().unzip();
     evaluations.extend(of_fusions);
     let Search { options, depth, .. } = search;
-    let results = Results { set: &searched, measures: &measures, options, depth, evaluations, fused, overlap };
+    let results =
+        Results { set: &searched, measures: &measures, options, depth, evaluations, fused, left_out, overlap };
     let tests = eval::compare_full(&results.evaluations, &measures).map_err(Error::from)?;
     report::print(&results, &tests, args)?;
     let first = measures.iter().copied().find(|measure| measure.is_quality()).unwrap_or(Measure::Ndcg(10));
     let holds = gate::holds(args, first, &tests, Some)?;
     let all_there = warn_of_missing(files.judged, &set, &searched);
-    Ok(if left_out == 0 && holds && all_there { Answer::Done } else { Answer::No })
+    Ok(if results.left_out.is_empty() && holds && all_there { Answer::Done } else { Answer::No })
 }
 
 /// The measures that are asked for. An error if one of them needs longer lists than `--depth`.

@@ -173,6 +173,8 @@ struct Report<'a> {
     overlap: Option<OverlapJson<'a>>,
     measures: Vec<String>,
     systems: Vec<System<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<super::super::json::LeftOut<'a>>,
     tests: Vec<PairJson<'a>>,
 }
 
@@ -217,6 +219,7 @@ fn print_json(results: &Results<'_>, tests: &[Comparison<Measure>]) -> Result<()
         overlap: results.overlap.as_ref().map(OverlapJson::from),
         measures: results.measures.iter().map(Measure::to_string).collect(),
         systems: systems.collect(),
+        left_out: results.left_out.iter().map(Into::into).collect(),
         tests: tests.collect(),
     };
     let mut out = output::stdout();
