@@ -167,7 +167,9 @@ pub(crate) fn method(name: &str, k: Option<f64>) -> PyResult<FusionMethod> {
         ("linear", None) => Ok(FusionMethod::Linear),
         ("min-max" | "sum", None) => Ok(FusionMethod::MinMax),
         ("z-score", None) => Ok(FusionMethod::ZScore),
-        (other, None) => wrong(format!("expected the method linear, min-max, z-score or reciprocal-rank, found `{other}`")),
+        (other, None) => {
+            wrong(format!("expected the method linear, min-max, z-score or reciprocal-rank, found `{other}`"))
+        }
     }
 }
 
