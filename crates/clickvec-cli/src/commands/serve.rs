@@ -243,6 +243,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.watch = Some(args.watch).filter(|&seconds| seconds > 0.0).map(Duration::from_secs_f64);
     config.compact = args.compact;
     config.hosts = args.hosts;
+    for origin in &args.origins {
+        anyhow::ensure!(
+            is_origin(origin),
+            "--origin: expected scheme, host and perhaps a port, as https://shop.example:8443, found `{}`",
+            output::printable(origin)
+        );
+    }
     config.origins = args.origins;
     config.forwarded = args.forwarded;
     config.log_queries = args.log_queries;
@@ -264,6 +271,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     server.stop();
     // It was asked to stop and did: that is no failure.
     Ok(Answer::Done)
+}
+
+/// Whether a browser could send this as the header Origin.
+fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    host.is_some_and(|host| !host.is_empty() && host.chars().all(|c| c.is_ascii_graphic() && !"/?#@\\".contains(c)))
 }
 
 /// Reads the queries that a new index must answer.

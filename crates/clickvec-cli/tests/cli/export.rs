@@ -212,6 +212,11 @@ fn strange_titles_are_exported_and_unknown_ones_counted() {
         ["red 'hammer' \"x\"", "grüne Lampe red \\ ß", "ж", &"red ".repeat(3000), "red\u{0}hammer", "<b>red</b>"];
     let rows = strange.iter().enumerate().map(|(number, title)| format!("i'{number}\t{title}\n"));
     folder.write("titles.tsv", format!("id\ttitle\n{}", rows.collect::<String>()));
+    // A table without titles leaves no folder.
+    folder.write("none.tsv", "name\nred\n");
+    let none = ["export", "--to=qdrant", "--model=model.safetensors", "--titles=none.tsv", "--output=none"];
+    folder.run(&none).code(2).says("none.tsv");
+    assert!(!folder.path("none").exists());
     for (form, file) in [("pgvector", "titles.copy"), ("qdrant", "points.jsonl"), ("opensearch", "bulk.jsonl")] {
         export(&folder, form, &[]).code(0).says("5 rows").says("left out 1 title");
         let written = std::fs::read(folder.path(&format!("out/{file}"))).unwrap();

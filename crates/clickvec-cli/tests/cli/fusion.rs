@@ -258,6 +258,8 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
 
     let again = ["evaluate", "--judged=judged.tsv", "--model=kept/fusion_min-max.safetensors", "--fusion=min-max"];
     folder.run(&again).code(2).says("found 0 systems besides fusions, which are not fused again");
+    let beside = [&again[..], &["--ranker=bm25", "--ranker=ulm"]].concat();
+    folder.run(&beside).code(0).says("fusion_min-max: a fusion, which is judged but not fused again");
 
     // It is not a model.
     folder

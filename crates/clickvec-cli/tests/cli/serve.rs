@@ -228,6 +228,11 @@ fn what_cannot_be_served_says_which_option_helps() {
     assert!(!folder.path("new").exists());
     run(&["--index", "shop.index", "--workers", "100000"]).says("100000 is not in 0..=1024");
     run(&["--index", "shop.index", "--connections", "2305843009213693952"]).says("is not in 0..=1000000");
+    for origin in ["shop.example", "https://", "https://shop.example/", "*", "null", "https://a b"] {
+        run(&["--index", "shop.index", "--origin", origin]).says(&format!(
+            "--origin: expected scheme, host and perhaps a port, as https://shop.example:8443, found `{origin}`"
+        ));
+    }
     if cfg!(target_os = "linux") {
         run(&["--index", "shop.index", "--search-tokens", "/dev/zero"]).says("at most 1048576 bytes, found more");
         run(&["--index", "shop.index", "--judgments", "/dev/full"]).says("expected a plain file");

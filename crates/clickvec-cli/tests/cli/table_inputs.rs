@@ -266,3 +266,19 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
     table(&row("three", "ranker = \"vectors\"\nvectors = [\"a\", \"b\", \"c\"]")).code(2).says("one or two files");
     table(&row("idle", "run = \"part.run\"\nvectors = \"right.vec\"")).code(2).says("only with `ranker = \"vectors\"`");
 }
+
+#[test]
+fn a_folder_of_something_else_is_no_cache() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", "[[system]]\nname = \"a\"\nranker = \"bm25\"\n");
+    let table =
+        ["table", "spec.toml", "--judged=judged.tsv", "--titles=titles.tsv", "--clicks=clicks.tsv", "--cache=c"];
+    std::fs::create_dir(folder.path("c")).unwrap();
+    folder.write("c/mine.txt", "mine");
+    let other = "c: expected a new folder or that of an earlier table, found one with `mine.txt` and no file `lock`";
+    folder.run(&table).code(2).says(other);
+    assert_eq!(std::fs::read_dir(folder.path("c")).unwrap().count(), 1);
+    std::fs::remove_file(folder.path("c/mine.txt")).unwrap();
+    folder.run(&table).code(0);
+    folder.run(&table).code(0);
+}

@@ -146,6 +146,17 @@ pub enum PlanFault {
         /// The file.
         path: PathBuf,
     },
+    /// The folder for finished work is one of something else.
+    #[error(
+        "{}: expected a new folder or that of an earlier table, found one with `{found}` and no file `lock`; name another one",
+        super::shown(path)
+    )]
+    NoCache {
+        /// The folder.
+        path: PathBuf,
+        /// The name of a file in it.
+        found: String,
+    },
     /// Another process is making a table in the same folder.
     #[error("{}: another process makes a table there; wait for it or name another folder", super::shown(path))]
     InUse {

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::{Point, TrainingFacts};
-use crate::error::{Error, PlanFault, Result};
+use crate::error::{Error, PlanFault, Result, shortened};
 use crate::eval::Judgments;
 use crate::files;
 use crate::math::Level;
@@ -34,6 +34,18 @@ pub(super) struct Cache {
     _lock: File,
 }
 
+/// Refuses a folder of something else, whose files would be mixed with those of the table. `lock` is what every table has left.
+fn refuse_others(folder: &Path, lock: &Path) -> Result<()> {
+    let other = folder.read_dir().ok().and_then(|mut entries| entries.next()?.ok());
+    match other {
+        Some(other) if !lock.exists() => {
+            let found = shortened(&other.file_name().to_string_lossy());
+            Err(Error::Plan(PlanFault::NoCache { path: folder.to_owned(), found }))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A file or a folder at the time its bytes were hashed.
 struct Hashed {
     hash: String,
@@ -46,9 +58,9 @@ type Stamp = (PathBuf, u64, SystemTime);
 impl Cache {
     /// Opens the folder, creating it if needed, and keeps other processes out. `program` is the file of this program.
     pub(super) fn open(folder: &Path, program: &Path) -> Result<Cache> {
-        let models = folder.join("models");
+        let (models, path) = (folder.join("models"), folder.join("lock"));
+        refuse_others(folder, &path)?;
         files::create_folder(&models)?;
-        let path = folder.join("lock");
         let lock = File::create(&path).map_err(|source| Error::io(&path, "make", source))?;
         if lock.try_lock().is_err() {
             return Err(Error::Plan(PlanFault::InUse { path: folder.to_owned() }));

@@ -80,6 +80,12 @@ impl Weights {
                 if members.len() < entries.len() { " besides fusions, which are not fused again" } else { "" };
             bail!("expected two systems or more to fuse, found {found}{besides}; add `--ranker` or `--model`");
         }
+        if !args.fusion.is_empty() {
+            for fusion in entries.iter().filter(|entry| entry.is_fusion()) {
+                let name = output::printable(&fusion.name);
+                output::note(format_args!("{name}: a fusion, which is judged but not fused again"));
+            }
+        }
         Ok(match (&args.fusion_weights[..], &args.fusion_judged) {
             ([], None) => Weights::Equal,
             (given, None) => Weights::Given(checked(given, &members)?),

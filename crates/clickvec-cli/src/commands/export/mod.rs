@@ -140,8 +140,18 @@ struct Report<'a> {
     model: &'a str,
 }
 
-/// Writes the export.
+/// Writes the export. If that fails before a file is whole, no new folder stays.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    let (output, was_there) = (args.output.clone(), args.output.exists());
+    let answer = write(args);
+    if answer.is_err() && !was_there {
+        // It succeeds only if the folder is empty.
+        let _ = std::fs::remove_dir(output);
+    }
+    answer
+}
+
+fn write(args: Args) -> Result<Answer> {
     check(&args)?;
     let model = Model::load(&args.model)?;
     let fusion = args.fusion.as_deref().map(|path| fusion::read(path, &args.model)).transpose()?;
