@@ -114,6 +114,8 @@ pub struct Updated {
     pub deleted: u64,
     /// Titles that were left out because the model knows none of their words.
     pub left_out: u64,
+    /// Those of them in whose place the index had a title, which is found no more.
+    pub lost: u64,
     /// Ids to delete that the index did not have.
     pub missing: u64,
     /// The number of titles that can be found now.
@@ -202,7 +204,7 @@ impl Updater {
                 Some(Segment::open(&Folder::open(&path.join(&name), &KNOWN)?)?)
             }
         };
-        let [mut added, mut replaced, mut deleted, mut left_out, mut missing] = [0u64; 5];
+        let [mut added, mut replaced, mut deleted, mut left_out, mut lost, mut missing] = [0u64; 6];
         for (id, last) in &last {
             let was = engine.place(id);
             if let Some((segment, position)) = was {
@@ -211,7 +213,10 @@ impl Updater {
             match (last, was) {
                 (Last::Put, None) => added += 1,
                 (Last::Put, Some(_)) => replaced += 1,
-                (Last::LeftOut, _) => left_out += 1,
+                (Last::LeftOut, was) => {
+                    left_out += 1;
+                    lost += u64::from(was.is_some());
+                }
                 (Last::Deleted, Some(_)) => deleted += 1,
                 (Last::Deleted, None) => missing += 1,
             }
@@ -238,6 +243,7 @@ impl Updater {
             replaced,
             deleted,
             left_out,
+            lost,
             missing,
             titles: (all - dead) as u64,
             segments,

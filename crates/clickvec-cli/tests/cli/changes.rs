@@ -441,3 +441,20 @@ fn vectors_in_fewer_bits() {
         .code(2)
         .says("cannot be used with");
 }
+
+#[test]
+fn a_title_that_is_no_longer_found_is_counted() {
+    let folder = with_index();
+    let [id] = ids(&folder, &["--mode", "both", "-k", "1", "red hammer"]).try_into().unwrap();
+    folder.write("new.tsv", format!("id\ttitle\tbrand\tprice\n{id}\tжжж\tnew\t1\nother\tззз\tnew\t1\n"));
+    let update = ["index", "--update", "new.tsv", "--output", "shop.index"];
+    folder
+        .run(&update)
+        .code(0)
+        .says("2 titles cannot be found: the model knows none of their words")
+        .says("1 title that the index had is no longer found, because the new text is one of these");
+    let found = ids(&folder, &["--mode", "both", "-k", "1000", "red hammer"]);
+    assert!(!found.contains(&id), "{found:?}");
+    let report = folder.run(&[&update[..], &["--json"]].concat()).code(0).json_lines();
+    assert_eq!((&report[0]["updated"]["left_out"], &report[0]["updated"]["lost"]), (&2.into(), &0.into()));
+}

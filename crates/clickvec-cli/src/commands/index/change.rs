@@ -74,6 +74,12 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 fn tell_update(args: &Args, updated: &Updated) {
     let index = output::path(&args.output);
     input::note_left_out(updated.left_out);
+    if updated.lost > 0 {
+        let (lost, are) = (output::counted(updated.lost, "title"), output::agreeing(updated.lost, "is", "are"));
+        output::note(format_args!(
+            "{lost} that the index had {are} no longer found, because the new text is one of these"
+        ));
+    }
     if updated.missing > 0 {
         let missing = output::counted(updated.missing, "id");
         output::note(format_args!("{missing} to delete: the index has no such titles"));
