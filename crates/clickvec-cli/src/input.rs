@@ -250,7 +250,7 @@ pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item
 }
 
 /// The files that a fusion needs; none if it is no fusion, or cannot be read, which is told when it is loaded.
-fn members_of(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn members_of(path: &Path) -> Vec<PathBuf> {
     if !path.is_file() || FileKind::of(path).ok() != Some(FileKind::Fusion) {
         return Vec::new();
     }

@@ -98,6 +98,7 @@ pub mod ranker {
     pub use crate::ranker::file::ranker_parameters;
     pub use crate::ranker::fusion::file::{FusionFile, FusionMember, members as fusion_members, save as save_fusion};
     pub use crate::ranker::fusion::{fused_shares, sum_shares};
+    pub use crate::ranker::stored::fingerprint as stored_fingerprint;
     pub use crate::ranker::trigram::{LetterTrigrams, TrigramLists, TrigramQuery};
 }
 

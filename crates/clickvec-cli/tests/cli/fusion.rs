@@ -283,3 +283,43 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
         .code(2)
         .says("expected a file for each system, found `a_b.safetensors` for two; rename a model's file");
 }
+
+/// A folder may have several fusions. None loses a member to a run that trains another ranker of the same name.
+#[test]
+fn a_member_of_another_fusion_is_not_replaced() {
+    let folder = folder();
+    let fuse = |titles: &str, method: &str, more: &[&str]| {
+        let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--save-rankers=kept"];
+        folder.run(&[&base[..], &["--titles", titles, "--fusion", method], more].concat())
+    };
+    fuse("titles.tsv", "min-max", &[]).code(0);
+    // The same members again, and the same fusion of others, are fine.
+    fuse("titles.tsv", "rrf", &[]).code(0);
+    let titles = folder.read("titles.tsv");
+    folder.write("few.tsv", titles.lines().take(40).map(|line| format!("{line}\n")).collect::<String>());
+    let kept = std::fs::read(folder.path("kept/bm25.safetensors")).unwrap();
+    fuse("few.tsv", "linear", &[])
+        .code(2)
+        .says("kept/bm25.safetensors: expected the same system as before, which `fusion_")
+        .says("needs, found another; name another folder");
+    assert!(std::fs::read(folder.path("kept/bm25.safetensors")).unwrap() == kept);
+    assert!(!folder.path("kept/fusion_linear.safetensors").exists());
+    fuse("few.tsv", "min-max", &["--fusion=rrf"]).code(0);
+    assert!(std::fs::read(folder.path("kept/bm25.safetensors")).unwrap() != kept);
+    for name in ["min-max", "reciprocal-rank"] {
+        let fusion = format!("--model=kept/fusion_{name}.safetensors");
+        folder.run(&["evaluate", "--judged=judged.tsv", &fusion]).code(0);
+    }
+    // Models are copied: one of the same file name and other weights is refused as well.
+    let model = |more: &[&str]| {
+        let base =
+            ["evaluate", "--judged=judged.tsv", "--ranker=ulm", "--model=model.safetensors", "--save-rankers=two"];
+        folder.run(&[&base[..], more].concat())
+    };
+    model(&["--fusion=min-max"]).code(0);
+    folder.train("model.safetensors", &["--gamma", "3"]).code(0);
+    model(&["--fusion=rrf"]).code(2).says("two/model.safetensors: expected the same system as before");
+    folder.run(&["evaluate", "--judged=judged.tsv", "--model=two/fusion_min-max.safetensors"]).code(0);
+    let names = std::fs::read_dir(folder.path("two")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with('.')));
+}

@@ -51,7 +51,11 @@ impl FileKind {
 }
 
 /// The fingerprint that the file gives. Whoever loads the file checks it.
-pub(crate) fn fingerprint(path: &Path) -> Result<String> {
+///
+/// # Errors
+///
+/// [`Error::Io`]; [`Error::File`] if it is not one of clickvec's.
+pub fn fingerprint(path: &Path) -> Result<String> {
     let file = TensorFile::open(path)?;
     file.fingerprint().map_err(|fault| Error::File { path: path.to_owned(), fault })
 }

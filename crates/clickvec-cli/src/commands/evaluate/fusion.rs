@@ -6,19 +6,18 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use clickvec::Error;
 use clickvec::eval::{
     EvaluateOptions, Evaluation, Judgments, Scores, TestSet, TestSetFiles, equal_weights, fit_fusion, fuse_scores,
     judge,
 };
-use clickvec::internals::files;
 use clickvec::internals::ranker::save_fusion;
 use clickvec::ranker::{FitWatch, FittedWeights, FusionMethod, RECIPROCAL_RANK_K};
 
 use super::Args;
+use super::keeping::Keeping;
 use super::systems::{Entry, Scorer, file_of};
 use crate::test_set::{self, query_key};
-use crate::{input, output, progress};
+use crate::{output, progress};
 
 /// With fewer queries than this, the fitted weights are hardly better than equal ones.
 const FEW_QUERIES: usize = 20;
@@ -128,8 +127,8 @@ pub(super) struct Fused {
 pub(super) struct Fusions<'a> {
     methods: &'a [MethodFlag],
     weights: Weights,
-    /// The folder in which all fusions are saved.
-    folder: Option<&'a Path>,
+    /// Where all fusions are saved.
+    keeping: Option<Keeping<'a>>,
     members: Vec<Member>,
     /// The first member that could not be trained.
     missing: Option<String>,
@@ -138,9 +137,8 @@ pub(super) struct Fusions<'a> {
 impl<'a> Fusions<'a> {
     /// Checks before any training that the systems can be fused as requested.
     pub(super) fn new(args: &'a Args, entries: &[Entry], judgments: &Judgments) -> Result<Fusions<'a>> {
-        let folder = args.save_rankers.as_deref();
         let weights = Weights::of(args, entries, judgments)?;
-        Ok(Fusions { methods: &args.fusion, weights, folder, members: Vec::new(), missing: None })
+        Ok(Fusions { methods: &args.fusion, weights, keeping: Keeping::of(args), members: Vec::new(), missing: None })
     }
 
     /// The queries that the weights are fitted on, if they are fitted.
@@ -155,8 +153,8 @@ impl<'a> Fusions<'a> {
         }
         let fitting = self.fitted_on().map_or_else(Scores::new, scorer);
         let file = file_of(&system.name);
-        if let (Some(folder), Some(from)) = (self.folder, system.file()) {
-            copy(from, &folder.join(&file))?;
+        if let (Some(keeping), Some(from)) = (&self.keeping, system.file()) {
+            keeping.copy(&system.name, from)?;
         }
         self.members.push(Member { name: system.name.clone(), file, scores, fitting });
         Ok(())
@@ -188,7 +186,7 @@ impl<'a> Fusions<'a> {
             let lists: Vec<&Scores> = self.members.iter().map(|member| &member.scores).collect();
             let scores = fuse_scores(&lists, &weights, method);
             let members = || self.members.iter().zip(weights.iter().copied());
-            if let Some(folder) = self.folder {
+            if let Some(Keeping { folder, .. }) = &self.keeping {
                 let files: Vec<(&str, f64)> =
                     members().map(|(member, weight)| (member.file.as_str(), weight)).collect();
                 save_fusion(&folder.join(file_of(&name)), method, &files)?;
@@ -288,15 +286,4 @@ fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Weights> {
         ));
     }
     Ok(Weights::Fitted { others, title_ids })
-}
-
-/// Copies a model or a ranker into the folder of its fusion, unless it is there already.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
-    if input::same_file(from, to) {
-        return Ok(());
-    }
-    let mut file = std::fs::File::open(from).map_err(|source| Error::io(from, "open", source))?;
-    Ok(files::write_atomically(to, |out| {
-        std::io::copy(&mut file, out).map(drop).map_err(|source| Error::io(to, "write", source))
-    })?)
 }

@@ -8,6 +8,7 @@ use clickvec::eval::{self, CorpusFiles, Form, TestSet, TestSetFiles};
 use clickvec::ranker::{Corpus, Resources};
 
 use super::fusion::Fusions;
+use super::keeping::Keeping;
 use super::systems::Entry;
 use super::{Args, Results, systems, trec};
 use crate::{advice, input, output, progress, test_set};
@@ -49,11 +50,12 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
         Resources { corpus: &corpus, contiguous: args.contiguous.as_deref(), load: args.load.as_deref(), vectors: &[] };
     let options = args.options();
     let bar = progress::bar(entries.len() as u64, "judging", "systems");
+    let keeping = Keeping::of(args);
     let mut evaluations = Vec::with_capacity(entries.len());
     let mut left_out = Vec::new();
     for system in &entries {
         // Hold one system at a time: a model with a large dictionary takes much memory.
-        match system.load(&resources, args.save_rankers.as_deref(), &judgments) {
+        match system.load(&resources, keeping.as_ref(), &judgments) {
             Ok(scorer) => {
                 let scores = scorer(&judgments);
                 evaluations.push(eval::judge(&system.name, &scores, &judgments, &options));

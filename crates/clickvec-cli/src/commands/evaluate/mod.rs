@@ -6,6 +6,7 @@ mod fusion;
 mod gate;
 mod json;
 mod judged;
+mod keeping;
 mod power;
 mod report;
 mod systems;

@@ -10,6 +10,7 @@ use clickvec::ranker::{self, FileKind, Ranker, RankerSpec, Resources, System, Va
 use clickvec::search::Searcher;
 
 use super::fusion::MethodFlag;
+use super::keeping::Keeping;
 use super::{Args, coverage, gate, trec};
 use crate::{input, output, progress};
 
@@ -203,10 +204,10 @@ impl Entry {
     pub(super) fn load(
         &self,
         resources: &Resources<'_>,
-        folder: Option<&Path>,
+        keeping: Option<&Keeping<'_>>,
         judgments: &Judgments,
     ) -> Result<Scorer> {
-        Ok(match self.ranker(resources, folder)? {
+        Ok(match self.ranker(resources, keeping)? {
             Loaded::Ranker(ranker) => {
                 let queries = || judgments.queries.iter();
                 let titles = queries().flat_map(|query| &query.titles).map(|title| title.text.as_str());
@@ -233,8 +234,8 @@ impl Entry {
         }
     }
 
-    /// Loads the system from its file, or trains the ranker and saves it in `folder` if there is one.
-    pub(super) fn ranker(&self, resources: &Resources<'_>, folder: Option<&Path>) -> Result<Loaded> {
+    /// Loads the system from its file, or trains the ranker and keeps it if that is asked for.
+    pub(super) fn ranker(&self, resources: &Resources<'_>, keeping: Option<&Keeping<'_>>) -> Result<Loaded> {
         match &self.source {
             Source::Ranker { system, values, vectors } => {
                 let resources = &Resources { vectors, ..*resources };
@@ -244,8 +245,8 @@ impl Entry {
                     bar.set_position(progress.done);
                 })?;
                 bar.finish_and_clear();
-                if let Some(folder) = folder {
-                    system.save(&folder.join(file_of(&self.name)), values, ranker.as_ref())?;
+                if let Some(keeping) = keeping {
+                    keeping.put(&self.name, |path| Ok(system.save(path, values, ranker.as_ref())?))?;
                 }
                 Ok(Loaded::Ranker(ranker))
             }

@@ -8,7 +8,8 @@ use clickvec::index::Hit;
 use clickvec::internals::ranker::save_fusion;
 use clickvec::ranker::{FusionMethod, fuse_hits};
 
-use super::super::fusion::{Fused, MethodFlag, Weights, copy, fitted, without_member};
+use super::super::fusion::{Fused, MethodFlag, Weights, fitted, without_member};
+use super::super::keeping::Keeping;
 use super::super::systems::{Entry, file_of};
 use super::super::{Args, trec};
 use super::{Lists, Search};
@@ -29,8 +30,8 @@ struct Member {
 pub(super) struct Fusions<'a> {
     methods: &'a [MethodFlag],
     weights: Weights,
-    /// The folder in which all fusions are saved.
-    folder: Option<&'a Path>,
+    /// Where all fusions are saved.
+    keeping: Option<Keeping<'a>>,
     members: Vec<Member>,
     /// The first member that could not be trained.
     missing: Option<String>,
@@ -38,8 +39,7 @@ pub(super) struct Fusions<'a> {
 
 impl<'a> Fusions<'a> {
     pub(super) fn new(args: &'a Args, weights: Weights) -> Fusions<'a> {
-        let folder = args.save_rankers.as_deref();
-        Fusions { methods: &args.fusion, weights, folder, members: Vec::new(), missing: None }
+        Fusions { methods: &args.fusion, weights, keeping: Keeping::of(args), members: Vec::new(), missing: None }
     }
 
     /// Whether the fusions need the lists of this system.
@@ -51,8 +51,8 @@ impl<'a> Fusions<'a> {
     pub(super) fn add(&mut self, system: &Entry, lists: Lists) -> Result<()> {
         if self.wants(system) {
             let file = file_of(&system.name);
-            if let (Some(folder), Some(from)) = (self.folder, system.file()) {
-                copy(from, &folder.join(&file))?;
+            if let (Some(keeping), Some(from)) = (&self.keeping, system.file()) {
+                keeping.copy(&system.name, from)?;
             }
             self.members.push(Member { name: system.name.clone(), file, lists });
         }
@@ -95,7 +95,7 @@ impl<'a> Fusions<'a> {
     fn fused(&self, flag: &MethodFlag, search: &Search<'_>, runs: Option<&Path>) -> Result<(FullEvaluation, Fused)> {
         let (method, name) = (flag.method(), flag.name());
         let weights = self.weights(&name, method, search)?;
-        if let Some(folder) = self.folder {
+        if let Some(Keeping { folder, .. }) = &self.keeping {
             let files: Vec<(&str, f64)> =
                 self.members.iter().zip(&weights).map(|(member, &weight)| (member.file.as_str(), weight)).collect();
             save_fusion(&folder.join(file_of(&name)), method, &files)?;

@@ -23,6 +23,7 @@ use self::index::FusedIndex;
 use self::index::{Places, fused_titles};
 use super::fusion::{Fused, Weights};
 use super::judged::check_outputs;
+use super::keeping::Keeping;
 use super::systems::{self, Entry, Loaded};
 use super::{Args, coverage, gate, trec};
 use crate::answer::Answer;
@@ -90,13 +91,14 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
     let search =
         Search { set: &searched, others: &others, measures: &measures, options: args.options(), depth: args.depth() };
     let mut fusions = Fusions::new(args, weights);
+    let keeping = Keeping::of(args);
     let mut evaluations = Vec::with_capacity(entries.len());
     let mut left_out = Vec::new();
     let runs = args.run_out.as_deref();
     for entry in &entries {
         let system = match opened.take_if(|(path, _)| entry.index() == Some(path)) {
             Some((_, index)) => Ok(Loaded::Index(index)),
-            None => entry.ranker(&resources, args.save_rankers.as_deref()),
+            None => entry.ranker(&resources, keeping.as_ref()),
         };
         match system {
             Ok(system) => {
