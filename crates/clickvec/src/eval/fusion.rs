@@ -34,14 +34,14 @@ pub fn fuse_scores(scores: &[&Scores], weights: &[f64], method: FusionMethod) ->
 /// are equal. There, each is divided by the standard deviation of its system's scores within a query.
 pub fn equal_weights(scores: &[&Scores], method: FusionMethod) -> Vec<f64> {
     let of_system = |scores: &&Scores| spread(scores.iter().map(|scores| method.apply(scores)));
-    alike(scores.iter().map(of_system).collect(), method)
+    alike(scores.iter().map(of_system), method)
 }
 
 /// [`equal_weights`] for the systems that found these `lists`, one for each query.
 pub fn equal_search_weights(lists: &[&[Vec<Hit>]], method: FusionMethod) -> Vec<f64> {
     let scores = |list: &Vec<Hit>| list.iter().map(|hit| f64::from(hit.score)).collect::<Vec<_>>();
     let of_system = |lists: &&[Vec<Hit>]| spread(lists.iter().map(|list| method.apply(&scores(list))));
-    alike(lists.iter().map(of_system).collect(), method)
+    alike(lists.iter().map(of_system), method)
 }
 
 /// The standard deviation of scores within a query: the root of the variances' mean.
@@ -57,13 +57,13 @@ fn spread(of_queries: impl Iterator<Item = Vec<f64>>) -> f64 {
 }
 
 /// The weights of systems with these standard deviations.
-fn alike(spreads: Vec<f64>, method: FusionMethod) -> Vec<f64> {
+fn alike(spreads: impl ExactSizeIterator<Item = f64>, method: FusionMethod) -> Vec<f64> {
     let equal = vec![1.0 / spreads.len() as f64; spreads.len()];
     if method != FusionMethod::Linear {
         return equal;
     }
     // A system that tells nothing apart has no scale; its weight changes nothing.
-    let units: Vec<f64> = spreads.iter().map(|&spread| if spread > 0.0 { 1.0 / spread } else { 0.0 }).collect();
+    let units: Vec<f64> = spreads.map(|spread| if spread > 0.0 { 1.0 / spread } else { 0.0 }).collect();
     rescaled(&equal, &units)
 }
 
