@@ -1,7 +1,7 @@
 //! `clickvec train`: options that contradict each other or the log, and what is said of them.
 
 use crate::harness::{DATA, Folder, Run, SMALL, row};
-use crate::train::many_queries;
+use crate::held_out::many_queries;
 
 fn refused(folder: &Folder, more: &[&str]) -> Run {
     let run = folder.run(&[&["train", "--clicks=clicks.tsv", "--output=m", "--epochs=1"], more].concat());
