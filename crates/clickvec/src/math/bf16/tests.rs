@@ -44,23 +44,30 @@ fn rounds_to_even() {
 /// roundings.
 #[test]
 fn agrees_with_the_naive_twin_at_every_size() {
+    let agrees = |m: usize, n: usize, k: usize| {
+        for transposed in [false, true] {
+            let (a, b) = (numbers(m * k, 1), numbers(k * (n + 2), 2));
+            let left = if transposed { Left::transposed(&a, m) } else { Left::rows(&a, k) };
+            let mut fast = numbers(m * (n + 1), 3);
+            let mut naive = fast.clone();
+            gemm((m, n, k), left, Precision::Bf16.right(&b, n + 2), (&mut fast, n + 1));
+            gemm_bf16_naive((m, n, k), left, (&b, n + 2), (&mut naive, n + 1));
+            for (x, y) in fast.iter().zip(&naive) {
+                assert!((x - y).abs() <= 1e-7 * (k as f32 + 2.0), "{m}×{n}×{k}: {x} against {y}");
+            }
+        }
+    };
     with_all_instructions(|| {
         for &m in &[1usize, 2, 15, 16, 17, 33, 96] {
             for &n in &[1usize, 15, 16, 17, 48, 96, 97, 112, 200] {
                 for &k in &[1usize, 2, 7, 16, 31, 32, 33, 96] {
-                    for transposed in [false, true] {
-                        let (a, b) = (numbers(m * k, 1), numbers(k * (n + 2), 2));
-                        let left = if transposed { Left::transposed(&a, m) } else { Left::rows(&a, k) };
-                        let mut fast = numbers(m * (n + 1), 3);
-                        let mut naive = fast.clone();
-                        gemm((m, n, k), left, Precision::Bf16.right(&b, n + 2), (&mut fast, n + 1));
-                        gemm_bf16_naive((m, n, k), left, (&b, n + 2), (&mut naive, n + 1));
-                        for (x, y) in fast.iter().zip(&naive) {
-                            assert!((x - y).abs() <= 1e-7 * (k as f32 + 2.0), "{m}×{n}×{k}: {x} against {y}");
-                        }
-                    }
+                    agrees(m, n, k);
                 }
             }
+        }
+        // Those of the networks in blocks of 128 texts.
+        for (m, n, k) in [(128, 288, 96), (128, 96, 288), (128, 288, 288), (96, 288, 128), (1, 288, 288)] {
+            agrees(m, n, k);
         }
     });
 }
