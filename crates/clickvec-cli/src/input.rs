@@ -238,13 +238,16 @@ impl Iterator for LineReader {
 
 /// Refuses an `output` that is one of the input files, a member of a fusion among them, or that would be in an index.
 pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
-    for read in read {
-        let is_member = || members_of(read).iter().any(|member| same_file(member, output));
-        ensure!(
-            !same_file(read, output) && !is_member(),
-            "expected an output that is not an input, found `{}`; name another file",
-            output.display()
-        );
+    // What is not there yet is no input, and members are read from the files of fusions.
+    if output.exists() {
+        for read in read {
+            let is_member = || members_of(read).iter().any(|member| same_file(member, output));
+            ensure!(
+                !same_file(read, output) && !is_member(),
+                "expected an output that is not an input, found `{}`; name another file",
+                output.display()
+            );
+        }
     }
     refuse_in_index(output)
 }

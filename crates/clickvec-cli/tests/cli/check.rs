@@ -239,3 +239,10 @@ fn a_damaged_index_is_not_fine() {
     std::fs::remove_file(folder.path("shop.index/titles.tsv")).unwrap();
     folder.run(&["check", "shop.index"]).code(2).says("titles.tsv");
 }
+
+#[test]
+fn a_pipe_is_not_looked_at() {
+    let folder = Folder::with_data();
+    let said = "-: expected a file, because it is read more than once, found a pipe; write it to a file first";
+    folder.run_with(&["check", "-"], folder.read("clicks.tsv")).code(2).says(said);
+}

@@ -8,7 +8,7 @@ mod own;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clickvec::eval::MAX_GRADE;
 use clickvec::internals::files;
 use clickvec::internals::tables::{is_parquet, is_tensors};
@@ -20,7 +20,7 @@ use serde::Serialize;
 use self::columns::Meaning;
 use self::kind::Kind;
 use crate::answer::Answer;
-use crate::test_set::BEST_OF_SHEET;
+use crate::test_set::{self, BEST_OF_SHEET};
 use crate::{output, progress};
 
 /// The rows that are read of each file.
@@ -135,6 +135,11 @@ fn look(path: &Path) -> Result<Found> {
         faults: 0,
         first: Vec::new(),
     };
+    ensure!(
+        !test_set::is_pipe(path),
+        "{}: expected a file, because it is read more than once, found a pipe; write it to a file first",
+        output::path(path)
+    );
     if path.is_dir() {
         found.kind = match () {
             () if path.join("manifest.json").is_file() => Kind::Index,
