@@ -101,7 +101,10 @@ def load(path: Path) -> Fitted:
 
 
 class Fusion(Fitted):
-    """Several rankers or models as one, by a weighted sum of their normalised scores.
+    """Several rankers or models as one, by a weighted sum of their scores, which ``method`` makes comparable.
+
+    With ``linear``, scores are added as they are, so weights have to allow for their scale: :func:`clickvec.evaluate`
+    finds such weights.
 
     >>> titles = ["red oak table", "blue sofa"]
     >>> both = Fusion([Bm25().fit(titles), Trigram().fit(titles)], weights=[2, 1])
