@@ -114,7 +114,7 @@ mod tests {
             let ranker = train(spec, &shop.corpus);
             let found = ranker.candidates(&titles).unwrap();
             assert_eq!((found.len(), found.needs_vector()), (titles.len(), false));
-            let queries = shop.judgments.queries.iter().map(|query| query.text.as_str());
+            let queries = shop.judgments.queries.iter().step_by(5).map(|query| query.text.as_str());
             let queries: Vec<&str> = queries.chain(["", "!", "never never seen", "qqqq"]).collect();
             for k in [0, 1, 7, titles.len() + 1] {
                 for query in &queries {
@@ -190,16 +190,15 @@ mod tests {
                 std::sync::Arc::from(train(spec, &shop.corpus) as Box<dyn Ranker>)
             };
             let members = vec![(member("bm25"), 0.7), (member("trigram"), 0.3)];
+            let of_members: Vec<_> = members.iter().map(|(ranker, _)| ranker.candidates(&titles).unwrap()).collect();
             let lists = |query: &str| -> Vec<Vec<Hit>> {
                 let query = Query::new(query, None);
-                members
-                    .iter()
-                    .map(|(ranker, _)| ranker.candidates(&titles).unwrap().search(&query, 1000).unwrap())
-                    .collect()
+                of_members.iter().map(|found| found.search(&query, 1000).unwrap()).collect()
             };
             let fusion = Fusion::new("both".to_owned(), members.clone(), method);
             let found = fusion.candidates(&titles).unwrap();
-            for query in shop.judgments.queries.iter().map(|query| query.text.as_str()).chain(["", "qqqq"]) {
+            let queries = shop.judgments.queries.iter().step_by(5).map(|query| query.text.as_str());
+            for query in queries.chain(["", "qqqq"]) {
                 let expected = naive_fusion(&lists(query), &[0.7, 0.3], method, titles.len());
                 let hits = found.search(&Query::new(query, None), titles.len()).unwrap();
                 assert_eq!(hits.len(), expected.len(), "{method:?} {query}");

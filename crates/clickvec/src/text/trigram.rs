@@ -404,11 +404,11 @@ mod tests {
 
     #[test]
     fn a_long_word_is_hashed_at_once() {
-        let word = "abcdefghij".repeat(1_000_000);
+        let word = "abcdefghij".repeat(300_000);
         let dictionary = Dictionary::from_counts(trigrams("abcdefghijab").into_iter().map(|t| (t, 1)), 99);
         let mut features = Vec::new();
         dictionary.hash_word(&word, &mut features);
-        assert_eq!(features.iter().map(|feature| feature.count).sum::<u32>(), 10_000_000 - 1);
+        assert_eq!(features.iter().map(|feature| feature.count).sum::<u32>(), 3_000_000 - 1);
         assert!(features.is_sorted_by_key(|feature| feature.id));
     }
 }

@@ -14,10 +14,11 @@ use crate::rng::stream;
 fn judged(options: &EvaluateOptions) -> (Judgments, Vec<Scores>) {
     let mut rng = stream(7, "fusion", 0);
     let mut below = |n: u64| rng.random_range(0..n);
-    let queries = (0..25).map(|number| JudgedQuery {
+    let queries = (0..15).map(|number| JudgedQuery {
         id: format!("q{number}"),
         text: format!("query {number}"),
-        titles: (0..below(25))
+        // The first has none.
+        titles: (0..below(25).min(25 * number))
             .map(|_| below(1000))
             .map(|id| JudgedTitle { id: format!("t{id}"), text: format!("title {id}"), grade: (id % 5) as u8 })
             .collect(),

@@ -197,6 +197,7 @@ fn intervals_without_variance_are_points() {
 }
 
 #[test]
+#[ignore = "some seconds; .ci/run runs it"]
 fn nine_intervals_of_ten_hold_the_true_mean() {
     let mut random = stream(7, "coverage", 0);
     let mut held = 0;
@@ -225,6 +226,7 @@ fn holm_by_hand() {
 /// Two systems that differ only by noise: each test calls 5 % of such pairs different, and with Holm's correction 5 %
 /// of families of ten tests have a test that does.
 #[test]
+#[ignore = "some seconds; .ci/run runs it"]
 fn without_a_difference_one_test_in_twenty_finds_one() {
     const REPLICATIONS: u64 = 10_000;
     let (mut by_t, mut by_randomization, mut by_holm) = (0, 0, 0);

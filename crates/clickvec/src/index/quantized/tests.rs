@@ -43,7 +43,7 @@ fn check(dimension: usize, vectors: Vec<f32>, queries: &[f32], k: usize) -> std:
 #[test]
 fn the_same_as_the_scan_of_floats_in_every_dimension() {
     for dimension in [1, 3, 17, 95, 96, 97, 128, 300] {
-        for count in [0, 1, 15, 16, 17, 1000] {
+        for count in [0, 1, 15, 16, 17, if dimension == 97 { 1000 } else { 200 }] {
             for k in [0, 1, 10, 2000] {
                 check(dimension, numbers(count * dimension, 1), &numbers(19 * dimension, 2), k).unwrap();
             }

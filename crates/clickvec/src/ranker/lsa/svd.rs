@@ -366,8 +366,8 @@ mod tests {
 
     #[test]
     fn a_dense_method_finds_the_same() {
-        check(200, random_columns(200, 300), 20, 20);
-        check(300, random_columns(300, 120), 50, 50);
+        check(80, random_columns(80, 140), 20, 20);
+        check(140, random_columns(140, 70), 50, 50);
         // All singular values, with fewer rows or columns than one block or a few blocks.
         check(5, random_columns(5, 30), 5, 5);
         check(40, random_columns(40, 90), 40, 40);

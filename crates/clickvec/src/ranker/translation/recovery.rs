@@ -101,7 +101,7 @@ fn translated_clicks() -> Corpus {
 fn translations_are_recovered_beside_a_prior_of_self_translation() {
     let corpus = translated_clicks();
     // With almost nothing from elsewhere, P(q|D) of a one-word title is P(q|w).
-    let wtm = train("wtm:prior=10,prune=0,iterations=100,alpha=1e-6,self=0", &corpus);
+    let wtm = train("wtm:prior=10,prune=0,iterations=50,alpha=1e-6,self=0", &corpus);
     let p = |query: &str, word: &str| wtm.score(query, &[word])[0].exp();
     let queries = ["tap", "faucet", "sink", "basin", "wood", "lumber", "red", "light", "lamp", "timber", "buy"];
     for (word, translations) in TRANSLATIONS {
@@ -114,7 +114,7 @@ fn translations_are_recovered_beside_a_prior_of_self_translation() {
     // Seen five times as `widget`, and ten times beforehand as itself.
     let found = [p("widget", "gizmo"), p("gizmo", "gizmo")];
     assert!((found[0] - 5.0 / 15.0).abs() < 0.01 && (found[1] - 10.0 / 15.0).abs() < 0.01, "{found:?}");
-    let plain = train("wtm:prior=0,prune=0,iterations=100,alpha=1e-6,self=0", &corpus);
+    let plain = train("wtm:prior=0,prune=0,iterations=50,alpha=1e-6,self=0", &corpus);
     assert!(plain.score("widget", &["gizmo"])[0].exp() > 0.98);
 }
 
@@ -125,7 +125,7 @@ fn the_weights_of_collection_and_self_translation_are_recovered() {
     const ALPHA: f64 = 0.3;
     const SELF: f64 = 0.4;
     let corpus = translated_clicks();
-    let mut wtm = train("wtm:prior=10,iterations=100", &corpus);
+    let mut wtm = train("wtm:prior=10,iterations=50", &corpus);
     let mut random = stream(7, "mixed", 0);
     // All words of the collection's titles are equally frequent.
     let asked: Vec<(String, String)> = (0..4000)
