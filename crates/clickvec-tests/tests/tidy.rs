@@ -347,7 +347,7 @@ fn root() -> PathBuf {
 }
 
 fn sources() -> Vec<Source> {
-    let all = sources_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let all = sources_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../clickvec/src"));
     assert!(all.len() > 30, "only {} files", all.len());
     all
 }
@@ -530,7 +530,7 @@ fn unsafe_code_is_in_the_kernels_and_around_memory_maps() {
 
 #[test]
 fn files_are_short_and_say_what_they_are() {
-    let folders = ["clickvec", "clickvec-logs", "clickvec-engine", "clickvec-serve", "clickvec-cli"];
+    let folders = ["clickvec", "clickvec-tests", "clickvec-logs", "clickvec-engine", "clickvec-serve", "clickvec-cli"];
     let folders = folders.map(|name| root().join("crates").join(name));
     let folders = folders.iter().flat_map(|folder| ["src", "tests", "examples"].map(|inner| folder.join(inner)));
     let folders = folders.chain([root().join("bench/src")]).filter(|folder| folder.is_dir());
