@@ -87,7 +87,7 @@ fn written(path: &Path, count: usize) -> Vec<(String, String, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_written_query_has_fewer_users(

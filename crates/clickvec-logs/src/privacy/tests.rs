@@ -128,11 +128,11 @@ fn what_is_personal_is_cut_out() {
 #[test]
 fn long_lines_take_no_longer_than_they_are_long() {
     for part in ["1 ", "a@", "a@b.de ", "12345 ", "+1-", "(1)", "@", "\"@", "a@b. ", "%40", "[at]", "4111--"] {
-        let text = part.repeat(30_000);
+        let text = part.repeat(10_000);
         let is_quick = |_| {
             let started = std::time::Instant::now();
             cut(&text);
-            started.elapsed().as_secs() < 6
+            started.elapsed().as_secs() < 2
         };
         // A busy machine may interrupt us once.
         assert!((0..3).any(is_quick), "{part}");

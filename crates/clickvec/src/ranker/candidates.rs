@@ -114,7 +114,7 @@ mod tests {
             let ranker = train(spec, &shop.corpus);
             let found = ranker.candidates(&titles).unwrap();
             assert_eq!((found.len(), found.needs_vector()), (titles.len(), false));
-            let queries = shop.judgments.queries.iter().step_by(5).map(|query| query.text.as_str());
+            let queries = shop.judgments.queries.iter().step_by(10).map(|query| query.text.as_str());
             let queries: Vec<&str> = queries.chain(["", "!", "never never seen", "qqqq"]).collect();
             for k in [0, 1, 7, titles.len() + 1] {
                 for query in &queries {

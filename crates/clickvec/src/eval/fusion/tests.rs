@@ -41,34 +41,32 @@ fn judged(options: &EvaluateOptions) -> (Judgments, Vec<Scores>) {
 
 #[test]
 fn weights_are_those_of_judging_every_fusion() {
-    for ties in [Ties::Expected, Ties::Trec] {
-        for gain in [Gain::Exponential, Gain::Linear] {
-            let options = EvaluateOptions { ties, gain, ..Default::default() };
-            let (judgments, scores) = judged(&options);
-            let scores: Vec<&Scores> = scores.iter().collect();
-            let rank = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
-            for method in [FusionMethod::Linear, FusionMethod::MinMax, FusionMethod::ZScore, rank] {
-                let goon = &mut |_| ControlFlow::Continue(());
-                let fitted = fit_fusion(&scores, &judgments, method, &options, goon).unwrap();
-                let alike = equal_weights(&scores, method);
-                let scaled = |weights: &[f64]| match method {
-                    FusionMethod::Linear => {
-                        let products: Vec<f64> = weights.iter().zip(&alike).map(|(a, b)| a * b).collect();
-                        let sum: f64 = products.iter().sum();
-                        products.into_iter().map(|product| product / sum).collect()
-                    }
-                    _ => weights.to_vec(),
-                };
-                let mut slow = |weights: &[f64]| {
-                    let fused = fuse_scores(&scores, &scaled(weights), method);
-                    folds::objective(&judge("fusion", &fused, &judgments, &options).mean)
-                };
-                // To the last bit, at every set of weights that was tried.
-                let expected = fit_weights(3, &mut slow, goon).unwrap();
-                assert_eq!(fitted.objective, expected.objective, "{ties:?} {gain:?} {method:?}");
-                assert_eq!(fitted.weights, scaled(&expected.weights), "{ties:?} {gain:?} {method:?}");
-                assert!(fitted.objective > slow(&[1.0 / 3.0; 3]), "nothing was fitted");
-            }
+    for (ties, gain) in [(Ties::Expected, Gain::Exponential), (Ties::Trec, Gain::Linear)] {
+        let options = EvaluateOptions { ties, gain, ..Default::default() };
+        let (judgments, scores) = judged(&options);
+        let scores: Vec<&Scores> = scores.iter().collect();
+        let rank = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
+        for method in [FusionMethod::Linear, FusionMethod::MinMax, FusionMethod::ZScore, rank] {
+            let goon = &mut |_| ControlFlow::Continue(());
+            let fitted = fit_fusion(&scores, &judgments, method, &options, goon).unwrap();
+            let alike = equal_weights(&scores, method);
+            let scaled = |weights: &[f64]| match method {
+                FusionMethod::Linear => {
+                    let products: Vec<f64> = weights.iter().zip(&alike).map(|(a, b)| a * b).collect();
+                    let sum: f64 = products.iter().sum();
+                    products.into_iter().map(|product| product / sum).collect()
+                }
+                _ => weights.to_vec(),
+            };
+            let mut slow = |weights: &[f64]| {
+                let fused = fuse_scores(&scores, &scaled(weights), method);
+                folds::objective(&judge("fusion", &fused, &judgments, &options).mean)
+            };
+            // To the last bit, at every set of weights that was tried.
+            let expected = fit_weights(3, &mut slow, goon).unwrap();
+            assert_eq!(fitted.objective, expected.objective, "{ties:?} {gain:?} {method:?}");
+            assert_eq!(fitted.weights, scaled(&expected.weights), "{ties:?} {gain:?} {method:?}");
+            assert!(fitted.objective > slow(&[1.0 / 3.0; 3]), "nothing was fitted");
         }
     }
 }
