@@ -56,8 +56,9 @@ impl Time {
 
     /// The date as `2024-05-17`; for years after 9999 the number of microseconds.
     pub fn date(self) -> String {
-        match jiff::Timestamp::from_microsecond(self.0) {
-            Ok(time) => time.to_string().chars().take(10).collect(),
+        let days = jiff::Span::new().try_days(self.day());
+        match days.and_then(|days| civil::date(1970, 1, 1).checked_add(days)) {
+            Ok(date) => date.to_string(),
             Err(_) => self.0.to_string(),
         }
     }
@@ -176,7 +177,10 @@ mod tests {
             assert_eq!(Time::is_small_number(text), small, "{text}");
         }
         assert_eq!(Time::parse("2024-05-17"), Time::parse("20240517"));
-        assert_eq!(Time::parse("2024-05-17").unwrap().date(), "2024-05-17");
+        for date in ["2024-05-17", "1969-12-31", "0001-01-01", "9999-12-31"] {
+            assert_eq!(Time::parse(date).unwrap().date(), date);
+        }
+        assert_eq!(Time(i64::MAX).date(), i64::MAX.to_string());
         assert_eq!(Time(-1).day(), -1);
     }
 

@@ -39,7 +39,11 @@ impl fmt::Display for NoRoom {
     }
 }
 
-/// Checks that the system can provide `bytes` of memory for `what`; `None` exceeds 64 bits. It is requested and given back.
+/// Up to here, the system is only asked whether it would hand out the memory, not how much is free.
+const FREE_FROM: u64 = 256 << 20;
+
+/// Checks that the system can provide `bytes` of memory for `what`; `None` exceeds 64 bits. It is requested and given back, and
+/// compared with what is free where Linux tells: it hands out more than it has, and ends the process once that is used.
 ///
 /// # Errors
 ///
@@ -47,11 +51,28 @@ impl fmt::Display for NoRoom {
 pub(crate) fn room_for(what: &'static str, bytes: Option<u64>) -> Result<(), NoRoom> {
     let fault = || NoRoom { what, bytes };
     let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(fault)?;
+    if bytes as u64 > FREE_FROM && free_bytes().is_some_and(|free| bytes as u64 > free) {
+        return Err(fault());
+    }
     match bytes {
         0 => Ok(()),
         // Pages that nobody writes to cost nothing.
         _ => MmapMut::map_anon(bytes).map(drop).map_err(|_| fault()),
     }
+}
+
+/// The memory that is free, with what the system can take back and swap; `None` if it does not say.
+fn free_bytes() -> Option<u64> {
+    let all = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kibibytes = |name: &str| {
+        let line = all.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let free = kibibytes("MemAvailable:")? + kibibytes("SwapFree:").unwrap_or(0);
+    // Of a container with a limit of its own.
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let limit = limit.and_then(|limit| limit.trim().parse().ok()).unwrap_or(u64::MAX);
+    Some((free * 1024).min(limit))
 }
 
 /// [`room_for`] this many numbers of type `T`; the terms of `counts` are products.
@@ -90,6 +111,13 @@ mod tests {
         for bytes in [None, Some(u64::MAX), Some(1 << 62)] {
             let error = room_for("the weights", bytes).unwrap_err().to_string();
             assert!(error.contains("for the weights") && error.ends_with("found less; ask for less"), "{error}");
+        }
+        // The system hands out as much as the machine has, even if half of it is in use.
+        if let Some(free) = free_bytes() {
+            assert!(free > FREE_FROM, "{free}");
+            room_for("a little", Some(FREE_FROM)).unwrap();
+            let error = room_for("more than is free", Some(2 * free)).unwrap_err();
+            assert_eq!(error, NoRoom { what: "more than is free", bytes: Some(2 * free) });
         }
         room_for_numbers::<f32>("a table", &[&[1000, 3], &[]]).unwrap();
         let absurd: [&[&[usize]]; 3] = [&[&[usize::MAX, 2]], &[&[usize::MAX], &[usize::MAX]], &[&[1 << 40, 1 << 20]]];

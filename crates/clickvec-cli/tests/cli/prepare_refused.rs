@@ -54,6 +54,23 @@ fn broken_rows_are_counted_and_too_many_stop() {
     }
 }
 
+/// A report that cannot be written is no reason to lose the clicks, and is not passed over.
+#[test]
+fn a_report_that_cannot_be_written_is_told_with_what_was() {
+    let folder = Folder::new();
+    folder.write("log.tsv", "query\ttitle\ttime\na\tb\t2024\na\tb\t2025\n");
+    std::fs::create_dir(folder.path("pages")).unwrap();
+    let run = prepare(&folder, &["--report", "pages/report.html"]).code(0);
+    run.says("warning: all times are on 1970-01-01, since numbers are read as seconds").says("years alone");
+    if cfg!(unix) {
+        // The report's name is as long as a file system allows, so that no name of a temporary file fits beside it.
+        let long = format!("pages/{}.html", "r".repeat(300));
+        let run = prepare(&folder, &["--report", &long]).code(2);
+        run.says("clicks.tsv is written whole, its report is not");
+        assert_eq!(folder.read("clicks.tsv").lines().count(), 2);
+    }
+}
+
 #[test]
 fn logs_that_are_refused() {
     let folder = Folder::new();

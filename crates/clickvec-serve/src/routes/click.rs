@@ -23,7 +23,7 @@ const DISK: Duration = Duration::from_secs(1);
 const SESSION: usize = 128;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with `query`, and `id` or `shown`")]
 struct Clicked {
     query: String,
     /// The title that was clicked; none if people only looked.
@@ -130,7 +130,7 @@ pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with `query`, `id` and `grade`")]
 struct Judged {
     query: String,
     id: String,

@@ -17,7 +17,7 @@ use crate::workers::late;
 const AT_ONCE: usize = 32;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with `texts`")]
 struct Asked {
     texts: Vec<String>,
     #[serde(default)]

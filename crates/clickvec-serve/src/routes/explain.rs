@@ -19,7 +19,7 @@ const UNITS: usize = 12;
 const MOST_UNITS: usize = 1024;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with `query` and `id`")]
 struct Asked {
     query: String,
     id: String,

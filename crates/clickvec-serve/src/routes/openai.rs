@@ -18,6 +18,7 @@ use crate::service::{Asker, Service};
 
 /// What clients send. Fields that say nothing here, such as `user`, are passed over.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with `input` and `model`")]
 struct Asked {
     input: Value,
     model: String,

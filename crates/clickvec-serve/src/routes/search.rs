@@ -17,7 +17,7 @@ use crate::service::{Asker, Service, fault_of};
 
 /// What is asked for.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with `query` or `queries`")]
 struct Asked {
     query: Option<String>,
     /// Its name in addresses. Either name is understood in both places.

@@ -98,6 +98,14 @@ fn what_cannot_be_asked_is_refused_with_the_field() {
     ] {
         service.post("/search", body).refuses(422, "/openapi.json");
     }
+    for (path, expected) in [
+        ("/search", "expected an object with `query` or `queries`"),
+        ("/explain", "expected an object with `query` and `id`"),
+        ("/embed", "expected an object with `texts`"),
+        ("/v1/embeddings", "expected an object with `input` and `model`"),
+    ] {
+        service.post(path, "\"a\"").refuses(422, expected);
+    }
     service.post("/search", r#"{"query":"a","index":"other"}"#).refuses(404, "shop");
     service.post("/search", r#"{"query":"a","generation":"previous"}"#).refuses(404, "nothing was reloaded");
     service.get("/search").refuses(422, "`q`");

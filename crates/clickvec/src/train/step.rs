@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::device::{Learner, OptimizerState, RunPlan, TowerState};
 use crate::clicks::Minibatch;
-use crate::encoder::{Encoder, Gradients, Input, Tensor, Trace};
+use crate::encoder::{Encoder, Gradients, Input, Tensor, TensorKind, Trace};
 use crate::error::Result;
 use crate::loss::{Loss, LossSum, NegativeRows};
 use crate::memory::room_for_numbers;
@@ -42,7 +42,7 @@ impl Towers {
         Towers { config, towers, loss: Loss::default(), room: 0 }
     }
 
-    /// Checks that there is memory for the states of a minibatch, which were asked for already if one was as large.
+    /// Checks that there is memory for the states and gradients of a minibatch, which were asked for already if one was as large.
     fn room_for(&mut self, minibatch: &Minibatch) -> Result<()> {
         let batches: &[&Batch] = match self.towers.len() {
             1 => &[&minibatch.queries],
@@ -59,10 +59,14 @@ impl Towers {
             // Each distinct word is projected, and has a gradient.
             let of_words = batch.distinct_words().saturating_mul(2 * inputs);
             let states = batch.rows().saturating_mul(tower.encoder.numbers_per_word());
-            numbers = numbers.saturating_add(of_words).saturating_add(states);
+            // Each block has gradients of its own, which are summed.
+            let dense = tower.encoder.tensors().iter().filter(|tensor| tensor.kind != TensorKind::Table);
+            let dense: usize = dense.map(|tensor| tensor.value.rows() * tensor.value.columns()).sum();
+            let gradients = dense.saturating_mul(batch.blocks.len() + 1);
+            numbers = numbers.saturating_add(of_words).saturating_add(states).saturating_add(gradients);
         }
         if numbers > self.room {
-            room_for_numbers::<f32>("the states of a minibatch", &[&[numbers]])?;
+            room_for_numbers::<f32>("the states and gradients of a minibatch", &[&[numbers]])?;
             self.room = numbers;
         }
         Ok(())

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clickvec::internals::files;
 use clickvec_logs::Split;
 use clickvec_logs::paths::is_standard_output;
@@ -23,6 +23,9 @@ use crate::{input, output, progress};
 
 /// The shortest time between two updates of the count of rows.
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
+
+/// The day from which numbers of seconds count.
+const EPOCH: &str = "1970-01-01";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<Answer> {
@@ -54,7 +57,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     bar.finish_and_clear();
     let report = report.map_err(advice::with_advice)?;
     if let Some(path) = &args.report {
-        files::write_bytes_atomically(path, page::page(&args, &report).as_bytes())?;
+        files::write_bytes_atomically(path, page::page(&args, &report).as_bytes())
+            .with_context(|| format!("{} is written whole, its report is not", output::path(&args.output)))?;
     }
     if args.json {
         let mut out = output::stdout();
@@ -80,6 +84,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         };
         output::note(format_args!("warning: {} has no rows below its header{why}", path.display()));
         answer = Answer::No;
+    }
+    if report.days.as_ref().is_some_and(|(first, last)| first == EPOCH && last == EPOCH) {
+        output::note(format_args!(
+            "warning: all times are on {EPOCH}, since numbers are read as seconds from there; if the column has years alone, \
+             or times from another start, what goes by days is wrong"
+        ));
     }
     if let Some(loss) = report::most_left_out(&args, &report) {
         output::note(format_args!("warning: {loss}"));
