@@ -42,8 +42,8 @@ const TEXTS: [Role; 9] = [
 /// The names of columns in tables of titles.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TitleColumns {
-    /// The column of --titles with the ids [default: id]. With this or the next, --titles may be CSV, JSON lines or
-    /// Parquet (in a program built with it) from a pipe too; files of these forms are recognised.
+    /// The column of --titles with the ids [default: id]. Files in CSV, JSON lines and Parquet (in a program
+    /// built with it) are recognised; to read these forms from a pipe, give this option or --title-column.
     #[arg(long, value_name = "NAME")]
     id_column: Option<String>,
 

@@ -38,15 +38,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7700", value_parser = address)]
     listen: SocketAddr,
 
-    /// Listen on an address that others can reach. Only behind something that speaks TLS.
+    /// Listen on an address that others can reach. Use it only behind a proxy that provides TLS.
     #[arg(long)]
     public: bool,
 
-    /// Tokens of those who may search, one a line; without it everybody may.
+    /// Tokens that allow searching, one per line; without this option everybody may search.
     #[arg(long, value_name = "FILE")]
     search_tokens: Option<PathBuf>,
 
-    /// Tokens of those who may reload and roll back; without it nobody may.
+    /// Tokens that allow reloading and rolling back, one per line; without this option nobody may.
     #[arg(long, value_name = "FILE")]
     admin_tokens: Option<PathBuf>,
 
@@ -113,11 +113,11 @@ struct LimitFlags {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024).map(usize::from))]
     workers: usize,
 
-    /// Bytes of a request's body.
+    /// The most bytes in a request's body.
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body)]
     body: usize,
 
-    /// Characters of a text.
+    /// The most characters in a text.
     #[arg(long, value_name = "N", default_value_t = Limits::default().text)]
     text: usize,
 
@@ -125,7 +125,7 @@ struct LimitFlags {
     #[arg(long, value_name = "N", default_value_t = Limits::default().batch)]
     batch: usize,
 
-    /// Titles of an answer.
+    /// The most titles in an answer.
     #[arg(long, value_name = "N", default_value_t = Limits::default().results)]
     results: usize,
 
@@ -133,7 +133,7 @@ struct LimitFlags {
     #[arg(long, value_name = "N", default_value_t = Limits::default().batch_results)]
     batch_results: usize,
 
-    /// How deep pages go.
+    /// The last rank that pages reach.
     #[arg(long, value_name = "N", default_value_t = Limits::default().depth)]
     depth: usize,
 
@@ -149,7 +149,7 @@ struct LimitFlags {
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().headers.as_secs_f64(), value_parser = seconds)]
     headers: f64,
 
-    /// Seconds that a connection may do nothing.
+    /// Seconds that a connection may be idle.
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().idle.as_secs_f64(), value_parser = seconds)]
     idle: f64,
 
@@ -157,7 +157,7 @@ struct LimitFlags {
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().drain.as_secs_f64(), value_parser = seconds)]
     drain: f64,
 
-    /// Texts a second that one client may ask for; 0 is no limit.
+    /// Texts a second that one client may ask for, on average; 0 means no limit.
     #[arg(long, value_name = "N", default_value_t = 0.0)]
     client_rate: f64,
 }

@@ -65,11 +65,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ETA", default_value_t = SimulateConfig::default().position_bias, value_parser = bias)]
     position_bias: f64,
 
-    /// How far the engine shows bestsellers instead of what was asked for, 0 to 1.
+    /// How strongly the engine prefers bestsellers to what the user searched for, from 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().engine_bias, value_parser = share)]
     engine_bias: f64,
 
-    /// How often a useless title is clicked when looked at, 0 to 1.
+    /// The probability that a user who looks at a useless title clicks it, from 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().click_noise, value_parser = share)]
     click_noise: f64,
 

@@ -83,7 +83,7 @@ fn flags(help: &str) -> Vec<&str> {
     for line in help.lines().map(str::trim_start) {
         let long = line.strip_prefix('-').and_then(|rest| rest.split_once(", ")).map_or(line, |(_, long)| long);
         if line.starts_with('-') && long.starts_with("--") {
-            let end = long.find(|c: char| c.is_whitespace() || "[=".contains(c)).unwrap_or(long.len());
+            let end = long.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(long.len());
             found.push(&long[..end]);
         }
     }

@@ -32,8 +32,8 @@ const SHEET: [&str; 4] = ["query", "title_id", "title", "grade"];
 
 /// Say what files seem to be, which columns they have, what is wrong with them, and which command comes next.
 ///
-/// Reads logs, click logs, judged titles, titles, TREC's and BEIR's files, models and indexes. Name a log together with its
-/// titles, and the command will have both. Exit status 1 if a file is not known or has faults.
+/// Reads logs, click logs, judged titles, titles, TREC's and BEIR's files, models and indexes. Give a log together with its
+/// titles, and the proposed command uses both. The exit status is 1 if a file is not recognised or has faults.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The files.

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long)]
     raw: bool,
 
-    /// The format of the output [default: npy or parquet if the name of --output ends so, otherwise jsonl].
+    /// The format of the output [default: npy or parquet if the name of --output ends in .npy or .parquet, otherwise jsonl].
     #[arg(long, value_enum)]
     format: Option<Format>,
 

@@ -97,7 +97,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILES", conflicts_with = "qrels")]
     vectors: Vec<VectorFiles>,
 
-    /// Add a fusion: one more system that adds up the scores of all others, times a weight each. May be repeated.
+    /// Add a fusion: one more system that adds up the scores of all others, each multiplied by a weight. May be repeated.
     ///
     /// All systems count alike unless you give `--fusion-judged` or `--fusion-weights`.
     #[arg(long, value_name = "METHOD", value_enum, conflicts_with = "qrels")]

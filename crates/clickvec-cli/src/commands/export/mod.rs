@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN", default_value = TITLE)]
     field: String,
 
-    /// What the collection is called there: a table, a collection, or an index.
+    /// The name of the table, collection or index in the other system.
     #[arg(long, value_name = "NAME", default_value = "titles", value_parser = name)]
     name: String,
 
@@ -69,7 +69,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", required_if_eq("to", "svmrank"))]
     judged: Option<PathBuf>,
 
-    /// What to write: a folder, with parquet a file.
+    /// Where to write: a folder, or a file for parquet.
     #[arg(long, short, value_name = "OUTPUT")]
     output: PathBuf,
 

@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "json")]
     card: bool,
 
-    /// Read all files of an index, compare their checksums, and ask the queries whose answers it keeps. Each file
+    /// Read all files of an index, compare their checksums, and repeat the queries whose answers it keeps. Each file
     /// that has changed is named, and the exit status is then 1. A search reads only what it needs, and may miss damage.
     #[cfg(feature = "serve")]
     #[arg(long, conflicts_with = "card")]

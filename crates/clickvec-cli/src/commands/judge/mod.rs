@@ -17,7 +17,7 @@ use crate::answer::Answer;
 /// Have people judge the best titles of several systems, without saying which system found them.
 ///
 /// `pool` writes a sheet of queries with titles, as a table and as a page to fill in by keyboard. `read` turns filled sheets
-/// into judged titles for `evaluate --judged`, and says how far two judges agree.
+/// into judged titles for `evaluate --judged`, and says how well two judges agree.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

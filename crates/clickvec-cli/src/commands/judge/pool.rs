@@ -21,7 +21,7 @@ use crate::{input, output};
 
 /// Write a sheet of queries with the best titles of all systems.
 ///
-/// Each title is there once, in an order that does not say which system found it or at which rank. Fill in the column
+/// Each title appears once, in an order that does not reveal which system found it or at which rank. Fill in the column
 /// `grade` with 0 to 4 (0 bad, 1 fair, 2 good, 3 excellent, 4 perfect), or open the page of --html and press the digits.
 /// Leave out what you cannot judge.
 #[derive(clap::Args)]

@@ -77,7 +77,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "What stays")]
     keep_personal: bool,
 
-    /// Leave out pairs with fewer clicks.
+    /// Leave out pairs with fewer clicks than this.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "What stays")]
     min_count: u64,
 
@@ -86,17 +86,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = "What stays")]
     pub(super) min_users: Option<u16>,
 
-    /// Keep the queries of fewer users as well, marked in a column `rare`. `train` learns from them, and leaves every letter
-    /// trigram that only they have out of the model. The table itself is as private as the log.
+    /// Keep the queries of fewer users than --min-users as well, marked in a column `rare`. `train` learns from them, but
+    /// leaves out of the model every letter trigram that only they have. The table itself is as private as the log.
     #[arg(long, help_heading = "What stays")]
     private: bool,
 
-    /// Leave out all rows of a user who makes more queries on any day; 0 sets no limit. Needs users and times
+    /// Leave out all rows of a user who makes more queries than this on any day; 0 sets no limit. Needs users and times
     /// [default: 200 if the log has them].
     #[arg(long, value_name = "N", help_heading = "What stays")]
     max_queries_per_day: Option<u64>,
 
-    /// Leave out all rows of a user who makes more queries in the whole log; 0 sets no limit.
+    /// Leave out all rows of a user who makes more queries than this in the whole log; 0 sets no limit.
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What stays")]
     max_queries: u64,
 
@@ -122,7 +122,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Position bias")]
     correct_position_bias: bool,
 
-    /// The largest weight of a click because of its position.
+    /// The largest weight that a click can get because of its position.
     #[arg(long, value_name = "W", default_value_t = 10.0, value_parser = clip, requires = "correct_position_bias", help_heading = "Position bias")]
     position_clip: f64,
 
@@ -131,7 +131,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "POWER", default_value_t = 2.0, value_parser = trust, requires = "correct_position_bias", help_heading = "Position bias")]
     position_trust: f64,
 
-    /// Stop if more of the rows are broken.
+    /// Stop if more than this share of the rows is broken.
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
     max_bad: f64,
 

@@ -18,7 +18,7 @@ pub(super) struct EncoderFlags {
     encoder: Option<EncoderFlag>,
 
     /// lstm, gru: number of cells; bilstm: number of cells in each direction; lstm with several layers: cells of each,
-    /// from below, such as 96,64 [default: 96].
+    /// bottom layer first, such as 96,64 [default: 96].
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     cells: Option<Vec<usize>>,
 
@@ -27,8 +27,8 @@ pub(super) struct EncoderFlags {
     #[arg(long, value_name = "N")]
     members: Option<usize>,
 
-    /// lstm with several members: the size of a text's vector. Principal components of up to 20,000 titles bring the members'
-    /// cells to so many numbers after each epoch; what share of the variance they keep is said [default: all cells; the
+    /// lstm with several members: the size of a text's vector. After each epoch, the principal components of up to
+    /// 20,000 titles reduce the members' cells to this many numbers; the output says what share of the variance is kept [default: all cells; the
     /// model's with --init].
     #[arg(long, value_name = "D")]
     dimension: Option<usize>,

@@ -40,10 +40,10 @@ pub(super) struct Settings {
     #[arg(long, value_enum, help = help("Where negatives come from", |c| shown_source(c.negative_source)))]
     negative_source: Option<NegativeSourceFlag>,
 
-    #[arg(long, value_enum, help = help("The loss that training lowers, of clicks and of titles", |c| shown_loss(c.loss)))]
+    #[arg(long, value_enum, help = help("The loss to minimise, for clicks and for titles", |c| shown_loss(c.loss)))]
     loss: Option<LossFlag>,
 
-    #[arg(long, value_name = "G", value_parser = positive, help = help("γ, by which cosines are multiplied in the loss", |c| c.gamma))]
+    #[arg(long, value_name = "G", value_parser = positive, help = help("γ: the loss multiplies cosines by it", |c| c.gamma))]
     gamma: Option<f32>,
 
     #[arg(long, value_enum, help = help("The optimiser", |c| shown_optimizer(c.optimizer)))]
@@ -90,7 +90,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Words read of each text", |c| c.max_words))]
     max_words: Option<usize>,
 
-    #[arg(long, value_enum, help = help("What becomes of further words", |c| shown_tail(c.tail)))]
+    #[arg(long, value_enum, help = help("What to do with words beyond --max-words", |c| shown_tail(c.tail)))]
     tail: Option<TailFlag>,
 
     #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Letter trigrams in the dictionary; the most frequent ones are kept", |c| c.max_trigrams))]

@@ -38,14 +38,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     judged: PathBuf,
 
-    /// The whole collection: BM25 takes its statistics from it, and its words are known [default: the judged titles].
+    /// The whole collection: BM25 takes its statistics from it, and its words count as seen [default: the judged titles].
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
 
     #[command(flatten)]
     title_columns: TitleColumns,
 
-    /// The click log; its words are known too.
+    /// The click log; its words count as seen too.
     #[arg(long, value_name = "FILE")]
     clicks: Option<PathBuf>,
 

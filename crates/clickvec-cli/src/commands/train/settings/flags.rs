@@ -55,7 +55,7 @@ pub(super) enum NegativeSourceFlag {
 pub(super) enum LossFlag {
     /// A softmax over the clicked title and its negatives, as in the papers.
     Softmax,
-    /// Noise-contrastive estimation: whether each title was clicked or is there by chance.
+    /// Noise-contrastive estimation: decides for each title whether it was clicked or is there by chance.
     Nce,
 }
 
