@@ -34,6 +34,9 @@ const TO_LEAVE: Duration = Duration::from_millis(100);
 /// The same for one that has asked nothing so far. If its request is there by then, it is read and refused.
 const TO_ASK: Duration = Duration::from_millis(2);
 
+/// When the service ends, the rest of a request's head must come in this time.
+const TO_FINISH: Duration = Duration::from_secs(1);
+
 /// Takes connections until the service stops, then waits for those that are open, but not for ever.
 pub(crate) async fn accept(service: Arc<Service>, listener: TcpListener, mut stop: watch::Receiver<bool>) {
     let places = Places::new(&service.limits);
@@ -90,14 +93,19 @@ pub(crate) async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     let mut connection = pin!(http.serve_connection(io, answer));
     let limits = &service.limits;
     let tick = (limits.headers.min(limits.idle) / 4).clamp(Duration::from_millis(5), Duration::from_secs(1));
-    let mut is_ending = false;
+    let mut ending: Option<Instant> = None;
     loop {
         tokio::select! {
             // What a client did wrong is its own affair.
             _ = connection.as_mut() => return,
-            _ = tokio::time::sleep(tick) => if state.is_over(limits) { return },
-            _ = stop.changed(), if !is_ending => {
-                is_ending = true;
+            _ = tokio::time::sleep(tick) => {
+                let is_late = ending.is_some_and(|since| since.elapsed() >= TO_FINISH);
+                if state.is_over(limits) || is_late && state.is_half_asked() {
+                    return;
+                }
+            },
+            _ = stop.changed(), if ending.is_none() => {
+                ending = Some(Instant::now());
                 if state.is_silent() {
                     return;
                 }
@@ -158,6 +166,11 @@ impl State {
     /// Whether a request is being answered.
     fn is_running(&self) -> bool {
         self.running.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether a part of a request's head has come, and no more.
+    fn is_half_asked(&self) -> bool {
+        !self.is_running() && self.heard.load(Ordering::Relaxed) != 0
     }
 
     /// Whether nothing was asked yet.

@@ -207,3 +207,27 @@ fn it_stops_while_clients_are_connected_and_finishes_what_runs() {
     assert!(closes(idle) < Duration::from_secs(1));
     assert!(TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err());
 }
+
+/// The rest of a request that is on its way is waited for, but not as long as a client may take otherwise.
+#[test]
+fn half_a_request_does_not_keep_it_from_stopping() {
+    let service = Service::start();
+    let mut half = service.connect();
+    half.write_all(b"GET /search?q=red HTTP/1.1\r\nHo").unwrap();
+    // One whose rest comes after the end has begun.
+    let mut late = service.connect();
+    late.write_all(b"GET /search?q=red HTTP/1.1\r\nHo").unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let rest = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        late.write_all(b"st: localhost\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        late.read_to_string(&mut answer).unwrap();
+        answer
+    });
+    let started = Instant::now();
+    service.stop();
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    let answer = rest.join().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
