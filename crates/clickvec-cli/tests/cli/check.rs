@@ -85,6 +85,19 @@ fn files_of_this_program_are_known() {
     folder.run(&judge.split(' ').skip(1).collect::<Vec<_>>()).code(0);
 }
 
+/// Lines that are no rows are told in the logs of presets too; which fields a row needs, only `prepare` knows.
+#[test]
+fn broken_lines_of_a_preset_are_told() {
+    let folder = Folder::new();
+    let click = "{\"action_name\":\"click\",\"query_id\":\"1\",\"client_id\":\"c\"}\n";
+    let query = "{\"query_id\":\"1\",\"user_query\":\"red lamp\",\"timestamp\":\"2024-05-17T08:30:00Z\"}\n";
+    folder.write("ubi.jsonl", format!("{click}{query}"));
+    folder.run(&["check", "ubi.jsonl"]).code(0).prints("preset `ubi`, json").prints("2 rows");
+    folder.write("ubi.jsonl", format!("{click}{query}{{\"query_id\n"));
+    let run = folder.run(&["check", "ubi.jsonl"]).code(1);
+    run.prints("1 fault").prints("ubi.jsonl:3: expected a JSON object, found something else (EOF");
+}
+
 #[test]
 fn what_is_not_known_is_no_success() {
     let folder = Folder::new();

@@ -219,7 +219,7 @@ pub enum RowFault {
         limit: usize,
     },
     /// The line is not a JSON object.
-    #[error("expected a JSON object, found {found}")]
+    #[error("expected a JSON object, found something else ({found})")]
     NotJson {
         /// The parser's message.
         found: String,

@@ -195,7 +195,7 @@ fn look(path: &Path) -> Result<Found> {
     if found.names == SHEET {
         found.kind = Kind::Sheet;
     }
-    if !matches!(found.kind, Kind::Unknown | Kind::Preset(_) | Kind::Corpus) {
+    if !matches!(found.kind, Kind::Unknown | Kind::Corpus) {
         match found.kind {
             Kind::Clicks => own::clicks(&mut found)?,
             Kind::Titles if format == "tsv" && own::has_columns(&found, &["id", "title"]) => own::titles(&mut found)?,
@@ -254,7 +254,8 @@ fn read(found: &mut Found) -> Result<()> {
     let mut table = LogTable::open(&found.path, &options)?;
     let bar = progress::counter("reading", "rows");
     let mut record = Record::default();
-    let meanings: Vec<(Meaning, String)> = found.meanings.clone();
+    // Rows of a preset's log are of several kinds, and each has some of the fields: only `prepare` knows which.
+    let meanings = if let Kind::Preset(_) = found.kind { Vec::new() } else { found.meanings.clone() };
     let mut ungraded = 0u64;
     loop {
         let fault = match table.next(&mut record)? {
