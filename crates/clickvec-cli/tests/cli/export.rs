@@ -88,6 +88,7 @@ fn lines_of_json_have_every_title_with_its_vector() {
         assert_eq!(point["payload"], serde_json::json!({"id": id, "title": title}));
         assert_eq!(&numbers(&point["vector"]), vector);
     }
+    std::fs::remove_dir_all(folder.path("out")).unwrap();
     export(&folder, "opensearch", &["--name=shop"]).code(0);
     let lines = json_lines(&folder, "out/bulk.jsonl");
     assert_eq!(lines.len(), 2 * expected.len());
@@ -218,16 +219,18 @@ fn strange_titles_are_exported_and_unknown_ones_counted() {
     folder.run(&none).code(2).says("none.tsv");
     assert!(!folder.path("none").exists());
     for (form, file) in [("pgvector", "titles.copy"), ("qdrant", "points.jsonl"), ("opensearch", "bulk.jsonl")] {
+        let _ = std::fs::remove_dir_all(folder.path("out"));
         export(&folder, form, &[]).code(0).says("5 rows").says("left out 1 title");
         let written = std::fs::read(folder.path(&format!("out/{file}"))).unwrap();
         assert!(form == "pgvector" || !written.contains(&0), "{form}");
     }
     // Texts of PostgreSQL have no U+0000.
+    std::fs::remove_dir_all(folder.path("out")).unwrap();
     export(&folder, "pgvector", &[]).code(0);
     let copy = std::fs::read(folder.path("out/titles.copy")).unwrap();
     assert!(copy.windows(10).any(|bytes| bytes == b"red hammer"));
     folder.write("titles.tsv", "id\ttitle\n");
-    export(&folder, "qdrant", &[]).code(2).says("expected titles below the header, found none");
+    export(&folder, "pgvector", &[]).code(2).says("expected titles below the header, found none");
 }
 
 #[test]
@@ -307,9 +310,65 @@ fn a_folder_of_something_else_is_refused() {
     };
     let titles: &[&str] = &["--titles=titles.tsv"];
     for (form, titles) in [("pgvector", titles), ("qdrant", titles), ("opensearch", titles), ("onnx", &[])] {
-        to("shop", form, titles).code(2).says("expected a new folder or that of an earlier export, found one with `");
-        to("copy", form, titles).code(0);
-        to("copy", form, titles).code(0);
+        to("shop", form, titles).code(2).says("expected an output outside the index");
+        to(form, form, titles).code(0);
+        to(form, form, titles).code(0);
+        // Half of one system's files and half of another's would load neither.
+        let other = if form == "qdrant" { "pgvector" } else { "qdrant" };
+        let run = to(form, other, &["--titles=titles.tsv"]).code(2);
+        run.says(&format!("{form}: expected a new folder, found an export to {form}; name another output"));
     }
     folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop"]).code(0);
+}
+
+/// Files that have the names of ours may be somebody else's.
+#[test]
+fn a_script_of_ones_own_is_not_replaced() {
+    let folder = Folder::with_model();
+    let titles: &[&str] = &["--titles=titles.tsv"];
+    for (form, file, titles) in [
+        ("qdrant", "load.sh", titles),
+        ("opensearch", "load.sh", titles),
+        ("pgvector", "load.sql", titles),
+        ("onnx", "encode.py", &[]),
+        ("onnx", "model.onnx", &[]),
+    ] {
+        let output = format!("own-{form}-{file}");
+        std::fs::create_dir(folder.path(&output)).unwrap();
+        folder.write(&format!("{output}/{file}"), "mine");
+        let to = ["export", "--model=model.safetensors", "--output", &output, "--to", form];
+        let run = folder.run(&[&to[..], titles].concat()).code(2);
+        run.says(&format!("found one with `{file}` and no `export.json` in it"));
+        assert_eq!(folder.read(&format!("{output}/{file}")), "mine");
+        assert_eq!(std::fs::read_dir(folder.path(&output)).unwrap().count(), 1);
+    }
+}
+
+/// Graphs of an earlier model with other towers would be taken for this one's.
+#[test]
+#[cfg(feature = "onnx")]
+fn graphs_of_an_earlier_model_go() {
+    let folder = Folder::with_model();
+    let train = [
+        "train",
+        "--clicks=clicks.tsv",
+        "--cells=4",
+        "--epochs=1",
+        "--held-out=0",
+        "--shared-towers=false",
+        "--shared-towers=false",
+        "--output=two",
+    ];
+    folder.run(&train).code(0);
+    let graphs = |model: &str| {
+        folder.run(&["export", "--to=onnx", "--model", model, "--output=graphs"]).code(0);
+        let names = std::fs::read_dir(folder.path("graphs")).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(".onnx")).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(graphs("model.safetensors"), ["model.onnx"]);
+    assert_eq!(graphs("two"), ["query.onnx", "title.onnx"]);
+    assert_eq!(graphs("model.safetensors"), ["model.onnx"]);
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use clickvec::Error;
 use clickvec::eval::TestSetFiles;
-use clickvec::internals::files::{Pending, create_folder, write_bytes_atomically};
+use clickvec::internals::files::{Pending, write_bytes_atomically};
 use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec::ranker::{self, Corpus, Neural, Ranker};
@@ -43,7 +43,7 @@ pub(super) fn write(args: &Args, model: &Model, titles: &Path) -> Result<Counts>
     let bm25 = ranker::train("bm25", &corpus)?;
     let trigrams = ranker::train("trigram", &corpus)?;
     let cosine = Neural::new("model".to_owned(), model);
-    create_folder(&args.output)?;
+    super::folder::begin(&args.output, &args.to.name())?;
     let path = args.output.join("features.txt");
     let failed = |source| Error::io(&path, "write", source);
     let mut pending = Pending::new(&path)?;

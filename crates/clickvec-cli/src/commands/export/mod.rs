@@ -1,6 +1,7 @@
 //! `clickvec export`: titles with their vectors in the forms that other systems load, and the encoders as ONNX.
 
 mod features;
+mod folder;
 mod fusion;
 #[cfg(feature = "onnx")]
 mod onnx;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
-use clickvec::internals::files::{TEMPORARY_PREFIX, create_folder, write_bytes_atomically};
+use clickvec::internals::files::write_bytes_atomically;
 use clickvec::model::Model;
 use clickvec::tables::TITLE;
 use serde::Serialize;
@@ -81,22 +82,6 @@ pub(crate) struct Args {
 /// The forms that have titles.
 const OF_TITLES: [&str; 5] = ["parquet", "pgvector", "qdrant", "opensearch", "svmrank"];
 
-/// The files of a folder, of every other form than ONNX.
-const FILES: [&str; 12] = [
-    "titles.copy",
-    "load.sql",
-    "points.jsonl",
-    "collection.json",
-    "load.sh",
-    "bulk.jsonl",
-    "template.json",
-    "pipeline.json",
-    "query.json",
-    "features.txt",
-    "groups.txt",
-    "names.txt",
-];
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
     /// Apache Parquet with the columns id, title and vector. Only in a program built with `--features parquet`.
@@ -114,6 +99,18 @@ enum Form {
 }
 
 impl Form {
+    /// The files that its folder may have.
+    fn files(self) -> &'static [&'static str] {
+        match self {
+            Form::Parquet => &[],
+            Form::Pgvector => &["titles.copy", "load.sql"],
+            Form::Qdrant => &["points.jsonl", "collection.json", "load.sh"],
+            Form::Opensearch => &["bulk.jsonl", "template.json", "pipeline.json", "query.json", "load.sh"],
+            Form::Svmrank => &["features.txt", "groups.txt", "names.txt"],
+            Form::Onnx => &onnx::FILES,
+        }
+    }
+
     fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
@@ -145,8 +142,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let (output, was_there) = (args.output.clone(), args.output.exists());
     let answer = write(args);
     if answer.is_err() && !was_there {
-        // It succeeds only if the folder is empty.
-        let _ = std::fs::remove_dir(output);
+        folder::remove_if_empty(&output);
     }
     answer
 }
@@ -162,7 +158,7 @@ fn write(args: Args) -> Result<Answer> {
     let table = args.title_columns.table(titles, &args.field)?;
     let titles = Titles { model: &model, table: table.path(), field: &args.field };
     if !matches!(args.to, Form::Parquet | Form::Svmrank) {
-        create_folder(&args.output)?;
+        folder::begin(&args.output, &args.to.name())?;
     }
     let at = |name: &str| args.output.join(name);
     let name = args.name.as_str();
@@ -194,22 +190,6 @@ fn write(args: Args) -> Result<Answer> {
     say(&args, &model, Some(counts))
 }
 
-/// Refuses a folder of something else, such as an index, which would no longer know its files.
-fn refuse_others(folder: &Path) -> Result<()> {
-    let Ok(entries) = folder.read_dir() else { return Ok(()) };
-    for entry in entries {
-        let name = entry.map_err(|source| clickvec::Error::io(folder, "read", source))?.file_name();
-        let of_export = FILES.into_iter().chain(onnx::FILES).any(|file| name == file);
-        ensure!(
-            of_export || name.to_string_lossy().starts_with(TEMPORARY_PREFIX),
-            "{}: expected a new folder or that of an earlier export, found one with `{}` in it; name another output",
-            folder.display(),
-            output::printable(&name.to_string_lossy())
-        );
-    }
-    Ok(())
-}
-
 /// Checks combinations that the parser of flags cannot express, and that nothing that is read is replaced.
 fn check(args: &Args) -> Result<()> {
     for (flag, given, form) in [
@@ -235,10 +215,10 @@ fn check(args: &Args) -> Result<()> {
             bail!("{}: expected a folder to write, found a file; name another output", args.output.display())
         }
         _ => {
-            refuse_others(&args.output)?;
-            for file in FILES.into_iter().chain(onnx::FILES) {
+            for file in args.to.files().iter().chain([&folder::MARK]) {
                 input::refuse_overwriting(&args.output.join(file), read.clone())?;
             }
+            folder::refuse_others(&args.output, &args.to.name(), args.to.files())?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ mod proto;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use clickvec::internals::files::{create_folder, write_bytes_atomically};
+use clickvec::internals::files::write_bytes_atomically;
 use clickvec::internals::text::{Dictionary, Feature, WordBuffer, WordLimit};
 use clickvec::model::{Model, Side};
 use clickvec::train::Tail;
@@ -92,7 +92,7 @@ pub(super) fn write(folder: &Path, model: &Model) -> Result<()> {
     });
     // Nothing is written if a tower cannot be.
     let graphs = graphs.collect::<Result<Vec<_>>>()?;
-    create_folder(folder)?;
+    super::folder::begin(folder, "onnx")?;
     for (file, bytes) in graphs {
         write_bytes_atomically(&folder.join(file), &bytes)?;
     }
@@ -109,6 +109,16 @@ pub(super) fn write(folder: &Path, model: &Model) -> Result<()> {
     write_bytes_atomically(&folder.join("vectors.json"), &json(&expected(model))?)?;
     for (file, text) in [("encode.py", PYTHON), ("encode.mjs", JAVASCRIPT)] {
         write_bytes_atomically(&folder.join(file), text.as_bytes())?;
+    }
+    // Those of an earlier model with other towers.
+    let stale: &[&str] = if model.shared_towers() { &["query.onnx", "title.onnx"] } else { &["model.onnx"] };
+    for stale in stale {
+        match std::fs::remove_file(folder.join(stale)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(clickvec::Error::io(&folder.join(stale), "remove", error).into());
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
