@@ -356,7 +356,6 @@ fn graphs_of_an_earlier_model_go() {
         "--epochs=1",
         "--held-out=0",
         "--shared-towers=false",
-        "--shared-towers=false",
         "--output=two",
     ];
     folder.run(&train).code(0);
