@@ -12,7 +12,7 @@ use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
 use clickvec::internals::tables::is_parquet;
-use clickvec::tables::Title;
+use clickvec::tables::{TITLE, Title};
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::{RowFault, TableFault};
 use clickvec_logs::table::{LogTable, Next, Options, Record};
@@ -67,6 +67,23 @@ impl TitleTable {
 }
 
 impl TitleColumns {
+    /// The column with the texts that a model encodes: the one that was given, or the one whose texts it learnt from.
+    pub(crate) fn field_for(&self, given: Option<&str>, learnt: &str) -> String {
+        match (given, &self.title_column) {
+            (Some(given), _) => given.to_owned(),
+            (None, Some(_)) => TITLE.to_owned(),
+            (None, None) => {
+                if learnt != TITLE {
+                    output::note(format_args!(
+                        "texts come from the column `{}`, which the model learnt from; --field names another",
+                        output::printable(learnt)
+                    ));
+                }
+                learnt.to_owned()
+            }
+        }
+    }
+
     /// A table with the columns `id` and `field`: the file itself, or a copy in this form.
     pub(crate) fn table(&self, path: &Path, field: &str) -> Result<TitleTable> {
         self.table_with(path, field, &[])

@@ -25,6 +25,7 @@ use crate::words;
 /// updated or replaced on disk. [`Engine::reopened`] gives the next one. Any number of threads may ask at the same time.
 pub struct Engine {
     pub(crate) path: PathBuf,
+    pub(crate) field: String,
     pub(crate) model: Arc<Both>,
     pub(crate) segments: Vec<Opened>,
     pub(crate) facts: Facts,
@@ -179,6 +180,11 @@ impl Engine {
         self.facts.vectors.format
     }
 
+    /// The column that the titles' texts come from.
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
     /// The names of the stored fields.
     pub fn stored_fields(&self) -> &[String] {
         self.segments[0].segment.titles.fields()
@@ -299,7 +305,7 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
     }
     let left_out = std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum();
     let facts = facts(folder, left_out, &model.model, &segments)?;
-    Ok(Engine { path: folder.path().to_owned(), model, segments, facts })
+    Ok(Engine { path: folder.path().to_owned(), field: about.field.clone(), model, segments, facts })
 }
 
 /// The bits of the titles that are still there.

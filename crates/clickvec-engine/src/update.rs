@@ -278,11 +278,18 @@ pub struct Compacted {
 pub fn compact(path: &Path) -> Result<Compacted> {
     let path = &resolved(path);
     let before = Engine::open(path)?;
-    let mut builder = IndexBuilder::with_fields(&before.model.model, path, before.stored_fields())?;
+    let mut builder =
+        IndexBuilder::with_fields(&before.model.model, path, before.stored_fields())?.of_field(before.field());
     // From here on nobody else can change it; somebody may have, before.
     let engine = match before.reopened()? {
         None => before,
-        Some(now) if now.facts().model == before.facts().model && now.stored_fields() == before.stored_fields() => now,
+        Some(now)
+            if now.facts().model == before.facts().model
+                && now.stored_fields() == before.stored_fields()
+                && now.field() == before.field() =>
+        {
+            now
+        }
         Some(now) => {
             let (expected, found) = (before.facts().fingerprint.clone(), Some(now.facts().fingerprint.clone()));
             return Err(Error::index(path, EngineFault::Replaced { expected, found }));

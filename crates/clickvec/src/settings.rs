@@ -151,11 +151,11 @@ fn is_nothing(share: &f32) -> bool {
     *share == 0.0
 }
 
-fn title() -> String {
+pub(crate) fn title() -> String {
     tables::TITLE.to_owned()
 }
 
-fn is_title(field: &str) -> bool {
+pub(crate) fn is_title(field: &str) -> bool {
     field == tables::TITLE
 }
 

@@ -198,3 +198,51 @@ fn rows_have_columns_of_their_own_and_are_scored_together() {
     fault("[data]\njudged = \"judged.tsv\"\n".to_owned() + &row("a", "ranker = \"bm25\"\nfield = \"body\""))
         .says("expected the same judged titles in column `body` as in `title`, found 1 of 2 for the query `red`");
 }
+
+/// An index keeps the column of its texts: titles that come later are read from the same one.
+#[test]
+#[cfg(feature = "serve")]
+fn an_index_keeps_its_field() {
+    let folder = folder();
+    folder.train("m", &[]).code(0);
+    folder.train("of-both", &["--field", "title+body"]).code(0);
+    let index = |arguments: &[&str]| folder.run(&[&["index", "--output", "ix"], arguments].concat());
+    let text = |id: &str| {
+        let titles = folder.read("ix/titles.tsv");
+        titles.lines().find_map(|line| line.strip_prefix(&format!("{id}\t"))).map(str::to_owned)
+    };
+    let first = folder.read("titles.tsv").lines().nth(1).unwrap().split('\t').next().unwrap().to_owned();
+    let made = |arguments: &[&str]| {
+        index(&[&["--titles", "titles.tsv"], arguments].concat()).code(0);
+        text(&first).unwrap()
+    };
+    let (title, both) = (made(&["--model", "m"]), made(&["--model", "m", "--field", "title+body"]));
+    assert!(both.starts_with(&format!("{title} ")), "{title} {both}");
+    folder.run(&["inspect", "ix"]).code(0).prints("title+body");
+    // Later titles come from the same columns, and another is refused.
+    folder.write("one.tsv", "id\ttitle\tbody\nnew\tnumber1\tred hammer\n");
+    index(&["--update", "one.tsv"]).code(0);
+    let engine = folder.run(&["search", "--index", "ix", "--json", "number1", "-k", "100"]).code(0);
+    engine.prints("number1 red hammer");
+    index(&["--update", "one.tsv", "--field", "body"]).code(2).says("as the index has them, found `--field body`");
+    index(&["--compact"]).code(0);
+    assert_eq!(text("new").as_deref(), Some("number1 red hammer"));
+    // Without a column, it is the one that the model learnt from.
+    assert_eq!(made(&["--model", "of-both"]), both);
+    index(&["--titles", "titles.tsv", "--model", "of-both"]).says("texts come from the column `title+body`");
+    assert_eq!(made(&["--model", "of-both", "--field", "title"]), title);
+    let search = ["search", "--model", "of-both", "--titles", "titles.tsv", "red hammer", "-k", "1"];
+    folder.run(&search).code(0).says("texts come from the column `title+body`");
+    // Shards of different columns do not fit together.
+    let shard = |number: &str, field: &str| {
+        let shard = ["--model", "m", "--titles", "titles.tsv", "--shard", number, "--field", field, "--output"];
+        folder.run(&[&["index"], &shard[..], &[&format!("ix{}", &number[..1])]].concat()).code(0);
+    };
+    shard("1/2", "title");
+    shard("2/2", "body");
+    let join = folder.run(&["index", "--join", "ix1", "ix2", "--output", "joined"]).code(2);
+    join.says("expected texts of the column `title`, as in the first index to join, found those of `body`");
+    shard("1/2", "body");
+    folder.run(&["index", "--join", "ix1", "ix2", "--output", "joined"]).code(0);
+    folder.run(&["inspect", "joined", "--json"]).code(0).prints("\"field\":\"body\"");
+}

@@ -190,7 +190,8 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
             _ => format!("{line}\t{number}\n"),
         };
         folder.write("priced.tsv", folder.read("titles.tsv").lines().enumerate().map(priced).collect::<String>());
-        let index = "index --model=m --titles=priced.tsv --store=price --vectors=f16 --output=index";
+        let index =
+            "index --model=m --titles=priced.tsv --store=price --field=title+price --vectors=f16 --output=index";
         folder.run(&index.split(' ').collect::<Vec<_>>()).code(0);
         update(&folder, &days(0, 1), &["--index=index"]).code(2).says("expected a column `price`");
         let priced =
@@ -200,10 +201,11 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         assert_eq!(found.code(0).json_lines()[0]["results"][0]["fields"]["price"], "2");
         let told = folder.run(&["inspect", "--json", "index"]).code(0).json_lines();
         assert_eq!((&told[0]["parts"]["vectors"], &told[0]["parts"]["words"]), (&"f16".into(), &"tantivy".into()));
+        assert_eq!(told[0]["field"], "title+price");
+        assert!(folder.read("index/titles.tsv").lines().nth(2).unwrap().ends_with(" 2\t2"), "the text has the price");
         fusion_and_later_titles_are_kept(&folder, index, priced);
-        folder
-            .run(&index.replace("priced", "titles").replace(" --store=price", "").split(' ').collect::<Vec<_>>())
-            .code(0);
+        let plain = index.replace("priced", "titles").replace(" --store=price --field=title+price", "");
+        folder.run(&plain.split(' ').collect::<Vec<_>>()).code(0);
     }
 
     let promoted = bytes(&folder, "m");

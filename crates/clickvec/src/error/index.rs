@@ -133,6 +133,16 @@ pub enum IndexFault {
         /// The fields of this one.
         found: Vec<String>,
     },
+    /// The texts of the indexes to join come from different columns.
+    #[error(
+        "expected texts of the column `{expected}`, as in the first index to join, found those of `{found}`; index the same column in all"
+    )]
+    OtherField {
+        /// The column of the first index.
+        expected: String,
+        /// The column of this one.
+        found: String,
+    },
     /// The manifest does not list a file that every index has.
     #[error("expected `{name}` in the manifest, found no such file there; make the index anew")]
     NotListed {

@@ -19,7 +19,7 @@ use crate::error::{Error, IndexFault, Result, VectorFault, shortened};
 use crate::index::file::{self, Folder, FolderWriter, PartKind};
 use crate::model::Model;
 use crate::npy;
-use crate::tables::{Title, UniqueIds};
+use crate::tables::{TITLE, Title, UniqueIds};
 
 /// The number of values that are copied at once.
 const NUMBERS_AT_ONCE: usize = 64 * 1024;
@@ -91,6 +91,12 @@ impl IndexBuilder {
     /// they are joined.
     pub fn of_shard(mut self, shard: Shard) -> IndexBuilder {
         self.output.shard = Some(shard);
+        self
+    }
+
+    /// Says that the titles' texts come from another column of their table than `title`, so that later titles can come from it too.
+    pub fn of_field(mut self, field: &str) -> IndexBuilder {
+        field.clone_into(&mut self.output.field);
         self
     }
 
@@ -181,11 +187,15 @@ pub fn join_indexes_with<E: From<Error>>(
     let folders = indexes.iter().map(open).collect::<Result<Vec<_>>>()?;
     let order = order_of_shards(&folders, indexes)?;
     let [first, ..] = &folders[..] else { return Err(Error::NothingToJoin.into()) };
-    let About { model, dimension, .. } = first.about();
+    let About { model, dimension, field, .. } = first.about();
     for folder in &folders {
         let found = folder.about();
         if found.model != *model || found.dimension != *dimension {
             let fault = IndexFault::OtherModel { expected: model.clone(), found: found.model.clone() };
+            return Err(folder.fault(fault).into());
+        }
+        if found.field != *field {
+            let fault = IndexFault::OtherField { expected: field.clone(), found: found.field.clone() };
             return Err(folder.fault(fault).into());
         }
     }
@@ -193,6 +203,7 @@ pub fn join_indexes_with<E: From<Error>>(
     load_model(first)?;
     let fields = load_titles(first)?.fields();
     let mut output = Output::new(path, model, *dimension, &fields, true)?;
+    field.clone_into(&mut output.field);
     std::fs::copy(&model_file, output.folder.file(MODEL_FILE)).map_err(|source| output.folder.failed(source))?;
     let mut ids = UniqueIds::default();
     let mut left_out = 0;
@@ -290,6 +301,7 @@ fn join_vectors(folder: &Folder<About>, output: &mut Output) -> Result<()> {
 struct Output {
     model: String,
     dimension: usize,
+    field: String,
     shard: Option<Shard>,
     has_model: bool,
     line: String,
@@ -306,8 +318,8 @@ impl Output {
         titles.write_all(header.as_bytes()).map_err(|source| folder.failed(source))?;
         let vectors = folder.create(VECTORS_FILE)?;
         let vectors = npy::Appender::new(vectors, dimension).map_err(|source| folder.failed(source))?;
-        let (model, line) = (model.to_owned(), String::new());
-        Ok(Output { model, dimension, shard: None, has_model, line, titles, vectors, folder })
+        let (model, field, line) = (model.to_owned(), TITLE.to_owned(), String::new());
+        Ok(Output { model, dimension, field, shard: None, has_model, line, titles, vectors, folder })
     }
 
     fn write_title(&mut self, id: &str, title: &str, rest: &str) -> Result<()> {
@@ -333,7 +345,7 @@ impl Output {
         left_out: u64,
         complete: impl FnOnce(&Path) -> Result<Parts, E>,
     ) -> Result<BuiltIndex, E> {
-        let Output { model, dimension, shard, has_model, mut titles, vectors, mut folder, .. } = self;
+        let Output { model, dimension, field, shard, has_model, mut titles, vectors, mut folder, .. } = self;
         let count = vectors.rows() as u64;
         titles.flush().and_then(|()| vectors.finish()).map_err(|source| folder.failed(source))?;
         if has_model {
@@ -357,7 +369,7 @@ impl Output {
                 false => folder.optional_part(&part, &files)?,
             }
         }
-        let about = About { model: model.clone(), titles: count, left_out, dimension };
+        let about = About { model: model.clone(), titles: count, left_out, dimension, field };
         let fingerprint = folder.finish(about)?;
         Ok(BuiltIndex { fingerprint, model, titles: count, left_out, dimension })
     }

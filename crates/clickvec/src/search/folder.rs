@@ -14,6 +14,7 @@ use crate::index::{Codes, FlatIndex, QuantizedIndex, floats};
 use crate::memory::{reserve, room_for_numbers};
 use crate::model::QueryModel;
 use crate::npy;
+use crate::settings::{is_title, title};
 
 /// The file of the model.
 pub const MODEL_FILE: &str = "model.safetensors";
@@ -57,6 +58,9 @@ pub struct About {
     pub left_out: u64,
     /// The size of a vector.
     pub dimension: usize,
+    /// The column that the titles' texts come from. Omitted if it is `title`.
+    #[serde(default = "title", skip_serializing_if = "is_title")]
+    pub field: String,
 }
 
 /// A part of a collection's titles, which [`super::join_indexes`] joins with the others.
@@ -92,6 +96,9 @@ pub struct IndexSummary {
     pub left_out: u64,
     /// The size of a vector.
     pub dimension: usize,
+    /// The column that the titles' texts come from. Omitted if it is `title`.
+    #[serde(skip_serializing_if = "is_title")]
+    pub field: String,
     /// Which shard it is, if its titles are not the whole collection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
@@ -191,7 +198,7 @@ pub(super) fn load_shard(folder: &Folder<About>) -> Result<Option<Shard>> {
 }
 
 fn summary(folder: &Folder<About>, added: &[Folder<About>], titles: usize, shard: Option<Shard>) -> IndexSummary {
-    let About { model, dimension, .. } = folder.about().clone();
+    let About { model, dimension, field, .. } = folder.about().clone();
     let files = |folder: &Folder<About>, inside: &str| {
         let files = folder.parts().values().flat_map(|part| &part.files);
         files.map(|(name, file)| (format!("{inside}{name}"), file.bytes)).collect::<Vec<_>>()
@@ -209,6 +216,7 @@ fn summary(folder: &Folder<About>, added: &[Folder<About>], titles: usize, shard
         titles: titles as u64,
         left_out,
         dimension,
+        field,
         shard,
         parts: folder.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect(),
         files: all,

@@ -19,7 +19,6 @@ use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use clickvec::internals::files::write_bytes_atomically;
 use clickvec::model::Model;
-use clickvec::tables::TITLE;
 use serde::Serialize;
 
 use self::titles::{Counts, Titles};
@@ -49,9 +48,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     title_columns: TitleColumns,
 
-    /// The column with the texts instead of the title, such as `body`; `title+text` joins two.
-    #[arg(long, value_name = "COLUMN", default_value = TITLE)]
-    field: String,
+    /// The column with the texts, such as `body`; `title+text` joins two [default: the one that the model learnt from].
+    #[arg(long, value_name = "COLUMN")]
+    field: Option<String>,
 
     /// The name of the table, collection or index in the other system.
     #[arg(long, value_name = "NAME", default_value = "titles", value_parser = name)]
@@ -155,8 +154,9 @@ fn write(args: Args) -> Result<Answer> {
         onnx::write(&args.output, &model)?;
         return say(&args, &model, None);
     };
-    let table = args.title_columns.table(titles, &args.field)?;
-    let titles = Titles { model: &model, table: table.path(), field: &args.field };
+    let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
+    let table = args.title_columns.table(titles, &field)?;
+    let titles = Titles { model: &model, table: table.path(), field: &field };
     if !matches!(args.to, Form::Parquet | Form::Svmrank) {
         folder::begin(&args.output, &args.to.name())?;
     }
@@ -165,7 +165,7 @@ fn write(args: Args) -> Result<Answer> {
     // What loads the rows is written after them, so that it is there only if they are.
     let (counts, files) = match args.to {
         Form::Parquet => (parquet(&args, titles)?, Vec::new()),
-        Form::Svmrank => (features::write(&args, &model, table.path())?, Vec::new()),
+        Form::Svmrank => (features::write(&args, &model, table.path(), &field)?, Vec::new()),
         Form::Pgvector => {
             (pgvector::write(&at("titles.copy"), titles)?, vec![("load.sql", pgvector::sql(name, &model))])
         }

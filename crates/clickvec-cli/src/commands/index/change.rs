@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clickvec_engine::{Compacted, Document, Error, Updated, Updater, compact};
 use serde::Serialize;
 
@@ -124,9 +124,18 @@ fn update(args: &Args) -> Result<Updated> {
     }
     if let Some(path) = &args.update {
         let fields = updater.before().stored_fields().to_vec();
-        let table = args.title_columns.table_with(path, &args.field, &fields)?;
+        let field = updater.before().field().to_owned();
+        if let Some(given) = &args.field {
+            ensure!(
+                *given == field,
+                "{}: expected texts of the column `{field}`, as the index has them, found `--field {given}`; leave it out, or make \
+                 the index anew",
+                output::path(&args.output)
+            );
+        }
+        let table = args.title_columns.table_with(path, &field, &fields)?;
         let bar = progress::counter("encoding", "titles");
-        stored::each_document(table.path(), &args.field, &fields, |title, values| {
+        stored::each_document(table.path(), &field, &fields, |title, values| {
             let values = values.iter().map(|value| (*value).to_owned());
             let fields = fields.iter().cloned().zip(values).collect();
             updater.put(&Document { id: title.id, title: title.title, fields })?;

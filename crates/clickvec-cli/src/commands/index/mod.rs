@@ -14,7 +14,7 @@ use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
-use clickvec::tables::{TITLE, for_each_title};
+use clickvec::tables::for_each_title;
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -64,9 +64,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORM", value_enum, conflicts_with_all = ["shard", "update", "delete", "compact"])]
     vectors: Option<VectorForm>,
 
-    /// The column to search instead of the title, such as `body`; `title+text` joins two.
-    #[arg(long, value_name = "COLUMN", default_value = TITLE)]
-    field: String,
+    /// The column to search, such as `body`; `title+text` joins two [default: the one that the model learnt from, which is
+    /// the title unless `train --field` named another; with --update that of the index].
+    #[arg(long, value_name = "COLUMN")]
+    field: Option<String>,
 
     #[command(flatten)]
     title_columns: TitleColumns,
@@ -159,9 +160,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     IndexBuilder::check_output(&args.output)?;
     let built = match (&args.model, &args.titles) {
         (Some(model), Some(titles)) => {
-            let titles = args.title_columns.table_with(titles, &args.field, &args.store)?;
             let interrupt = Interrupt::watch()?;
-            match build(&args, model, titles.path(), &interrupt) {
+            match build(&args, model, titles, &interrupt) {
                 Err(error) if matches!(error.downcast_ref(), Some(Error::Cancelled)) => {
                     output::note(format_args!("{}: stopped, nothing was changed", output::path(&args.output)));
                     return Ok(Answer::Stopped(interrupt.status().unwrap_or(2)));
@@ -213,18 +213,21 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
         "expected a model with `--shard`, found a fusion; give it to `--join`"
     );
     let model = Model::load(model)?;
+    let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
+    let table = args.title_columns.table_with(titles, &field, &args.store)?;
+    let titles = table.path();
     let finish = whole::Finish::new(&model, fusion, args.vectors, args.shard.is_some())?;
     if fusion.is_none() {
         whole::note_lost_fusion(&args.output)?;
     }
-    let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?;
+    let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?.of_field(&field);
     let wanted = match args.shard {
         None => 0..u64::MAX,
         Some(_) if titles == Path::new("-") => {
             bail!("expected a file of titles for `--shard`, which reads it twice, found standard input")
         }
         Some(shard) => {
-            let all = for_each_title(titles, &args.field, |_| Ok(()))?.titles;
+            let all = for_each_title(titles, &field, |_| Ok(()))?.titles;
             let Shard { number, of } = shard;
             builder = builder.of_shard(clickvec::search::Shard { number, of, titles: all });
             shard.range(all)
@@ -232,7 +235,7 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
     };
     let bar = progress::counter("encoding", "titles");
     let mut place = 0;
-    stored::each_document(titles, &args.field, &args.store, |title, values| {
+    stored::each_document(titles, &field, &args.store, |title, values| {
         if wanted.contains(&place) {
             builder.add_with_fields(title, values)?;
             bar.inc(1);

@@ -54,6 +54,8 @@ impl<'m> Finish<'m> {
 /// What an index keeps when it is made again with another model.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
+    /// The column that the texts come from; none if there is no index yet.
+    pub(crate) field: Option<String>,
     /// The stored fields.
     pub(crate) fields: Vec<String>,
     #[cfg(feature = "serve")]
@@ -126,7 +128,7 @@ impl Kept {
                 crate::output::path(path)
             ));
         }
-        Ok(Kept { fields, fusion, format })
+        Ok(Kept { field: Some(before.field().to_owned()), fields, fusion, format })
     }
 
     pub(crate) fn finish(&self, builder: IndexBuilder, model: &Model) -> Result<BuiltIndex> {
@@ -139,8 +141,13 @@ impl Kept {
 
 #[cfg(not(feature = "serve"))]
 impl Kept {
-    pub(crate) fn of(_: &Path) -> Result<Kept> {
-        Ok(Kept::default())
+    /// What the index at `path` keeps; nothing if there is none yet.
+    pub(crate) fn of(path: &Path) -> Result<Kept> {
+        if !path.join("manifest.json").is_file() {
+            return Ok(Kept::default());
+        }
+        let searcher = clickvec::search::Searcher::open(path)?;
+        Ok(Kept { field: searcher.summary().map(|summary| summary.field.clone()), ..Kept::default() })
     }
 
     #[allow(clippy::unused_self, reason = "with the feature `serve` it knows more")]

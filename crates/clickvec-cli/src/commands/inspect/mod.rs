@@ -139,6 +139,8 @@ fn index_text(report: &IndexReport<'_>) -> String {
         ("written by", format!("clickvec {}", output::printable(&summary.version))),
         ("titles", output::count(summary.titles)),
         ("left out", format!("{}, of unknown words", output::counted(summary.left_out, "title"))),
+        ("field", output::printable(&summary.field).into_owned()),
+        ("shard", summary.shard.map_or_else(|| "no".to_owned(), |shard| shard.to_string())),
         ("dimension", summary.dimension.to_string()),
         ("model", summary.model.clone()),
         ("encoder", report.encoder.to_string()),

@@ -51,9 +51,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     title_columns: TitleColumns,
 
-    /// Without an index: the column to search instead of the title; `title+text` joins two.
-    #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "index")]
-    field: String,
+    /// Without an index: the column to search; `title+text` joins two [default: the one that the model learnt from].
+    #[arg(long, value_name = "COLUMN", conflicts_with = "index")]
+    field: Option<String>,
 
     /// The queries [default: lines of standard input].
     #[arg(value_name = "QUERY", conflicts_with = "topics")]
@@ -96,7 +96,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         && FileKind::of(model)? != FileKind::Model
     {
         let ranker = ranker::load(model)?;
-        let titles = args.title_columns.titles(titles, &args.field)?;
+        let titles = args.title_columns.titles(titles, args.field.as_deref().unwrap_or(TITLE))?;
         let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
         let candidates = ranker.candidates(&texts)?;
         modes_need_an_index(&args)?;
@@ -113,7 +113,11 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
     modes_need_an_index(&args)?;
     let searcher = match (&args.index, &args.model, &args.titles) {
         (Some(index), None, None) => Searcher::open(index)?,
-        (None, Some(model), Some(titles)) => encode(model, args.title_columns.titles(titles, &args.field)?)?,
+        (None, Some(model), Some(titles)) => {
+            let model = Model::load(model)?;
+            let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
+            encode(&model, args.title_columns.titles(titles, &field)?)?
+        }
         (Some(_), ..) => {
             bail!("expected `--index INDEX` alone, found `--model` or `--titles` too; leave those out")
         }
@@ -179,10 +183,9 @@ fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
 }
 
 /// Encodes titles.
-fn encode(model: &Path, titles: Vec<Title>) -> Result<Searcher> {
-    let model = Model::load(model)?;
+fn encode(model: &Model, titles: Vec<Title>) -> Result<Searcher> {
     let bar = progress::bar(titles.len() as u64, "encoding", "titles");
-    let searcher = Searcher::encode(&model, titles.into_iter().inspect(|_| bar.inc(1)))?;
+    let searcher = Searcher::encode(model, titles.into_iter().inspect(|_| bar.inc(1)))?;
     bar.finish_and_clear();
     input::note_left_out(searcher.left_out());
     Ok(searcher)

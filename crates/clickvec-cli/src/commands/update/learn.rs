@@ -78,7 +78,8 @@ pub(super) fn write(
     interrupt: &Interrupt,
 ) -> Result<bool> {
     if let Some(index) = &args.index {
-        let mut builder = IndexBuilder::with_fields(new, index, &kept.fields)?;
+        let field = kept.field.as_ref().unwrap_or(&new.training().config.field);
+        let mut builder = IndexBuilder::with_fields(new, index, &kept.fields)?.of_field(field);
         let bar = progress::counter("encoding", "titles");
         // Read the titles again: for the comparison, titles with the same text were merged.
         let mut add = |title: Title, values: &[&str]| {
@@ -86,8 +87,8 @@ pub(super) fn write(
             if interrupt.status().is_none() { builder.add_with_fields(title, values) } else { Ok(()) }
         };
         match kept.fields.is_empty() {
-            true => drop(for_each_title(&args.titles, &new.training().config.field, |title| add(title, &[]))?),
-            false => stored::each_document(&args.titles, &new.training().config.field, &kept.fields, add)?,
+            true => drop(for_each_title(&args.titles, field, |title| add(title, &[]))?),
+            false => stored::each_document(&args.titles, field, &kept.fields, add)?,
         }
         for (title, values) in unlisted {
             bar.inc(1);
