@@ -111,8 +111,18 @@ pub(crate) async fn read(
 }
 
 impl Call {
-    /// The body as JSON of a known form.
+    /// The body as JSON of a known form. What a request says in its address too would be passed over, so it is refused.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+        if let Some(pair) = self.query.as_deref().and_then(|query| query.split('&').find(|pair| !pair.is_empty())) {
+            let name = pair.split_once('=').map_or(pair, |(name, _)| name);
+            let expected = "everything in the body of a POST, and no parameters in the address";
+            return Err(Fault::new(Kind::Unprocessable, expected, quoted(name)).of(name.to_owned()));
+        }
+        self.body()
+    }
+
+    /// [`Call::json`], whatever the address says.
+    pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Fault> {
         let media = self.headers.get(CONTENT_TYPE).map(|media| media.to_str().unwrap_or_default());
         let plain = media.map(|media| media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
         if plain.as_deref() != Some("application/json") {

@@ -184,7 +184,9 @@ fn topics_contexts_and_neighbours() {
     );
     folder.run(&[&topics[..], &["dssm.safetensors"]].concat()).code(2).says("found a dssm, which reads bags of words");
 
-    let context = ["explain", "context", "red", "red hammer", "red paint", "blue shelf", "--model"];
+    let without = ["explain", "context", "red", "red hammer", "blue shelf", "--model", "clsm.safetensors"];
+    folder.run(&without).code(2).says("expected texts with the word `red`, found `blue shelf`");
+    let context = ["explain", "context", "red", "red hammer", "red paint", "--model"];
     let lines = folder.run(&[&context[..], &["clsm.safetensors", "--json"]].concat()).code(0).json_lines();
     assert_eq!((lines.len(), &lines[1]["context"]), (2, &"red paint".into()));
     folder.run(&[&context[..], &["model.safetensors"]].concat()).code(2).says("expected a clsm");

@@ -72,6 +72,15 @@ fn a_report_that_cannot_be_written_is_told_with_what_was() {
 }
 
 #[test]
+fn a_log_that_is_named_twice_is_refused() {
+    let folder = Folder::new();
+    folder.write("log.tsv", "query\ttitle\na\tb\n");
+    let run = folder.run(&["prepare", "log.tsv", "./log.tsv", "--output", "clicks.tsv", "--min-users", "1"]).code(2);
+    run.says("expected each log once, found `./log.tsv` again");
+    assert!(!folder.path("clicks.tsv").exists());
+}
+
+#[test]
 fn logs_that_are_refused() {
     let folder = Folder::new();
     folder.write("old.tsv", "former");

@@ -147,3 +147,26 @@ fn a_switch_takes_its_value_with_or_without_an_equals_sign() {
     folder.run(&[&clsm[..], &["--no-bias", "false"]].concat()).code(0);
     folder.run(&[&clsm[..], &["--no-bias", "perhaps"]].concat()).code(2).says("[possible values: true, false]");
 }
+
+/// What the initial model has already, no option can set.
+#[test]
+fn what_the_initial_model_has_is_not_set_anew() {
+    let folder = Folder::with_data();
+    folder.train("first", &[]).code(0);
+    for (option, message) in [
+        ("--init-range=0.5", "`--init-range` is about new weights, and those of `--init` are used"),
+        ("--max-trigrams=3", "expected `--max-trigrams` of "),
+    ] {
+        refused(&folder, &["--init=first", "--cells=8", "--held-out=0", option]).says(message);
+    }
+}
+
+#[test]
+fn sizes_of_layers_are_one_list() {
+    let folder = Folder::with_data();
+    refused(&folder, &["--cells=8", "--cells=4"]).says("cannot be used multiple times");
+    refused(&folder, &["--encoder=dssm", "--hidden=8", "--hidden=4"]).says("cannot be used multiple times");
+    // A value of a grid is no further layer either.
+    folder.write("spec.toml", format!("{DATA}{}grid = {{ cells = [4] }}\n", row("a", "train = \"--cells 8\"")));
+    folder.run(&["table", "spec.toml"]).code(2).says("cannot be used multiple times");
+}

@@ -16,7 +16,7 @@ use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Slot;
 use crate::service::{Asker, Service};
 
-/// What clients send. Fields that say nothing here, such as `user`, are passed over.
+/// What clients send. Fields that say nothing here, such as `user`, are passed over, and so are versions in the address.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with `input` and `model`")]
 struct Asked {
@@ -70,7 +70,7 @@ struct Model {
 
 /// Embeds texts.
 pub(super) async fn embeddings(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
-    let Asked { input, model, encoding_format, dimensions } = call.json()?;
+    let Asked { input, model, encoding_format, dimensions } = call.body()?;
     let (slot, side) = model_of(service, &model)?;
     let texts = texts_of(input)?;
     service.check_texts("input", &texts)?;

@@ -106,6 +106,12 @@ fn what_cannot_be_asked_is_refused_with_the_field() {
     ] {
         service.post(path, "\"a\"").refuses(422, expected);
     }
+    for path in ["/search?k=1", "/search?filter=brand:acme", "/embed?side=title", "/explain?units=3"]
+    {
+        let reply = service.post(path, r#"{"query":"a"}"#);
+        reply.refuses(422, "no parameters in the address, found");
+    }
+    service.post("/v1/embeddings?api-version=2024", r#"{"input":"a","model":"shop"}"#).is(200);
     service.post("/search", r#"{"query":"a","index":"other"}"#).refuses(404, "shop");
     service.post("/search", r#"{"query":"a","generation":"previous"}"#).refuses(404, "nothing was reloaded");
     service.get("/search").refuses(422, "`q`");

@@ -108,7 +108,7 @@ pub(crate) struct Args {
     fusion_judged: Option<PathBuf>,
 
     /// The fusion's weights: a number of 0 or more for each `--ranker`, then for each `--model`.
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "fusion", conflicts_with = "fusion_judged")]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', num_args = 1, action = clap::ArgAction::Set, requires = "fusion", conflicts_with = "fusion_judged")]
     fusion_weights: Vec<f64>,
 
     /// Save each trained ranker and each fusion, with all its members, in this folder. `--model` reads them back.

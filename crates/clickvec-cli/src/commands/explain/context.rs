@@ -67,6 +67,14 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         );
     };
     ensure!(!found.is_empty(), "expected texts with the word `{}`, found none", output::printable(word));
+    // Those of a file may be anything; whoever types a text means it.
+    if let Some(without) = args.contexts.iter().find(|text| found.iter().all(|context| context.text != **text)) {
+        bail!(
+            "expected texts with the word `{}`, found `{}`; leave it out, or give the texts as lines of `--file`",
+            output::printable(word),
+            output::printable(without)
+        );
+    }
     found[1..].sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
     found.truncate(args.top.saturating_add(1));
     let mut out = output::stdout();

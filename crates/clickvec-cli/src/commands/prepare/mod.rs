@@ -110,6 +110,13 @@ fn check(args: &Args) -> Result<()> {
             path.display()
         );
     }
+    for (place, log) in args.logs.iter().enumerate() {
+        ensure!(
+            !args.logs[..place].iter().any(|other| input::same_file(other, log)),
+            "expected each log once, found `{}` again, whose clicks would count twice",
+            output::path(log)
+        );
+    }
     let standard_input = args.logs.iter().chain(&args.titles).chain(&args.queries);
     ensure!(
         standard_input.filter(|path| path.as_path() == Path::new("-")).count() < 2,

@@ -19,7 +19,7 @@ pub(super) struct EncoderFlags {
 
     /// lstm, gru: number of cells; bilstm: number of cells in each direction; lstm with several layers: cells of each,
     /// bottom layer first, such as 96,64 [default: 96].
-    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', num_args = 1, action = clap::ArgAction::Set)]
     cells: Option<Vec<usize>>,
 
     /// lstm: number of LSTMs in one model. Each is trained on its own, with its own seed, and their vectors are joined
@@ -35,7 +35,7 @@ pub(super) struct EncoderFlags {
 
     /// rnn: number of units [default: 288]; clsm: units of the convolution and of the vector, with those of further
     /// semantic layers between; dssm: units of each layer [default: 288,96; clsm with --preset clsm: 300,128].
-    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', num_args = 1, action = clap::ArgAction::Set)]
     hidden: Option<Vec<usize>>,
 
     /// lstm: number of LSTMs on top of each other, each reading the outputs of the one below; dssm: number of layers. If

@@ -83,6 +83,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
         scores: !scores.is_empty(),
         members: init.as_ref().map(|init| init.encoder_config().members()),
         dimension: init.as_ref().and_then(|init| Some(init.encoder_config().projection()?.1)),
+        trigrams: init.as_ref().map(|init| init.dictionary().trigrams().len()),
         ..Given::default()
     };
     let config = args.settings.config(&args.encoder, given);
@@ -206,6 +207,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         scores: !scores.is_empty(),
         members: init.as_ref().map(|init| init.encoder_config().members()),
         dimension: init.as_ref().and_then(|init| Some(init.encoder_config().projection()?.1)),
+        trigrams: init.as_ref().map(|init| init.dictionary().trigrams().len()),
         ..Given::default()
     };
     let config = args.settings.config(&args.encoder, given)?;

@@ -4,7 +4,7 @@ mod flags;
 mod help;
 mod idle;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clickvec::encoder::{EncoderConfig, Signals};
 use clickvec::train::{
     Keep, LossKind, NegativeSource, OptimizerKind, Precision, Tail, TeacherConfig, TitleConfig, TrainConfig, Weighting,
@@ -168,6 +168,8 @@ pub struct Given {
     pub members: Option<usize>,
     /// The size that a projection brings the vectors of its members to, if it has one.
     pub dimension: Option<usize>,
+    /// The number of letter trigrams that the initial model knows.
+    pub trigrams: Option<usize>,
 }
 
 impl Settings {
@@ -175,6 +177,17 @@ impl Settings {
     pub(super) fn config(&self, encoder: &EncoderFlags, given: Given) -> Result<TrainConfig> {
         let titles = given.titles;
         self.refuse_idle(given)?;
+        if let Some(known) = given.trigrams {
+            ensure!(
+                self.init_range.is_none(),
+                "`--init-range` is about new weights, and those of `--init` are used; leave one of the two out"
+            );
+            ensure!(
+                self.max_trigrams.is_none_or(|most| most >= known),
+                "expected `--max-trigrams` of {known} or more, which the model of `--init` has, found {}; it bounds what is added",
+                self.max_trigrams.unwrap_or_default()
+            );
+        }
         let held_out = self.held_out_share(given)?;
         let validation = given.validation || held_out > 0.0;
         let defaults = match self.preset {
