@@ -6,9 +6,10 @@ use std::time::UNIX_EPOCH;
 
 use clickvec::error::IndexFault;
 use clickvec::explain::Explainer;
-use clickvec::internals::index::{About, CODES, Changes, Folder, MODEL, MODEL_FILE, QuantizedParts as _};
+use clickvec::internals::index::{About, CODES, Changes, Folder, MODEL, MODEL_FILE, QuantizedParts as _, load_shard};
 use clickvec::internals::ranker::TrigramLists;
 use clickvec::model::{Embedder, Model, Side};
+use clickvec::search::Shard;
 
 use crate::answer::{Comparison, Document, Explanation};
 use crate::error::{EngineFault, Error, FormFault, RequestFault, Result};
@@ -26,6 +27,7 @@ use crate::words;
 pub struct Engine {
     pub(crate) path: PathBuf,
     pub(crate) field: String,
+    pub(crate) shard: Option<Shard>,
     pub(crate) model: Arc<Both>,
     pub(crate) segments: Vec<Opened>,
     pub(crate) facts: Facts,
@@ -185,6 +187,11 @@ impl Engine {
         &self.field
     }
 
+    /// Which shard it is, if its titles are not the whole collection.
+    pub fn shard(&self) -> Option<Shard> {
+        self.shard
+    }
+
     /// The names of the stored fields.
     pub fn stored_fields(&self) -> &[String] {
         self.segments[0].segment.titles.fields()
@@ -305,7 +312,8 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
     }
     let left_out = std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum();
     let facts = facts(folder, left_out, &model.model, &segments)?;
-    Ok(Engine { path: folder.path().to_owned(), field: about.field.clone(), model, segments, facts })
+    let shard = load_shard(folder)?;
+    Ok(Engine { path: folder.path().to_owned(), field: about.field.clone(), shard, model, segments, facts })
 }
 
 /// The bits of the titles that are still there.

@@ -280,6 +280,10 @@ pub fn compact(path: &Path) -> Result<Compacted> {
     let before = Engine::open(path)?;
     let mut builder =
         IndexBuilder::with_fields(&before.model.model, path, before.stored_fields())?.of_field(before.field());
+    // What was a shard still joins with the others.
+    if let Some(shard) = before.shard() {
+        builder = builder.of_shard(shard);
+    }
     // From here on nobody else can change it; somebody may have, before.
     let engine = match before.reopened()? {
         None => before,

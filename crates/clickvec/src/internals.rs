@@ -54,7 +54,9 @@ pub mod index {
     pub use crate::npy::{F16, header as npy_header, header_of as npy_header_of};
     pub use crate::search::build::{BuilderParts, join_indexes_with};
     pub use crate::search::changes::{CHANGES, Changes, Segment};
-    pub use crate::search::folder::{About, MODEL, MODEL_FILE, SHARD, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE};
+    pub use crate::search::folder::{
+        About, MODEL, MODEL_FILE, SHARD, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE, load_shard,
+    };
     pub use crate::search::folder::{CODES, VECTORS_F16, VECTORS_INT8};
 }
 

@@ -161,6 +161,26 @@ fn shards_joined_are_the_index_of_one_run() {
     shard("1/3", "-", "expected a file of titles for `--shard`");
 }
 
+/// A shard stays one when titles change, and is not made anew from all titles.
+#[test]
+#[cfg(feature = "serve")]
+fn a_shard_that_was_updated_joins_with_the_others() {
+    let folder = with_index();
+    for shard in ["1/2", "2/2"] {
+        folder.run(&[&INDEX[..6], &[&shard[..1], "--shard", shard]].concat()).code(0);
+    }
+    folder.write("one.tsv", "id\ttitle\nlater\tred hammer\n");
+    folder.run(&["index", "--update", "one.tsv", "--output", "1"]).code(0);
+    let join = ["index", "--join", "1", "2", "--output", "joined"];
+    folder.run(&join).code(2).says("found one that was updated").says("--compact");
+    folder.run(&["index", "--compact", "--output", "1"]).code(0);
+    folder.run(&["inspect", "1"]).code(0).prints("1 of 2");
+    folder.run(&join).code(0);
+    folder.run(&["search", "--index", "joined", "--json", "-k", "200", "red hammer"]).code(0).prints("later");
+    let update = ["update", "--model=model.safetensors", "--clicks=clicks.tsv", "--titles=titles.tsv", "--index=1"];
+    folder.run(&update).code(2).says("expected an index of all titles, found shard 1 of 2");
+}
+
 #[test]
 fn titles_that_are_lost_because_of_their_bytes_are_loud() {
     let folder = Folder::with_model();

@@ -106,8 +106,7 @@ fn what_cannot_be_asked_is_refused_with_the_field() {
     ] {
         service.post(path, "\"a\"").refuses(422, expected);
     }
-    for path in ["/search?k=1", "/search?filter=brand:acme", "/embed?side=title", "/explain?units=3"]
-    {
+    for path in ["/search?k=1", "/search?filter=brand:acme", "/embed?side=title", "/explain?units=3"] {
         let reply = service.post(path, r#"{"query":"a"}"#);
         reply.refuses(422, "no parameters in the address, found");
     }

@@ -182,8 +182,12 @@ pub(super) fn load_titles(folder: &Folder<About>) -> Result<Titles> {
     Ok(titles)
 }
 
-/// Which shard it is, if it is one.
-pub(super) fn load_shard(folder: &Folder<About>) -> Result<Option<Shard>> {
+/// The shard that an index is, if it is one.
+///
+/// # Errors
+///
+/// [`Error::Index`] and [`Error::Io`].
+pub fn load_shard(folder: &Folder<About>) -> Result<Option<Shard>> {
     match folder.parts().get(SHARD.name) {
         Some(part) if part.kind == SHARD.kind => {}
         _ => return Ok(None),

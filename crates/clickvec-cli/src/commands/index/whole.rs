@@ -120,6 +120,13 @@ impl Kept {
             return Ok(Kept::default());
         }
         let before = clickvec_engine::Engine::open(path)?;
+        if let Some(shard) = before.shard() {
+            anyhow::bail!(
+                "{}: expected an index of all titles, found shard {shard}, which would get the titles of the others too; join the \
+                 shards first (`clickvec index --join`)",
+                crate::output::path(path)
+            );
+        }
         let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());
         let fusion = before.fusion().clone();
         if fusion.is_given {
