@@ -76,7 +76,11 @@ fn a_card_says_what_was_learnt_and_how_good_it_is() {
     let evaluate = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--model=a|b_c.safetensors", "--json"];
     folder.write("report.json", folder.run(&evaluate).code(0).stdout());
     let card = ["inspect", "a|b_c.safetensors", "--card", "--evaluated", "report.json"];
-    let shown = folder.run(&card).code(0).stdout();
+    let run = folder.run(&card).code(0);
+    assert!(run.stderr().is_empty(), "{}", run.stderr());
+    let shown = run.stdout();
+    let other = folder.run(&["inspect", "model.safetensors", "--card", "--evaluated", "report.json"]).code(0);
+    other.says("the report of --evaluated has bm25, a|b_c, and no `model`; is it about another model?");
     for part in [
         "# a\\|b\\_c\n",
         "| system | ndcg@1 |",

@@ -135,6 +135,19 @@ pub(super) fn card(file: &Path, model: &Model, settings: &[(String, String)], ev
 }
 
 /// The systems and tests of a report.
+impl Evaluated {
+    /// What to say if no system has the name that `evaluate` gives a model in this file.
+    pub(super) fn lacks(&self, file: &Path) -> Option<String> {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let has = self.systems.iter().any(|system| system.name == name);
+        (!has).then(|| {
+            let names: Vec<_> = self.systems.iter().map(|system| output::printable(&system.name)).collect();
+            let name = output::printable(&name);
+            format!("the report of --evaluated has {}, and no `{name}`; is it about another model?", names.join(", "))
+        })
+    }
+}
+
 fn evaluation(evaluated: &Evaluated) -> String {
     let mut text = format!("Means over {}:\n\n", output::counted(evaluated.queries, "judged query"));
     let measures = |system: &System| -> Vec<&str> {

@@ -103,6 +103,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let evaluated = args.evaluated.as_deref().map(card::read).transpose()?;
     let model = Model::load(&args.file)?;
     let report = report(&args.file, &model)?;
+    if let Some(doubt) = evaluated.as_ref().and_then(|evaluated| evaluated.lacks(&args.file)) {
+        output::note(format_args!("warning: {doubt}"));
+    }
     let mut out = output::stdout();
     if args.json {
         output::json_line(&mut out, &report)?;
