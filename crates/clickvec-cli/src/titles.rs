@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
 use clickvec::internals::tables::is_parquet;
@@ -84,6 +84,22 @@ impl TitleColumns {
         }
     }
 
+    /// The option that names a column, if one was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [("--id-column", &self.id_column), ("--title-column", &self.title_column)];
+        given.into_iter().find_map(|(flag, name)| name.is_some().then_some(flag))
+    }
+
+    /// Refuses names of columns if there are no `titles` that could have them.
+    pub(crate) fn need(&self, titles: bool) -> Result<()> {
+        match self.given() {
+            Some(flag) if !titles => bail!(
+                "expected `--titles FILE` with `{flag}`, which names one of its columns, found none; add it, or leave `{flag}` out"
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// A table with the columns `id` and `field`: the file itself, or a copy in this form.
     pub(crate) fn table(&self, path: &Path, field: &str) -> Result<TitleTable> {
         self.table_with(path, field, &[])
@@ -149,7 +165,7 @@ impl TitleColumns {
                     id => {
                         if let Some(first) = lines.insert(id.into(), line) {
                             let path = output::path(path);
-                            anyhow::bail!(
+                            bail!(
                                 "{path}:{line}: expected a new id, found `{}`, which line {first} has already; ids must be unique",
                                 output::printable(id)
                             );

@@ -123,6 +123,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         impressions: args.impressions,
         documents: args.contiguous,
     };
+    args.title_columns.need(args.titles.is_some())?;
     simulate::check_output(&args.output)?;
     let titles = args.titles.as_deref().map(|path| args.title_columns.titles(path, TITLE)).transpose()?;
     let started = Instant::now();

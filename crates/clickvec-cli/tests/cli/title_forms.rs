@@ -146,3 +146,40 @@ fn embed_reads_tables_and_writes_ids() {
         .code(2)
         .says("`--text-column` names another");
 }
+
+#[test]
+fn columns_of_titles_that_nobody_gave_are_refused() {
+    let folder = folder();
+    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop.index"]).code(0);
+    folder.write("spec.toml", "[data]\njudged = \"judged.tsv\"\n[[system]]\nname = \"b\"\nranker = \"bm25\"\n");
+    folder.write("q.qrels", "1 0 t1 1\n");
+    folder.write("r.run", "1 Q0 t1 1 0.5 r\n");
+    let commands: [&[&str]; 12] = [
+        &["search", "--index=shop.index", "red hammer"],
+        &["train", "--clicks=clicks.tsv", "--output=new"],
+        &["evaluate", "--judged=judged.tsv", "--model=model.safetensors"],
+        &["evaluate", "--judged=judged.tsv", "--full", "--index=shop.index"],
+        &["evaluate", "--qrels=q.qrels", "--run=r.run"],
+        &["simulate", "--pairs=100", "--output=new"],
+        &["table", "spec.toml"],
+        &["explain", "errors", "--model=model.safetensors", "--judged=judged.tsv"],
+        &["explain", "rank", "--index=shop.index", "red hammer"],
+        &["explain", "keywords", "--model=model.safetensors", "red hammer"],
+        &["explain", "keywords", "--index=shop.index", "--search", "red hammer"],
+        &["search", "--model=model.safetensors", "red hammer"],
+    ];
+    for command in commands {
+        for flag in ["--title-column", "--id-column"] {
+            let said = format!("expected `--titles FILE` with `{flag}`, which names one of its columns, found none");
+            folder.run(&[command, &[flag, "name"]].concat()).code(2).says(&said).prints_nothing();
+        }
+    }
+    assert!(!folder.path("new").exists());
+    // A table trains with its own titles.
+    folder.write(
+        "spec.toml",
+        "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\n[[system]]\nname = \"m\"\ntrain = \"--titles titles.csv \
+         --title-column name\"\n",
+    );
+    folder.run(&["table", "spec.toml"]).code(2).says("found `--title-column` that a table does not take");
+}

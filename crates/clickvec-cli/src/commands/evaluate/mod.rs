@@ -261,6 +261,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         output::print(report::rankers())?;
         return Ok(Answer::Done);
     }
+    args.title_columns.need(args.titles.is_some())?;
     let judged = args.test_set().map_or_else(Vec::new, |files| files_of_test_set(&files));
     let vectors: Vec<PathBuf> = args.vectors.iter().flat_map(|VectorFiles(files)| files.clone()).collect();
     let texts: Vec<PathBuf> = vectors.iter().map(|path| files::texts_path(path)).collect();

@@ -92,6 +92,7 @@ type Search<'s> = dyn Fn(&[String], usize) -> Result<Vec<Outcome>> + 's;
 
 /// Answers the queries. The result is `No` if none of them has a result.
 pub(crate) fn run(args: Args) -> Result<Exit> {
+    args.title_columns.need(args.titles.is_some())?;
     if let (None, Some(model), Some(titles)) = (&args.index, &args.model, &args.titles)
         && FileKind::of(model)? != FileKind::Model
     {

@@ -107,6 +107,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         args.weighting.is_none() || spec.data.clicks.is_some(),
         "`--weighting` is about the counts of a click log; name one with `--clicks`"
     );
+    args.title_columns.need(spec.data.titles.is_some())?;
     let plan = spec.plan()?;
     check_outputs(&args, &plan)?;
     let field = spec.data.field().to_owned();

@@ -61,7 +61,9 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
             "`train {label}`: expected training settings, found `{option}`, which the table sets itself; leave it out"
         );
     }
+    let columns = args.title_columns.given();
     let of_clicks = [
+        (columns.unwrap_or_default(), columns.is_some()),
         ("--held-out", args.settings.held_out.is_some()),
         ("--keep loss", args.settings.asks_for_judge() == Some("--keep loss")),
         ("--teacher in Parquet", args.teacher.iter().any(|path| teacher::is_parquet(path))),
@@ -194,6 +196,7 @@ impl Args {
 
 /// Trains a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    args.title_columns.need(!args.titles.is_empty())?;
     let init = args.init.as_deref().map(Model::load).transpose()?;
     // Without clicks, the pairs of the first file of scores are learnt from.
     let scores: Vec<PathBuf> = args.teacher.iter().filter(|path| teacher::has_scores(path)).cloned().collect();

@@ -117,6 +117,7 @@ struct JsonTitle<'a> {
 
 /// Shows the groups.
 pub(super) fn run(args: &Args) -> Result<Answer> {
+    args.title_columns.need(args.titles.is_some())?;
     args.form.check(args.model.files().chain([&args.judged]).chain(&args.titles).chain(&args.clicks))?;
     let judgments = input::judgments(&args.judged, TITLE)?;
     let titles = args.titles.as_deref().map(|titles| args.title_columns.table(titles, TITLE)).transpose()?;

@@ -87,6 +87,7 @@ struct Line<'a> {
 
 /// Shows the keywords. The answer is no if no text has words, or if no model has states word by word.
 pub(super) fn run(args: &Args) -> Result<Answer> {
+    args.title_columns.need(args.titles.is_some())?;
     args.form.check(args.models.files().chain(&args.file).chain(&args.titles))?;
     ensure!(
         !args.search || args.titles.is_some() || args.models.index.is_some(),

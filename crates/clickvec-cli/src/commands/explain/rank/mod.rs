@@ -282,6 +282,7 @@ struct JsonWord<'a> {
 
 /// Shows the titles. The answer is no if no word of the query is known.
 pub(super) fn run(args: &Args) -> Result<Answer> {
+    args.title_columns.need(args.titles.is_some())?;
     args.form.check(args.model.files().chain(&args.titles))?;
     if words(&args.query).is_empty() {
         output::note(format_args!("`{}`: expected words, found none", output::printable(&args.query)));
