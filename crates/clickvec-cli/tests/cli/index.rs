@@ -226,3 +226,28 @@ fn titles_that_are_lost_because_of_their_bytes_are_loud() {
         folder.run(&judged).code(2).says("wide-judged.tsv: expected UTF-8, found UTF-16");
     }
 }
+
+#[test]
+fn what_a_change_would_not_use_is_refused() {
+    let folder = with_index();
+    folder.write("gone.txt", "t0010\n");
+    let fingerprint = || folder.run(&["inspect", "shop.index", "--json"]).json_lines()[0]["fingerprint"].clone();
+    let before = fingerprint();
+    let change =
+        |more: &[&str]| folder.run(&[&["index", "--output=shop.index"], more].concat()).code(2).prints_nothing();
+    for what in ["--compact", "--update=titles.tsv", "--delete=gone.txt", "--join=shop.index"] {
+        let (name, _) = what.split_once('=').unwrap_or((what, ""));
+        change(&[what, "--store=price"]).says("cannot be used with").says("'--store <COLUMN,...>'").says(name);
+        if name == "--update" {
+            continue;
+        }
+        for (flag, value) in [("--field", "body"), ("--title-column", "title"), ("--id-column", "id")] {
+            let said = format!(
+                "expected `--titles FILE` or `--update FILE` with `{flag}`, which names one of its columns, found `{name}` alone; \
+                 leave `{flag}` out"
+            );
+            change(&[what, flag, value]).says(&said);
+        }
+    }
+    assert_eq!(fingerprint(), before);
+}

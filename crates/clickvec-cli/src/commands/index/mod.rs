@@ -50,7 +50,7 @@ pub(crate) struct Args {
     titles: Option<PathBuf>,
 
     /// Columns to store with the titles, such as brand,price: results show them, and searches can filter by them.
-    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', requires = "titles")]
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', conflicts_with_all = ["join", "update", "delete", "compact"])]
     store: Vec<String>,
 
     /// How searches fuse vectors and words: a fusion of the model and `bm25`, with `trigram` or without, that `evaluate
@@ -152,8 +152,28 @@ struct Report<'a> {
     fingerprint: &'a str,
 }
 
+impl Args {
+    /// Refuses names of columns where no titles are read. The parser cannot: `--compact` alone reads none, with `--update` it does.
+    fn refuse_columns(&self) -> Result<()> {
+        let field = self.field.as_ref().map(|_| "--field");
+        let Some(flag) = field.or(self.title_columns.given()) else { return Ok(()) };
+        ensure!(
+            self.titles.is_some() || self.update.is_some(),
+            "expected `--titles FILE` or `--update FILE` with `{flag}`, which names one of its columns, found {} alone; leave \
+             `{flag}` out",
+            match (self.join.is_empty(), &self.delete) {
+                (false, _) => "`--join`",
+                (true, Some(_)) => "`--delete`",
+                (true, None) => "`--compact`",
+            }
+        );
+        Ok(())
+    }
+}
+
 /// Encodes the titles and writes the index.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    args.refuse_columns()?;
     if args.update.is_some() || args.delete.is_some() || args.compact {
         return change(&args);
     }
