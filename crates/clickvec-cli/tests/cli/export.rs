@@ -245,6 +245,16 @@ fn what_does_not_fit_is_refused_and_nothing_is_replaced() {
     refused("pgvector", &["--name=a; drop table b"], "expected at most 48 lowercase letters");
     refused("word", &[], "invalid value 'word'");
     refused("onnx", &[], "expected no `--titles` with --to onnx");
+    let other = "`--name` belongs to --to pgvector, qdrant, opensearch; found --to ";
+    for form in ["svmrank", "parquet", "onnx"] {
+        refused(form, &["--name=shop", "--judged=judged.tsv"][..if form == "svmrank" { 2 } else { 1 }], other);
+    }
+    for (flag, value) in [("--field", "body"), ("--title-column", "title"), ("--id-column", "id")] {
+        folder
+            .run(&["export", "--to=onnx", "--model=model.safetensors", "--output=out", flag, value])
+            .code(2)
+            .says(&format!("expected no `{flag}` with --to onnx, which exports the encoders"));
+    }
     folder
         .run(&["export", "--to=qdrant", "--model=model.safetensors", "--output=out"])
         .code(2)

@@ -53,7 +53,7 @@ pub(crate) struct Args {
     field: Option<String>,
 
     /// The name of the table, collection or index in the other system.
-    #[arg(long, value_name = "NAME", default_value = "titles", value_parser = name)]
+    #[arg(long, value_name = "NAME", default_value = NAME, value_parser = name)]
     name: String,
 
     /// parquet: one column of numbers for each dimension, which every reader reads fast, instead of a list of fixed size.
@@ -78,6 +78,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// The name in the other system, unless another is given.
+const NAME: &str = "titles";
+/// The forms whose other system has names.
+const NAMED: [Form; 3] = [Form::Pgvector, Form::Qdrant, Form::Opensearch];
 /// The forms that have titles.
 const OF_TITLES: [&str; 5] = ["parquet", "pgvector", "qdrant", "opensearch", "svmrank"];
 
@@ -203,6 +207,16 @@ fn check(args: &Args) -> Result<()> {
             form.name(),
             args.to.name()
         );
+    }
+    ensure!(
+        args.name == NAME || NAMED.contains(&args.to),
+        "`--name` belongs to --to {}; found --to {}: leave one of the two out",
+        NAMED.map(Form::name).join(", "),
+        args.to.name()
+    );
+    let field = args.field.as_ref().map(|_| "--field");
+    if let (Form::Onnx, Some(flag)) = (args.to, field.or(args.title_columns.given())) {
+        bail!("expected no `{flag}` with --to onnx, which exports the encoders; leave it out, or name another form");
     }
     ensure!(
         args.to != Form::Onnx || args.titles.is_none(),
