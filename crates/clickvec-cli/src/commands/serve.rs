@@ -59,7 +59,7 @@ pub(crate) struct Args {
     clicks: Option<PathBuf>,
 
     /// Begin a new file of clicks when the file has this size, in MiB. Each day (UTC) begins a new one too.
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    #[arg(long, value_name = "MIB", requires = "clicks", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     clicks_rotate: u64,
 
     /// Keep judgments in this table, for `clickvec evaluate --judged`.

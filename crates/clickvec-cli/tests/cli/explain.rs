@@ -216,6 +216,8 @@ fn odd_texts_and_places_are_told() {
     let explain = |query: &str, title: &str| {
         folder.run(&["explain", "match", "--model", "model.safetensors", query, title]).code(0).stdout()
     };
+    let limited = ["explain", "match", "--model", "model.safetensors", "--limit", "1", "red", "hammer"];
+    folder.run(&limited).code(2).says("the argument '--limit <N>' cannot be used with '[QUERY]'").prints_nothing();
     assert!(explain("", "hammer").contains("the query has no words"));
     let nothing = explain("", " ");
     assert!(nothing.contains("query  (empty)\ntitle  (empty)\n") && !nothing.contains("without  "), "{nothing}");

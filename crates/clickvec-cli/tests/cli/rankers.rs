@@ -143,6 +143,11 @@ fn skip_thought_reads_a_published_encoder_or_running_text() {
     assert!(systems(&learnt.json_lines())[0]["ndcg@1"].is_f64());
     with(&["--contiguous=text.txt", "--load=encoder"]).code(2).says("cannot be used with");
 
+    for (option, shown) in [("--contiguous=text.txt", "--contiguous FILE"), ("--load=encoder", "--load FOLDER")] {
+        let said = format!("expected `--ranker skip-thought` with `{shown}`, which only it reads, found none");
+        folder.run(&["evaluate", "--judged=j.tsv", "--ranker=bm25", option]).code(2).says(&said).prints_nothing();
+    }
+
     // Without other systems there is nothing to judge; with others, these are judged.
     let needs = "left out skip-thought: expected running text to learn from, or a trained \
                  encoder, found none; name it with --contiguous FILE or --load FOLDER";

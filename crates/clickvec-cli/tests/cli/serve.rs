@@ -226,6 +226,7 @@ fn what_cannot_be_served_says_which_option_helps() {
     run(&["--index", "shop.index", "--clicks", "new", "--judgments", "./new"])
         .says("expected a file of its own for each output, found `./new` twice");
     assert!(!folder.path("new").exists());
+    run(&["--index", "shop.index", "--clicks-rotate", "8"]).says("--clicks <FILE>");
     run(&["--index", "shop.index", "--workers", "100000"]).says("100000 is not in 0..=1024");
     run(&["--index", "shop.index", "--connections", "2305843009213693952"]).says("is not in 0..=1000000");
     for origin in ["shop.example", "https://", "https://shop.example/", "*", "null", "https://a b"] {

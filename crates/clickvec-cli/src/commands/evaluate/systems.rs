@@ -17,6 +17,9 @@ use crate::{input, output, progress};
 /// The ranker that reads the files of `--vectors`.
 const VECTORS: &str = "vectors";
 
+/// The ranker that reads `--contiguous` and `--load`.
+const SKIP_THOUGHT: &str = "skip-thought";
+
 /// The files of one `--vectors`: one of all texts, or one of queries and one of titles.
 #[derive(Debug, Clone)]
 pub(super) struct VectorFiles(pub(super) Vec<PathBuf>);
@@ -88,6 +91,13 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
     }
     if !args.vectors.is_empty() && specs.iter().all(|spec| spec.name != VECTORS) {
         specs.push(VECTORS.parse().map_err(clickvec::Error::from)?);
+    }
+    let texts = [("--contiguous FILE", args.contiguous.is_some()), ("--load FOLDER", args.load.is_some())];
+    if let Some((option, _)) = texts.into_iter().find(|(_, given)| *given) {
+        ensure!(
+            specs.iter().any(|spec| spec.name == SKIP_THOUGHT),
+            "expected `--ranker {SKIP_THOUGHT}` with `{option}`, which only it reads, found none; add it, or leave `{option}` out"
+        );
     }
     for spec in specs {
         let system = System::named(&spec.name).map_err(clickvec::Error::from)?;

@@ -53,7 +53,7 @@ pub(super) struct Args {
     grade: Option<u8>,
 
     /// How many pairs of a file to explain; 0 means all.
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "query")]
     limit: usize,
 
     /// How many cells to show, those with the largest shares.

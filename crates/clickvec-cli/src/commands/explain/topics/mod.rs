@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clickvec::explain::{CellTopic, Explainer, KeywordOptions, QueryTopics, Topics};
 use clickvec::model::Side;
 use serde::Serialize;
@@ -93,6 +93,11 @@ const COLUMNS: usize = 6;
 
 /// Shows the cells. The answer is no if none collects a word.
 pub(super) fn run(args: &Args) -> Result<Answer> {
+    ensure!(
+        args.rows.is_none() || args.table || args.form.html.is_some(),
+        "expected `--table` or `--html FILE` with `--rows`, which says how long the table is, found neither; add one of them, or \
+         leave `--rows` out"
+    );
     args.form.check(args.model.files().chain([&args.queries]))?;
     let model = args.model.load()?;
     let queries = super::lines(&args.queries)?;
