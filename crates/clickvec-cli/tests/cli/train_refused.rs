@@ -135,6 +135,17 @@ fn an_encoder_that_nobody_typed_is_said_to_be_the_presets_or_the_default() {
 }
 
 #[test]
+fn a_change_with_two_probabilities_is_refused() {
+    let folder = Folder::with_data();
+    for flag in ["--augment", "--title-views"] {
+        let twice =
+            ["train", "--clicks=clicks.tsv", "--titles=titles.tsv", "--output=m", flag, "drop=0.1,swap=0.1, drop=0.9"];
+        folder.run(&twice).code(2).says("expected each change once, found `drop` again").prints_nothing();
+    }
+    assert!(!folder.path("m").exists());
+}
+
+#[test]
 fn a_switch_takes_its_value_with_or_without_an_equals_sign() {
     let folder = Folder::with_data();
     let train = |name: &str, more: &[&str]| {

@@ -171,7 +171,7 @@ impl FromStr for ViewsFlag {
     type Err = String;
 
     fn from_str(text: &str) -> Result<ViewsFlag, String> {
-        let mut views = Views::NONE;
+        let (mut views, mut named) = (Views::NONE, Vec::new());
         for part in text.split(',').filter(|_| text != "none") {
             let expected = || {
                 format!("expected few, drop, swap or misspell with a probability, such as misspell=0.1, found `{part}`")
@@ -184,6 +184,13 @@ impl FromStr for ViewsFlag {
                 "misspell" => &mut views.misspell,
                 _ => return Err(expected()),
             };
+            if named.contains(&name.trim()) {
+                return Err(format!(
+                    "expected each change once, found `{}` again; leave one of the two out",
+                    name.trim()
+                ));
+            }
+            named.push(name.trim());
             *place = chance.trim().parse().map_err(|_| expected())?;
         }
         match views.fault() {
