@@ -130,6 +130,27 @@ fn logs_that_are_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn one_column_is_not_both_query_and_title() {
+    let folder = Folder::new();
+    folder.write("log.tsv", "query\ttitle\titem\nshoes\tRed shoes\t1\n");
+    let same = "expected a column of queries and another of titles, found `";
+    for columns in [
+        &["--query-column=query", "--title-column=query"][..],
+        &["--title-column=query"],
+        &["--query-column=title"],
+        &["--query-column=item", "--title-column=item", "--item-as-title"],
+    ] {
+        prepare(&folder, columns).code(2).says(same).says("name them with `--query-column` and `--title-column`");
+    }
+    assert!(!folder.path("clicks.tsv").exists());
+    prepare(&folder, &["--query-column=title", "--title-column=query"]).code(0);
+    // A log of items gets its titles elsewhere.
+    folder.write("items.tsv", "id\ttitle\n1\tRed shoes\n");
+    folder.write("log.tsv", "typed\titem\nshoes\t1\n");
+    prepare(&folder, &["--query-column=typed", "--titles=items.tsv"]).code(0);
+}
+
+#[test]
 fn a_full_disk_is_an_error() {
     let folder = Folder::new();
     folder.write("log.tsv", LOG);

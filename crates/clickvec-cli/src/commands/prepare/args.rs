@@ -11,6 +11,8 @@ use clickvec_logs::table::{self, Format, Options};
 use clickvec_logs::time::Time;
 use clickvec_logs::{Config, PositionWeighting, Split};
 
+use crate::output;
+
 /// The default limit of queries a day; a user with more is a robot.
 const DEFAULT_PER_DAY: u64 = 200;
 
@@ -252,6 +254,17 @@ impl Args {
             if let Some(name) = name {
                 columns.name(role, name.as_str());
             }
+        }
+        // Titles may come from a table of items; then a column of the usual name is no title.
+        let has_titles = self.titles.is_some() || self.item_as_title || self.preset.is_some();
+        if let Some(name) = columns.of(Role::Query).filter(|&name| columns.of(Role::Title) == Some(name))
+            && (columns.is_named(Role::Title) || !has_titles)
+        {
+            bail!(
+                "expected a column of queries and another of titles, found `{}` for both; name them with `--query-column` and \
+                 `--title-column`",
+                output::printable(name)
+            );
         }
         if self.queries.is_some() && !columns.is_named(Role::Key) && self.preset.is_none() {
             columns.name(Role::Key, Role::Key.name());
