@@ -216,6 +216,11 @@ pub enum RequestFault {
         /// What was found.
         found: String,
     },
+    /// A range whose first number is above its last, in which no number is.
+    Range {
+        /// What was found.
+        found: String,
+    },
     /// A condition on a field that the index does not store.
     Field {
         /// What was found.
@@ -242,6 +247,7 @@ impl RequestFault {
             RequestFault::Filter { .. } => {
                 "a condition, as `field=value`, `field=value|value` or `field:from..to` with numbers".to_owned()
             }
+            RequestFault::Range { .. } => "a range whose first number is not above its last".to_owned(),
             RequestFault::Field { known, .. } => {
                 format!("a condition on a stored field of the index ({})", listed(known))
             }
@@ -254,9 +260,10 @@ impl RequestFault {
     /// What was found instead, as the message says it.
     pub fn found(&self) -> String {
         match self {
-            RequestFault::Mode { found } | RequestFault::Filter { found } | RequestFault::Id { found } => {
-                format!("`{}`", shortened(found))
-            }
+            RequestFault::Mode { found }
+            | RequestFault::Filter { found }
+            | RequestFault::Range { found }
+            | RequestFault::Id { found } => format!("`{}`", shortened(found)),
             RequestFault::Field { found, .. } => format!("one on `{}`", shortened(found)),
             RequestFault::NoTitles => "0".to_owned(),
             RequestFault::Deadline => "that it is over; allow more time".to_owned(),

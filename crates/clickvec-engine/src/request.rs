@@ -151,7 +151,11 @@ impl FromStr for Filter {
             "" => Ok(None),
             number => number.parse::<f64>().ok().filter(|number| number.is_finite()).map(Some).ok_or_else(bad),
         };
-        Ok(Filter { field, condition: Condition::Range { from: end(from)?, to: end(to)? } })
+        let (from, to) = (end(from)?, end(to)?);
+        match (from, to) {
+            (Some(first), Some(last)) if first > last => Err(RequestFault::Range { found: text.to_owned() }),
+            _ => Ok(Filter { field, condition: Condition::Range { from, to } }),
+        }
     }
 }
 
@@ -171,6 +175,8 @@ mod tests {
         assert_eq!(condition("price:10..20.5").unwrap().1, range(Some(10.0), Some(20.5)));
         assert_eq!(condition("price:..-1").unwrap().1, range(None, Some(-1.0)));
         assert_eq!(condition("price:0.5..").unwrap().1, range(Some(0.5), None));
+        assert_eq!(condition("price:10..10").unwrap().1, range(Some(10.0), Some(10.0)));
+        assert_eq!(condition("price:20..10"), Err(RequestFault::Range { found: "price:20..10".to_owned() }));
         for bad in ["", "brand", "=x", "price:10", "price:a..b", "price:nan..1", "price:1..inf"] {
             assert_eq!(condition(bad), Err(RequestFault::Filter { found: bad.to_owned() }));
         }

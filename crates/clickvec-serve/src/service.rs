@@ -238,7 +238,9 @@ pub(crate) fn fault_of(error: &clickvec_engine::Error) -> Fault {
         RequestFault::Deadline => Fault::new(Kind::Late, "to answer in time", "that it takes longer")
             .help("ask for fewer texts or titles at once"),
         RequestFault::Mode { .. } => of_kind(Kind::Unprocessable).of("mode"),
-        RequestFault::Filter { .. } | RequestFault::Field { .. } => of_kind(Kind::Unprocessable).of("filters"),
+        RequestFault::Filter { .. } | RequestFault::Range { .. } | RequestFault::Field { .. } => {
+            of_kind(Kind::Unprocessable).of("filters")
+        }
         _ => of_kind(Kind::Unprocessable),
     }
 }

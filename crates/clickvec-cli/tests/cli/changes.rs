@@ -68,6 +68,8 @@ fn modes_filters_and_pages() {
     let search = |more: &[&str]| folder.run(&[&["search", "--index", "shop.index"], more].concat());
     search(&["--filter", "colour=red", query]).code(2).says("a stored field of the index (`brand`, `price`)");
     search(&["--filter", "brand", query]).code(2).says("field=value");
+    let above = "expected a range whose first number is not above its last, found `price:20..10`";
+    search(&["--filter", "price:20..10", query]).code(2).says(above).prints_nothing();
     search(&["--mode", "bm25", query]).code(2).says("`vectors`, `words` or `both`");
     search(&["--mode", "words", "zzzz"]).code(1).says("no title has anything of it");
     search(&["--mode", "words", "zzzz", "--offset", "5"]).code(1).says("no title has anything of it");

@@ -79,6 +79,7 @@ fn what_cannot_be_asked_is_refused_with_the_field() {
         (r#"{"query":"a","offset":18446744073709551615}"#, "offset", "first 10000"),
         (r#"{"query":"a","filters":["brand"]}"#, "filters", "brand"),
         (r#"{"query":"a","filters":["brand=x"]}"#, "filters", "brand"),
+        (r#"{"query":"a","filters":["price:20..10"]}"#, "filters", "price:20..10"),
         (r#"{"query":"a","generation":"next"}"#, "generation", "previous"),
         (r#"{"queries":[]}"#, "query", "1 to 1024"),
     ] {
