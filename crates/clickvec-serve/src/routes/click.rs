@@ -61,7 +61,7 @@ struct Kept {
 pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
     let Some(log) = &service.clicks else { return Err(off("clicks", &service.advice.clicks)) };
     let Clicked { query, id, position, session, shown, index } = call.json()?;
-    service.check_text("query", &query)?;
+    check_query(service, &query)?;
     if let Some(session) = session.as_ref().filter(|session| session.chars().count() > SESSION) {
         let expected = format!("a session of at most {SESSION} characters");
         return Err(Fault::new(Kind::Unprocessable, expected, session.chars().count().to_string()).of("session"));
@@ -200,10 +200,7 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
         return Err(off("judgments", &service.advice.judgments));
     }
     let Judged { query, id, grade, index } = call.json()?;
-    service.check_text("query", &query)?;
-    if query.trim().is_empty() {
-        return Err(Fault::new(Kind::Unprocessable, "a query", "none").of("query"));
-    }
+    check_query(service, &query)?;
     let grade = match grade {
         Grade::Number(grade) => Some(grade as u8),
         Grade::Up => Some(UP),
@@ -226,6 +223,15 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
     let judgments = written.await.map_err(|error| Fault::internal(&error))??;
     let body = serde_json::to_vec(&Judgments { judgments }).expect("a number is JSON");
     Ok(Answer { index: Some(name), ..Answer::json(body) })
+}
+
+/// Refuses a query that is too long, or none: what people did with an answer has a query.
+fn check_query(service: &Service, query: &str) -> Result<(), Fault> {
+    service.check_text("query", query)?;
+    match query.trim().is_empty() {
+        true => Err(Fault::new(Kind::Unprocessable, "a query", "none").of("query")),
+        false => Ok(()),
+    }
 }
 
 fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {

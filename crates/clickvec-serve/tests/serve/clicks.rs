@@ -43,6 +43,8 @@ fn what_is_no_click_is_refused_and_leaves_no_row() {
     let service = keeping();
     for (body, status, text) in [
         (json!({"query": "a"}), 422, "neither"),
+        (json!({"query": "", "id": "t1"}), 422, "expected a query, found none"),
+        (json!({"query": " \t", "shown": ["t1"]}), 422, "expected a query, found none"),
         (json!({"query": "a", "id": "t9"}), 404, "t9"),
         (json!({"query": "a", "id": "t1", "shown": ["t1", "t9"]}), 404, "t9"),
         (
