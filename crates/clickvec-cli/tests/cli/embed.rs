@@ -144,7 +144,10 @@ fn bad_texts_are_told_and_leave_no_file() {
     assert!(!folder.path("v.jsonl").exists());
     folder.run_with(&BASE, &b"\xff\n"[..]).code(2).says("standard input:1: expected UTF-8");
     folder.run(&[&BASE[..], &["none.txt"]].concat()).code(2).says("none.txt: cannot open");
-    folder.run(&[&BASE[..], &["--output", "no/v.jsonl"]].concat()).code(2).says("no/v.jsonl: cannot write");
+    for output in ["no/v.jsonl", "no/v.npy"] {
+        let nowhere = folder.run_with(&[&BASE[..], &["--output", output]].concat(), "red hammer\n").code(2);
+        nowhere.says("no: expected a folder to write into, found none; make it first").prints_nothing();
+    }
 }
 
 #[test]

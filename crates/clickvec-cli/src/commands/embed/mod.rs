@@ -134,6 +134,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     if let Some(output) = &args.output {
         input::refuse_overwriting(output, [&args.model, &args.texts])?;
+        input::check_output(output)?;
     }
     let model = Model::load(&args.model)?;
     let side = match args.side {
