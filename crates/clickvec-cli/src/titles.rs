@@ -23,6 +23,8 @@ use crate::{input, output};
 
 /// The broken rows that are shown.
 const SHOWN_ROWS: usize = 5;
+/// The name of the column of ids that the library reads.
+const ID: &str = "id";
 /// The bytes of the first line that say which form a file has.
 const FIRST_BYTES: usize = 1 << 16;
 /// The roles that the columns of texts take in turn: what a log would have in them does not matter here. More columns are read
@@ -134,18 +136,36 @@ impl TitleColumns {
     fn copy(&self, path: &Path, field: &str, stored: &[String], out: &mut impl Write) -> Result<()> {
         let text = self.title_column.as_deref().unwrap_or(field);
         refuse_repeated(path, text)?;
+        ensure!(
+            field != ID,
+            "{}: expected a column of texts, found `--field {ID}`, under which ids are read; leave it out, or name another",
+            output::path(path)
+        );
+        let id = self.id_column.as_deref().unwrap_or(ID);
+        // The copy has each name once: a column to store may be that of the ids or of the texts.
+        let mut others: Vec<&str> = stored.iter().map(String::as_str).collect();
+        for (name, read) in [(ID, id), (field, text)] {
+            let all = others.len();
+            others.retain(|other| *other != name);
+            ensure!(
+                others.len() == all || name == read,
+                "{}: expected no column `{}` to store, because `{}` is read under this name; rename the first in the table",
+                output::path(path),
+                output::printable(name),
+                output::printable(read)
+            );
+        }
         let texts: Vec<&str> = text.split('+').map(str::trim).collect();
-        let all: Vec<&str> = texts.iter().copied().chain(stored.iter().map(String::as_str)).collect();
+        let all: Vec<&str> = texts.iter().copied().chain(others.iter().copied()).collect();
         ensure!(
             all.len() <= TEXTS.len() || path.is_file(),
             "expected at most {} columns to search and to store in what is read through a pipe, found {}; write it to a file first",
             TEXTS.len(),
             all.len()
         );
-        let id = self.id_column.as_deref().unwrap_or("id");
         let mut table = Wide::open(path, id, &all).map_err(|error| self.told(error, stored))?;
         let written = |result: std::io::Result<()>| result.map_err(|source| Error::io(path, "copy", source));
-        let names = [&["id".to_owned(), field.to_owned()], stored].concat().join("\t");
+        let names = [&[ID, field], &others[..]].concat().join("\t");
         written(writeln!(out, "{names}"))?;
         let mut lines: HashMap<Box<str>, u64> = HashMap::new();
         let (mut broken, mut not_utf8, mut shown) = (0u64, 0, Vec::new());

@@ -183,3 +183,28 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
     );
     folder.run(&["table", "spec.toml"]).code(2).says("found `--title-column` that a table does not take");
 }
+
+#[test]
+fn a_column_that_is_read_under_the_name_of_another_is_told() {
+    let folder = folder();
+    folder.write("plain.csv", folder.read("titles.csv").replace("sku,price,name", "id,price,title"));
+    let search = ["search", "--model=model.safetensors", "--titles=plain.csv", "--field=id", "red"];
+    let said = "plain.csv: expected a column of texts, found `--field id`, under which ids are read";
+    folder.run(&[&search[..], &["--title-column=title"]].concat()).code(2).says(said).prints_nothing();
+    folder.run(&search).code(2).says(said);
+    // The ids and the texts may be stored too, and other columns of these names may not.
+    let index = |titles: &str, more: &[&str]| {
+        let base = ["index", "--model=model.safetensors", "--output=shop.index", "--titles", titles];
+        folder.run(&[&base[..], more].concat())
+    };
+    index("plain.csv", &["--store=title,price,id"]).code(0);
+    let found =
+        folder.run(&["search", "--index=shop.index", "--mode=vectors", "--json", "red hammer"]).code(0).json_lines();
+    let first = &found[0]["results"][0];
+    assert_eq!((&first["fields"]["title"], &first["fields"]["id"]), (&first["title"], &first["id"]));
+    index("titles.csv", &[&NAMES[..], &["--store=name"]].concat()).code(0);
+    let titled = folder.read("titles.csv").replace("sku,price,name", "sku,title,name");
+    folder.write("titled.csv", titled);
+    let said = "titled.csv: expected no column `title` to store, because `name` is read under this name";
+    index("titled.csv", &[&NAMES[..], &["--store=title"]].concat()).code(2).says(said);
+}
