@@ -350,6 +350,15 @@ fn topics_are_printed_as_the_paper_does() {
     assert_eq!(rows[1]["cells"][0]["words"], serde_json::json!(["paint", "for", "kitchens"]));
     let short = folder.run(&[&topics[..], &["--table", "--rows", "1"]].concat()).code(0).stdout();
     assert!(short.contains("The first 1 of 3 queries."), "{short}");
+    let rows = folder.run(&[&topics[..], &["--rows", "1"]].concat()).code(2).prints_nothing();
+    rows.says("expected `--table` or `--html FILE` with `--rows`, which says how long the table is, found neither");
+    // A query of one word has no word that a cell could collect.
+    folder.write("queries.txt", "red hammer\nhammer\nblue paint for kitchens\nwhite shelf\n");
+    let mut all = folder.run(&[&topics[..], &["--table"]].concat()).code(0).stdout();
+    assert!(all.contains("\nAll 4 queries; 1 is left out, since no cell collects a word of it.\n"), "{all}");
+    all = folder.run(&[&topics[..], &["--table", "--rows", "3"]].concat()).code(0).stdout();
+    assert!(all.contains("\nThe first 3 of 4 queries; 1 is left out, since no cell collects a word of it.\n"), "{all}");
+    folder.run(&[&topics[..], &["--html", "topics.html", "--rows", "1"]].concat()).code(0);
     folder.run(&[&topics[..], &["--html", "topics.html"]].concat()).code(0);
     let page = folder.read("topics.html");
     for part in ["id=\"cells\"", "id=\"words\"", "id=\"queries\"", "data-w=\"hammer\"", "blue paint for kitchens"] {

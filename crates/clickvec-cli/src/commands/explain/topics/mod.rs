@@ -220,8 +220,18 @@ fn paper_table(rows: &[QueryTopics], all: usize) -> String {
     if text.is_empty() {
         text.push_str("no cell collects a word of these queries\n");
     }
-    if all > rows.len() {
-        let _ = writeln!(text, "The first {} of {}.", rows.len(), output::counted(all as u64, "query"));
+    let empty = rows.iter().filter(|row| row.cells.iter().all(|(_, words)| words.is_empty())).count();
+    let counted = output::counted(all as u64, "query");
+    let first = match all > rows.len() {
+        true => format!("The first {} of {counted}", rows.len()),
+        false => format!("All {counted}"),
+    };
+    if (1..rows.len()).contains(&empty) {
+        let (are, them) = (output::agreeing(empty as u64, "is", "are"), output::agreeing(empty as u64, "it", "them"));
+        let empty = output::count(empty as u64);
+        let _ = writeln!(text, "{first}; {empty} {are} left out, since no cell collects a word of {them}.");
+    } else if all > rows.len() {
+        let _ = writeln!(text, "{first}.");
     }
     text
 }
