@@ -68,6 +68,11 @@ impl TitleTable {
     }
 }
 
+/// The option `--title-column` of a command without `--field`.
+pub(crate) fn without_field(option: clap::Arg) -> clap::Arg {
+    option.help("The column of --titles with the texts [default: title]")
+}
+
 impl TitleColumns {
     /// The column with the texts that a model encodes: the one that was given, or the one whose texts it learnt from.
     pub(crate) fn field_for(&self, given: Option<&str>, learnt: &str) -> String {

@@ -60,6 +60,17 @@ fn help_shows_defaults() {
 }
 
 #[test]
+fn help_names_no_option_that_the_command_lacks() {
+    for command in ["update", "judge pool", "simulate", "explain errors", "explain rank", "explain keywords"] {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let help = Folder::new().run(&words).code(0).stdout();
+        assert!(help.contains("with the texts [default: title]") && !help.contains("--field"), "{command}: {help}");
+    }
+    let help = Folder::new().run(&["index", "--help"]).code(0).stdout();
+    assert!(help.contains("or what --field says"), "{help}");
+}
+
+#[test]
 fn help_fits_the_terminal_without_colour() {
     for command in COMMANDS {
         let help = Folder::new().run(&[command, "--help"]).stdout();

@@ -16,7 +16,7 @@ use super::systems::{self, Pool};
 use super::{Row, page};
 use crate::answer::Answer;
 use crate::test_set::query_key;
-use crate::titles::TitleColumns;
+use crate::titles::{TitleColumns, without_field};
 use crate::{input, output};
 
 /// Write a sheet of queries with the best titles of all systems.
@@ -25,6 +25,7 @@ use crate::{input, output};
 /// `grade` with 0 to 4 (0 bad, 1 fair, 2 good, 3 excellent, 4 perfect), or open the page of --html and press the digits.
 /// Leave out what you cannot judge.
 #[derive(clap::Args)]
+#[command(mut_arg("title_column", without_field))]
 pub(super) struct Args {
     /// The queries: lines of text, or a table with the column query, and count if --sample is to prefer frequent ones, such
     /// as a click log.

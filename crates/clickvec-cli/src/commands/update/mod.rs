@@ -23,7 +23,7 @@ use questions::{Questions, has_left_out, questions, unseen};
 use super::index::whole::{Kept, Unlisted};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
-use crate::titles::TitleColumns;
+use crate::titles::{TitleColumns, without_field};
 use crate::{input, output, stored, test_set};
 
 /// The sets of queries on which the models are compared.
@@ -41,6 +41,7 @@ const JUDGED: &str = "judged titles";
 /// the others. If the new model is worse, or if the newest clicks do not look as if they came from users, the old model
 /// stays and the exit status is 1. Interrupting the command never damages the old model.
 #[derive(clap::Args)]
+#[command(mut_arg("title_column", without_field))]
 pub(crate) struct Args {
     /// The old model. It is replaced unless `--output` is given.
     #[arg(long, value_name = "MODEL")]

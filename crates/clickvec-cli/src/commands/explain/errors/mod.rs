@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::{Form, OneModel};
 use crate::answer::Answer;
 use crate::commands::evaluate::probability;
-use crate::titles::{TitleColumns, TitleTable};
+use crate::titles::{TitleColumns, TitleTable, without_field};
 use crate::{input, output};
 
 /// The metric by which the model and BM25 are compared.
@@ -30,6 +30,7 @@ const METRIC: Metric = Metric::Ndcg10;
 /// word), long (six words or more), number or unit (`3/8 in.`, `120v`, `gallon`), sense (a word of the query is both in
 /// a good title and in the bad title that the model ranks first), other.
 #[derive(clap::Args)]
+#[command(mut_arg("title_column", without_field))]
 pub(super) struct Args {
     #[command(flatten)]
     model: OneModel,

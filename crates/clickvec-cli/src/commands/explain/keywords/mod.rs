@@ -18,7 +18,7 @@ use super::json::{self, JsonText};
 use super::sections::{self, Shown};
 use super::{Form, KeywordFlags, Models, Named, SideFlag, page};
 use crate::answer::Answer;
-use crate::titles::TitleColumns;
+use crate::titles::{TitleColumns, without_field};
 use crate::{output, table};
 
 /// Show the keywords of a text: the words that a model keeps.
@@ -30,6 +30,7 @@ use crate::{output, table};
 ///
 /// With `--search`, each text is a query, shown next to the title that a search ranks first, with the keywords of both.
 #[derive(clap::Args)]
+#[command(mut_arg("title_column", without_field))]
 pub(super) struct Args {
     #[command(flatten)]
     models: Models,

@@ -20,7 +20,7 @@ use serde::Serialize;
 use super::{Form, OneModel};
 use crate::answer::Answer;
 use crate::output;
-use crate::titles::TitleColumns;
+use crate::titles::{TitleColumns, without_field};
 
 /// Show why one title ranks above another: what each word of the query adds to BM25 and to the cosine of the vectors,
 /// and what they add to the sum.
@@ -30,6 +30,7 @@ use crate::titles::TitleColumns;
 /// plus half the z-score of the cosine, where a z-score is the score minus its mean over all titles, divided by its standard
 /// deviation. With `--index`, vectors are read from the index; otherwise all titles are encoded first.
 #[derive(clap::Args)]
+#[command(mut_arg("title_column", without_field))]
 pub(super) struct Args {
     #[command(flatten)]
     model: OneModel,
