@@ -33,7 +33,7 @@ const FEATURES: [&str; 8] = [
 /// Writes `features.txt`, `groups.txt` (LightGBM's group file: titles a query) and `names.txt`.
 pub(super) fn write(args: &Args, model: &Model, titles: &Path, field: &str) -> Result<Counts> {
     let judged = args.judged.as_deref().unwrap_or(Path::new(""));
-    let files = TestSetFiles { judged, topics: None, titles: Some(titles), field: field };
+    let files = TestSetFiles { judged, topics: None, titles: Some(titles), field };
     let set = test_set::read(&files)?;
     let mut corpus = Corpus::default();
     input::each_title(titles, field, |Title { title, .. }| {
