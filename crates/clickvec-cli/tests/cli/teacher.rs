@@ -254,3 +254,13 @@ fn scores_teach_beside_clicks_and_in_their_place() {
     let vectors = ["train", "--output", "no", "--teacher", "none.npy"];
     folder.run(&vectors).code(2);
 }
+
+/// If too few scores are left, the lines that were broken are a likely reason.
+#[test]
+fn broken_scores_are_told_where_the_others_teach_nothing() {
+    let folder = Folder::with_data();
+    folder.write("scores.tsv", "query\ttitle\tscore\nred hammer\tx\tnan\nred hammer\ty\t0\nred hammer\tz\tinf\n");
+    let run = folder.run(&["train", "--output=m", "--teacher=scores.tsv", "--epochs=1"]).code(2);
+    run.says("found none among 1 scores")
+        .says("; broken lines are not among them: 2, the first scores.tsv:2: expected");
+}

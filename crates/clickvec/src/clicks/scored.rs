@@ -1,6 +1,6 @@
 //! A teacher's scores for pairs of a query and a title. Only the differences between the titles of a query count.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -60,6 +60,7 @@ impl Scored {
     ) -> Result<(Scored, ScoreCoverage)> {
         let titles = log.distinct_titles(storage)?;
         let mut coverage = ScoreCoverage::default();
+        let paths: Vec<Option<PathBuf>> = teachers.iter().map(|teacher| teacher.path().map(Path::to_owned)).collect();
         let (mut lines, mut buffer) = (Spool::new(storage)?, WordBuffer::default());
         for teacher in teachers {
             let (path, before) = (teacher.path().map(Path::to_owned), coverage.scores);
@@ -90,7 +91,12 @@ impl Scored {
         coverage.repeated = (of_known - lines.len()) as u64;
         let spread = spread(&lines, &mut coverage.queries);
         if !(spread.is_finite() && spread > 0.0) {
-            let fault = LearnFault::NoMargins { found: coverage.scores, known: coverage.known };
+            let broken = coverage.skipped.iter().map(|skipped| skipped.count).sum();
+            let first = paths.into_iter().zip(&coverage.skipped).find_map(|(path, skipped)| {
+                let line = skipped.first.first()?;
+                Some((path?, line.line, line.reason.to_string()))
+            });
+            let fault = LearnFault::NoMargins { found: coverage.scores, known: coverage.known, broken, first };
             return Err(Error::Learn { ranker: teacher::NAME, fault });
         }
         lines.change(|lines: &mut [Line]| {

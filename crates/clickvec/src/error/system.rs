@@ -1,5 +1,7 @@
 //! Faults of vectors, rankers and comparisons.
 
+use std::path::PathBuf;
+
 /// A fault of vectors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -186,13 +188,18 @@ pub enum LearnFault {
     /// A teacher's scores are of no two titles of a query of the log, or all alike.
     #[error(
         "expected scores of two titles or more of the same query of the log that differ, found none among {found} scores, \
-         {known} of them of a query and a title of the log"
+         {known} of them of a query and a title of the log{}",
+        first_broken(*broken, first)
     )]
     NoMargins {
         /// The scores that were read.
         found: u64,
         /// Those of pairs of the log.
         known: u64,
+        /// The lines that were none.
+        broken: u64,
+        /// The first of them: its file, its line and what was wrong with it.
+        first: Option<(PathBuf, u64, String)>,
     },
     /// A score in memory is not a finite number.
     #[error("score {number}: expected a finite number, found {found}")]
@@ -345,5 +352,15 @@ fn known_parameters(known: &[&str]) -> String {
     match known {
         [] => "no parameters".to_owned(),
         known => format!("one of the parameters {}", known.join(", ")),
+    }
+}
+
+/// The end of a message about `broken` lines; nothing if there are none.
+fn first_broken(broken: u64, first: &Option<(PathBuf, u64, String)>) -> String {
+    match first {
+        Some((path, line, reason)) => {
+            format!("; broken lines are not among them: {broken}, the first {}:{line}: {reason}", path.display())
+        }
+        None => String::new(),
     }
 }
