@@ -27,18 +27,13 @@ fn main() -> clickvec::Result<()> {
     let judgments = read_test_set(&files)?.judgments;
     let titles = judgments.queries.iter().flat_map(|query| &query.titles);
     let bm25 = ranker::train("bm25", &Corpus::of_titles(titles.map(|title| title.text.as_str()))?)?;
-
     let systems = [&SharedWords as &dyn Ranker, &*bm25].map(|system| evaluate(system, &judgments, &Default::default()));
     for system in &systems {
         println!("{:12}  NDCG@1 {:.3}", system.name, system.mean.get(Metric::Ndcg1));
     }
-    for test in compare_all(&systems)?.iter().filter(|test| test.metric == Metric::Ndcg1) {
-        println!(
-            "difference {:+.3}, p = {:.4}, {:?}",
-            test.test.difference,
-            test.test.p,
-            test.verdict(Correction::Holm)
-        );
+    for compared in compare_all(&systems)?.iter().filter(|compared| compared.metric == Metric::Ndcg1) {
+        let (test, verdict) = (&compared.test, compared.verdict(Correction::Holm));
+        println!("difference {:+.3}, p = {:.4}, {verdict:?}", test.difference, test.p);
     }
     Ok(())
 }
