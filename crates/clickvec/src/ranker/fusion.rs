@@ -255,7 +255,7 @@ pub struct FittedWeights {
     pub objective: f64,
 }
 
-/// Receives the progress of fitting weights, and may break: the search for the best weights begins once with equal weights
+/// A receiver of the progress of fitting weights, which may break: the search for the best weights begins once with equal weights
 /// and once with each ranker alone, and a step is one of these.
 pub type FitWatch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 

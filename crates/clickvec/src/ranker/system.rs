@@ -150,7 +150,7 @@ pub struct Progress {
     pub objective: Option<f64>,
 }
 
-/// Receives the progress of training.
+/// A receiver of the progress of training.
 pub type Watch<'a> = dyn FnMut(Progress) + 'a;
 
 type Train = fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn SystemRanker>>;

@@ -97,7 +97,7 @@ pub enum Event<'a> {
     RowDone,
 }
 
-/// Receives events, and may break. Work that is finished by then is kept.
+/// A receiver of events, which may break. Work that is finished by then is kept.
 pub type Watch<'a> = dyn FnMut(Event<'_>) -> ControlFlow<()> + 'a;
 
 /// A finished table.

@@ -93,7 +93,7 @@ pub struct TrainOptions<'a> {
     pub device: Option<&'a dyn Device>,
 }
 
-/// Scores the model after every epoch.
+/// A judge of the model after every epoch.
 pub struct Validation<'a> {
     /// A fingerprint of the validation data. If the validation decides which model is kept, a run cannot be resumed
     /// with other data.

@@ -17,7 +17,7 @@ use words::ProjectedWords;
 /// encoder's output stays in the second-level cache.
 const TEXTS_AT_ONCE: usize = 32;
 
-/// Embeds texts of one side of a model. It owns the half of the model that it needs, and any number of threads may use
+/// An encoder of texts for one side of a model. It owns the half of the model that it needs, and any number of threads may use
 /// it at the same time.
 ///
 /// Vectors have unit length, so their dot product is the score of `search`. [`Embedder::raw`] returns them as the
