@@ -227,6 +227,10 @@ fn an_index_keeps_its_field() {
     index(&["--update", "one.tsv", "--field", "body"]).code(2).says("as the index has them, found `--field body`");
     index(&["--compact"]).code(0);
     assert_eq!(text("new").as_deref(), Some("number1 red hammer"));
+    // `update` looks for the columns of the index before it learns.
+    folder.write("bare.tsv", "id\ttitle\na\tnumber1\n");
+    let update = ["update", "--model", "m", "--clicks", "clicks.tsv", "--titles", "bare.tsv", "--index", "ix"];
+    folder.run(&update).code(2).says("expected a column `body`");
     // Without a column, it is the one that the model learnt from.
     assert_eq!(made(&["--model", "of-both"]), both);
     index(&["--titles", "titles.tsv", "--model", "of-both"]).says("texts come from the column `title+body`");

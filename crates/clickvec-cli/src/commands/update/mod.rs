@@ -14,7 +14,7 @@ use clickvec::internals::files::{self, Claim};
 use clickvec::model::Model;
 use clickvec::ranker::{self, Corpus, Neural, Ranker};
 use clickvec::search::IndexBuilder;
-use clickvec::tables::Title;
+use clickvec::tables::{Title, for_each_title};
 use clickvec::update::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, Witness, training_config};
 
 use learn::{learn, write};
@@ -161,6 +161,10 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     let _claim = Claim::new(target)?;
     files::remove_abandoned(target);
     let titles = input::titles(&args.titles, &config.field)?;
+    // The index may be of other columns than the model learnt from. That they are missing is told before anything is learnt.
+    if let Some(field) = kept.field.as_ref().filter(|field| **field != config.field) {
+        for_each_title(&args.titles, field, |_| Ok(()))?;
+    }
     let unlisted = match &args.index {
         Some(index) => Unlisted::of(index, &titles, args.keep_titles)?,
         None => Unlisted::default(),
