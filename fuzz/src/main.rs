@@ -6,6 +6,7 @@
 mod repaired;
 mod served;
 mod targets;
+mod training;
 
 use std::sync::OnceLock;
 

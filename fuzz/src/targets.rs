@@ -5,26 +5,24 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 
-use clickvec::encoder::{EncoderConfig, LstmConfig};
 use clickvec::eval::trec::{read_qrels, read_run};
 use clickvec::eval::{TestSetFiles, read_test_set};
 use clickvec::internals::clicks::ClickReader;
 use clickvec::internals::eval::read_queries;
 use clickvec::internals::files;
-use clickvec::internals::math::Level;
 use clickvec::model::{Model, Side};
 use clickvec::ranker::{self, Corpus, RankerSpec, Resources, System};
 use clickvec::search::Searcher;
 use clickvec::table::{self, Plan};
 use clickvec::tables::read_titles;
-use clickvec::train::{ClickSource, Teacher, Weighting};
-use clickvec::train::{Event, Keep, Output, TeacherConfig, TrainConfig, TrainOptions, train, train_to_file};
+use clickvec::train::Weighting;
 use clickvec::{Error, simulate};
 use clickvec_logs::table::{LogTable, Next, Options, Record};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::repaired;
 use crate::served::{config, engine, http, requests};
+use crate::training::{checkpoint, scores, teacher};
 
 /// Reads hostile bytes.
 pub type Target = fn(&[u8]);
@@ -55,6 +53,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("simulation", simulation),
     ("skip-thought", skip_thought),
     ("spec", spec),
+    ("teacher", teacher),
     ("text", text),
     ("texts", texts),
     ("titles", titles),
@@ -80,8 +79,14 @@ pub fn frozen(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/frozen").join(name)
 }
 
+/// Prints nothing of a panic, and lets it be caught.
+pub fn quiet() {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| std::panic::set_hook(Box::new(|_| ())));
+}
+
 /// Checks that a message is short and contains no characters that control a terminal.
-fn told<T>(result: Result<T, Error>) -> Option<T> {
+pub fn told<T>(result: Result<T, Error>) -> Option<T> {
     result
         .map_err(|error| {
             let message = error.to_string();
@@ -202,39 +207,6 @@ fn index(data: &[u8]) {
     repaired::file(&manifest, &bytes, || Searcher::open(&folder).map(drop));
 }
 
-/// Replaces the checkpoint of an interrupted run.
-fn checkpoint(data: &[u8]) {
-    let folder = folder();
-    let output = folder.join("stopped");
-    let _ = std::fs::remove_file(&output);
-    let partial = Path::new(env!("CARGO_MANIFEST_DIR")).join("beside/stopped.partial");
-    std::fs::copy(partial, folder.join("stopped.partial")).unwrap();
-    // The level of the interrupted run.
-    Level::limit(Level::Plain);
-    let clicks = &frozen("format-1/clicks.tsv");
-    let lstm = LstmConfig { cells: 4, ..LstmConfig::default() };
-    let config = TrainConfig {
-        encoder: EncoderConfig::Lstm(lstm),
-        max_trigrams: 200,
-        minibatch: 32,
-        seed: 3,
-        epochs: 300,
-        keep: Keep::Last,
-        ..TrainConfig::default()
-    };
-    let to = Output { path: &output, checkpoint_every: None, resume: true };
-    let path = folder.join("stopped.checkpoint");
-    repaired::file(&path, data, || {
-        // The log and the checkpoint are read, and nothing is trained after them.
-        let stop = &mut |event: &Event| match event {
-            Event::Reading { .. } | Event::Log { .. } => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
-        };
-        let source = ClickSource::file(clicks);
-        train_to_file(&config, source, &to, TrainOptions::default(), stop).map(drop)
-    });
-}
-
 fn trained(spec: &str, contiguous: Option<&Path>, load: Option<&Path>, vectors: &[PathBuf]) {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
@@ -271,23 +243,6 @@ fn contiguous(data: &[u8]) {
     trained(spec, Some(&file("contiguous", data)), None, &[]);
 }
 
-/// A teacher's scores, together with clicks and instead of them. A minibatch is learnt after they are read.
-fn scores(data: &[u8]) {
-    let path = &file("scores", data);
-    let clicks = [("red shoes", "Shoes in red", 1.0), ("red shoes", "Red hat", 1.0), ("sofa", "Blue sofa", 2.0)];
-    let encoder = EncoderConfig::Lstm(LstmConfig { cells: 2, ..LstmConfig::default() });
-    let config =
-        TrainConfig { teacher: Some(TeacherConfig::default()), max_trigrams: 50, encoder, ..TrainConfig::default() };
-    for source in [ClickSource::pairs(clicks), ClickSource::file(path).of_scores()] {
-        let teachers = vec![Teacher::score_file(path, "title")];
-        let stop = &mut |event: &Event| match event {
-            Event::Minibatch { .. } => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        };
-        told(train(&config, source, TrainOptions { teachers, ..TrainOptions::default() }, stop));
-    }
-}
-
 /// Titles that somebody has judged.
 fn sheet(data: &[u8]) {
     if let Err(message) = clickvec_cli::fuzzing::sheet(&file("sheet.csv", data)) {
@@ -315,8 +270,7 @@ fn rows(path: &Path, options: &Options) {
 
 /// A log in Parquet. The crate that reads it may panic, which is caught; what is not caught still ends the fuzzer.
 fn parquet(data: &[u8]) {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| std::panic::set_hook(Box::new(|_| ())));
+    quiet();
     rows(&file("log.parquet", data), &Options::default());
 }
 
