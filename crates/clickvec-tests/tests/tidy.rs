@@ -544,6 +544,68 @@ fn files_are_short_and_say_what_they_are() {
     assert!(seen > 100 || !root().join("bench").is_dir(), "only {seen} files");
 }
 
+/// Verbs with which the summary of a function must not begin if it returns a value: it says what that is.
+const VERBS: [&str; 18] = [
+    "Begins",
+    "Builds",
+    "Calculates",
+    "Computes",
+    "Creates",
+    "Encodes",
+    "Explains",
+    "Finds",
+    "Gives",
+    "Makes",
+    "Opens",
+    "Parses",
+    "Prepares",
+    "Reads",
+    "Restores",
+    "Returns",
+    "Says",
+    "Tells",
+];
+
+/// What a signature returns, if that is a value: `Some("u32")` for `fn a(b: impl Fn() -> bool) -> u32 {`.
+fn returned(signature: &str) -> Option<&str> {
+    let mut depth = 0;
+    let arrow = signature.char_indices().find(|&(at, c)| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth == 0 && signature[at..].starts_with("-> ")
+    });
+    let value = signature[arrow?.0 + 3..].trim_end_matches([' ', '{', ';']);
+    (!["Result<()", "io::Result<()>"].iter().any(|none| value.starts_with(none))).then_some(value)
+}
+
+/// The summaries of public functions that return a value and begin with one of the verbs.
+fn summaries_with_a_verb(text: &str) -> Vec<&str> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let is_summary = |at: usize| lines[at].starts_with("/// ") && (at == 0 || !lines[at - 1].starts_with("///"));
+    let is_fault = |at: usize| {
+        let mut after = lines[at..].iter().skip_while(|line| line.starts_with("///") || line.starts_with("#["));
+        let mut signature = String::new();
+        while let Some(line) = after.next().filter(|_| !signature.ends_with(['{', ';'])) {
+            signature += line;
+        }
+        let is_public = ["pub fn ", "pub const fn "].iter().any(|start| signature.starts_with(start));
+        let first = lines[at].split(' ').nth(1).unwrap_or_default();
+        is_public && VERBS.contains(&first) && returned(&signature).is_some()
+    };
+    (0..lines.len()).filter(|&at| is_summary(at) && is_fault(at)).map(|at| lines[at]).collect()
+}
+
+#[test]
+fn a_function_that_returns_a_value_is_summarised_by_a_noun() {
+    let text = "/// Reads a.\n///\n/// # Errors\n#[inline]\npub fn a(\n    b: u8,\n) -> Result<u8> {\n}\n\n/// Reads c.\n\
+                pub fn c(d: impl Fn() -> u8) {\n/// Makes e.\npub fn e() -> Result<()> {\n/// Reads f.\nfn f() -> u8 {\n\
+                /// The g.\n/// Reads it.\npub fn g() -> u8 {\n/// Makes h.\npub const fn h() -> u8 {";
+    assert_eq!(summaries_with_a_verb(text), ["/// Reads a.", "/// Makes h."]);
+    for source in sources() {
+        let faults = summaries_with_a_verb(&source.whole);
+        assert!(faults.is_empty(), "{}: expected what the function returns, found {faults:?}", source.name);
+    }
+}
+
 #[test]
 fn the_architecture_fits_on_a_few_pages() {
     // A published crate is tested without the repository around it.

@@ -68,7 +68,7 @@ pub struct PositionModel {
     pub log_likelihood: Vec<f64>,
 }
 
-/// Fits the model.
+/// The model fitted to the clicks.
 ///
 /// `replay` passes on the query number and the cells of every pair, with the pairs of a query next to each other. It
 /// is called once in every round. Returns `None` if no two places can be compared.

@@ -132,7 +132,7 @@ impl TitleLists {
 }
 
 impl Loss {
-    /// Computes the loss of `pairs` over embeddings of `dimension` numbers, and its gradients.
+    /// The loss of `pairs` over embeddings of `dimension` numbers. Its gradients are kept here.
     pub fn compute(&mut self, gamma: f32, queries: &[f32], titles: &[f32], dimension: usize, pairs: &Pairs) -> LossSum {
         let (of_queries, of_titles) = (&mut self.queries, &mut self.titles);
         rayon::join(|| of_queries.fill(queries, dimension), || of_titles.fill(titles, dimension));

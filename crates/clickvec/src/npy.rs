@@ -54,7 +54,7 @@ pub(crate) struct Appender<W> {
 }
 
 impl<W: Write + Seek> Appender<W> {
-    /// Begins a file at the start of the target.
+    /// A writer at the start of the target.
     pub(crate) fn new(mut target: W, dimension: usize) -> io::Result<Appender<W>> {
         target.write_all(&header(0, dimension))?;
         Ok(Appender { target, rows: 0, dimension })
@@ -120,7 +120,7 @@ pub(crate) struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the header.
+    /// A reader of the array in `source`, whose header is read here.
     pub(crate) fn open(mut source: R) -> Result<Reader<R>, Fault> {
         let mut begin = [0; MAGIC.len() + 2];
         let found = fill(&mut source, &mut begin)?;

@@ -19,8 +19,8 @@ impl<T> Default for Ragged<T> {
 }
 
 impl<T> Ragged<T> {
-    /// Collects the items of lists 0 to `lists`, in the order in which `each` reports them. `each` is called twice and
-    /// must report the same items. `what` the items are is for the error.
+    /// The items of lists 0 to `lists`, in the order in which `each` reports them. `each` is called twice and must
+    /// report the same items. `what` the items are is for the error.
     ///
     /// # Errors
     ///

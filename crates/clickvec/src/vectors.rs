@@ -48,7 +48,7 @@ pub struct NpyWriter<W> {
 }
 
 impl<W: Write> NpyWriter<W> {
-    /// Writes the header, which announces `rows` vectors.
+    /// A writer of `rows` vectors, which the header announces.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ pub struct Word2vecWriter<W> {
 }
 
 impl<W: Write> Word2vecWriter<W> {
-    /// Writes the first line, which announces `rows` vectors.
+    /// A writer of `rows` vectors, which the first line announces.
     ///
     /// # Errors
     ///

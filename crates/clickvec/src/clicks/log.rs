@@ -138,7 +138,7 @@ pub struct Pair<'a> {
 }
 
 impl ClickLog {
-    /// Reads the pairs of `clicks` and keeps them in `storage`.
+    /// A log of the pairs of `clicks`, kept in `storage`.
     ///
     /// # Errors
     /// What [`crate::clicks::ClickReader`] reports; [`Error::PairSource`] and [`Error::BadWeight`] of an iterator;
@@ -291,7 +291,7 @@ impl ClickLog {
         &self.skipped_titles
     }
 
-    /// Reads the vectors of the log's texts from `teachers` and keeps them in `storage`. `limit` is the log's.
+    /// Takes the vectors of the log's texts from `teachers` and keeps them in `storage`. `limit` is the log's.
     ///
     /// # Errors
     /// [`Error::Learn`] if a vector is not what it should be, or if they know no text of the log; [`Error::Io`];
@@ -307,9 +307,9 @@ impl ClickLog {
         Ok(coverage)
     }
 
-    /// Reads the scores of the log's pairs from `teachers` and keeps them in `storage`. `limit` is the log's. If the pairs
-    /// are those that were scored, the ones whose query has a single title are left out: they teach nothing. Queries must
-    /// have been held out before.
+    /// Takes the scores of the log's pairs from `teachers` and keeps them in `storage`. `limit` is the log's. If the
+    /// pairs are those that were scored, the ones whose query has a single title are left out: they teach nothing.
+    /// Queries must have been held out before.
     ///
     /// # Errors
     /// [`Error::Learn`] if no query has two titles with different scores; [`Error::Table`]; [`Error::Io`];

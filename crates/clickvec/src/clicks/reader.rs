@@ -55,8 +55,8 @@ enum Kind {
 }
 
 impl ClickReader {
-    /// Opens a click log with the columns `query` and `field`, and optionally `weight`, `count`, `clicked` and `rare`.
-    /// `field` is usually [`crate::tables::TITLE`]; it may name several columns joined by `+`.
+    /// A reader of a click log with the columns `query` and `field`, and optionally `weight`, `count`, `clicked` and
+    /// `rare`. `field` is usually [`crate::tables::TITLE`]; it may name several columns joined by `+`.
     ///
     /// If both are present, a pair's weight is `weight` times the value that `weighting` gives `count`, or 1 click with
     /// [`Weighting::Binary`]. Rows whose `clicked` is 0 are no clicks, and are counted and left out.

@@ -51,7 +51,7 @@ pub(crate) struct Line {
 }
 
 impl Scored {
-    /// Reads the scores of `teachers` for `log`. `limit` is the log's.
+    /// The scores of `teachers` for `log`. `limit` is the log's.
     pub(super) fn read(
         log: &ClickLog,
         teachers: Vec<Teacher<'_>>,

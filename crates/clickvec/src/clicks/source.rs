@@ -29,10 +29,10 @@ enum Origin<'a> {
     Pairs(EachPair<'a>),
 }
 
-/// Passes on each pair until the receiver breaks.
+/// A source that passes on each pair until the receiver breaks.
 type EachPair<'a> = Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<()>> + 'a>;
 
-/// Receives each pair.
+/// A receiver of each pair.
 type OnPair<'f> = dyn FnMut(SourcePair<'_>) -> Result<ControlFlow<()>> + 'f;
 
 /// A pair of a source.

@@ -63,7 +63,7 @@ pub(crate) struct Taught {
 const NONE: u32 = u32::MAX;
 
 impl Taught {
-    /// Reads the vectors of the texts of `log` from `teachers`. `limit` is the log's.
+    /// The vectors of the texts of `log` from `teachers`. `limit` is the log's.
     pub(super) fn read(
         log: &ClickLog,
         teachers: Vec<Teacher<'_>>,

@@ -28,10 +28,10 @@ enum Kind<'a> {
     Scores(EachScore<'a>),
 }
 
-/// Hands over every query and title with their score.
+/// A source that passes on every query and title with their score.
 type EachScore<'a> = Box<dyn FnOnce(&mut OnScore<'_>) -> Result<()> + 'a>;
 
-/// Takes a query, a title and their score.
+/// A receiver of a query, a title and their score.
 type OnScore<'f> = dyn FnMut(&str, &str, f32) -> Result<()> + 'f;
 
 /// A function that passes on every text with its vector.

@@ -109,12 +109,12 @@ pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
     });
 }
 
-/// Cuts `rows` [packed rows, W] at the borders of the blocks.
+/// The pieces of `rows` [packed rows, W], cut at the borders of the blocks.
 pub(crate) fn split_by_block<'a>(batch: &Batch, width: usize, rows: &'a mut [f32]) -> Vec<&'a mut [f32]> {
     split(batch.blocks.iter().map(|block| block.rows() * width), rows)
 }
 
-/// Cuts `rows` [texts with words, W], in the order of the blocks, at the borders of the blocks.
+/// The pieces of `rows` [texts with words, W], in the order of the blocks, cut at the borders of the blocks.
 pub(crate) fn split_texts_by_block<'a>(batch: &Batch, width: usize, rows: &'a mut [f32]) -> Vec<&'a mut [f32]> {
     split(batch.blocks.iter().map(|block| block.texts.len() * width), rows)
 }

@@ -40,7 +40,7 @@ pub struct ReadCorpus {
     pub overlap: Option<Overlap>,
 }
 
-/// Reads the collection and the clicks. The queries of `judgments` become the test queries of the corpus.
+/// The corpus of a collection and its clicks. The queries of `judgments` become its test queries.
 ///
 /// # Errors
 ///

@@ -77,8 +77,8 @@ pub struct CrossValidated {
     pub evaluation: Evaluation,
 }
 
-/// Judges each fold with the candidate that has the best mean of NDCG@1, @3 and @10 on the other folds; of equals, the
-/// first. `candidates` are evaluations of one system with different parameters on the same queries.
+/// The result of judging each fold with the candidate that has the best mean of NDCG@1, @3 and @10 on the other folds;
+/// of equals, the first. `candidates` are evaluations of one system with different parameters on the same queries.
 ///
 /// # Panics
 /// If there is no candidate, or the queries of one differ from those of `folds`.

@@ -58,8 +58,8 @@ impl FullQuery {
 }
 
 impl FullTestSet {
-    /// Matches the judged titles with those of a collection, by id or by text. By text, titles with the same text count as
-    /// one title.
+    /// A collection whose titles are matched with the judged ones, by id or by text. By text, titles with the same text
+    /// count as one title.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ pub struct FullJudge<'a> {
 }
 
 impl<'a> FullJudge<'a> {
-    /// Creates a judge of a system that searches these titles.
+    /// A judge of a system that searches these titles.
     pub fn new(titles: &'a [Title], measures: &'a [Measure], options: &'a EvaluateOptions) -> FullJudge<'a> {
         FullJudge { titles, measures, options, queries: Vec::new(), without_titles: 0 }
     }

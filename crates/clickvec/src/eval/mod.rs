@@ -183,8 +183,8 @@ impl Evaluation {
 /// The scores of each query's judged titles, in the order of the test set.
 pub type Scores = Vec<Vec<f64>>;
 
-/// Scores each query's judged titles with `ranker`, on rayon's current threads. The number of threads does not change
-/// the result.
+/// The scores that `ranker` gives each query's judged titles, computed on rayon's current threads. The number of
+/// threads does not change the result.
 ///
 /// # Panics
 ///
@@ -199,7 +199,7 @@ pub fn score(ranker: &dyn Ranker, judgments: &Judgments) -> Scores {
     judgments.queries.par_iter().map(of_query).collect()
 }
 
-/// Judges the rankings of each query's judged titles by `scores`.
+/// The evaluation of the rankings that `scores` make of each query's judged titles.
 ///
 /// # Panics
 ///
@@ -226,7 +226,7 @@ pub fn judge(name: &str, scores: &[Vec<f64>], judgments: &Judgments, options: &E
     Evaluation { name: name.to_owned(), queries, mean, queries_without_relevant }
 }
 
-/// Scores and judges: [`score`], then [`judge`].
+/// The evaluation of a ranker: [`score`], then [`judge`].
 ///
 /// # Panics
 ///

@@ -26,7 +26,7 @@ pub struct Overlap {
     pub first: Vec<String>,
 }
 
-/// Compares a test set with a click log. Pairs of weight 0 are no clicks.
+/// The part of a test set that is also in a click log. Pairs of weight 0 are no clicks.
 ///
 /// # Errors
 ///

@@ -8,8 +8,8 @@ use crate::error::{Error, Result, TestSetFault};
 use crate::files;
 use crate::tables::TITLE;
 
-/// Reads queries with their ids: topics in any form, or those of a test set that says the texts of its queries itself, which is
-/// a table of judged titles, a BEIR folder or the judgments in one. The file is opened once, so it may be a pipe.
+/// Queries with their ids: topics in any form, or those of a test set that says the texts of its queries itself, which
+/// is a table of judged titles, a BEIR folder or the judgments in one. The file is opened once, so it may be a pipe.
 ///
 /// # Errors
 ///

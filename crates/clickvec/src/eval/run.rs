@@ -46,7 +46,7 @@ pub struct RunCoverage {
 }
 
 impl Run {
-    /// Reads a run from a file.
+    /// The run in a file.
     ///
     /// # Errors
     ///

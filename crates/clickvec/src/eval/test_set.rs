@@ -106,7 +106,7 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
     std::iter::once(judged).chain(of_folder.flatten()).chain(beside).collect()
 }
 
-/// Reads a test set. A folder, or the first line of the file `judged`, tells the form:
+/// The test set in some files. A folder, or the first line of the file `judged`, tells the form:
 ///
 /// - a header with `query`: a table with the columns `query`, `field` and `grade`, and optionally `query_id` and
 ///   `title_id`; without it, titles have the ids of the titles with the same texts in `titles`;

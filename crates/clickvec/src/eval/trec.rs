@@ -38,8 +38,7 @@ pub struct RunLine {
     pub score: f64,
 }
 
-/// Reads qrels: lines of `query 0 title grade`, separated by white space. Empty lines are skipped. `path` is for
-/// messages.
+/// Qrels: lines of `query 0 title grade`, separated by white space. Empty lines are skipped. `path` is for messages.
 ///
 /// # Errors
 ///
@@ -54,8 +53,8 @@ pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
     })
 }
 
-/// Reads a run: lines of `query Q0 title rank score tag`, separated by white space. Empty lines are skipped, and the
-/// tag is not kept. `path` is for messages.
+/// The lines of a run: `query Q0 title rank score tag`, separated by white space. Empty lines are skipped, and the tag
+/// is not kept. `path` is for messages.
 ///
 /// # Errors
 ///
@@ -124,7 +123,8 @@ fn table(path: &Path, line: u64, fault: TableFault) -> Error {
     Error::Table { path: path.to_owned(), line: Some(line), fault }
 }
 
-/// Parses each line of `input` that is not blank with `parse`, which gets its number. A byte order mark is skipped.
+/// What `parse` makes of each line of `input` that is not blank; it also gets the line's number. A byte order mark is
+/// skipped.
 pub(super) fn read_lines<T>(
     input: impl BufRead,
     path: &Path,

@@ -85,7 +85,7 @@ impl Match {
 }
 
 impl Explainer<'_> {
-    /// Explains why `title` has its score for `query`.
+    /// The match of `query` and `title`: why the title has its score.
     pub fn explain(&self, query: &str, title: &str) -> Match {
         let (query, title) = (self.text(Side::Query, query), self.text(Side::Title, title));
         let score = score(&query.vector, &title.vector);

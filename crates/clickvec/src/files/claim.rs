@@ -15,9 +15,9 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims `path` by locking a file next to it. The lock ends with the process, however that ends; after a kill the
-    /// empty file stays. Locking the folder would be wrong, because others write to it too, and the output itself does
-    /// not exist yet or is replaced.
+    /// A claim to `path`, by a lock of a file next to it. The lock ends with the process, however that ends; after a
+    /// kill the empty file stays. Locking the folder would be wrong, because others write to it too, and the output
+    /// itself does not exist yet or is replaced.
     ///
     /// # Errors
     ///

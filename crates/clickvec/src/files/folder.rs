@@ -85,8 +85,7 @@ pub(crate) struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Creates an empty folder next to `target`. It gets the permissions of a folder that it replaces only when it
-    /// does.
+    /// An empty folder next to `target`. It gets the permissions of a folder that it replaces only when it does.
     pub(crate) fn new(target: &Path) -> io::Result<TemporaryFolder> {
         let readers = if target.is_dir() { Readers::Owner } else { Readers::Umask };
         let folder = new_folder(target, readers)?;

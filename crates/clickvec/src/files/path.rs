@@ -21,7 +21,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// Looks without opening anything.
+    /// What is at `path`, seen without opening anything.
     ///
     /// # Errors
     ///
@@ -42,7 +42,8 @@ impl Found {
     }
 }
 
-/// Opens a file that must be plain, because it is mapped or read in any order. Never blocks, as opening a pipe would.
+/// A file that must be plain, because it is mapped or read in any order. Opening it never blocks, as opening a pipe
+/// would.
 ///
 /// # Errors
 ///

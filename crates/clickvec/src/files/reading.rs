@@ -19,7 +19,7 @@ const ZSTD_SKIPPABLE_TAIL: [u8; 3] = [0x2a, 0x4d, 0x18];
 /// Whether somebody has opened standard input, which can be read once.
 static STANDARD_INPUT_READ: AtomicBool = AtomicBool::new(false);
 
-/// Opens a file for reading; `-` is standard input, which can be opened once.
+/// A file's contents, opened for reading; `-` is standard input, which can be opened once.
 ///
 /// Gzip (with several members too) and zstd (with several frames too) are recognised by their first bytes, whatever
 /// the name, and decompressed. A compressed stream that was cut short fails where it was cut

@@ -88,7 +88,7 @@ impl Place {
 }
 
 impl Pending {
-    /// Begins a file without a name until it is published, if the system can do that; otherwise with a temporary name.
+    /// A file without a name until it is published, if the system can do that; otherwise one with a temporary name.
     ///
     /// # Errors
     ///

@@ -62,7 +62,7 @@ fn prefix(target: &Path) -> String {
     format!("{TEMPORARY_PREFIX}{}-", short_name(target))
 }
 
-/// Creates a temporary file next to `target`: one without a name, if the system can name it later.
+/// A new temporary file next to `target`: one without a name, if the system can name it later.
 pub(super) fn new_temporary(target: &Path, readers: Readers) -> io::Result<(File, Temporary)> {
     match nameless(&folder_of(target), readers) {
         Some(file) => Ok((file, Temporary::Nameless)),
@@ -84,7 +84,7 @@ pub(super) fn new_named(target: &Path, readers: Readers) -> io::Result<(File, Te
     Ok((file, Temporary::Named(path)))
 }
 
-/// Creates an empty folder next to `target`.
+/// A new, empty folder next to `target`.
 pub(super) fn new_folder(target: &Path, readers: Readers) -> io::Result<tempfile::TempDir> {
     let prefix = prefix(target);
     let mut builder = builder(&prefix);

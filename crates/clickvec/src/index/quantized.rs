@@ -47,7 +47,8 @@ pub struct QuantizedIndex {
 }
 
 impl QuantizedIndex {
-    /// Computes the codes, on all threads of the pool. They take a quarter of the vectors' memory.
+    /// The same vectors with their codes, computed on all threads of the pool. They take a quarter of the vectors'
+    /// memory.
     pub fn new(flat: FlatIndex) -> QuantizedIndex {
         let codes = Codes::encode(flat.dimension(), flat.vectors(), None);
         QuantizedIndex { rows: Rows::Floats(flat), codes, copies: None }

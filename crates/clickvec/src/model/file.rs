@@ -26,7 +26,7 @@ struct Header {
 const KIND: &str = "model";
 
 impl Model {
-    /// Reads a model. Nothing in the file is trusted.
+    /// The model in a file. Nothing in the file is trusted.
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
@@ -64,8 +64,8 @@ impl Model {
 }
 
 impl QueryModel {
-    /// Reads the half of a model that embeds queries. The whole file is checked against its fingerprint, but the other
-    /// half takes no time to copy and no memory.
+    /// The half of a model that embeds queries. The whole file is checked against its fingerprint, but the other half
+    /// takes no time to copy and no memory.
     ///
     /// # Errors
     /// Those of [`Model::load`].

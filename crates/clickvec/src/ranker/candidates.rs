@@ -6,7 +6,7 @@ use crate::pool::Pool;
 
 use super::Ranker;
 
-/// Scores every title for every query: the way that is open to any ranker.
+/// A scan that scores every title for every query: the way that is open to any ranker.
 pub(super) struct Scan<'a, R: ?Sized> {
     ranker: &'a R,
     titles: &'a [&'a str],

@@ -24,7 +24,7 @@ pub struct State {
 }
 
 impl State {
-    /// Adds an array.
+    /// These contents with another array.
     ///
     /// # Panics
     /// If the number of values does not fit the shape.
@@ -35,25 +35,25 @@ impl State {
         self
     }
 
-    /// Adds a list of 64-bit numbers.
+    /// These contents with a list of 64-bit numbers.
     #[must_use]
     pub fn with_f64s(self, name: &str, numbers: &[f64]) -> State {
         self.with(name, &[numbers.len()], Numbers::F64(numbers.to_vec()))
     }
 
-    /// Adds a list of integers.
+    /// These contents with a list of integers.
     #[must_use]
     pub fn with_u32s(self, name: &str, numbers: &[u32]) -> State {
         self.with(name, &[numbers.len()], Numbers::U32(numbers.to_vec()))
     }
 
-    /// Adds a vocabulary.
+    /// These contents with a vocabulary.
     #[must_use]
     pub fn with_words(self, vocabulary: &Interner) -> State {
         self.with_words_as(WORDS, vocabulary)
     }
 
-    /// Adds words, one a line, under another name than usual.
+    /// These contents with words, one a line, under another name than usual.
     pub fn with_words_as(self, name: &str, vocabulary: &Interner) -> State {
         let mut bytes = Vec::with_capacity(vocabulary.bytes() + vocabulary.len());
         for id in 0..vocabulary.len() as u32 {
@@ -208,7 +208,7 @@ pub(super) fn save(path: &Path, system: &System, values: &Values, ranker: &dyn S
     write(path, &header, entries)
 }
 
-/// Reads a ranker. Nothing in the file is trusted.
+/// The ranker in a file, with its system and values. Nothing in the file is trusted.
 ///
 /// # Errors
 /// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
@@ -218,7 +218,7 @@ pub(crate) fn load(path: &Path) -> Result<(&'static System, Values, Box<dyn Syst
     Ok((system, values, ranker))
 }
 
-/// Reads the name of a ranker's system and its parameters.
+/// The name of a stored ranker's system, and its parameters.
 ///
 /// # Errors
 /// Those of [`crate::ranker::load`].
@@ -227,7 +227,7 @@ pub fn ranker_parameters(path: &Path) -> Result<(&'static str, Vec<(&'static str
     Ok((system.name, values.iter().map(|(parameter, value)| (parameter.name, value)).collect()))
 }
 
-/// Reads the contents of a ranker.
+/// The contents of a ranker's file, with its system and values.
 ///
 /// # Errors
 /// Those of [`load`].

@@ -174,7 +174,7 @@ fn add(fused: &mut [f64], normalized: &[f64], weight: f64) {
 }
 
 impl FusionMethod {
-    /// Normalises the scores of one ranker for a query's titles.
+    /// The normalised scores of one ranker for a query's titles.
     pub(crate) fn apply(self, scores: &[f64]) -> Vec<f64> {
         let mut scores: Vec<f64> = scores.iter().copied().map(finite).collect();
         match self {
@@ -259,9 +259,9 @@ pub struct FittedWeights {
 /// and once with each ranker alone, and a step is one of these.
 pub type FitWatch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
-/// Searches for the weights of `members` rankers that maximise `objective`, for example NDCG on training queries.
+/// The weights of `members` rankers that maximise `objective`, for example NDCG on training queries.
 ///
-/// It changes one weight after another, first in steps of 0.1 over the whole range, then in steps of 0.02 nearby, for
+/// The search changes one weight after another, first in steps of 0.1 over the whole range, then in steps of 0.02 nearby, for
 /// as long as that helps. The other weights are scaled so that all sum to 1. It starts from equal weights and from
 /// each ranker alone, so the result is never worse than the best of these. Of equally good weights it returns the
 /// first found. NaN is worse than any number.

@@ -148,7 +148,7 @@ pub trait SystemRanker: Ranker {
     fn state(&self) -> State;
 }
 
-/// Trains the ranker described by `spec`, such as `bm25` or `plsa:topics=100,lambda=0.5`. Rankers that need files
+/// The trained ranker that `spec` describes, such as `bm25` or `plsa:topics=100,lambda=0.5`. Rankers that need files
 /// besides the corpus are trained by [`System::train`].
 ///
 /// # Errors

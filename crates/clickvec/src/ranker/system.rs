@@ -220,7 +220,7 @@ impl System {
         Ok(values)
     }
 
-    /// Trains the system. The same values and resources give the same ranker, at any number of threads.
+    /// A ranker of this system, trained. The same values and resources give the same ranker, at any number of threads.
     ///
     /// # Errors
     /// [`crate::Error::Learn`] if the resources are not enough, and the errors of reading files.

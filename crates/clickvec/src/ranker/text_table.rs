@@ -100,7 +100,7 @@ impl TextTable {
         self.vectors.chunks_exact(self.dimension.max(1))
     }
 
-    /// Adds the table to the contents of a file. The names of its tensors begin with `prefix`.
+    /// The contents of a file with the table added. The names of its tensors begin with `prefix`.
     pub(super) fn write(&self, state: State, prefix: &str) -> State {
         // A file has 32-bit integers: the lower half comes first, then the upper.
         let halves = self.keys.iter().flat_map(|&key| [key as u32, (key >> 32) as u32]).collect();
@@ -111,7 +111,7 @@ impl TextTable {
         )
     }
 
-    /// Restores the table that [`TextTable::write`] added.
+    /// The table that [`TextTable::write`] added.
     pub(super) fn restore(state: &State, prefix: &str, dimension: usize) -> Result<TextTable, FileFault> {
         let [names, numbers] = [KEYS, VECTORS].map(|name| format!("{prefix}{name}"));
         let keys = state.u32s(&names, &[None, Some(2)])?;

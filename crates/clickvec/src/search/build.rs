@@ -58,7 +58,7 @@ pub struct BuiltIndex {
 }
 
 impl IndexBuilder {
-    /// Begins an index at `path`.
+    /// A builder of an index at `path`.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl IndexBuilder {
         IndexBuilder::with_fields(model, path, &[])
     }
 
-    /// Begins an index whose titles have values in fields of these names, which are stored and not searched.
+    /// A builder of an index whose titles have values in fields of these names, which are stored and not searched.
     ///
     /// # Errors
     ///
@@ -87,14 +87,15 @@ impl IndexBuilder {
         file::check_replaceable(path)
     }
 
-    /// Says that the titles to come are only a shard of a collection, so that it is noticed if others are missing when
+    /// This builder for titles that are only a shard of a collection, so that it is noticed if others are missing when
     /// they are joined.
     pub fn of_shard(mut self, shard: Shard) -> IndexBuilder {
         self.output.shard = Some(shard);
         self
     }
 
-    /// Says that the titles' texts come from another column of their table than `title`, so that later titles can come from it too.
+    /// This builder for texts from another column of their table than `title`, so that later titles can come from it
+    /// too.
     pub fn of_field(mut self, field: &str) -> IndexBuilder {
         field.clone_into(&mut self.output.field);
         self

@@ -116,7 +116,7 @@ pub(super) struct Opened {
     pub(super) summary: IndexSummary,
 }
 
-/// Reads an index and the half of its model that searching needs. Nothing in the folder is trusted.
+/// An index and the half of its model that searching needs. Nothing in the folder is trusted.
 pub(super) fn open(path: &Path) -> Result<Opened> {
     file::read(path, &PARTS, load)
 }

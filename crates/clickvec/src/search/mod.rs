@@ -123,7 +123,7 @@ pub fn answers<'s, S: AsRef<str>>(
 }
 
 impl Searcher {
-    /// Opens an index that [`IndexBuilder`] wrote. Nothing in the folder is trusted.
+    /// The searcher of an index that [`IndexBuilder`] wrote. Nothing in the folder is trusted.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl Searcher {
         Searcher { model, embedder, titles, left_out, candidates, vectors: Pool::default(), summary: None }
     }
 
-    /// Uses another source of candidates, which must have the same titles at the same positions.
+    /// This searcher with another source of candidates, which must have the same titles at the same positions.
     ///
     /// # Errors
     ///

@@ -42,7 +42,7 @@ impl Titles {
         Ok(())
     }
 
-    /// Parses a table that [`write_line`] wrote. `name` is for messages.
+    /// The titles in a table that [`write_line`] wrote. `name` is for messages.
     pub(super) fn parse(table: Vec<u8>, name: &str) -> Result<Titles, IndexFault> {
         let table = String::from_utf8(table).map_err(|error| {
             let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];

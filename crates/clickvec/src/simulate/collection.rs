@@ -63,7 +63,7 @@ pub(super) struct WorldMarket<'a> {
 }
 
 impl<'a> WorldMarket<'a> {
-    /// Makes `count` titles, with at least one for everything that can be wanted.
+    /// A market of `count` titles, with at least one for everything that can be wanted.
     pub(super) fn new(world: &'a World, count: u32, seed: u64) -> WorldMarket<'a> {
         let (mut slots, mut first) = (Vec::new(), [Vec::new(), Vec::new(), Vec::new()]);
         let mut slot = |want| slots.push(Slot { want, titles: Vec::new() });

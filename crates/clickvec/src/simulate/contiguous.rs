@@ -17,7 +17,7 @@ const SAME: f64 = 0.6;
 pub(super) struct Sentences(Vec<(&'static str, &'static str)>);
 
 impl Sentences {
-    /// Reads the file, which is part of the program.
+    /// The sentences of the file, which is part of the program.
     pub(super) fn new() -> Sentences {
         let lines = SENTENCES.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         Sentences(

@@ -62,7 +62,7 @@ impl Pairs {
 }
 
 impl<M: Market> Days<'_, M> {
-    /// Makes a day, which ends early with the click that completes `most` pairs.
+    /// The day of this number, which ends early with the click that completes `most` pairs.
     pub(super) fn day(&self, number: u64, most: u64) -> Day {
         let mut rng = rng::stream(self.config.seed, "day", number);
         let (mut day, mut pairs) = (Day::default(), Pairs::default());

@@ -69,7 +69,7 @@ pub fn check_output(path: &Path) -> Result<()> {
     })
 }
 
-/// Writes the files of a folder.
+/// A writer of the files of a folder.
 struct Writer<'a> {
     /// Where the folder will be.
     output: &'a Path,

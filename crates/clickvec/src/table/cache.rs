@@ -56,7 +56,8 @@ struct Hashed {
 type Stamp = (PathBuf, u64, SystemTime);
 
 impl Cache {
-    /// Opens the folder, creating it if needed, and keeps other processes out. `program` is the file of this program.
+    /// The cache in a folder, which is created if needed and kept from other processes. `program` is the file of this
+    /// program.
     pub(super) fn open(folder: &Path, program: &Path) -> Result<Cache> {
         let (models, path) = (folder.join("models"), folder.join("lock"));
         refuse_others(folder, &path)?;

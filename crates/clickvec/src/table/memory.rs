@@ -8,8 +8,8 @@ use std::time::Duration;
 /// The time between two measurements. A shorter peak may go unnoticed.
 const EVERY: Duration = Duration::from_millis(2);
 
-/// Measures the process's anonymous memory for as long as it lives, in its own thread. The system's own peak counts
-/// all memory, including pages of mapped files.
+/// A measurement of the process's anonymous memory for as long as it lives, in its own thread. The system's own peak
+/// counts all memory, including pages of mapped files.
 pub(super) struct PeakMemory {
     before: u64,
     peak: Arc<AtomicU64>,
@@ -18,7 +18,7 @@ pub(super) struct PeakMemory {
 }
 
 impl PeakMemory {
-    /// Starts measuring; `None` if the system does not report memory.
+    /// A measurement that begins now; `None` if the system does not report memory.
     pub(super) fn begin() -> Option<PeakMemory> {
         let before = anonymous_bytes()?;
         let (peak, done) = (Arc::new(AtomicU64::new(before)), Arc::new(AtomicBool::new(false)));

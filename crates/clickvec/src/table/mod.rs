@@ -219,7 +219,7 @@ impl Judged {
     }
 }
 
-/// Makes a table, or what is left of it. A system that cannot be trained on this data has a row that says why.
+/// The table of a plan, or what is left of it. A system that cannot be trained on this data has a row that says why.
 ///
 /// # Errors
 ///

@@ -38,7 +38,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Finds the columns. A column whose name is the whole field takes precedence over joined columns.
+    /// The columns that `field` names. A column whose name is the whole field takes precedence over joined columns.
     ///
     /// # Errors
     ///

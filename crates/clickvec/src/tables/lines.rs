@@ -45,7 +45,7 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
-    /// Reads the next line into `line`, replacing its contents.
+    /// The next line, whose contents replace those of `line`, or why there is none.
     ///
     /// # Errors
     ///

@@ -49,8 +49,8 @@ pub struct TitlesSummary {
     pub untitled: u64,
 }
 
-/// Reads a collection: a table with the columns `id` and `field` (usually [`super::TITLE`]); or a BEIR corpus, JSON
-/// lines with `_id` and `field`; or a folder with a `corpus.jsonl`. In a corpus, `text` replaces a missing title.
+/// The titles of a collection: a table with the columns `id` and `field` (usually [`super::TITLE`]); or a BEIR corpus,
+/// JSON lines with `_id` and `field`; or a folder with a `corpus.jsonl`. In a corpus, `text` replaces a missing title.
 /// Broken lines are skipped and counted.
 ///
 /// # Errors
@@ -61,8 +61,8 @@ pub fn read_titles(path: &Path, field: &str) -> Result<TitleFile> {
     titles_of(&path, reader, field)
 }
 
-/// Reads a collection like [`read_titles`] and passes on one title after the other. Memory holds only some 40 bytes
-/// for each title, to check that ids are unique.
+/// Passes on one title after the other of a collection, in any form that [`read_titles`] reads. Memory holds only some
+/// 40 bytes for each title, to check that ids are unique.
 ///
 /// # Errors
 ///
@@ -134,7 +134,7 @@ pub fn titles_file(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Opens a collection. Also returns its path, which for a BEIR folder is that of the corpus.
+/// A collection that is opened, and its path, which for a BEIR folder is that of the corpus.
 pub(crate) fn open(path: &Path) -> Result<(PathBuf, Box<dyn BufRead + Send>)> {
     let path = titles_file(path)?;
     let reader = files::open(&path)?;

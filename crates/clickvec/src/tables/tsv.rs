@@ -63,7 +63,7 @@ pub(crate) enum Step {
 }
 
 impl TableReader {
-    /// Opens a table (see [`files::open`]) and reads its header.
+    /// A reader of the table in a file (see [`files::open`]), whose header is read here.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl TableReader {
         TableReader::from_reader(path, files::open(path)?)
     }
 
-    /// Reads the header of a table that is already open. `path` is for messages.
+    /// A reader of a table that is already open, whose header is read here. `path` is for messages.
     ///
     /// # Errors
     ///

@@ -77,7 +77,7 @@ pub struct TrainOptions<'a> {
     /// Vectors of the same texts from another program, all from one vector space. The model learns to imitate their
     /// similarities, as [`TrainConfig::teacher`] sets out.
     pub teachers: Vec<Teacher<'a>>,
-    /// Scores the model after every epoch. If queries are to be held out and the log has too few of them, it is not used,
+    /// The judge of the model after every epoch. If queries are to be held out and the log has too few of them, it is not used,
     /// and the last epoch is kept.
     pub validation: Option<Validation<'a>>,
     /// The folder for the log's temporary files, which keep memory from growing with the log. The default is the
@@ -101,7 +101,7 @@ pub struct Validation<'a> {
     /// How far below the best value a later epoch may be and still be kept, in the unit of the value: what has learnt longer
     /// is preferred where the difference may be chance. 0 keeps the best.
     pub tolerance: f64,
-    /// Returns the score of a model.
+    /// The function that scores a model.
     pub judge: &'a mut dyn FnMut(&Model) -> Score,
 }
 
@@ -152,7 +152,7 @@ pub struct Written {
     pub already: bool,
 }
 
-/// Trains a model in memory.
+/// A model trained in memory.
 ///
 /// The same seed, pairs, program and instruction level give the same bytes, at any number of threads. When `on_event`
 /// breaks, the run ends after the current minibatch; an encoder with several members learns up to eight of them in between.

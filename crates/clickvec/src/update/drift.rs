@@ -44,7 +44,7 @@ pub struct Alignment {
     pub least: f64,
 }
 
-/// Compares the old and the new result list of each query. `vectors` becomes part of the result.
+/// The changes from the old to the new result list of each query. `vectors` becomes part of the result.
 pub(super) fn drift_of<'h>(lists: impl Iterator<Item = (&'h [Hit], &'h [Hit])>, vectors: Option<Alignment>) -> Drift {
     let (mut queries, mut first, mut changed, mut new_titles) = (0, 0u64, 0u64, 0.0);
     for (old, new) in lists {

@@ -26,7 +26,7 @@ pub struct Mix {
     pub frequent: Option<f64>,
 }
 
-/// Counts the queries of a window, day by day.
+/// A counter of the queries of a window, day by day.
 #[derive(Default)]
 pub(super) struct Mixing {
     earlier: Counts,

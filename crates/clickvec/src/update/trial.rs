@@ -74,7 +74,7 @@ pub(super) struct Found {
     lists: Vec<Vec<Hit>>,
 }
 
-/// Searches all titles for `queries`.
+/// What `candidates` finds for `queries` among all titles.
 pub(super) fn judged(candidates: &dyn Candidates, titles: &[Title], queries: &[FullQuery]) -> Result<Found> {
     let (options, measures) = (EvaluateOptions::default(), [Measure::Ndcg(SHOWN as u32)]);
     let mut judge = FullJudge::new(titles, &measures, &options);
@@ -90,7 +90,7 @@ pub(super) fn judged(candidates: &dyn Candidates, titles: &[Title], queries: &[F
 }
 
 impl<'a> Models<'a> {
-    /// Encodes the titles, whose texts are `texts`, with both models.
+    /// Both models with the vectors of the titles, whose texts are `texts`.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl<'a> Models<'a> {
         Ok(Models { titles, old: old.candidates(texts)?, new: new.candidates(texts)?, models: [old, new], texts })
     }
 
-    /// Compares what both models find for these queries.
+    /// The results of both models on these queries, compared.
     ///
     /// # Errors
     ///

@@ -58,8 +58,8 @@ impl<'a> Window<'a> {
         Pairs { window: self.clone(), next: 0, reader: None }
     }
 
-    /// Reads all clicks once. `is_title` says whether a text is a title of the collection, and `known` is the old model's
-    /// dictionary.
+    /// A summary of the clicks, all read once. `is_title` says whether a text is a title of the collection, and `known`
+    /// is the old model's dictionary.
     ///
     /// # Errors
     ///

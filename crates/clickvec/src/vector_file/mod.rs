@@ -24,7 +24,7 @@ const MAX_NUMBER: usize = 64;
 /// The longest text, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
-/// Takes what a file has, entry by entry.
+/// A receiver of what a file has, entry by entry.
 pub(crate) trait Entries {
     /// Every vector that follows has `dimension` numbers.
     fn begin(&mut self, dimension: usize);

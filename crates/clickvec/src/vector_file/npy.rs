@@ -15,7 +15,7 @@ pub(super) struct Rows<R> {
 }
 
 impl<R: BufRead> Rows<R> {
-    /// Reads the header.
+    /// The rows of an array, whose header is read here.
     pub(super) fn open(source: R) -> Result<Rows<R>, Stop> {
         let header = |found| in_file(VectorFileFault::NpyHeader { found });
         let array = Reader::open(source).or_else(|error| match error {

@@ -68,14 +68,14 @@ impl Views {
         }
     }
 
-    /// Draws whether the next word gets a typing error, if it can have one.
+    /// Whether the next word gets a typing error, drawn at random; never if it can have none.
     pub(crate) fn misspells(&self, rng: &mut Xoshiro256PlusPlus) -> bool {
         happens(self.misspell, rng)
     }
 }
 
-/// Draws whether something with this probability happens. A probability of 0 takes no random number, so a change that is
-/// off costs nothing.
+/// Whether something with this probability happens, drawn at random. A probability of 0 takes no random number, so a
+/// change that is off costs nothing.
 fn happens(chance: f32, rng: &mut Xoshiro256PlusPlus) -> bool {
     chance > 0.0 && rng.random::<f32>() < chance
 }

@@ -28,9 +28,9 @@ pub struct Topic {
     pub text: String,
 }
 
-/// Reads topics: a table of `id`, tab, `query`, with or without a header; TREC topics between `<top>` and `</top>`, or
-/// `<topic>` and `</topic>`, with their `<query>` or else `<title>`; or JSON lines with `_id` and `text`, as in BEIR.
-/// The first line that is not blank tells the form.
+/// The topics in a file: a table of `id`, tab, `query`, with or without a header; TREC topics between `<top>` and
+/// `</top>`, or `<topic>` and `</topic>`, with their `<query>` or else `<title>`; or JSON lines with `_id` and `text`,
+/// as in BEIR. The first line that is not blank tells the form.
 ///
 /// # Errors
 ///

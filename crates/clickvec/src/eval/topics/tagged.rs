@@ -61,7 +61,7 @@ impl Topics<'_> {
     }
 }
 
-/// Counts lines while scanning forward.
+/// A count of lines, kept while scanning forward.
 struct LineCounter<'t> {
     text: &'t str,
     at: usize,

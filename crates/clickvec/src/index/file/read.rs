@@ -21,8 +21,8 @@ pub struct Folder<A> {
     manifest: Manifest<A>,
 }
 
-/// Reads an index with `load`, which knows the parts `known`. If the index is replaced meanwhile, so that the files do
-/// not fit the manifest, it is read again.
+/// What `load`, which knows the parts `known`, makes of an index. If the index is replaced meanwhile, so that the files
+/// do not fit the manifest, it is read again.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub fn read<A: DeserializeOwned + Serialize, T>(
 }
 
 impl<A: DeserializeOwned + Serialize> Folder<A> {
-    /// Reads the manifest of an index. Fails if the index requires a part that is not in `known`.
+    /// The folder of an index, with its manifest. Fails if the index requires a part that is not in `known`.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl<A> Folder<A> {
         self.checked(part, name).map(|(path, _)| path)
     }
 
-    /// Opens a file. [`FileReader::finish`] checks its checksum.
+    /// A reader of a file of `part`. [`FileReader::finish`] checks its checksum.
     ///
     /// # Errors
     ///

@@ -18,8 +18,8 @@ use crate::files::{self, Claim, TemporaryFolder};
 /// Large enough that system calls take little of the time.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// Writes an index next to its final place, under a temporary name. If dropped before it is finished, it removes its
-/// files and leaves what is in the final place untouched.
+/// A writer of an index next to its final place, under a temporary name. If dropped before it is finished, it removes
+/// its files and leaves what is in the final place untouched.
 pub(crate) struct FolderWriter {
     path: PathBuf,
     target: PathBuf,
@@ -29,7 +29,7 @@ pub(crate) struct FolderWriter {
 }
 
 impl FolderWriter {
-    /// Begins an index.
+    /// A writer of the index that will be at `path`.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl FolderWriter {
         self.temporary.path().join(name)
     }
 
-    /// Creates a file to write to.
+    /// A new file of the index, to write to.
     pub(crate) fn create(&self, name: &str) -> Result<BufWriter<File>> {
         let file = File::options().read(true).write(true).create_new(true).open(self.file(name));
         Ok(BufWriter::with_capacity(BUFFER_BYTES, file.map_err(|source| self.failed(source))?))

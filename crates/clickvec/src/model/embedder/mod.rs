@@ -54,8 +54,8 @@ impl Embedder {
         Embedder { unit: false, ..self }
     }
 
-    /// Limits the cache of each thread to `bytes`. The text that fills the cache may exceed the limit. A full cache
-    /// forgets all its words.
+    /// This embedder with at most `bytes` of cache for each thread. The text that fills the cache may exceed the limit.
+    /// A full cache forgets all its words.
     pub fn with_cache_bytes(self, bytes: usize) -> Embedder {
         Embedder { cache_bytes: bytes, workers: Pool::default(), ..self }
     }

@@ -77,7 +77,7 @@ impl Network {
         Network { inputs, outputs, kept, negatives: AliasTable::new(weights), frequencies }
     }
 
-    /// Draws a negative sample.
+    /// A negative sample.
     pub(super) fn draw(&self, random: &mut impl Rng) -> WordId {
         self.negatives.draw(random)
     }
@@ -236,7 +236,7 @@ pub(super) fn random_coordinate(random: &mut impl Rng, size: usize) -> f32 {
     (2.0 * random.random::<f32>() - 1.0) / size as f32
 }
 
-/// Draws from a fixed distribution in constant time (Walker 1977; tables built as in Vose 1991).
+/// A table that draws from a fixed distribution in constant time (Walker 1977; built as in Vose 1991).
 #[derive(Debug, Clone)]
 pub(super) struct AliasTable {
     /// For each slot the probability of drawing the slot itself; otherwise its `alias` is drawn.

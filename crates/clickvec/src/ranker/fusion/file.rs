@@ -98,7 +98,7 @@ pub struct FusionMember {
     pub system: Option<(&'static str, Vec<(&'static str, f64)>)>,
 }
 
-/// Reads what a fusion's file says of its members, which are read to see what they are.
+/// What a fusion's file says of its members, which are read to see what they are.
 ///
 /// # Errors
 /// Those of [`crate::ranker::load`].

@@ -26,7 +26,7 @@ const NOT_KEPT: u32 = u32::MAX;
 /// The longest line of a dictionary.
 const MOST_LINE_BYTES: usize = 64 * 1024;
 
-/// Reads these parts.
+/// The encoder in a folder, with these parts.
 pub(super) fn load(folder: &Path, parts: &[&'static str]) -> Result<SkipThought> {
     let dictionary = Dictionary::read(&folder.join("dictionary.txt"))?;
     let part = |&(name, encoders): &(&'static str, &[&str])| {

@@ -16,7 +16,7 @@ pub(super) enum Fault {
     Content(LearnFileFault),
 }
 
-/// Reads the header of an array that takes `bytes` bytes in all.
+/// A reader of an array that takes `bytes` bytes in all, whose header is read here.
 pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>, Fault> {
     let array = Reader::open(source).map_err(|fault| match fault {
         npy::Fault::Io(error) => failed(error),

@@ -31,7 +31,7 @@ pub(super) struct Sentences {
 }
 
 impl Sentences {
-    /// Reads a file with one sentence a line and an empty line between documents. At most `most` words get numbers.
+    /// The sentences in a file with one a line and an empty line between documents. At most `most` words get numbers.
     pub(super) fn read(path: &Path, most: usize, ranker: &'static str) -> Result<Sentences> {
         let failed = |source| Error::io(path, "read", source);
         let bad = |place, fault| {

@@ -31,7 +31,7 @@ pub(super) struct Settings {
     pub(super) seed: u64,
 }
 
-/// Trains the models independently.
+/// The models, trained independently.
 pub(super) fn train(
     models: Vec<Model>,
     sentences: &Sentences,
@@ -74,7 +74,7 @@ pub(super) fn train(
     Ok(learners.into_iter().map(|learner| learner.model).collect())
 }
 
-/// Draws words as often as they are to be predicted.
+/// A table that draws words as often as they are to be predicted.
 struct Draws {
     /// The cumulative counts of words.
     cumulated: Vec<u64>,

@@ -52,8 +52,8 @@ impl Alignment {
     }
 }
 
-/// Combines the alignments of both directions. `of_target` has a source position for each target word, and `of_source`
-/// a target position for each source word.
+/// The alignments of both directions as one. `of_target` has a source position for each target word, and `of_source` a
+/// target position for each source word.
 ///
 /// Links in both come first. Then links in one are added if they touch an existing link, also at a corner, and one of
 /// the two words has no link yet ("grow-diag").

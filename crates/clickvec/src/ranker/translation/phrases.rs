@@ -61,7 +61,7 @@ pub(super) fn extract(alignment: &Alignment, longest: usize, mut found: impl FnM
     }
 }
 
-/// Counts pairs of phrases.
+/// The counts of pairs of phrases.
 #[derive(Debug, Default)]
 pub(super) struct PhraseCounts {
     sources: HashMap<Phrase, u32>,

@@ -6,7 +6,7 @@ use crate::index::{Best, Candidates, Hit, Query, Shared};
 use crate::pool::Pool;
 use crate::ragged::Ragged;
 
-/// Sums are taken of this many titles at a time, so that they stay in the nearest cache.
+/// The number of titles of which sums are taken at a time, so that they stay in the nearest cache.
 const BLOCK: usize = 2048;
 /// What a score may lose by rounding, with room to spare.
 const ROUNDED: f64 = 1.0 - 1e-6;

@@ -92,7 +92,7 @@ impl LetterTrigrams {
         ranker
     }
 
-    /// Reads the file of a trained `trigram`.
+    /// The trained `trigram` in a file.
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::File`] if the file is of another system or not valid.

@@ -1,4 +1,4 @@
-//! Collects the vectors of words and of texts that a file has.
+//! A collector of the vectors of words and of texts that a file has.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,14 +24,14 @@ pub(super) struct Vectors {
     pub(super) texts: TextTable,
 }
 
-/// Reads a file, whose form is told by its content; `-` is standard input.
+/// The vectors in a file, whose form is told by its content; `-` is standard input.
 pub(super) fn read(path: &Path) -> Result<Vectors> {
     let mut builder = Builder::default();
     vector_file::read(path, SYSTEM.name, &mut builder)?;
     Ok(builder.vectors)
 }
 
-/// Collects entries.
+/// A collector of entries.
 #[derive(Default)]
 struct Builder {
     vectors: Vectors,

@@ -25,14 +25,14 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Reads a file, and counts its words in the titles of `corpus`.
+    /// The table in a file, with the counts of its words in the titles of `corpus`.
     pub(super) fn read(path: &Path, corpus: &Corpus) -> Result<Table> {
         let vectors = builder::read(path)?;
         let document_frequency = document_frequency(corpus, &vectors.vocabulary);
         Ok(Table { vectors, document_frequency, weights: Vec::new() })
     }
 
-    /// Restores what [`Table::write`] added.
+    /// The table that [`Table::write`] added.
     pub(super) fn restore(state: &State, prefix: &str) -> Result<Table, FileFault> {
         let [names, numbers, counts] = [VOCABULARY, WORDS, DOCUMENT_FREQUENCY].map(|name| format!("{prefix}{name}"));
         let vocabulary = state.words_as(&names)?;
@@ -48,7 +48,7 @@ impl Table {
         Ok(Table { vectors, document_frequency, weights: Vec::new() })
     }
 
-    /// Adds the table to the contents of a file. The names of its tensors begin with `prefix`.
+    /// The contents of a file with the table added. The names of its tensors begin with `prefix`.
     pub(super) fn write(&self, state: State, prefix: &str) -> State {
         let Vectors { dimension, vocabulary, words, texts } = &self.vectors;
         let [names, numbers, counts] = [VOCABULARY, WORDS, DOCUMENT_FREQUENCY].map(|name| format!("{prefix}{name}"));

@@ -80,7 +80,7 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Reads the files, which are part of the program. A fault in them is a fault of the program, and panics.
+    /// The world in the files, which are part of the program. A fault in them is a fault of the program, and panics.
     pub(super) fn new() -> World {
         let mut world = World {
             topics: Vec::new(),
