@@ -4,6 +4,7 @@ mod asked;
 
 use std::path::{Path, PathBuf};
 
+use clickvec::error::NoObject;
 use clickvec::internals::error::{NOT_UTF_8, UTF_16};
 
 use crate::columns::Role;
@@ -219,10 +220,10 @@ pub enum RowFault {
         limit: usize,
     },
     /// The line is not a JSON object.
-    #[error("expected a JSON object, found something else ({found})")]
+    #[error("expected a JSON object, found {found}")]
     NotJson {
-        /// The parser's message.
-        found: String,
+        /// What it is.
+        found: NoObject,
     },
     /// A value is not valid for its column.
     #[error("expected {} in column `{column}`, found {found}", role.value())]

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
 
+use clickvec::internals::error::json_object;
 use clickvec::internals::tables::FoundLine;
 use serde_json::Value;
 
@@ -140,10 +141,9 @@ impl Reader {
         if let Err(error) = std::str::from_utf8(&self.line) {
             return Ok(Next::Broken(RowFault::NotUtf8 { byte: error.valid_up_to() + 1 }));
         }
-        let value: Value = match serde_json::from_slice(&self.line) {
-            Ok(value @ Value::Object(_)) => value,
-            Ok(other) => return Ok(Next::Broken(RowFault::NotJson { found: kind(&other).to_owned() })),
-            Err(error) => return Ok(Next::Broken(RowFault::NotJson { found: error.to_string() })),
+        let value = match json_object(&self.line) {
+            Ok(object) => Value::Object(object),
+            Err(found) => return Ok(Next::Broken(RowFault::NotJson { found })),
         };
         if let Some(extract) = self.extract {
             extract.read(&value, &mut self.drafts);
@@ -164,16 +164,5 @@ impl Reader {
             return Err(Failed::Table(TableFault::LateColumn { column: column.clone(), line, lines, role }));
         }
         Ok(Next::Row)
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }

@@ -1,5 +1,7 @@
 //! Faults of a JSON text, and where they are.
 
+use serde_json::{Map, Value};
+
 /// The first place where a JSON text is not what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{problem} in line {line}, column {column}")]
@@ -39,9 +41,63 @@ impl From<serde_json::Error> for JsonFault {
     }
 }
 
+/// What a line has where a JSON object should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoObject {
+    /// A fault at a place.
+    #[error("{problem} in column {column}")]
+    Fault {
+        /// What is wrong there.
+        problem: JsonProblem,
+        /// Counted from 1, in bytes.
+        column: usize,
+    },
+    /// Another value.
+    #[error("{0}")]
+    Other(&'static str),
+}
+
+impl From<JsonFault> for NoObject {
+    fn from(fault: JsonFault) -> NoObject {
+        NoObject::Fault { problem: fault.problem, column: fault.column }
+    }
+}
+
+/// The JSON object in a line.
+pub fn json_object(line: &[u8]) -> Result<Map<String, Value>, NoObject> {
+    match serde_json::from_slice(line) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(other) => Err(NoObject::Other(json_kind(&other))),
+        Err(error) => Err(JsonFault::from(error).into()),
+    }
+}
+
+/// The kind of a JSON value, for messages.
+pub(crate) fn json_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_object_is_told() {
+        let found = |line: &str| json_object(line.as_bytes()).map_err(|found| found.to_string());
+        assert!(found("{\"a\":1} ").is_ok_and(|object| object.len() == 1));
+        assert_eq!(found("{\"a\":").unwrap_err(), "an early end in column 5");
+        assert_eq!(found("{\"a\" 1}").unwrap_err(), "what is not JSON in column 6");
+        let kinds = ["[1]", "7", "\"a\"", "true", "null"].map(|line| found(line).unwrap_err());
+        assert_eq!(kinds, ["an array", "a number", "a text", "true or false", "null"]);
+    }
 
     #[test]
     fn the_place_and_the_problem_are_told() {

@@ -3,7 +3,7 @@
 mod content;
 mod file;
 mod index;
-mod json;
+pub(crate) mod json;
 mod learn_file;
 mod plan;
 mod run;
@@ -16,7 +16,7 @@ mod vector_file;
 pub use content::ContentFault;
 pub use file::{FileFault, NotTensors};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
-pub use json::{JsonFault, JsonProblem};
+pub use json::{JsonFault, JsonProblem, NoObject};
 pub use learn_file::{LearnFileFault, LearnPlace};
 pub use plan::PlanFault;
 pub use run::{InitFault, ResumeFault, SettingDifference};
@@ -26,7 +26,7 @@ pub(crate) use system::not_finite;
 pub use system::{LearnFault, LearnSource, PairingFault, Remedy, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
 pub use test_set::{JudgedWithTexts, RunIds, TestSetFault};
-pub use vector_file::{NpyFound, VectorFileFault, VectorPlace};
+pub use vector_file::{NoVector, NpyFound, VectorFileFault, VectorPlace};
 
 use crate::settings::SettingFault;
 use std::path::{Path, PathBuf};

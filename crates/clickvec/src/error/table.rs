@@ -1,6 +1,6 @@
 //! Faults of tables: clicks, judged titles, titles, TREC files.
 
-use super::listed;
+use super::{NoObject, listed};
 
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
@@ -213,10 +213,10 @@ pub enum TableFault {
         title: String,
     },
     /// A line of a JSON lines file is not an object.
-    #[error("expected a JSON object, found something else ({found}); see docs/reference/tables.md")]
+    #[error("expected a JSON object, found {found}; see docs/reference/tables.md")]
     NotJson {
-        /// What the parser said.
-        found: String,
+        /// What it is.
+        found: NoObject,
     },
     /// A member of a JSON object is missing or has the wrong type.
     #[error("expected {wanted} in the member `{member}`, found {found}; see docs/reference/tables.md")]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::shown;
+use super::{NoObject, shown};
 
 /// The place of a fault in a file of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,10 +66,10 @@ pub enum VectorFileFault {
         found: usize,
     },
     /// A line is not the JSON that the first one was.
-    #[error("expected JSON with `text` and `vector`, a list of numbers, found a line without them: {found}")]
+    #[error("expected JSON with `text` and `vector`, a list of numbers, found {found}; mend or remove the line")]
     NotJson {
-        /// What the parser says, shortened.
-        found: String,
+        /// What it is.
+        found: NoVector,
     },
     /// A vector that has no direction.
     #[error("expected a number other than 0 in the vector of `{word}`, found none; remove its vector")]
@@ -173,6 +173,34 @@ pub enum VectorFileFault {
         expected: u64,
         /// The number of texts, at least.
         found: u64,
+    },
+}
+
+/// What a line has where a JSON object with a text and its vector should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoVector {
+    /// Something that is no object.
+    #[error("{0}")]
+    Json(#[from] NoObject),
+    /// An object without a member of this name.
+    #[error("no `{0}`")]
+    Missing(&'static str),
+    /// A member whose value is of another kind.
+    #[error("{found} as `{member}`")]
+    Kind {
+        /// Its name.
+        member: &'static str,
+        /// The kind of its value.
+        found: &'static str,
+    },
+    /// A value in the list that is not a number of 32 bits.
+    #[error("{found} at place {place} of `vector`")]
+    Item {
+        /// Its place, counted from 1.
+        place: usize,
+        /// Its kind.
+        found: &'static str,
     },
 }
 

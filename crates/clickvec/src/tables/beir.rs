@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::field;
 use super::{FoundLine, Lines, MAX_LINE_BYTES, TITLE};
+use crate::error::json::json_object;
 use crate::error::{Error, Result, TableFault, shortened};
 
 /// The member with the id.
@@ -59,12 +60,8 @@ impl JsonLines {
 }
 
 fn parse(bytes: &[u8]) -> Result<Map<String, Value>, TableFault> {
-    let text = std::str::from_utf8(bytes).map_err(|error| TableFault::NotUtf8 { byte: error.valid_up_to() + 1 })?;
-    serde_json::from_str(text).map_err(|error| {
-        // The parser's line is always 1. Ours is given before the message.
-        let found = error.to_string().replace("at line 1 column", "at column");
-        TableFault::NotJson { found }
-    })
+    std::str::from_utf8(bytes).map_err(|error| TableFault::NotUtf8 { byte: error.valid_up_to() + 1 })?;
+    json_object(bytes).map_err(|found| TableFault::NotJson { found })
 }
 
 /// The id of a document and the text to rank.
@@ -157,7 +154,7 @@ mod tests {
         assert_eq!(numbers, [1, 3, 4, 5, 6]);
         assert!(found[0].1.is_none() && found[4].1.is_none());
         let message = |place: usize| found[place].1.clone().unwrap();
-        assert!(message(1).contains("expected a JSON object, found something else (EOF"), "{}", message(1));
+        assert!(message(1).contains("expected a JSON object, found an early end in column"), "{}", message(1));
         assert!(message(2).contains("expected a JSON object"), "{}", message(2));
         assert!(message(3).contains("expected UTF-8, found another byte at position 9"), "{}", message(3));
     }

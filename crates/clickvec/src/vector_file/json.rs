@@ -3,9 +3,11 @@
 use std::io::BufRead;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Entries, MAX_DIMENSION, MAX_NUMBER, MAX_TEXT, Stop, at_line};
-use crate::error::{VectorFileFault, VectorPlace, shortened};
+use crate::error::json::{json_kind, json_object};
+use crate::error::{JsonFault, NoVector, VectorFileFault, VectorPlace};
 use crate::tables::{FoundLine, Lines};
 
 #[derive(Deserialize)]
@@ -27,7 +29,7 @@ pub(super) fn read(source: impl BufRead, entries: &mut impl Entries) -> Result<(
             FoundLine::Whole => {}
         }
         let Line { text, vector } = serde_json::from_slice(&bytes)
-            .or_else(|fault| at_line(line, VectorFileFault::NotJson { found: shortened(&fault.to_string()) }))?;
+            .or_else(|error| at_line(line, VectorFileFault::NotJson { found: found(&bytes, error) }))?;
         let found = vector.len();
         match dimension {
             None if (1..=MAX_DIMENSION).contains(&found) => entries.begin(*dimension.insert(found)),
@@ -40,4 +42,54 @@ pub(super) fn read(source: impl BufRead, entries: &mut impl Entries) -> Result<(
         entries.add(text.trim(), &vector, VectorPlace::Line(line), true)?;
     }
     Ok(())
+}
+
+/// What a line has that is not a [`Line`], because of `error`.
+fn found(line: &[u8], error: serde_json::Error) -> NoVector {
+    let object = match json_object(line) {
+        Ok(object) => object,
+        Err(found) => return found.into(),
+    };
+    let kind = |member, value| NoVector::Kind { member, found: json_kind(value) };
+    match (object.get("text"), object.get("vector")) {
+        (None, _) => NoVector::Missing("text"),
+        (_, None) => NoVector::Missing("vector"),
+        (Some(Value::String(_)), Some(Value::Array(items))) => {
+            let item = (1..).zip(items).find_map(|(place, value)| match value.as_f64() {
+                None => Some(NoVector::Item { place, found: json_kind(value) }),
+                Some(number) if (number as f32).is_infinite() => {
+                    Some(NoVector::Item { place, found: "a number beyond 32 bits" })
+                }
+                Some(_) => None,
+            });
+            // A member that is there twice, for example.
+            item.unwrap_or_else(|| NoVector::Json(JsonFault::from(error).into()))
+        }
+        (Some(Value::String(_)), Some(other)) => kind("vector", other),
+        (Some(other), _) => kind("text", other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_line_lacks_is_told() {
+        let cases = [
+            ("{\"text\":\"a\",\"vector\":[1e40]}", "a number beyond 32 bits at place 1 of `vector`"),
+            ("{\"text\":\"a\",\"vector\":[1,null]}", "null at place 2 of `vector`"),
+            ("{\"text\":\"a\",\"vector\":\"1\"}", "a text as `vector`"),
+            ("{\"text\":1,\"vector\":[1]}", "a number as `text`"),
+            ("{\"text\":\"a\"}", "no `vector`"),
+            ("{\"vector\":[1]}", "no `text`"),
+            ("{\"text\":\"a\",\"text\":\"b\",\"vector\":[1]}", "other fields or values in column 18"),
+            ("{\"text\":\"a\",\"vector\":[1", "an early end in column 23"),
+            ("7", "a number"),
+        ];
+        for (line, expected) in cases {
+            let error = serde_json::from_str::<Line>(line).err().expect(line);
+            assert_eq!(found(line.as_bytes(), error).to_string(), expected, "{line}");
+        }
+    }
 }
