@@ -47,11 +47,11 @@ pub enum LearnFileFault {
         /// The number of lines.
         lines: usize,
     },
-    /// The file is not a ZIP archive, or is damaged.
-    #[error("expected a .npz file, found one that cannot be read: {reason}; fetch it again")]
+    /// The file is not a ZIP archive that can be read, or is damaged.
+    #[error("expected a .npz file, found {found}; {}", found.advice())]
     NotNpz {
-        /// What the reader of archives found wrong.
-        reason: String,
+        /// What it is.
+        found: NpzFound,
     },
     /// An array of an archive is missing.
     #[error("expected this array, found none of that name")]
@@ -117,11 +117,8 @@ pub enum LearnFileFault {
     #[error("expected the rest of the array, found the end of the file; it was cut short, fetch it again")]
     Cut,
     /// An array is damaged.
-    #[error("expected an array that is whole, found a damaged one: {reason}; fetch it again")]
-    Damaged {
-        /// What the reader found wrong.
-        reason: String,
-    },
+    #[error("expected an array that is whole, found other bytes than were stored; fetch it again")]
+    Damaged,
     /// A number is NaN or so large that sums of it may overflow.
     #[error("expected numbers between −{most:e} and {most:e}, found {found:e}")]
     Number {
@@ -130,6 +127,40 @@ pub enum LearnFileFault {
         /// The number.
         found: f32,
     },
+}
+
+/// What was found where a `.npz` file, a ZIP archive of arrays, should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NpzFound {
+    /// A file that begins with other bytes.
+    #[error("{}", begins(.0))]
+    Other(String),
+    /// A ZIP archive whose list of contents is not where it should be.
+    #[error("a ZIP archive that was cut short or damaged")]
+    Damaged,
+    /// An array that is encrypted.
+    #[error("an array with a password")]
+    Password,
+    /// An array that is compressed in a way that NumPy does not use, by its number in the ZIP format.
+    #[error("an array that is compressed by method {0}")]
+    Method(u16),
+    /// A ZIP archive in several parts, or with other things that NumPy does not write.
+    #[error("a ZIP archive of another form")]
+    Form,
+}
+
+impl NpzFound {
+    fn advice(&self) -> &'static str {
+        match self {
+            NpzFound::Other(_) | NpzFound::Damaged => "fetch it again",
+            NpzFound::Password | NpzFound::Method(_) | NpzFound::Form => "write it with numpy.savez",
+        }
+    }
+}
+
+fn begins(found: &str) -> String {
+    if found.is_empty() { "an empty file".to_owned() } else { format!("a file that begins with `{found}`") }
 }
 
 fn npy_type(found: &str) -> String {

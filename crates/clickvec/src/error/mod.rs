@@ -17,7 +17,7 @@ pub use content::ContentFault;
 pub use file::{FileFault, NotTensors};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
 pub use json::{JsonFault, JsonProblem, NoObject};
-pub use learn_file::{LearnFileFault, LearnPlace};
+pub use learn_file::{LearnFileFault, LearnPlace, NpzFound};
 pub use plan::PlanFault;
 pub use run::{InitFault, ResumeFault, SettingDifference};
 use shown::told;

@@ -2,7 +2,7 @@
 //! weights in `uni_skip.npz` and `bi_skip.npz`. Sizes follow from the arrays; the `.pkl` files next to them are not read.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use zip::ZipArchive;
@@ -11,7 +11,7 @@ use zip::result::ZipError;
 use super::gru::Gru;
 use super::numpy::{self, Fault};
 use super::{LARGEST, PARTS, Part, SYSTEM, SkipThought, large};
-use crate::error::{Error, LearnFault, LearnFileFault, LearnPlace, Result};
+use crate::error::{Error, LearnFault, LearnFileFault, LearnPlace, NpzFound, Result};
 use crate::files::open_plain;
 use crate::math::Matrix;
 use crate::memory::room_for_numbers;
@@ -23,6 +23,10 @@ const UNKNOWN: &str = "UNK";
 const END: &str = "<eos>";
 /// A line of the dictionary that cannot occur in a text here.
 const NOT_KEPT: u32 = u32::MAX;
+/// The first bytes of a ZIP archive.
+const ZIP: &[u8] = b"PK";
+/// How many bytes of another file a message shows.
+const SHOWN: usize = 8;
 /// The longest line of a dictionary.
 const MOST_LINE_BYTES: usize = 64 * 1024;
 
@@ -133,7 +137,13 @@ impl Dictionary {
 
 /// Reads encoders whose word vectors have `inputs` numbers.
 fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>> {
-    let mut archive = ZipArchive::new(open(path)?.0).map_err(|error| zipped(path, LearnPlace::File, error))?;
+    let mut reader = open(path)?.0;
+    let begin = reader.fill_buf().map_err(|source| Error::io(path, "read", source))?;
+    if !begin.starts_with(ZIP) {
+        let found = NpzFound::Other(begin[..begin.len().min(SHOWN)].escape_ascii().to_string());
+        return Err(bad(path, LearnPlace::File, LearnFileFault::NotNpz { found }));
+    }
+    let mut archive = ZipArchive::new(reader).map_err(|error| zipped(path, LearnPlace::File, error))?;
     let mut array = |name: String, expected: &[Option<usize>]| {
         let place = || LearnPlace::Array(name.clone());
         let member = archive.by_name(&format!("{name}.npy")).map_err(|error| zipped(path, place(), error))?;
@@ -193,7 +203,11 @@ fn bad(path: &Path, place: LearnPlace, fault: LearnFileFault) -> Error {
 
 fn unread(path: &Path, place: LearnPlace, fault: Fault) -> Error {
     match fault {
-        Fault::Io(source) => Error::io(path, "read", source),
+        // The method of compression is looked at when the first bytes are read.
+        Fault::Io(source) => match source.get_ref().and_then(|inner| inner.downcast_ref()) {
+            Some(inner) => bad(path, place, LearnFileFault::NotNpz { found: found(inner) }),
+            None => Error::io(path, "read", source),
+        },
         Fault::Content(fault) => bad(path, place, fault),
     }
 }
@@ -202,6 +216,15 @@ fn zipped(path: &Path, place: LearnPlace, error: ZipError) -> Error {
     match error {
         ZipError::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => Error::io(path, "read", source),
         ZipError::FileNotFound => bad(path, place, LearnFileFault::NoArray),
-        error => bad(path, place, LearnFileFault::NotNpz { reason: error.to_string() }),
+        error => bad(path, place, LearnFileFault::NotNpz { found: found(&error) }),
+    }
+}
+
+fn found(error: &ZipError) -> NpzFound {
+    match error {
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => NpzFound::Password,
+        ZipError::CompressionMethodNotSupported(method) => NpzFound::Method(*method),
+        ZipError::UnsupportedArchive(_) => NpzFound::Form,
+        _ => NpzFound::Damaged,
     }
 }

@@ -72,9 +72,7 @@ fn failed(error: io::Error) -> Fault {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => Fault::Content(LearnFileFault::Cut),
         // A compressed member is damaged.
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-            Fault::Content(LearnFileFault::Damaged { reason: error.to_string() })
-        }
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Fault::Content(LearnFileFault::Damaged),
         _ => Fault::Io(error),
     }
 }

@@ -430,8 +430,15 @@ fn a_published_folder_that_is_not_right_is_told() {
             write("utable.npy", b"nothing"),
             "/utable.npy: expected an array in NumPy's .npy format, found a file that begins with `nothing`",
         ),
-        (write("uni_skip.npz", b"nothing"), "/uni_skip.npz: expected a .npz file, found"),
-        (write("uni_skip.npz", b""), "/uni_skip.npz: expected a .npz file, found"),
+        (
+            write("uni_skip.npz", b"nothing at all"),
+            "/uni_skip.npz: expected a .npz file, found a file that begins with `nothing `; fetch it again",
+        ),
+        (write("uni_skip.npz", b""), "/uni_skip.npz: expected a .npz file, found an empty file"),
+        (
+            write("uni_skip.npz", b"PK\x03\x04 and no more"),
+            "/uni_skip.npz: expected a .npz file, found a ZIP archive that was cut short or damaged",
+        ),
         (
             changed(&|p: &Published| p.zip("bi", CompressionMethod::Stored, |name| !name.ends_with("_r_Ux"))),
             "/bi_skip.npz, array `encoder_r_Ux`: expected this array, found none of that name",
@@ -439,6 +446,24 @@ fn a_published_folder_that_is_not_right_is_told() {
     ];
     for (found, expected) in cases {
         assert!(found.contains(expected), "{found}\nexpected {expected}");
+    }
+    // In the archive's list of contents: the flag of encryption, and the method of compression.
+    let listed = |at: usize, byte: u8| {
+        changed(&move |p: &Published| {
+            let mut bytes = std::fs::read(p.path("uni_skip.npz")).unwrap();
+            let entries: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"PK\x01\x02")).collect();
+            entries.into_iter().for_each(|entry| bytes[entry + at] = byte);
+            std::fs::write(p.path("uni_skip.npz"), bytes).unwrap();
+        })
+    };
+    for (found, expected) in [
+        (listed(8, 1), "expected a .npz file, found an array with a password; write it with numpy.savez"),
+        (
+            listed(10, 12),
+            "expected a .npz file, found an array that is compressed by method 12; write it with numpy.savez",
+        ),
+    ] {
+        assert!(found.contains("array `encoder_") && found.contains(expected), "{found}\nexpected {expected}");
     }
     let mut published = Published::new();
     let place = published.arrays.iter().position(|(name, ..)| name == "uni/encoder_W").unwrap();
