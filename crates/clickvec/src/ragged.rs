@@ -1,6 +1,6 @@
 //! Lists of different lengths in one piece of memory.
 
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 
 use crate::memory::{NoRoom, reserve, room_for_numbers};
 
@@ -124,9 +124,30 @@ impl<T> Ragged<T> {
     }
 }
 
+/// The start of each list where all lists lie one after the other, and the end of the last one. `of` has the list of
+/// each item, below `lists`.
+pub(crate) fn starts<N>(lists: usize, of: impl Iterator<Item = usize>) -> Vec<N>
+where
+    N: Copy + AddAssign + From<bool>,
+{
+    let mut starts = vec![N::from(false); lists + 1];
+    of.for_each(|list| starts[list + 1] += N::from(true));
+    for list in 0..lists {
+        let start = starts[list];
+        starts[list + 1] += start;
+    }
+    starts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_starts_where_the_one_before_ends() {
+        assert_eq!(starts::<u32>(4, [1, 3, 1, 0].into_iter()), [0, 1, 3, 3, 4]);
+        assert_eq!(starts::<usize>(0, std::iter::empty()), [0]);
+    }
 
     #[test]
     fn lists_lie_one_after_the_other() {

@@ -15,6 +15,7 @@ use crate::clicks::statistics::LogStatistics;
 use crate::clicks::word_counts::WordCounts;
 use crate::error::{Error, LogFault, Result};
 use crate::memory::bytes_of;
+use crate::ragged::starts;
 use crate::tables::{Skipped, each_title, open_titles};
 use crate::text::{Dictionary, Interner, JOINT, Trigram, WordBuffer, WordHash, WordId, for_each_trigram, trigrams_in};
 
@@ -336,12 +337,5 @@ fn bucket_of(query: u64) -> usize {
 
 /// The start of each bucket of sorted pairs, and the end of the last one.
 fn bucket_starts(clicked: &[[u64; 2]]) -> Vec<usize> {
-    let mut starts = vec![0; (1 << BUCKET_BITS) + 1];
-    for pair in clicked {
-        starts[bucket_of(pair[0]) + 1] += 1;
-    }
-    for bucket in 0..1 << BUCKET_BITS {
-        starts[bucket + 1] += starts[bucket];
-    }
-    starts
+    starts(1 << BUCKET_BITS, clicked.iter().map(|pair| bucket_of(pair[0])))
 }

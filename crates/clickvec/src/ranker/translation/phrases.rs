@@ -10,6 +10,7 @@ use super::alignment::Alignment;
 use super::table::{Row, TranslationTable};
 use crate::error::{ContentFault, FileFault};
 use crate::memory::{NoRoom, bytes_of, reserve, room_for_numbers};
+use crate::ragged::starts;
 use crate::ranker::corpus::UNKNOWN;
 use crate::ranker::file::{Numbers, State};
 use crate::text::WordId;
@@ -174,11 +175,7 @@ struct PhraseList {
 impl PhraseList {
     /// A list of phrases whose words are below `words`.
     fn new(phrases: Vec<Phrase>, words: usize) -> PhraseList {
-        let mut starts = vec![0; words + 1];
-        phrases.iter().for_each(|phrase| starts[phrase[0] as usize + 1] += 1);
-        for word in 0..words {
-            starts[word + 1] += starts[word];
-        }
+        let starts = starts(words, phrases.iter().map(|phrase| phrase[0] as usize));
         PhraseList { phrases, starts }
     }
 

@@ -1,6 +1,7 @@
 //! A sparse table of translation probabilities.
 
 use crate::error::{ContentFault, FileFault};
+use crate::ragged::starts;
 use crate::ranker::file::{State, check_range};
 use crate::text::WordId;
 
@@ -18,11 +19,7 @@ pub(super) struct TranslationTable {
 impl TranslationTable {
     /// A table of entries (q, w, P(q|w)), each pair once, ascending in w. q is below `targets`.
     pub(super) fn new(targets: usize, entries: &[(WordId, WordId, f64)]) -> TranslationTable {
-        let mut starts = vec![0; targets + 1];
-        entries.iter().for_each(|&(target, ..)| starts[target as usize + 1] += 1);
-        for row in 0..targets {
-            starts[row + 1] += starts[row];
-        }
+        let starts: Vec<u32> = starts(targets, entries.iter().map(|&(target, ..)| target as usize));
         let mut next = starts.clone();
         let (mut sources, mut probabilities) = (vec![0; entries.len()], vec![0.0; entries.len()]);
         for &(target, source, probability) in entries {
