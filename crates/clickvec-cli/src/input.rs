@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec::internals::error::NOT_UTF_8;
-use clickvec::internals::files;
+use clickvec::internals::files::{self, Found};
 use clickvec::internals::ranker::fusion_members;
 use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, is_utf16};
 use clickvec::ranker::FileKind;
@@ -302,11 +302,10 @@ pub(crate) fn check_output(output: &Path) -> Result<()> {
 /// Does [`check_output`] for several outputs, and checks that no two are the same file.
 pub(crate) fn check_outputs<'a>(outputs: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     let outputs: Vec<&PathBuf> = outputs.into_iter().collect();
-    // A device or a pipe does not keep what is written to it.
-    let stays = |path: &PathBuf| path.metadata().map_or(true, |metadata| metadata.is_file());
     for (place, output) in outputs.iter().enumerate() {
+        // A device or a pipe does not keep what is written to it.
         ensure!(
-            !stays(output) || !outputs[..place].iter().any(|other| same_output(other, output)),
+            Found::is_special(output) || !outputs[..place].iter().any(|other| same_output(other, output)),
             "expected a file of its own for each output, found `{}` twice; name another file",
             output.display()
         );

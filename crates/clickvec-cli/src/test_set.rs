@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::eval::{self, EvaluateOptions, Form, Ids, JudgedQuery, Judgments, Overlap, TestSet, TestSetFiles};
+use clickvec::internals::files;
 use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec::ranker::Neural;
@@ -87,16 +88,11 @@ pub(crate) fn validation<'a>(judgments: &Judgments, judge: &'a mut dyn FnMut(&Mo
 pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
     let Some(titles) = files.topics.and(files.titles) else { return Ok(()) };
     ensure!(
-        !is_pipe(titles),
+        !files::is_stream(titles),
         "{}: expected a file of titles, since they are read twice, found a pipe; write them to a file first",
         titles.display()
     );
     Ok(())
-}
-
-/// Whether a file can be read only once.
-pub(crate) fn is_pipe(path: &Path) -> bool {
-    path.metadata().map_or(path == Path::new("-"), |metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 /// Says how many judged queries are also in the clicks, and names some. An error if that is refused.

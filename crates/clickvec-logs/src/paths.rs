@@ -9,11 +9,6 @@ pub(crate) fn named(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { clickvec::internals::error::shown(path) }
 }
 
-/// Whether a path is standard input or anything else that can be read only once.
-pub(crate) fn is_stream(path: &Path) -> bool {
-    path == Path::new("-") || Found::is_special(path)
-}
-
 /// Whether an output is a pipe, a device or standard output, which nothing can replace.
 pub(crate) fn is_special(output: &Path) -> bool {
     is_standard_output(output) || Found::is_special(output)

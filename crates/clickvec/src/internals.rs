@@ -38,7 +38,8 @@ pub mod eval {
 pub mod files {
     pub use crate::files::{
         Claim, Found, Pending, Sealed, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, check_writable, create_folder, first_bytes,
-        first_line, folder_of, open, publish, remove_abandoned, resolved, write_atomically, write_bytes_atomically,
+        first_line, folder_of, is_stream, open, publish, remove_abandoned, resolved, write_atomically,
+        write_bytes_atomically,
     };
     pub use crate::vector_file::texts_path;
 }

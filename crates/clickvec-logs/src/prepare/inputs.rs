@@ -11,7 +11,7 @@ use super::config::Config;
 use crate::columns::{Columns, Role};
 use crate::error::{Asked, Error, Result, RowFault, TableFault, WRITE_TEMPORARY};
 use crate::join::Searches;
-use crate::paths::{is_stream, named};
+use crate::paths::named;
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
 use crate::robots::UserCounts;
 use crate::table::{LogTable, Next, Options, Record};
@@ -39,7 +39,7 @@ impl Inputs {
     /// Opens all logs once, so that a fault of the last one is reported before the first is read.
     pub(super) fn open(config: &Config, options: &Options, folder: &Path) -> Result<Inputs> {
         let mut copied = Copied::new();
-        for path in config.inputs.iter().filter(|path| is_stream(path)) {
+        for path in config.inputs.iter().filter(|path| files::is_stream(path)) {
             if copied.iter().any(|(other, _)| other == path) {
                 return Err(Asked::ReadTwice { what: "the same log" }.into());
             }

@@ -18,7 +18,6 @@ use clickvec::internals::tables::{is_parquet, is_tensors, is_utf16};
 
 use crate::columns::{self, Columns, ROLES, Role};
 use crate::error::{Error, InputTable, Result, TableFault};
-use crate::paths::is_stream;
 use head::{first_line, guess, looks_like_parquet, read_header};
 use header::{Rows, find_columns};
 use record::Lines;
@@ -61,7 +60,7 @@ impl LogTable {
 
     #[cfg(feature = "parquet")]
     fn open_parquet(path: &Path, options: &Options) -> Result<LogTable> {
-        if is_stream(path) {
+        if files::is_stream(path) {
             return Err(Error::table(path, TableFault::ParquetNotAFile { place: "in a pipe" }));
         }
         let (reader, found) = parquet::Reader::open(path, options)?;
@@ -88,7 +87,7 @@ impl LogTable {
             return Err(fault(TableFault::Tensors));
         }
         if is_parquet(&head) {
-            let place = if is_stream(path) { "in a pipe" } else { "compressed" };
+            let place = if files::is_stream(path) { "in a pipe" } else { "compressed" };
             return Err(fault(match cfg!(feature = "parquet") {
                 true => TableFault::ParquetNotAFile { place },
                 false => TableFault::NoParquet,

@@ -12,7 +12,7 @@ pub use claim::Claim;
 pub use folder::create_folder;
 pub(crate) use folder::{TemporaryFolder, check_replaceable_folder};
 pub(crate) use path::open_plain;
-pub use path::{Found, folder_of, resolved};
+pub use path::{Found, folder_of, is_stream, resolved};
 pub use reading::{first_bytes, first_line, open};
 pub use replace::{Pending, Sealed, check_writable, publish, write_atomically, write_bytes_atomically};
 pub(crate) use replace::{check_replaceable, write_for};

@@ -42,6 +42,11 @@ impl Found {
     }
 }
 
+/// Whether what is read at a path can be read only once: `-` is standard input.
+pub fn is_stream(path: &Path) -> bool {
+    path == Path::new("-") || Found::is_special(path)
+}
+
 /// A file that must be plain, because it is mapped or read in any order. Opening it never blocks, as opening a pipe
 /// would.
 ///
@@ -109,6 +114,7 @@ mod tests {
         // Nobody writes to it, so opening it would block for ever.
         let pipe = pipe(folder.path());
         assert!(Found::is_special(&pipe) && Found::is_special(Path::new("/dev/null")) && !Found::is_special(&file));
+        assert!(is_stream(&pipe) && is_stream(Path::new("-")) && !is_stream(&missing));
         let error = open_plain(&pipe).unwrap_err();
         assert!(error.to_string().contains(": expected a plain file, found a pipe"), "{error}");
     }

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{BUFFER_BYTES, Found};
+use super::{BUFFER_BYTES, Found, is_stream};
 use crate::{Error, Result};
 
 /// The number of bytes that are looked at to recognise a file.
@@ -68,7 +68,7 @@ fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead 
 /// [`Error::Io`] if the file is missing or cannot be read.
 pub fn first_bytes<const N: usize>(path: &Path) -> Result<Vec<u8>> {
     let mut head = Vec::new();
-    if path == Path::new("-") || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+    if is_stream(path) || path.is_dir() {
         return Ok(head);
     }
     let file = File::open(path).map_err(|source| Error::io(path, "open", source))?;

@@ -13,6 +13,7 @@ use crate::eval::{
     self, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, FullTestSet, Judgments, Metrics, Run,
     cross_validate, files_of_test_set, judge, read_test_set,
 };
+use crate::files;
 use crate::ranker::{self, Corpus, Ranker};
 use crate::text::words;
 
@@ -128,8 +129,7 @@ fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
 /// Refuses a file that cannot be read again: a table identifies a file by its contents, and each training reads it
 /// itself.
 fn refuse_pipe(path: &Path) -> Result<()> {
-    let is_pipe = path.metadata().map_or(path == Path::new("-"), |metadata| !metadata.is_file() && !metadata.is_dir());
-    match is_pipe {
+    match files::is_stream(path) {
         true => Err(Error::Plan(PlanFault::Pipe { path: path.to_owned() })),
         false => path.metadata().map(drop).map_err(|source| Error::io(path, "read", source)),
     }

@@ -20,7 +20,7 @@ use serde::Serialize;
 use self::columns::Meaning;
 use self::kind::Kind;
 use crate::answer::Answer;
-use crate::test_set::{self, BEST_OF_SHEET};
+use crate::test_set::BEST_OF_SHEET;
 use crate::{output, progress};
 
 /// The rows that are read of each file.
@@ -136,7 +136,7 @@ fn look(path: &Path) -> Result<Found> {
         first: Vec::new(),
     };
     ensure!(
-        !test_set::is_pipe(path),
+        !files::is_stream(path),
         "{}: expected a file, because it is read more than once, found a pipe; write it to a file first",
         output::path(path)
     );

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clickvec::Error;
 use clickvec::eval::{self, CorpusFiles, Form, TestSet, TestSetFiles};
+use clickvec::internals::files;
 use clickvec::ranker::{Corpus, Resources};
 
 use super::fusion::Fusions;
@@ -93,7 +94,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
 
 /// Refuses a run where the judged titles would have ids from a table of titles that can be read only once.
 fn refuse_unknown_ids(set: &TestSet, args: &Args) -> Result<()> {
-    let pipe = args.titles.as_deref().filter(|titles| test_set::is_pipe(titles));
+    let pipe = args.titles.as_deref().filter(|titles| files::is_stream(titles));
     if let (Some(titles), false, Form::Table, false) = (pipe, args.run.is_empty(), &set.form, set.title_ids) {
         bail!(
             "{}: expected a file of titles, because `--run` needs the ids of the judged titles and they are looked up in it, \

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::eval::{self, Correction, Overlap};
+use clickvec::internals::files;
 use clickvec::table::{self, Options, Plan};
 
 use self::spec::Spec;
@@ -162,7 +163,7 @@ fn overlap(plan: &Plan, refuse: bool) -> Result<Option<Overlap>> {
         return Ok(None);
     };
     // A pipe is refused, and what is wrong with a file is said, where all files are checked.
-    if test_set::is_pipe(clicks) || plan.data.judged_files().iter().any(|file| test_set::is_pipe(file)) {
+    if files::is_stream(clicks) || plan.data.judged_files().iter().any(|file| files::is_stream(file)) {
         return Ok(None);
     }
     let found = eval::read_test_set(&plan.data.test_set())

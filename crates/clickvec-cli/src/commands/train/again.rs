@@ -6,6 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clickvec::internals::files;
 use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec::train::{Keep, Output, TrainConfig, written_paths};
@@ -30,8 +31,7 @@ impl Trial {
         files: &[&Path],
         output: Option<&Path>,
     ) -> Result<Option<Trial>> {
-        let pipe = |path: &Path| !path.is_file() && !path.is_dir();
-        if config.held_out <= 0.0 || files.iter().copied().chain(clicks.file()).any(pipe) {
+        if config.held_out <= 0.0 || files.iter().copied().chain(clicks.file()).any(files::is_stream) {
             return Ok(None);
         }
         let least = (LEAST / f64::from(config.held_out)).ceil() as usize;

@@ -24,7 +24,7 @@ use super::index::whole::{Kept, Unlisted};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::{TitleColumns, without_field};
-use crate::{input, output, stored, test_set};
+use crate::{input, output, stored};
 
 /// The sets of queries on which the models are compared.
 const NEWEST: &str = "clicks of the newest day";
@@ -311,7 +311,7 @@ fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
         );
     }
     for file in read() {
-        let is_pipe = test_set::is_pipe(file);
+        let is_pipe = files::is_stream(file);
         ensure!(!is_pipe, "{}: expected a file, because it is read twice, found a pipe", file.display());
     }
     for (place, file) in args.clicks.iter().enumerate() {

@@ -13,6 +13,7 @@ use clickvec::eval::{
     TestSet, TestSetFiles, search_all,
 };
 use clickvec::index::Hit;
+use clickvec::internals::files;
 use clickvec::ranker::{Corpus, Resources};
 use clickvec::search::Searcher;
 use clickvec::tables::Title;
@@ -53,7 +54,7 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
     let collection = test_set::collection(&set, args.titles.as_deref());
     if let Some(titles) = &collection {
         ensure!(
-            !test_set::is_pipe(titles),
+            !files::is_stream(titles),
             "{}: expected a file of titles, because they are read more than once, found a pipe; write them to a file first",
             titles.display()
         );
