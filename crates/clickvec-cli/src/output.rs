@@ -158,6 +158,15 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     }
 }
 
+/// The first of `count` things, with `…` after them if there are more: `a, b, …`.
+pub(crate) fn first_of(first: impl Iterator<Item = String>, count: u64) -> String {
+    let mut shown: Vec<String> = first.collect();
+    if count > shown.len() as u64 {
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
+}
+
 /// `one` after a single thing, `many` after none or several, as in "1 query is" and "2 queries are".
 pub(crate) fn agreeing<'a>(number: u64, one: &'a str, many: &'a str) -> &'a str {
     if number == 1 { one } else { many }

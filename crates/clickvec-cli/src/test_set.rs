@@ -101,11 +101,8 @@ pub(crate) fn say_overlap(judged: &Path, clicks: &Path, overlap: &Overlap, refus
         return Ok(());
     }
     let (judged, clicks) = (judged.display(), clicks.display());
-    let mut named: Vec<String> = overlap.first.iter().map(|query| format!("`{}`", output::printable(query))).collect();
-    if overlap.queries > named.len() as u64 {
-        named.push("…".to_owned());
-    }
-    let named = named.join(", ");
+    let named =
+        output::first_of(overlap.first.iter().map(|query| format!("`{}`", output::printable(query))), overlap.queries);
     let queries = output::count(overlap.queries);
     let of = output::counted(overlap.of_queries, "judged query");
     ensure!(
@@ -146,14 +143,6 @@ fn note_ids(path: &Path, what: &str, ids: &Ids, noun: &str, why: &str) {
     if *count == 0 {
         return;
     }
-    let mut list: Vec<String> = first.iter().map(|id| output::printable(id).into_owned()).collect();
-    if *count > first.len() as u64 {
-        list.push("…".to_owned());
-    }
-    output::note(format_args!(
-        "{}: {what} {} {why}: {}",
-        path.display(),
-        output::counted(*count, noun),
-        list.join(", ")
-    ));
+    let first = output::first_of(first.iter().map(|id| output::printable(id).into_owned()), *count);
+    output::note(format_args!("{}: {what} {} {why}: {first}", path.display(), output::counted(*count, noun)));
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use clickvec::internals::error::cut;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -17,6 +18,9 @@ use crate::limits::Limits;
 
 /// A body that is too large is read on and thrown away up to here, so that a client that sends it all sees the answer.
 const THROWN_AWAY: u64 = 256 << 20;
+
+/// At most this many characters of a reader's message are sent back.
+const TOLD: usize = 200;
 
 /// A request.
 pub(crate) struct Call {
@@ -148,7 +152,7 @@ impl Call {
             let text = error.to_string();
             match error.classify() {
                 serde_json::error::Category::Data => of_data(&text),
-                _ => Fault::new(Kind::BadRequest, "JSON", printable(&text)),
+                _ => Fault::new(Kind::BadRequest, "JSON", cut(&text, TOLD)),
             }
         })
     }
@@ -201,15 +205,11 @@ fn of_data(text: &str) -> Fault {
     let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| told.strip_prefix(start));
     match wrong.and_then(|told| told.rsplit_once(", expected ")) {
         Some((found, expected)) => {
-            let found = format!("{} at line {place}", printable(found));
+            let found = format!("{} at line {place}", cut(found, TOLD));
             Fault::new(Kind::Unprocessable, expected, found).help("/openapi.json lists the fields")
         }
-        None => Fault::new(Kind::Unprocessable, "the fields that /openapi.json lists", printable(text)),
+        None => Fault::new(Kind::Unprocessable, "the fields that /openapi.json lists", cut(text, TOLD)),
     }
-}
-
-fn printable(text: &str) -> String {
-    text.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// The parameters of an address.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clickvec::internals::error::cut;
 use serde::Serialize;
 
 /// The kind of a fault, which decides its status.
@@ -178,11 +179,7 @@ const ECHOED: usize = 40;
 
 /// A text of a client in a message: shortened, without control characters, in quotes.
 pub(crate) fn quoted(text: &str) -> String {
-    let mut shown: String = text.chars().take(ECHOED).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(ECHOED).is_some() {
-        shown.push('…');
-    }
-    format!("`{shown}`")
+    format!("`{}`", cut(text, ECHOED))
 }
 
 #[cfg(test)]

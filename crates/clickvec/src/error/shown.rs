@@ -42,7 +42,8 @@ pub fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
     }
 }
 
-fn cut(text: &str, most: usize) -> String {
+/// The first `most` characters of a text, made [`printable`].
+pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", printable(&text[..end])),
         None => printable(text).into_owned(),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use clickvec::explain::Word;
+use clickvec::internals::error::cut;
 use maud::{Markup, PreEscaped, html};
 
 /// Steps of the colour scale, whose colours are in page.css.
@@ -63,7 +64,7 @@ impl Heat<'_> {
                     data-units=(units.join(" ")) data-low=(own.0) data-high=(own.1) data-values=(self.values(own)) {
                     @for (place, word) in self.words.iter().enumerate() {
                         text.word transform={ "translate(" (LEFT + place * WORD + WORD / 2 + 4) " " (HEAD - 6) ") rotate(-55)" } {
-                            (shortened(&word.shown())) title { (word.text) }
+                            (cut(&word.shown(), LABEL)) title { (word.text) }
                         }
                     }
                     @for (place, &unit) in self.units.iter().enumerate().filter(|&(_, &unit)| all || is_numbered(unit)) {
@@ -120,13 +121,6 @@ fn level(value: f32, (low, high): (f32, f32)) -> usize {
     }
     let place = f64::from((value - low) / (high - low)).clamp(0.0, 1.0);
     (place * (LEVELS - 1) as f64).round() as usize
-}
-
-fn shortened(word: &str) -> String {
-    match word.char_indices().nth(LABEL) {
-        Some((end, _)) => format!("{}…", &word[..end]),
-        None => word.to_owned(),
-    }
 }
 
 /// The scale of the range that all heat maps share.

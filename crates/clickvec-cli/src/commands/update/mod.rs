@@ -280,19 +280,13 @@ fn note_learnt_before(args: &Args, window: &Window<'_>, old: &Model, titles: &[T
 fn tell_unlisted(args: &Args, unlisted: &Unlisted) {
     let (Some(index), true) = (&args.index, unlisted.count > 0) else { return };
     let titles = output::counted(unlisted.count, "title");
-    let mut first: Vec<String> = unlisted.first.iter().map(|id| format!("`{}`", output::printable(id))).collect();
-    if unlisted.count > first.len() as u64 {
-        first.push("…".to_owned());
-    }
+    let first = unlisted.first.iter().map(|id| format!("`{}`", output::printable(id)));
+    let first = output::first_of(first, unlisted.count);
     let becomes = match args.keep_titles {
         true => "kept",
         false => "not in the new index; `--keep-titles` keeps them",
     };
-    output::note(format_args!(
-        "{}: {titles} that `--titles` lacks ({}): {becomes}",
-        output::path(index),
-        first.join(", ")
-    ));
+    output::note(format_args!("{}: {titles} that `--titles` lacks ({first}): {becomes}", output::path(index)));
 }
 
 /// Checks that the outputs can be written and are not inputs too.
