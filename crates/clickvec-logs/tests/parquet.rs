@@ -84,8 +84,15 @@ fn a_damaged_file_is_an_error() {
     let whole = std::fs::read(&path).unwrap();
     for length in [4, 8, whole.len() / 2, whole.len() - 1] {
         std::fs::write(&path, &whole[..length]).unwrap();
-        assert!(LogTable::open(&path, &Options::default()).is_err(), "{length}");
+        let message = LogTable::open(&path, &Options::default()).err().expect("refused").to_string();
+        assert!(
+            message.contains("cannot read this Parquet file: expected `PAR1` and the length"),
+            "{length}: {message}"
+        );
     }
+    std::fs::write(&path, [&whole[..whole.len() - 1], b"E"].concat()).unwrap();
+    let message = LogTable::open(&path, &Options::default()).err().expect("refused").to_string();
+    assert!(message.contains("expected it unencrypted, found it encrypted"), "{message}");
 }
 
 /// A file whose dictionary is shorter than its page says, as fuzzing found: the crate that reads Parquet panicked on it, until the

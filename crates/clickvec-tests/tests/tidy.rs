@@ -43,6 +43,7 @@ const ORDER: &[&str] = &[
 const ORDER_OF_LOGS: &[&str] = &[
     "columns",
     "error/asked",
+    "error/parquet",
     "error",
     "distinct",
     "json",

@@ -1,6 +1,7 @@
 //! What can be wrong with a log: with a whole file, and with a single row.
 
 mod asked;
+mod parquet;
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use crate::columns::Role;
 use asked::left;
 
 pub use asked::{Asked, Need, Reason};
+pub use parquet::{BadPart, ParquetFault, ParquetPart};
 
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -155,7 +157,7 @@ pub enum TableFault {
     },
     /// A Parquet file is broken.
     #[error("cannot read this Parquet file: {0}")]
-    Parquet(String),
+    Parquet(ParquetFault),
     /// A table of titles or queries does not fit in memory.
     #[error("expected a table that fits into {megabytes} MB of memory, found a larger one")]
     TooLarge {

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::FileReader;
 use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
@@ -20,7 +21,7 @@ use super::format::Options;
 use super::header::Columned;
 use super::record::{Next, Record};
 use crate::columns::{ALL, ROLES, Role};
-use crate::error::{Error, InputTable, Result, TableFault};
+use crate::error::{Error, InputTable, ParquetFault, Result, TableFault};
 
 pub(super) struct Reader {
     rows: RowIter<'static>,
@@ -29,9 +30,6 @@ pub(super) struct Reader {
     /// Nothing can be read any more.
     is_broken: bool,
 }
-
-/// Why a file cannot be read whose reader gave up.
-const DAMAGED: &str = "its bytes are not those of a whole Parquet file";
 
 /// What `read` returns. On some damaged files the crate for Parquet panics: that is a fault of the file.
 fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
@@ -47,7 +45,7 @@ fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
 pub fn check_parquet(path: &Path) -> Result<()> {
     let file = File::open(path).map_err(|source| Error::io(path, "open", source))?;
     let checked = guard_parquet(path, || CheckedFile::open(file).and_then(|file| file.check_all()))?;
-    checked.map_err(|error| Error::table(path, TableFault::Parquet(error.to_string())))
+    checked.map_err(|error| failed(path, error))
 }
 
 /// The value that `read` returns, which reads the Parquet file of `path`.
@@ -56,12 +54,41 @@ pub fn check_parquet(path: &Path) -> Result<()> {
 ///
 /// [`Error::Table`] if `read` panics, as the crate for Parquet does on some damaged files.
 pub fn guard_parquet<T>(path: &Path, read: impl FnOnce() -> T) -> Result<T> {
-    guarded(read).ok_or_else(|| Error::table(path, TableFault::Parquet(DAMAGED.to_owned())))
+    guarded(read).ok_or_else(|| Error::table(path, TableFault::Parquet(ParquetFault::Damaged)))
+}
+
+/// The fault of a file, or the error of the operating system if that refused to read it.
+fn fault_of(error: ParquetError) -> io::Result<ParquetFault> {
+    let source = match error {
+        ParquetError::External(source) => source,
+        ParquetError::EOF(_) | ParquetError::NeedMoreData(_) | ParquetError::NeedMoreDataRange(_) => {
+            return Ok(ParquetFault::CutShort);
+        }
+        ParquetError::NYI(_) => return Ok(ParquetFault::NotSupported),
+        _ => return Ok(ParquetFault::Damaged),
+    };
+    match source.downcast::<ParquetFault>().map_err(|source| source.downcast::<io::Error>()) {
+        Ok(fault) => Ok(*fault),
+        Err(Ok(refused)) if refused.raw_os_error().is_some() => Err(*refused),
+        // Decompressing failed.
+        Err(_) => Ok(ParquetFault::Damaged),
+    }
+}
+
+fn failed(path: &Path, error: ParquetError) -> Error {
+    match fault_of(error) {
+        Ok(fault) => Error::table(path, TableFault::Parquet(fault)),
+        Err(refused) => Error::io(path, "read", refused),
+    }
+}
+
+fn invalid(fault: ParquetFault) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, fault)
 }
 
 impl Reader {
     pub(super) fn open(path: &Path, options: &Options) -> Result<(Reader, Columned)> {
-        let fault = |error: ::parquet::errors::ParquetError| Error::table(path, TableFault::Parquet(error.to_string()));
+        let fault = |error| failed(path, error);
         let file = File::open(path).map_err(|source| Error::io(path, "open", source))?;
         let reader = guard_parquet(path, || CheckedFile::open(file))?.map_err(fault)?;
         let schema = reader.metadata().file_metadata().schema().clone();
@@ -108,10 +135,10 @@ impl Reader {
         let read = if self.is_broken { None } else { guarded(|| self.rows.next()) };
         let Some(read) = read else {
             self.is_broken = true;
-            return Err(io::Error::new(io::ErrorKind::InvalidData, DAMAGED));
+            return Err(invalid(ParquetFault::Damaged));
         };
         let Some(row) = read else { return Ok(Next::End) };
-        let row = row.map_err(io::Error::other)?;
+        let row = row.map_err(|error| fault_of(error).map_or_else(|refused| refused, invalid))?;
         self.row += 1;
         record.line = self.row;
         for (role, path) in &self.paths {

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 
-use ::parquet::basic::{Encoding, Type as Physical};
+use ::parquet::basic::{Compression, Encoding, Type as Physical};
 use ::parquet::bloom_filter::Sbbf;
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
 use ::parquet::errors::{ParquetError, Result};
@@ -13,6 +13,7 @@ use ::parquet::record::reader::RowIter;
 use ::parquet::schema::types::{ColumnDescPtr, Type};
 
 use super::thrift;
+use crate::error::ParquetFault;
 
 /// The most values in a page whose lengths are differences: a few bytes can stand for as many as they like.
 const MOST_VALUES: u64 = 1 << 26;
@@ -76,7 +77,12 @@ impl RowGroupReader for CheckedGroup<'_> {
     }
 
     fn get_column_page_reader(&self, number: usize) -> Result<Box<dyn PageReader>> {
-        thrift::check_headers(self.file, self.metadata().column(number))?;
+        let chunk = self.metadata().column(number);
+        if chunk.compression() == Compression::LZO {
+            let (column, found) = (chunk.column_path().string(), chunk.compression().to_string());
+            return Err(told(ParquetFault::Compression { column, found }));
+        }
+        thrift::check_headers(self.file, chunk)?;
         let column = self.metadata().schema_descr().column(number);
         Ok(Box::new(CheckedPages { pages: self.group.get_column_page_reader(number)?, column }))
     }
@@ -162,7 +168,7 @@ fn check(page: &Page, column: &ColumnDescPtr) -> Result<()> {
         Encoding::DELTA_BYTE_ARRAY => 2,
         _ => return Ok(()),
     };
-    let damaged = || ParquetError::General(format!("column {}: its bytes end too early", column.path()));
+    let damaged = || told(ParquetFault::PageEnds { column: column.path().string() });
     let mut rest = Bytes(encoded.ok_or_else(damaged)?);
     let most = values.min(MOST_VALUES);
     for list in 1..=lists {
@@ -178,7 +184,12 @@ fn check(page: &Page, column: &ColumnDescPtr) -> Result<()> {
 }
 
 fn fault(column: &ColumnDescPtr, most: u64, found: u64) -> ParquetError {
-    ParquetError::General(format!("column {}: expected at most {most} values in a page, found {found}", column.path()))
+    told(ParquetFault::Values { column: column.path().string(), most, found })
+}
+
+/// A fault in the form in which the crate for Parquet passes it on.
+pub(super) fn told(fault: ParquetFault) -> ParquetError {
+    ParquetError::External(Box::new(fault))
 }
 
 /// The least bits of a value of a dictionary.

@@ -8,11 +8,13 @@ use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::reader::{ChunkReader, Length as _};
 
-use super::pages::Bytes;
+use super::pages::{Bytes, told};
+use crate::error::{BadPart, ParquetFault, ParquetPart};
 
 /// The bytes at the end of a file: the length of its metadata, and [`MAGIC`].
 const TAIL: u64 = 8;
 const MAGIC: &[u8] = b"PAR1";
+const ENCRYPTED: &[u8] = b"PARE";
 /// The bytes that are read at first for the header of a page, and the most: statistics can make it long.
 const FIRST: u64 = 1 << 10;
 const MOST: u64 = 1 << 24;
@@ -21,19 +23,21 @@ const DEPTH: u8 = 64;
 /// The field of a page's header that has the number of bytes after it.
 const COMPRESSED_SIZE: i64 = 3;
 
-/// Checks the metadata at the end of a file. Whether it is a Parquet file at all is left to its reader.
+/// Checks the end of a file and the metadata before it.
 pub(super) fn check_footer(file: &File) -> Result<()> {
     let length = file.len();
-    let Some(tail) = length.checked_sub(TAIL) else { return Ok(()) };
+    let tail = length.checked_sub(TAIL).ok_or_else(|| told(ParquetFault::NoEnd))?;
     let bytes = file.get_bytes(tail, TAIL as usize)?;
     let (size, magic) = bytes.split_at(size_of::<u32>());
     let size = size.first_chunk().map_or(0, |size| u64::from(u32::from_le_bytes(*size)));
-    if magic != MAGIC || size > tail {
-        return Ok(());
+    match magic {
+        MAGIC if size <= tail => {}
+        ENCRYPTED => return Err(told(ParquetFault::Encrypted)),
+        _ => return Err(told(ParquetFault::NoEnd)),
     }
     match length_of(&file.get_bytes(tail - size, size as usize)?, &mut |_, _| {}) {
         Ok(_) => Ok(()),
-        Err(fault) => Err(damaged("metadata", tail - size, fault)),
+        Err(fault) => Err(damaged(ParquetPart::Metadata, tail - size, fault)),
     }
 }
 
@@ -49,8 +53,9 @@ pub(super) fn check_headers(file: &File, column: &ColumnChunkMetaData) -> Result
             }
         })?;
         // A whole number is twice its size, or that less 1 if it is negative.
-        let after =
-            after.filter(|after| after % 2 == 0).ok_or_else(|| damaged("header of a page", at, Fault::Unknown))?;
+        let after = after
+            .filter(|after| after % 2 == 0)
+            .ok_or_else(|| damaged(ParquetPart::PageHeader, at, BadPart::Unknown))?;
         at = at.saturating_add(header).saturating_add(after / 2);
     }
     Ok(())
@@ -62,33 +67,21 @@ fn header_length(file: &File, at: u64, see: &mut See<'_>) -> Result<u64> {
     loop {
         match length_of(&file.get_bytes(at, window as usize)?, see) {
             Ok(length) => return Ok(length as u64),
-            Err(Fault::EndsEarly) if window < left => window = (window * 16).min(left),
-            Err(fault) => return Err(damaged("header of a page", at, fault)),
+            Err(BadPart::EndsEarly) if window < left => window = (window * 16).min(left),
+            Err(fault) => return Err(damaged(ParquetPart::PageHeader, at, fault)),
         }
     }
 }
 
-fn damaged(what: &str, at: u64, fault: Fault) -> ParquetError {
-    let found = match fault {
-        Fault::EndsEarly => "one that says it is longer than the file",
-        Fault::Unknown => "one that no Parquet file has",
-    };
-    ParquetError::General(format!("expected the {what} at byte {at}, found {found}"))
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    /// There are fewer bytes than it says, or a number has no end.
-    EndsEarly,
-    /// No such type, too deep, or a collection of truths, whose values take no bytes.
-    Unknown,
+fn damaged(part: ParquetPart, at: u64, found: BadPart) -> ParquetError {
+    told(ParquetFault::Part { part, at, found })
 }
 
 /// Receives the number of each field of the outermost struct, with its value as it was written if it is a whole number.
 type See<'a> = dyn FnMut(i64, u64) + 'a;
 
 /// The length of the struct at the start of these bytes.
-fn length_of(bytes: &[u8], see: &mut See<'_>) -> std::result::Result<usize, Fault> {
+fn length_of(bytes: &[u8], see: &mut See<'_>) -> std::result::Result<usize, BadPart> {
     let mut walk = Walk(Bytes(bytes));
     walk.fields(DEPTH, see)?;
     Ok(bytes.len() - walk.0.0.len())
@@ -98,19 +91,19 @@ fn length_of(bytes: &[u8], see: &mut See<'_>) -> std::result::Result<usize, Faul
 struct Walk<'a>(Bytes<'a>);
 
 impl Walk<'_> {
-    fn byte(&mut self) -> std::result::Result<u8, Fault> {
-        self.0.take(1).map(|byte| byte[0]).ok_or(Fault::EndsEarly)
+    fn byte(&mut self) -> std::result::Result<u8, BadPart> {
+        self.0.take(1).map(|byte| byte[0]).ok_or(BadPart::EndsEarly)
     }
 
-    fn skip(&mut self, count: u64) -> std::result::Result<(), Fault> {
-        self.0.take(count).map(drop).ok_or(Fault::EndsEarly)
+    fn skip(&mut self, count: u64) -> std::result::Result<(), BadPart> {
+        self.0.take(count).map(drop).ok_or(BadPart::EndsEarly)
     }
 
-    fn number(&mut self) -> std::result::Result<u64, Fault> {
-        self.0.number().ok_or(Fault::EndsEarly)
+    fn number(&mut self) -> std::result::Result<u64, BadPart> {
+        self.0.number().ok_or(BadPart::EndsEarly)
     }
 
-    fn fields(&mut self, depth: u8, see: &mut See<'_>) -> std::result::Result<(), Fault> {
+    fn fields(&mut self, depth: u8, see: &mut See<'_>) -> std::result::Result<(), BadPart> {
         let mut field = 0;
         loop {
             let head = self.byte()?;
@@ -127,8 +120,8 @@ impl Walk<'_> {
         }
     }
 
-    fn value(&mut self, kind: u8, depth: u8) -> std::result::Result<u64, Fault> {
-        let inner = depth.checked_sub(1).ok_or(Fault::Unknown)?;
+    fn value(&mut self, kind: u8, depth: u8) -> std::result::Result<u64, BadPart> {
+        let inner = depth.checked_sub(1).ok_or(BadPart::Unknown)?;
         match kind {
             3 => self.skip(1)?,
             4..=6 => return self.number(),
@@ -151,15 +144,15 @@ impl Walk<'_> {
             }
             12 => self.fields(inner, &mut |_, _| {})?,
             13 => self.skip(16)?,
-            _ => return Err(Fault::Unknown),
+            _ => return Err(BadPart::Unknown),
         }
         Ok(0)
     }
 
     /// `count` times a value of each of `kinds`.
-    fn values(&mut self, count: u64, kinds: &[u8], depth: u8) -> std::result::Result<(), Fault> {
+    fn values(&mut self, count: u64, kinds: &[u8], depth: u8) -> std::result::Result<(), BadPart> {
         if count > self.0.0.len() as u64 {
-            return Err(Fault::EndsEarly);
+            return Err(BadPart::EndsEarly);
         }
         for _ in 0..count {
             for &kind in kinds {
@@ -174,7 +167,7 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    fn length(bytes: &[u8]) -> std::result::Result<usize, Fault> {
+    fn length(bytes: &[u8]) -> std::result::Result<usize, BadPart> {
         length_of(bytes, &mut |_, _| {})
     }
 
@@ -192,22 +185,22 @@ mod tests {
         assert_eq!(seen.len(), 11);
         assert_eq!((seen[0], seen[2], seen[10]), ((1, 0), (3, 600), (11, 0)));
         for end in 0..ALL.len() - 1 {
-            assert_eq!(length_of(&ALL[..end], &mut |_, _| {}), Err(Fault::EndsEarly), "{end}");
+            assert_eq!(length_of(&ALL[..end], &mut |_, _| {}), Err(BadPart::EndsEarly), "{end}");
         }
     }
 
     #[test]
     fn what_could_go_on_for_ever_is_refused() {
         // Two billion truths, which take no bytes, in a list and in a map; two billion numbers that are not there.
-        assert_eq!(length(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 7, 0]), Err(Fault::EndsEarly));
-        assert_eq!(length(&[0x19, 0x21, 0, 0]), Err(Fault::Unknown));
-        assert_eq!(length(&[0x1b, 0x02, 0x12, 0, 0, 0]), Err(Fault::Unknown));
-        assert_eq!(length(&[0x19, 0xf7, 0xff, 0xff, 0xff, 0xff, 7, 0]), Err(Fault::EndsEarly));
+        assert_eq!(length(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 7, 0]), Err(BadPart::EndsEarly));
+        assert_eq!(length(&[0x19, 0x21, 0, 0]), Err(BadPart::Unknown));
+        assert_eq!(length(&[0x1b, 0x02, 0x12, 0, 0, 0]), Err(BadPart::Unknown));
+        assert_eq!(length(&[0x19, 0xf7, 0xff, 0xff, 0xff, 0xff, 7, 0]), Err(BadPart::EndsEarly));
         // A number without an end, no such type, and structs in structs.
-        assert_eq!(length(&[0x15; 1]), Err(Fault::EndsEarly));
-        assert_eq!(length(&[[0x15].as_slice(), &[0xff; 12]].concat()), Err(Fault::EndsEarly));
-        assert_eq!(length(&[0x1e, 0]), Err(Fault::Unknown));
-        assert_eq!(length(&[0x1c; 1000]), Err(Fault::Unknown));
+        assert_eq!(length(&[0x15; 1]), Err(BadPart::EndsEarly));
+        assert_eq!(length(&[[0x15].as_slice(), &[0xff; 12]].concat()), Err(BadPart::EndsEarly));
+        assert_eq!(length(&[0x1e, 0]), Err(BadPart::Unknown));
+        assert_eq!(length(&[0x1c; 1000]), Err(BadPart::Unknown));
         assert_eq!(length(&[[0x1c; 60].as_slice(), &[0; 61]].concat()), Ok(121));
     }
 }
