@@ -262,18 +262,20 @@ fn a_kept_model_that_is_damaged_or_of_another_run_is_an_error() {
         Error::File { path, .. } if path == partial => {}
         other => panic!("{other}"),
     }
-    for other in [
-        TrainConfig { encoder: EncoderConfig::Rnn(RnnConfig { hidden: 6 }), ..config.clone() },
-        TrainConfig { seed: 2, ..config.clone() },
-        TrainConfig { epochs: 1, ..config.clone() },
+    // The settings of this command are right, so it is the file that is named.
+    let rnn = EncoderConfig::Rnn(RnnConfig { hidden: 6 });
+    for (other, log, says) in [
+        (TrainConfig { encoder: rnn, ..config.clone() }, 1, "another run (encoder"),
+        (TrainConfig { seed: 2, ..config.clone() }, 1, "another run (seed 2);"),
+        (TrainConfig { epochs: 1, ..config.clone() }, 1, "another run (epochs 1);"),
+        (config.clone(), 2, "another run (of a click log with "),
     ] {
-        let elsewhere = Place::new(&log_rows(240, 1));
+        let elsewhere = Place::new(&log_rows(240, log));
         elsewhere.train(&other, how).expect("trained");
         let error = refused(&elsewhere.model());
-        assert!(
-            matches!(&error, Error::Resume { path, fault: ResumeFault::Settings { .. } } if *path == partial),
-            "{error}"
-        );
+        let is_named =
+            matches!(&error, Error::Resume { path, fault: ResumeFault::OtherModel { .. } } if *path == partial);
+        assert!(is_named && error.to_string().contains(says), "{error}");
     }
     // A kill between the two writes leaves the model of a later epoch than the checkpoint's. That epoch is repeated.
     let later = interrupted(&config, how);

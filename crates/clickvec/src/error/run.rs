@@ -147,6 +147,15 @@ pub enum ResumeFault {
         /// The epoch of the model.
         found: u32,
     },
+    /// The model next to a checkpoint is that of another run.
+    #[error(
+        "expected the best model so far of the run to resume, found a model of another run ({difference}); put the first back, or \
+         start the training anew"
+    )]
+    OtherModel {
+        /// What differs between the two runs.
+        difference: String,
+    },
     /// The model of the best epoch so far is missing.
     #[error("the model of epoch {epoch}, the best so far, is not at {model}; start the training anew")]
     BestModel {
@@ -155,6 +164,27 @@ pub enum ResumeFault {
         /// Where it should be.
         model: String,
     },
+}
+
+impl ResumeFault {
+    /// The fault of a kept model whose run differs from the one to resume in this.
+    pub(crate) fn of_kept_model(self) -> ResumeFault {
+        let difference = match &self {
+            ResumeFault::Settings { differences } => listed_settings(differences, |of| &of.before),
+            ResumeFault::Log { differences } => {
+                format!("of a click log with {}", first_listed(differences, |of| &of.before))
+            }
+            ResumeFault::Init { .. } => "with another initial model".to_owned(),
+            ResumeFault::Teacher { .. } => "with another teacher".to_owned(),
+            ResumeFault::Validation { .. } => "with another validation set".to_owned(),
+            ResumeFault::Level { expected, .. } => format!("at the instruction level {expected}"),
+            ResumeFault::Program { expected, .. } => format!("by clickvec {expected}"),
+            ResumeFault::OtherEpoch { .. } | ResumeFault::OtherModel { .. } | ResumeFault::BestModel { .. } => {
+                return self;
+            }
+        };
+        ResumeFault::OtherModel { difference }
+    }
 }
 
 /// How many figures of a log a message shows.

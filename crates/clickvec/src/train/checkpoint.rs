@@ -177,7 +177,7 @@ fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32
     }
     let model = Model::load(&partial)?;
     if let Some(fault) = difference(model.training(), run) {
-        return Err(Error::Resume { path: partial, fault });
+        return Err(Error::Resume { path: partial, fault: fault.of_kept_model() });
     }
     // A kill between writing the model and writing the checkpoint leaves the model of a later epoch. The resumed run
     // repeats that epoch and writes the same model.
