@@ -18,6 +18,7 @@ fn a_pipe_is_refused_before_it_is_read() {
     folder.write("spec.toml", row("a", "ranker = \"bm25\""));
     let files = ["--judged=judged.tsv", "--titles=titles.tsv", "--clicks=clicks.tsv"];
     folder.run(&[&["table", "spec.toml"], &files[..]].concat()).code(0);
+    folder.write("spec.toml", row("a", "ranker = \"bm25\"") + &row("b", "ranker = \"skip-thought\""));
     for option in ["--judged", "--titles", "--clicks", "--topics", "--contiguous"] {
         for pipe in ["/dev/stdin", "-"] {
             let given: Vec<String> =
@@ -30,6 +31,20 @@ fn a_pipe_is_refused_before_it_is_read() {
     }
     folder.write("spec.toml", small_row("a", " --validation /dev/stdin"));
     folder.run_with(&[&["table", "spec.toml"], &files[..]].concat(), "").code(2).says("/dev/stdin: expected a file");
+}
+
+#[test]
+fn running_text_that_no_system_reads_is_refused() {
+    let folder = Folder::with_data();
+    folder.write("text.txt", "a red hammer .\na ladder .\n");
+    let idle = "expected a system `ranker = \"skip-thought\"` without `load` for `--contiguous FILE`, which only it reads, found none";
+    for system in ["ranker = \"bm25\"", "ranker = \"skip-thought\"\nload = \"encoder\""] {
+        folder.write("spec.toml", DATA.to_owned() + &row("a", system));
+        folder.run(&["table", "spec.toml", "--contiguous=text.txt"]).code(2).says(idle).prints_nothing();
+    }
+    // What a spec names may serve another table that is made of it.
+    folder.write("spec.toml", DATA.to_owned() + "contiguous = \"text.txt\"\n" + &row("a", "ranker = \"bm25\""));
+    folder.run(&["table", "spec.toml"]).code(0);
 }
 
 #[test]

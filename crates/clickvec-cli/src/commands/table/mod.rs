@@ -108,6 +108,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         args.weighting.is_none() || spec.data.clicks.is_some(),
         "`--weighting` is about the counts of a click log; name one with `--clicks`"
     );
+    ensure!(
+        args.contiguous.is_none() || spec.systems.iter().any(spec::System::learns_running_text),
+        "expected a system `ranker = \"skip-thought\"` without `load` for `--contiguous FILE`, which only it reads, found none; add \
+         it, or leave `--contiguous` out"
+    );
     args.title_columns.need(spec.data.titles.is_some())?;
     let plan = spec.plan()?;
     check_outputs(&args, &plan)?;

@@ -10,10 +10,22 @@ use super::{LearntTitles, Method, Paths, Spec, System};
 use crate::commands::train;
 use crate::output;
 
+impl System {
+    /// Whether it is this ranker.
+    fn is_ranker(&self, name: &str) -> bool {
+        self.ranker.as_ref().is_some_and(|ranker| ranker.split(':').next() == Some(name))
+    }
+
+    /// Whether it is trained on running text.
+    pub(in crate::commands::table) fn learns_running_text(&self) -> bool {
+        self.is_ranker("skip-thought") && self.load.is_none()
+    }
+}
+
 impl Spec {
     /// Refuses settings that would have no effect.
     fn refuse_idle(&self, system: &System) -> Result<()> {
-        let reads = |name: &str| system.ranker.as_ref().is_some_and(|ranker| ranker.split(':').next() == Some(name));
+        let reads = |name: &str| system.is_ranker(name);
         let idle = [
             (
                 "grid",
