@@ -114,8 +114,18 @@ impl TitleColumns {
 
     /// [`TitleColumns::table`] with the columns `stored` too.
     pub(crate) fn table_with(&self, path: &Path, field: &str, stored: &[String]) -> Result<TitleTable> {
-        let is_named = self.id_column.is_some() || self.title_column.is_some();
-        if path.is_dir() || !(is_named || is_foreign(path)?) {
+        // A folder that is an index is told to be one where titles are read.
+        if let Some(flag) = self.given()
+            && path.is_dir()
+            && !path.join("manifest.json").is_file()
+        {
+            bail!(
+                "{}: expected a file of titles with `{flag}`, found a folder; of a BEIR collection name `corpus.jsonl` itself, whose \
+                 ids `--id-column _id` names, or leave `{flag}` out",
+                output::path(path)
+            );
+        }
+        if path.is_dir() || !(self.given().is_some() || is_foreign(path)?) {
             return Ok(TitleTable { path: path.to_owned(), _copy: None });
         }
         let (file, copy, temporary) = target()?;

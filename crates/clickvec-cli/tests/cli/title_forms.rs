@@ -208,3 +208,21 @@ fn a_column_that_is_read_under_the_name_of_another_is_told() {
     let said = "titled.csv: expected no column `title` to store, because `name` is read under this name";
     index("titled.csv", &[&NAMES[..], &["--store=title"]].concat()).code(2).says(said);
 }
+
+#[test]
+fn columns_of_a_folder_are_refused() {
+    let folder = folder();
+    std::fs::create_dir(folder.path("beir")).unwrap();
+    let documents = "{\"_id\":\"a\",\"title\":\"number one\",\"text\":\"red hammer\"}\n";
+    folder.write("beir/corpus.jsonl", documents);
+    let search = |titles: &str, more: &[&str]| {
+        let base = ["search", "--model=model.safetensors", "red hammer", "--titles", titles];
+        folder.run(&[&base[..], more].concat())
+    };
+    search("beir", &[]).code(0).prints("number one");
+    for flag in ["--title-column", "--id-column"] {
+        let said = format!("beir: expected a file of titles with `{flag}`, found a folder;");
+        search("beir", &[flag, "text"]).code(2).says(&said).prints_nothing();
+    }
+    search("beir/corpus.jsonl", &["--id-column=_id", "--title-column=text"]).code(0).prints("red hammer");
+}
