@@ -91,6 +91,19 @@ impl TitleColumns {
         }
     }
 
+    /// Refuses a second name for the texts, where only titles are read: `--field` names a column of all tables, and
+    /// `--title-column` the one of `--titles` where they call it otherwise.
+    pub(crate) fn refuse_field(&self, field: Option<&str>) -> Result<()> {
+        if let (Some(field), Some(column)) = (field, &self.title_column) {
+            bail!(
+                "expected one name for the column with the texts, found `--field {}` and `--title-column {}`; leave one of the two out",
+                output::printable(field),
+                output::printable(column)
+            );
+        }
+        Ok(())
+    }
+
     /// The option that names a column, if one was given.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let given = [("--id-column", &self.id_column), ("--title-column", &self.title_column)];

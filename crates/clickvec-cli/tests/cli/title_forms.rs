@@ -190,8 +190,7 @@ fn a_column_that_is_read_under_the_name_of_another_is_told() {
     folder.write("plain.csv", folder.read("titles.csv").replace("sku,price,name", "id,price,title"));
     let search = ["search", "--model=model.safetensors", "--titles=plain.csv", "--field=id", "red"];
     let said = "plain.csv: expected a column of texts, found `--field id`, under which ids are read";
-    folder.run(&[&search[..], &["--title-column=title"]].concat()).code(2).says(said).prints_nothing();
-    folder.run(&search).code(2).says(said);
+    folder.run(&search).code(2).says(said).prints_nothing();
     // The ids and the texts may be stored too, and other columns of these names may not.
     let index = |titles: &str, more: &[&str]| {
         let base = ["index", "--model=model.safetensors", "--output=shop.index", "--titles", titles];
@@ -225,4 +224,26 @@ fn columns_of_a_folder_are_refused() {
         search("beir", &[flag, "text"]).code(2).says(&said).prints_nothing();
     }
     search("beir/corpus.jsonl", &["--id-column=_id", "--title-column=text"]).code(0).prints("red hammer");
+}
+
+#[test]
+fn two_names_for_the_texts_are_refused_where_only_titles_are_read() {
+    let folder = folder();
+    let two = [&NAMES[..], &["--field=price"]].concat();
+    let commands: [&[&str]; 4] = [
+        &["search", "--model=model.safetensors", "red hammer"],
+        &["index", "--model=model.safetensors", "--output=new"],
+        &["export", "--model=model.safetensors", "--to=qdrant", "--output=new"],
+        &["train", "--cells=8", "--members=1", "--title-epochs=1", "--output=new"],
+    ];
+    for command in commands {
+        let said = "expected one name for the column with the texts, found `--field price` and `--title-column name`; leave one";
+        let run = folder.run(&[command, &["--titles=titles.csv"], &two].concat());
+        run.code(2).says(said).prints_nothing();
+    }
+    assert!(!folder.path("new").exists());
+    // The judged titles may be in a column of another name than the collection's.
+    folder.write("judged.tsv", folder.read("judged.tsv").replace("\ttitle\t", "\tlabel\t"));
+    let evaluate = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--titles=titles.csv", "--field=label"];
+    folder.run(&[&evaluate[..], &NAMES].concat()).code(0);
 }

@@ -214,6 +214,7 @@ fn check(args: &Args) -> Result<()> {
         NAMED.map(Form::name).join(", "),
         args.to.name()
     );
+    args.title_columns.refuse_field(args.field.as_deref())?;
     let field = args.field.as_ref().map(|_| "--field");
     if let (Form::Onnx, Some(flag)) = (args.to, field.or(args.title_columns.given())) {
         bail!("expected no `{flag}` with --to onnx, which exports the encoders; leave it out, or name another form");

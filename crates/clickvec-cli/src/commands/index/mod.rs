@@ -155,6 +155,10 @@ struct Report<'a> {
 impl Args {
     /// Refuses names of columns where no titles are read. The parser cannot: `--compact` alone reads none, with `--update` it does.
     fn refuse_columns(&self) -> Result<()> {
+        if self.update.is_none() {
+            // An update may say which column the index has, and what later titles call it.
+            self.title_columns.refuse_field(self.field.as_deref())?;
+        }
         let field = self.field.as_ref().map(|_| "--field");
         let Some(flag) = field.or(self.title_columns.given()) else { return Ok(()) };
         ensure!(

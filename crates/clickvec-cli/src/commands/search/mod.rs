@@ -93,6 +93,7 @@ type Search<'s> = dyn Fn(&[String], usize) -> Result<Vec<Outcome>> + 's;
 /// Answers the queries. The result is `No` if none of them has a result.
 pub(crate) fn run(args: Args) -> Result<Exit> {
     args.title_columns.need(args.titles.is_some())?;
+    args.title_columns.refuse_field(args.field.as_deref())?;
     if let (None, Some(model), Some(titles)) = (&args.index, &args.model, &args.titles)
         && FileKind::of(model)? != FileKind::Model
     {

@@ -197,6 +197,9 @@ impl Args {
 /// Trains a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     args.title_columns.need(!args.titles.is_empty())?;
+    if args.clicks.is_none() && args.validation.is_none() && args.teacher.is_empty() {
+        args.title_columns.refuse_field(args.settings.field.as_deref())?;
+    }
     let init = args.init.as_deref().map(Model::load).transpose()?;
     // Without clicks, the pairs of the first file of scores are learnt from.
     let scores: Vec<PathBuf> = args.teacher.iter().filter(|path| teacher::has_scores(path)).cloned().collect();

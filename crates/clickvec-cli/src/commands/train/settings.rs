@@ -65,7 +65,7 @@ pub(super) struct Settings {
     init_range: Option<InitRangeFlag>,
 
     #[arg(long, value_name = "COLUMN", help = help("Column to learn from and judge instead of the title, such as `body`; `title+text` joins two", |c| c.field.clone()))]
-    field: Option<String>,
+    pub(super) field: Option<String>,
 
     #[arg(long, value_enum, help = help("How the column count of the log becomes the weight of a pair; it is multiplied by the column weight", |c| shown_weighting(c.weighting)))]
     weighting: Option<WeightingFlag>,
