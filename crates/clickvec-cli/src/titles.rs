@@ -138,6 +138,12 @@ impl TitleColumns {
                 output::path(path)
             );
         }
+        ensure!(
+            !field.eq_ignore_ascii_case(ID),
+            "{}: expected a column of texts, found `--field {}`, under which ids are read; leave it out, or name another",
+            output::path(path),
+            output::printable(field)
+        );
         if path.is_dir() || !(self.given().is_some() || is_foreign(path)?) {
             return Ok(TitleTable { path: path.to_owned(), _copy: None });
         }
@@ -164,11 +170,6 @@ impl TitleColumns {
     fn copy(&self, path: &Path, field: &str, stored: &[String], out: &mut impl Write) -> Result<()> {
         let text = self.title_column.as_deref().unwrap_or(field);
         refuse_repeated(path, text)?;
-        ensure!(
-            field != ID,
-            "{}: expected a column of texts, found `--field {ID}`, under which ids are read; leave it out, or name another",
-            output::path(path)
-        );
         let id = self.id_column.as_deref().unwrap_or(ID);
         // The copy has each name once: a column to store may be that of the ids or of the texts.
         let mut others: Vec<&str> = stored.iter().map(String::as_str).collect();

@@ -191,6 +191,15 @@ fn a_column_that_is_read_under_the_name_of_another_is_told() {
     let search = ["search", "--model=model.safetensors", "--titles=plain.csv", "--field=id", "red"];
     let said = "plain.csv: expected a column of texts, found `--field id`, under which ids are read";
     folder.run(&search).code(2).says(said).prints_nothing();
+    // A plain table has ids under this name too.
+    for (name, id) in [("titles.tsv", "id"), ("titles.tsv", "ID"), ("-", "id")] {
+        let found = format!("{name}: expected a column of texts, found `--field {id}`, under which ids are read");
+        let index = ["index", "--model=model.safetensors", "--output=new", "--titles", name, "--field", id];
+        folder.run_with(&index, folder.read("titles.tsv")).code(2).says(&found).prints_nothing();
+    }
+    let train = ["train", "--titles=titles.tsv", "--field=id", "--output=new"];
+    folder.run(&train).code(2).says("titles.tsv: expected a column of texts, found `--field id`");
+    assert!(!folder.path("new").exists());
     // The ids and the texts may be stored too, and other columns of these names may not.
     let index = |titles: &str, more: &[&str]| {
         let base = ["index", "--model=model.safetensors", "--output=shop.index", "--titles", titles];
