@@ -9,6 +9,7 @@ mod embed;
 mod evaluate;
 mod explain;
 mod explain_rank;
+mod explain_topics;
 mod export;
 mod field;
 mod forms;

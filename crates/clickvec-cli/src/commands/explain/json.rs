@@ -1,4 +1,4 @@
-//! The JSON output.
+//! The JSON output. Cells and units are counted from 1, as in the text, on pages and by the service; words are places, from 0.
 
 use clickvec::encoder::Direction;
 use clickvec::explain::{
@@ -34,7 +34,7 @@ pub(super) struct JsonText<'a> {
     /// Number of further words, which the model does not read.
     cut: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    cells: Vec<JsonCounts<'a>>,
+    cells: Vec<JsonCounts>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     winners: Vec<JsonWinner>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -43,10 +43,10 @@ pub(super) struct JsonText<'a> {
 
 /// Which of the most active cells each word changed.
 #[derive(Serialize)]
-struct JsonCounts<'a> {
+struct JsonCounts {
     direction: &'static str,
-    most_active: &'a [usize],
-    assigned: &'a [Option<Vec<usize>>],
+    most_active: Vec<usize>,
+    assigned: Vec<Option<Vec<usize>>>,
 }
 
 #[derive(Serialize)]
@@ -125,7 +125,7 @@ pub(super) fn text<'a>(
         Some(Evidence::Changes(counts)) => (counts.iter().map(json_counts).collect(), Vec::new()),
         Some(Evidence::Winners(winners)) => {
             let winner = |winner: &clickvec::explain::Winner| JsonWinner {
-                unit: winner.unit,
+                unit: winner.unit + 1,
                 value: winner.value,
                 word: winner.word,
             };
@@ -148,8 +148,10 @@ pub(super) fn text<'a>(
     }
 }
 
-fn json_counts(counts: &DirectionCounts) -> JsonCounts<'_> {
-    JsonCounts { direction: direction(counts.direction), most_active: &counts.cells, assigned: &counts.assigned }
+fn json_counts(counts: &DirectionCounts) -> JsonCounts {
+    let numbers = |cells: &[usize]| cells.iter().map(|cell| cell + 1).collect();
+    let assigned = counts.assigned.iter().map(|cells| cells.as_deref().map(numbers)).collect();
+    JsonCounts { direction: direction(counts.direction), most_active: numbers(&counts.cells), assigned }
 }
 
 /// A match as one model sees it.
@@ -163,7 +165,7 @@ pub(super) fn of_match<'a>(
 ) -> JsonMatch<'a> {
     let units = |units: &[SharedUnit]| {
         let unit = |unit: &SharedUnit| JsonUnit {
-            unit: unit.unit,
+            unit: unit.unit + 1,
             product: unit.product,
             query: unit.query,
             title: unit.title,

@@ -141,7 +141,7 @@ fn json<'a>(cell: &'a CellTopic, topics: &Topics, words: usize) -> JsonCell<'a> 
         information: word.information,
     };
     JsonCell {
-        cell: cell.cell,
+        cell: cell.cell + 1,
         name: cell.name(),
         queries: cell.queries,
         share: share(cell, topics),
@@ -188,7 +188,7 @@ fn shown(topics: &Topics, args: &Args) -> String {
 }
 
 fn json_row(row: &QueryTopics) -> JsonRow<'_> {
-    let cells = row.cells.iter().map(|(cell, words)| JsonCollected { cell: *cell, words });
+    let cells = row.cells.iter().map(|(cell, words)| JsonCollected { cell: cell + 1, words });
     JsonRow { query: &row.query, cells: cells.collect() }
 }
 
