@@ -9,6 +9,7 @@ pub mod embedded;
 mod fused;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod header;
 mod input;
 mod interrupt;
 mod metrics;

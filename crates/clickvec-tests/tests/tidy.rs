@@ -162,6 +162,7 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "superscripts",
     "test_set",
     "weighting",
+    "header",
     "input",
     "stored",
     "titles",

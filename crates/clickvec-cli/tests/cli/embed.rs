@@ -23,6 +23,29 @@ fn one_vector_a_line() {
 }
 
 #[test]
+fn a_first_line_like_a_header_is_not_lost() {
+    let folder = Folder::with_model();
+    let embed = |text: &str, more: &[&str]| folder.run_with(&[&BASE[..], more].concat(), text);
+    let texts = |text: &str, more: &[&str]| -> Vec<String> {
+        let lines = embed(text, more).code(0).json_lines();
+        lines.iter().map(|line| line["text"].as_str().unwrap().to_owned()).collect()
+    };
+    // It is said what was taken for a table, and a line that may be either is refused.
+    let table = "standard input: a table with `title`, `name`; texts come from its column `title`, and `--lines` takes every line";
+    embed("title,name\nred hammer,x\n", &[]).code(0).says(table);
+    let either = "standard input: expected texts, one a line, or a table, found a first line that may be either, `title`, `name`;";
+    for line in ["title, name", "title; name", "title ,name"] {
+        embed(&format!("{line}\nred hammer\n"), &[]).code(2).says(either).says("`--lines`").prints_nothing();
+    }
+    for line in ["title, name", "title\tname", "title,name", "{\"title\": \"red\"}", "[\"red\"]"] {
+        assert_eq!(texts(&format!("{line}\nred hammer\n"), &["--lines"]), [line, "red hammer"]);
+    }
+    assert_eq!(texts("title, name\nred hammer, x\n", &["--text-column=title"]), ["red hammer"]);
+    embed("sku,name\nx,red hammer\n", &[]).code(2).says("`--lines` takes every line as a text").prints_nothing();
+    embed("title\n", &["--lines", "--text-column=title"]).code(2).says("cannot be used with");
+}
+
+#[test]
 fn numpy_gets_the_same_numbers() {
     let folder = Folder::with_model();
     let texts = "red hammer\nblue ladder\n\n";

@@ -42,6 +42,10 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE", default_value = "-")]
     texts: PathBuf,
 
+    /// Take every line as a text, also a first one that looks like the header of a table or like JSON.
+    #[arg(long, conflicts_with_all = ["text_column", "id_column"])]
+    lines: bool,
+
     /// The column of a table with the texts [default: query or title, as --side says].
     #[arg(long, visible_alias = "title-column", value_name = "NAME")]
     text_column: Option<String>,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, ensure};
 use clickvec::Error;
+use clickvec::internals::error::listed;
 use clickvec::internals::files;
 use clickvec::internals::tables::is_parquet as is_parquet_head;
 use clickvec_logs::columns::{self, Role};
@@ -12,6 +13,7 @@ use clickvec_logs::error::TableFault;
 use clickvec_logs::table::{LogTable, Next, Options, Record};
 
 use super::{Args, Format, SideFlag};
+use crate::header::{self, Header};
 use crate::input::{self, Lines};
 use crate::output;
 
@@ -19,6 +21,8 @@ use crate::output;
 const FIRST_BYTES: u64 = 1 << 20;
 /// The column of ids that a recognised table may have.
 const ID: &str = "id";
+/// How many names of a header a message shows.
+const SHOWN_NAMES: usize = 20;
 
 /// Some texts, and as many ids or none.
 #[derive(Default)]
@@ -46,6 +50,9 @@ pub(super) struct Rows {
 impl Texts {
     /// Opens what the command line names.
     pub(super) fn open(args: &Args) -> Result<Texts> {
+        if args.lines {
+            return Ok(Texts::Lines(Lines::open(&args.texts)?));
+        }
         let is_named = args.text_column.is_some() || args.id_column.is_some();
         let (mut id, mut source) = (args.id_column.clone(), None);
         // Parquet is no stream: it has a place of its own to be recognised and opened.
@@ -60,13 +67,16 @@ impl Texts {
             if first.is_empty() && args.texts != Path::new("-") {
                 output::note(format_args!("warning: {}: empty, so no vector is written", output::path(&args.texts)));
             }
-            let has = columns_of(&first);
+            let header = std::str::from_utf8(&first).ok().and_then(header::of);
+            if let (Some(header), false) = (&header, is_named) {
+                say_table(header, args)?;
+            }
             let reader: Box<dyn BufRead + Send> = Box::new(Cursor::new(first).chain(reader));
-            if has.is_none() && !is_named {
+            if header.is_none() && !is_named {
                 return Ok(Texts::Lines(Lines::read(reader, &args.texts)));
             }
             // Formats without ids have a vector for each row, in the same order.
-            let has_id = has.is_some_and(|names| names.iter().any(|name| name == ID));
+            let has_id = header.is_some_and(|header| header.names.iter().any(|name| name == ID));
             if id.is_none() && has_id && args.format() == Format::Jsonl {
                 id = Some(ID.to_owned());
             }
@@ -74,11 +84,7 @@ impl Texts {
         }
         let mut options = Options::default();
         columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
-        let usual = match args.side {
-            SideFlag::Query => "query",
-            SideFlag::Title => "title",
-        };
-        options.columns.name(Role::Title, args.text_column.as_deref().unwrap_or(usual));
+        options.columns.name(Role::Title, args.text_column.as_deref().unwrap_or(usual_column(args)));
         if let Some(id) = &id {
             options.columns.name(Role::Item, id.as_str());
         }
@@ -149,21 +155,33 @@ fn is_array(first: &[u8]) -> bool {
     inside.is_some_and(|inside| inside.is_empty() || inside.starts_with(b"{") || inside.starts_with(b"\""))
 }
 
-/// The columns of a table that begins with this line; `None` if the line is a text. Embedding a table's header and ids as if
-/// they were texts would help nobody.
-fn columns_of(first: &[u8]) -> Option<Vec<String>> {
-    let first = std::str::from_utf8(first).ok()?;
-    let first = first.strip_prefix('\u{feff}').unwrap_or(first).trim_end_matches(['\n', '\r']);
-    if first.trim_start().starts_with('{') {
-        let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(first).ok()?;
-        return Some(object.into_iter().map(|(name, _)| name).collect());
+/// The column of texts, unless another is named.
+fn usual_column(args: &Args) -> &'static str {
+    match args.side {
+        SideFlag::Query => "query",
+        SideFlag::Title => "title",
     }
-    let names = |separator: char| -> Option<Vec<String>> {
-        let names = first.split(separator).map(|name| name.trim().trim_matches('"').to_owned());
-        let names: Vec<String> = names.collect();
-        (names.len() > 1 && columns::is_header(&names)).then_some(names)
-    };
-    ['\t', ',', ';'].into_iter().find_map(names)
+}
+
+/// Says that the first line was taken for the header of a table. An error if it may be a text, which would be lost: more cannot
+/// be read before that is known, because somebody may send one text and wait for its vector.
+fn say_table(header: &Header, args: &Args) -> Result<()> {
+    let path = input::named(args.texts.clone());
+    let path = output::path(&path);
+    let names = listed(&header.names, SHOWN_NAMES);
+    ensure!(
+        !header.is_doubtful,
+        "{path}: expected texts, one a line, or a table, found a first line that may be either, {names}; `--lines` takes every \
+         line as a text, `--text-column` names the column of a table"
+    );
+    // If the column is missing, an error names the options.
+    let usual = usual_column(args);
+    if header.names.iter().any(|name| name == usual) {
+        output::note(format_args!(
+            "{path}: a table with {names}; texts come from its column `{usual}`, and `--lines` takes every line as a text"
+        ));
+    }
+    Ok(())
 }
 
 /// An error, and the option that names a missing column.
@@ -173,7 +191,7 @@ fn told(error: clickvec_logs::Error) -> anyhow::Error {
             "; `--id-column` names it"
         }
         clickvec_logs::Error::Table { fault: TableFault::MissingColumn { .. }, .. } => {
-            "; `--text-column` names another"
+            "; `--text-column` names another, and `--lines` takes every line as a text"
         }
         clickvec_logs::Error::Table { fault: TableFault::NoParquet, .. } => {
             "; build the program with `cargo build --release --features parquet`"

@@ -1,0 +1,26 @@
+//! Whether the first line of what may be texts is the header of a table.
+
+use clickvec_logs::columns;
+
+/// The header of a table, or its first object.
+pub(crate) struct Header {
+    /// The names of the columns.
+    pub(crate) names: Vec<String>,
+    /// Whether the line may also be a text: a list of words with blanks after its commas.
+    pub(crate) is_doubtful: bool,
+}
+
+/// The header in this line; `None` if it is a text. Treating a table's header and ids as if they were texts would help nobody.
+pub(crate) fn of(first: &str) -> Option<Header> {
+    let first = first.strip_prefix('\u{feff}').unwrap_or(first).trim_end_matches(['\n', '\r']);
+    if first.trim_start().starts_with('{') {
+        let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(first).ok()?;
+        return Some(Header { names: object.into_iter().map(|(name, _)| name).collect(), is_doubtful: false });
+    }
+    let header = |separator: char| -> Option<Header> {
+        let names: Vec<String> = first.split(separator).map(|name| name.trim().trim_matches('"').to_owned()).collect();
+        let is_doubtful = separator != '\t' && first.split(separator).any(|name| name.trim() != name);
+        (names.len() > 1 && columns::is_header(&names)).then_some(Header { names, is_doubtful })
+    };
+    ['\t', ',', ';'].into_iter().find_map(header)
+}
