@@ -46,3 +46,24 @@ fn a_cell_has_the_same_number_in_text_and_json() {
     assert_eq!(active.iter().copied().collect::<BTreeSet<_>>(), (1..=8).collect(), "all 8 cells are among 10");
     assert!(counts["assigned"][1].as_array().unwrap().iter().all(|cell| active.contains(&cell.as_u64().unwrap())));
 }
+
+#[test]
+fn a_table_is_not_explained_as_texts() {
+    let folder = Folder::with_model();
+    let csv = "query,title\nred hammer,hammer in red\n";
+    for (name, table) in [("table.tsv", csv.replace(',', "\t")), ("table.csv", csv.to_owned())] {
+        folder.write(name, &table);
+        folder.write("queries.txt", &table);
+        let said =
+            ": expected texts, one a line, found a table with `query`, `title`; write its column of texts to a file";
+        folder.run(&TOPICS).code(2).says(&format!("queries.txt{said}")).prints_nothing();
+        let keywords = ["explain", "keywords", "--model=model.safetensors", "--file"];
+        folder.run(&[&keywords[..], &[name]].concat()).code(2).says(&format!("{name}{said}"));
+        folder.run_with(&[&keywords[..], &["-"]].concat(), table).code(2).says(&format!("standard input{said}"));
+    }
+    folder.write("queries.txt", "{\"query\": \"red hammer\"}\n");
+    folder.run(&TOPICS).code(2).says("found a table with `query`");
+    // Words are words, with commas or not.
+    folder.write("queries.txt", "title, name\nred hammer for kitchens\n");
+    folder.run(&TOPICS).code(0);
+}

@@ -17,14 +17,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::explain::KeywordOptions;
+use clickvec::internals::error::listed;
 use clickvec::internals::files;
 use clickvec::internals::text::words;
 use clickvec::model::Side;
 
 use crate::answer::Answer;
-use crate::{input, output};
+use crate::{header, input, output};
 pub(super) use matches::pairs_of_words;
 use models::{Models, Named, OneModel};
+
+/// How many names of a header a message shows.
+const SHOWN_NAMES: usize = 20;
 
 /// Show what a model sees: why a title matches a query, which words are keywords, what a cell represents.
 #[derive(clap::Args)]
@@ -149,7 +153,17 @@ fn one_word(text: &str) -> Result<String> {
 fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
     let mut texts = given.to_vec();
     if let Some(file) = file {
-        texts.extend(lines(file)?);
+        let lines = lines(file)?;
+        // Its header would be explained like what somebody typed, and so would ids and counts.
+        if let Some(header) = header::of(&lines[0]).filter(|header| !header.is_doubtful) {
+            let path = input::named(file.to_owned());
+            bail!(
+                "{}: expected texts, one a line, found a table with {}; write its column of texts to a file without the header",
+                output::path(&path),
+                listed(&header.names, SHOWN_NAMES)
+            );
+        }
+        texts.extend(lines);
     }
     Ok(texts)
 }

@@ -100,7 +100,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     );
     args.form.check(args.model.files().chain([&args.queries]))?;
     let model = args.model.load()?;
-    let queries = super::lines(&args.queries)?;
+    let queries = super::texts(&[], Some(&args.queries))?;
     let options = KeywordOptions { threshold: args.threshold, ..KeywordOptions::default() };
     let explainer = Explainer::new(&model.model);
     let Some(topics) = Topics::new(&explainer, Side::Query, &queries, args.active, &options) else {
