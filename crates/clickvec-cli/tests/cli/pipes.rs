@@ -52,3 +52,32 @@ fn a_full_disk_is_an_error() {
         assert!(stderr.contains("error: standard output: cannot write: No space left on device"), "{stderr}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_without_an_end_is_refused() {
+    let folder = Folder::with_model();
+    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop.index"]).code(0);
+    let commands: [&[&str]; 6] = [
+        &["prepare", "/dev/zero", "--format=tsv", "--output=c.tsv"],
+        &["prepare", "/dev/zero", "--output=c.tsv"],
+        &["train", "--clicks=/dev/zero", "--output=m"],
+        &["evaluate", "--judged=/dev/zero", "--ranker=bm25"],
+        &["embed", "--model=model.safetensors", "--side=title", "/dev/zero"],
+        #[cfg(feature = "serve")]
+        &["serve", "--index=shop.index", "--listen=127.0.0.1:0", "--canaries=/dev/zero"],
+        #[cfg(not(feature = "serve"))]
+        &["search", "--model=model.safetensors", "--titles=/dev/zero", "red"],
+    ];
+    for command in commands {
+        folder.run(command).code(2).says("/dev/zero: expected a file or a pipe, found a device").prints_nothing();
+    }
+    // As standard input, too. Nothing to read is what it always was.
+    let zero = std::fs::File::open("/dev/zero").unwrap();
+    let mut prepare = Command::new(program());
+    let output = prepare.args(["prepare", "-", "--output=c.tsv"]).current_dir(folder.path("")).stdin(zero).output();
+    let stderr = String::from_utf8_lossy(&output.unwrap().stderr).into_owned();
+    assert!(stderr.contains("expected a file or a pipe, found a device"), "{stderr}");
+    folder.run(&["embed", "--model=model.safetensors", "--side=title", "/dev/null"]).code(0).prints_nothing();
+    assert!(!folder.path("c.tsv").exists() && !folder.path("m").exists());
+}

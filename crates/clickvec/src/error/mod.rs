@@ -63,6 +63,12 @@ pub enum Error {
         /// The pipe, device or the like.
         path: PathBuf,
     },
+    /// A device in the place of a file that is read from front to back.
+    #[error("{}: expected a file or a pipe, found a device, which need not have an end; name another", shown(path))]
+    Device {
+        /// The device.
+        path: PathBuf,
+    },
     /// Reading stopped in the middle of a table, as it does when a compressed file was cut short.
     #[error("{}:{line}: cannot read this line: {source}; is the file whole?", shown(path))]
     ReadAt {

@@ -1,7 +1,11 @@
 //! Reading a stream: plain, gzip or zstd, from a file, a pipe or standard input.
 
 use std::fs::File;
+#[cfg(unix)]
+use std::io::IsTerminal;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+#[cfg(unix)]
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,20 +31,44 @@ static STANDARD_INPUT_READ: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 ///
-/// [`Error::IsFolder`] for a folder; [`Error::Io`] if the file is missing or cannot be read.
+/// [`Error::IsFolder`] for a folder; [`Error::Device`] for a device, unless it is a terminal or has nothing to read;
+/// [`Error::Io`] if the file is missing or cannot be read.
 pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     if path == Path::new("-") {
         if STANDARD_INPUT_READ.swap(true, Ordering::Relaxed) {
             let again = io::Error::other("standard input was read before; give one of the inputs as a file");
             return Err(Error::io(path, "read", again));
         }
+        refuse_device(path, &io::stdin())?;
         return decode(io::stdin()).map_err(|source| Error::io(path, "read", source));
     }
     let failed = |source| Error::io(path, "open", source);
     if let Found::Folder = Found::at(path).map_err(failed)? {
         return Err(Error::IsFolder { path: path.to_owned() });
     }
-    decode(File::open(path).map_err(failed)?).map_err(|source| Error::io(path, "read", source))
+    let file = File::open(path).map_err(failed)?;
+    refuse_device(path, &file)?;
+    decode(file).map_err(|source| Error::io(path, "read", source))
+}
+
+/// Refuses a device such as `/dev/zero`: one line of it has no end, and a copy would fill the disk.
+#[cfg(unix)]
+fn refuse_device(path: &Path, opened: &(impl AsFd + IsTerminal)) -> Result<()> {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    let failed = |source| Error::io(path, "read", source);
+    // A second name of what is open, which is closed at once.
+    let metadata = opened.as_fd().try_clone_to_owned().and_then(|file| File::from(file).metadata()).map_err(failed)?;
+    let kind = metadata.file_type();
+    let is_null = || std::fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == metadata.rdev());
+    match kind.is_block_device() || (kind.is_char_device() && !opened.is_terminal() && !is_null()) {
+        true => Err(Error::Device { path: path.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn refuse_device<T>(_: &Path, _: &T) -> Result<()> {
+    Ok(())
 }
 
 /// Adds the decoder that the first bytes call for. Never seeks, because the stream may be a pipe.
