@@ -88,6 +88,17 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     warn_of_bytes(path, skipped.not_utf8);
 }
 
+/// Reports rows of a table that were left out. `shown` has the first few, with their place.
+pub(crate) fn note_broken_rows(path: &Path, broken: u64, shown: &[String]) {
+    if broken > 0 {
+        output::note(format_args!("{}: skipped {}:", output::path(path), output::counted(broken, "broken row")));
+        shown.iter().for_each(output::note);
+        if broken > shown.len() as u64 {
+            output::note(format_args!("  and {} more", output::count(broken - shown.len() as u64)));
+        }
+    }
+}
+
 /// Warns of lines that are lost because they are not UTF-8, which a conversion would keep.
 pub(crate) fn warn_of_bytes(path: &Path, lines: u64) {
     if lines > 0 {

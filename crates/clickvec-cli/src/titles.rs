@@ -247,13 +247,7 @@ impl TitleColumns {
 
     /// Reports rows that were left out; too many, or no titles, are an error.
     fn say(&self, path: &Path, titles: u64, broken: u64, shown: &[String]) -> Result<()> {
-        if broken > 0 {
-            output::note(format_args!("{}: skipped {}:", output::path(path), output::counted(broken, "broken row")));
-            shown.iter().for_each(output::note);
-            if broken > shown.len() as u64 {
-                output::note(format_args!("  and {} more", output::count(broken - shown.len() as u64)));
-            }
-        }
+        input::note_broken_rows(path, broken, shown);
         ensure!(titles > 0, "{}: expected titles, found none; see docs/reference/tables.md", output::path(path));
         ensure!(
             broken <= titles,

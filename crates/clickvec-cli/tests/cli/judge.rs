@@ -69,6 +69,30 @@ fn a_sheet_has_every_title_once_and_says_nothing_of_its_system() {
         .says("expected a system");
 }
 
+#[test]
+fn broken_rows_of_the_queries_are_counted_and_shown() {
+    let folder = Folder::with_data();
+    let pool = |queries: &str| {
+        folder.write("queries.tsv", queries);
+        folder.run(&[
+            "judge",
+            "pool",
+            "--queries=queries.tsv",
+            "--titles=titles.tsv",
+            "--ranker=bm25",
+            "--output=s.tsv",
+        ])
+    };
+    let good = "query\tcount\nred hammer\t3\nblue ladder\t1e2\nwhite shelf\t1\n";
+    pool(&format!("{good}green drill\nyellow paint\tmany\n"))
+        .code(0)
+        .says("queries.tsv: skipped 2 broken rows:\n  queries.tsv:5: expected 2 columns as in the header, found 1\n")
+        .says("  queries.tsv:6: expected a finite number of 0 or more in column `count`, found `many`")
+        .says("3 queries");
+    let message = "queries.tsv: expected a table of queries, found 4 rows that are none among 7; mend it first";
+    pool(&format!("{good}{}", "green drill\n".repeat(4))).code(2).says(message);
+}
+
 /// The sheet has what the fusion of an index finds, also where it is only found by words.
 #[test]
 #[cfg(feature = "serve")]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 
+use clickvec::internals::error::shortened;
 use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::table::{LogTable, Next, Options, Record};
@@ -17,6 +18,8 @@ use crate::{input, output};
 const QUERY_ID: &str = "query_id";
 /// The column with the number of clicks.
 const COUNT: &str = "count";
+/// The broken rows that are shown.
+const SHOWN_ROWS: usize = 5;
 
 /// A query that titles are found for.
 #[derive(Debug)]
@@ -32,28 +35,7 @@ pub(super) struct PoolQuery {
 pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
     let mut queries = Queries::default();
     if is_table(path)? {
-        let mut options = Options::default();
-        columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
-        options.columns.name(Role::Query, "query");
-        let names = LogTable::open(path, &options)?.names().to_vec();
-        for (role, column) in [(Role::Count, COUNT), (Role::Key, QUERY_ID)] {
-            if names.iter().any(|name| name == column) {
-                options.columns.name(role, column);
-            }
-        }
-        let mut table = LogTable::open(path, &options)?;
-        let mut record = Record::default();
-        loop {
-            match table.next(&mut record)? {
-                Next::End => break,
-                Next::Row => {
-                    let count = record.get(Role::Count).and_then(|count| count.trim().parse().ok());
-                    let id = record.get(Role::Key).map(|id| id.trim().to_owned());
-                    queries.add(record.get(Role::Query).unwrap_or_default(), count.unwrap_or(1), id);
-                }
-                _ => {}
-            }
-        }
+        read_table(path, &mut queries)?;
     } else {
         let mut lines = input::Lines::open(path)?;
         let (mut batch, mut number) = (Vec::new(), 0u64);
@@ -81,6 +63,59 @@ pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
     }
     ensure!(!queries.all.is_empty(), "{}: expected queries, found none", output::path(path));
     Ok(queries.all)
+}
+
+/// The queries of a table's rows.
+fn read_table(path: &Path, queries: &mut Queries) -> Result<()> {
+    let mut options = Options::default();
+    columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
+    options.columns.name(Role::Query, "query");
+    let names = LogTable::open(path, &options)?.names().to_vec();
+    for (role, column) in [(Role::Count, COUNT), (Role::Key, QUERY_ID)] {
+        if names.iter().any(|name| name == column) {
+            options.columns.name(role, column);
+        }
+    }
+    let mut table = LogTable::open(path, &options)?;
+    let mut record = Record::default();
+    let (mut rows, mut broken, mut shown) = (0u64, 0u64, Vec::new());
+    loop {
+        let fault = match table.next(&mut record)? {
+            Next::End => break,
+            Next::Header | Next::Other => continue,
+            Next::Broken(fault) => fault.to_string(),
+            Next::Row => match record.get(Role::Count).map_or(Ok(1), count_of) {
+                Ok(count) => {
+                    rows += 1;
+                    let id = record.get(Role::Key).map(|id| id.trim().to_owned());
+                    queries.add(record.get(Role::Query).unwrap_or_default(), count, id);
+                    continue;
+                }
+                Err(fault) => fault,
+            },
+        };
+        broken += 1;
+        if shown.len() < SHOWN_ROWS {
+            shown.push(format!("  {}:{}: {fault}", output::path(path), record.line));
+        }
+    }
+    input::note_broken_rows(path, broken, &shown);
+    ensure!(
+        broken <= rows,
+        "{}: expected a table of queries, found {} that are none among {}; mend it first",
+        output::path(path),
+        output::counted(broken, "row"),
+        output::count(broken + rows)
+    );
+    Ok(())
+}
+
+/// The number of clicks in a field, or what is wrong with it.
+fn count_of(field: &str) -> Result<u64, String> {
+    match field.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number.round() as u64),
+        _ => Err(format!("expected a finite number of 0 or more in column `{COUNT}`, found `{}`", shortened(field))),
+    }
 }
 
 /// The queries so far, each once.
