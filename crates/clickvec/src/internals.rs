@@ -21,7 +21,6 @@ pub mod encoder {
 
 /// How messages show paths, names and texts.
 pub mod error {
-    pub use crate::error::json::json_object;
     pub use crate::error::shown::{cut, listed, printable, shortened, shown};
     pub use crate::error::table::{NOT_UTF_8, UTF_16};
 }
@@ -114,6 +113,7 @@ pub mod rng {
 /// Tables, line by line.
 pub mod tables {
     pub use crate::tables::field::repeated as repeated_in_field;
+    pub use crate::tables::json::json_object;
     pub use crate::tables::lines::{FoundLine, Lines};
     pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_parquet, is_tensors, is_utf16};
 }

@@ -256,3 +256,33 @@ fn two_names_for_the_texts_are_refused_where_only_titles_are_read() {
     let evaluate = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--titles=titles.csv", "--field=label"];
     folder.run(&[&evaluate[..], &NAMES].concat()).code(0);
 }
+
+#[test]
+fn a_key_that_stands_twice_is_a_broken_row() {
+    let folder = folder();
+    let search = |titles: &str| {
+        folder.write("t.jsonl", titles);
+        folder.run(&["search", "--model=model.safetensors", "--titles=t.jsonl", "red hammer"])
+    };
+    let said = "t.jsonl:2: expected a JSON object, found the key `title` a second time in column ";
+    // As JSON lines, and as BEIR's.
+    for id in ["id", "_id"] {
+        let twice = "\"title\":\"blue ladder\",\"title\":\"red ladder\"";
+        let rows = format!("{{\"{id}\":\"a\",\"title\":\"red hammer\"}}\n{{\"{id}\":\"b\",{twice}}}\n");
+        let found = search(&rows).code(0).says(said).stdout();
+        assert!(found.contains("red hammer") && !found.contains("ladder"), "{found}");
+    }
+    // In a log it is counted like any other broken row, however deep it stands.
+    let event = |id: u32, more: &str| {
+        format!(
+            "{{\"action_name\":\"click\",\"query_id\":\"q\",\"client_id\":\"c\",\"event_attributes\":{{\"object\":{{\"object_id\":\"{id}\",\
+             \"name\":\"red hammer\"{more}}}}}}}\n"
+        )
+    };
+    let query = "{\"query_id\":\"q\",\"user_query\":\"red hammer\",\"client_id\":\"c\"}\n";
+    folder.write("ubi.jsonl", [query, &event(1, ""), &event(2, ",\"object_id\":\"3\"")].concat());
+    let prepare = ["prepare", "ubi.jsonl", "--preset=ubi", "--min-users=1", "--output=c.tsv"];
+    folder.run(&prepare).code(2).says("ubi.jsonl:3: expected a JSON object, found the key `object_id` a second time");
+    folder.run(&[&prepare[..], &["--max-bad=50%"]].concat()).code(0);
+    assert_eq!(folder.read("c.tsv"), "query\ttitle\tcount\nred hammer\tred hammer\t1\n");
+}

@@ -4,15 +4,15 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
 
-use clickvec::internals::error::json_object;
-use clickvec::internals::tables::FoundLine;
+use clickvec::error::NoObject;
+use clickvec::internals::tables::{FoundLine, json_object};
 use serde_json::Value;
 
 use super::format::Options;
 use super::header::Columned;
 use super::record::{Lines, MAX_ROW_BYTES};
 use super::record::{Next, Record};
-use crate::columns::{ALL, ROLES, Role};
+use crate::columns::{ALL, ROLES, Role, looks_like_name};
 use crate::error::{Error, Result, RowFault, TableFault};
 use crate::events::{Draft, Extract};
 use crate::json::{lookup, scalar};
@@ -67,7 +67,7 @@ impl Reader {
             }
             bytes += line.len();
             // A broken line says nothing about the columns.
-            if let Ok(Value::Object(object)) = serde_json::from_slice(&line) {
+            if let Ok(object) = json_object(&line) {
                 for name in object.keys().filter(|name| !names.contains(*name)).cloned().collect::<Vec<_>>() {
                     names.insert(name);
                 }
@@ -143,6 +143,11 @@ impl Reader {
         }
         let value = match json_object(&self.line) {
             Ok(object) => Value::Object(object),
+            // Somebody may have typed what is no name.
+            Err(NoObject::KeyTwice { key, column }) if !looks_like_name(&key) => {
+                let key = format!("({} characters)", key.chars().count());
+                return Ok(Next::Broken(RowFault::NotJson { found: NoObject::KeyTwice { key, column } }));
+            }
             Err(found) => return Ok(Next::Broken(RowFault::NotJson { found })),
         };
         if let Some(extract) = self.extract {

@@ -1,6 +1,6 @@
 //! Faults of a JSON text, and where they are.
 
-use serde_json::{Map, Value};
+use super::shortened;
 
 /// The first place where a JSON text is not what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +42,7 @@ impl From<serde_json::Error> for JsonFault {
 }
 
 /// What a line has where a JSON object should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoObject {
     /// A fault at a place.
@@ -51,6 +51,14 @@ pub enum NoObject {
         /// What is wrong there.
         problem: JsonProblem,
         /// Counted from 1, in bytes.
+        column: usize,
+    },
+    /// An object, the whole line or a part of it, that has a key twice: nobody can say which of the two values is meant.
+    #[error("the key `{}` a second time in column {column}", shortened(key))]
+    KeyTwice {
+        /// The key.
+        key: String,
+        /// The column behind the second one, counted from 1, in bytes.
         column: usize,
     },
     /// Another value.
@@ -64,40 +72,9 @@ impl From<JsonFault> for NoObject {
     }
 }
 
-/// The JSON object in a line.
-pub fn json_object(line: &[u8]) -> Result<Map<String, Value>, NoObject> {
-    match serde_json::from_slice(line) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(other) => Err(NoObject::Other(json_kind(&other))),
-        Err(error) => Err(JsonFault::from(error).into()),
-    }
-}
-
-/// The kind of a JSON value, for messages.
-pub(crate) fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_no_object_is_told() {
-        let found = |line: &str| json_object(line.as_bytes()).map_err(|found| found.to_string());
-        assert!(found("{\"a\":1} ").is_ok_and(|object| object.len() == 1));
-        assert_eq!(found("{\"a\":").unwrap_err(), "an early end in column 5");
-        assert_eq!(found("{\"a\" 1}").unwrap_err(), "what is not JSON in column 6");
-        let kinds = ["[1]", "7", "\"a\"", "true", "null"].map(|line| found(line).unwrap_err());
-        assert_eq!(kinds, ["an array", "a number", "a text", "true or false", "null"]);
-    }
 
     #[test]
     fn the_place_and_the_problem_are_told() {

@@ -177,7 +177,7 @@ pub enum VectorFileFault {
 }
 
 /// What a line has where a JSON object with a text and its vector should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoVector {
     /// Something that is no object.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::field;
+use super::json::json_object;
 use super::{FoundLine, Lines, MAX_LINE_BYTES, TITLE};
-use crate::error::json::json_object;
 use crate::error::{Error, Result, TableFault, shortened};
 
 /// The member with the id.

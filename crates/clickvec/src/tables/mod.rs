@@ -3,6 +3,7 @@
 
 mod beir;
 pub(crate) mod field;
+pub(crate) mod json;
 mod judged;
 pub(crate) mod lines;
 mod titles;

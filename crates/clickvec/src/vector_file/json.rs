@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Entries, MAX_DIMENSION, MAX_NUMBER, MAX_TEXT, Stop, at_line};
-use crate::error::json::{json_kind, json_object};
 use crate::error::{JsonFault, NoVector, VectorFileFault, VectorPlace};
+use crate::tables::json::{json_kind, json_object};
 use crate::tables::{FoundLine, Lines};
 
 #[derive(Deserialize)]
@@ -62,7 +62,6 @@ fn found(line: &[u8], error: serde_json::Error) -> NoVector {
                 }
                 Some(_) => None,
             });
-            // A member that is there twice, for example.
             item.unwrap_or_else(|| NoVector::Json(JsonFault::from(error).into()))
         }
         (Some(Value::String(_)), Some(other)) => kind("vector", other),
@@ -83,7 +82,7 @@ mod tests {
             ("{\"text\":1,\"vector\":[1]}", "a number as `text`"),
             ("{\"text\":\"a\"}", "no `vector`"),
             ("{\"vector\":[1]}", "no `text`"),
-            ("{\"text\":\"a\",\"text\":\"b\",\"vector\":[1]}", "other fields or values in column 18"),
+            ("{\"text\":\"a\",\"text\":\"b\",\"vector\":[1]}", "the key `text` a second time in column 18"),
             ("{\"text\":\"a\",\"vector\":[1", "an early end in column 23"),
             ("7", "a number"),
         ];
