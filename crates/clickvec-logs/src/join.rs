@@ -19,12 +19,16 @@ pub(crate) struct Searches {
     bytes: usize,
     budget: usize,
     by_time: bool,
+    /// Searches with the key of an earlier one, where only one counts.
+    pub(crate) repeated: u64,
+    /// Those of them with another query than the first.
+    pub(crate) contradicting: u64,
 }
 
 impl Searches {
     /// An empty collection of at most `budget` bytes. With `by_time`, a click belongs to the last search before it.
     pub(crate) fn new(budget: usize, by_time: bool) -> Searches {
-        Searches { by_key: HashMap::new(), bytes: 0, budget, by_time }
+        Searches { by_key: HashMap::new(), bytes: 0, budget, by_time, repeated: 0, contradicting: 0 }
     }
 
     /// Adds a search. `path` is for messages.
@@ -35,7 +39,13 @@ impl Searches {
         }
         let time = time.unwrap_or(Time(i64::MIN));
         match self.by_key.get_mut(key) {
-            Some(searches) => searches.push((time, query.into())),
+            Some(searches) => {
+                if !self.by_time {
+                    self.repeated += 1;
+                    self.contradicting += u64::from(*searches[0].1 != *query);
+                }
+                searches.push((time, query.into()));
+            }
             None => drop(self.by_key.insert(key.into(), vec![(time, query.into())])),
         }
         Ok(())

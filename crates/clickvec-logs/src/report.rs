@@ -36,6 +36,10 @@ pub struct Report {
     pub personal: Removed,
     /// Rows that are a search, which clicks refer to.
     pub searches: u64,
+    /// Those with the id of another search, where an id is one search: the earliest counts.
+    pub repeated_searches: u64,
+    /// Those of them with another query than the first of the log.
+    pub contradicting_searches: u64,
     /// Clicks that were counted.
     pub clicks: u64,
     /// Distinct users; `None` if the log has none.

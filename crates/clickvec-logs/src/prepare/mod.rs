@@ -115,6 +115,7 @@ pub fn prepare(
         let mut users = UserCounts::new(limits, budget(1.0 - COUNTING) / 2, &folder);
         let mut found = Searches::new(budget(1.0 - COUNTING) / 2, extract.is_by_time());
         inputs.scan(config, &options, limited.then_some(&mut users), &mut found, progress)?;
+        (report.repeated_searches, report.contradicting_searches) = (found.repeated, found.contradicting);
         found.sort();
         searches = Some(found);
         robots = users.robots()?;

@@ -241,6 +241,13 @@ pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
     if report.searches > 0 {
         add("searches", output::count(report.searches));
     }
+    if report.repeated_searches > 0 {
+        let [all, other] = [report.repeated_searches, report.contradicting_searches].map(output::count);
+        add(
+            "searches with the id of another",
+            format!("{all}, {other} of them with another query; the earliest counts"),
+        );
+    }
     add("clicks", output::count(report.clicks));
     if let Some((first, last)) = &report.days {
         add("days", format!("{first} to {last}"));
