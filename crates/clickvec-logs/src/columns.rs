@@ -139,7 +139,7 @@ impl Role {
     pub(crate) fn value(self) -> &'static str {
         match self {
             Role::Clicked => "0 or 1 (or false, true, no, yes)",
-            Role::Count => "a count, a whole number of 0 or more",
+            Role::Count => "a count, a whole number from 0 to 1,000,000,000,000",
             Role::Position => "a position, a whole number from 0 to 65,535",
             Role::Time => "a time (2024-05-17, 2024-05-17 08:30:00, RFC 3339, or seconds since 1970)",
             Role::Query | Role::Title | Role::Item | Role::User | Role::Session | Role::Key => "a text",

@@ -15,7 +15,7 @@ fn broken_rows_are_counted_and_too_many_stop() {
     };
     folder.write("log.tsv", rows(10));
     let run = prepare(&folder, &[]).code(0).says("10 (bad count 10)");
-    run.says("log.tsv:2: expected a count, a whole number of 0 or more in column `count`, found `-1`")
+    run.says("log.tsv:2: expected a count, a whole number from 0 to 1,000,000,000,000 in column `count`, found `-1`")
         .says("and 5 more");
     let former = folder.read("clicks.tsv");
     folder.write("log.tsv", rows(11));
@@ -39,6 +39,9 @@ fn broken_rows_are_counted_and_too_many_stop() {
     for (log, kind) in [
         ("query\ttitle\tcount\na\tb\tNaN\n", "bad count"),
         ("query\ttitle\tcount\na\tb\t1.5\n", "bad count"),
+        // Two of these would not fit into any sum, and be more than all others.
+        ("query\ttitle\tcount\na\tb\t18446744073709551615\n", "bad count"),
+        ("query\ttitle\tcount\na\tb\t1000000000001\n", "bad count"),
         ("query\ttitle\ttime\na\tb\tsoon\n", "bad time"),
         ("query\ttitle\tclicked\na\tb\t2\n", "bad click"),
         ("query\ttitle\na\n", "wrong number of columns"),

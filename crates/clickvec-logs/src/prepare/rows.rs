@@ -19,6 +19,9 @@ use crate::text;
 use crate::time::Time;
 use crate::titles::TitleTexts;
 
+/// The largest count of a row: the largest weight that `train` takes. A sum of fewer than 18 million rows is exact then, and no
+/// number of a damaged column takes the place of all others.
+const MAX_COUNT: u64 = 1_000_000_000_000;
 /// The largest position. Any further down counts as this one.
 const MAX_POSITION: u16 = 100;
 
@@ -264,7 +267,10 @@ impl Reader<'_> {
         let count = match record.get(Role::Count) {
             None if self.has_count => return Err(bad(Role::Count, "")),
             None => 1,
-            Some(text) => text.trim().parse::<u64>().map_err(|_| bad(Role::Count, text))?,
+            Some(text) => {
+                let count = text.trim().parse::<u64>().ok().filter(|count| *count <= MAX_COUNT);
+                count.ok_or_else(|| bad(Role::Count, text))?
+            }
         };
         let (shown, clicks) = match record.get(Role::Clicked) {
             None if self.has_clicked => return Err(bad(Role::Clicked, "")),
