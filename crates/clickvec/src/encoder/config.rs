@@ -67,6 +67,21 @@ pub(super) trait EncoderKind {
     fn has_published_signals(&self) -> bool {
         self.has_cells()
     }
+
+    /// If it is made of encoders that are trained side by side: their number, and what each of them is.
+    fn members(&self) -> Option<(usize, EncoderConfig)> {
+        None
+    }
+
+    /// If a projection makes the embedding: the number of numbers that it reads, and the number that it writes.
+    fn projection(&self) -> Option<(usize, usize)> {
+        None
+    }
+
+    /// If a projection makes the embedding: the same without it.
+    fn without_projection(&self) -> Option<EncoderConfig> {
+        None
+    }
 }
 
 /// An encoder with all weights zero, over `features` trigrams.
@@ -123,27 +138,23 @@ impl EncoderConfig {
 
     /// The number of encoders that are trained side by side, each on its own: 1 except for [`EncoderConfig::Members`].
     pub fn members(&self) -> usize {
-        match self {
-            EncoderConfig::Members(config) => config.members,
-            _ => 1,
-        }
+        self.ask(|kind| kind.members()).map_or(1, |(members, _)| members)
+    }
+
+    /// Each of the encoders that are trained side by side; `None` if it is one that is trained as a whole.
+    pub(crate) fn member(&self) -> Option<EncoderConfig> {
+        self.ask(|kind| kind.members()).map(|(_, member)| member)
     }
 
     /// The same without a projection of the members' vectors: what training changes. A projection is fitted to it afterwards.
     pub(crate) fn without_projection(&self) -> EncoderConfig {
-        match self {
-            EncoderConfig::Members(config) => EncoderConfig::Members(MembersConfig { dimension: None, ..*config }),
-            other => other.clone(),
-        }
+        self.ask(|kind| kind.without_projection()).unwrap_or_else(|| self.clone())
     }
 
     /// If a projection makes the embedding: the number of numbers that the members' vectors have together, and the number
     /// that the embedding has.
     pub fn projection(&self) -> Option<(usize, usize)> {
-        match self {
-            EncoderConfig::Members(config) => config.dimension.map(|dimension| (config.units(), dimension)),
-            _ => None,
-        }
+        self.ask(|kind| kind.projection())
     }
 
     /// Whether it reads word by word and has a state, so that errors flow back through the words.

@@ -8,10 +8,10 @@ use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
 use super::trace::{Direction, Place, Quantity, States};
-use super::{Bptt, Encoder, Gradients, LstmConfig, Tensor, Trace};
-use crate::math::Buffer;
+use super::{Bptt, Encoder, EncoderConfig, Gradients, LstmConfig, Tensor, Trace};
 use crate::math::gemm::{Left, gemm, gemm_into};
-use crate::math::vector::{add_scaled, dot, normalize};
+use crate::math::vector::{add_scaled, dot, normalize, scale_to_unit};
+use crate::math::{Buffer, Matrix};
 use crate::text::batch::Batch;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ pub struct MembersConfig {
 
 impl MembersConfig {
     /// The size of the members' vectors together.
-    pub(super) fn units(&self) -> usize {
+    fn units(&self) -> usize {
         self.members * self.lstm.cells
     }
 }
@@ -82,6 +82,18 @@ impl EncoderKind for MembersConfig {
 
     fn has_cells(&self) -> bool {
         true
+    }
+
+    fn members(&self) -> Option<(usize, EncoderConfig)> {
+        Some((self.members, EncoderConfig::Lstm(self.lstm)))
+    }
+
+    fn projection(&self) -> Option<(usize, usize)> {
+        self.dimension.map(|dimension| (self.units(), dimension))
+    }
+
+    fn without_projection(&self) -> Option<EncoderConfig> {
+        self.dimension.map(|_| EncoderConfig::Members(MembersConfig { dimension: None, ..*self }))
     }
 }
 
@@ -167,6 +179,13 @@ impl Encoder for Members {
         self.of_members()
             .map(|tensors| Input { table: &tensors[lstm::INPUT], bias: Some(&tensors[lstm::BIAS]) })
             .collect()
+    }
+
+    fn before_projection(&self, cells: &[f32]) -> Option<(Vec<f32>, &Matrix)> {
+        let projection = self.projection()?;
+        let mut units = cells.to_vec();
+        units.chunks_exact_mut(self.config.lstm.cells).for_each(scale_to_unit);
+        Some((units, &projection.value))
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::input::split_by_block;
 use super::{Bptt, Gradients, Input, Tensor, Trace};
-use crate::math::Buffer;
+use crate::math::{Buffer, Matrix};
 use crate::text::batch::{Batch, Block};
 
 /// A text encoder: its weights, and the forward and backward passes.
@@ -41,6 +41,12 @@ pub trait Encoder: Send + Sync {
     /// How many numbers at least training keeps for each word of a text: what goes into its gates, or the gradient of that.
     fn numbers_per_word(&self) -> usize {
         self.inputs().into_iter().map(Input::width).sum()
+    }
+
+    /// If a projection makes the embedding: what it reads of a text whose activations after the last word are `cells`, and
+    /// its weights, [cells, L].
+    fn before_projection(&self, _cells: &[f32]) -> Option<(Vec<f32>, &Matrix)> {
+        None
     }
 
     /// The backward pass of [`Encoder::forward`] over the same `batch`, after [`Batch::plan_rows`]. `grad` is

@@ -2,9 +2,9 @@
 
 use super::text::{Panel, changes};
 use super::{Explainer, TextView};
-use crate::encoder::{Direction, EncoderConfig, State};
+use crate::encoder::{Direction, State};
 use crate::math::score::score;
-use crate::math::vector::{add_scaled, scale_to_unit};
+use crate::math::vector::add_scaled;
 use crate::model::Side;
 use crate::text::ReadWords;
 use std::collections::BTreeMap;
@@ -162,17 +162,15 @@ impl Explainer<'_> {
         of_query.iter().enumerate().flat_map(of_word).collect()
     }
 
-    /// The part of each word in the vector of a text that members and their projection make.
+    /// The part of each word in the vector of a text that a projection makes.
     fn parts(&self, text: &TextView) -> Vec<Vec<f32>> {
-        let EncoderConfig::Members(members) = self.encoder_config() else { return Vec::new() };
-        let Some(projection) = self.model.encoder(text.side).tensors().last() else { return Vec::new() };
         let mut parts = vec![vec![0.0; text.vector.len()]; text.words.len()];
         for panel in text.activations().into_iter().filter(|_| !text.words.is_empty() && text.length > 0.0) {
-            let mut cells = panel.at(text.words.len() - 1).to_vec();
-            cells.chunks_exact_mut(members.lstm.cells).for_each(scale_to_unit);
-            for (cell, (value, word)) in cells.iter().zip(movers_of_cells(panel, text.words.len())).enumerate() {
+            let last = panel.at(text.words.len() - 1);
+            let Some((units, projection)) = self.model.encoder(text.side).before_projection(last) else { continue };
+            for (cell, (value, word)) in units.iter().zip(movers_of_cells(panel, text.words.len())).enumerate() {
                 let scaled = (f64::from(*value) / text.length) as f32;
-                add_scaled(&mut parts[word], scaled, projection.value.row(cell));
+                add_scaled(&mut parts[word], scaled, projection.row(cell));
             }
         }
         parts

@@ -4,7 +4,7 @@
 use super::device::{Device, Learner, OptimizerState, RunPlan, TowerState};
 use super::stage::Stage;
 use crate::clicks::Minibatch;
-use crate::encoder::{Encoder, EncoderConfig, Group, Tensor, member_prefix};
+use crate::encoder::{Encoder, Group, Tensor, member_prefix};
 use crate::error::Result;
 use crate::loss::LossSum;
 use rayon::ScopeFifo;
@@ -13,14 +13,14 @@ use std::borrow::Cow;
 /// A learner that starts a stage from the given weights. An encoder with several members gets one learner for each.
 pub(super) fn begin(device: &dyn Device, stage: &Stage<'_>, towers: Vec<Box<dyn Encoder>>) -> Result<Box<dyn Learner>> {
     let (config, optimizer) = (stage.config.clone(), stage.optimizer());
-    let EncoderConfig::Members(members) = config.encoder else {
+    let Some(encoder) = config.encoder.member() else {
         return device.load(RunPlan { config, optimizer, towers });
     };
-    let encoder = EncoderConfig::Lstm(members.lstm);
+    let members = config.encoder.members();
     let learner = |member: usize| {
         let towers = towers.iter().map(|tower| {
             let tensors = tower.tensors();
-            let each = tensors.len() / members.members;
+            let each = tensors.len() / members;
             let mut part = encoder.build(tensors[0].value.rows());
             for (tensor, whole) in part.tensors_mut().iter_mut().zip(&tensors[member * each..]) {
                 tensor.value = whole.value.clone();
@@ -30,7 +30,7 @@ pub(super) fn begin(device: &dyn Device, stage: &Stage<'_>, towers: Vec<Box<dyn 
         let config = crate::settings::TrainConfig { encoder: encoder.clone(), ..config.clone() };
         device.load(RunPlan { config, optimizer: optimizer.clone(), towers: towers.collect() })
     };
-    let learners = (0..members.members).map(learner).collect::<Result<Vec<_>>>()?;
+    let learners = (0..members).map(learner).collect::<Result<Vec<_>>>()?;
     let at_a_time = (TOGETHER / stage.config.minibatch).clamp(1, MOST);
     Ok(Box::new(MembersLearner { learners, at_a_time }))
 }
