@@ -10,7 +10,8 @@ pub mod clicks {
 
 /// Encoders, their weights and their buffers.
 pub mod encoder {
-    pub use crate::encoder::config::build;
+    pub use crate::encoder::config::{build, describe};
+    pub use crate::encoder::description::{Description, Reading};
     pub use crate::encoder::gradients::Gradients;
     pub use crate::encoder::init::{TextStatistics, initialize};
     pub use crate::encoder::input::Input;

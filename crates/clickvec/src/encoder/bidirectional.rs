@@ -4,7 +4,7 @@ use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
 use super::trace::{Direction, Place, Quantity, States};
-use super::{Bptt, Encoder, Gradients, LstmConfig, Tensor, Trace};
+use super::{Bptt, Description, Encoder, Gradients, LstmConfig, Tensor, Trace};
 use crate::math::Buffer;
 use crate::text::batch::Batch;
 use std::borrow::Cow;
@@ -33,11 +33,11 @@ impl EncoderKind for BilstmConfig {
         self.0.fault()
     }
 
-    fn is_recurrent(&self) -> bool {
-        true
+    fn description(&self) -> Description {
+        self.0.description()
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_published_signals(&self) -> bool {
         true
     }
 }

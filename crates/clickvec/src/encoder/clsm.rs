@@ -9,8 +9,8 @@ use super::config::{EncoderKind, MAX_WINDOW, SizeFault, layer_fault};
 use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Encoder, Gradients, Group, Tensor, TensorKind, TextStatistics, Trace, for_each_block,
-    reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, Gradients, Group, Reading, Tensor, TensorKind, TextStatistics, Trace,
+    for_each_block, reduce_blocks,
 };
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
@@ -97,6 +97,10 @@ impl EncoderKind for ClsmConfig {
         }
         // The first is counted too.
         layer_fault(&[&[self.convolution][..], &self.layers()].concat())
+    }
+
+    fn description(&self) -> Description {
+        Description { reading: Reading::Windows, gates: &[], telling: &[State::Window] }
     }
 
     fn fan_in(&self, texts: TextStatistics) -> f64 {

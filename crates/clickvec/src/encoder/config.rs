@@ -3,7 +3,8 @@
 use super::bidirectional::BilstmConfig;
 use super::members::MAX_MEMBERS;
 use super::{
-    ClsmConfig, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, RnnConfig, StackedConfig, TextStatistics,
+    ClsmConfig, Description, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, Reading, RnnConfig,
+    StackedConfig, State, TextStatistics,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -53,19 +54,12 @@ pub(super) trait EncoderKind {
         texts.trigrams_per_word
     }
 
-    /// Whether it reads word by word and has a state.
-    fn is_recurrent(&self) -> bool {
-        false
-    }
-
-    /// Whether gated cells keep what it remembers, as in an LSTM.
-    fn has_cells(&self) -> bool {
-        false
-    }
+    /// How it reads, and what it has inside.
+    fn description(&self) -> Description;
 
     /// Whether the published per-gate error signals are defined for it: for LSTMs that read words.
     fn has_published_signals(&self) -> bool {
-        self.has_cells()
+        false
     }
 
     /// If it is made of encoders that are trained side by side: their number, and what each of them is.
@@ -87,6 +81,11 @@ pub(super) trait EncoderKind {
 /// An encoder with all weights zero, over `features` trigrams.
 pub fn build(config: &EncoderConfig, features: usize) -> Box<dyn Encoder> {
     config.build(features)
+}
+
+/// How an encoder reads, and what it has inside.
+pub fn describe(config: &EncoderConfig) -> Description {
+    config.description()
 }
 
 impl EncoderConfig {
@@ -159,17 +158,22 @@ impl EncoderConfig {
 
     /// Whether it reads word by word and has a state, so that errors flow back through the words.
     pub fn is_recurrent(&self) -> bool {
-        self.ask(|kind| kind.is_recurrent())
+        self.description().reading == Reading::WordByWord
     }
 
     /// Whether gated cells keep what it remembers, as in an LSTM.
     pub fn has_cells(&self) -> bool {
-        self.ask(|kind| kind.has_cells())
+        self.description().gates.contains(&State::InputGate)
     }
 
     /// Whether the published per-gate error signals are defined for it: for LSTMs that read words.
     pub fn has_published_signals(&self) -> bool {
         self.ask(|kind| kind.has_published_signals())
+    }
+
+    /// How it reads, and what it has inside.
+    pub(crate) fn description(&self) -> Description {
+        self.ask(|kind| kind.description())
     }
 
     /// How many trigrams one number of the input layer sums on average.

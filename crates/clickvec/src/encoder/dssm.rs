@@ -4,7 +4,8 @@ use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, gather_gradient, place_embeddings, split_texts_by_block};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, TextStatistics, Trace, for_each_block, reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, TextStatistics, Trace,
+    for_each_block, reduce_blocks,
 };
 use crate::math::Buffer;
 use crate::math::activation::tanh_slice;
@@ -55,6 +56,10 @@ impl EncoderKind for DssmConfig {
 
     fn fault(&self) -> Option<SizeFault> {
         layer_fault(&self.layers)
+    }
+
+    fn description(&self) -> Description {
+        Description { reading: Reading::Bag, gates: &[], telling: &[] }
     }
 
     fn fan_in(&self, texts: TextStatistics) -> f64 {

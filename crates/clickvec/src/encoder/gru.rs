@@ -7,7 +7,8 @@ use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, spli
 use super::rnn::NEGLIGIBLE;
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, Trace, for_each_block_with_rows, reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block_with_rows,
+    reduce_blocks,
 };
 use crate::math::activation::{mul_add, sigmoid, tanh};
 use crate::math::bf16::Packed;
@@ -62,8 +63,12 @@ impl EncoderKind for GruConfig {
         layer_fault(&[self.cells])
     }
 
-    fn is_recurrent(&self) -> bool {
-        true
+    fn description(&self) -> Description {
+        Description {
+            reading: Reading::WordByWord,
+            gates: &[State::UpdateGate, State::ResetGate],
+            telling: &[State::Activation, State::UpdateGate],
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
 use super::trace::{Direction, Place, Quantity, States};
-use super::{Bptt, Encoder, EncoderConfig, Gradients, LstmConfig, Tensor, Trace};
+use super::{Bptt, Description, Encoder, EncoderConfig, Gradients, LstmConfig, Tensor, Trace};
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::{add_scaled, dot, normalize, scale_to_unit};
 use crate::math::{Buffer, Matrix};
@@ -76,11 +76,11 @@ impl EncoderKind for MembersConfig {
         })
     }
 
-    fn is_recurrent(&self) -> bool {
-        true
+    fn description(&self) -> Description {
+        self.lstm.description()
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_published_signals(&self) -> bool {
         true
     }
 

@@ -2,11 +2,12 @@
 //!
 //! An encoder's weights do not change while it is used: it writes only to the caller's [`Trace`] and [`Gradients`].
 //! Training, serving and explaining run the same [`Encoder::forward`]. Everything about one kind of encoder is in its
-//! own file: sizes, limits, defaults, both passes, and how to read its states.
+//! own file: sizes, limits, defaults, both passes, how to read its states, and what an explanation must know of it.
 
 mod bidirectional;
 mod clsm;
 pub(crate) mod config;
+pub(crate) mod description;
 mod dssm;
 pub(crate) mod gradients;
 mod gru;
@@ -22,6 +23,7 @@ pub(crate) mod trace;
 
 pub use clsm::ClsmConfig;
 pub use config::{EncoderConfig, SizeFault};
+pub(crate) use description::{Description, Reading};
 pub use dssm::DssmConfig;
 pub(crate) use gradients::{BlockScratch, Gradients, Scratch, reduce_blocks};
 pub use gru::GruConfig;

@@ -3,7 +3,10 @@
 use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
 use super::trace::{Place, Quantity, Stage, State, States, row};
-use super::{BlockScratch, Bptt, Encoder, Gradients, Tensor, TensorKind, Trace, for_each_block, reduce_blocks};
+use super::{
+    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block,
+    reduce_blocks,
+};
 use crate::math::Buffer;
 use crate::math::Precision;
 use crate::math::activation::tanh_slice;
@@ -57,8 +60,8 @@ impl EncoderKind for RnnConfig {
         layer_fault(&[self.hidden])
     }
 
-    fn is_recurrent(&self) -> bool {
-        true
+    fn description(&self) -> Description {
+        Description { reading: Reading::WordByWord, gates: &[], telling: &[State::Activation] }
     }
 }
 

@@ -8,7 +8,9 @@ use super::config::{EncoderKind, SizeFault, layer_fault};
 use super::input::{Input, place_embeddings, split_by_block};
 use super::lstm::{self, EmbeddingGradient, INPUT, LstmStates, Order};
 use super::trace::{Direction, Place, Quantity, States};
-use super::{BlockScratch, Bptt, Encoder, Gradients, LstmConfig, Peephole, Tensor, TensorKind, Trace, reduce_blocks};
+use super::{
+    BlockScratch, Bptt, Description, Encoder, Gradients, LstmConfig, Peephole, Tensor, TensorKind, Trace, reduce_blocks,
+};
 use crate::math::Buffer;
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::add;
@@ -67,12 +69,8 @@ impl EncoderKind for StackedConfig {
         layer_fault(&self.layers)
     }
 
-    fn is_recurrent(&self) -> bool {
-        true
-    }
-
-    fn has_cells(&self) -> bool {
-        true
+    fn description(&self) -> Description {
+        lstm::describe(self.forget_gate)
     }
 
     fn has_published_signals(&self) -> bool {

@@ -12,8 +12,8 @@ pub(super) use states::LstmStates;
 
 use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, place_embeddings};
-use super::trace::Direction;
-use super::{Bptt, Encoder, Gradients, Tensor, TensorKind, Trace};
+use super::trace::{Direction, State};
+use super::{Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace};
 use crate::math::Buffer;
 use crate::text::batch::Batch;
 use serde::{Deserialize, Serialize};
@@ -88,13 +88,22 @@ impl EncoderKind for LstmConfig {
         layer_fault(&[self.cells])
     }
 
-    fn is_recurrent(&self) -> bool {
-        true
+    fn description(&self) -> Description {
+        describe(self.forget_gate)
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_published_signals(&self) -> bool {
         true
     }
+}
+
+/// What every encoder of LSTMs has.
+pub(super) fn describe(forget_gate: bool) -> Description {
+    let gates: &[State] = match forget_gate {
+        true => &[State::InputGate, State::ForgetGate, State::OutputGate],
+        false => &[State::InputGate, State::OutputGate],
+    };
+    Description { reading: Reading::WordByWord, gates, telling: &[State::Activation, State::InputGate] }
 }
 
 impl LstmConfig {
