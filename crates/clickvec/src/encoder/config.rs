@@ -37,6 +37,11 @@ pub(super) trait EncoderKind {
     /// The kind's name, as in a model file.
     fn name(&self) -> &'static str;
 
+    /// The article before the name, which is read letter by letter.
+    fn article(&self) -> &'static str {
+        "a"
+    }
+
     /// A description of the sizes.
     fn sizes(&self) -> String;
 
@@ -81,6 +86,25 @@ pub(super) trait EncoderKind {
 /// An encoder with all weights zero, over `features` trigrams.
 pub fn build(config: &EncoderConfig, features: usize) -> Box<dyn Encoder> {
     config.build(features)
+}
+
+/// The kind of an encoder with its article: `an lstm`.
+pub fn named(config: &EncoderConfig) -> String {
+    config.ask(|kind| format!("{} {}", kind.article(), kind.name()))
+}
+
+/// The kinds among [`EncoderConfig::defaults`] of which `has` is true.
+pub fn kinds_that(has: impl Fn(&EncoderConfig) -> bool) -> Vec<&'static str> {
+    EncoderConfig::defaults().iter().filter(|config| has(config)).map(EncoderConfig::kind).collect()
+}
+
+/// [`kinds_that`] as messages name them: `an lstm, a gru or an rnn`.
+pub fn named_kinds_that(has: impl Fn(&EncoderConfig) -> bool) -> String {
+    let kinds: Vec<String> = EncoderConfig::defaults().iter().filter(|config| has(config)).map(named).collect();
+    match &kinds[..] {
+        [several @ .., last] if !several.is_empty() => format!("{} or {last}", several.join(", ")),
+        one => one.concat(),
+    }
 }
 
 /// How an encoder reads, and what it has inside.

@@ -43,6 +43,10 @@ impl EncoderKind for RnnConfig {
         "rnn"
     }
 
+    fn article(&self) -> &'static str {
+        "an"
+    }
+
     fn sizes(&self) -> String {
         format!("{} units", self.hidden)
     }

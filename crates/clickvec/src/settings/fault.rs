@@ -1,5 +1,8 @@
 //! Settings that are not valid.
 
+use crate::encoder::EncoderConfig;
+use crate::encoder::config::named_kinds_that;
+
 /// A setting that is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -41,7 +44,8 @@ pub enum SettingFault {
     Alone,
     /// The published error signals were requested for an encoder without them.
     #[error(
-        "expected an lstm or a bilstm for per-gate error signals, found a {kind}; the papers give them for no other"
+        "expected {} for per-gate error signals, found a {kind}; the papers give them for no other",
+        named_kinds_that(EncoderConfig::has_published_signals)
     )]
     PerGate {
         /// The encoder.
@@ -85,13 +89,19 @@ pub enum SettingFault {
         files: usize,
     },
     /// Truncated back-propagation through time was requested for an encoder that is not recurrent.
-    #[error("expected an lstm, a bilstm, a gru or an rnn for truncated back-propagation, found a {kind}")]
+    #[error(
+        "expected {} for truncated back-propagation, found a {kind}",
+        named_kinds_that(EncoderConfig::is_recurrent)
+    )]
     BpttWords {
         /// The encoder.
         kind: &'static str,
     },
     /// Rounded recurrent products were requested for an encoder without any.
-    #[error("expected an lstm, a bilstm, a gru or an rnn for precision bf16, found a {kind}; leave it at f32")]
+    #[error(
+        "expected {} for precision bf16, found a {kind}; leave it at f32",
+        named_kinds_that(EncoderConfig::is_recurrent)
+    )]
     Precision {
         /// The encoder.
         kind: &'static str,

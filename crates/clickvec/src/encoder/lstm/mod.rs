@@ -65,6 +65,10 @@ impl EncoderKind for LstmConfig {
         "lstm"
     }
 
+    fn article(&self) -> &'static str {
+        "an"
+    }
+
     fn sizes(&self) -> String {
         format!("{} cells{}", self.cells, self.variant())
     }
