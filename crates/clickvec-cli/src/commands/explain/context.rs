@@ -4,7 +4,9 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
+use clickvec::encoder::EncoderConfig;
 use clickvec::explain::{Context, Explainer, contexts};
+use clickvec::internals::encoder::{Reading, describe, kinds_that, named_kinds_that};
 use clickvec::internals::text::words;
 use maud::{Markup, html};
 use serde::Serialize;
@@ -61,9 +63,12 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let model = args.model.load()?;
     let texts = super::texts(&args.contexts, args.file.as_deref())?;
     let Some(mut found) = contexts(&Explainer::new(&model.model), args.side.side(), word, &texts) else {
+        let windows = |config: &EncoderConfig| describe(config).reading == Reading::Windows;
+        let (kinds, named) = (kinds_that(windows), named_kinds_that(windows));
         bail!(
-            "expected a clsm, because only a clsm has windows of words, found {}; train one with `--encoder clsm`",
-            model.title()
+            "expected {named}, because only {named} has windows of words, found {}; train one with `--encoder {}`",
+            model.title(),
+            kinds.join("` or `--encoder ")
         );
     };
     ensure!(!found.is_empty(), "expected texts with the word `{}`, found none", output::printable(word));

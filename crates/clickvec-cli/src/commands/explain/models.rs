@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use clickvec::encoder::EncoderConfig;
+use clickvec::internals::encoder::{Description, describe};
 use clickvec::model::Model;
 
 /// The model's file in an index.
@@ -44,14 +46,30 @@ impl Named {
         format!("{} ({})", self.name, self.model.encoder_config())
     }
 
+    /// What is known of its encoder.
+    pub(super) fn description(&self) -> Description {
+        describe(self.model.encoder_config())
+    }
+
     /// What a number of the model's vectors is called: only an encoder with gates has cells, and a projection mixes them.
     pub(super) fn unit(&self) -> &'static str {
-        match self.model.encoder_config().kind() {
-            _ if self.model.encoder_config().projection().is_some() => "dimension",
-            "dssm" | "clsm" | "rnn" => "unit",
-            _ => "cell",
+        match self.model.encoder_config().projection() {
+            Some(_) => "dimension",
+            None if self.description().gates.is_empty() => "unit",
+            None => "cell",
         }
     }
+}
+
+/// The encoders of the models of which `is` is true, one of each kind.
+pub(super) fn one_of_each_kind(models: &[Named], is: impl Fn(Description) -> bool) -> Vec<&EncoderConfig> {
+    let mut found: Vec<&EncoderConfig> = Vec::new();
+    for config in models.iter().filter(|named| is(named.description())).map(|named| named.model.encoder_config()) {
+        if found.iter().all(|other| other.kind() != config.kind()) {
+            found.push(config);
+        }
+    }
+    found
 }
 
 impl Models {

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use clickvec::explain::{Contrast, Explainer, KeywordClaims, KeywordOptions};
+use clickvec::internals::encoder::Reading;
 use serde::Serialize;
 
 use super::{Args, Named};
@@ -37,8 +38,8 @@ pub(super) fn run(args: &Args, models: &[Named], texts: &[String], options: &Key
     let mut any = false;
     for (number, model) in models.iter().enumerate() {
         let Some(claims) = Explainer::new(&model.model).keyword_claims(args.side.side(), texts, options) else {
-            let why = match model.model.encoder_config().kind() {
-                "dssm" => super::NO_STATES,
+            let why = match model.description().reading {
+                Reading::Bag => super::NO_STATES,
                 _ => "nothing to test; expected at least two texts with a keyword and another word",
             };
             output::note(format_args!("{}: {why}", model.title()));

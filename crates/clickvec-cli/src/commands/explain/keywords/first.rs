@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use clickvec::explain::{Explainer, KeywordOptions, Keywords, TextView};
+use clickvec::internals::encoder::Reading;
 use clickvec::model::Side;
 use clickvec::search::Searcher;
 use clickvec::tables::{TITLE, Title};
@@ -141,18 +142,17 @@ fn shown(model: &Named, rows: &[Row], options: &KeywordOptions) -> String {
     }
     table::align_right(&mut lines, 1..2);
     let mut text = format!("{}\n\n{}\n", model.title(), table::show(&mut lines));
-    let config = model.model.encoder_config();
-    if config.is_recurrent() {
-        let _ = writeln!(
+    let _ = match model.description().reading {
+        Reading::WordByWord => writeln!(
             text,
             "\n*keyword*: changes at least {} of the {} most active cells by more than {} of their mean activation",
             options.at_least, options.cells, options.threshold
-        );
-    } else if config.kind() == "clsm" {
-        let _ = writeln!(text, "\n*keyword*: wins at least one of the {} most active max-pooling units", options.units);
-    } else {
-        let _ = writeln!(text, "\n{}", super::NO_STATES);
-    }
+        ),
+        Reading::Windows => {
+            writeln!(text, "\n*keyword*: wins at least one of the {} most active max-pooling units", options.units)
+        }
+        Reading::Bag => writeln!(text, "\n{}", super::NO_STATES),
+    };
     text
 }
 

@@ -11,10 +11,12 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clickvec::encoder::Direction;
 use clickvec::explain::{DirectionCounts, Evidence, Explainer, KeywordOptions, Keywords, TextView};
+use clickvec::internals::encoder::Reading;
 use maud::{Markup, html};
 use serde::Serialize;
 
 use super::json::{self, JsonText};
+use super::models::one_of_each_kind;
 use super::sections::{self, Shown};
 use super::{Form, KeywordFlags, Models, Named, SideFlag, page};
 use crate::answer::Answer;
@@ -223,17 +225,16 @@ fn page_of(models: &[Named], seen: &[Vec<Seen>], options: &KeywordOptions) -> St
 
 /// What makes a word a keyword, for each kind of model on the page.
 fn what_is_counted(models: &[Named], options: &KeywordOptions) -> Markup {
-    let remembers = |named: &Named| named.model.encoder_config().is_recurrent();
     html! {
-        @if models.iter().any(remembers) {
+        @if models.iter().any(|named| named.description().reading == Reading::WordByWord) {
             p.note {
                 "Counts: of the " (options.cells) " cells that are most active after the last word, how many each word changes by more than "
                 (options.threshold) " of their mean activation. A word with a count of at least " (options.at_least)
                 " in each direction that counts it is a keyword and underlined. The word that is read first changes all cells, so it has no count (-)."
             }
         }
-        @if models.iter().any(|named| named.model.encoder_config().kind() == "clsm") {
-            p.note { "For a CLSM, keywords are the words that win at least one of the " (options.units) " most active max-pooling units." }
+        @for config in one_of_each_kind(models, |of| of.reading == Reading::Windows) {
+            p.note { "For a " (config.kind().to_uppercase()) ", keywords are the words that win at least one of the " (options.units) " most active max-pooling units." }
         }
     }
 }

@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
+use clickvec::encoder::State;
 use clickvec::explain::{KeywordOptions, SharedUnit};
+use clickvec::internals::encoder::{Reading, describe, named};
 
 use super::{Half, Named, Pair, Seen, beyond, nothing, pairs_of_words, rows, word_at};
 use crate::commands::explain::given;
+use crate::commands::explain::models::one_of_each_kind;
 use crate::table;
 
 /// The text of a table's cell for a word of one side.
@@ -201,8 +204,7 @@ pub(super) fn legend(models: &[Named], options: &KeywordOptions) -> String {
         "along: how far the vector moves towards the other text while the word is read; these sum to the score\n\
          without: how much the score falls when the word is removed; these do not sum to it\n",
     );
-    let has = |kinds: &[&str]| models.iter().any(|named| kinds.contains(&named.model.encoder_config().kind()));
-    if models.iter().any(|named| named.model.encoder_config().is_recurrent()) {
+    if models.iter().any(|named| named.description().reading == Reading::WordByWord) {
         let _ = writeln!(
             text,
             "*: a keyword: it changes at least {} of the {} most active cells by more than {} of their mean activation;\n   \
@@ -213,21 +215,42 @@ pub(super) fn legend(models: &[Named], options: &KeywordOptions) -> String {
     if models.iter().any(|named| named.model.encoder_config().projection().is_some()) {
         text.push_str("A dimension of a projection mixes all cells, so it has no words of its own.\n");
     }
-    if has(&["clsm"]) {
+    for config in one_of_each_kind(models, |of| of.reading == Reading::Windows) {
         let _ = writeln!(
             text,
-            "*: a keyword of a clsm: it wins at least one of the {} most active max-pooling units",
+            "*: a keyword of {}: it wins at least one of the {} most active max-pooling units",
+            named(config),
             options.units
         );
     }
-    if has(&["rnn"]) {
-        text.push_str("An rnn has no gates, so there is no input gate to show.\n");
+    for config in one_of_each_kind(models, |of| of.reading == Reading::WordByWord && of.gates.is_empty()) {
+        let _ = writeln!(text, "{} has no gates, so there is no input gate to show.", capitalized(&named(config)));
     }
-    if has(&["gru"]) {
-        text.push_str("A gru has no input gate: its page shows its two gates, the update gate and the reset gate.\n");
+    for config in one_of_each_kind(models, |of| !of.gates.is_empty() && !of.gates.contains(&State::InputGate)) {
+        let (kind, gates) = (capitalized(&named(config)), gates(describe(config).gates));
+        let _ = writeln!(text, "{kind} has no input gate: its page shows {gates}.");
     }
-    if has(&["dssm"]) {
-        text.push_str("A dssm reads a bag of words, so it has no states word by word.\n");
+    for config in one_of_each_kind(models, |of| of.reading == Reading::Bag) {
+        let kind = capitalized(&named(config));
+        let _ = writeln!(text, "{kind} reads a bag of words, so it has no states word by word.");
     }
     text
+}
+
+/// The gates of an encoder: `its two gates, the update gate and the reset gate`.
+fn gates(gates: &[State]) -> String {
+    match gates {
+        [gate] => format!("its only gate, the {gate}"),
+        [first, second] => format!("its two gates, the {first} and the {second}"),
+        several => {
+            let names: Vec<String> = several.iter().map(|gate| format!("the {gate}")).collect();
+            format!("its gates: {}", names.join(", "))
+        }
+    }
+}
+
+/// A sentence's beginning, in letters from a to z.
+fn capitalized(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    format!("{}{rest}", first.to_uppercase())
 }

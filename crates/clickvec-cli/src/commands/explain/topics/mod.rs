@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::explain::{CellTopic, Explainer, KeywordOptions, QueryTopics, Topics};
+use clickvec::internals::encoder::{Reading, describe, kinds_that, named};
 use clickvec::model::Side;
 use serde::Serialize;
 
@@ -105,8 +106,9 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let explainer = Explainer::new(&model.model);
     let Some(topics) = Topics::new(&explainer, Side::Query, &queries, args.active, &options) else {
         bail!(
-            "expected a model with a state at each word, which all encoders but the dssm have, found a {}, which reads bags of words",
-            model.model.encoder_config().kind()
+            "expected a model with a state at each word, which all encoders but the {} have, found {}, which reads bags of words",
+            kinds_that(|config| describe(config).reading == Reading::Bag).join(" and the "),
+            named(model.model.encoder_config())
         );
     };
     let mut out = output::stdout();
