@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clickvec::encoder::{Direction, State};
+use clickvec::encoder::Direction;
 use clickvec::explain::{KeywordOptions, Panel, SharedUnit, TextView, WordShares};
+use clickvec::internals::encoder::{Description, Reading, describe};
 use clickvec_engine::Explanation;
 use serde::{Deserialize, Serialize};
 
@@ -181,18 +182,29 @@ fn explained(
     let explain = |id: &str| generation.engine.explain(query, id).map_err(|error| fault_of(&error));
     let (first, second) = (explain(id)?, other.map(explain).transpose()?);
     // Both titles are drawn with the units that matter for the first, so that they can be compared.
-    let shown: Vec<usize> = first.vectors.shared.iter().take(units).map(|unit| unit.unit).collect();
+    let units: Vec<usize> = first.vectors.shared.iter().take(units).map(|unit| unit.unit).collect();
+    let model = generation.engine.model().map_err(|error| fault_of(&error))?;
+    let shown = Shown { units: &units, of: describe(model.encoder_config()) };
     let explained = Explained {
         index,
         generation: generation.number,
-        title: title(&first, &shown),
-        other: second.as_ref().map(|second| title(second, &shown)),
+        title: title(&first, shown),
+        other: second.as_ref().map(|second| title(second, shown)),
         gap: second.as_ref().map(|second| gap(&first, second)),
     };
     serde_json::to_vec(&explained).map_err(|error| Fault::internal(&error))
 }
 
-fn title<'a>(explanation: &'a Explanation, shown: &[usize]) -> Title<'a> {
+/// What is drawn of a text.
+#[derive(Clone, Copy)]
+struct Shown<'s> {
+    /// Dimensions of the vector.
+    units: &'s [usize],
+    /// The encoder, which says which of its states tell most.
+    of: Description,
+}
+
+fn title<'a>(explanation: &'a Explanation, shown: Shown<'_>) -> Title<'a> {
     let Explanation { document, vectors, words, words_score, trigrams, .. } = explanation;
     let lexical = words.iter().map(|of| Lexical {
         word: &of.word,
@@ -201,9 +213,9 @@ fn title<'a>(explanation: &'a Explanation, shown: &[usize]) -> Title<'a> {
         titles: of.titles,
         share: of.share,
     });
-    let pairs = vectors.word_pairs().into_iter().take(shown.len());
+    let pairs = vectors.word_pairs().into_iter().take(shown.units.len());
     let pairs = pairs.map(|of| PairOfWords { query_word: of.query_word, title_word: of.title_word, share: of.share });
-    let units = shown.iter().filter_map(|&unit| vectors.shared.iter().find(|of| of.unit == unit)).map(unit);
+    let units = shown.units.iter().filter_map(|&unit| vectors.shared.iter().find(|of| of.unit == unit)).map(unit);
     Title {
         id: &document.id,
         title: &document.title,
@@ -230,7 +242,7 @@ fn unit(of: &SharedUnit) -> Unit {
     }
 }
 
-fn text<'a>(view: &'a TextView, shares: &WordShares, shown: &[usize]) -> Text<'a> {
+fn text<'a>(view: &'a TextView, shares: &WordShares, shown: Shown<'_>) -> Text<'a> {
     let keywords = view.keywords(&KeywordOptions::default());
     let word = |(place, word): (usize, &'a clickvec::explain::Word)| Word {
         word: &word.text,
@@ -241,8 +253,7 @@ fn text<'a>(view: &'a TextView, shares: &WordShares, shown: &[usize]) -> Text<'a
         without: shares.without.get(place).copied().unwrap_or(0.0),
         input_gate: keywords.as_ref().and_then(|keywords| keywords.input_gate.get(place).copied()),
     };
-    let of_interest = [State::Activation, State::InputGate, State::UpdateGate, State::Window];
-    let panels = view.panels.iter().filter(|panel| of_interest.contains(&panel.quantity.state));
+    let panels = view.panels.iter().filter(|panel| shown.of.telling.contains(&panel.quantity.state));
     Text {
         words: view.words.iter().enumerate().map(word).collect(),
         cut: view.cut,
@@ -252,20 +263,18 @@ fn text<'a>(view: &'a TextView, shares: &WordShares, shown: &[usize]) -> Text<'a
 }
 
 /// The values of a panel for the units that are shown. A direction has its own part of the vector's dimensions.
-fn heat(view: &TextView, panel: &Panel, shown: &[usize]) -> Option<Heat> {
+fn heat(view: &TextView, panel: &Panel, shown: Shown<'_>) -> Option<Heat> {
     let is_backward = panel.quantity.direction == Direction::Backward;
     // The dimensions of the vector are the cells of the forward pass, then those of the backward pass.
     let start = if is_backward { view.vector.len().checked_sub(panel.units)? } else { 0 };
-    let is_of_vector = panel.quantity.state != State::Window;
-    let mut units: Vec<usize> = shown
-        .iter()
-        .filter_map(|&unit| unit.checked_sub(start))
-        .filter(|&unit| unit < panel.units && is_of_vector)
-        .collect();
-    if !is_of_vector {
-        // A CLSM's windows have units of their own: those that are largest somewhere.
-        units = largest(panel, view.words.len(), shown.len());
-    }
+    let units: Vec<usize> = match shown.of.reading {
+        // Windows have units of their own: those that are largest somewhere.
+        Reading::Windows => largest(panel, view.words.len(), shown.units.len()),
+        Reading::WordByWord | Reading::Bag => {
+            let units = shown.units.iter().filter_map(|&unit| unit.checked_sub(start));
+            units.filter(|&unit| unit < panel.units).collect()
+        }
+    };
     if units.is_empty() || view.words.is_empty() {
         return None;
     }
