@@ -2,7 +2,7 @@
 
 use super::support::*;
 use clickvec::encoder::{ClsmConfig, Direction, EncoderConfig, Peephole, Quantity, State, StateReader, TextStates};
-use clickvec::internals::encoder::{Encoder, Gradients, Trace};
+use clickvec::internals::encoder::{Encoder, Gradients, Reading, Trace, describe};
 use clickvec::internals::text::WordId;
 use clickvec::internals::text::batch::Batch;
 
@@ -54,6 +54,29 @@ fn everything(text: TextStates<'_>) -> Vec<(Quantity, Vec<f32>)> {
     let winners = text.winners().unwrap_or_default();
     all.push((State::Maximum.into(), winners.iter().map(|&word| word as f32).collect()));
     all
+}
+
+#[test]
+fn an_encoder_is_what_its_description_says() {
+    each_encoder(
+        |_| true,
+        |config, reader| {
+            let (text, description) = (reader.text(5), describe(config));
+            assert!(text.words() > 1, "a text with words");
+            let states: Vec<State> = text.of_words().into_iter().map(|quantity| quantity.state).collect();
+            for state in description.gates.iter().chain(description.telling) {
+                assert!(states.contains(state), "{config}: {state}");
+            }
+            assert_eq!(description.telling.is_empty(), states.is_empty(), "{config}");
+            let reading = match states.contains(&State::Activation) {
+                true => Reading::WordByWord,
+                false if text.winners().is_some() => Reading::Windows,
+                false => Reading::Bag,
+            };
+            assert_eq!(description.reading, reading, "{config}");
+            assert_eq!(reading == Reading::Bag, states.is_empty(), "{config}");
+        },
+    );
 }
 
 #[test]
