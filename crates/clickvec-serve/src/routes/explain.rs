@@ -184,7 +184,10 @@ fn explained(
     // Both titles are drawn with the units that matter for the first, so that they can be compared.
     let units: Vec<usize> = first.vectors.shared.iter().take(units).map(|unit| unit.unit).collect();
     let model = generation.engine.model().map_err(|error| fault_of(&error))?;
-    let shown = Shown { units: &units, of: describe(model.encoder_config()) };
+    let encoder = model.encoder_config();
+    let of = describe(encoder);
+    let are_states = of.reading != Reading::Windows && encoder.projection().is_none();
+    let shown = Shown { units: &units, of, are_states };
     let explained = Explained {
         index,
         generation: generation.number,
@@ -202,6 +205,8 @@ struct Shown<'s> {
     units: &'s [usize],
     /// The encoder, which says which of its states tell most.
     of: Description,
+    /// Whether each dimension of the vector is a cell or unit with states. A projection mixes them, and windows are max-pooled.
+    are_states: bool,
 }
 
 fn title<'a>(explanation: &'a Explanation, shown: Shown<'_>) -> Title<'a> {
@@ -267,13 +272,12 @@ fn heat(view: &TextView, panel: &Panel, shown: Shown<'_>) -> Option<Heat> {
     let is_backward = panel.quantity.direction == Direction::Backward;
     // The dimensions of the vector are the cells of the forward pass, then those of the backward pass.
     let start = if is_backward { view.vector.len().checked_sub(panel.units)? } else { 0 };
-    let units: Vec<usize> = match shown.of.reading {
-        // Windows have units of their own: those that are largest somewhere.
-        Reading::Windows => largest(panel, view.words.len(), shown.units.len()),
-        Reading::WordByWord | Reading::Bag => {
-            let units = shown.units.iter().filter_map(|&unit| unit.checked_sub(start));
-            units.filter(|&unit| unit < panel.units).collect()
-        }
+    let units: Vec<usize> = if shown.are_states {
+        let units = shown.units.iter().filter_map(|&unit| unit.checked_sub(start));
+        units.filter(|&unit| unit < panel.units).collect()
+    } else {
+        // Those that are largest somewhere.
+        largest(panel, view.words.len(), shown.units.len())
     };
     if units.is_empty() || view.words.is_empty() {
         return None;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{SHOES, Service, write_index};
+use crate::harness::{SHOES, Service, write_index, write_index_of};
 use crate::schema;
 
 fn ids(answer: &Value) -> Vec<&str> {
@@ -164,6 +164,33 @@ fn explain_agrees_with_search() {
             .unwrap()
             .is_empty()
     );
+}
+
+#[test]
+fn explain_draws_cells_where_a_projection_mixes_them() {
+    // Six cells make four dimensions.
+    let service = Service::with(|config, folder| {
+        let index = folder.join("projected.index");
+        write_index_of("format-4/projected", &index, &SHOES);
+        config.indexes = vec![("shop".to_owned(), index)];
+    });
+    let cells = |units: u32| {
+        let body = json!({"query": "leather sofa", "id": "t1", "units": units});
+        let title = &service.post("/explain", body.to_string()).is(200)["title"];
+        assert_eq!(title["units"].as_array().unwrap().len() as u32, units.min(4));
+        let heat = title["query"]["heat"].as_array().unwrap().clone();
+        assert_eq!(heat.len(), 2, "{heat:?}");
+        heat
+    };
+    let largest = |row: &Value| row.as_array().unwrap().iter().map(|x| x.as_f64().unwrap().abs()).fold(0.0, f64::max);
+    let activations = |heat: Vec<Value>| {
+        let rows = heat[0]["values"].as_array().unwrap().iter().map(largest).collect::<Vec<_>>();
+        (heat[0]["units"].clone(), rows)
+    };
+    let (all, rows) = activations(cells(4));
+    let (first, _) = activations(cells(1));
+    assert!(rows.is_sorted_by(|a, b| a >= b), "{rows:?}");
+    assert_eq!((all.as_array().unwrap().len(), &first[0]), (4, &all[0]));
 }
 
 #[test]

@@ -52,7 +52,13 @@ impl std::io::Write for Log {
 
 /// Writes an index of these titles.
 pub(crate) fn write_index(path: &Path, titles: &[(&str, &str)]) {
-    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-1/lstm.safetensors");
+    write_index_of("format-1/lstm", path, titles);
+}
+
+/// Writes an index of these titles with a model of `testdata/frozen`.
+pub(crate) fn write_index_of(model: &str, path: &Path, titles: &[(&str, &str)]) {
+    let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen");
+    let model = frozen.join(format!("{model}.safetensors"));
     let mut builder = IndexBuilder::new(&Model::load(&model).unwrap(), path).unwrap();
     for (id, title) in titles {
         builder.add(Title { id: (*id).to_owned(), title: (*title).to_owned() }).unwrap();

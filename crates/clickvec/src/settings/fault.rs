@@ -44,7 +44,7 @@ pub enum SettingFault {
     Alone,
     /// The published error signals were requested for an encoder without them.
     #[error(
-        "expected {} for per-gate error signals, found a {kind}; the papers give them for no other",
+        "expected {} for per-gate error signals, found {kind}; the papers give them for no other",
         named_kinds_that(EncoderConfig::has_published_signals)
     )]
     PerGate {
@@ -90,7 +90,7 @@ pub enum SettingFault {
     },
     /// Truncated back-propagation through time was requested for an encoder that is not recurrent.
     #[error(
-        "expected {} for truncated back-propagation, found a {kind}",
+        "expected {} for truncated back-propagation, found {kind}",
         named_kinds_that(EncoderConfig::is_recurrent)
     )]
     BpttWords {
@@ -99,7 +99,7 @@ pub enum SettingFault {
     },
     /// Rounded recurrent products were requested for an encoder without any.
     #[error(
-        "expected {} for precision bf16, found a {kind}; leave it at f32",
+        "expected {} for precision bf16, found {kind}; leave it at f32",
         named_kinds_that(EncoderConfig::is_recurrent)
     )]
     Precision {
