@@ -3,6 +3,7 @@
 
 use clickvec::Error;
 use clickvec::error::{FileFault, IndexFault, LearnFault, LearnSource, PlanFault, ResumeFault, TestSetFault};
+use clickvec::internals::index::looks_like_index;
 use clickvec::tables::TableFault;
 use clickvec::train::SettingFault;
 
@@ -31,7 +32,7 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Learn { fault: LearnFault::NoFile { file: LearnSource::Text }, .. } => {
             Some("name it with --contiguous FILE or --load FOLDER")
         }
-        Error::TestSet { path, fault: TestSetFault::NotBeir { .. } } if path.join("manifest.json").is_file() => {
+        Error::TestSet { path, fault: TestSetFault::NotBeir { .. } } if looks_like_index(path) => {
             Some("this is an index, which holds titles; name the table that it was made from")
         }
         Error::TestSet { fault: TestSetFault::NoTopics, .. } => Some("name them with --topics"),
@@ -43,7 +44,7 @@ fn advice(error: &Error) -> Option<&'static str> {
             "this takes its model, which is next to it; `index`, `search`, `evaluate` and `explain rank` take the fusion",
         ),
         // What `--model` is given most often besides a model.
-        Error::IsFolder { path } if path.join("manifest.json").is_file() => Some(
+        Error::IsFolder { path } if looks_like_index(path) => Some(
             "in an index the model is the file model.safetensors; `search` and `explain` take the folder with --index",
         ),
         Error::Index { fault: IndexFault::NotAFolder | IndexFault::NoManifest, .. } => {

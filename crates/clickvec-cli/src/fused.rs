@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use clickvec::internals::index::looks_like_index;
 use clickvec_engine::Engine;
 
 /// Whether an index was made with a fusion. A damaged one is not searched in another way.
@@ -10,7 +11,7 @@ pub(crate) fn keeps_fusion(index: &Path) -> Result<bool> {
     match Engine::keeps_fusion(index) {
         Ok(keeps) => Ok(keeps),
         // What is no index has an error of its own.
-        Err(_) if !index.join("manifest.json").is_file() => Ok(false),
+        Err(_) if !looks_like_index(index) => Ok(false),
         // As itself, so that advice is found for it.
         Err(clickvec_engine::Error::Library(error)) => Err(error.into()),
         Err(error) => Err(error.into()),

@@ -9,6 +9,7 @@ use clickvec::Error;
 use clickvec::eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec::internals::error::NOT_UTF_8;
 use clickvec::internals::files::{self, Found};
+use clickvec::internals::index::MANIFEST;
 use clickvec::internals::ranker::fusion_members;
 use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, is_utf16};
 use clickvec::ranker::FileKind;
@@ -281,7 +282,7 @@ fn refuse_in_index(output: &Path) -> Result<()> {
         _fingerprint: String,
     }
     let is_index = |folder: &&Path| {
-        let manifest = std::fs::read(folder.join("manifest.json")).ok();
+        let manifest = std::fs::read(folder.join(MANIFEST)).ok();
         manifest.is_some_and(|bytes| {
             serde_json::from_slice::<Manifest>(&bytes).is_ok_and(|manifest| manifest.kind == "index")
         })

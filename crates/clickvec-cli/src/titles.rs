@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
+use clickvec::internals::index::looks_like_index;
 use clickvec::internals::tables::is_parquet;
 use clickvec::tables::{TITLE, Title};
 use clickvec_logs::columns::{self, Role};
@@ -130,7 +131,7 @@ impl TitleColumns {
         // A folder that is an index is told to be one where titles are read.
         if let Some(flag) = self.given()
             && path.is_dir()
-            && !path.join("manifest.json").is_file()
+            && !looks_like_index(path)
         {
             bail!(
                 "{}: expected a file of titles with `{flag}`, found a folder; of a BEIR collection name `corpus.jsonl` itself, whose \

@@ -6,7 +6,9 @@ use std::time::UNIX_EPOCH;
 
 use clickvec::error::IndexFault;
 use clickvec::explain::Explainer;
-use clickvec::internals::index::{About, CODES, Changes, Folder, MODEL, MODEL_FILE, QuantizedParts as _, load_shard};
+use clickvec::internals::index::{
+    About, CODES, Changes, Folder, MANIFEST, MODEL, MODEL_FILE, QuantizedParts as _, load_shard,
+};
 use clickvec::internals::ranker::TrigramLists;
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::search::Shard;
@@ -331,7 +333,7 @@ fn alive(titles: usize, deleted: &[u32]) -> Option<Vec<u64>> {
 }
 
 fn facts(folder: &Folder<About>, left_out: u64, model: &Model, segments: &[Opened]) -> Result<Facts> {
-    let written = std::fs::metadata(folder.path().join("manifest.json")).and_then(|metadata| metadata.modified()).ok();
+    let written = std::fs::metadata(folder.path().join(MANIFEST)).and_then(|metadata| metadata.modified()).ok();
     let made = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_secs());
     let all: u64 = segments.iter().map(|opened| opened.segment.len() as u64).sum();
     let deleted: u64 = segments.iter().map(|opened| opened.dead as u64).sum();

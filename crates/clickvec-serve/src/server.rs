@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
+use clickvec::internals::index::MANIFEST;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 
@@ -307,7 +308,7 @@ fn compact_folders(service: &Service) {
 type State = (Option<SystemTime>, u64, u64);
 
 fn state(path: &Path) -> Option<State> {
-    let metadata = std::fs::metadata(path.join("manifest.json")).ok()?;
+    let metadata = std::fs::metadata(path.join(MANIFEST)).ok()?;
     #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(&metadata);
     #[cfg(not(unix))]

@@ -48,7 +48,9 @@ pub mod files {
 pub mod index {
     pub use crate::index::Codes;
     pub use crate::index::best::Best;
-    pub use crate::index::file::{FileEntry, FileReader, Folder, Part, PartKind, put_part, read};
+    pub use crate::index::file::{
+        FileEntry, FileReader, Folder, MANIFEST, Part, PartKind, looks_like_index, put_part, read,
+    };
     pub use crate::index::parts::{FlatParts, QuantizedParts};
     pub use crate::index::quantized::{Blocks, Scope};
     pub use crate::index::rows::{floats, halves};

@@ -2,7 +2,7 @@
 
 use super::Explainer;
 use super::text::unit;
-use crate::encoder::State;
+use crate::encoder::{Reading, State};
 use crate::math::score::score;
 use crate::model::Side;
 use crate::text::{WordBuffer, words};
@@ -21,12 +21,14 @@ pub struct Context {
 /// The texts among `texts` that contain `word`, each compared with the first of them. `None` if the encoder has no
 /// windows.
 pub fn contexts(explainer: &Explainer<'_>, side: Side, word: &str, texts: &[String]) -> Option<Vec<Context>> {
+    if explainer.encoder_config().description().reading != Reading::Windows {
+        return None;
+    }
     let with_word = |text: &&String| words(text).iter().any(|each| each == word);
     let texts: Vec<&String> = texts.iter().filter(with_word).collect();
     let mut found: Vec<(usize, usize, Vec<f32>)> = Vec::new();
-    let (mut has_windows, mut buffer) = (true, WordBuffer::default());
+    let mut buffer = WordBuffer::default();
     explainer.read(side, &texts, |number, states| {
-        has_windows &= states.of_words().contains(&State::Window.into());
         // The word may be in a tail that was cut or merged.
         let place = explainer.words(texts[number], &mut buffer).0.iter().position(|each| each.text == word);
         if let Some((place, window)) = place.and_then(|place| Some((place, states.at(State::Window, place)?))) {
@@ -39,5 +41,5 @@ pub fn contexts(explainer: &Explainer<'_>, side: Side, word: &str, texts: &[Stri
         place,
         cosine: score(&first, &window),
     };
-    has_windows.then(|| found.into_iter().map(context).collect())
+    Some(found.into_iter().map(context).collect())
 }

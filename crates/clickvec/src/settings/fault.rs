@@ -89,10 +89,7 @@ pub enum SettingFault {
         files: usize,
     },
     /// Truncated back-propagation through time was requested for an encoder that is not recurrent.
-    #[error(
-        "expected {} for truncated back-propagation, found {kind}",
-        named_kinds_that(EncoderConfig::is_recurrent)
-    )]
+    #[error("expected {} for truncated back-propagation, found {kind}", named_kinds_that(EncoderConfig::is_recurrent))]
     BpttWords {
         /// The encoder.
         kind: &'static str,

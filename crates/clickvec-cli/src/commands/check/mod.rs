@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clickvec::eval::MAX_GRADE;
 use clickvec::internals::files;
+use clickvec::internals::index::looks_like_index;
 use clickvec::internals::tables::{is_parquet, is_tensors};
 use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::table::{LogTable, Next, Options, Record};
@@ -142,7 +143,7 @@ fn look(path: &Path) -> Result<Found> {
     );
     if path.is_dir() {
         found.kind = match () {
-            () if path.join("manifest.json").is_file() => Kind::Index,
+            () if looks_like_index(path) => Kind::Index,
             () if has_corpus(path) => Kind::Beir,
             () => Kind::Unknown,
         };

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clickvec::internals::index::looks_like_index;
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::Title;
@@ -80,7 +81,7 @@ impl Unlisted {
     /// The titles of the index at `path` that are not among `titles`; none if there is no index yet.
     pub(crate) fn of(path: &Path, titles: &[Title], is_kept: bool) -> Result<Unlisted> {
         let mut unlisted = Unlisted::default();
-        if !path.join("manifest.json").is_file() {
+        if !looks_like_index(path) {
             return Ok(unlisted);
         }
         let listed: std::collections::HashSet<&str> = titles.iter().map(|title| title.id.as_str()).collect();
@@ -116,7 +117,7 @@ impl Unlisted {
 impl Kept {
     /// What the index at `path` keeps; nothing if there is none yet.
     pub(crate) fn of(path: &Path) -> Result<Kept> {
-        if !path.join("manifest.json").is_file() {
+        if !looks_like_index(path) {
             return Ok(Kept::default());
         }
         let before = clickvec_engine::Engine::open(path)?;
@@ -150,7 +151,7 @@ impl Kept {
 impl Kept {
     /// What the index at `path` keeps; nothing if there is none yet.
     pub(crate) fn of(path: &Path) -> Result<Kept> {
-        if !path.join("manifest.json").is_file() {
+        if !looks_like_index(path) {
             return Ok(Kept::default());
         }
         let searcher = clickvec::search::Searcher::open(path)?;
@@ -167,7 +168,7 @@ impl Kept {
 /// Says that the index which is replaced searches with a fitted fusion, and the new one will not.
 #[cfg(feature = "serve")]
 pub(super) fn note_lost_fusion(output: &Path) -> Result<()> {
-    if output.join("manifest.json").is_file() && clickvec_engine::Engine::keeps_fusion(output)? {
+    if looks_like_index(output) && clickvec_engine::Engine::keeps_fusion(output)? {
         crate::output::note(format_args!(
             "warning: {}: the index that is replaced has a fitted fusion, and the new one will have none; `--fusion FUSION` \
              gives it one",

@@ -10,6 +10,7 @@ mod write;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,8 @@ const FORMAT: u32 = 2;
 /// The previous version, whose manifest lists files but no parts.
 const FORMAT_OF_FILES: u32 = 1;
 const KIND: &str = "index";
-const MANIFEST: &str = "manifest.json";
+/// The file of a folder that lists its parts.
+pub const MANIFEST: &str = "manifest.json";
 /// A bound on the size of a manifest, which usually has a few hundred bytes.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
@@ -101,6 +103,11 @@ struct ContentsOfFiles<A> {
 struct Head {
     format: u32,
     kind: String,
+}
+
+/// Whether a folder has a manifest, as an index does, whole or damaged.
+pub fn looks_like_index(folder: &Path) -> bool {
+    folder.join(MANIFEST).is_file()
 }
 
 /// Parses a manifest of any version. `known` says which part a file of the first version belongs to.
