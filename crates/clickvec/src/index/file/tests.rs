@@ -59,6 +59,15 @@ fn forge(path: &Path, parts: &[(&str, &str, bool)]) {
 }
 
 #[test]
+fn a_folder_with_a_manifest_looks_like_an_index() {
+    let (folder, path) = made();
+    assert!(looks_like_index(&path));
+    std::fs::write(path.join(MANIFEST), "damaged").unwrap();
+    assert!(looks_like_index(&path));
+    assert!(!looks_like_index(folder.path()) && !looks_like_index(&path.join("titles.tsv")));
+}
+
+#[test]
 fn there_and_back() {
     let (_folder, path) = made();
     let folder = open(&path).unwrap();
