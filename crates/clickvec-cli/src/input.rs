@@ -15,7 +15,7 @@ use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYT
 use clickvec::ranker::FileKind;
 use clickvec::tables::{self, Skipped, TableFault, TitleFile, TitlesSummary};
 
-use crate::{output, test_set};
+use crate::{json_file, output, test_set};
 
 /// The number of lines that may wait to be taken.
 const WAITING_LINES: usize = 8_192;
@@ -281,12 +281,8 @@ fn refuse_in_index(output: &Path) -> Result<()> {
         #[serde(rename = "fingerprint")]
         _fingerprint: String,
     }
-    let is_index = |folder: &&Path| {
-        let manifest = std::fs::read(folder.join(MANIFEST)).ok();
-        manifest.is_some_and(|bytes| {
-            serde_json::from_slice::<Manifest>(&bytes).is_ok_and(|manifest| manifest.kind == "index")
-        })
-    };
+    let is_index =
+        |folder: &&Path| json_file::mark(&folder.join(MANIFEST)).is_some_and(|Manifest { kind, .. }| kind == "index");
     let folder = files::folder_of(&files::resolved(output));
     let folder = folder.canonicalize().unwrap_or(folder);
     // The words of an index, and its shards, are in folders of their own.

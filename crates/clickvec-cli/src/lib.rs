@@ -12,6 +12,7 @@ pub mod fuzzing;
 mod header;
 mod input;
 mod interrupt;
+mod json_file;
 mod metrics;
 mod output;
 mod page;

@@ -48,7 +48,7 @@ const heatMap = (heat, words, low, high, label) => {
   });
   return make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label }, picture);
 };
-const heatMaps = title => {
+const heatMaps = (title, rows) => {
   const maps = make("div"), kinds = new Map();
   for (const [side, text] of [["query", title.query], ["title", title.text]]) for (const heat of text.heat) {
     const kind = heat.direction === "backward" ? `${heat.state}, read backwards` : heat.state;
@@ -58,7 +58,7 @@ const heatMaps = title => {
   for (const [kind, parts] of kinds) {
     const all = parts.flatMap(([, , heat]) => heat.values.flat()), low = Math.min(...all), high = Math.max(...all);
     const pair = make("div", { class: "pair" }, ...parts.map(([side, text, heat]) => make("div", {}, make("p", { class: "note" }, `of the ${side}`), heatMap(heat, text.words, low, high, `${kind} of the ${side}`))));
-    maps.append(make("h3", {}, kind[0].toUpperCase() + kind.slice(1)), make("p", { class: "note" }, `Rows are the units that add most, columns are words; from ${signed(low, 2)} (dark) to ${signed(high, 2)} (light).`), pair);
+    maps.append(make("h3", {}, kind[0].toUpperCase() + kind.slice(1)), make("p", { class: "note" }, `Rows are ${rows}, columns are words; from ${signed(low, 2)} (dark) to ${signed(high, 2)} (light).`), pair);
   }
   return maps;
 };
@@ -83,7 +83,8 @@ const drawExplanation = (box, answer, query) => {
   const pairs = title.pairs.filter(pair => pair.share >= 0.005).slice(0, 8);
   if (pairs.length) box.append(make("h3", {}, "Words that match"), table(["query ↔ title", "adds to the cosine"], pairs.map(pair => [words(pair), signed(pair.share)]), "words that match"));
   const place = (text, at) => make("span", {}, at === undefined ? "" : shown(text.words[at]));
-  box.append(make("h3", {}, "Shared cells"), make("p", { class: "note" }, "The cells of both vectors that add most, and the word that moved each most."),
-    table(["cell", "query", "title", "adds", "word of the query", "word of the title"], title.units.map(unit => [String(unit.unit), signed(unit.query), signed(unit.title), signed(unit.share), place(title.query, unit.query_word), place(title.text, unit.title_word)]), "shared cells", "cells"));
-  box.append(heatMaps(title));
+  const mixed = answer.unit === "dimension";
+  box.append(make("h3", {}, `Shared ${answer.unit}s`), make("p", { class: "note" }, `The ${answer.unit}s of both vectors that add most${mixed ? "; each is a mixture of all cells" : ", and the word that moved each most"}.`),
+    table([answer.unit, "query", "title", "adds", "word of the query", "word of the title"], title.units.map(unit => [String(unit.unit), signed(unit.query), signed(unit.title), signed(unit.share), place(title.query, unit.query_word), place(title.text, unit.title_word)]), `shared ${answer.unit}s`, "cells"));
+  box.append(heatMaps(title, mixed ? "the most active cells" : "the units that add most"));
 };

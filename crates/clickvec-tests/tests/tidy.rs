@@ -163,6 +163,7 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "test_set",
     "weighting",
     "header",
+    "json_file",
     "input",
     "stored",
     "titles",

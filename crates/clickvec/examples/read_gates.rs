@@ -18,7 +18,7 @@ fn main() -> clickvec::Result<()> {
     for (place, word) in text.words.iter().enumerate() {
         let of_cells = gates.at(place);
         let mean = of_cells.iter().sum::<f32>() / of_cells.len() as f32;
-        println!("{:10}  mean input gate {mean:.3}, cell 0 {:.3}", word.text, of_cells[0]);
+        println!("{:10}  mean input gate {mean:.3}, cell 1 {:.3}", word.text, of_cells[0]);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ pub mod clicks {
 
 /// Encoders, their weights and their buffers.
 pub mod encoder {
-    pub use crate::encoder::config::{build, describe, kinds_that, named, named_kinds_that};
+    pub use crate::encoder::config::{build, describe, kinds_that, named, named_kinds_that, unit_of_vectors};
     pub use crate::encoder::description::{Description, Reading};
     pub use crate::encoder::gradients::Gradients;
     pub use crate::encoder::init::{TextStatistics, initialize};

@@ -27,6 +27,10 @@ use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
 #[cfg(fuzzing)]
+pub(crate) use export::fusion_of_report;
+#[cfg(fuzzing)]
+pub(crate) use inspect::evaluation_of_report;
+#[cfg(fuzzing)]
 pub(crate) use judge::sheet_rows;
 #[cfg(all(fuzzing, feature = "serve"))]
 pub(crate) use serve::canaries;

@@ -265,7 +265,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_replaced() {
         refused("parquet", &[], "which this program was built without");
     }
     for (report, words) in [
-        ("{}", "expected the report of `evaluate --json`"),
+        ("{}", "expected the report of `clickvec evaluate --json`"),
         ("{\"systems\": []}", "expected one fusion, found 0"),
         (
             "{\"systems\": [{\"fusion\": {\"method\": \"best\", \"members\": [{\"name\": \"bm25\", \"weight\": 1}]}}]}",

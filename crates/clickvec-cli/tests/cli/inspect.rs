@@ -91,7 +91,15 @@ fn a_card_says_what_was_learnt_and_how_good_it_is() {
         assert!(shown.contains(part), "no `{part}` in\n{shown}");
     }
     folder.write("report.json", "{}");
-    folder.run(&card).code(2).says("report.json: expected the report of `evaluate --json`").prints_nothing();
+    let run = folder.run(&card).code(2).prints_nothing();
+    run.says("report.json: expected the report of `clickvec evaluate --json`, found other fields or values in line 1, column 2; make it")
+        .says("with `clickvec evaluate … --json > report.json`");
+    // No more is read than a report can have.
+    std::fs::File::create(folder.path("report.json")).unwrap().set_len(1 << 40).unwrap();
+    folder
+        .run(&card)
+        .code(2)
+        .says("report.json: expected the report of `clickvec evaluate --json`, found more than 64 MiB");
     folder.run(&["inspect", "model.safetensors", "--card", "--json"]).code(2).says("cannot be used with");
     folder.run(&["inspect", "model.safetensors", "--evaluated", "report.json"]).code(2).says("--card");
 }

@@ -145,6 +145,9 @@ fn an_output_that_can_only_be_a_folder_is_refused_at_once() {
     let folder = Folder::with_data();
     for output in ["newdir/", "newdir/.", "."] {
         folder.run(&[&RUN[..], &["--output", output]].concat()).code(2).prints_nothing();
+        folder.run(&["prepare", "clicks.tsv", "--output", output]).code(2).prints_nothing();
+        folder.run(&["prepare", "clicks.tsv", "--output=c.tsv", "--validation", output]).code(2).prints_nothing();
     }
+    assert!(!folder.path("c.tsv").exists());
     assert!(!folder.path("newdir").exists());
 }

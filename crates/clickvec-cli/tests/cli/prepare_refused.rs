@@ -267,7 +267,7 @@ fn a_killed_run_leaves_what_was_there_and_nothing_else() {
         .spawn()
         .unwrap();
     child.stdin.as_mut().unwrap().write_all(LOG.as_bytes()).unwrap();
-    while names().len() < 2 {}
+    while !folder.path(".clickvec-clicks.tsv.lock").exists() {}
     child.kill().unwrap();
     child.wait().unwrap();
     // The lock is empty, and nobody holds it.

@@ -206,13 +206,7 @@ fn temporary_folder(config: &Config) -> Result<PathBuf> {
         if is_special(output) {
             continue;
         }
-        let folder = files::folder_of(&files::resolved(output));
-        if !folder.is_dir() {
-            return Err(clickvec::Error::NoFolder { path: folder }.into());
-        }
-        if output.is_dir() {
-            return Err(clickvec::Error::IsFolder { path: output.clone() }.into());
-        }
+        files::check_writable(output)?;
     }
     let here = PathBuf::from(".");
     Ok(if is_special(&config.output) { here } else { files::folder_of(&files::resolved(&config.output)) })

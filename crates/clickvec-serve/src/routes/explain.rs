@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clickvec::encoder::Direction;
-use clickvec::explain::{KeywordOptions, Panel, SharedUnit, TextView, WordShares};
-use clickvec::internals::encoder::{Description, Reading, describe};
+use clickvec::encoder::{Direction, EncoderConfig, State};
+use clickvec::explain::{KeywordOptions, Match, Panel, SharedUnit, TextView, WordShares};
+use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vectors};
 use clickvec_engine::Explanation;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,8 @@ fn usual_units() -> Whole {
 struct Explained<'a> {
     index: &'a str,
     generation: u64,
+    /// What a number of a vector is: `cell`, `unit` or `dimension`.
+    unit: &'static str,
     title: Title<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     other: Option<Title<'a>>,
@@ -181,35 +183,57 @@ fn explained(
 ) -> Result<Vec<u8>, Fault> {
     let explain = |id: &str| generation.engine.explain(query, id).map_err(|error| fault_of(&error));
     let (first, second) = (explain(id)?, other.map(explain).transpose()?);
-    // Both titles are drawn with the units that matter for the first, so that they can be compared.
-    let units: Vec<usize> = first.vectors.shared.iter().take(units).map(|unit| unit.unit).collect();
     let model = generation.engine.model().map_err(|error| fault_of(&error))?;
-    let encoder = model.encoder_config();
-    let of = describe(encoder);
-    let are_states = of.reading != Reading::Windows && encoder.projection().is_none();
-    let shown = Shown { units: &units, of, are_states };
+    let shown = Shown::of(&first.vectors, model.encoder_config(), units);
     let explained = Explained {
         index,
         generation: generation.number,
-        title: title(&first, shown),
-        other: second.as_ref().map(|second| title(second, shown)),
+        unit: unit_of_vectors(model.encoder_config()),
+        title: title(&first, &shown),
+        other: second.as_ref().map(|second| title(second, &shown)),
         gap: second.as_ref().map(|second| gap(&first, second)),
     };
     serde_json::to_vec(&explained).map_err(|error| Fault::internal(&error))
 }
 
-/// What is drawn of a text.
-#[derive(Clone, Copy)]
-struct Shown<'s> {
+/// What is drawn of each text: what matters for the first title, so that all can be compared.
+struct Shown {
     /// Dimensions of the vector.
-    units: &'s [usize],
-    /// The encoder, which says which of its states tell most.
-    of: Description,
-    /// Whether each dimension of the vector is a cell or unit with states. A projection mixes them, and windows are max-pooled.
-    are_states: bool,
+    dimensions: Vec<usize>,
+    /// The cells or units of the encoder. They are the dimensions, unless a projection mixes the cells: then they are those that are
+    /// largest at a word of the query or the title. Windows are chosen text by text.
+    cells: Option<Vec<usize>>,
+    /// The states that tell most.
+    telling: &'static [State],
 }
 
-fn title<'a>(explanation: &'a Explanation, shown: Shown<'_>) -> Title<'a> {
+impl Shown {
+    fn of(first: &Match, encoder: &EncoderConfig, most: usize) -> Shown {
+        let Description { reading, telling, .. } = describe(encoder);
+        let dimensions: Vec<usize> = first.shared.iter().take(most).map(|unit| unit.unit).collect();
+        let cells = match reading {
+            Reading::Windows => None,
+            _ if encoder.projection().is_some() => Some(most_active(&[&first.query, &first.title], dimensions.len())),
+            _ => Some(dimensions.clone()),
+        };
+        Shown { dimensions, cells, telling }
+    }
+}
+
+/// The cells whose activations are largest at a word of the texts.
+fn most_active(views: &[&TextView], most: usize) -> Vec<usize> {
+    let mut top: Vec<f32> = Vec::new();
+    for view in views {
+        let Some(panel) = view.panel(State::Activation) else { continue };
+        top.resize(panel.units, 0.0);
+        for word in 0..view.words.len() {
+            top.iter_mut().zip(panel.at(word)).for_each(|(top, value)| *top = top.max(value.abs()));
+        }
+    }
+    largest(&top, most)
+}
+
+fn title<'a>(explanation: &'a Explanation, shown: &Shown) -> Title<'a> {
     let Explanation { document, vectors, words, words_score, trigrams, .. } = explanation;
     let lexical = words.iter().map(|of| Lexical {
         word: &of.word,
@@ -218,9 +242,9 @@ fn title<'a>(explanation: &'a Explanation, shown: Shown<'_>) -> Title<'a> {
         titles: of.titles,
         share: of.share,
     });
-    let pairs = vectors.word_pairs().into_iter().take(shown.units.len());
+    let pairs = vectors.word_pairs().into_iter().take(shown.dimensions.len());
     let pairs = pairs.map(|of| PairOfWords { query_word: of.query_word, title_word: of.title_word, share: of.share });
-    let units = shown.units.iter().filter_map(|&unit| vectors.shared.iter().find(|of| of.unit == unit)).map(unit);
+    let units = shown.dimensions.iter().filter_map(|&unit| vectors.shared.iter().find(|of| of.unit == unit)).map(unit);
     Title {
         id: &document.id,
         title: &document.title,
@@ -247,7 +271,7 @@ fn unit(of: &SharedUnit) -> Unit {
     }
 }
 
-fn text<'a>(view: &'a TextView, shares: &WordShares, shown: Shown<'_>) -> Text<'a> {
+fn text<'a>(view: &'a TextView, shares: &WordShares, shown: &Shown) -> Text<'a> {
     let keywords = view.keywords(&KeywordOptions::default());
     let word = |(place, word): (usize, &'a clickvec::explain::Word)| Word {
         word: &word.text,
@@ -258,7 +282,7 @@ fn text<'a>(view: &'a TextView, shares: &WordShares, shown: Shown<'_>) -> Text<'
         without: shares.without.get(place).copied().unwrap_or(0.0),
         input_gate: keywords.as_ref().and_then(|keywords| keywords.input_gate.get(place).copied()),
     };
-    let panels = view.panels.iter().filter(|panel| shown.of.telling.contains(&panel.quantity.state));
+    let panels = view.panels.iter().filter(|panel| shown.telling.contains(&panel.quantity.state));
     Text {
         words: view.words.iter().enumerate().map(word).collect(),
         cut: view.cut,
@@ -268,16 +292,19 @@ fn text<'a>(view: &'a TextView, shares: &WordShares, shown: Shown<'_>) -> Text<'
 }
 
 /// The values of a panel for the units that are shown. A direction has its own part of the vector's dimensions.
-fn heat(view: &TextView, panel: &Panel, shown: Shown<'_>) -> Option<Heat> {
+fn heat(view: &TextView, panel: &Panel, shown: &Shown) -> Option<Heat> {
     let is_backward = panel.quantity.direction == Direction::Backward;
     // The dimensions of the vector are the cells of the forward pass, then those of the backward pass.
     let start = if is_backward { view.vector.len().checked_sub(panel.units)? } else { 0 };
-    let units: Vec<usize> = if shown.are_states {
-        let units = shown.units.iter().filter_map(|&unit| unit.checked_sub(start));
-        units.filter(|&unit| unit < panel.units).collect()
-    } else {
-        // Those that are largest somewhere.
-        largest(panel, view.words.len(), shown.units.len())
+    let units: Vec<usize> = match &shown.cells {
+        Some(cells) => {
+            let cells = cells.iter().filter_map(|&cell| cell.checked_sub(start));
+            cells.filter(|&cell| cell < panel.units).collect()
+        }
+        None => {
+            let top = |unit: usize| (0..view.words.len()).map(|word| panel.at(word)[unit].abs()).fold(0.0, f32::max);
+            largest(&(0..panel.units).map(top).collect::<Vec<_>>(), shown.dimensions.len())
+        }
     };
     if units.is_empty() || view.words.is_empty() {
         return None;
@@ -291,12 +318,12 @@ fn heat(view: &TextView, panel: &Panel, shown: Shown<'_>) -> Option<Heat> {
     })
 }
 
-fn largest(panel: &Panel, words: usize, most: usize) -> Vec<usize> {
-    let top = |unit: usize| (0..words).map(|word| panel.at(word)[unit].abs()).fold(0.0, f32::max);
-    let mut units: Vec<usize> = (0..panel.units).collect();
-    units.sort_by(|&a, &b| top(b).total_cmp(&top(a)).then(a.cmp(&b)));
-    units.truncate(most);
-    units
+/// The places of the largest values, the largest first.
+fn largest(values: &[f32], most: usize) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..values.len()).collect();
+    places.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
+    places.truncate(most);
+    places
 }
 
 fn gap<'a>(first: &'a Explanation, second: &Explanation) -> Gap<'a> {

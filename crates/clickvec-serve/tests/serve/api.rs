@@ -176,27 +176,29 @@ fn explain_draws_cells_where_a_projection_mixes_them() {
     });
     let cells = |units: u32| {
         let body = json!({"query": "leather sofa", "id": "t1", "units": units});
-        let title = &service.post("/explain", body.to_string()).is(200)["title"];
-        assert_eq!(title["units"].as_array().unwrap().len() as u32, units.min(4));
-        let heat = title["query"]["heat"].as_array().unwrap().clone();
-        assert_eq!(heat.len(), 2, "{heat:?}");
+        let answer = service.post("/explain", body.to_string()).is(200);
+        let title = &answer["title"];
+        assert_eq!((&answer["unit"], title["units"].as_array().unwrap().len() as u32), (&json!("dimension"), units));
+        let heat = ["query", "text"].map(|text| title[text]["heat"].as_array().unwrap().clone()).concat();
+        // The same cells in all four pictures: activations and input gates of both texts.
+        assert!(heat.len() == 4 && heat.iter().all(|of| of["units"] == heat[0]["units"]), "{heat:?}");
         heat
     };
-    let largest = |row: &Value| row.as_array().unwrap().iter().map(|x| x.as_f64().unwrap().abs()).fold(0.0, f64::max);
-    let activations = |heat: Vec<Value>| {
-        let rows = heat[0]["values"].as_array().unwrap().iter().map(largest).collect::<Vec<_>>();
-        (heat[0]["units"].clone(), rows)
+    let heat = cells(4);
+    let largest = |place: usize| {
+        let activations = heat.iter().filter(|heat| heat["state"] == "activation");
+        let rows = activations.flat_map(|heat| heat["values"][place].as_array().unwrap());
+        rows.map(|value| value.as_f64().unwrap().abs()).fold(0.0, f64::max)
     };
-    let (all, rows) = activations(cells(4));
-    let (first, _) = activations(cells(1));
-    assert!(rows.is_sorted_by(|a, b| a >= b), "{rows:?}");
-    assert_eq!((all.as_array().unwrap().len(), &first[0]), (4, &all[0]));
+    assert!((0..4).map(largest).is_sorted_by(|a, b| a >= b));
+    assert_eq!(cells(1)[0]["units"][0], heat[0]["units"][0]);
 }
 
 #[test]
 fn explain_says_why_one_title_is_above_another() {
     let service = Service::start();
     let answer = service.post("/explain", r#"{"query":"leather sofa","id":"t1","other":"t5"}"#).is(200);
+    assert_eq!(answer["unit"], "cell");
     let gap = &answer["gap"];
     let score = |title: &str, of: &str| answer[title][of].as_f64().unwrap();
     assert!((gap["vectors"].as_f64().unwrap() - (score("title", "vectors") - score("other", "vectors"))).abs() < 1e-6);

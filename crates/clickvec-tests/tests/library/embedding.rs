@@ -1,6 +1,9 @@
 //! From a text to a vector: neither caching nor the threads that do the work change a bit.
 
+use std::path::Path;
+
 use super::support::*;
+use clickvec::encoder::State;
 use clickvec::internals::encoder::Trace;
 use clickvec::internals::text::batch::Batch;
 use clickvec::internals::text::{Interner, WordId, words};
@@ -136,4 +139,28 @@ fn search_embedding_and_judging_have_one_score() {
         let product: f64 = of_query.iter().zip(vector).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
         assert!((product - judged[position]).abs() < 1e-6);
     }
+}
+
+#[test]
+fn states_are_read_before_and_after_their_activations() {
+    let frozen = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/frozen/format-1/lstm.safetensors");
+    let model = Model::load(Path::new(frozen)).expect("a model");
+    let embedder = model.embedder(Side::Title).raw();
+    let texts = ["red shoe for men", "red"];
+    let vectors = embedder.embed(&texts);
+    let mut read = 0;
+    embedder.read_states(&texts, |number, text| {
+        assert_eq!(text.embedding(), &vectors[number * embedder.dimension()..][..embedder.dimension()]);
+        for (gate, word) in [State::InputGate, State::OutputGate]
+            .into_iter()
+            .flat_map(|gate| (0..text.words()).map(move |word| (gate, word)))
+        {
+            let (before, after) = (text.at(gate.before(), word).expect("kept"), text.at(gate, word).expect("a gate"));
+            let sigmoid = before.iter().map(|x| 1.0 / (1.0 + (-x).exp()));
+            assert!(sigmoid.zip(after.iter()).all(|(expected, found)| (expected - found).abs() < 1e-5));
+            read += after.len();
+        }
+    });
+    assert!(read > 0);
+    assert_eq!(embedder.embed(&texts), vectors);
 }

@@ -107,6 +107,15 @@ pub fn named_kinds_that(has: impl Fn(&EncoderConfig) -> bool) -> String {
     }
 }
 
+/// What a number of the vectors is called: only an encoder with gates has cells, and a projection mixes them.
+pub fn unit_of_vectors(config: &EncoderConfig) -> &'static str {
+    match config.projection() {
+        Some(_) => "dimension",
+        None if config.description().gates.is_empty() => "unit",
+        None => "cell",
+    }
+}
+
 /// How an encoder reads, and what it has inside.
 pub fn describe(config: &EncoderConfig) -> Description {
     config.description()

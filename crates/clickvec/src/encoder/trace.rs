@@ -206,7 +206,7 @@ impl<'t> TextStates<'t> {
     }
 
     /// All units of a state at word `word` of the text. `None` if the encoder has no such state for words, if the text
-    /// has fewer words, if the state has no activation, or if inputs were not kept ([`Trace::keep_inputs`]).
+    /// has fewer words, or if the state before its activation is asked for and the encoder has none.
     pub fn at(&self, quantity: impl Into<Quantity>, word: usize) -> Option<Cow<'t, [f32]>> {
         let place = self.place.filter(|place| word < place.length)?;
         self.states.at(place, quantity.into(), word)

@@ -220,7 +220,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
         // Opening a pipe would wait for its reader.
         Found::Special => Ok(()),
         // `new/` names a folder to be, not a file.
-        Found::Nothing if path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+        Found::Nothing if [&b"/"[..], b"/."].iter().any(|end| path.as_os_str().as_encoded_bytes().ends_with(end)) => {
             Err(Error::NoFolder { path: path.to_owned() })
         }
         Found::Nothing if !folder_of(&target).is_dir() => Err(Error::NoFolder { path: folder_of(&target) }),

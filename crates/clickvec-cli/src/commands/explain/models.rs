@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::encoder::EncoderConfig;
-use clickvec::internals::encoder::{Description, describe};
+use clickvec::internals::encoder::{Description, describe, unit_of_vectors};
 use clickvec::model::Model;
 
 /// The model's file in an index.
@@ -51,13 +51,9 @@ impl Named {
         describe(self.model.encoder_config())
     }
 
-    /// What a number of the model's vectors is called: only an encoder with gates has cells, and a projection mixes them.
+    /// What a number of the model's vectors is called.
     pub(super) fn unit(&self) -> &'static str {
-        match self.model.encoder_config().projection() {
-            Some(_) => "dimension",
-            None if self.description().gates.is_empty() => "unit",
-            None => "cell",
-        }
+        unit_of_vectors(self.model.encoder_config())
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clickvec::internals::files::{TEMPORARY_PREFIX, create_folder, write_bytes_atomically};
 use serde::{Deserialize, Serialize};
 
-use crate::output;
+use crate::{json_file, output};
 
 /// Written before anything else. Files such as `load.sh` have names that others use too, so names alone do not say whose they are.
 pub(super) const MARK: &str = "export.json";
@@ -19,8 +19,7 @@ struct Mark {
 /// Refuses a folder with anything in it, except an earlier export to the same form.
 pub(super) fn refuse_others(folder: &Path, form: &str, files: &[&str]) -> Result<()> {
     let Ok(entries) = folder.read_dir() else { return Ok(()) };
-    let earlier = std::fs::read(folder.join(MARK)).ok();
-    let earlier = earlier.and_then(|mark| serde_json::from_slice(&mark).ok()).map(|Mark { form }| form);
+    let earlier = json_file::mark(&folder.join(MARK)).map(|Mark { form }| form);
     for entry in entries {
         let name = entry.map_err(|source| clickvec::Error::io(folder, "read", source))?.file_name();
         if name == MARK || name.to_string_lossy().starts_with(TEMPORARY_PREFIX) {

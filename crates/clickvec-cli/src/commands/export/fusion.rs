@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K};
 use serde::Deserialize;
 
-use crate::output;
+use crate::{json_file, output};
 
 /// A fusion of two systems.
 pub(super) struct Weights {
@@ -43,9 +43,7 @@ struct Member {
 /// Reads the fusion of BM25 and `model` from a report.
 pub(super) fn read(path: &Path, model: &Path) -> Result<Weights> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|source| clickvec::Error::io(path, "read", source))?;
-    let report: Report =
-        serde_json::from_str(&text).with_context(|| format!("{shown}: expected the report of `evaluate --json`"))?;
+    let report: Report = json_file::report(path)?;
     let fusions: Vec<Fusion> = report.systems.into_iter().filter_map(|system| system.fusion).collect();
     let [fusion] = &fusions[..] else {
         bail!("{shown}: expected one fusion, found {}; evaluate with one `--fusion`", fusions.len());

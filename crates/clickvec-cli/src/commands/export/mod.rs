@@ -150,6 +150,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     answer
 }
 
+/// Reads the fusion with a model called `model` in the report `path`.
+#[cfg(fuzzing)]
+pub(crate) fn fusion_of_report(path: &Path) -> Result<()> {
+    fusion::read(path, Path::new("model.safetensors")).map(drop)
+}
+
 fn write(args: Args) -> Result<Answer> {
     check(&args)?;
     let model = Model::load(&args.model)?;

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use clickvec::model::Model;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::metrics::{difference, probability};
-use crate::output;
+use crate::{json_file, output};
 
 /// The measures that a card shows, if the report has them.
 const SHOWN: [&str; 7] = ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map", "recall@100", "queries_without_answer"];
@@ -40,11 +40,8 @@ struct Test {
 
 /// Reads a report.
 pub(super) fn read(path: &Path) -> Result<Evaluated> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|source| clickvec::Error::io(path, "read", source))?;
-    let report: Evaluated =
-        serde_json::from_str(&text).with_context(|| format!("{shown}: expected the report of `evaluate --json`"))?;
-    ensure!(!report.systems.is_empty(), "{shown}: expected systems, found none");
+    let report: Evaluated = json_file::report(path)?;
+    ensure!(!report.systems.is_empty(), "{}: expected systems, found none", output::path(path));
     Ok(report)
 }
 
@@ -148,7 +145,7 @@ impl Evaluated {
     }
 }
 
-fn evaluation(evaluated: &Evaluated) -> String {
+pub(super) fn evaluation(evaluated: &Evaluated) -> String {
     let mut text = format!("Means over {}:\n\n", output::counted(evaluated.queries, "judged query"));
     let measures = |system: &System| -> Vec<&str> {
         SHOWN.into_iter().filter(|&name| system.measures.get(name).is_some_and(Value::is_number)).collect()

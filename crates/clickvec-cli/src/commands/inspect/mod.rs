@@ -120,6 +120,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
+/// What a card says of the report `path`.
+#[cfg(fuzzing)]
+pub(crate) fn evaluation_of_report(path: &Path) -> Result<String> {
+    Ok(card::evaluation(&card::read(path)?))
+}
+
 fn run_index(args: &Args) -> Result<Answer> {
     let searcher = Searcher::open(&args.file)?;
     let summary = searcher.summary().context("an index that was opened says what it is")?.clone();

@@ -1,13 +1,13 @@
 //! The sheet: what several systems find, each title once, in an order that says nothing.
 
 use std::collections::HashSet;
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
+use clickvec::internals::tables::{FoundLine, Lines, MAX_LINE_BYTES};
 use clickvec::tables::{TITLE, Title};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -146,13 +146,19 @@ fn refuse_graded(path: &Path) -> Result<()> {
     if !path.is_file() {
         return Ok(());
     }
-    let text = fs::read(path).map_err(|source| Error::io(path, "read", source))?;
-    let text = String::from_utf8_lossy(&text);
-    let mut lines = text.lines();
-    let place = lines.next().and_then(|head| head.split('\t').position(|name| name.trim() == "grade"));
-    let Some(place) = place else { return Ok(()) };
-    let is_graded = |line: &&str| line.split('\t').nth(place).is_some_and(|grade| !grade.trim().is_empty());
-    let graded = lines.filter(is_graded).count() as u64;
+    let (mut lines, mut line) = (Lines::new(files::open(path)?, MAX_LINE_BYTES), Vec::new());
+    let (mut place, mut graded) = (None, 0);
+    while lines.next(&mut line).map_err(|source| Error::io(path, "read", source))? != FoundLine::End {
+        let text = String::from_utf8_lossy(&line);
+        let mut fields = text.split('\t').map(str::trim);
+        match place {
+            Some(place) => graded += u64::from(fields.nth(place).is_some_and(|grade| !grade.is_empty())),
+            None => match fields.position(|name| name == "grade") {
+                Some(found) => place = Some(found),
+                None => return Ok(()),
+            },
+        }
+    }
     ensure!(
         graded == 0,
         "{}: expected a new sheet, found one with {}, which would be lost; give --output another name, or move the sheet",

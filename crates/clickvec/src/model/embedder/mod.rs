@@ -92,7 +92,7 @@ impl Embedder {
     }
 
     /// Runs `texts` as [`Embedder::embed`] does, on the calling thread, and passes the states of each text to `read`
-    /// with the text's number, in order. The embeddings in them have the same bits.
+    /// with the text's number, in order, before and after their activations. The embeddings in them have the same bits.
     pub fn read_states<S: AsRef<str>>(&self, texts: &[S], read: impl FnMut(usize, TextStates<'_>)) {
         self.read_states_of(texts, read);
     }
@@ -150,6 +150,7 @@ impl Worker {
     /// Writes the vectors of `texts` to `vectors`, [texts, dimension].
     fn embed<S: Words>(&mut self, tower: &Tower, unit: bool, mut texts: &[S], mut vectors: &mut [f32]) {
         let dimension = tower.encoder.dimension();
+        self.trace.keep_inputs = false;
         while !texts.is_empty() {
             let taken = self.forward(tower, texts);
             let (done, rest) = vectors.split_at_mut(self.trace.embeddings.len());
@@ -161,9 +162,10 @@ impl Worker {
         }
     }
 
-    /// Passes the states of each text to `read`.
+    /// Passes the states of each text, before and after their activations, to `read`.
     fn read_states<S: Words>(&mut self, tower: &Tower, texts: &[S], read: &mut impl FnMut(usize, TextStates<'_>)) {
         let mut done = 0;
+        self.trace.keep_inputs = true;
         while done < texts.len() {
             let taken = self.forward(tower, &texts[done..]);
             let reader = self.trace.reader(&self.batch).expect("a forward pass over this batch");
