@@ -12,15 +12,26 @@ pub(crate) struct Header {
 
 /// The header in this line; `None` if it is a text. Treating a table's header and ids as if they were texts would help nobody.
 pub(crate) fn of(first: &str) -> Option<Header> {
-    let first = first.strip_prefix('\u{feff}').unwrap_or(first).trim_end_matches(['\n', '\r']);
+    let first = first.strip_prefix('\u{feff}').unwrap_or(first).trim_matches([' ', '\n', '\r']);
     if first.trim_start().starts_with('{') {
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(first).ok()?;
         return Some(Header { names: object.into_iter().map(|(name, _)| name).collect(), is_doubtful: false });
     }
     let header = |separator: char| -> Option<Header> {
         let names: Vec<String> = first.split(separator).map(|name| name.trim().trim_matches('"').to_owned()).collect();
-        let is_doubtful = separator != '\t' && first.split(separator).any(|name| name.trim() != name);
+        let has_blanks = |name: &str| name.trim() != name && !name.trim().starts_with('"');
+        let is_doubtful = separator != '\t' && first.split(separator).any(has_blanks);
         (names.len() > 1 && columns::is_header(&names)).then_some(Header { names, is_doubtful })
     };
     ['\t', ',', ';'].into_iter().find_map(header)
+}
+
+impl Header {
+    /// Whether `second`, the line below, has as many fields. Where it has not, the header is a text that looks like one.
+    pub(crate) fn has_row(&self, first: &str, second: Option<&str>) -> bool {
+        let count = |line: &str| [',', ';'].map(|separator| line.matches(separator).count());
+        first.contains('\t')
+            || first.trim_start().starts_with('{')
+            || second.is_none_or(|second| count(first) == count(second))
+    }
 }

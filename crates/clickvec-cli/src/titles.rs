@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
-use clickvec::internals::index::looks_like_index;
 use clickvec::internals::tables::is_parquet;
 use clickvec::tables::{TITLE, Title};
 use clickvec_logs::columns::{self, Role};
@@ -128,14 +127,10 @@ impl TitleColumns {
 
     /// [`TitleColumns::table`] with the columns `stored` too.
     pub(crate) fn table_with(&self, path: &Path, field: &str, stored: &[String]) -> Result<TitleTable> {
-        // A folder that is an index is told to be one where titles are read.
-        if let Some(flag) = self.given()
-            && path.is_dir()
-            && !looks_like_index(path)
-        {
+        if let (Some(flag), Some(corpus)) = (self.given(), corpus_of(path)) {
             bail!(
-                "{}: expected a file of titles with `{flag}`, found a folder; of a BEIR collection name `corpus.jsonl` itself, whose \
-                 ids `--id-column _id` names, or leave `{flag}` out",
+                "{}: expected a file of titles with `{flag}`, found a BEIR collection; give its `{corpus}` and `--id-column _id`, or \
+                 leave `{flag}` out",
                 output::path(path)
             );
         }
@@ -374,4 +369,9 @@ fn target() -> Result<(File, PathBuf, Option<TempPath>)> {
     }
     let (file, temporary) = tempfile::NamedTempFile::new().map_err(failed)?.into_parts();
     Ok((file, temporary.to_path_buf(), Some(temporary)))
+}
+
+/// The file with the titles of a folder that is a BEIR collection.
+fn corpus_of(folder: &Path) -> Option<&'static str> {
+    ["corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst"].into_iter().find(|name| folder.join(name).is_file())
 }

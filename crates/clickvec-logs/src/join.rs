@@ -42,7 +42,7 @@ impl Searches {
             Some(searches) => {
                 if !self.by_time {
                     self.repeated += 1;
-                    self.contradicting += u64::from(*searches[0].1 != *query);
+                    self.contradicting += u64::from(!is_same_query(&searches[0].1, query));
                 }
                 searches.push((time, query.into()));
             }
@@ -96,7 +96,7 @@ impl Searches {
                             None => searches.add(path, key, None, query)?,
                             Some(first) => {
                                 read.repeated += 1;
-                                read.contradicting += u64::from(first != query);
+                                read.contradicting += u64::from(!is_same_query(first, query));
                             }
                         },
                         _ => read.empty += 1,
@@ -108,4 +108,13 @@ impl Searches {
         read.judge(max_bad)?;
         Ok((searches, read))
     }
+}
+
+/// Whether two queries are the same but for blanks and large letters, which cleaning takes away.
+fn is_same_query(a: &str, b: &str) -> bool {
+    a == b
+        || a.split_whitespace()
+            .flat_map(str::chars)
+            .map(|c| c.to_lowercase().to_string())
+            .eq(b.split_whitespace().flat_map(str::chars).map(|c| c.to_lowercase().to_string()))
 }

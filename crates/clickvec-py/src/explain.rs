@@ -26,7 +26,7 @@ pub(crate) fn json(found: &Match) -> Value {
         "title_words_cut": found.title.cut,
         "pairs": pairs.iter().map(pair).collect::<Vec<_>>(),
         "units": found.shared.iter().take(UNITS).map(|unit| json!({
-            "unit": unit.unit,
+            "unit": unit.unit + 1,
             "product": unit.product,
             "query": unit.query,
             "title": unit.title,

@@ -39,6 +39,27 @@
 //! # }
 //! ```
 //!
+//! Whether one ranker is better than another, on judged titles and with a significance test:
+//!
+//! ```
+//! use clickvec::eval::{Correction, Metric, TestSetFiles, compare_all, evaluate, read_test_set};
+//! use clickvec::ranker::{self, Corpus};
+//!
+//! # fn main() -> clickvec::Result<()> {
+//! # let judged = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/shop/judged.tsv"));
+//! let judgments = read_test_set(&TestSetFiles { judged, topics: None, titles: None, field: "title" })?.judgments;
+//! let titles = judgments.queries.iter().flat_map(|query| &query.titles);
+//! let corpus = Corpus::of_titles(titles.map(|title| title.text.as_str()))?;
+//! let rankers = [ranker::train("bm25", &corpus)?, ranker::train("trigram", &corpus)?];
+//! let judged = rankers.each_ref().map(|ranker| evaluate(&**ranker, &judgments, &Default::default()));
+//! for compared in compare_all(&judged)?.iter().filter(|compared| compared.metric == Metric::Ndcg10) {
+//!     println!("{:+.3}, p = {:.4}: {:?}", compared.test.difference, compared.test.p, compared.verdict(Correction::Holm));
+//! #   assert!((0.0..=1.0).contains(&compared.test.p));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! | module | what it is for |
 //! | --- | --- |
 //! | [`train`] | learning a model from a file or any iterator of pairs |

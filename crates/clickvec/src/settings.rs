@@ -8,7 +8,7 @@ use sources::chances;
 pub use sources::{TeacherConfig, TitleConfig};
 
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
-use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, LstmConfig, MembersConfig};
+use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, MembersConfig};
 use crate::error::SettingDifference;
 use crate::loss::LossKind;
 use crate::math::Precision;
@@ -198,7 +198,7 @@ impl TrainConfig {
     /// The settings for training on titles and clicks that are best in validation (docs/explanation/defaults.md).
     pub fn with_titles() -> TrainConfig {
         TrainConfig {
-            encoder: EncoderConfig::Members(MembersConfig { members: 3, lstm: LstmConfig::default(), dimension: None }),
+            encoder: EncoderConfig::Members(MembersConfig::default()),
             minibatch: 256,
             gamma: 12.0,
             epochs: 3,

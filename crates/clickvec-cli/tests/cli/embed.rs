@@ -33,6 +33,10 @@ fn a_first_line_like_a_header_is_not_lost() {
     // It is said what was taken for a table, and a line that may be either is refused.
     let table = "standard input: a table with `title`, `name`; texts come from its column `title`, and `--lines` takes every line";
     embed("title,name\nred hammer,x\n", &[]).code(0).says(table);
+    embed("title,name \r\nred hammer,x\r\n", &[]).code(0).says(table);
+    let large =
+        embed("Title,Id\nred hammer,7\n", &[]).code(0).says("a table with `Title`, `Id`; texts come from its column");
+    assert_eq!(large.json_lines()[0]["id"], "7");
     let either = "standard input: expected texts, one a line, or a table, found a first line that may be either, `title`, `name`;";
     for line in ["title, name", "title; name", "title ,name"] {
         embed(&format!("{line}\nred hammer\n"), &[]).code(2).says(either).says("`--lines`").prints_nothing();

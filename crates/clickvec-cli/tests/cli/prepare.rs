@@ -251,7 +251,7 @@ fn presets_join_searches_and_clicks() {
     // An id is one search, so a second one with it is counted and told.
     folder.write(
         "twice.ndjson",
-        ["red shoes", "red shoes", "boots"]
+        ["red shoes", "Red  Shoes ", "boots"]
             .map(|query| format!("{{\"query_id\":\"a\",\"user_query\":\"{query}\",\"client_id\":\"c\"}}\n"))
             .concat(),
     );

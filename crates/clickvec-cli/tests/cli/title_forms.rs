@@ -229,7 +229,8 @@ fn columns_of_a_folder_are_refused() {
     };
     search("beir", &[]).code(0).prints("number one");
     for flag in ["--title-column", "--id-column"] {
-        let said = format!("beir: expected a file of titles with `{flag}`, found a folder;");
+        let said =
+            format!("beir: expected a file of titles with `{flag}`, found a BEIR collection; give its `corpus.jsonl`");
         search("beir", &[flag, "text"]).code(2).says(&said).prints_nothing();
     }
     search("beir/corpus.jsonl", &["--id-column=_id", "--title-column=text"]).code(0).prints("red hammer");

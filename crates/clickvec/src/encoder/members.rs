@@ -30,6 +30,13 @@ pub struct MembersConfig {
     pub dimension: Option<usize>,
 }
 
+impl Default for MembersConfig {
+    /// The number that is best in validation (docs/explanation/defaults.md).
+    fn default() -> MembersConfig {
+        MembersConfig { members: 3, lstm: LstmConfig::default(), dimension: None }
+    }
+}
+
 impl MembersConfig {
     /// The size of the members' vectors together.
     fn units(&self) -> usize {

@@ -76,7 +76,7 @@ impl Texts {
                 return Ok(Texts::Lines(Lines::read(reader, &args.texts)));
             }
             // Formats without ids have a vector for each row, in the same order.
-            let has_id = header.is_some_and(|header| header.names.iter().any(|name| name == ID));
+            let has_id = header.is_some_and(|header| header.names.iter().any(|name| name.eq_ignore_ascii_case(ID)));
             if id.is_none() && has_id && args.format() == Format::Jsonl {
                 id = Some(ID.to_owned());
             }
@@ -176,7 +176,7 @@ fn say_table(header: &Header, args: &Args) -> Result<()> {
     );
     // If the column is missing, an error names the options.
     let usual = usual_column(args);
-    if header.names.iter().any(|name| name == usual) {
+    if header.names.iter().any(|name| name.eq_ignore_ascii_case(usual)) {
         output::note(format_args!(
             "{path}: a table with {names}; texts come from its column `{usual}`, and `--lines` takes every line as a text"
         ));

@@ -23,7 +23,8 @@ use clickvec::internals::text::words;
 use clickvec::model::Side;
 
 use crate::answer::Answer;
-use crate::{header, input, output};
+use crate::header::{self, Header};
+use crate::{input, output};
 pub(super) use matches::pairs_of_words;
 use models::{Models, Named, OneModel};
 
@@ -155,10 +156,13 @@ fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
     if let Some(file) = file {
         let lines = lines(file)?;
         // Its header would be explained like what somebody typed, and so would ids and counts.
-        if let Some(header) = header::of(&lines[0]).filter(|header| !header.is_doubtful) {
+        let is_table =
+            |header: &Header| !header.is_doubtful && header.has_row(&lines[0], lines.get(1).map(String::as_str));
+        if let Some(header) = header::of(&lines[0]).filter(is_table) {
             let path = input::named(file.to_owned());
             bail!(
-                "{}: expected texts, one a line, found a table with {}; write its column of texts to a file without the header",
+                "{}: expected texts, one a line, found a table with {}; write its column of texts to a file without the header, or give \
+                 what is a text as an argument",
                 output::path(&path),
                 listed(&header.names, SHOWN_NAMES)
             );
