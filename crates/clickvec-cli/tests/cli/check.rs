@@ -95,7 +95,7 @@ fn broken_lines_of_a_preset_are_told() {
     folder.run(&["check", "ubi.jsonl"]).code(0).prints("preset `ubi`, json").prints("2 rows");
     folder.write("ubi.jsonl", format!("{click}{query}{{\"query_id\n"));
     let run = folder.run(&["check", "ubi.jsonl"]).code(1);
-    run.prints("1 fault").prints("ubi.jsonl:3: expected a JSON object, found an early end in column");
+    run.prints("1 fault").prints("ubi.jsonl:3: expected a JSON object, found the end of the line in column");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod parquet;
 
 use std::path::{Path, PathBuf};
 
-use clickvec::error::NoObject;
+use clickvec::error::NotAnObject;
 use clickvec::internals::error::{NOT_UTF_8, UTF_16};
 
 use crate::columns::Role;
@@ -225,7 +225,7 @@ pub enum RowFault {
     #[error("expected a JSON object, found {found}")]
     NotJson {
         /// What it is.
-        found: NoObject,
+        found: NotAnObject,
     },
     /// A value is not valid for its column.
     #[error("expected {} in column `{column}`, found {found}", role.value())]

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
 
-use clickvec::error::NoObject;
+use clickvec::error::NotAnObject;
 use clickvec::internals::tables::{FoundLine, json_object};
 use serde_json::Value;
 
@@ -144,9 +144,9 @@ impl Reader {
         let value = match json_object(&self.line) {
             Ok(object) => Value::Object(object),
             // Somebody may have typed what is no name.
-            Err(NoObject::KeyTwice { key, column }) if !looks_like_name(&key) => {
+            Err(NotAnObject::KeyTwice { key, column }) if !looks_like_name(&key) => {
                 let key = format!("({} characters)", key.chars().count());
-                return Ok(Next::Broken(RowFault::NotJson { found: NoObject::KeyTwice { key, column } }));
+                return Ok(Next::Broken(RowFault::NotJson { found: NotAnObject::KeyTwice { key, column } }));
             }
             Err(found) => return Ok(Next::Broken(RowFault::NotJson { found })),
         };

@@ -1,10 +1,12 @@
 //! Faults of a JSON text, and where they are.
 
+use std::fmt;
+
 use super::shortened;
 
-/// The first place where a JSON text is not what it should be.
+/// The first place where a JSON file is not what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{problem} in line {line}, column {column}")]
+#[error("{} line {line}, column {column}", problem.found_in("file"))]
 pub struct JsonFault {
     /// Counted from 1; 0 where no line is read yet.
     pub line: usize,
@@ -15,18 +17,26 @@ pub struct JsonFault {
 }
 
 /// The kind of a JSON text's fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JsonProblem {
     /// It ends too early.
-    #[error("an early end")]
     CutShort,
     /// It is not JSON.
-    #[error("what is not JSON")]
     Syntax,
     /// It is JSON, with other fields or with values of another kind.
-    #[error("other fields or values")]
     Form,
+}
+
+impl JsonProblem {
+    /// What was found in `text`, a line or a file; the place follows.
+    fn found_in(self, text: &str) -> String {
+        match self {
+            JsonProblem::CutShort => format!("the end of the {text} in"),
+            JsonProblem::Syntax => "invalid JSON at".to_owned(),
+            JsonProblem::Form => "other fields or values in".to_owned(),
+        }
+    }
 }
 
 impl From<serde_json::Error> for JsonFault {
@@ -41,19 +51,63 @@ impl From<serde_json::Error> for JsonFault {
     }
 }
 
+/// The kind of a JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonKind {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Boolean,
+    /// A number.
+    Number,
+    /// A text.
+    Text,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl JsonKind {
+    pub(crate) fn of(value: &serde_json::Value) -> JsonKind {
+        use serde_json::Value;
+        match value {
+            Value::Null => JsonKind::Null,
+            Value::Bool(_) => JsonKind::Boolean,
+            Value::Number(_) => JsonKind::Number,
+            Value::String(_) => JsonKind::Text,
+            Value::Array(_) => JsonKind::Array,
+            Value::Object(_) => JsonKind::Object,
+        }
+    }
+}
+
+impl fmt::Display for JsonKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            JsonKind::Null => "null",
+            JsonKind::Boolean => "true or false",
+            JsonKind::Number => "a number",
+            JsonKind::Text => "a text",
+            JsonKind::Array => "an array",
+            JsonKind::Object => "an object",
+        })
+    }
+}
+
 /// What a line has where a JSON object should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NoObject {
+pub enum NotAnObject {
     /// A fault at a place.
-    #[error("{problem} in column {column}")]
+    #[error("{} column {column}", problem.found_in("line"))]
     Fault {
         /// What is wrong there.
         problem: JsonProblem,
         /// Counted from 1, in bytes.
         column: usize,
     },
-    /// An object, the whole line or a part of it, that has a key twice: nobody can say which of the two values is meant.
+    /// An object, the whole line or a part of it, with a duplicate key: nobody can say which of the two values is meant.
     #[error("the key `{}` a second time in column {column}", shortened(key))]
     KeyTwice {
         /// The key.
@@ -61,14 +115,14 @@ pub enum NoObject {
         /// The column behind the second one, counted from 1, in bytes.
         column: usize,
     },
-    /// Another value.
+    /// A value of another kind.
     #[error("{0}")]
-    Other(&'static str),
+    Other(JsonKind),
 }
 
-impl From<JsonFault> for NoObject {
-    fn from(fault: JsonFault) -> NoObject {
-        NoObject::Fault { problem: fault.problem, column: fault.column }
+impl From<JsonFault> for NotAnObject {
+    fn from(fault: JsonFault) -> NotAnObject {
+        NotAnObject::Fault { problem: fault.problem, column: fault.column }
     }
 }
 
@@ -79,8 +133,8 @@ mod tests {
     #[test]
     fn the_place_and_the_problem_are_told() {
         let fault = |text: &str| JsonFault::from(serde_json::from_str::<Vec<u8>>(text).unwrap_err()).to_string();
-        assert_eq!(fault("[1,\n 2"), "an early end in line 2, column 2");
-        assert_eq!(fault("[1,,2]"), "what is not JSON in line 1, column 4");
+        assert_eq!(fault("[1,\n 2"), "the end of the file in line 2, column 2");
+        assert_eq!(fault("[1,,2]"), "invalid JSON at line 1, column 4");
         assert_eq!(fault("[1, true]"), "other fields or values in line 1, column 8");
     }
 }

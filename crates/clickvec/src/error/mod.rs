@@ -16,7 +16,7 @@ mod vector_file;
 pub use content::ContentFault;
 pub use file::{FileFault, NotTensors};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
-pub use json::{JsonFault, JsonProblem, NoObject};
+pub use json::{JsonFault, JsonKind, JsonProblem, NotAnObject};
 pub use learn_file::{LearnFileFault, LearnPlace, NpzFound};
 pub use plan::PlanFault;
 pub use run::{InitFault, ResumeFault, SettingDifference};
@@ -26,7 +26,7 @@ pub(crate) use system::not_finite;
 pub use system::{LearnFault, LearnSource, PairingFault, Remedy, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
 pub use test_set::{JudgedWithTexts, RunIds, TestSetFault};
-pub use vector_file::{NoVector, NpyFound, VectorFileFault, VectorPlace};
+pub use vector_file::{NotAVector, NpyFound, VectorFileFault, VectorPlace};
 
 use crate::settings::SettingFault;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A device in the place of a file that is read from front to back.
-    #[error("{}: expected a file or a pipe, found a device, which need not have an end; name another", shown(path))]
+    #[error("{}: expected a file or a pipe, found a device, which may never end; name another", shown(path))]
     Device {
         /// The device.
         path: PathBuf,

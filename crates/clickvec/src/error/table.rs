@@ -1,6 +1,6 @@
 //! Faults of tables: clicks, judged titles, titles, TREC files.
 
-use super::{NoObject, listed};
+use super::{NotAnObject, listed};
 
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
@@ -216,7 +216,7 @@ pub enum TableFault {
     #[error("expected a JSON object, found {found}; see docs/reference/tables.md")]
     NotJson {
         /// What it is.
-        found: NoObject,
+        found: NotAnObject,
     },
     /// A member of a JSON object is missing or has the wrong type.
     #[error("expected {wanted} in the member `{member}`, found {found}; see docs/reference/tables.md")]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::{NoObject, shown};
+use super::{JsonKind, NotAnObject, shown};
 
 /// The place of a fault in a file of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub enum VectorFileFault {
     #[error("expected JSON with `text` and `vector`, a list of numbers, found {found}; mend or remove the line")]
     NotJson {
         /// What it is.
-        found: NoVector,
+        found: NotAVector,
     },
     /// A vector that has no direction.
     #[error("expected a number other than 0 in the vector of `{word}`, found none; remove its vector")]
@@ -179,10 +179,10 @@ pub enum VectorFileFault {
 /// What a line has where a JSON object with a text and its vector should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NoVector {
+pub enum NotAVector {
     /// Something that is no object.
     #[error("{0}")]
-    Json(#[from] NoObject),
+    Json(#[from] NotAnObject),
     /// An object without a member of this name.
     #[error("no `{0}`")]
     Missing(&'static str),
@@ -192,15 +192,21 @@ pub enum NoVector {
         /// Its name.
         member: &'static str,
         /// The kind of its value.
-        found: &'static str,
+        found: JsonKind,
     },
-    /// A value in the list that is not a number of 32 bits.
-    #[error("{found} at place {place} of `vector`")]
+    /// A value in the list that is not a number.
+    #[error("{found} as item {place} of `vector`")]
     Item {
         /// Its place, counted from 1.
         place: usize,
         /// Its kind.
-        found: &'static str,
+        found: JsonKind,
+    },
+    /// A number in the list that is infinite as a 32-bit float.
+    #[error("item {place} of `vector` too large for a 32-bit float")]
+    TooLarge {
+        /// Its place, counted from 1.
+        place: usize,
     },
 }
 

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(numbers, [1, 3, 4, 5, 6]);
         assert!(found[0].1.is_none() && found[4].1.is_none());
         let message = |place: usize| found[place].1.clone().unwrap();
-        assert!(message(1).contains("expected a JSON object, found an early end in column"), "{}", message(1));
+        assert!(message(1).contains("expected a JSON object, found the end of the line in column"), "{}", message(1));
         assert!(message(2).contains("expected a JSON object"), "{}", message(2));
         assert!(message(3).contains("expected UTF-8, found another byte at position 9"), "{}", message(3));
     }

@@ -1,4 +1,4 @@
-//! JSON from outside in which each key stands once: of two values of a key, nobody can say which one is meant.
+//! JSON from outside without duplicate keys: of two values of a key, nobody can say which one is meant.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -6,43 +6,31 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::error::{JsonFault, NoObject};
+use crate::error::{JsonFault, JsonKind, NotAnObject};
 
 /// The JSON object in a line.
 ///
 /// # Errors
 ///
 /// What the line has in its place.
-pub fn json_object(line: &[u8]) -> Result<Map<String, Value>, NoObject> {
+pub fn json_object(line: &[u8]) -> Result<Map<String, Value>, NotAnObject> {
     match json_value(line)? {
         Value::Object(object) => Ok(object),
-        other => Err(NoObject::Other(json_kind(&other))),
+        other => Err(NotAnObject::Other(JsonKind::of(&other))),
     }
 }
 
-fn json_value(line: &[u8]) -> Result<Value, NoObject> {
+fn json_value(line: &[u8]) -> Result<Value, NotAnObject> {
     let twice = RefCell::new(None);
     let mut parser = serde_json::Deserializer::from_slice(line);
     let parsed = Keyed(&twice).deserialize(&mut parser).and_then(|value| parser.end().map(|()| value));
     parsed.map_err(|error| match twice.take() {
-        Some(key) => NoObject::KeyTwice { key, column: error.column() },
+        Some(key) => NotAnObject::KeyTwice { key, column: error.column() },
         None => JsonFault::from(error).into(),
     })
 }
 
-/// The kind of a JSON value, for messages.
-pub(crate) fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
-}
-
-/// Reads a value, as [`Value`] itself does, and puts the first key that stands twice into the cell.
+/// Reads a value, as [`Value`] itself does, and puts the first duplicate key into the cell.
 #[derive(Clone, Copy)]
 struct Keyed<'a>(&'a RefCell<Option<String>>);
 
@@ -131,23 +119,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_told() {
+    fn what_is_not_an_object_is_told() {
         let found = |line: &str| json_object(line.as_bytes()).map_err(|found| found.to_string());
         assert!(found("{\"a\":1} ").is_ok_and(|object| object.len() == 1));
-        assert_eq!(found("{\"a\":").unwrap_err(), "an early end in column 5");
-        assert_eq!(found("{\"a\" 1}").unwrap_err(), "what is not JSON in column 6");
+        assert_eq!(found("{\"a\":").unwrap_err(), "the end of the line in column 5");
+        assert_eq!(found("{\"a\" 1}").unwrap_err(), "invalid JSON at column 6");
         let kinds = ["[1]", "7", "\"a\"", "true", "null"].map(|line| found(line).unwrap_err());
         assert_eq!(kinds, ["an array", "a number", "a text", "true or false", "null"]);
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_named() {
+    fn a_duplicate_key_is_named() {
         for (text, key, column) in [
             (r#"{"a":1,"a":1}"#, "a", 10),
             (r#"{"a":{"b":1,"\u0062":2}}"#, "b", 20),
             (r#"{"c":[{"":1,"x":2,"":3}]}"#, "", 20),
         ] {
-            let expected = NoObject::KeyTwice { key: key.to_owned(), column };
+            let expected = NotAnObject::KeyTwice { key: key.to_owned(), column };
             assert_eq!(json_object(text.as_bytes()).unwrap_err(), expected, "{text}");
         }
     }

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Entries, MAX_DIMENSION, MAX_NUMBER, MAX_TEXT, Stop, at_line};
-use crate::error::{JsonFault, NoVector, VectorFileFault, VectorPlace};
-use crate::tables::json::{json_kind, json_object};
+use crate::error::{JsonFault, JsonKind, NotAVector, VectorFileFault, VectorPlace};
+use crate::tables::json::json_object;
 use crate::tables::{FoundLine, Lines};
 
 #[derive(Deserialize)]
@@ -45,24 +45,22 @@ pub(super) fn read(source: impl BufRead, entries: &mut impl Entries) -> Result<(
 }
 
 /// What a line has that is not a [`Line`], because of `error`.
-fn found(line: &[u8], error: serde_json::Error) -> NoVector {
+fn found(line: &[u8], error: serde_json::Error) -> NotAVector {
     let object = match json_object(line) {
         Ok(object) => object,
         Err(found) => return found.into(),
     };
-    let kind = |member, value| NoVector::Kind { member, found: json_kind(value) };
+    let kind = |member, value| NotAVector::Kind { member, found: JsonKind::of(value) };
     match (object.get("text"), object.get("vector")) {
-        (None, _) => NoVector::Missing("text"),
-        (_, None) => NoVector::Missing("vector"),
+        (None, _) => NotAVector::Missing("text"),
+        (_, None) => NotAVector::Missing("vector"),
         (Some(Value::String(_)), Some(Value::Array(items))) => {
             let item = (1..).zip(items).find_map(|(place, value)| match value.as_f64() {
-                None => Some(NoVector::Item { place, found: json_kind(value) }),
-                Some(number) if (number as f32).is_infinite() => {
-                    Some(NoVector::Item { place, found: "a number beyond 32 bits" })
-                }
+                None => Some(NotAVector::Item { place, found: JsonKind::of(value) }),
+                Some(number) if (number as f32).is_infinite() => Some(NotAVector::TooLarge { place }),
                 Some(_) => None,
             });
-            item.unwrap_or_else(|| NoVector::Json(JsonFault::from(error).into()))
+            item.unwrap_or_else(|| NotAVector::Json(JsonFault::from(error).into()))
         }
         (Some(Value::String(_)), Some(other)) => kind("vector", other),
         (Some(other), _) => kind("text", other),
@@ -76,14 +74,14 @@ mod tests {
     #[test]
     fn what_a_line_lacks_is_told() {
         let cases = [
-            ("{\"text\":\"a\",\"vector\":[1e40]}", "a number beyond 32 bits at place 1 of `vector`"),
-            ("{\"text\":\"a\",\"vector\":[1,null]}", "null at place 2 of `vector`"),
+            ("{\"text\":\"a\",\"vector\":[1e40]}", "item 1 of `vector` too large for a 32-bit float"),
+            ("{\"text\":\"a\",\"vector\":[1,null]}", "null as item 2 of `vector`"),
             ("{\"text\":\"a\",\"vector\":\"1\"}", "a text as `vector`"),
             ("{\"text\":1,\"vector\":[1]}", "a number as `text`"),
             ("{\"text\":\"a\"}", "no `vector`"),
             ("{\"vector\":[1]}", "no `text`"),
             ("{\"text\":\"a\",\"text\":\"b\",\"vector\":[1]}", "the key `text` a second time in column 18"),
-            ("{\"text\":\"a\",\"vector\":[1", "an early end in column 23"),
+            ("{\"text\":\"a\",\"vector\":[1", "the end of the line in column 23"),
             ("7", "a number"),
         ];
         for (line, expected) in cases {
