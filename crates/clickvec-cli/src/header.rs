@@ -7,7 +7,7 @@ pub(crate) struct Header {
     /// The names of the columns.
     pub(crate) names: Vec<String>,
     /// Whether the line may also be a text: a list of words with blanks after its commas.
-    pub(crate) is_doubtful: bool,
+    pub(crate) is_ambiguous: bool,
 }
 
 /// The header in this line; `None` if it is a text. Treating a table's header and ids as if they were texts would help nobody.
@@ -15,13 +15,13 @@ pub(crate) fn of(first: &str) -> Option<Header> {
     let first = first.strip_prefix('\u{feff}').unwrap_or(first).trim_matches([' ', '\n', '\r']);
     if first.trim_start().starts_with('{') {
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(first).ok()?;
-        return Some(Header { names: object.into_iter().map(|(name, _)| name).collect(), is_doubtful: false });
+        return Some(Header { names: object.into_iter().map(|(name, _)| name).collect(), is_ambiguous: false });
     }
     let header = |separator: char| -> Option<Header> {
         let names: Vec<String> = first.split(separator).map(|name| name.trim().trim_matches('"').to_owned()).collect();
         let has_blanks = |name: &str| name.trim() != name && !name.trim().starts_with('"');
-        let is_doubtful = separator != '\t' && first.split(separator).any(has_blanks);
-        (names.len() > 1 && columns::is_header(&names)).then_some(Header { names, is_doubtful })
+        let is_ambiguous = separator != '\t' && first.split(separator).any(has_blanks);
+        (names.len() > 1 && columns::is_header(&names)).then_some(Header { names, is_ambiguous })
     };
     ['\t', ',', ';'].into_iter().find_map(header)
 }

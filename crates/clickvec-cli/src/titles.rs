@@ -247,9 +247,9 @@ impl TitleColumns {
         ensure!(titles > 0, "{}: expected titles, found none; see docs/reference/tables.md", output::path(path));
         ensure!(
             broken <= titles,
-            "{}: expected a table of titles, found {} that are none among {}; mend it first",
+            "{}: expected a table of titles, found {} of {}; fix them first",
             output::path(path),
-            output::counted(broken, "row"),
+            output::counted(broken, "broken row"),
             output::count(broken + titles)
         );
         Ok(())

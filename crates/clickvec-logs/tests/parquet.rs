@@ -92,7 +92,7 @@ fn a_damaged_file_is_an_error() {
     }
     std::fs::write(&path, [&whole[..whole.len() - 1], b"E"].concat()).unwrap();
     let message = LogTable::open(&path, &Options::default()).err().expect("refused").to_string();
-    assert!(message.contains("expected it unencrypted, found it encrypted"), "{message}");
+    assert!(message.contains("expected a Parquet file without encryption, found an encrypted one"), "{message}");
 }
 
 /// A file whose dictionary is shorter than its page says, as fuzzing found: the crate that reads Parquet panicked on it, until the
@@ -116,7 +116,7 @@ fn a_damaged_file_whose_dictionary_is_cut_short_is_an_error() {
 fn a_damaged_file_does_not_go_on_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let metadata = folder.path().join("metadata.parquet");
-    // A map of 2³¹ − 1 truths, which take no bytes.
+    // A map of 2³¹ − 1 booleans, which take no bytes.
     let map = [0x1b, 0xff, 0xff, 0xff, 0xff, 7, 0x22, 0, 0];
     std::fs::write(&metadata, [b"PAR1", &map[..], &[map.len() as u8, 0, 0, 0], b"PAR1"].concat()).unwrap();
     let refused = LogTable::open(&metadata, &Options::default()).err().expect("refused").to_string();

@@ -89,7 +89,7 @@ fn broken_rows_of_the_queries_are_counted_and_shown() {
         .says("queries.tsv: skipped 2 broken rows:\n  queries.tsv:5: expected 2 columns as in the header, found 1\n")
         .says("  queries.tsv:6: expected a finite number of 0 or more in column `count`, found `many`")
         .says("3 queries");
-    let message = "queries.tsv: expected a table of queries, found 4 rows that are none among 7; mend it first";
+    let message = "queries.tsv: expected a table of queries, found 4 broken rows of 7; fix them first";
     pool(&format!("{good}{}", "green drill\n".repeat(4))).code(2).says(message);
 }
 

@@ -87,7 +87,7 @@ fn what_is_wrong_with_them_is_told() {
         .says("some.csv: skipped 2 broken rows:")
         .says("some.csv:3: expected an id, found nothing");
     folder.write("most.csv", "id,title\n1,red hammer\n2\n3\n");
-    search("most.csv", &[]).code(2).says("most.csv: expected a table of titles, found 2 rows that are none among 3");
+    search("most.csv", &[]).code(2).says("most.csv: expected a table of titles, found 2 broken rows of 3");
     folder.write("most.tsv", "id\ttitle\n1\tred hammer\n2\n3\n");
     search("most.tsv", &[]).code(2).says("most.tsv: expected a table of titles, found 2 lines that are none among 3");
 }

@@ -8,7 +8,7 @@ pub enum ParquetFault {
     #[error("expected `PAR1` and the length of the metadata at its end, found other bytes; was it cut short?")]
     NoEnd,
     /// The file is encrypted as a whole.
-    #[error("expected it unencrypted, found it encrypted; write it without encryption")]
+    #[error("expected a Parquet file without encryption, found an encrypted one; write it without encryption")]
     Encrypted,
     /// A part of the file is not what the format says.
     #[error("expected the {part} at byte {at}, found one that {found}")]
@@ -47,7 +47,7 @@ pub enum ParquetFault {
         column: String,
     },
     /// The file ends before what it says it has.
-    #[error("expected all bytes that it says it has, found an early end; was it cut short?")]
+    #[error("expected all bytes that it says it has, found the end of the file; was it cut short?")]
     CutShort,
     /// The file uses an encoding or another part of the format that nothing here can read.
     #[error(
@@ -78,7 +78,7 @@ pub enum BadPart {
     /// There are fewer bytes than it says, or a number has no end.
     #[error("says it is longer than the file")]
     EndsEarly,
-    /// No such type, too deep, or a collection of truths, whose values take no bytes.
+    /// No such type, too deep, or a collection of booleans, whose values take no bytes.
     #[error("no Parquet file has")]
     Unknown,
 }

@@ -149,8 +149,8 @@ pub enum ResumeFault {
     },
     /// The model next to a checkpoint is that of another run.
     #[error(
-        "expected the best model so far of the run to resume, found a model of another run ({difference}); put the first back, or \
-         start the training anew"
+        "expected the best model so far of the run to resume, found a model of another run ({difference}); restore that run's \
+         model, or start the training anew"
     )]
     OtherModel {
         /// What differs between the two runs.

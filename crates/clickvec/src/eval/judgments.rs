@@ -178,7 +178,7 @@ fn same_text(column: &'static str, id: &str, first: &str, first_line: u64, found
     Err(TableFault::ConflictingText { column, id, first_line, found })
 }
 
-/// The grade that a field says.
+/// The grade in a field.
 pub(super) fn grade(field: &str) -> Result<u8, TableFault> {
     // Programs that keep numbers as floats write a grade as 1.0.
     let number = field.trim();

@@ -24,7 +24,7 @@ pub struct State {
 }
 
 impl State {
-    /// These contents with another array.
+    /// The state with one more array.
     ///
     /// # Panics
     /// If the number of values does not fit the shape.
@@ -35,25 +35,25 @@ impl State {
         self
     }
 
-    /// These contents with a list of 64-bit numbers.
+    /// The state with a list of 64-bit numbers.
     #[must_use]
     pub fn with_f64s(self, name: &str, numbers: &[f64]) -> State {
         self.with(name, &[numbers.len()], Numbers::F64(numbers.to_vec()))
     }
 
-    /// These contents with a list of integers.
+    /// The state with a list of integers.
     #[must_use]
     pub fn with_u32s(self, name: &str, numbers: &[u32]) -> State {
         self.with(name, &[numbers.len()], Numbers::U32(numbers.to_vec()))
     }
 
-    /// These contents with a vocabulary.
+    /// The state with a vocabulary.
     #[must_use]
     pub fn with_words(self, vocabulary: &Interner) -> State {
         self.with_words_as(WORDS, vocabulary)
     }
 
-    /// These contents with words, one a line, under another name than usual.
+    /// The state with words, one a line, under another name than usual.
     pub fn with_words_as(self, name: &str, vocabulary: &Interner) -> State {
         let mut bytes = Vec::with_capacity(vocabulary.bytes() + vocabulary.len());
         for id in 0..vocabulary.len() as u32 {

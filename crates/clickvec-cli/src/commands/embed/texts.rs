@@ -170,7 +170,7 @@ fn say_table(header: &Header, args: &Args) -> Result<()> {
     let path = output::path(&path);
     let names = listed(&header.names, SHOWN_NAMES);
     ensure!(
-        !header.is_doubtful,
+        !header.is_ambiguous,
         "{path}: expected texts, one a line, or a table, found a first line that may be either, {names}; `--lines` takes every \
          line as a text, `--text-column` names the column of a table"
     );

@@ -157,7 +157,7 @@ fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
         let lines = lines(file)?;
         // Its header would be explained like what somebody typed, and so would ids and counts.
         let is_table =
-            |header: &Header| !header.is_doubtful && header.has_row(&lines[0], lines.get(1).map(String::as_str));
+            |header: &Header| !header.is_ambiguous && header.has_row(&lines[0], lines.get(1).map(String::as_str));
         if let Some(header) = header::of(&lines[0]).filter(is_table) {
             let path = input::named(file.to_owned());
             bail!(

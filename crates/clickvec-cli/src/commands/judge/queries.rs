@@ -102,9 +102,9 @@ fn read_table(path: &Path, queries: &mut Queries) -> Result<()> {
     input::note_broken_rows(path, broken, &shown);
     ensure!(
         broken <= rows,
-        "{}: expected a table of queries, found {} that are none among {}; mend it first",
+        "{}: expected a table of queries, found {} of {}; fix them first",
         output::path(path),
-        output::counted(broken, "row"),
+        output::counted(broken, "broken row"),
         output::count(broken + rows)
     );
     Ok(())

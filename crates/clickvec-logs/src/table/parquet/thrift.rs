@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_could_go_on_for_ever_is_refused() {
-        // Two billion truths, which take no bytes, in a list and in a map; two billion numbers that are not there.
+        // Two billion booleans, which take no bytes, in a list and in a map; two billion numbers that are not there.
         assert_eq!(length(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 7, 0]), Err(BadPart::EndsEarly));
         assert_eq!(length(&[0x19, 0x21, 0, 0]), Err(BadPart::Unknown));
         assert_eq!(length(&[0x1b, 0x02, 0x12, 0, 0, 0]), Err(BadPart::Unknown));

@@ -18,7 +18,7 @@ const SWEEPS: usize = 50;
 /// Folding in is done when a sweep changes θ by no more than this, summed over the topics.
 const MOVED: f32 = 1e-2;
 
-/// What folds in titles. Its working memory is reused.
+/// Folding-in of titles, with working memory that is reused.
 pub(super) struct Folder {
     inference: Inference,
     /// P(z|D).
