@@ -71,7 +71,7 @@ impl<W: Write> NpyWriter<W> {
         Ok(())
     }
 
-    /// Checks that all rows were written, flushes, and returns the target.
+    /// The target, flushed, if all rows were written.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl<W: Write> Word2vecWriter<W> {
         Ok(())
     }
 
-    /// Checks that all rows were written, flushes, and returns the target.
+    /// The target, flushed, if all rows were written.
     ///
     /// # Errors
     ///

@@ -291,7 +291,7 @@ impl ClickLog {
         &self.skipped_titles
     }
 
-    /// Takes the vectors of the log's texts from `teachers` and keeps them in `storage`. `limit` is the log's.
+    /// How much of the log the vectors of `teachers` cover. They are kept in `storage`; `limit` is the log's.
     ///
     /// # Errors
     /// [`Error::Learn`] if a vector is not what it should be, or if they know no text of the log; [`Error::Io`];
@@ -307,7 +307,7 @@ impl ClickLog {
         Ok(coverage)
     }
 
-    /// Takes the scores of the log's pairs from `teachers` and keeps them in `storage`. `limit` is the log's. If the
+    /// How much of the log the scores of `teachers` cover. They are kept in `storage`; `limit` is the log's. If the
     /// pairs are those that were scored, the ones whose query has a single title are left out: they teach nothing.
     /// Queries must have been held out before.
     ///

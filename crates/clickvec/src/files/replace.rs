@@ -132,7 +132,7 @@ impl Pending {
         &mut self.file
     }
 
-    /// Writes and syncs what is left in buffers. From then on a full disk can do no harm.
+    /// The file after what was left in buffers is written and synced. From then on a full disk can do no harm.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ impl Best {
         self.heap.peek().map_or(f32::INFINITY, |worst| worst.0.score)
     }
 
-    /// Offers a hit, and returns whether it was kept. Of equal scores those with the least positions are kept, in whatever order
+    /// Whether a hit that is offered is kept. Of equal scores those with the least positions are kept, in whatever order
     /// they come.
     pub fn keep(&mut self, hit: Hit) -> bool {
         if self.heap.len() < self.k {
@@ -45,7 +45,7 @@ impl Best {
         }
     }
 
-    /// Removes and returns all hits, best first.
+    /// All hits, best first, which are removed.
     pub fn take(&mut self) -> Vec<Hit> {
         let mut hits = Vec::with_capacity(self.heap.len());
         self.drain_into(&mut hits);

@@ -66,7 +66,7 @@ impl Level {
         }
     }
 
-    /// Uses no instructions above `level` from now on. Returns the level in use.
+    /// The level in use from now on: `level`, or the highest that the processor has if that is lower.
     pub fn limit(level: Level) -> Level {
         let level = level.min(Level::detect());
         LEVEL.store(level as u8, Ordering::Relaxed);

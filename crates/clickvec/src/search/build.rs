@@ -128,7 +128,7 @@ impl IndexBuilder {
         added
     }
 
-    /// Writes what is left, and moves the index to its place.
+    /// The figures of the index. What is left of it is written, and it is moved to its place.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ fn rest_of_line(values: &[impl AsRef<str>]) -> Result<String> {
     Ok(rest)
 }
 
-/// Joins indexes of one model into a new one at `path`: the index of all their titles, one index after the other, with
+/// The figures of a new index at `path` that joins those of one model: it has all their titles, one index after the other, and
 /// the bytes that it has if all titles are encoded at once. Shards of a collection come in the order of their numbers, and
 /// each must be there once.
 ///

@@ -146,8 +146,8 @@ pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usiz
     queries.iter().map(topic).collect()
 }
 
-/// Writes a folder with a simulated log, judged titles and the truth. `on_pairs` gets the number of rows of clicks so
-/// far.
+/// The summary of a folder that is written with a simulated log, judged titles and the truth. `on_pairs` gets the number of rows
+/// of clicks so far.
 ///
 /// Users look for what is in the invented world or, if there are `titles`, for those.
 ///

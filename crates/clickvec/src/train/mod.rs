@@ -184,7 +184,7 @@ pub fn train(
     })
 }
 
-/// Trains a model and writes it to `output`.
+/// The outcome of a training that writes its model to `output`.
 ///
 /// The same seed, pairs, program and instruction level give the same bytes, at any number of threads and after any
 /// number of interruptions.

@@ -19,9 +19,9 @@ const KEYBOARDS: [Keyboard; 5] = [
     ["ضصثقفغعهخحجد", "شسيبلاتنمك", "ئءؤرىةوزظ"],
 ];
 
-/// Writes `word` to `out` with one typing error: a letter is left out, typed twice, replaced by its neighbour on the
-/// keyboard, or swapped with the next one. The first letter stays, because most people type it correctly. Returns whether
-/// there is an error. Short words stay as they are, and so do words with digits: a misspelt size is another size.
+/// Whether `out` gets `word` with a typing error: a letter is left out, typed twice, replaced by its neighbour on the keyboard,
+/// or swapped with the next one. The first letter stays, because most people type it correctly. Short words stay as they are,
+/// and so do words with digits: a misspelt size is another size.
 pub fn misspell(word: &str, rng: &mut Xoshiro256PlusPlus, out: &mut String) -> bool {
     out.clear();
     if word.chars().any(char::is_numeric) {

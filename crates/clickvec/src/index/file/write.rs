@@ -100,8 +100,8 @@ impl FolderWriter {
     }
 }
 
-/// Puts a part in the place of the one of this name in the index at `path`, in one step: whoever opens the index finds the
-/// old manifest or the new one. The files of the part must be in the folder already; they are synced and hashed. The
+/// The fingerprint of the index at `path` after a part takes the place of the one of this name, in one step: whoever opens the
+/// index finds the old manifest or the new one. The files of the part must be in the folder already; they are synced and hashed. The
 /// caller must hold the claim to the index.
 ///
 /// # Errors
