@@ -93,6 +93,12 @@ pub fn named(config: &EncoderConfig) -> String {
     config.ask(|kind| format!("{} {}", kind.article(), kind.name()))
 }
 
+/// The kind of this name as [`named`] writes it; without an article if it is not among [`EncoderConfig::defaults`].
+pub(crate) fn named_kind(name: &str) -> String {
+    let kind = EncoderConfig::defaults().iter().find(|config| config.kind() == name).map(named);
+    kind.unwrap_or_else(|| name.to_owned())
+}
+
 /// The kinds among [`EncoderConfig::defaults`] of which `has` is true.
 pub fn kinds_that(has: impl Fn(&EncoderConfig) -> bool) -> Vec<&'static str> {
     EncoderConfig::defaults().iter().filter(|config| has(config)).map(EncoderConfig::kind).collect()

@@ -1,7 +1,7 @@
 //! Settings that are not valid.
 
 use crate::encoder::EncoderConfig;
-use crate::encoder::config::named_kinds_that;
+use crate::encoder::config::{named_kind, named_kinds_that};
 
 /// A setting that is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
@@ -44,8 +44,9 @@ pub enum SettingFault {
     Alone,
     /// The published error signals were requested for an encoder without them.
     #[error(
-        "expected {} for per-gate error signals, found {kind}; the papers give them for no other",
-        named_kinds_that(EncoderConfig::has_published_signals)
+        "expected {} for per-gate error signals, found {}; the papers give them for no other",
+        named_kinds_that(EncoderConfig::has_published_signals),
+        named_kind(kind)
     )]
     PerGate {
         /// The encoder.
@@ -89,15 +90,20 @@ pub enum SettingFault {
         files: usize,
     },
     /// Truncated back-propagation through time was requested for an encoder that is not recurrent.
-    #[error("expected {} for truncated back-propagation, found {kind}", named_kinds_that(EncoderConfig::is_recurrent))]
+    #[error(
+        "expected {} for truncated back-propagation, found {}",
+        named_kinds_that(EncoderConfig::is_recurrent),
+        named_kind(kind)
+    )]
     BpttWords {
         /// The encoder.
         kind: &'static str,
     },
     /// Rounded recurrent products were requested for an encoder without any.
     #[error(
-        "expected {} for precision bf16, found {kind}; leave it at f32",
-        named_kinds_that(EncoderConfig::is_recurrent)
+        "expected {} for precision bf16, found {}; leave it at f32",
+        named_kinds_that(EncoderConfig::is_recurrent),
+        named_kind(kind)
     )]
     Precision {
         /// The encoder.

@@ -44,5 +44,7 @@ fn the_messages_name_all_recurrent_encoders_and_no_other() {
             let is_named = named.contains(&format!(" {}", encoder.kind()));
             assert_eq!(is_named, encoder.is_recurrent(), "{}: {fault}", encoder.kind());
         }
+        assert!(fault.contains(", found a clsm"), "{fault}");
     }
+    assert!(SettingFault::PerGate { kind: "rnn" }.to_string().contains(", found an rnn;"));
 }
