@@ -90,7 +90,7 @@ pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
     ensure!(
         !files::is_stream(titles),
         "{}: expected a file of titles, since they are read twice, found a pipe; write them to a file first",
-        titles.display()
+        output::input(titles)
     );
     Ok(())
 }

@@ -5,9 +5,7 @@ use std::path::Path;
 use clickvec::internals::files::Found;
 
 /// The name of a file in messages.
-pub(crate) fn named(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { clickvec::internals::error::shown(path) }
-}
+pub(crate) use clickvec::internals::error::shown_input as named;
 
 /// Whether an output is a pipe, a device or standard output, which nothing can replace.
 pub(crate) fn is_special(output: &Path) -> bool {

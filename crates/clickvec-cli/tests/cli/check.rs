@@ -256,6 +256,11 @@ fn a_damaged_index_is_not_fine() {
 #[test]
 fn a_pipe_is_not_looked_at() {
     let folder = Folder::with_data();
-    let said = "-: expected a file, because it is read more than once, found a pipe; write it to a file first";
+    let said =
+        "standard input: expected a file, because it is read more than once, found a pipe; write it to a file first";
     folder.run_with(&["check", "-"], folder.read("clicks.tsv")).code(2).says(said);
+    if cfg!(unix) {
+        let said = "/dev/null: expected a file, because it is read more than once, found a device; name another";
+        folder.run(&["check", "/dev/null"]).code(2).says(said);
+    }
 }

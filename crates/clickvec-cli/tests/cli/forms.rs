@@ -189,7 +189,9 @@ fn what_cannot_be_read_is_told_with_its_place() {
     evaluate(&folder, &idle).code(2).says("judged.tsv: expected a file of topics with TREC qrels only, found a table");
     folder.run(&["evaluate", "--rankers", "--topics", "topics.txt"]).code(2);
     let piped = ["--judged", "ids.tsv", "--topics", "topics.txt", "--titles", "-"];
-    evaluate(&folder, &piped).code(2).says("-: expected a file of titles, since they are read twice, found a pipe");
+    evaluate(&folder, &piped)
+        .code(2)
+        .says("standard input: expected a file of titles, since they are read twice, found a pipe");
     line("beir/corpus.jsonl", "[]\n\n{\"_id\":\"\",\"text\":\"a\"}\n");
     evaluate(&folder, &["--judged", "ids.tsv", "--titles", "beir"])
         .code(0)

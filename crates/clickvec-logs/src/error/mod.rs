@@ -28,7 +28,7 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] clickvec::Error),
     /// A file as a whole is not valid.
-    #[error("{}: {fault}", clickvec::internals::error::shown(path))]
+    #[error("{}: {fault}", clickvec::internals::error::shown_input(path))]
     Table {
         /// The file.
         path: PathBuf,

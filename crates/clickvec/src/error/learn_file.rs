@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::shown;
+use super::shown_input;
 
 /// The place of a fault in such a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,8 +175,8 @@ fn shape(sizes: &[Option<usize>]) -> String {
 /// The place in a file, for the beginning of a message.
 pub(super) fn at(path: &Path, place: &LearnPlace) -> String {
     match place {
-        LearnPlace::File => shown(path),
-        LearnPlace::Line(line) => format!("{}:{line}", shown(path)),
-        LearnPlace::Array(name) => format!("{}, array `{name}`", shown(path)),
+        LearnPlace::File => shown_input(path),
+        LearnPlace::Line(line) => format!("{}:{line}", shown_input(path)),
+        LearnPlace::Array(name) => format!("{}, array `{name}`", shown_input(path)),
     }
 }

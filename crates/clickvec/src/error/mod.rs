@@ -21,7 +21,7 @@ pub use learn_file::{LearnFileFault, LearnPlace, NpzFound};
 pub use plan::PlanFault;
 pub use run::{InitFault, ResumeFault, SettingDifference};
 use shown::told;
-pub(crate) use shown::{listed, shortened, shown};
+pub(crate) use shown::{listed, shortened, shown, shown_input};
 pub(crate) use system::not_finite;
 pub use system::{LearnFault, LearnSource, PairingFault, Remedy, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
@@ -39,7 +39,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused to read, write, map or rename a file.
-    #[error("{}: cannot {action}: {source}", shown(path))]
+    #[error("{}: cannot {action}: {source}", if *action == "read" { shown_input(path) } else { shown(path) })]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -64,13 +64,13 @@ pub enum Error {
         path: PathBuf,
     },
     /// A device in the place of a file that is read from front to back.
-    #[error("{}: expected a file or a pipe, found a device, which may never end; name another", shown(path))]
+    #[error("{}: expected a file or a pipe, found a device, which may never end; name another", shown_input(path))]
     Device {
         /// The device.
         path: PathBuf,
     },
     /// Reading stopped in the middle of a table, as it does when a compressed file was cut short.
-    #[error("{}:{line}: cannot read this line: {source}; is the file whole?", shown(path))]
+    #[error("{}:{line}: cannot read this line: {source}; is the file whole?", shown_input(path))]
     ReadAt {
         /// The file.
         path: PathBuf,
@@ -240,7 +240,7 @@ pub enum Error {
     #[error(transparent)]
     Init(#[from] InitFault),
     /// A click log has nothing to train on.
-    #[error("{}: {}", shown(path), told(fault))]
+    #[error("{}: {}", shown_input(path), told(fault))]
     Log {
         /// The file.
         path: PathBuf,
@@ -258,7 +258,7 @@ pub enum Error {
         fault: TableFault,
     },
     /// The files of a test set do not fit together.
-    #[error("{}: {}", shown(path), told(fault))]
+    #[error("{}: {}", shown_input(path), told(fault))]
     TestSet {
         /// The file or folder.
         path: PathBuf,
@@ -307,8 +307,8 @@ fn mebibytes(bytes: Option<u64>) -> String {
 
 fn at_line(path: &Path, line: Option<u64>) -> String {
     match line {
-        Some(line) => format!("{}:{line}", shown(path)),
-        None => shown(path),
+        Some(line) => format!("{}:{line}", shown_input(path)),
+        None => shown_input(path),
     }
 }
 

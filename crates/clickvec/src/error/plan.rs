@@ -131,7 +131,7 @@ pub enum PlanFault {
     /// A file is a pipe and can be read only once.
     #[error(
         "{}: expected a file, since a table reads it more than once, found a pipe; write it to a file first",
-        super::shown(path)
+        super::shown_input(path)
     )]
     Pipe {
         /// The pipe.

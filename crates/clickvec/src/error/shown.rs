@@ -30,6 +30,11 @@ pub fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }
 
+/// The name of what is read at a path: `standard input` for `-`, or else the path as [`shown`] writes it.
+pub fn shown_input(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { shown(path) }
+}
+
 /// The first `most` names of a list, each shortened. A hostile header may have a million of them.
 pub fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
     if names.is_empty() {

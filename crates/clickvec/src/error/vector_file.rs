@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::{JsonKind, NotAnObject, shown};
+use super::{JsonKind, NotAnObject, shown_input};
 
 /// The place of a fault in a file of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,8 +233,8 @@ pub enum NpyFound {
 
 pub(super) fn at(path: &Path, place: VectorPlace) -> String {
     match place {
-        VectorPlace::File => shown(path),
-        VectorPlace::Line(line) => format!("{}:{line}", shown(path)),
-        VectorPlace::Vector(vector) => format!("{}, vector {vector}", shown(path)),
+        VectorPlace::File => shown_input(path),
+        VectorPlace::Line(line) => format!("{}:{line}", shown_input(path)),
+        VectorPlace::Vector(vector) => format!("{}, vector {vector}", shown_input(path)),
     }
 }

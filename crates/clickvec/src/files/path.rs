@@ -36,6 +36,18 @@ impl Found {
         }
     }
 
+    /// Whether there is a device at a path, and not a pipe, a socket or nothing special.
+    pub fn is_device(path: &Path) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::FileTypeExt as _;
+            let kind = fs::metadata(path).map(|metadata| metadata.file_type());
+            kind.is_ok_and(|kind| kind.is_char_device() || kind.is_block_device())
+        }
+        #[cfg(not(unix))]
+        Found::is_special(path)
+    }
+
     /// Whether a path can only be read or written once, from front to back.
     pub fn is_special(path: &Path) -> bool {
         matches!(Found::at(path), Ok(Found::Special))
@@ -115,6 +127,7 @@ mod tests {
         let pipe = pipe(folder.path());
         assert!(Found::is_special(&pipe) && Found::is_special(Path::new("/dev/null")) && !Found::is_special(&file));
         assert!(is_stream(&pipe) && is_stream(Path::new("-")) && !is_stream(&missing));
+        assert!(Found::is_device(Path::new("/dev/null")) && !Found::is_device(&pipe) && !Found::is_device(&file));
         let error = open_plain(&pipe).unwrap_err();
         assert!(error.to_string().contains(": expected a plain file, found a pipe"), "{error}");
     }

@@ -138,8 +138,12 @@ fn look(path: &Path) -> Result<Found> {
     };
     ensure!(
         !files::is_stream(path),
-        "{}: expected a file, because it is read more than once, found a pipe; write it to a file first",
-        output::path(path)
+        "{}: expected a file, because it is read more than once, found {}",
+        output::input(path),
+        match files::Found::is_device(path) {
+            true => "a device; name another",
+            false => "a pipe; write it to a file first",
+        }
     );
     if path.is_dir() {
         found.kind = match () {

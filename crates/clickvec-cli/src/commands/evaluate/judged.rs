@@ -99,7 +99,7 @@ fn refuse_unknown_ids(set: &TestSet, args: &Args) -> Result<()> {
         bail!(
             "{}: expected a file of titles, because `--run` needs the ids of the judged titles and they are looked up in it, \
              found a pipe; write the titles to a file first, or give the judged table a column `title_id`",
-            titles.display()
+            output::input(titles)
         );
     }
     Ok(())

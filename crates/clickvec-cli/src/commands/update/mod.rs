@@ -306,7 +306,7 @@ fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
     }
     for file in read() {
         let is_pipe = files::is_stream(file);
-        ensure!(!is_pipe, "{}: expected a file, because it is read twice, found a pipe", file.display());
+        ensure!(!is_pipe, "{}: expected a file, because it is read twice, found a pipe", output::input(file));
     }
     for (place, file) in args.clicks.iter().enumerate() {
         ensure!(

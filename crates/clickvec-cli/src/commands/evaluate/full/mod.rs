@@ -56,7 +56,7 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
         ensure!(
             !files::is_stream(titles),
             "{}: expected a file of titles, because they are read more than once, found a pipe; write them to a file first",
-            titles.display()
+            output::input(titles)
         );
     }
     // An index that gives the titles is also asked: it is opened once.
