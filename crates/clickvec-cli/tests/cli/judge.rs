@@ -83,12 +83,18 @@ fn broken_rows_of_the_queries_are_counted_and_shown() {
             "--output=s.tsv",
         ])
     };
-    let good = "query\tcount\nred hammer\t3\nblue ladder\t1e2\nwhite shelf\t1\n";
+    let good = "query\tcount\nred hammer\t3\nblue ladder\t1e2\nwhite shelf\t1.0\n";
     pool(&format!("{good}green drill\nyellow paint\tmany\n"))
         .code(0)
         .says("queries.tsv: skipped 2 broken rows:\n  queries.tsv:5: expected 2 columns as in the header, found 1\n")
-        .says("  queries.tsv:6: expected a finite number of 0 or more in column `count`, found `many`")
+        .says("  queries.tsv:6: expected a whole number from 0 to 1,000,000,000,000 in column `count`, found `many`")
         .says("3 queries");
+    // They are not rounded.
+    pool(&format!("{good}green drill\t2.5\nyellow paint\t1e300\nblack carpet\t-1\n"))
+        .code(0)
+        .says("queries.tsv: skipped 3 broken rows:")
+        .says("`count`, found `2.5`")
+        .says("`count`, found `1e300`");
     let message = "queries.tsv: expected a table of queries, found 4 broken rows of 7; fix them first";
     pool(&format!("{good}{}", "green drill\n".repeat(4))).code(2).says(message);
 }

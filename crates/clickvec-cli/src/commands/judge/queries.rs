@@ -18,6 +18,8 @@ use crate::{input, output};
 const QUERY_ID: &str = "query_id";
 /// The column with the number of clicks.
 const COUNT: &str = "count";
+/// The most clicks of a row, as for `prepare`.
+const MAX_COUNT: f64 = 1e12;
 /// The broken rows that are shown.
 const SHOWN_ROWS: usize = 5;
 
@@ -51,7 +53,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
                 bail!(
                     "{}: expected queries, one a line, or a table with the column query, found a table with {}; rename its \
                      column of queries",
-                    output::path(path),
+                    output::input(path),
                     names.join(", ")
                 );
             }
@@ -61,7 +63,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
             }
         }
     }
-    ensure!(!queries.all.is_empty(), "{}: expected queries, found none", output::path(path));
+    ensure!(!queries.all.is_empty(), "{}: expected queries, found none", output::input(path));
     Ok(queries.all)
 }
 
@@ -96,14 +98,14 @@ fn read_table(path: &Path, queries: &mut Queries) -> Result<()> {
         };
         broken += 1;
         if shown.len() < SHOWN_ROWS {
-            shown.push(format!("  {}:{}: {fault}", output::path(path), record.line));
+            shown.push(format!("  {}:{}: {fault}", output::input(path), record.line));
         }
     }
     input::note_broken_rows(path, broken, &shown);
     ensure!(
         broken <= rows,
         "{}: expected a table of queries, found {} of {}; fix them first",
-        output::path(path),
+        output::input(path),
         output::counted(broken, "broken row"),
         output::count(broken + rows)
     );
@@ -113,8 +115,11 @@ fn read_table(path: &Path, queries: &mut Queries) -> Result<()> {
 /// The number of clicks in a field, or what is wrong with it.
 fn count_of(field: &str) -> Result<u64, String> {
     match field.trim().parse::<f64>() {
-        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number.round() as u64),
-        _ => Err(format!("expected a finite number of 0 or more in column `{COUNT}`, found `{}`", shortened(field))),
+        Ok(number) if (0.0..=MAX_COUNT).contains(&number) && number.fract() == 0.0 => Ok(number as u64),
+        _ => Err(format!(
+            "expected a whole number from 0 to 1,000,000,000,000 in column `{COUNT}`, found `{}`",
+            shortened(field)
+        )),
     }
 }
 
