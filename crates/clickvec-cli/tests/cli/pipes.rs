@@ -69,15 +69,26 @@ fn a_device_without_an_end_is_refused() {
         #[cfg(not(feature = "serve"))]
         &["search", "--model=model.safetensors", "--titles=/dev/zero", "red"],
     ];
+    // A program that reads on would otherwise fill the disk, or never end.
+    let refused = |command: &[&str], input: Stdio, name: &str| {
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -f 65536; exec timeout 60 \"$0\" \"$@\""]).arg(program()).args(command);
+        let output = limited.current_dir(folder.path("")).stdin(input).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let message = format!("{name}: expected a file or a pipe, found a device, which may never end");
+        assert!(
+            output.status.code() == Some(2) && stderr.contains(&message),
+            "{command:?}: {}\n{stderr}",
+            output.status
+        );
+        assert!(output.stdout.is_empty(), "{command:?}");
+    };
     for command in commands {
-        folder.run(command).code(2).says("/dev/zero: expected a file or a pipe, found a device").prints_nothing();
+        refused(command, Stdio::null(), "/dev/zero");
     }
     // As standard input, too. Nothing to read is what it always was.
     let zero = std::fs::File::open("/dev/zero").unwrap();
-    let mut prepare = Command::new(program());
-    let output = prepare.args(["prepare", "-", "--output=c.tsv"]).current_dir(folder.path("")).stdin(zero).output();
-    let stderr = String::from_utf8_lossy(&output.unwrap().stderr).into_owned();
-    assert!(stderr.contains("expected a file or a pipe, found a device"), "{stderr}");
+    refused(&["prepare", "-", "--output=c.tsv"], zero.into(), "standard input");
     folder.run(&["embed", "--model=model.safetensors", "--side=title", "/dev/null"]).code(0).prints_nothing();
     assert!(!folder.path("c.tsv").exists() && !folder.path("m").exists());
 }
