@@ -6,6 +6,7 @@ use clickvec::internals::encoder::{Encoder, Gradients, Reading, Trace, describe}
 use clickvec::internals::text::WordId;
 use clickvec::internals::text::batch::Batch;
 
+const GATES: [State; 5] = [State::InputGate, State::ForgetGate, State::OutputGate, State::UpdateGate, State::ResetGate];
 const BOTH: [Direction; 2] = [Direction::Forward, Direction::Backward];
 
 /// More than one block, repeated lengths, an empty text, and an unknown word.
@@ -64,9 +65,14 @@ fn an_encoder_is_what_its_description_says() {
             let (text, description) = (reader.text(5), describe(config));
             assert!(text.words() > 1, "a text with words");
             let states: Vec<State> = text.of_words().into_iter().map(|quantity| quantity.state).collect();
-            for state in description.gates.iter().chain(description.telling) {
+            for state in description.telling {
                 assert!(states.contains(state), "{config}: {state}");
             }
+            for gate in GATES {
+                let is_described = description.gates.contains(&gate);
+                assert_eq!(is_described, states.contains(&gate), "{config}: {gate}");
+            }
+            assert!(description.gates.iter().all(|gate| GATES.contains(gate)), "{config}");
             assert_eq!(description.telling.is_empty(), states.is_empty(), "{config}");
             let reading = match states.contains(&State::Activation) {
                 true => Reading::WordByWord,
