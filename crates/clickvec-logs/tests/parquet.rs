@@ -111,6 +111,53 @@ fn a_damaged_file_whose_dictionary_is_cut_short_is_an_error() {
     }
 }
 
+/// The bytes of a file with one row.
+fn one_row(compression: Compression) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.parquet");
+    write_differences(&path, 1, WriterVersion::PARQUET_1_0, Encoding::PLAIN, compression);
+    std::fs::read(&path).unwrap()
+}
+
+/// Puts bytes in the first place of others.
+fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
+    let at = bytes.windows(old.len()).position(|bytes| bytes == old).expect("the old bytes");
+    bytes[at..at + old.len()].copy_from_slice(new);
+}
+
+/// What the first row of a file with these bytes is refused for.
+fn refused(bytes: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.parquet");
+    std::fs::write(&path, bytes).unwrap();
+    let mut table = LogTable::open(&path, &Options::default()).unwrap();
+    let message = table.next(&mut Record::default()).unwrap_err().to_string();
+    message.strip_prefix(&format!("{}: cannot read this Parquet file: ", path.display())).unwrap_or(&message).to_owned()
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_refused_for_what_is_wrong() {
+    let mut lzo = one_row(Compression::SNAPPY);
+    // The end of a column's path, and its method of compression: twice 1 for Snappy, twice 3 for LZO.
+    replace(&mut lzo, b"query\x15\x02", b"query\x15\x06");
+    let methods = "zstd, Snappy, gzip, LZ4, Brotli or no compression";
+    assert_eq!(refused(&lzo), format!("column query: expected {methods}, found LZO; write it with one of these"));
+
+    let plain = one_row(Compression::UNCOMPRESSED);
+    let mut short = plain.clone();
+    // The length of the first query.
+    replace(&mut short, b"\x0b\0\0\0red", b"\xff\0\0\0red");
+    assert_eq!(refused(&short), "expected all bytes that it says it has, found fewer; was it cut short?");
+
+    let mut strange = plain;
+    // A page of one value, and its encoding: 0 for plain, twice 4 for one that only levels have.
+    replace(&mut strange, b"\x15\x02\x15\0\x15\x06", b"\x15\x02\x15\x08\x15\x06");
+    assert_eq!(
+        refused(&strange),
+        "expected usual encodings, found one that is not supported; write it with the defaults of pyarrow or DuckDB"
+    );
+}
+
 /// The size of a collection is checked before it is believed: these took half a minute to be refused.
 #[test]
 fn a_damaged_file_does_not_go_on_for_ever() {

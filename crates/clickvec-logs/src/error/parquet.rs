@@ -47,7 +47,7 @@ pub enum ParquetFault {
         column: String,
     },
     /// The file ends before what it says it has.
-    #[error("expected all bytes that it says it has, found the end of the file; was it cut short?")]
+    #[error("expected all bytes that it says it has, found fewer; was it cut short?")]
     CutShort,
     /// The file uses an encoding or another part of the format that nothing here can read.
     #[error(

@@ -139,7 +139,8 @@ impl LogTable {
     ///
     /// # Errors
     ///
-    /// [`clickvec::Error::ReadAt`] if reading fails, as it does when a compressed file was cut short.
+    /// [`clickvec::Error::ReadAt`] if reading fails, as it does when a compressed file was cut short; [`Error::Table`] if a Parquet
+    /// file is damaged, or has what cannot be read.
     #[inline]
     pub fn next(&mut self, record: &mut Record) -> Result<Next> {
         match &mut self.source {
@@ -151,7 +152,7 @@ impl LogTable {
                 Ok(next) => Ok(next),
             },
             #[cfg(feature = "parquet")]
-            Source::Parquet(reader) => reader.next(record),
+            Source::Parquet(reader) => return reader.next(&self.path, record),
         }
         .map_err(|source| {
             let line = record.line + 1;

@@ -82,10 +82,6 @@ fn failed(path: &Path, error: ParquetError) -> Error {
     }
 }
 
-fn invalid(fault: ParquetFault) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, fault)
-}
-
 impl Reader {
     pub(super) fn open(path: &Path, options: &Options) -> Result<(Reader, Columned)> {
         let fault = |error| failed(path, error);
@@ -130,15 +126,16 @@ impl Reader {
         Ok((Reader { rows, paths, row: 0, is_broken: false }, found))
     }
 
-    pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
+    /// The next row; `path` is for messages.
+    pub(super) fn next(&mut self, path: &Path, record: &mut Record) -> Result<Next> {
         record.clear();
         let read = if self.is_broken { None } else { guarded(|| self.rows.next()) };
         let Some(read) = read else {
             self.is_broken = true;
-            return Err(invalid(ParquetFault::Damaged));
+            return Err(Error::table(path, TableFault::Parquet(ParquetFault::Damaged)));
         };
         let Some(row) = read else { return Ok(Next::End) };
-        let row = row.map_err(|error| fault_of(error).map_or_else(|refused| refused, invalid))?;
+        let row = row.map_err(|error| failed(path, error))?;
         self.row += 1;
         record.line = self.row;
         for (role, path) in &self.paths {
