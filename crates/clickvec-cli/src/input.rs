@@ -53,9 +53,9 @@ pub(crate) fn note_titles(path: &Path, titles: u64, skipped: &Skipped, untitled:
     );
     ensure!(
         skipped.count <= titles,
-        "{}: expected a table of titles, found {} that are none among {}; mend it first",
+        "{}: expected a table of titles, found {} of {}; fix them first",
         path.display(),
-        output::counted(skipped.count, "line"),
+        output::counted(skipped.count, "broken line"),
         output::count(skipped.count + titles)
     );
     if untitled > 0 {

@@ -190,9 +190,9 @@ fn topics_contexts_and_neighbours() {
     let lines = folder.run(&[&context[..], &["clsm.safetensors", "--json"]].concat()).code(0).json_lines();
     assert_eq!((lines.len(), &lines[1]["context"]), (2, &"red paint".into()));
     folder.run(&[&context[..], &["model.safetensors"]].concat()).code(2).says("expected a clsm");
-    // The encoder is what is wrong, also where no text has the word.
-    let no_text = ["explain", "context", "red", "blue shelf", "--model", "model.safetensors"];
-    folder.run(&no_text).code(2).says("expected a clsm");
+    // The encoder is what is wrong, also where the texts are a table.
+    let table = ["explain", "context", "red", "--file", "clicks.tsv", "--model", "model.safetensors"];
+    folder.run(&table).code(2).says("expected a clsm");
     let one = ["explain", "context", "red", "red hammer", "--model", "clsm.safetensors"];
     folder.run(&one).code(1).says("expected other texts with the word `red` to compare with this one").prints_nothing();
     folder.write("none.txt", "?!\n");

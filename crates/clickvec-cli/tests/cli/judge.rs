@@ -74,14 +74,8 @@ fn broken_rows_of_the_queries_are_counted_and_shown() {
     let folder = Folder::with_data();
     let pool = |queries: &str| {
         folder.write("queries.tsv", queries);
-        folder.run(&[
-            "judge",
-            "pool",
-            "--queries=queries.tsv",
-            "--titles=titles.tsv",
-            "--ranker=bm25",
-            "--output=s.tsv",
-        ])
+        let base = ["judge", "pool", "--queries=queries.tsv", "--titles=titles.tsv", "--ranker=bm25", "--output=s.tsv"];
+        folder.run(&[&base[..], &["--sample=100"]].concat())
     };
     let good = "query\tcount\nred hammer\t3\nblue ladder\t1e2\nwhite shelf\t1.0\n";
     pool(&format!("{good}green drill\nyellow paint\tmany\n"))
@@ -95,6 +89,11 @@ fn broken_rows_of_the_queries_are_counted_and_shown() {
         .says("queries.tsv: skipped 3 broken rows:")
         .says("`count`, found `2.5`")
         .says("`count`, found `1e300`");
+    // An empty one says nothing, and none matters where no sample is drawn.
+    assert!(!pool(&format!("{good}green drill\t\n")).code(0).says("4 queries").stderr().contains("skipped"));
+    let unused = ["judge", "pool", "--queries=queries.tsv", "--titles=titles.tsv", "--ranker=bm25", "--output=s.tsv"];
+    folder.write("queries.tsv", "query\tcount\nred hammer\tmany\nblue ladder\t1,000\n");
+    assert!(!folder.run(&unused).code(0).says("2 queries").stderr().contains("skipped"));
     let message = "queries.tsv: expected a table of queries, found 4 broken rows of 7; fix them first";
     pool(&format!("{good}{}", "green drill\n".repeat(4))).code(2).says(message);
 }

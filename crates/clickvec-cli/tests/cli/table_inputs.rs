@@ -26,7 +26,8 @@ fn a_pipe_is_refused_before_it_is_read() {
             let given = [given, vec![format!("{option}={pipe}")]].concat();
             let given: Vec<&str> = given.iter().map(String::as_str).collect();
             let run = folder.run_with(&[&["table", "spec.toml"], &given[..]].concat(), folder.read("judged.tsv"));
-            run.code(2).says(&format!("{pipe}: expected a file, since a table reads it more than once, found a pipe"));
+            let named = if pipe == "-" { "standard input" } else { pipe };
+            run.code(2).says(&format!("{named}: expected a file, since a table reads it more than once, found a pipe"));
         }
     }
     folder.write("spec.toml", small_row("a", " --validation /dev/stdin"));

@@ -89,7 +89,9 @@ fn what_is_wrong_with_them_is_told() {
     folder.write("most.csv", "id,title\n1,red hammer\n2\n3\n");
     search("most.csv", &[]).code(2).says("most.csv: expected a table of titles, found 2 broken rows of 3");
     folder.write("most.tsv", "id\ttitle\n1\tred hammer\n2\n3\n");
-    search("most.tsv", &[]).code(2).says("most.tsv: expected a table of titles, found 2 lines that are none among 3");
+    search("most.tsv", &[])
+        .code(2)
+        .says("most.tsv: expected a table of titles, found 2 broken lines of 3; fix them first");
 }
 
 #[test]

@@ -100,9 +100,10 @@ impl Inputs {
                 return Ok(None);
             }
             let time = record.get(Role::Time).and_then(Time::parse);
-            if let Some(key) = record.get(Role::Key) {
+            // An empty id is none.
+            if let Some(key) = record.get(Role::Key).map(str::trim).filter(|key| !key.is_empty()) {
                 let query = record.get(Role::Query).filter(|query| !query.trim().is_empty());
-                searches.add(path, key.trim(), time, query.unwrap_or_default())?;
+                searches.add(path, key, time, query.unwrap_or_default())?;
             }
             if let Some(users) = &mut users
                 && let Some(asked) = asked(record, time)

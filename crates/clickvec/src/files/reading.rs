@@ -140,6 +140,16 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_device_without_an_end_is_refused() {
+        let refused = |path: &str| matches!(open(Path::new(path)), Err(Error::Device { path: named }) if named == Path::new(path));
+        assert!(refused("/dev/zero") && refused("/dev/full"));
+        let mut nothing = Vec::new();
+        open(Path::new("/dev/null")).unwrap().read_to_end(&mut nothing).unwrap();
+        assert!(nothing.is_empty());
+    }
+
     #[test]
     fn the_first_bytes_are_those_of_a_plain_file_only() {
         let folder = tempfile::tempdir().unwrap();

@@ -61,16 +61,18 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain(&args.file))?;
     let word = &super::one_word(&args.word)?;
     let model = args.model.load()?;
-    let texts = super::texts(&args.contexts, args.file.as_deref())?;
-    let Some(mut found) = contexts(&Explainer::new(&model.model), args.side.side(), word, &texts) else {
-        let windows = |config: &EncoderConfig| describe(config).reading == Reading::Windows;
+    let windows = |config: &EncoderConfig| describe(config).reading == Reading::Windows;
+    if !windows(model.model.encoder_config()) {
         let (kinds, named) = (kinds_that(windows), named_kinds_that(windows));
         bail!(
             "expected {named}, because only {named} has windows of words, found {}; train one with `--encoder {}`",
             model.title(),
             kinds.join("` or `--encoder ")
         );
-    };
+    }
+    let texts = super::texts(&args.contexts, args.file.as_deref())?;
+    let explainer = Explainer::new(&model.model);
+    let mut found = contexts(&explainer, args.side.side(), word, &texts).expect("an encoder with windows");
     ensure!(!found.is_empty(), "expected texts with the word `{}`, found none", output::printable(word));
     // Those of a file may be anything; whoever types a text means it.
     if let Some(without) = args.contexts.iter().find(|text| found.iter().all(|context| context.text != **text)) {

@@ -183,7 +183,7 @@ fn lines(path: &Path) -> Result<Vec<String>> {
         }
         all.extend(batch.drain(..).filter(|line: &String| !line.trim().is_empty()));
     }
-    ensure!(!all.is_empty(), "{}: expected texts, one a line, found none", path.display());
+    ensure!(!all.is_empty(), "{}: expected texts, one a line, found none", output::input(path));
     Ok(all)
 }
 

@@ -98,9 +98,9 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     }
     refuse_graded(&args.output)?;
     input::check_outputs([&args.output].into_iter().chain(&args.html))?;
-    let mut queries = queries::read(&args.queries)?;
+    let mut queries = queries::read(&args.queries, args.sample.is_some())?;
     for path in &args.leave_out {
-        let asked: HashSet<String> = queries::read(path)?.iter().map(|query| query_key(&query.text)).collect();
+        let asked: HashSet<String> = queries::read(path, false)?.iter().map(|query| query_key(&query.text)).collect();
         queries.retain(|query| !asked.contains(&query_key(&query.text)));
     }
     ensure!(

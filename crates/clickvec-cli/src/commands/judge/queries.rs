@@ -33,11 +33,11 @@ pub(super) struct PoolQuery {
     pub(super) ids: Vec<String>,
 }
 
-/// The queries of a file in its order.
-pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
+/// The queries of a file in its order. Counts are read only if they are to be used: `with_counts`.
+pub(super) fn read(path: &Path, with_counts: bool) -> Result<Vec<PoolQuery>> {
     let mut queries = Queries::default();
     if is_table(path)? {
-        read_table(path, &mut queries)?;
+        read_table(path, with_counts, &mut queries)?;
     } else {
         let mut lines = input::Lines::open(path)?;
         let (mut batch, mut number) = (Vec::new(), 0u64);
@@ -68,13 +68,13 @@ pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
 }
 
 /// The queries of a table's rows.
-fn read_table(path: &Path, queries: &mut Queries) -> Result<()> {
+fn read_table(path: &Path, with_counts: bool, queries: &mut Queries) -> Result<()> {
     let mut options = Options::default();
     columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
     options.columns.name(Role::Query, "query");
     let names = LogTable::open(path, &options)?.names().to_vec();
     for (role, column) in [(Role::Count, COUNT), (Role::Key, QUERY_ID)] {
-        if names.iter().any(|name| name == column) {
+        if names.iter().any(|name| name == column) && (with_counts || role != Role::Count) {
             options.columns.name(role, column);
         }
     }
@@ -112,8 +112,11 @@ fn read_table(path: &Path, queries: &mut Queries) -> Result<()> {
     Ok(())
 }
 
-/// The number of clicks in a field, or what is wrong with it.
+/// The number of clicks in a field, or what is wrong with it. An empty one says nothing, so the row counts once.
 fn count_of(field: &str) -> Result<u64, String> {
+    if field.trim().is_empty() {
+        return Ok(1);
+    }
     match field.trim().parse::<f64>() {
         Ok(number) if (0.0..=MAX_COUNT).contains(&number) && number.fract() == 0.0 => Ok(number as u64),
         _ => Err(format!(

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
+use clickvec::encoder::EncoderConfig;
 use clickvec::explain::{CellTopic, Explainer, KeywordOptions, QueryTopics, Topics};
 use clickvec::internals::encoder::{Reading, describe, kinds_that, named};
 use clickvec::model::Side;
@@ -101,16 +102,18 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     );
     args.form.check(args.model.files().chain([&args.queries]))?;
     let model = args.model.load()?;
+    let bag = |config: &EncoderConfig| describe(config).reading == Reading::Bag;
+    if bag(model.model.encoder_config()) {
+        bail!(
+            "expected a model with a state at each word, which all encoders but the {} have, found {}, which reads bags of words",
+            kinds_that(bag).join(" and the "),
+            named(model.model.encoder_config())
+        );
+    }
     let queries = super::texts(&[], Some(&args.queries))?;
     let options = KeywordOptions { threshold: args.threshold, ..KeywordOptions::default() };
     let explainer = Explainer::new(&model.model);
-    let Some(topics) = Topics::new(&explainer, Side::Query, &queries, args.active, &options) else {
-        bail!(
-            "expected a model with a state at each word, which all encoders but the {} have, found {}, which reads bags of words",
-            kinds_that(|config| describe(config).reading == Reading::Bag).join(" and the "),
-            named(model.model.encoder_config())
-        );
-    };
+    let topics = Topics::new(&explainer, Side::Query, &queries, args.active, &options).expect("states at each word");
     let mut out = output::stdout();
     if args.form.json {
         if args.table {
