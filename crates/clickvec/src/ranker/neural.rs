@@ -2,8 +2,6 @@
 
 use std::borrow::Borrow;
 
-use rayon::prelude::*;
-
 use super::{Ranker, Scorer};
 use crate::Result;
 use crate::index::{Candidates, ExactIndex, FlatIndex, Hit, Query};
@@ -64,12 +62,10 @@ impl<M: Borrow<Model> + Send + Sync> Ranker for Neural<M> {
     }
 
     fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
-        let dictionary = self.titles.dictionary();
-        // The vector of the others would say nothing.
-        let known = |&position: &u32| dictionary.knows_a_word(titles[position as usize]);
-        let positions: Vec<u32> = (0..titles.len() as u32).into_par_iter().filter(known).collect();
-        let texts: Vec<&str> = positions.iter().map(|&position| titles[position as usize]).collect();
-        let index = FlatIndex::from_unit(self.titles.dimension(), self.titles.embed(&texts))?;
+        let mut vectors = Vec::new();
+        let is_known = self.titles.embed_known(titles, &mut vectors);
+        let positions = (0..).zip(is_known).filter_map(|(position, is_known)| is_known.then_some(position)).collect();
+        let index = FlatIndex::from_unit(self.titles.dimension(), vectors)?;
         Ok(Box::new(NeuralCandidates { queries: &self.queries, positions, index: ExactIndex::new(index) }))
     }
 }
@@ -108,16 +104,15 @@ impl Candidates for NeuralCandidates<'_> {
     }
 
     fn search_batch(&self, queries: &[Query<'_>], k: usize) -> Result<Vec<Vec<Hit>>> {
-        let is_known = |query: &Query<'_>| self.queries.dictionary().knows_a_word(query.text);
-        let known: Vec<bool> = queries.iter().map(is_known).collect();
-        let texts: Vec<&str> =
-            queries.iter().zip(&known).filter(|(_, known)| **known).map(|(query, _)| query.text).collect();
-        let vectors = self.queries.embed(&texts);
+        let texts: Vec<&str> = queries.iter().map(|query| query.text).collect();
+        let mut vectors = Vec::new();
+        let is_known = self.queries.embed_known(&texts, &mut vectors);
+        let known = texts.iter().zip(&is_known).filter(|&(_, &is_known)| is_known);
         let vectors = vectors.chunks_exact(self.queries.dimension());
         let asked: Vec<Query<'_>> =
-            texts.iter().zip(vectors).map(|(text, vector)| Query::new(text, Some(vector))).collect();
+            known.zip(vectors).map(|((text, _), vector)| Query::new(text, Some(vector))).collect();
         let mut hits = self.index.search_batch(&asked, k)?.into_iter();
-        let answer = |known: bool| if known { self.of_all(hits.next().unwrap_or_default()) } else { Vec::new() };
-        Ok(known.into_iter().map(answer).collect())
+        let answer = |is_known: bool| if is_known { self.of_all(hits.next().unwrap_or_default()) } else { Vec::new() };
+        Ok(is_known.into_iter().map(answer).collect())
     }
 }

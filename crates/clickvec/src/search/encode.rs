@@ -1,7 +1,5 @@
 //! Encoding titles, a few thousand at once, so that no more of them are ever in memory.
 
-use rayon::prelude::*;
-
 use crate::Result;
 use crate::model::{Embedder, Model, Side};
 use crate::tables::Title;
@@ -42,16 +40,13 @@ impl TitleEncoder {
     /// Encodes and passes on the titles that wait.
     pub(super) fn flush(&mut self, sink: &mut impl Sink) -> Result<()> {
         let all = self.waiting.len();
-        let dictionary = self.embedder.dictionary();
-        let known = |title: &Title| dictionary.knows_a_word(&title.title);
-        let known = self.waiting.par_iter().map(known).collect::<Vec<bool>>();
+        let texts: Vec<&str> = self.waiting.iter().map(|title| title.title.as_str()).collect();
+        let known = self.embedder.embed_known(&texts, &mut self.vectors);
         let mut each = known.iter();
         self.waiting.retain(|_| *each.next().expect("one for each"));
         let mut each = known.iter();
         self.rests.retain(|_| *each.next().expect("one for each"));
         self.left_out += (all - self.waiting.len()) as u64;
-        let texts: Vec<&str> = self.waiting.iter().map(|title| title.title.as_str()).collect();
-        self.embedder.embed_into(&texts, &mut self.vectors);
         sink.take(&self.waiting, &self.rests, &self.vectors)?;
         self.waiting.clear();
         self.rests.clear();

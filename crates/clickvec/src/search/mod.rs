@@ -9,8 +9,6 @@ mod titles;
 use std::fmt::{self, Debug, Formatter};
 use std::path::Path;
 
-use rayon::prelude::*;
-
 pub use build::{BuiltIndex, IndexBuilder, Parts, join_indexes};
 pub use folder::{IndexSummary, Shard};
 
@@ -179,7 +177,7 @@ impl Searcher {
     /// [`crate::Error::Vectors`] if the model's numbers are so large that the query's vector has no finite length.
     pub fn search(&self, query: &str, k: usize) -> Result<Answer<'_>> {
         self.vectors.with(Vec::new, |vector| {
-            let vector = match self.words(query) {
+            let vector = match Words::of(query, self.embedder.dictionary().knows_a_word(query)) {
                 Words::None => return Ok(Answer::NoWords),
                 Words::Unknown if self.candidates.needs_vector() => return Ok(Answer::UnknownWords),
                 Words::Unknown => None,
@@ -202,10 +200,10 @@ impl Searcher {
             return Ok(vec![self.search(query.as_ref(), k)?]);
         }
         let texts: Vec<&str> = queries.iter().map(AsRef::as_ref).collect();
-        let words: Vec<Words> = texts.par_iter().map(|query| self.words(query)).collect();
-        let known: Vec<&str> =
-            texts.iter().zip(&words).filter(|&(_, words)| *words == Words::Known).map(|(&text, _)| text).collect();
-        let vectors = self.embedder.embed(&known);
+        let mut vectors = Vec::new();
+        let is_known = self.embedder.embed_known(&texts, &mut vectors);
+        let words: Vec<Words> =
+            texts.iter().zip(is_known).map(|(query, is_known)| Words::of(query, is_known)).collect();
         let mut vectors = vectors.chunks_exact(self.embedder.dimension());
         let mut asked = Vec::with_capacity(queries.len());
         for (&text, words) in texts.iter().zip(&words) {
@@ -254,16 +252,6 @@ impl Searcher {
         self.summary.as_ref()
     }
 
-    fn words(&self, query: &str) -> Words {
-        if self.embedder.dictionary().knows_a_word(query) {
-            Words::Known
-        } else if text::words(query).is_empty() {
-            Words::None
-        } else {
-            Words::Unknown
-        }
-    }
-
     fn found(&self, hits: &[Hit]) -> Answer<'_> {
         let found = |(rank, hit): (usize, &Hit)| {
             let (id, title) = self.titles.get(hit.position as usize)?;
@@ -289,6 +277,17 @@ enum Words {
     Unknown,
     /// At least one trigram is known.
     Known,
+}
+
+impl Words {
+    /// Those of a query in which the model knows a word or not.
+    fn of(query: &str, is_known: bool) -> Words {
+        match is_known {
+            true => Words::Known,
+            false if text::words(query).is_empty() => Words::None,
+            false => Words::Unknown,
+        }
+    }
 }
 
 /// Titles that were encoded in memory.

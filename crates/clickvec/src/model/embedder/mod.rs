@@ -91,6 +91,19 @@ impl Embedder {
         });
     }
 
+    /// The vectors of those texts in which the model knows a word, as [`Embedder::embed_into`] writes them, and for each text
+    /// whether it is one of them. The vectors of the others would say nothing.
+    pub(crate) fn embed_known<S: AsRef<str> + Sync>(&self, texts: &[S], vectors: &mut Vec<f32>) -> Vec<bool> {
+        let of = |text: &S| self.dictionary().knows_a_word(text.as_ref());
+        let is_known: Vec<bool> = match texts.len() {
+            ..=TEXTS_AT_ONCE => texts.iter().map(of).collect(),
+            _ => texts.par_iter().map(of).collect(),
+        };
+        let known = texts.iter().zip(&is_known).filter(|&(_, &is_known)| is_known);
+        self.embed_into(&known.map(|(text, _)| text.as_ref()).collect::<Vec<&str>>(), vectors);
+        is_known
+    }
+
     /// Runs `texts` as [`Embedder::embed`] does, on the calling thread, and passes the states of each text to `read`
     /// with the text's number, in order, before and after their activations. The embeddings in them have the same bits.
     pub fn read_states<S: AsRef<str>>(&self, texts: &[S], read: impl FnMut(usize, TextStates<'_>)) {
