@@ -13,7 +13,7 @@ use percent_encoding::percent_decode_str;
 use serde::de::{DeserializeOwned, Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
 
-use crate::fault::{Fault, Kind, quoted};
+use crate::fault::{Fault, FaultKind, quoted};
 use crate::limits::Limits;
 
 /// A body that is too large is read on and thrown away up to here, so that a client that sends it all sees the answer.
@@ -70,7 +70,7 @@ impl From<&Fault> for Answer {
         if let Some(allow) = &fault.allow {
             headers.push(("allow", allow.to_string()));
         }
-        if fault.kind == Kind::Unauthorized {
+        if fault.kind == FaultKind::Unauthorized {
             headers.push(("www-authenticate", "Bearer".to_owned()));
         }
         Answer { status: fault.kind.status(), headers, ..Answer::json(fault.json()) }
@@ -88,12 +88,12 @@ pub(crate) async fn read(
     let end = started + limits.request;
     let slow = || {
         let expected = format!("the whole request within {} s", limits.request.as_secs_f64());
-        Fault::new(Kind::Slow, expected, "only a part of it").help("send it faster or in smaller pieces")
+        Fault::new(FaultKind::Slow, expected, "only a part of it").help("send it faster or in smaller pieces")
     };
     let mut all = Vec::new();
     let (mut size, mut is_large) = (0, length.is_some_and(|length| length > limits.body as u64));
     while let Some(frame) = tokio::time::timeout_at(end.into(), body.frame()).await.map_err(|_| slow())? {
-        let broken = |error: hyper::Error| Fault::new(Kind::BadRequest, "a whole body", error.to_string());
+        let broken = |error: hyper::Error| Fault::new(FaultKind::BadRequest, "a whole body", error.to_string());
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         size += data.len() as u64;
         is_large |= size > limits.body as u64;
@@ -109,7 +109,7 @@ pub(crate) async fn read(
     if is_large {
         let found = length.map_or_else(|| format!("more than {size}"), |length| length.to_string());
         let expected = format!("a body of at most {} bytes", limits.body);
-        return Err(Fault::new(Kind::TooLarge, expected, found).help("send several requests"));
+        return Err(Fault::new(FaultKind::TooLarge, expected, found).help("send several requests"));
     }
     Ok(all.into())
 }
@@ -120,7 +120,7 @@ impl Call {
         if let Some(pair) = self.query.as_deref().and_then(|query| query.split('&').find(|pair| !pair.is_empty())) {
             let name = pair.split_once('=').map_or(pair, |(name, _)| name);
             let expected = "everything in the body of a POST, and no parameters in the address";
-            return Err(Fault::new(Kind::Unprocessable, expected, quoted(name)).of(name.to_owned()));
+            return Err(Fault::new(FaultKind::Unprocessable, expected, quoted(name)).of(name.to_owned()));
         }
         self.body()
     }
@@ -131,11 +131,11 @@ impl Call {
         let plain = media.map(|media| media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
         if plain.as_deref() != Some("application/json") {
             let found = media.map_or("none".to_owned(), quoted);
-            return Err(Fault::new(Kind::MediaType, "the Content-Type application/json", found));
+            return Err(Fault::new(FaultKind::MediaType, "the Content-Type application/json", found));
         }
         let text = std::str::from_utf8(&self.body).map_err(|error| {
             Fault::new(
-                Kind::BadRequest,
+                FaultKind::BadRequest,
                 "JSON in UTF-8",
                 format!("the byte 0x{:02x} at {}", self.body[error.valid_up_to()], error.valid_up_to()),
             )
@@ -143,7 +143,7 @@ impl Call {
         // A list would be taken for the fields in their order.
         if text.trim_start().starts_with('[') {
             return Err(Fault::new(
-                Kind::Unprocessable,
+                FaultKind::Unprocessable,
                 "an object with the fields that /openapi.json lists",
                 "a list",
             ));
@@ -152,7 +152,7 @@ impl Call {
             let text = error.to_string();
             match error.classify() {
                 serde_json::error::Category::Data => of_data(&text),
-                _ => Fault::new(Kind::BadRequest, "JSON", cut(&text, TOLD)),
+                _ => Fault::new(FaultKind::BadRequest, "JSON", cut(&text, TOLD)),
             }
         })
     }
@@ -165,18 +165,18 @@ impl Call {
             let decoded = |text: &str| {
                 let spaced = text.replace('+', " ");
                 let decoded = percent_decode_str(&spaced).decode_utf8().map(|text| text.into_owned());
-                decoded.map_err(|_| Fault::new(Kind::BadRequest, "parameters in UTF-8", quoted(text)))
+                decoded.map_err(|_| Fault::new(FaultKind::BadRequest, "parameters in UTF-8", quoted(text)))
             };
             let (name, value) = (decoded(name)?, decoded(value)?);
             if !known.contains(&name.as_str()) {
                 let fault =
-                    Fault::new(Kind::Unprocessable, format!("the parameters {}", known.join(", ")), quoted(&name));
+                    Fault::new(FaultKind::Unprocessable, format!("the parameters {}", known.join(", ")), quoted(&name));
                 return Err(fault.of(name));
             }
             let all = values.entry(name.clone()).or_default();
             all.push(value);
             if all.len() > 1 && !repeated.contains(&name.as_str()) {
-                return Err(Fault::new(Kind::Unprocessable, format!("`{name}` once"), "it again").of(name));
+                return Err(Fault::new(FaultKind::Unprocessable, format!("`{name}` once"), "it again").of(name));
             }
         }
         Ok(Parameters(values))
@@ -206,9 +206,9 @@ fn of_data(text: &str) -> Fault {
     match wrong.and_then(|told| told.rsplit_once(", expected ")) {
         Some((found, expected)) => {
             let found = format!("{} at line {place}", cut(found, TOLD));
-            Fault::new(Kind::Unprocessable, expected, found).help("/openapi.json lists the fields")
+            Fault::new(FaultKind::Unprocessable, expected, found).help("/openapi.json lists the fields")
         }
-        None => Fault::new(Kind::Unprocessable, "the fields that /openapi.json lists", cut(text, TOLD)),
+        None => Fault::new(FaultKind::Unprocessable, "the fields that /openapi.json lists", cut(text, TOLD)),
     }
 }
 
@@ -234,7 +234,8 @@ impl Parameters {
 }
 
 fn parsed<T: std::str::FromStr>(name: &str, text: &str, expected: &str) -> Result<T, Fault> {
-    text.parse().map_err(|_| Fault::new(Kind::Unprocessable, format!("{expected} for `{name}`"), quoted(text)).of(name))
+    text.parse()
+        .map_err(|_| Fault::new(FaultKind::Unprocessable, format!("{expected} for `{name}`"), quoted(text)).of(name))
 }
 
 #[cfg(test)]
@@ -257,9 +258,9 @@ mod tests {
         assert_eq!(parameters.text("q").unwrap(), "café au+lait");
         assert_eq!(parameters.texts("filter"), ["a=1", "b"]);
         assert_eq!(parameters.number("k").unwrap(), Some(3));
-        assert_eq!(read("q=%FF").err().unwrap().kind, Kind::BadRequest);
+        assert_eq!(read("q=%FF").err().unwrap().kind, FaultKind::BadRequest);
         for wrong in ["x=1", "q=a&q=b", "%71=a&q=b"] {
-            assert_eq!(read(wrong).err().unwrap().kind, Kind::Unprocessable, "{wrong}");
+            assert_eq!(read(wrong).err().unwrap().kind, FaultKind::Unprocessable, "{wrong}");
         }
         for wrong in ["k=-1", "k=", "k=1e3", "k=99999999999999999999999"] {
             assert!(read(wrong).unwrap().number("k").is_err(), "{wrong}");
@@ -315,14 +316,14 @@ mod tests {
             assert_eq!(kind(media, b" {\"a\": 1} ").unwrap()["a"], 1);
         }
         for media in ["", "text/plain", "application/jsonx"] {
-            assert_eq!(kind(media, b"{}"), Err(Kind::MediaType));
+            assert_eq!(kind(media, b"{}"), Err(FaultKind::MediaType));
         }
         let deep = format!("{{\"a\":{}", "[".repeat(100_000));
         for body in [&b""[..], b"{", b"{\"\xff\":1}", b"{} 2", b"\0", deep.as_bytes()] {
-            assert_eq!(kind("application/json", body), Err(Kind::BadRequest));
+            assert_eq!(kind("application/json", body), Err(FaultKind::BadRequest));
         }
         for body in [&b"[]"[..], b" [1]", b"1", b"null", b"\"a\""] {
-            assert_eq!(kind("application/json", body), Err(Kind::Unprocessable));
+            assert_eq!(kind("application/json", body), Err(FaultKind::Unprocessable));
         }
     }
 }

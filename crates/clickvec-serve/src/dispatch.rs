@@ -13,7 +13,7 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, Version};
 
 use crate::call::{Answer, Call, read};
-use crate::fault::{Fault, Kind, quoted};
+use crate::fault::{Fault, FaultKind, quoted};
 use crate::hosts::name_of;
 use crate::metrics::Shed;
 use crate::places::Place;
@@ -49,7 +49,7 @@ pub(crate) async fn respond(
     };
     let is_preflight = method == Method::OPTIONS && is_allowed;
     let answer = match found {
-        Err(fault) if is_preflight && fault.kind != Kind::BadRequest => Ok(preflight()),
+        Err(fault) if is_preflight && fault.kind != FaultKind::BadRequest => Ok(preflight()),
         Err(fault) => Err(fault),
         Ok((host, route)) => {
             name = route.path;
@@ -103,7 +103,7 @@ pub(crate) async fn respond(
 fn host(parts: &Parts) -> Result<Option<String>, Fault> {
     let mut headers = parts.headers.get_all(HOST).iter();
     let (header, second) = (headers.next(), headers.next());
-    let fault = |found: String| Err(Fault::new(Kind::BadRequest, "one header Host", found));
+    let fault = |found: String| Err(Fault::new(FaultKind::BadRequest, "one header Host", found));
     if second.is_some() {
         return fault(parts.headers.get_all(HOST).iter().count().to_string());
     }
@@ -124,7 +124,7 @@ async fn admit(service: &Service, route: &Route, place: &Place, host: Option<&st
     let host = host.filter(|_| !route.is_health());
     if let Some(host) = host.filter(|host| !service.hosts.has(host)) {
         let expected = "a Host that is localhost, a number, or a name that the service was told";
-        return Err(Fault::new(Kind::Forbidden, expected, quoted(host)));
+        return Err(Fault::new(FaultKind::Forbidden, expected, quoted(host)));
     }
     if route.is_probe() {
         return Ok(());
@@ -162,7 +162,7 @@ fn may_use(service: &Service, route: &Route, headers: &HeaderMap) -> Result<(), 
     let has = |tokens: &Tokens| token.as_deref().is_some_and(|token| tokens.has(token));
     let unauthorized = || {
         let found = if token.is_some() { "an unknown one" } else { "none" };
-        Err(Fault::new(Kind::Unauthorized, "a known token in the header Authorization: Bearer", found))
+        Err(Fault::new(FaultKind::Unauthorized, "a known token in the header Authorization: Bearer", found))
     };
     match (route.access, &service.search_tokens, &service.admin_tokens) {
         (Access::Open, ..) | (Access::Search, None, _) => Ok(()),
@@ -181,7 +181,7 @@ fn may_use(service: &Service, route: &Route, headers: &HeaderMap) -> Result<(), 
             }
         }
         (Access::Admin, _, None) => {
-            let fault = Fault::new(Kind::Forbidden, "a service with tokens for administration", "one without");
+            let fault = Fault::new(FaultKind::Forbidden, "a service with tokens for administration", "one without");
             let advice = &service.advice.admin_tokens;
             Err(fault.help(format!("{advice}; a new index in the folder is noticed all the same")))
         }
@@ -196,7 +196,7 @@ fn is_own_page(service: &Service, origin: Option<&str>, host: Option<&str>) -> R
     if is_own || service.origins.iter().any(|allowed| allowed == origin) {
         return Ok(());
     }
-    Err(Fault::new(Kind::Forbidden, "a page of this service or of an allowed origin", quoted(origin)))
+    Err(Fault::new(FaultKind::Forbidden, "a page of this service or of an allowed origin", quoted(origin)))
 }
 
 /// The name of a request: the client's own, if it is one that a log can hold, or a number.

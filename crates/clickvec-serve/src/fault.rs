@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// The kind of a fault, which decides its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FaultKind {
     /// Bytes that are no request.
     BadRequest,
     /// No token, or a wrong one.
@@ -40,43 +40,43 @@ pub(crate) enum Kind {
     Late,
 }
 
-impl Kind {
+impl FaultKind {
     pub(crate) fn status(self) -> u16 {
         match self {
-            Kind::BadRequest => 400,
-            Kind::Unauthorized => 401,
-            Kind::Forbidden => 403,
-            Kind::NotFound => 404,
-            Kind::MethodNotAllowed => 405,
-            Kind::Slow => 408,
-            Kind::Conflict => 409,
-            Kind::TooLarge => 413,
-            Kind::MediaType => 415,
-            Kind::Unprocessable => 422,
-            Kind::ClientLimit => 429,
-            Kind::Internal => 500,
-            Kind::Overloaded | Kind::Unavailable => 503,
-            Kind::Late => 504,
+            FaultKind::BadRequest => 400,
+            FaultKind::Unauthorized => 401,
+            FaultKind::Forbidden => 403,
+            FaultKind::NotFound => 404,
+            FaultKind::MethodNotAllowed => 405,
+            FaultKind::Slow => 408,
+            FaultKind::Conflict => 409,
+            FaultKind::TooLarge => 413,
+            FaultKind::MediaType => 415,
+            FaultKind::Unprocessable => 422,
+            FaultKind::ClientLimit => 429,
+            FaultKind::Internal => 500,
+            FaultKind::Overloaded | FaultKind::Unavailable => 503,
+            FaultKind::Late => 504,
         }
     }
 
     fn code(self) -> &'static str {
         match self {
-            Kind::BadRequest => "bad_request",
-            Kind::Unauthorized => "unauthorized",
-            Kind::Forbidden => "forbidden",
-            Kind::NotFound => "not_found",
-            Kind::MethodNotAllowed => "method_not_allowed",
-            Kind::Slow => "slow_request",
-            Kind::Conflict => "conflict",
-            Kind::TooLarge => "too_large",
-            Kind::MediaType => "media_type",
-            Kind::Unprocessable => "unprocessable",
-            Kind::ClientLimit => "client_limit",
-            Kind::Internal => "internal",
-            Kind::Overloaded => "overloaded",
-            Kind::Unavailable => "unavailable",
-            Kind::Late => "late",
+            FaultKind::BadRequest => "bad_request",
+            FaultKind::Unauthorized => "unauthorized",
+            FaultKind::Forbidden => "forbidden",
+            FaultKind::NotFound => "not_found",
+            FaultKind::MethodNotAllowed => "method_not_allowed",
+            FaultKind::Slow => "slow_request",
+            FaultKind::Conflict => "conflict",
+            FaultKind::TooLarge => "too_large",
+            FaultKind::MediaType => "media_type",
+            FaultKind::Unprocessable => "unprocessable",
+            FaultKind::ClientLimit => "client_limit",
+            FaultKind::Internal => "internal",
+            FaultKind::Overloaded => "overloaded",
+            FaultKind::Unavailable => "unavailable",
+            FaultKind::Late => "late",
         }
     }
 
@@ -94,7 +94,7 @@ impl Kind {
 /// A request that was not answered.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fault {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FaultKind,
     expected: String,
     found: String,
     /// What to do.
@@ -124,7 +124,7 @@ struct Told<'a> {
 }
 
 impl Fault {
-    pub(crate) fn new(kind: Kind, expected: impl Into<String>, found: impl Into<String>) -> Fault {
+    pub(crate) fn new(kind: FaultKind, expected: impl Into<String>, found: impl Into<String>) -> Fault {
         let (expected, found) = (expected.into(), found.into());
         Fault { kind, expected, found, help: Box::default(), param: None, retry_after: None, allow: None }
     }
@@ -151,7 +151,7 @@ impl Fault {
 
     /// An error of the library while it answered.
     pub(crate) fn internal(error: &dyn std::fmt::Display) -> Fault {
-        Fault::new(Kind::Internal, "an answer", error.to_string()).help("the log of the service has more")
+        Fault::new(FaultKind::Internal, "an answer", error.to_string()).help("the log of the service has more")
     }
 
     pub(crate) fn message(&self) -> String {
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_fault_says_what_was_expected_found_and_what_to_do() {
-        let fault = Fault::new(Kind::Unprocessable, "at most 3 texts", "4").help("send two requests").of("texts");
+        let fault = Fault::new(FaultKind::Unprocessable, "at most 3 texts", "4").help("send two requests").of("texts");
         let json: serde_json::Value = serde_json::from_slice(&fault.json()).unwrap();
         assert_eq!(json["error"]["message"], "expected at most 3 texts, found 4; send two requests");
         assert_eq!(json["error"]["type"], "invalid_request_error");

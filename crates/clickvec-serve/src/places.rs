@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, FaultKind};
 use crate::limits::Limits;
 
 /// The number of places past the limit.
@@ -128,7 +128,8 @@ impl Place {
             () = tokio::time::sleep(self.places.wait) => None,
         };
         let Some(permit) = permit else {
-            let fault = Fault::new(Kind::Overloaded, format!("one of {} connections", self.places.most), "all taken");
+            let fault =
+                Fault::new(FaultKind::Overloaded, format!("one of {} connections", self.places.most), "all taken");
             return Err(fault.help("try again after the time that Retry-After says").after(COME_AGAIN));
         };
         *self.held.lock().expect("no holder panics") = Held::Regular { _permit: permit };
@@ -178,7 +179,7 @@ mod tests {
                 drop(oldest);
                 refused
             });
-            assert!(newer.is_spare() && refused.kind == Kind::Overloaded && refused.retry_after.is_some());
+            assert!(newer.is_spare() && refused.kind == FaultKind::Overloaded && refused.retry_after.is_some());
             // One of the many becomes free: who waits gets it, and does not have to leave any more.
             let waits = spare.pop_front().unwrap();
             let ((), admitted) = tokio::join!(async { drop(regular) }, waits.admit());

@@ -10,7 +10,7 @@ use crate::clicks::Clicks;
 use crate::clients::Clients;
 use crate::config::Advice;
 use crate::error::Error;
-use crate::fault::{Fault, Kind, quoted};
+use crate::fault::{Fault, FaultKind, quoted};
 use crate::generation::{Cause, Files, Generation, Reloaded, Slot, is_replaced};
 use crate::hosts::Hosts;
 use crate::judgments::Judgments;
@@ -55,7 +55,7 @@ impl Service {
         let Some(name) = name else { return Ok(&self.slots[0]) };
         self.slots.iter().find(|slot| slot.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.slots.iter().map(|slot| slot.name.as_str()).collect();
-            Fault::new(Kind::NotFound, format!("an index, {}", names.join(" or ")), quoted(name)).of("index")
+            Fault::new(FaultKind::NotFound, format!("an index, {}", names.join(" or ")), quoted(name)).of("index")
         })
     }
 
@@ -64,10 +64,11 @@ impl Service {
         let generation = match which {
             None | Some("current") => slot.current(),
             Some("previous") => slot.pair().previous.clone().ok_or_else(|| {
-                Fault::new(Kind::NotFound, "an earlier generation", "none: nothing was reloaded yet").of("generation")
+                Fault::new(FaultKind::NotFound, "an earlier generation", "none: nothing was reloaded yet")
+                    .of("generation")
             })?,
             Some(other) => {
-                let fault = Fault::new(Kind::Unprocessable, "a generation, current or previous", quoted(other));
+                let fault = Fault::new(FaultKind::Unprocessable, "a generation, current or previous", quoted(other));
                 return Err(fault.of("generation"));
             }
         };
@@ -92,8 +93,8 @@ impl Service {
         if let Err(wait) = self.clients.take(asker.client, texts, Instant::now()) {
             self.metrics.shed(Shed::Client);
             let expected = format!("at most {} texts a second from one client", self.limits.client_rate);
-            let fault =
-                Fault::new(Kind::ClientLimit, expected, "more").help("try again after the time that Retry-After says");
+            let fault = Fault::new(FaultKind::ClientLimit, expected, "more")
+                .help("try again after the time that Retry-After says");
             return Err(fault.after(wait));
         }
         let (done, waited) = self.workers.run(texts, asker.started, work).await?;
@@ -208,14 +209,14 @@ impl Service {
             return Ok(());
         }
         let expected = format!("a text of at most {} characters", self.limits.text);
-        Err(Fault::new(Kind::Unprocessable, expected, found.to_string()).help("shorten it").of(name))
+        Err(Fault::new(FaultKind::Unprocessable, expected, found.to_string()).help("shorten it").of(name))
     }
 
     /// Refuses more texts than the limit, none, and texts that are too long.
     pub(crate) fn check_texts(&self, name: &str, texts: &[String]) -> Result<(), Fault> {
         if texts.is_empty() || texts.len() > self.limits.batch {
             let expected = format!("1 to {} texts", self.limits.batch);
-            let fault = Fault::new(Kind::Unprocessable, expected, texts.len().to_string());
+            let fault = Fault::new(FaultKind::Unprocessable, expected, texts.len().to_string());
             return Err(fault.help("send several requests").of(name));
         }
         texts.iter().try_for_each(|text| self.check_text(name, text))
@@ -225,22 +226,22 @@ impl Service {
 /// The fault of an index that answers nothing, since its answers could be wrong.
 fn damaged(slot: &Slot, found: &str) -> Fault {
     let expected = format!("the files of `{}` as they were written", slot.name);
-    Fault::new(Kind::Unavailable, expected, found)
+    Fault::new(FaultKind::Unavailable, expected, found)
         .help("put a sound index in its place; the log of the service has more")
 }
 
 /// What an error of an index is to a client.
 pub(crate) fn fault_of(error: &clickvec_engine::Error) -> Fault {
     let clickvec_engine::Error::Request(fault) = error else { return Fault::internal(error) };
-    let of_kind = |kind: Kind| Fault::new(kind, fault.expected(), fault.found());
+    let of_kind = |kind: FaultKind| Fault::new(kind, fault.expected(), fault.found());
     match fault {
-        RequestFault::Id { .. } => of_kind(Kind::NotFound).of("id"),
-        RequestFault::Deadline => Fault::new(Kind::Late, "to answer in time", "that it takes longer")
+        RequestFault::Id { .. } => of_kind(FaultKind::NotFound).of("id"),
+        RequestFault::Deadline => Fault::new(FaultKind::Late, "to answer in time", "that it takes longer")
             .help("ask for fewer texts or titles at once"),
-        RequestFault::Mode { .. } => of_kind(Kind::Unprocessable).of("mode"),
+        RequestFault::Mode { .. } => of_kind(FaultKind::Unprocessable).of("mode"),
         RequestFault::Filter { .. } | RequestFault::Range { .. } | RequestFault::Field { .. } => {
-            of_kind(Kind::Unprocessable).of("filters")
+            of_kind(FaultKind::Unprocessable).of("filters")
         }
-        _ => of_kind(Kind::Unprocessable),
+        _ => of_kind(FaultKind::Unprocessable),
     }
 }

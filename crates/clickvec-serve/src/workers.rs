@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, FaultKind};
 use crate::limits::Limits;
 use crate::metrics::{Metrics, Shed};
 
@@ -155,7 +155,7 @@ impl Workers {
 /// The fault of a request that was not done in time.
 pub(crate) fn late(limit: Duration) -> Fault {
     let expected = format!("to answer within {} s", limit.as_secs_f64());
-    Fault::new(Kind::Late, expected, "that it takes longer").help("ask for fewer texts or titles at once")
+    Fault::new(FaultKind::Late, expected, "that it takes longer").help("ask for fewer texts or titles at once")
 }
 
 impl Shared {
@@ -230,7 +230,9 @@ impl Shared {
         let queue = self.lock();
         let until = queue.seconds * queue.texts as f64 / self.workers as f64;
         let wait = Duration::from_secs_f64(until.min(LONGEST.as_secs_f64()));
-        Fault::new(Kind::Overloaded, expected, found).help("try again after the time that Retry-After says").after(wait)
+        Fault::new(FaultKind::Overloaded, expected, found)
+            .help("try again after the time that Retry-After says")
+            .after(wait)
     }
 }
 
@@ -288,7 +290,7 @@ mod tests {
         runtime.block_on(async {
             assert_eq!(workers.run(1, Instant::now(), || 6 * 7).await.unwrap().0, 42);
             let fault = workers.run(1, Instant::now(), || -> u8 { panic!("on purpose") }).await.unwrap_err();
-            assert_eq!(fault.kind, Kind::Internal);
+            assert_eq!(fault.kind, FaultKind::Internal);
             assert_eq!(workers.run(1, Instant::now(), || 1).await.unwrap().0, 1, "the worker lives on");
         });
         workers.stop();
@@ -313,7 +315,7 @@ mod tests {
         let answers: Vec<_> = asked.into_iter().map(|asked| runtime.block_on(asked).unwrap()).collect();
         let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
         assert_eq!(refused.len(), 4, "two batches of two texts have room");
-        assert!(refused.iter().all(|fault| fault.kind == Kind::Overloaded && fault.retry_after.is_some()));
+        assert!(refused.iter().all(|fault| fault.kind == FaultKind::Overloaded && fault.retry_after.is_some()));
         workers.stop();
     }
 
@@ -325,11 +327,11 @@ mod tests {
         let (workers, runtime) = (start(short), runtime());
         let held = hold(&runtime, &workers);
         let waited = runtime.block_on(workers.run(1, Instant::now(), || ())).unwrap_err();
-        assert_eq!(waited.kind, Kind::Overloaded);
+        assert_eq!(waited.kind, FaultKind::Overloaded);
         drop(held);
         let slow = || std::thread::sleep(Duration::from_millis(200));
         let fault = runtime.block_on(workers.run(1, Instant::now(), slow)).unwrap_err();
-        assert_eq!(fault.kind, Kind::Late);
+        assert_eq!(fault.kind, FaultKind::Late);
         workers.stop();
     }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::call::{Answer, Call};
 use crate::error::Error;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, FaultKind};
 use crate::generation::{Cause, Reloaded};
 use crate::service::Service;
 
@@ -32,7 +32,7 @@ pub(super) async fn reload(service: &Arc<Service>, call: &Call) -> Result<Answer
             Ok(Reloaded::Unchanged | Reloaded::Left) => Ok("unchanged"),
             Err(error) => {
                 let fault = Fault::new(
-                    Kind::Conflict,
+                    FaultKind::Conflict,
                     format!("an index that can take the place of `{}`", slot.name),
                     format!("that {error}"),
                 );
@@ -50,7 +50,7 @@ pub(super) async fn roll_back(service: &Arc<Service>, call: &Call) -> Result<Ans
         rolled.map_err(|error| {
             let name = &service.slots[place].name;
             let found = if matches!(error, Error::DamagedPrevious { .. }) { "one with a damaged file" } else { "none" };
-            Fault::new(Kind::Conflict, format!("an earlier generation of `{name}`"), found)
+            Fault::new(FaultKind::Conflict, format!("an earlier generation of `{name}`"), found)
         })
     })
     .await

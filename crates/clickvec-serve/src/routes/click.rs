@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::call::{Answer, Call, Whole};
 use crate::clicks::Lost;
-use crate::fault::{Fault, Kind, quoted};
+use crate::fault::{Fault, FaultKind, quoted};
 use crate::generation::Generation;
 use crate::judgments::{DOWN, UP};
 use crate::log::now;
@@ -64,28 +64,30 @@ pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>
     check_query(service, &query)?;
     if let Some(session) = session.as_ref().filter(|session| session.chars().count() > SESSION) {
         let expected = format!("a session of at most {SESSION} characters");
-        return Err(Fault::new(Kind::Unprocessable, expected, session.chars().count().to_string()).of("session"));
+        return Err(Fault::new(FaultKind::Unprocessable, expected, session.chars().count().to_string()).of("session"));
     }
     if shown.len() > service.limits.batch {
         let expected = format!("at most {} titles", service.limits.batch);
-        return Err(Fault::new(Kind::Unprocessable, expected, shown.len().to_string()).of("shown"));
+        return Err(Fault::new(FaultKind::Unprocessable, expected, shown.len().to_string()).of("shown"));
     }
     let mut once = HashSet::new();
     if let Some(twice) = shown.iter().find(|id| !once.insert(id.as_str())) {
-        return Err(Fault::new(Kind::Unprocessable, "each title once", format!("{} twice", quoted(twice))).of("shown"));
+        return Err(
+            Fault::new(FaultKind::Unprocessable, "each title once", format!("{} twice", quoted(twice))).of("shown")
+        );
     }
     if id.is_none() && shown.is_empty() {
-        return Err(Fault::new(Kind::Unprocessable, "`id`, `shown` or both", "neither").of("id"));
+        return Err(Fault::new(FaultKind::Unprocessable, "`id`, `shown` or both", "neither").of("id"));
     }
     let position = position.map(|Whole(position)| position);
     if let Some(found) = position.filter(|position| !(1..=u32::MAX as usize).contains(position)) {
         let expected = format!("a position counted from 1, at most {}", u32::MAX);
-        return Err(Fault::new(Kind::Unprocessable, expected, found.to_string()).of("position"));
+        return Err(Fault::new(FaultKind::Unprocessable, expected, found.to_string()).of("position"));
     }
     let rows = shown.len().max(1);
     if let Err(wait) = service.clients.take(asker.client, rows, Instant::now()) {
         service.metrics.shed(Shed::Client);
-        return Err(Fault::new(Kind::ClientLimit, "fewer rows from one client", rows.to_string()).after(wait));
+        return Err(Fault::new(FaultKind::ClientLimit, "fewer rows from one client", rows.to_string()).after(wait));
     }
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, None)?;
@@ -115,10 +117,10 @@ pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>
     }
     log.append(lines).await.map_err(|lost| match lost {
         Lost::Full => {
-            let fault = Fault::new(Kind::Overloaded, "room for clicks", "too many that wait for the disk");
+            let fault = Fault::new(FaultKind::Overloaded, "room for clicks", "too many that wait for the disk");
             fault.help("try again after the time that Retry-After says").after(DISK)
         }
-        Lost::Io(error) => Fault::new(Kind::Unavailable, "to write the click to the disk", error.to_string())
+        Lost::Io(error) => Fault::new(FaultKind::Unavailable, "to write the click to the disk", error.to_string())
             .help("nothing was kept; try again"),
     })?;
     service.metrics.kept("click", usize::from(id.is_some()));
@@ -214,7 +216,7 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
         let title = title_of(&generation, &id)?;
         let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments", &service.advice.judgments))?;
         let kept = judgments.judge(&query, &id, &title, grade).map_err(|error| {
-            Fault::new(Kind::Unavailable, "to write the judgment to the disk", error.to_string())
+            Fault::new(FaultKind::Unavailable, "to write the judgment to the disk", error.to_string())
                 .help("nothing was kept; try again")
         })?;
         service.metrics.kept("judgment", 1);
@@ -229,18 +231,18 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
 fn check_query(service: &Service, query: &str) -> Result<(), Fault> {
     service.check_text("query", query)?;
     match query.trim().is_empty() {
-        true => Err(Fault::new(Kind::Unprocessable, "a query", "none").of("query")),
+        true => Err(Fault::new(FaultKind::Unprocessable, "a query", "none").of("query")),
         false => Ok(()),
     }
 }
 
 fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {
     let document = generation.engine.get(id).map_err(|error| fault_of(&error))?;
-    document
-        .map(|document| document.title)
-        .ok_or_else(|| Fault::new(Kind::NotFound, "the id of a title in the index", crate::fault::quoted(id)).of("id"))
+    document.map(|document| document.title).ok_or_else(|| {
+        Fault::new(FaultKind::NotFound, "the id of a title in the index", crate::fault::quoted(id)).of("id")
+    })
 }
 
 fn off(what: &str, advice: &str) -> Fault {
-    Fault::new(Kind::NotFound, format!("a service that keeps {what}"), "one that does not").help(advice)
+    Fault::new(FaultKind::NotFound, format!("a service that keeps {what}"), "one that does not").help(advice)
 }

@@ -10,7 +10,7 @@ use clickvec_engine::Explanation;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Answer, Call, Whole};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, FaultKind};
 use crate::generation::Generation;
 use crate::service::{Asker, Service, fault_of};
 
@@ -153,7 +153,7 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
     let Whole(units) = units;
     if units > MOST_UNITS {
         return Err(
-            Fault::new(Kind::Unprocessable, format!("at most {MOST_UNITS} units"), units.to_string()).of("units")
+            Fault::new(FaultKind::Unprocessable, format!("at most {MOST_UNITS} units"), units.to_string()).of("units")
         );
     }
     service.check_text("query", &query)?;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::call::Answer;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, FaultKind};
 use crate::generation::Generation;
 use crate::service::Service;
 
@@ -56,7 +56,7 @@ pub(super) fn live() -> Answer {
 /// The indexes answer, and the service does not stop.
 pub(super) fn ready(service: &Service) -> Result<Answer, Fault> {
     if service.is_stopping() {
-        return Err(Fault::new(Kind::Unavailable, "a service that takes requests", "one that stops"));
+        return Err(Fault::new(FaultKind::Unavailable, "a service that takes requests", "one that stops"));
     }
     service.check_indexes()?;
     Ok(Answer::json(b"{\"status\":\"ready\"}".to_vec()))

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use hyper::Method;
 
 use crate::call::{Answer, Call};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, FaultKind};
 use crate::service::{Asker, Service};
 
 /// Who may use a route.
@@ -101,14 +101,14 @@ impl Route {
 /// The route of a path, if it has this method.
 pub(crate) fn find(path: &str, method: &Method) -> Result<&'static Route, Fault> {
     let Some(route) = ROUTES.iter().find(|route| route.path == path) else {
-        let fault = Fault::new(Kind::NotFound, "an address of this service", crate::fault::quoted(path));
+        let fault = Fault::new(FaultKind::NotFound, "an address of this service", crate::fault::quoted(path));
         return Err(fault.help("/openapi.json lists them"));
     };
     if route.methods.contains(method) {
         return Ok(route);
     }
     let allow: Vec<&str> = route.methods.iter().map(Method::as_str).collect();
-    Err(Fault::new(Kind::MethodNotAllowed, allow.join(" or "), method.as_str()).allowing(allow.join(", ")))
+    Err(Fault::new(FaultKind::MethodNotAllowed, allow.join(" or "), method.as_str()).allowing(allow.join(", ")))
 }
 
 /// Answers a request that may have an answer.

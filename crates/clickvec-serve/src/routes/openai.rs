@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::embed::embed;
 use crate::call::{Answer, Call, Whole};
-use crate::fault::{Fault, Kind, quoted};
+use crate::fault::{Fault, FaultKind, quoted};
 use crate::generation::Slot;
 use crate::service::{Asker, Service};
 
@@ -78,7 +78,7 @@ pub(super) async fn embeddings(service: &Arc<Service>, call: &Call, asker: &Aske
         None | Some("float") => false,
         Some("base64") => true,
         Some(other) => {
-            let fault = Fault::new(Kind::Unprocessable, "an encoding_format, float or base64", quoted(other));
+            let fault = Fault::new(FaultKind::Unprocessable, "an encoding_format, float or base64", quoted(other));
             return Err(fault.of("encoding_format"));
         }
     };
@@ -86,7 +86,9 @@ pub(super) async fn embeddings(service: &Arc<Service>, call: &Call, asker: &Aske
     let dimension = generation.engine.facts().model.dimension;
     if let Some(Whole(asked)) = dimensions.filter(|asked| asked.0 != dimension) {
         let expected = format!("{dimension} dimensions, as the model has them");
-        return Err(Fault::new(Kind::Unprocessable, expected, asked.to_string()).help("leave it out").of("dimensions"));
+        return Err(Fault::new(FaultKind::Unprocessable, expected, asked.to_string())
+            .help("leave it out")
+            .of("dimensions"));
     }
     let (number, count) = (generation.number, texts.len());
     let (end, limit) = (asker.started + service.limits.request, service.limits.request);
@@ -130,13 +132,13 @@ fn model_of<'s>(service: &'s Service, model: &str) -> Result<(&'s Slot, Side), F
     service.slots.iter().find(|slot| slot.name == name).map(|slot| (slot, side)).ok_or_else(|| {
         let names: Vec<&str> = service.slots.iter().map(|slot| slot.name.as_str()).collect();
         let expected = format!("a model, {}, alone or with :query or :title", names.join(" or "));
-        Fault::new(Kind::NotFound, expected, quoted(model)).help("/v1/models lists them").of("model")
+        Fault::new(FaultKind::NotFound, expected, quoted(model)).help("/v1/models lists them").of("model")
     })
 }
 
 /// A text or several. Numbers of tokens mean nothing to a model that has none.
 fn texts_of(input: Value) -> Result<Vec<String>, Fault> {
-    let fault = |found: &str| Fault::new(Kind::Unprocessable, "a text or a list of texts", found).of("input");
+    let fault = |found: &str| Fault::new(FaultKind::Unprocessable, "a text or a list of texts", found).of("input");
     match input {
         Value::String(text) => Ok(vec![text]),
         Value::Array(texts) => {

@@ -11,7 +11,7 @@ use hyper::Method;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Answer, Call, Whole};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, FaultKind};
 use crate::generation::Generation;
 use crate::service::{Asker, Service, fault_of};
 
@@ -102,9 +102,11 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
         (Some(query), None, None) | (None, Some(query), None) => vec![query],
         (None, None, Some(queries)) => queries,
         (None, None, None) => {
-            return Err(Fault::new(Kind::Unprocessable, "`query`, `q` or `queries`", "none of them").of("query"));
+            return Err(Fault::new(FaultKind::Unprocessable, "`query`, `q` or `queries`", "none of them").of("query"));
         }
-        _ => return Err(Fault::new(Kind::Unprocessable, "one of `query`, `q` and `queries`", "several").of("query")),
+        _ => {
+            return Err(Fault::new(FaultKind::Unprocessable, "one of `query`, `q` and `queries`", "several").of("query"));
+        }
     };
     service.check_texts("query", &queries)?;
     let (k, offset) = (k.map_or(clickvec_engine::DEFAULT_K.min(service.limits.results), |Whole(k)| k), offset.0);
@@ -115,7 +117,7 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
     let generation = service.generation(slot, generation.as_deref())?;
     let mode = mode.unwrap_or_else(|| generation.usual_mode());
     if mode != Mode::Vectors && generation.engine.facts().words.is_none() {
-        let fault = Fault::new(Kind::Unprocessable, "the mode vectors, since the index has no words", mode.name());
+        let fault = Fault::new(FaultKind::Unprocessable, "the mode vectors, since the index has no words", mode.name());
         return Err(fault.of("mode"));
     }
     let (name, number, texts) = (slot.name.clone(), generation.number, queries.len());
@@ -169,18 +171,18 @@ fn of_address(call: &Call) -> Result<Asked, Fault> {
 fn check_page(service: &Service, queries: usize, k: usize, offset: usize) -> Result<(), Fault> {
     let (most, depth) = (service.limits.results, service.limits.depth);
     if k == 0 || k > most {
-        return Err(Fault::new(Kind::Unprocessable, format!("1 to {most} titles"), k.to_string()).of("k"));
+        return Err(Fault::new(FaultKind::Unprocessable, format!("1 to {most} titles"), k.to_string()).of("k"));
     }
     let (all, most) = (queries.saturating_mul(k), service.limits.batch_results);
     if all > most {
         let expected = format!("a batch with at most {most} titles in all answers");
-        let fault = Fault::new(Kind::Unprocessable, expected, format!("{queries} queries with {k} titles each"));
+        let fault = Fault::new(FaultKind::Unprocessable, expected, format!("{queries} queries with {k} titles each"));
         return Err(fault.help("ask for fewer titles, or send several requests").of("k"));
     }
     if offset.saturating_add(k) > depth {
         let expected = format!("pages within the first {depth} titles");
         let found = format!("one that ends with title {}", offset.saturating_add(k));
-        return Err(Fault::new(Kind::Unprocessable, expected, found)
+        return Err(Fault::new(FaultKind::Unprocessable, expected, found)
             .help("narrow the query or add a condition")
             .of("offset"));
     }

@@ -47,7 +47,7 @@ pub struct ClickReader {
 }
 
 /// What a row is.
-enum Kind {
+enum RowKind {
     /// A click, with its weight, what it is worth, and whether its query is rare.
     Click(f32, f64, bool),
     /// A title that was shown and not clicked.
@@ -104,8 +104,8 @@ impl ClickReader {
                 Step::End => return Ok(None),
                 Step::Broken(fault) => fault,
                 Step::Whole => match self.kind(&self.table.row()) {
-                    Ok(Kind::Click(weight, worth, rare)) => break (weight, worth, rare),
-                    Ok(Kind::Shown) => {
+                    Ok(RowKind::Click(weight, worth, rare)) => break (weight, worth, rare),
+                    Ok(RowKind::Shown) => {
                         self.not_clicked += 1;
                         continue;
                     }
@@ -135,15 +135,15 @@ impl ClickReader {
         self.weight.is_some() && self.weighting != Weighting::Binary
     }
 
-    fn kind(&self, row: &Row<'_>) -> Result<Kind, TableFault> {
+    fn kind(&self, row: &Row<'_>) -> Result<RowKind, TableFault> {
         if let Some(column) = self.clicked
             && !yes_or_no("clicked", row.required(column))?
         {
-            return Ok(Kind::Shown);
+            return Ok(RowKind::Shown);
         }
         let rare = self.rare.map_or(Ok(false), |column| yes_or_no("rare", row.required(column)))?;
         let (weight, worth) = self.weigh(row)?;
-        Ok(Kind::Click(weight, worth, rare))
+        Ok(RowKind::Click(weight, worth, rare))
     }
 
     /// The factor of a pair's loss, and what its clicks are worth.

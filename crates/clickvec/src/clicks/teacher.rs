@@ -19,9 +19,9 @@ pub(super) const NAME: &str = "teacher";
 /// let teacher = Teacher::vectors([("red shoes", [0.6, 0.8]), ("running shoes, red", [0.8, 0.6])]);
 /// # drop(teacher);
 /// ```
-pub struct Teacher<'a>(Kind<'a>);
+pub struct Teacher<'a>(TeacherSource<'a>);
 
-enum Kind<'a> {
+enum TeacherSource<'a> {
     File(&'a Path),
     Vectors(EachVector<'a>),
     ScoreFile(&'a Path, &'a str),
@@ -44,12 +44,12 @@ impl<'a> Teacher<'a> {
     /// The vectors in a file: `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
     /// `text` and `vector`; or word2vec's formats (docs/reference/formats.md).
     pub fn file(path: &'a Path) -> Teacher<'a> {
-        Teacher(Kind::File(path))
+        Teacher(TeacherSource::File(path))
     }
 
     /// Texts and their vectors from any iterator. If a text occurs twice, its first vector is used.
     pub fn vectors<T: AsRef<str>, V: AsRef<[f32]>>(vectors: impl IntoIterator<Item = (T, V)> + 'a) -> Teacher<'a> {
-        Teacher(Kind::Vectors(Box::new(move |on_vector| {
+        Teacher(TeacherSource::Vectors(Box::new(move |on_vector| {
             (1..)
                 .zip(vectors)
                 .try_for_each(|(number, (text, vector))| on_vector(text.as_ref(), vector.as_ref(), number))
@@ -63,7 +63,7 @@ impl<'a> Teacher<'a> {
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        Teacher(Kind::Vectors(Box::new(move |on_vector| {
+        Teacher(TeacherSource::Vectors(Box::new(move |on_vector| {
             (1..).zip(vectors).try_for_each(|(number, entry)| {
                 let (text, vector) = entry.map_err(|source| Error::VectorSource { number, source: source.into() })?;
                 on_vector(text.as_ref(), vector.as_ref(), number)
@@ -75,12 +75,12 @@ impl<'a> Teacher<'a> {
     /// `score`. A higher score is better; only the differences between the titles of a query count. Broken lines are
     /// skipped and counted.
     pub fn score_file(path: &'a Path, field: &'a str) -> Teacher<'a> {
-        Teacher(Kind::ScoreFile(path, field))
+        Teacher(TeacherSource::ScoreFile(path, field))
     }
 
     /// [`Teacher::score_file`] from memory: finite scores of a query and a title. If a pair occurs twice, the first counts.
     pub fn scores<Q: AsRef<str>, T: AsRef<str>>(scores: impl IntoIterator<Item = (Q, T, f32)> + 'a) -> Teacher<'a> {
-        Teacher(Kind::Scores(Box::new(move |on_score| {
+        Teacher(TeacherSource::Scores(Box::new(move |on_score| {
             (1..).zip(scores).try_for_each(|(number, (query, title, score))| match score.is_finite() {
                 true => on_score(query.as_ref(), title.as_ref(), score),
                 false => Err(Error::Learn { ranker: NAME, fault: LearnFault::BadScore { number, found: score } }),
@@ -90,23 +90,23 @@ impl<'a> Teacher<'a> {
 
     /// Whether it has scores, and no vectors.
     pub(crate) fn has_scores(&self) -> bool {
-        matches!(self.0, Kind::ScoreFile(..) | Kind::Scores(_))
+        matches!(self.0, TeacherSource::ScoreFile(..) | TeacherSource::Scores(_))
     }
 
     /// The file of its scores, if they are in one.
     pub(super) fn path(&self) -> Option<&Path> {
         match self.0 {
-            Kind::ScoreFile(path, _) => Some(path),
-            Kind::Scores(_) | Kind::File(_) | Kind::Vectors(_) => None,
+            TeacherSource::ScoreFile(path, _) => Some(path),
+            TeacherSource::Scores(_) | TeacherSource::File(_) | TeacherSource::Vectors(_) => None,
         }
     }
 
     /// Hands over all scores. Returns the lines that were left out.
     pub(super) fn read_scores(self, take: &mut OnScore<'_>) -> Result<Skipped> {
         let (path, field) = match self.0 {
-            Kind::ScoreFile(path, field) => (path, field),
-            Kind::Scores(each) => return each(take).map(|()| Skipped::default()),
-            Kind::File(_) | Kind::Vectors(_) => return Ok(Skipped::default()),
+            TeacherSource::ScoreFile(path, field) => (path, field),
+            TeacherSource::Scores(each) => return each(take).map(|()| Skipped::default()),
+            TeacherSource::File(_) | TeacherSource::Vectors(_) => return Ok(Skipped::default()),
         };
         let mut table = TableReader::open(path)?;
         let query = table.require("query")?;
@@ -137,13 +137,13 @@ impl<'a> Teacher<'a> {
     /// others.
     pub(super) fn read(self, take: &mut dyn FnMut(&str, &[f32]) -> Result<()>) -> Result<()> {
         match self.0 {
-            Kind::File(path) => {
+            TeacherSource::File(path) => {
                 let mut checked = Checked { take, dimension: 0, failed: None };
                 let read = vector_file::read(path, NAME, &mut checked);
                 checked.failed.map_or(read, Err)
             }
-            Kind::ScoreFile(..) | Kind::Scores(_) => Ok(()),
-            Kind::Vectors(each) => {
+            TeacherSource::ScoreFile(..) | TeacherSource::Scores(_) => Ok(()),
+            TeacherSource::Vectors(each) => {
                 let mut dimension = None;
                 each(&mut |text, vector, number| {
                     let expected = *dimension.get_or_insert(vector.len());
@@ -176,10 +176,10 @@ impl<'a> From<&'a Path> for Teacher<'a> {
 impl std::fmt::Debug for Teacher<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
-            Kind::File(path) => write!(f, "Teacher({})", path.display()),
-            Kind::ScoreFile(path, _) => write!(f, "Teacher({})", path.display()),
-            Kind::Vectors(_) => write!(f, "Teacher(vectors from memory)"),
-            Kind::Scores(_) => write!(f, "Teacher(scores from memory)"),
+            TeacherSource::File(path) => write!(f, "Teacher({})", path.display()),
+            TeacherSource::ScoreFile(path, _) => write!(f, "Teacher({})", path.display()),
+            TeacherSource::Vectors(_) => write!(f, "Teacher(vectors from memory)"),
+            TeacherSource::Scores(_) => write!(f, "Teacher(scores from memory)"),
         }
     }
 }

@@ -19,7 +19,7 @@ use clickvec_logs::time::Time;
 use serde::Serialize;
 
 use self::columns::Meaning;
-use self::kind::Kind;
+use self::kind::InputKind;
 use crate::answer::Answer;
 use crate::test_set::BEST_OF_SHEET;
 use crate::{output, progress};
@@ -49,7 +49,7 @@ pub(crate) struct Args {
 /// What was found out about a file.
 struct Found {
     path: PathBuf,
-    kind: Kind,
+    kind: InputKind,
     /// What the file is written as, such as `csv`.
     format: Option<&'static str>,
     names: Vec<String>,
@@ -67,23 +67,23 @@ pub(crate) fn looks_judged(path: &Path) -> bool {
     kind_of_header(path).is_some_and(|(kind, names)| {
         let logged = ["grade", "count", "clicks", "weight", "clicked"];
         let has = |wanted: &str| names.iter().any(|name| name.trim().eq_ignore_ascii_case(wanted));
-        kind == Kind::Judged && has(logged[0]) && !logged[1..].iter().any(|name| has(name))
+        kind == InputKind::Judged && has(logged[0]) && !logged[1..].iter().any(|name| has(name))
     })
 }
 
 /// Whether a file has the marks of rare queries that `prepare --private` writes.
 pub(crate) fn has_rare(path: &Path) -> bool {
     let is_rare = |names: Vec<String>| names.iter().any(|name| name.trim().eq_ignore_ascii_case("rare"));
-    kind_of_header(path).is_some_and(|(kind, names)| kind == Kind::Clicks && is_rare(names))
+    kind_of_header(path).is_some_and(|(kind, names)| kind == InputKind::Clicks && is_rare(names))
 }
 
 /// Whether a file has the columns of a raw log, such as users and times.
 pub(crate) fn looks_raw(path: &Path) -> bool {
-    kind_of_header(path).is_some_and(|(kind, _)| kind == Kind::Log)
+    kind_of_header(path).is_some_and(|(kind, _)| kind == InputKind::Log)
 }
 
 /// What a table seems to be by its header alone, and the names of its columns. A pipe is left alone: it cannot be read twice.
-fn kind_of_header(path: &Path) -> Option<(Kind, Vec<String>)> {
+fn kind_of_header(path: &Path) -> Option<(InputKind, Vec<String>)> {
     let line = path.is_file().then(|| first_line(path).ok())??;
     let table = LogTable::open(path, &Options::default()).ok()?;
     let names = table.names().to_vec();
@@ -104,7 +104,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
     }
     output::written(out.flush())?;
-    let is_well = found.iter().all(|file| file.kind != Kind::Unknown && file.faults == 0);
+    let is_well = found.iter().all(|file| file.kind != InputKind::Unknown && file.faults == 0);
     Ok(if is_well { Answer::Done } else { Answer::No })
 }
 
@@ -127,7 +127,7 @@ fn look_into_index(path: &Path) -> Result<()> {
 fn look(path: &Path) -> Result<Found> {
     let mut found = Found {
         path: path.to_owned(),
-        kind: Kind::Unknown,
+        kind: InputKind::Unknown,
         format: None,
         names: Vec::new(),
         meanings: Vec::new(),
@@ -147,11 +147,11 @@ fn look(path: &Path) -> Result<Found> {
     );
     if path.is_dir() {
         found.kind = match () {
-            () if looks_like_index(path) => Kind::Index,
-            () if has_corpus(path) => Kind::Beir,
-            () => Kind::Unknown,
+            () if looks_like_index(path) => InputKind::Index,
+            () if has_corpus(path) => InputKind::Beir,
+            () => InputKind::Unknown,
         };
-        if found.kind == Kind::Index {
+        if found.kind == InputKind::Index {
             look_into_index(path)?;
         }
         return Ok(found);
@@ -159,7 +159,7 @@ fn look(path: &Path) -> Result<Found> {
     if is_model(path)? {
         // Whole, as what uses it would read it.
         clickvec::ranker::load(path)?;
-        found.kind = Kind::Model;
+        found.kind = InputKind::Model;
         return Ok(found);
     }
     let line = first_line(path)?;
@@ -170,7 +170,7 @@ fn look(path: &Path) -> Result<Found> {
         return Ok(found);
     }
     if is_query(&line) {
-        found.kind = Kind::Queries;
+        found.kind = InputKind::Queries;
         return Ok(found);
     }
     let format = match line.chars().next() {
@@ -198,13 +198,15 @@ fn look(path: &Path) -> Result<Found> {
     found.meanings = columns::guess(&found.names);
     found.kind = kind::of_columns(&found.names, &found.meanings, format == "tsv");
     if found.names == SHEET {
-        found.kind = Kind::Sheet;
+        found.kind = InputKind::Sheet;
     }
-    if !matches!(found.kind, Kind::Unknown | Kind::Corpus) {
+    if !matches!(found.kind, InputKind::Unknown | InputKind::Corpus) {
         match found.kind {
-            Kind::Clicks => own::clicks(&mut found)?,
-            Kind::Titles if format == "tsv" && own::has_columns(&found, &["id", "title"]) => own::titles(&mut found)?,
-            Kind::Judged if format == "tsv" => own::judged(&mut found)?,
+            InputKind::Clicks => own::clicks(&mut found)?,
+            InputKind::Titles if format == "tsv" && own::has_columns(&found, &["id", "title"]) => {
+                own::titles(&mut found)?
+            }
+            InputKind::Judged if format == "tsv" => own::judged(&mut found)?,
             _ => read(&mut found)?,
         }
         if found.rows == 0 && found.faults == 0 {
@@ -260,7 +262,7 @@ fn read(found: &mut Found) -> Result<()> {
     let bar = progress::counter("reading", "rows");
     let mut record = Record::default();
     // Rows of a preset's log are of several kinds, and each has some of the fields: only `prepare` knows which.
-    let meanings = if let Kind::Preset(_) = found.kind { Vec::new() } else { found.meanings.clone() };
+    let meanings = if let InputKind::Preset(_) = found.kind { Vec::new() } else { found.meanings.clone() };
     let mut ungraded = 0u64;
     loop {
         let fault = match table.next(&mut record)? {
@@ -289,23 +291,23 @@ fn read(found: &mut Found) -> Result<()> {
         }
     }
     bar.finish_and_clear();
-    if found.kind == Kind::Sheet && ungraded == 0 {
-        found.kind = Kind::Judged;
+    if found.kind == InputKind::Sheet && ungraded == 0 {
+        found.kind = InputKind::Judged;
     }
     Ok(())
 }
 
 /// What is wrong with a field. Nothing that somebody typed is repeated.
-fn fault_of(kind: Kind, meaning: Meaning, column: &str, field: Option<&str>) -> Option<String> {
+fn fault_of(kind: InputKind, meaning: Meaning, column: &str, field: Option<&str>) -> Option<String> {
     let text = field.unwrap_or_default().trim();
     let column = output::printable(column);
     let expected = |what: &str| Some(format!("expected {what} in column `{column}`, found {}", shown(text)));
     match meaning {
         Meaning::Query | Meaning::Item if text.is_empty() => expected("a text"),
-        Meaning::Title if text.is_empty() && kind != Kind::Log => expected("a text"),
-        Meaning::Grade if kind == Kind::Sheet && text.is_empty() => None,
+        Meaning::Title if text.is_empty() && kind != InputKind::Log => expected("a text"),
+        Meaning::Grade if kind == InputKind::Sheet && text.is_empty() => None,
         Meaning::Grade => {
-            let most = if kind == Kind::Sheet { BEST_OF_SHEET } else { MAX_GRADE };
+            let most = if kind == InputKind::Sheet { BEST_OF_SHEET } else { MAX_GRADE };
             let is_grade = |grade: f64| (0.0..=f64::from(most)).contains(&grade) && grade.fract() == 0.0;
             match text.parse().is_ok_and(is_grade) {
                 true => None,
@@ -346,10 +348,10 @@ fn text(found: &Found, next: Option<&str>) -> String {
     }
     // What only `train` reads.
     let of_clicks = |name: &&String| ["weight", "rare"].iter().any(|known| name.trim().eq_ignore_ascii_case(known));
-    for name in found.names.iter().filter(|_| found.kind == Kind::Clicks).filter(of_clicks) {
+    for name in found.names.iter().filter(|_| found.kind == InputKind::Clicks).filter(of_clicks) {
         text.push_str(&format!("  {:<width$}  column `{}`\n", name.trim().to_lowercase(), output::printable(name)));
     }
-    if found.kind == Kind::Unknown && !found.names.is_empty() && found.faults == 0 {
+    if found.kind == InputKind::Unknown && !found.names.is_empty() && found.faults == 0 {
         let names: Vec<_> = found.names.iter().take(20).map(|name| format!("`{}`", output::printable(name))).collect();
         text.push_str(&format!("  columns: {}\n", names.join(", ")));
         text.push_str("  expected a column of queries with one of titles or items, or ids with titles\n");
@@ -393,7 +395,7 @@ fn json<'a>(found: &'a Found, next: Option<&'a str>) -> JsonFile<'a> {
     JsonFile {
         file: found.path.to_string_lossy().into_owned(),
         kind: found.kind.key(),
-        preset: if let Kind::Preset(name) = found.kind { Some(name) } else { None },
+        preset: if let InputKind::Preset(name) = found.kind { Some(name) } else { None },
         format: found.format,
         columns: found
             .meanings

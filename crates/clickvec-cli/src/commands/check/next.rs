@@ -4,19 +4,19 @@ use std::path::Path;
 
 use super::Found;
 use super::columns::Meaning;
-use super::kind::Kind;
+use super::kind::InputKind;
 
 /// The command for the file at `place`.
 pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
     let found = &all[place];
     let path = quoted(&found.path);
-    let of = |kind: Kind| all.iter().find(|other| other.kind == kind);
-    let titles = || all.iter().find(|other| matches!(other.kind, Kind::Titles | Kind::Corpus));
+    let of = |kind: InputKind| all.iter().find(|other| other.kind == kind);
+    let titles = || all.iter().find(|other| matches!(other.kind, InputKind::Titles | InputKind::Corpus));
     let named_titles =
         |option: &str| titles().map_or_else(|| format!("{option} TITLES"), |titles| of_titles(option, titles));
-    let model = of(Kind::Model).map_or_else(|| "MODEL".to_owned(), |model| quoted(&model.path));
+    let model = of(InputKind::Model).map_or_else(|| "MODEL".to_owned(), |model| quoted(&model.path));
     Some(match found.kind {
-        Kind::Log => {
+        InputKind::Log => {
             let mut command = format!("clickvec prepare {path}{}", columns(found));
             let has = |meaning| found.meanings.iter().any(|(other, _)| *other == meaning);
             if !has(Meaning::Title) || (has(Meaning::Item) && titles().is_some()) {
@@ -30,7 +30,7 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             let private = if has(Meaning::User) { " --private" } else { "" };
             format!("{command}{private} --output {}{or}", free("clicks", "tsv"))
         }
-        Kind::Preset(name) => {
+        InputKind::Preset(name) => {
             let titles = match name {
                 "ga4" | "snowplow" if titles().is_none() => String::new(),
                 _ => format!(" {}", prepared_titles(titles())),
@@ -40,43 +40,44 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
                 all.iter().filter(|other| other.kind == found.kind).map(|of| quoted(&of.path)).collect();
             format!("clickvec prepare {} --preset {name}{titles} --output {}", files.join(" "), free("clicks", "tsv"))
         }
-        Kind::Clicks => {
+        InputKind::Clicks => {
             let titles = titles().map_or(String::new(), |titles| format!(" {}", of_titles("--titles", titles)));
             format!("clickvec train{titles} --clicks {path} --output {}", free("model", "safetensors"))
         }
-        Kind::Judged => format!(
+        InputKind::Judged => format!(
             "clickvec evaluate --judged {path} {} --ranker bm25 --ranker trigram --model {model}",
             named_titles("--titles")
         ),
-        Kind::Sheet => format!("clickvec judge read {path} --output {}", free("judged", "tsv")),
-        Kind::Queries => format!(
+        InputKind::Sheet => format!("clickvec judge read {path} --output {}", free("judged", "tsv")),
+        InputKind::Queries => format!(
             "clickvec judge pool --queries {path} {} --ranker bm25 --ranker trigram --model {model} --output {}",
             named_titles("--titles"),
             free("sheet", "tsv")
         ),
-        Kind::Titles | Kind::Corpus if of(Kind::Model).is_none() => {
-            let clicks = of(Kind::Clicks).map_or(String::new(), |clicks| format!(" --clicks {}", quoted(&clicks.path)));
+        InputKind::Titles | InputKind::Corpus if of(InputKind::Model).is_none() => {
+            let clicks =
+                of(InputKind::Clicks).map_or(String::new(), |clicks| format!(" --clicks {}", quoted(&clicks.path)));
             format!("clickvec train {}{clicks} --output {}", of_titles("--titles", found), free("model", "safetensors"))
         }
-        Kind::Titles | Kind::Corpus => {
+        InputKind::Titles | InputKind::Corpus => {
             format!(
                 "clickvec index --model {model} {} --output {}",
                 of_titles("--titles", found),
                 free("titles", "index")
             )
         }
-        Kind::Qrels => format!(
+        InputKind::Qrels => format!(
             "clickvec evaluate --judged {path} --topics TOPICS {} --ranker bm25 --model {model}",
             named_titles("--titles")
         ),
-        Kind::Run => {
-            let qrels = of(Kind::Qrels).map_or_else(|| "QRELS".to_owned(), |qrels| quoted(&qrels.path));
+        InputKind::Run => {
+            let qrels = of(InputKind::Qrels).map_or_else(|| "QRELS".to_owned(), |qrels| quoted(&qrels.path));
             format!("clickvec evaluate --qrels {qrels} --run {path}")
         }
-        Kind::Model => format!("clickvec inspect {path}"),
-        Kind::Index => format!("clickvec search --index {path} QUERY"),
-        Kind::Beir => format!("clickvec evaluate --judged {path} --ranker bm25 --model {model}"),
-        Kind::Unknown => return None,
+        InputKind::Model => format!("clickvec inspect {path}"),
+        InputKind::Index => format!("clickvec search --index {path} QUERY"),
+        InputKind::Beir => format!("clickvec evaluate --judged {path} --ranker bm25 --model {model}"),
+        InputKind::Unknown => return None,
     })
 }
 
@@ -129,7 +130,7 @@ fn of_titles(option: &str, titles: &Found) -> String {
 
 fn other_name(found: &Found, wanted: Meaning, usual: &str) -> Option<String> {
     let (_, name) = found.meanings.iter().find(|(meaning, _)| *meaning == wanted)?;
-    (found.kind == Kind::Titles && !name.trim().eq_ignore_ascii_case(usual)).then(|| shell(name))
+    (found.kind == InputKind::Titles && !name.trim().eq_ignore_ascii_case(usual)).then(|| shell(name))
 }
 
 fn quoted(path: &Path) -> String {

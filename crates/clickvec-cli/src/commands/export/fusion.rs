@@ -19,11 +19,11 @@ pub(super) struct Weights {
 
 #[derive(Deserialize)]
 struct Report {
-    systems: Vec<System>,
+    systems: Vec<ReportedSystem>,
 }
 
 #[derive(Deserialize)]
-struct System {
+struct ReportedSystem {
     fusion: Option<Fusion>,
 }
 

@@ -18,12 +18,12 @@ const SHOWN: [&str; 7] = ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map", "recall@1
 #[derive(Deserialize)]
 pub(super) struct Evaluated {
     queries: u64,
-    systems: Vec<System>,
+    systems: Vec<ReportedSystem>,
     tests: Vec<Test>,
 }
 
 #[derive(Deserialize)]
-struct System {
+struct ReportedSystem {
     name: String,
     #[serde(flatten)]
     measures: Map<String, Value>,
@@ -147,7 +147,7 @@ impl Evaluated {
 
 pub(super) fn evaluation(evaluated: &Evaluated) -> String {
     let mut text = format!("Means over {}:\n\n", output::counted(evaluated.queries, "judged query"));
-    let measures = |system: &System| -> Vec<&str> {
+    let measures = |system: &ReportedSystem| -> Vec<&str> {
         SHOWN.into_iter().filter(|&name| system.measures.get(name).is_some_and(Value::is_number)).collect()
     };
     let shown = evaluated.systems.first().map(measures).unwrap_or_default();

@@ -8,7 +8,7 @@ use clickvec_engine::{Engine, Hit, Mode, Request};
 
 use super::fusion::check_ids;
 use super::place::{Source, scale, words_of};
-use super::{Args, Kind, Part, Placed, Ranked, Share};
+use super::{Args, Part, Placed, Ranked, RankedBy, Share};
 use crate::commands::explain::models::name_of;
 use crate::output;
 
@@ -29,20 +29,20 @@ fn rank(args: &Args, engine: &Engine, index: &Path) -> Result<Option<Ranked>> {
     if hits.is_empty() {
         return Ok(None);
     }
-    let mut parts = vec![(Kind::Words, facts.fusion.words), (Kind::Vectors, facts.fusion.vectors)];
-    parts.extend(facts.fusion.trigrams.map(|weight| (Kind::Trigrams, weight)));
+    let mut parts = vec![(RankedBy::Words, facts.fusion.words), (RankedBy::Vectors, facts.fusion.vectors)];
+    parts.extend(facts.fusion.trigrams.map(|weight| (RankedBy::Trigrams, weight)));
     // What has no weight takes no part.
     parts.retain(|&(_, weight)| weight > 0.0);
-    let share = |hit: &Hit, kind: Kind| {
+    let share = |hit: &Hit, kind: RankedBy| {
         let found = match kind {
-            Kind::Words => hit.words,
-            Kind::Vectors => hit.vectors,
-            Kind::Trigrams => hit.trigrams,
+            RankedBy::Words => hit.words,
+            RankedBy::Vectors => hit.vectors,
+            RankedBy::Trigrams => hit.trigrams,
         };
         found.map(|share| Share { score: f64::from(share.score), adds: share.adds.map_or(0.0, f64::from) })
     };
     let method = facts.fusion.method;
-    let part = |&(kind, weight): &(Kind, f64)| {
+    let part = |&(kind, weight): &(RankedBy, f64)| {
         let found: Vec<Share> = hits.iter().filter_map(|hit| share(hit, kind)).collect();
         Part { kind, weight, scale: scale(&found, method) }
     };

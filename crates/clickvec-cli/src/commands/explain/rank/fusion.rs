@@ -11,7 +11,7 @@ use clickvec::tables::Title;
 
 use super::super::models::{Named, load};
 use super::place::{Explained, Source, explained, scale};
-use super::{Args, Kind, Part, Ranked, Share};
+use super::{Args, Part, Ranked, RankedBy, Share};
 use crate::output;
 
 /// A fusion of one model with BM25, trigrams or both.
@@ -22,7 +22,7 @@ pub(super) struct Fused {
 }
 
 struct Member {
-    kind: Kind,
+    kind: RankedBy,
     weight: f64,
     ranker: Box<dyn Ranker>,
 }
@@ -32,17 +32,18 @@ impl Fused {
     pub(super) fn load(path: &Path) -> Result<Fused> {
         let file = fusion_members(path)?;
         let name = |member: &FusionMember| member.system.as_ref().map_or("a model", |(name, _)| name);
-        let of_kind = |(kind, wanted): (Kind, &str)| {
+        let of_kind = |(kind, wanted): (RankedBy, &str)| {
             let mut found = file.members.iter().filter(|member| name(member) == wanted);
             (kind, found.next(), found.count())
         };
-        let found = [(Kind::Words, "bm25"), (Kind::Vectors, "a model"), (Kind::Trigrams, "trigram")].map(of_kind);
+        let found =
+            [(RankedBy::Words, "bm25"), (RankedBy::Vectors, "a model"), (RankedBy::Trigrams, "trigram")].map(of_kind);
         let known = found.iter().filter(|(_, first, _)| first.is_some()).count();
         let [_, (_, Some(model), 0), _] = found else { return refuse(path, &file.members, name) };
         if known != file.members.len() {
             return refuse(path, &file.members, name);
         }
-        let member = |(kind, member, _): (Kind, Option<&FusionMember>, usize)| {
+        let member = |(kind, member, _): (RankedBy, Option<&FusionMember>, usize)| {
             let member = member.filter(|member| member.weight > 0.0)?;
             Some(ranker::load(&member.path).map(|ranker| Member { kind, weight: member.weight, ranker }))
         };
@@ -59,7 +60,7 @@ impl Fused {
         let (mut parts, mut lists, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for Member { kind, weight, ranker } in &self.members {
             let hits = match (kind, is_known) {
-                (Kind::Vectors, false) => Vec::new(),
+                (RankedBy::Vectors, false) => Vec::new(),
                 _ => {
                     let candidates = ranker.candidates(&texts)?;
                     let vector =
@@ -97,9 +98,10 @@ impl Fused {
             ensure!(is_known, "expected ids of titles, found no title with the id `{}`", output::printable(id));
         }
         check_ids(args, &sources, depth)?;
-        let of_kind =
-            |kind: Kind| self.members.iter().find(|member| member.kind == kind).map(|member| member.ranker.as_ref());
-        let scores = Explained { bm25: of_kind(Kind::Words), trigrams: of_kind(Kind::Trigrams) };
+        let of_kind = |kind: RankedBy| {
+            self.members.iter().find(|member| member.kind == kind).map(|member| member.ranker.as_ref())
+        };
+        let scores = Explained { bm25: of_kind(RankedBy::Words), trigrams: of_kind(RankedBy::Trigrams) };
         let (words, titles) = explained(query, &self.model.model, sources, &scores);
         Ok(Some(Ranked {
             query: query.to_owned(),

@@ -60,33 +60,33 @@ pub(super) struct Args {
 
 /// What ranks titles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum RankedBy {
     Words,
     Vectors,
     Trigrams,
 }
 
-impl Kind {
+impl RankedBy {
     fn name(self) -> &'static str {
         match self {
-            Kind::Words => "words",
-            Kind::Vectors => "vectors",
-            Kind::Trigrams => "trigrams",
+            RankedBy::Words => "words",
+            RankedBy::Vectors => "vectors",
+            RankedBy::Trigrams => "trigrams",
         }
     }
 
     fn score(self) -> &'static str {
         match self {
-            Kind::Words => "BM25",
-            Kind::Vectors => "the cosine",
-            Kind::Trigrams => "the cosine of the trigrams",
+            RankedBy::Words => "BM25",
+            RankedBy::Vectors => "the cosine",
+            RankedBy::Trigrams => "the cosine of the trigrams",
         }
     }
 }
 
 /// A part of the sum.
 struct Part {
-    kind: Kind,
+    kind: RankedBy,
     weight: f64,
     /// What one point of the score adds to the sum, for titles that this part found; `None` if no such number exists.
     scale: Option<f64>,
@@ -167,7 +167,7 @@ struct Gap<'a> {
 
 /// The difference of a part.
 struct GapOfPart {
-    kind: Kind,
+    kind: RankedBy,
     adds: f64,
     /// Of each word of the query; none if words have no share of their own in it.
     words: Vec<f64>,
@@ -182,10 +182,10 @@ impl Ranked {
         let part = |(place, part): (usize, &Part)| {
             let is_found = above.shares[place].is_some() && below.shares[place].is_some();
             let of_word = |word: usize, scale: f64| match part.kind {
-                Kind::Words => (above.lexical[word] - below.lexical[word]) * scale,
+                RankedBy::Words => (above.lexical[word] - below.lexical[word]) * scale,
                 _ => (above.along(word) - below.along(word)) * scale,
             };
-            let scale = part.scale.filter(|_| is_found && part.kind != Kind::Trigrams);
+            let scale = part.scale.filter(|_| is_found && part.kind != RankedBy::Trigrams);
             let words = scale.map(|scale| (0..self.words.len()).map(|word| of_word(word, scale)).collect());
             GapOfPart { kind: part.kind, adds: above.adds(place) - below.adds(place), words: words.unwrap_or_default() }
         };
@@ -308,7 +308,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 }
 
 fn json<'a>(placed: &'a Placed, ranked: &'a Ranked) -> Line<'a> {
-    let part = |kind: Kind| {
+    let part = |kind: RankedBy| {
         let place = ranked.parts.iter().position(|part| part.kind == kind);
         place.map(|place| placed.shares[place].map(|share| share.adds))
     };
@@ -323,9 +323,9 @@ fn json<'a>(placed: &'a Placed, ranked: &'a Ranked) -> Line<'a> {
         id: &placed.title.id,
         title: &placed.title.title,
         sum: placed.sum(),
-        words_part: part(Kind::Words),
-        vectors_part: part(Kind::Vectors),
-        trigrams_part: part(Kind::Trigrams),
+        words_part: part(RankedBy::Words),
+        vectors_part: part(RankedBy::Vectors),
+        trigrams_part: part(RankedBy::Trigrams),
         bm25: placed.bm25,
         cosine: placed.cosine(),
         trigrams: placed.trigrams,

@@ -11,7 +11,7 @@ use clickvec::tables::{TITLE, Title};
 use super::super::errors::bm25;
 use super::super::models::Named;
 use super::fusion::Fused;
-use super::{Args, Kind, Part, Placed, Ranked, Share};
+use super::{Args, Part, Placed, Ranked, RankedBy, Share};
 use crate::output;
 
 /// How much words and vectors count in the sum, unless a fusion says so.
@@ -89,7 +89,7 @@ fn by_default(args: &Args, named: &Named) -> Result<Option<Ranked>> {
             output::printable(id)
         );
     }
-    let part = |(kind, shares): (Kind, &Vec<Share>)| Part { kind, weight: WEIGHT, scale: scale(shares, method) };
+    let part = |(kind, shares): (RankedBy, &Vec<Share>)| Part { kind, weight: WEIGHT, scale: scale(shares, method) };
     let scores = Explained { bm25: Some(lexical.as_ref()), trigrams: None };
     let (words, placed) = explained(query, &named.model, sources, &scores);
     Ok(Some(Ranked {
@@ -98,7 +98,7 @@ fn by_default(args: &Args, named: &Named) -> Result<Option<Ranked>> {
         model: named.title(),
         titles: placed,
         of: titles.len(),
-        parts: [Kind::Words, Kind::Vectors].into_iter().zip(&shares).map(part).collect(),
+        parts: [RankedBy::Words, RankedBy::Vectors].into_iter().zip(&shares).map(part).collect(),
         method,
         depth: None,
     }))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Gap, GapOfPart, Kind, Placed, Ranked};
+use super::{Gap, GapOfPart, Placed, Ranked, RankedBy};
 use crate::{output, table};
 
 /// The text of a table's cell for a word of the query and one title.
@@ -12,7 +12,7 @@ type WordCell<'a> = &'a dyn Fn(&Placed, usize) -> String;
 pub(super) fn text(ranked: &Ranked) -> String {
     let mut rows = table::plain();
     let parts = ranked.parts.iter().map(|part| part.kind.name());
-    let has_trigrams = ranked.parts.iter().any(|part| part.kind == Kind::Trigrams);
+    let has_trigrams = ranked.parts.iter().any(|part| part.kind == RankedBy::Trigrams);
     let scores: &[&str] =
         if has_trigrams { &["bm25", "cosine of vectors", "cosine of trigrams"] } else { &["bm25", "cosine"] };
     rows.set_header(["", "sum"].into_iter().chain(parts).chain(scores.iter().copied()).chain(["title"]));
