@@ -100,6 +100,18 @@ pub(crate) fn note_broken_rows(path: &Path, broken: u64, shown: &[String]) {
     }
 }
 
+/// Refuses a table with more broken rows than good ones. `what` says what it should be.
+pub(crate) fn refuse_mostly_broken(path: &Path, what: &str, good: u64, broken: u64) -> Result<()> {
+    ensure!(
+        broken <= good,
+        "{}: expected a table of {what}, found {} of {}; fix them first",
+        output::input(path),
+        output::counted(broken, "broken row"),
+        output::count(broken + good)
+    );
+    Ok(())
+}
+
 /// Warns of lines that are lost because they are not UTF-8, which a conversion would keep.
 pub(crate) fn warn_of_bytes(path: &Path, lines: u64) {
     if lines > 0 {

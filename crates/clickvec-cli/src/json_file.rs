@@ -19,8 +19,8 @@ const MOST_MARK_BYTES: u64 = 1 << 20;
 /// What a report of `evaluate --json` says.
 pub(crate) fn report<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let mut bytes = Vec::new();
-    let source = files::open(path)?.take(MOST_REPORT_BYTES + 1);
-    { source }.read_to_end(&mut bytes).map_err(|source| Error::io(path, "read", source))?;
+    let mut source = files::open(path)?.take(MOST_REPORT_BYTES + 1);
+    source.read_to_end(&mut bytes).map_err(|source| Error::io(path, "read", source))?;
     let found = if bytes.len() as u64 > MOST_REPORT_BYTES {
         format!("more than {} MiB", MOST_REPORT_BYTES >> 20)
     } else {

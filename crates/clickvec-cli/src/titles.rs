@@ -245,14 +245,7 @@ impl TitleColumns {
     fn say(&self, path: &Path, titles: u64, broken: u64, shown: &[String]) -> Result<()> {
         input::note_broken_rows(path, broken, shown);
         ensure!(titles > 0, "{}: expected titles, found none; see docs/reference/tables.md", output::path(path));
-        ensure!(
-            broken <= titles,
-            "{}: expected a table of titles, found {} of {}; fix them first",
-            output::path(path),
-            output::counted(broken, "broken row"),
-            output::count(broken + titles)
-        );
-        Ok(())
+        input::refuse_mostly_broken(path, "titles", titles, broken)
     }
 
     /// An error, and the option that names a missing column.

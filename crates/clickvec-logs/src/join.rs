@@ -7,6 +7,7 @@ use crate::columns::Role;
 use crate::error::{Error, InputTable, Result, TableFault};
 use crate::report::SideTable;
 use crate::table::{LogTable, Next, Options, Record};
+use crate::text::clean_query;
 use crate::time::Time;
 
 /// The bytes that a search takes in addition to its texts.
@@ -110,11 +111,12 @@ impl Searches {
     }
 }
 
-/// Whether two queries are the same but for blanks and large letters, which cleaning takes away.
+/// Whether two queries are the same once they are cleaned, with small letters only.
 fn is_same_query(a: &str, b: &str) -> bool {
-    a == b
-        || a.split_whitespace()
-            .flat_map(str::chars)
-            .map(|c| c.to_lowercase().to_string())
-            .eq(b.split_whitespace().flat_map(str::chars).map(|c| c.to_lowercase().to_string()))
+    let cleaned = |query: &str| {
+        let mut out = String::new();
+        clean_query(query, true, &mut out);
+        out
+    };
+    a == b || cleaned(a) == cleaned(b)
 }

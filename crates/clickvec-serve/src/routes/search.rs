@@ -105,7 +105,9 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
             return Err(Fault::new(FaultKind::Unprocessable, "`query`, `q` or `queries`", "none of them").of("query"));
         }
         _ => {
-            return Err(Fault::new(FaultKind::Unprocessable, "one of `query`, `q` and `queries`", "several").of("query"));
+            return Err(
+                Fault::new(FaultKind::Unprocessable, "one of `query`, `q` and `queries`", "several").of("query")
+            );
         }
     };
     service.check_texts("query", &queries)?;

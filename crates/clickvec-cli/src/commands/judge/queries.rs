@@ -102,14 +102,7 @@ fn read_table(path: &Path, with_counts: bool, queries: &mut Queries) -> Result<(
         }
     }
     input::note_broken_rows(path, broken, &shown);
-    ensure!(
-        broken <= rows,
-        "{}: expected a table of queries, found {} of {}; fix them first",
-        output::input(path),
-        output::counted(broken, "broken row"),
-        output::count(broken + rows)
-    );
-    Ok(())
+    input::refuse_mostly_broken(path, "queries", rows, broken)
 }
 
 /// The number of clicks in a field, or what is wrong with it. An empty one says nothing, so the row counts once.
