@@ -17,7 +17,7 @@ use clickvec::table::{self, Plan};
 use clickvec::tables::read_titles;
 use clickvec::train::Weighting;
 use clickvec::{Error, simulate};
-use clickvec_logs::table::{LogTable, Next, Options, Record};
+use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::repaired;

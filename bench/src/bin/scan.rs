@@ -66,7 +66,7 @@ fn main() -> Result<()> {
     ensure!(queries.rows() >= LARGEST_BATCH, "expected {LARGEST_BATCH} queries or more, found {}", queries.rows());
     let step = (queries.rows() / args.asked).max(1);
     let picked = queries.numbers.chunks_exact(queries.dimension).step_by(step).take(args.asked);
-    let queries = Table { dimension: queries.dimension, numbers: picked.flatten().copied().collect() };
+    let queries = Vectors { dimension: queries.dimension, numbers: picked.flatten().copied().collect() };
     println!(
         "{} titles, {} queries, {} numbers a vector, noise {}, k = {}, {}",
         titles.rows(),
@@ -83,19 +83,19 @@ fn main() -> Result<()> {
 }
 
 /// Vectors [rows, dimension].
-struct Table {
+struct Vectors {
     dimension: usize,
     numbers: Vec<f32>,
 }
 
-impl Table {
+impl Vectors {
     fn rows(&self) -> usize {
         self.numbers.len() / self.dimension
     }
 }
 
 /// Embeds titles and queries with a model trained for this. Texts of which it knows no word are left out.
-fn embed(args: &Args) -> Result<(Table, Table)> {
+fn embed(args: &Args) -> Result<(Vectors, Vectors)> {
     let go_on = &mut |_: &Event| ControlFlow::Continue(());
     let clicks = ClickSource::file(&args.clicks);
     let outcome = train(&TrainConfig::default(), clicks, TrainOptions::default(), go_on)?;
@@ -104,22 +104,22 @@ fn embed(args: &Args) -> Result<(Table, Table)> {
     let queries = std::fs::read_to_string(&args.queries).with_context(|| args.queries.display().to_string())?;
     let queries: Vec<&str> = queries.lines().collect();
     let dimension = model.dimension();
-    let known = |vectors: Vec<f32>| -> Result<Table> {
+    let known = |vectors: Vec<f32>| -> Result<Vectors> {
         let known = vectors.chunks_exact(dimension).filter(|vector| vector.iter().any(|&x| x != 0.0));
         let unit = FlatIndex::new(dimension, known.flatten().copied().collect())?;
-        Ok(Table { dimension, numbers: unit.vectors().to_vec() })
+        Ok(Vectors { dimension, numbers: unit.vectors().to_vec() })
     };
     Ok((known(model.embedder(Side::Title).embed(&titles))?, known(model.embedder(Side::Query).embed(&queries))?))
 }
 
 /// `count` vectors: those of the table over and over, with noise after the first time.
-fn repeated(table: &Table, count: usize, noise: f64) -> Table {
+fn repeated(table: &Vectors, count: usize, noise: f64) -> Vectors {
     let deviation = noise / (table.dimension as f64).sqrt();
     let mut normal = Normal(1);
     let first = table.numbers.len();
     let number = |(i, &x): (usize, &f32)| if i < first { x } else { x + (deviation * normal.draw()) as f32 };
     let numbers = table.numbers.iter().cycle().take(count * table.dimension).enumerate().map(number).collect();
-    Table { dimension: table.dimension, numbers }
+    Vectors { dimension: table.dimension, numbers }
 }
 
 /// Numbers with mean 0 and variance 1: the sum of twelve uniform numbers.
@@ -158,7 +158,7 @@ struct Way<'a> {
     hits: Vec<Vec<Hit>>,
 }
 
-fn measure(vectors: Table, queries: &Table, k: usize) -> Result<()> {
+fn measure(vectors: Vectors, queries: &Vectors, k: usize) -> Result<()> {
     let (d, n) = (vectors.dimension, vectors.rows());
     let flat = FlatIndex::new(d, vectors.numbers)?;
     let mut index = None;

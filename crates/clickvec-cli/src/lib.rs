@@ -2,6 +2,7 @@
 //! it reads, and so that the Python module ([`embedded`]) has the program inside and reads settings as it does.
 
 mod advice;
+mod aligned;
 mod answer;
 mod commands;
 pub mod embedded;
@@ -21,7 +22,6 @@ mod progress;
 mod run;
 mod stored;
 mod superscripts;
-mod table;
 mod test_set;
 mod titles;
 mod weighting;

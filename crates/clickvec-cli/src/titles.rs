@@ -15,7 +15,7 @@ use clickvec::internals::tables::is_parquet;
 use clickvec::tables::{TITLE, Title};
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::{RowFault, TableFault};
-use clickvec_logs::table::{LogTable, Next, Options, Record};
+use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use tempfile::TempPath;
 
 use crate::stored::refuse_repeated;
@@ -55,13 +55,13 @@ pub(crate) struct TitleColumns {
 }
 
 /// A table of titles that the library can read.
-pub(crate) struct TitleTable {
+pub(crate) struct ReadableTitles {
     path: PathBuf,
     /// The copy, which stays until nobody reads it any more.
     _copy: Option<(File, Option<TempPath>)>,
 }
 
-impl TitleTable {
+impl ReadableTitles {
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -121,12 +121,12 @@ impl TitleColumns {
     }
 
     /// A table with the columns `id` and `field`: the file itself, or a copy in this form.
-    pub(crate) fn table(&self, path: &Path, field: &str) -> Result<TitleTable> {
+    pub(crate) fn table(&self, path: &Path, field: &str) -> Result<ReadableTitles> {
         self.table_with(path, field, &[])
     }
 
     /// [`TitleColumns::table`] with the columns `stored` too.
-    pub(crate) fn table_with(&self, path: &Path, field: &str, stored: &[String]) -> Result<TitleTable> {
+    pub(crate) fn table_with(&self, path: &Path, field: &str, stored: &[String]) -> Result<ReadableTitles> {
         if let (Some(flag), Some(corpus)) = (self.given(), corpus_of(path)) {
             bail!(
                 "{}: expected a file of titles with `{flag}`, found a BEIR collection; give its `{corpus}` and `--id-column _id`, or \
@@ -141,18 +141,18 @@ impl TitleColumns {
             output::printable(field)
         );
         if path.is_dir() || !(self.given().is_some() || is_foreign(path)?) {
-            return Ok(TitleTable { path: path.to_owned(), _copy: None });
+            return Ok(ReadableTitles { path: path.to_owned(), _copy: None });
         }
         let (file, copy, temporary) = target()?;
         let mut out = BufWriter::new(file);
         self.copy(path, field, stored, &mut out)?;
         output::name_copy(&copy, path);
         let file = out.into_inner().map_err(|error| Error::io(&copy, "write", error.into_error()))?;
-        Ok(TitleTable { path: copy, _copy: Some((file, temporary)) })
+        Ok(ReadableTitles { path: copy, _copy: Some((file, temporary)) })
     }
 
     /// [`TitleColumns::table`] of each file, and their paths.
-    pub(crate) fn tables(&self, paths: &[PathBuf], field: &str) -> Result<(Vec<TitleTable>, Vec<PathBuf>)> {
+    pub(crate) fn tables(&self, paths: &[PathBuf], field: &str) -> Result<(Vec<ReadableTitles>, Vec<PathBuf>)> {
         let tables = paths.iter().map(|path| self.table(path, field)).collect::<Result<Vec<_>>>()?;
         let paths = tables.iter().map(|table| table.path.clone()).collect();
         Ok((tables, paths))

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::columns::Role;
 use crate::error::{Error, InputTable, Result, TableFault};
 use crate::report::SideTable;
-use crate::table::{LogTable, Next, Options, Record};
+use crate::tables::{LogTable, Next, Options, Record};
 use crate::text::clean_query;
 use crate::time::Time;
 

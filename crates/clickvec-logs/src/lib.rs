@@ -20,7 +20,7 @@ pub mod privacy;
 pub mod report;
 pub mod robots;
 mod sample;
-pub mod table;
+pub mod tables;
 pub mod text;
 pub mod time;
 mod titles;

@@ -3,7 +3,7 @@
 use crate::columns::{Columns, Role};
 use crate::error::Asked;
 use crate::events::Extract;
-use crate::table::{Format, Options};
+use crate::tables::{Format, Options};
 
 /// A log in a known format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use clickvec::error::TestSetFault;
 use crate::columns::Role;
 use crate::error::{Error, InputTable, Result, TableFault};
 use crate::report::SideTable;
-use crate::table::{LogTable, Next, Options, Record};
+use crate::tables::{LogTable, Next, Options, Record};
 use crate::text;
 
 /// The bytes that a title takes in addition to its texts.

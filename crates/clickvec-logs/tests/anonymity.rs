@@ -8,7 +8,7 @@ use std::path::Path;
 use clickvec_logs::columns::Role;
 use clickvec_logs::error::Reason;
 use clickvec_logs::robots::Limits;
-use clickvec_logs::table::Options;
+use clickvec_logs::tables::Options;
 use clickvec_logs::time::Time;
 use clickvec_logs::{Config, Error, Split, prepare};
 use proptest::prelude::*;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clickvec_logs::columns::Role;
-use clickvec_logs::table::{LogTable, Next, Options, Record, check_parquet};
+use clickvec_logs::tables::{LogTable, Next, Options, Record, check_parquet};
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::{WriterProperties, WriterVersion};
@@ -234,7 +234,7 @@ fn differences_are_read() {
                 let title = if row % 3 > 0 { format!("Shoes {square}") } else { "-".to_owned() };
                 assert_eq!(*found, format!("red shoes {square}|{title}|-|{}", row + 1), "{texts} {version:?}");
             }
-            clickvec_logs::table::check_parquet(&path).unwrap();
+            clickvec_logs::tables::check_parquet(&path).unwrap();
         }
     }
 }
@@ -256,7 +256,7 @@ fn a_page_of_too_many_values_is_an_error() {
             let mut damaged = whole.clone();
             damaged[at + 3] = 127;
             std::fs::write(&path, &damaged).unwrap();
-            let message = clickvec_logs::table::check_parquet(&path).unwrap_err().to_string();
+            let message = clickvec_logs::tables::check_parquet(&path).unwrap_err().to_string();
             assert!(message.contains("expected at most 100 values in a page, found 127"), "{message}");
             let mut table = LogTable::open(&path, &Options::default()).unwrap();
             let mut record = Record::default();

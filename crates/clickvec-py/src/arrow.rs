@@ -119,10 +119,10 @@ fn released() -> PyErr {
 
 /// Strings of an Arrow array.
 #[derive(Debug, Clone)]
-pub(crate) struct Strings(Arc<Kind>);
+pub(crate) struct Strings(Arc<StringLayout>);
 
 #[derive(Debug)]
-enum Kind {
+enum StringLayout {
     Small(StringArray),
     Large(LargeStringArray),
     View(StringViewArray),
@@ -133,14 +133,14 @@ impl Strings {
     /// The strings of an array; an error that says what it has instead.
     pub(crate) fn of(array: &ArrayRef) -> PyResult<Strings> {
         Ok(Strings(Arc::new(match array.data_type() {
-            DataType::Utf8 => Kind::Small(array.as_string().clone()),
-            DataType::LargeUtf8 => Kind::Large(array.as_string().clone()),
-            DataType::Utf8View => Kind::View(array.as_string_view().clone()),
+            DataType::Utf8 => StringLayout::Small(array.as_string().clone()),
+            DataType::LargeUtf8 => StringLayout::Large(array.as_string().clone()),
+            DataType::Utf8View => StringLayout::View(array.as_string_view().clone()),
             DataType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
                 let values = Strings::of(dictionary.values())?;
                 let keys = if values.len() == 0 { vec![0; array.len()] } else { dictionary.normalized_keys() };
-                Kind::Dictionary { keys, nulls: Arc::clone(array), values }
+                StringLayout::Dictionary { keys, nulls: Arc::clone(array), values }
             }
             other => return Err(PyTypeError::new_err(format!("expected texts, found an Arrow array of {other}"))),
         })))
@@ -148,20 +148,20 @@ impl Strings {
 
     pub(crate) fn len(&self) -> usize {
         match &*self.0 {
-            Kind::Small(array) => array.len(),
-            Kind::Large(array) => array.len(),
-            Kind::View(array) => array.len(),
-            Kind::Dictionary { keys, .. } => keys.len(),
+            StringLayout::Small(array) => array.len(),
+            StringLayout::Large(array) => array.len(),
+            StringLayout::View(array) => array.len(),
+            StringLayout::Dictionary { keys, .. } => keys.len(),
         }
     }
 
     /// The text in a row; `None` if there is none.
     pub(crate) fn get(&self, row: usize) -> Option<&str> {
         match &*self.0 {
-            Kind::Small(array) => array.is_valid(row).then(|| array.value(row)),
-            Kind::Large(array) => array.is_valid(row).then(|| array.value(row)),
-            Kind::View(array) => array.is_valid(row).then(|| array.value(row)),
-            Kind::Dictionary { keys, nulls, values } => {
+            StringLayout::Small(array) => array.is_valid(row).then(|| array.value(row)),
+            StringLayout::Large(array) => array.is_valid(row).then(|| array.value(row)),
+            StringLayout::View(array) => array.is_valid(row).then(|| array.value(row)),
+            StringLayout::Dictionary { keys, nulls, values } => {
                 if nulls.is_valid(row) {
                     values.get(keys[row])
                 } else {

@@ -39,11 +39,11 @@ pub(crate) enum Pairs<'py> {
     /// An iterator of (query, title) or (query, title, weight), how many were pulled, and what their weights mean.
     Iterator(Bound<'py, PyIterator>, u64, Weighting),
     /// A table of Arrow, and how many rows were pulled.
-    Table(Box<Table>, u64),
+    Arrow(Box<PairColumns>, u64),
 }
 
 /// A table of Arrow with columns of pairs.
-pub(crate) struct Table {
+pub(crate) struct PairColumns {
     arrays: Arrays,
     /// The names of the columns with the title's texts, which are joined.
     field: String,
@@ -56,8 +56,8 @@ impl<'py> Pairs<'py> {
     /// The pairs of an object.
     pub(crate) fn of(object: &Bound<'py, PyAny>, field: &str, weighting: Weighting) -> PyResult<Pairs<'py>> {
         if let Some(arrays) = Arrays::of(object)? {
-            let table = Table { arrays, field: field.to_owned(), weighting, rest: Vec::new() };
-            return Ok(Pairs::Table(Box::new(table), 0));
+            let table = PairColumns { arrays, field: field.to_owned(), weighting, rest: Vec::new() };
+            return Ok(Pairs::Arrow(Box::new(table), 0));
         }
         if object.is_instance_of::<PyString>() || object.is_instance_of::<PyDict>() {
             return Err(PyTypeError::new_err(format!("expected pairs of query and title, found {}", kind(object))));
@@ -74,7 +74,7 @@ impl<'py> Pairs<'py> {
     /// The next pairs; empty at the end.
     pub(crate) fn pull(&mut self) -> PyResult<Vec<Pair>> {
         match self {
-            Pairs::Table(table, rows) => table.pull(rows),
+            Pairs::Arrow(table, rows) => table.pull(rows),
             Pairs::Iterator(iterator, pulled, weighting) => {
                 let mut pairs = Vec::new();
                 while pairs.len() < AT_ONCE
@@ -146,7 +146,7 @@ fn weight(object: &Bound<'_, PyAny>, weighting: Weighting) -> PyResult<f32> {
     weighting.weigh(number.abs(), None).ok_or_else(wrong)
 }
 
-impl Table {
+impl PairColumns {
     fn pull(&mut self, rows: &mut u64) -> PyResult<Vec<Pair>> {
         while self.rest.is_empty() {
             let Some(array) = self.arrays.next()? else { return Ok(Vec::new()) };

@@ -12,7 +12,7 @@ static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// What kind of exception it is.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum ExceptionKind {
     /// Something that was given is not valid.
     Given,
     /// The operating system refused a file.
@@ -25,15 +25,17 @@ enum Kind {
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let words = by_name(&embedded::told(error));
     match error {
-        Error::Io { path, source, .. } => make(py, Kind::File, &words, source.raw_os_error(), path.to_str()),
-        Error::ReadAt { path, source, .. } => make(py, Kind::File, &words, source.raw_os_error(), path.to_str()),
-        _ => make(py, Kind::Given, &words, None, None),
+        Error::Io { path, source, .. } => make(py, ExceptionKind::File, &words, source.raw_os_error(), path.to_str()),
+        Error::ReadAt { path, source, .. } => {
+            make(py, ExceptionKind::File, &words, source.raw_os_error(), path.to_str())
+        }
+        _ => make(py, ExceptionKind::Given, &words, None, None),
     }
 }
 
 /// An error with these words about something that was given.
 pub(crate) fn told(py: Python<'_>, words: &str) -> PyErr {
-    make(py, Kind::Given, &by_name(words), None, None)
+    make(py, ExceptionKind::Given, &by_name(words), None, None)
 }
 
 /// The error for a panic, which is always a fault of ours.
@@ -43,14 +45,14 @@ pub(crate) fn panicked(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
         (None, Some(said)) => said,
         (None, None) => "no more is known",
     };
-    make(py, Kind::Internal, &format!("this is a fault in clickvec, please report it: {said}"), None, None)
+    make(py, ExceptionKind::Internal, &format!("this is a fault in clickvec, please report it: {said}"), None, None)
 }
 
-fn make(py: Python<'_>, kind: Kind, words: &str, errno: Option<i32>, path: Option<&str>) -> PyErr {
+fn make(py: Python<'_>, kind: ExceptionKind, words: &str, errno: Option<i32>, path: Option<&str>) -> PyErr {
     let kind = match kind {
-        Kind::Given => "given",
-        Kind::File => "file",
-        Kind::Internal => "internal",
+        ExceptionKind::Given => "given",
+        ExceptionKind::File => "file",
+        ExceptionKind::Internal => "internal",
     };
     let make = || MAKE.import(py, "clickvec._errors", "make")?.call1((kind, words, errno, path));
     make().map_or_else(|error| error, |exception| PyErr::from_value(exception))

@@ -25,10 +25,10 @@ use crate::{error, json, work};
 pub(crate) struct Ranker {
     pub(crate) scorer: Scorer,
     /// What saving it takes, if it is one of the systems.
-    system: Option<Trained>,
+    system: Option<TrainedSystem>,
 }
 
-struct Trained {
+struct TrainedSystem {
     system: &'static System,
     values: Values,
     ranker: Arc<Boxed>,
@@ -99,7 +99,7 @@ impl Files {
 #[pyfunction]
 pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult<Ranker> {
     let weighting = files.weighting()?;
-    let trained = work::long(py, || -> clickvec::Result<Trained> {
+    let trained = work::long(py, || -> clickvec::Result<TrainedSystem> {
         let spec: RankerSpec = spec.parse()?;
         let system = System::named(&spec.name)?;
         let values = system.values(&spec)?;
@@ -111,7 +111,7 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult
         };
         let read = read_corpus(&of, &[])?;
         let ranker = system.train(&values, &resources(&read.corpus, &files), &mut |_| ())?;
-        Ok(Trained { system, values, ranker: Arc::new(Boxed(ranker)) })
+        Ok(TrainedSystem { system, values, ranker: Arc::new(Boxed(ranker)) })
     })?;
     let trained = trained.map_err(|fault| error::raise(py, &fault))?;
     let scorer = Scorer::Native(Arc::<Boxed>::clone(&trained.ranker));
@@ -219,7 +219,7 @@ impl Ranker {
 
     /// Writes the ranker to a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let Some(Trained { system, values, ranker }) = &self.system else {
+        let Some(TrainedSystem { system, values, ranker }) = &self.system else {
             return Err(error::told(
                 py,
                 "expected a trained ranker to save, found a fusion, a function or one from a file",

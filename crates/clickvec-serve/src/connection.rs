@@ -76,7 +76,7 @@ pub(crate) async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     place: Arc<Place>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let state = Arc::new(State::new());
+    let state = Arc::new(Activity::new());
     let io = TokioIo::new(Watched { stream, state: Arc::clone(&state) });
     let of_requests = (Arc::clone(&state), Arc::clone(service), Arc::clone(&place));
     let answer = service_fn(move |request| {
@@ -126,7 +126,7 @@ pub(crate) async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// What a connection does, in milliseconds since it began.
-struct State {
+struct Activity {
     began: Instant,
     /// Requests that are being answered.
     running: AtomicUsize,
@@ -138,10 +138,10 @@ struct State {
     written: AtomicU64,
 }
 
-impl State {
-    fn new() -> State {
+impl Activity {
+    fn new() -> Activity {
         let [answered, heard, written] = [0; 3].map(AtomicU64::new);
-        State { began: Instant::now(), running: AtomicUsize::new(0), answered, heard, written }
+        Activity { began: Instant::now(), running: AtomicUsize::new(0), answered, heard, written }
     }
 
     fn now(&self) -> u64 {
@@ -197,7 +197,7 @@ impl State {
 /// A connection that notes when bytes come and go.
 struct Watched<S> {
     stream: S,
-    state: Arc<State>,
+    state: Arc<Activity>,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {

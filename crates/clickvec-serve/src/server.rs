@@ -257,9 +257,9 @@ const LOOKS: u32 = 5;
 
 /// Reloads an index when its folder has changed and stays as it is for a moment, or has kept changing for [`LOOKS`].
 fn watch_folders(service: &Service, every: Duration) {
-    let mut seen: Vec<Option<State>> = service.slots.iter().map(|slot| state(slot.path())).collect();
+    let mut seen: Vec<Option<ManifestStamp>> = service.slots.iter().map(|slot| state(slot.path())).collect();
     // What is to be reloaded once it has stopped changing, and how often it has been looked at.
-    let mut pending: Vec<Option<(State, u32)>> = vec![None; seen.len()];
+    let mut pending: Vec<Option<(ManifestStamp, u32)>> = vec![None; seen.len()];
     let mut waited = Duration::ZERO;
     while !service.is_stopping() {
         std::thread::sleep(LOOK_AGAIN.min(every));
@@ -305,9 +305,9 @@ fn compact_folders(service: &Service) {
 }
 
 /// What changes when a folder gets a new manifest.
-type State = (Option<SystemTime>, u64, u64);
+type ManifestStamp = (Option<SystemTime>, u64, u64);
 
-fn state(path: &Path) -> Option<State> {
+fn state(path: &Path) -> Option<ManifestStamp> {
     let metadata = std::fs::metadata(path.join(MANIFEST)).ok()?;
     #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(&metadata);

@@ -244,7 +244,7 @@ fn collect(tensors: &[Tensor], name: &str, features: usize) -> Vec<f64> {
 fn dense(encoder: &dyn Encoder, gradients: &Gradients, batch: &Batch) -> Vec<Tensor> {
     let mut out = encoder.tensors().to_vec();
     for (tensor, gradient) in out.iter_mut().zip(&gradients.tensors) {
-        if tensor.kind == clickvec::internals::encoder::TensorKind::Table {
+        if tensor.kind == clickvec::internals::encoder::TensorKind::Input {
             tensor.value.reset(tensor.value.rows(), tensor.value.columns());
             for (&row, &place) in batch.touched().iter().zip(&gradients.table_rows) {
                 tensor.value.row_mut(row as usize).copy_from_slice(gradient.row(place as usize));

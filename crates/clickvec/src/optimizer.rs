@@ -1,7 +1,7 @@
 //! Optimisers: Nesterov momentum (Palangi et al. 2015, eq. 6), plain momentum, Adam and plain gradient descent, for each
 //! tower, with clipping of the gradient's norm.
 //!
-//! With momentum the update of an input table is lazy and exact. A row that a minibatch does not touch has no gradient: its
+//! With momentum the update of an input matrix is lazy and exact. A row that a minibatch does not touch has no gradient: its
 //! velocity only decays and its value only drifts, and both have a closed form for any number of updates. A row is brought
 //! up to date when a minibatch reads it. The stored value is the point where the next gradient is taken: Θ = Λ + μΔ with
 //! Nesterov momentum, Λ with the plain one. [`Optimizer::parameters`] returns Λ.
@@ -74,11 +74,11 @@ pub struct Optimizer {
 /// The state of one tensor's updates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TensorState {
-    /// Δ (momentum; that of a table is stored with the tensor) or the mean of gradients (Adam); otherwise empty.
+    /// Δ (momentum; that of an input matrix is stored with the tensor) or the mean of gradients (Adam); otherwise empty.
     pub(crate) velocity: Matrix,
     /// The mean of squared gradients (Adam).
     pub(crate) square: Matrix,
-    /// For each row of a table (momentum), the last update that the row includes.
+    /// For each row of an input matrix (momentum), the last update that the row includes.
     pub(crate) current: Vec<u64>,
 }
 
@@ -95,7 +95,7 @@ impl Optimizer {
                     (OptimizerKind::Nesterov | OptimizerKind::Momentum, TensorKind::Dense | TensorKind::Bias) => {
                         TensorState { velocity: like(), ..TensorState::default() }
                     }
-                    (OptimizerKind::Nesterov | OptimizerKind::Momentum, TensorKind::Table) => {
+                    (OptimizerKind::Nesterov | OptimizerKind::Momentum, TensorKind::Input) => {
                         let rows = tensor.value.rows();
                         tensor.motion = Some(Motion { velocity: like(), drift: vec![0.0; rows] });
                         TensorState { current: vec![0; rows], ..TensorState::default() }
@@ -131,7 +131,7 @@ impl Optimizer {
         }
     }
 
-    /// Computes how far the `touched` rows (ascending) of the tables have drifted. Must be called before each forward
+    /// Computes how far the `touched` rows (ascending) of the input matrices have drifted. Must be called before each forward
     /// pass that an update follows.
     pub fn prepare(&mut self, tensors: &mut [Tensor], touched: &[u32]) {
         if !self.config.kind.is_lazy() {
@@ -150,12 +150,12 @@ impl Optimizer {
 
     /// The gradient's norm over all `tensors`.
     pub fn norm(tensors: &[Tensor], gradients: &Gradients) -> f64 {
-        let dense = tensors.iter().zip(&gradients.tensors).filter(|(tensor, _)| tensor.kind != TensorKind::Table);
+        let dense = tensors.iter().zip(&gradients.tensors).filter(|(tensor, _)| tensor.kind != TensorKind::Input);
         let dense: f64 = dense.map(|(_, gradient)| sum_of_squares(gradient.data())).sum();
         (gradients.table_squares + dense).sqrt()
     }
 
-    /// Makes one update with `gradients`, whose norm is `norm`. Their table rows are those of `touched`, for which
+    /// Makes one update with `gradients`, whose norm is `norm`. Their rows of input matrices are those of `touched`, for which
     /// [`Optimizer::prepare`] must have run since the last update.
     ///
     /// # Panics
@@ -184,7 +184,7 @@ impl Optimizer {
                     let TensorState { velocity, square, .. } = state;
                     step.update(kind, tensor.value.data_mut(), velocity.data_mut(), square.data_mut(), gradient.data());
                 }
-                TensorKind::Table => {
+                TensorKind::Input => {
                     RowTasks::cut(tensor, state, touched).into_par_iter().for_each(|task| {
                         let places = &gradients.table_rows[task.place..];
                         let width = gradient.columns();
@@ -281,9 +281,9 @@ impl Step {
     }
 }
 
-/// A contiguous part of a table and its state, with the touched rows in it.
+/// A contiguous part of an input matrix and its state, with the touched rows in it.
 struct RowTasks<'a> {
-    /// The table row of the part's first row.
+    /// The matrix row of the part's first row.
     first: usize,
     /// The place of the part's first touched row among all touched rows.
     place: usize,
@@ -295,7 +295,7 @@ struct RowTasks<'a> {
 }
 
 impl<'a> RowTasks<'a> {
-    /// Cuts a table into parts of [`CHUNK`] touched rows each.
+    /// Cuts an input matrix into parts of [`CHUNK`] touched rows each.
     fn cut(tensor: &'a mut Tensor, state: &'a mut TensorState, touched: &'a [u32]) -> Vec<RowTasks<'a>> {
         let width = tensor.value.columns();
         let mut value = tensor.value.data_mut();
@@ -322,7 +322,7 @@ impl<'a> RowTasks<'a> {
         tasks
     }
 
-    /// Prefetches what the update of a row of the table reads and writes.
+    /// Prefetches what the update of a row of the matrix reads and writes.
     fn prefetch(&self, row: u32, width: usize) {
         let row = row as usize - self.first;
         for numbers in [&*self.value, &*self.velocity, &*self.square] {

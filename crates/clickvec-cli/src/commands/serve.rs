@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// An index to serve: the folder that `clickvec index` wrote, with a name for requests if there are several. Requests
     /// that name none get the first.
     #[arg(long = "index", value_name = "[NAME=]INDEX", required = true)]
-    indexes: Vec<Named>,
+    indexes: Vec<NamedIndex>,
 
     /// The address and port to listen on, or a port of 127.0.0.1; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7700", value_parser = address)]
@@ -178,23 +178,23 @@ fn seconds(text: &str) -> Result<f64, &'static str> {
 
 /// An index and its name, which is that of its folder unless given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Named {
+struct NamedIndex {
     name: String,
     path: PathBuf,
 }
 
-impl FromStr for Named {
+impl FromStr for NamedIndex {
     type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Named, &'static str> {
+    fn from_str(text: &str) -> Result<NamedIndex, &'static str> {
         // A folder may have a `=` in its name, and then it comes after another folder's.
         if let Some((name, path)) = text.split_once('=').filter(|(name, _)| !name.contains('/')) {
-            return Ok(Named { name: name.to_owned(), path: path.into() });
+            return Ok(NamedIndex { name: name.to_owned(), path: path.into() });
         }
         let path = Path::new(text);
         let name =
             path.file_stem().and_then(|name| name.to_str()).ok_or("expected NAME=INDEX or a folder with a name")?;
-        Ok(Named { name: name.to_owned(), path: path.to_owned() })
+        Ok(NamedIndex { name: name.to_owned(), path: path.to_owned() })
     }
 }
 
@@ -225,7 +225,7 @@ impl LimitFlags {
 /// Serves until a signal comes.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let tokens = |file: &Option<PathBuf>| file.as_deref().map(Tokens::read).transpose();
-    let mut config = Config::new(args.indexes.into_iter().map(|Named { name, path }| (name, path)).collect());
+    let mut config = Config::new(args.indexes.into_iter().map(|NamedIndex { name, path }| (name, path)).collect());
     config.listen = args.listen;
     config.public = args.public;
     config.search_tokens = tokens(&args.search_tokens)?;
@@ -349,8 +349,8 @@ mod tests {
             ("a/b=c.index", "b=c", "a/b=c.index"),
             ("shop=", "shop", ""),
         ] {
-            assert_eq!(text.parse(), Ok(Named { name: name.to_owned(), path: path.into() }), "{text}");
+            assert_eq!(text.parse(), Ok(NamedIndex { name: name.to_owned(), path: path.into() }), "{text}");
         }
-        assert!("..".parse::<Named>().is_err());
+        assert!("..".parse::<NamedIndex>().is_err());
     }
 }

@@ -5,7 +5,7 @@ use clickvec::internals::text;
 use clickvec::model::{Model, Side};
 use serde::{Deserialize, Serialize};
 
-use super::titles::TitleTable;
+use super::titles::TitleLines;
 use super::vectors::Vectors;
 use crate::error::{EngineFault, Error, Result};
 use crate::words::{self, Statistics, Words};
@@ -40,7 +40,7 @@ pub(crate) struct Canary {
 }
 
 /// Queries of two or three words each, from titles that are spread over all.
-fn queries(titles: &TitleTable, count: usize) -> Vec<String> {
+fn queries(titles: &TitleLines, count: usize) -> Vec<String> {
     let count = count.min(titles.len());
     let query = |number: usize| {
         let position = (number as u128 * titles.len() as u128 / count as u128) as u32;
@@ -52,7 +52,7 @@ fn queries(titles: &TitleTable, count: usize) -> Vec<String> {
 }
 
 /// Finds out how many lists a search must look at.
-pub(super) fn tune(vectors: &mut Vectors, titles: &TitleTable, model: &Model) -> Result<()> {
+pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) -> Result<()> {
     let Some(lists) = &mut vectors.lists else { return Ok(()) };
     let queries = queries(titles, TUNING);
     let embedded = model.embedder(Side::Query).embed(&queries);
@@ -90,7 +90,7 @@ pub(super) fn tune(vectors: &mut Vectors, titles: &TitleTable, model: &Model) ->
 }
 
 /// Asks the queries that are kept.
-pub(super) fn ask(vectors: &Vectors, words: &Words, titles: &TitleTable, model: &Model) -> Result<Vec<Canary>> {
+pub(super) fn ask(vectors: &Vectors, words: &Words, titles: &TitleLines, model: &Model) -> Result<Vec<Canary>> {
     queries(titles, KEPT).into_iter().map(|query| answer(query, vectors, words, model)).collect()
 }
 

@@ -22,7 +22,7 @@ use super::parts::{
     CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TRIGRAM_LENGTHS_FILE,
     TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
-use super::titles::TitleTable;
+use super::titles::TitleLines;
 use super::vectors::{ListHeader, Lists, Vectors, flat_of};
 use super::{MANY_VECTORS, form, of_words, titles_of};
 use crate::error::{FormFault, Result};
@@ -216,7 +216,7 @@ impl Rounded {
     }
 }
 
-fn write_words(folder: &Path, titles: &TitleTable) -> Result<Vec<String>> {
+fn write_words(folder: &Path, titles: &TitleLines) -> Result<Vec<String>> {
     let inner = folder.join("words");
     let failed = |source| clickvec::Error::io(&inner, "write", source);
     fs::create_dir(&inner).map_err(failed)?;
@@ -232,7 +232,7 @@ fn write_words(folder: &Path, titles: &TitleTable) -> Result<Vec<String>> {
 }
 
 /// Writes the lists of the trigrams and, with the fusion, what they weigh.
-fn write_trigrams(target: &mut Target<'_>, ranker: &LetterTrigrams, titles: &TitleTable, is_first: bool) -> Result<()> {
+fn write_trigrams(target: &mut Target<'_>, ranker: &LetterTrigrams, titles: &TitleLines, is_first: bool) -> Result<()> {
     let text = |position| titles.get(position).map_or("", |line| line.title);
     let lists = TrigramLists::new(ranker, || (0..titles.len() as u32).map(text))?;
     let (starts, all, lengths) = lists.parts();
@@ -278,7 +278,7 @@ mod tests {
         (model, clickvec::tables::read_titles(&testdata.join("shop/titles.tsv"), "title").unwrap().titles)
     }
 
-    /// TitleTable for an index with one column.
+    /// TitleLines for an index with one column.
     fn builder(model: &Model, titles: &[Title], path: &Path) -> IndexBuilder {
         let mut builder = IndexBuilder::with_fields(model, path, &["round".to_owned()]).unwrap();
         for round in 0..12 {

@@ -5,7 +5,7 @@ use clickvec::internals::index::Shared;
 use rayon::slice::ParallelSliceMut as _;
 use serde::{Deserialize, Serialize};
 
-use super::titles::TitleTable;
+use super::titles::TitleLines;
 use crate::facts::FieldFacts;
 use crate::map::Map;
 use crate::request::Condition;
@@ -49,7 +49,7 @@ pub(crate) fn files(field: usize) -> [String; 3] {
 
 impl Fields {
     /// The columns of titles in memory.
-    pub(crate) fn of(titles: &TitleTable) -> Fields {
+    pub(crate) fn of(titles: &TitleLines) -> Fields {
         let column = |(field, name): (usize, &String)| {
             let value = |position| titles.get(position).and_then(|line| line.values().nth(field)).unwrap_or("");
             let all: Vec<&str> = (0..titles.len() as u32).map(value).collect();
@@ -159,7 +159,7 @@ mod tests {
         let brands = ["acme", "", "zed", "acme", "Acme"];
         let prices = ["10", "x", "-3.5", "1e2", ""];
         let table: String = (0..200).map(|n| format!("{n}\tt\t{}\t{}\n", brands[n % 5], prices[n % 5])).collect();
-        let titles = TitleTable::new(format!("id\ttitle\tbrand\tprice\n{table}").into_bytes().into(), None).unwrap();
+        let titles = TitleLines::new(format!("id\ttitle\tbrand\tprice\n{table}").into_bytes().into(), None).unwrap();
         let fields = Fields::of(&titles);
         let found = |field: &str, condition: Condition| -> Vec<usize> {
             let bits = fields.get(field).unwrap().matching(&condition);

@@ -4,7 +4,7 @@ use clickvec::internals::index::Shared;
 use rayon::slice::ParallelSliceMut as _;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::titles::TitleTable;
+use super::titles::TitleLines;
 
 /// The bytes of an entry: a hash and a position.
 const ENTRY_BYTES: usize = 12;
@@ -17,7 +17,7 @@ pub(crate) struct Ids {
 
 impl Ids {
     /// Those of titles in memory.
-    pub(crate) fn of(titles: &TitleTable) -> Ids {
+    pub(crate) fn of(titles: &TitleLines) -> Ids {
         let hash = |position: u32| titles.get(position).map_or(0, |line| xxh3_64(line.id.as_bytes()));
         let mut entries: Vec<(u64, u32)> =
             (0..titles.len() as u32).map(|position| (hash(position), position)).collect();
@@ -42,7 +42,7 @@ impl Ids {
     }
 
     /// The positions of the titles with this id, in order; there are several only while titles of one update are counted.
-    pub(crate) fn find(&self, id: &str, titles: &TitleTable) -> Vec<u32> {
+    pub(crate) fn find(&self, id: &str, titles: &TitleLines) -> Vec<u32> {
         let hash = xxh3_64(id.as_bytes());
         let first = self.hashes.partition_point(|&other| other < hash);
         let alike = self.hashes[first..].iter().take_while(|&&other| other == hash).count();
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn ids_are_found_in_memory_and_in_a_file() {
         let table: String = (0..1000).map(|n| format!("p{n}\ttitle {n}\n")).collect();
-        let titles = TitleTable::new(format!("id\ttitle\n{table}p7\tagain\n").into_bytes().into(), None).unwrap();
+        let titles = TitleLines::new(format!("id\ttitle\n{table}p7\tagain\n").into_bytes().into(), None).unwrap();
         let ids = Ids::of(&titles);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ids");

@@ -35,7 +35,7 @@ use parts::{
     CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, LISTS_ONCE, OFFSETS, TRIGRAM_LENGTHS_FILE,
     TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
-pub(crate) use titles::{Line, TitleTable};
+pub(crate) use titles::{Line, TitleLines};
 use vectors::{ListHeader, Lists, codes_of, flat_of, halves_of};
 pub(crate) use vectors::{MANY_HITS, Vectors};
 
@@ -48,7 +48,7 @@ pub(crate) struct Segment {
     /// What its files are; segments with the same are the same.
     pub(crate) identity: String,
     pub(crate) files: BTreeMap<String, FileEntry>,
-    pub(crate) titles: TitleTable,
+    pub(crate) titles: TitleLines,
     pub(crate) ids: Ids,
     pub(crate) vectors: Vectors,
     pub(crate) words: Words,
@@ -246,7 +246,7 @@ impl Reader<'_> {
         Ok((index, Some(Lists::new(header, centroids, dimension))))
     }
 
-    fn words(&self, titles: &TitleTable) -> Result<(Words, u64)> {
+    fn words(&self, titles: &TitleLines) -> Result<(Words, u64)> {
         let failed = |error| of_words(self.folder.path(), &error);
         if !self.optional(&WORDS)? {
             let texts = (0..titles.len() as u32).map(|position| titles.get(position).map_or("", |line| line.title));
@@ -297,7 +297,7 @@ impl Reader<'_> {
         TrigramLists::of_parts(starts, all, lengths).map(Some).ok_or_else(|| bad(BadPlaces::None))
     }
 
-    fn fields(&self, titles: &TitleTable) -> Result<Fields> {
+    fn fields(&self, titles: &TitleLines) -> Result<Fields> {
         let Some(Header { fields: headers }) = self.json::<Header>(&FIELDS)? else { return Ok(Fields::of(titles)) };
         let column = |(field, header): (usize, &fields::ColumnHeader)| {
             let [codes, values, numbers] = fields::files(field);
@@ -323,12 +323,12 @@ fn form(path: &Path, name: &str, fault: FormFault) -> Error {
 }
 
 /// The titles in a table.
-fn titles_of(table: Shared<u8>, starts: Option<Shared<u64>>) -> Result<TitleTable, FormFault> {
+fn titles_of(table: Shared<u8>, starts: Option<Shared<u64>>) -> Result<TitleLines, FormFault> {
     // More of the first line than a message shows.
     let start = &table[..table.len().min(1000)];
     let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let found = shortened(&String::from_utf8_lossy(first));
-    TitleTable::new(table, starts).ok_or(FormFault::NotTitles { found })
+    TitleLines::new(table, starts).ok_or(FormFault::NotTitles { found })
 }
 
 fn of_words(path: &Path, error: &tantivy::TantivyError) -> Error {

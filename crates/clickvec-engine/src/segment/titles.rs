@@ -4,8 +4,8 @@ use clickvec::internals::index::Shared;
 
 use crate::answer::Document;
 
-/// TitleTable by position.
-pub(crate) struct TitleTable {
+/// TitleLines by position.
+pub(crate) struct TitleLines {
     /// The table: the header, then for each title `id`, a tab, `title`, the stored fields, a line end.
     table: Shared<u8>,
     /// Where each line begins, and where the last one ends.
@@ -30,9 +30,9 @@ impl<'a> Line<'a> {
     }
 }
 
-impl TitleTable {
+impl TitleLines {
     /// The titles in a table. `starts` may be missing; the table is then read.
-    pub(crate) fn new(table: Shared<u8>, starts: Option<Shared<u64>>) -> Option<TitleTable> {
+    pub(crate) fn new(table: Shared<u8>, starts: Option<Shared<u64>>) -> Option<TitleLines> {
         let end = memchr_line(&table)?;
         let header = std::str::from_utf8(&table[..end]).ok()?;
         let names = header.strip_prefix("id\ttitle")?;
@@ -41,7 +41,7 @@ impl TitleTable {
             let ends = table.iter().enumerate().filter(|&(_, &byte)| byte == b'\n');
             ends.map(|(place, _)| place as u64 + 1).collect::<Vec<u64>>().into()
         });
-        Some(TitleTable { table, starts, fields })
+        Some(TitleLines { table, starts, fields })
     }
 
     /// Where each line begins, and where the last one ends.
@@ -88,8 +88,8 @@ fn memchr_line(table: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn titles(table: &str) -> Option<TitleTable> {
-        TitleTable::new(table.as_bytes().to_vec().into(), None)
+    fn titles(table: &str) -> Option<TitleLines> {
+        TitleLines::new(table.as_bytes().to_vec().into(), None)
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         for table in ["", "id\ttitle", "name\ttitle\n"] {
             assert!(titles(table).is_none(), "{table}");
         }
-        let wrong = TitleTable::new(b"id\ttitle\na\tb\n".to_vec().into(), Some(vec![9u64, 3, 99].into())).unwrap();
+        let wrong = TitleLines::new(b"id\ttitle\na\tb\n".to_vec().into(), Some(vec![9u64, 3, 99].into())).unwrap();
         assert!((0..4).all(|position| wrong.get(position).is_none()));
     }
 }

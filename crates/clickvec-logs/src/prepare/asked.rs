@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::columns::Role;
-use crate::table::Record;
+use crate::tables::Record;
 use crate::time::Time;
 use crate::user::user;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::positions::PositionWeighting;
 use crate::preset::Preset;
 use crate::robots::Limits;
-use crate::table::Options;
+use crate::tables::Options;
 use crate::time::Time;
 
 /// The default for the number of users who must have clicked for a query: what only one person typed stays out. Half of

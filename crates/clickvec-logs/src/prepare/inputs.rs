@@ -14,7 +14,7 @@ use crate::join::Searches;
 use crate::paths::named;
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
 use crate::robots::UserCounts;
-use crate::table::{LogTable, Next, Options, Record};
+use crate::tables::{LogTable, Next, Options, Record};
 use crate::time::Time;
 
 /// The number of rows between two calls of `progress`.

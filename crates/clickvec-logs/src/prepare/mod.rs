@@ -21,7 +21,7 @@ use crate::paths::{is_special, is_standard_output};
 use crate::preset::Preset;
 use crate::report::{Count, Report};
 use crate::robots::{Limits, Robots, SharedCounts, UserCounts};
-use crate::table::Options;
+use crate::tables::Options;
 use crate::titles::TitleTexts;
 use deferred::Deferred;
 use inputs::Inputs;

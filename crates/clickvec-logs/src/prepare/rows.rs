@@ -14,7 +14,7 @@ use crate::join::Searches;
 use crate::privacy::{self, Removed};
 use crate::report::LeftOut;
 use crate::robots::{Robots, SharedCounts};
-use crate::table::{Options, Record};
+use crate::tables::{Options, Record};
 use crate::text;
 use crate::time::Time;
 use crate::titles::TitleTexts;

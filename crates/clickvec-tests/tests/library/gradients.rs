@@ -152,7 +152,7 @@ fn truncation_beyond_the_text_changes_nothing() {
     }
 }
 
-/// If errors flow through the last word only, earlier words act as if they had no weights: the input table's gradient
+/// If errors flow through the last word only, earlier words act as if they had no weights: the input matrix's gradient
 /// is that of the last words' trigrams.
 #[test]
 fn truncation_to_one_word_leaves_earlier_words_out() {

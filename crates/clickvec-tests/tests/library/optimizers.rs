@@ -89,7 +89,7 @@ fn lazy_is_the_dense_update(kind: OptimizerKind) {
     assert_eq!((schedule.at(1), schedule.at(10_000), schedule.at(UPDATES)), (0.9, 0.995, 0.9));
 
     let rate = 2e-4f32;
-    let mut tensors = vec![tensor(TensorKind::Table, ROWS, WIDTH, 1), tensor(TensorKind::Dense, 2, 5, 2)];
+    let mut tensors = vec![tensor(TensorKind::Input, ROWS, WIDTH, 1), tensor(TensorKind::Dense, 2, 5, 2)];
     let mut twins = [Twin::new(kind, &tensors[0]), Twin::new(kind, &tensors[1])];
     let mut optimizer = Optimizer::new(config(kind, rate, schedule.clone()), &mut tensors);
     let mut gradients = Gradients::default();
@@ -144,7 +144,7 @@ fn lazy_is_the_dense_update(kind: OptimizerKind) {
     }
     assert_eq!(optimizer.updates(), UPDATES);
     let at_the_end = optimizer.parameters(&tensors);
-    assert_eq!(at_the_end[0].value.row(11), tensor(TensorKind::Table, ROWS, WIDTH, 1).value.row(11), "never touched");
+    assert_eq!(at_the_end[0].value.row(11), tensor(TensorKind::Input, ROWS, WIDTH, 1).value.row(11), "never touched");
     assert_eq!(at_the_end[1].value, tensors[1].value, "after the last update Θ is Λ");
 }
 
@@ -161,7 +161,7 @@ fn lazy_plain_momentum_is_the_dense_update() {
 /// L = p²/2 from p = 1 with ε = 0.1 and μ = 0.9: Δ = −0.1, −0.18, −0.234.
 #[test]
 fn plain_momentum_by_hand() {
-    for kind in [TensorKind::Dense, TensorKind::Table] {
+    for kind in [TensorKind::Dense, TensorKind::Input] {
         let mut tensors = vec![tensor(kind, 1, 1, 1)];
         tensors[0].value.data_mut()[0] = 1.0;
         let settings = config(OptimizerKind::Momentum, 0.1, MomentumSchedule::constant(0.9, 3));
@@ -170,7 +170,7 @@ fn plain_momentum_by_hand() {
         gradients.table_rows = vec![0];
         for expected in [0.9, 0.72, 0.486] {
             optimizer.prepare(&mut tensors, &[0]);
-            let read = if kind == TensorKind::Table { tensors[0].row(0)[0] } else { tensors[0].value.data()[0] };
+            let read = if kind == TensorKind::Input { tensors[0].row(0)[0] } else { tensors[0].value.data()[0] };
             gradients.tensors = vec![Matrix::from_vec(1, 1, vec![read])];
             optimizer.apply(&mut tensors, &[0], &gradients, 1.0);
             let found = optimizer.parameters(&tensors)[0].value.data()[0];
@@ -181,7 +181,7 @@ fn plain_momentum_by_hand() {
 
 /// The position after `updates` of a row that only update 1 touched.
 fn drifted(updates: u64) -> (f64, f64) {
-    let mut tensors = vec![tensor(TensorKind::Table, 1, 1, 3)];
+    let mut tensors = vec![tensor(TensorKind::Input, 1, 1, 3)];
     tensors[0].value.data_mut()[0] = 0.0;
     let momentum = MomentumSchedule::constant(0.995, 30_000);
     let mut optimizer = Optimizer::new(config(OptimizerKind::Nesterov, 1.0, momentum), &mut tensors);
@@ -239,7 +239,7 @@ fn schedules() {
 /// Compares some rows and updates with a naive f64 implementation. Returns the rows that were touched.
 fn against_naive(kind: OptimizerKind, clip: Option<f32>, mut naive: impl FnMut(u64, usize, f64) -> f64) {
     const UPDATES: u64 = 200;
-    let first = vec![tensor(TensorKind::Table, 200, 3, 4), tensor(TensorKind::Dense, 3, 4, 5)];
+    let first = vec![tensor(TensorKind::Input, 200, 3, 4), tensor(TensorKind::Dense, 3, 4, 5)];
     let mut tensors = first.clone();
     let rate = 0.01f32;
     let settings = OptimizerConfig { clip_norm: clip, ..config(kind, rate, MomentumSchedule::papers(UPDATES)) };

@@ -206,7 +206,7 @@ impl Setting {
 pub(crate) fn dense(encoder: &dyn Encoder, gradients: &Gradients, batch: &Batch) -> Vec<Tensor> {
     let mut out = encoder.tensors().to_vec();
     for (tensor, gradient) in out.iter_mut().zip(&gradients.tensors) {
-        if tensor.kind == TensorKind::Table {
+        if tensor.kind == TensorKind::Input {
             tensor.value.data_mut().fill(0.0);
             for (&row, &place) in batch.touched().iter().zip(&gradients.table_rows) {
                 tensor.value.row_mut(row as usize).copy_from_slice(gradient.row(place as usize));

@@ -97,13 +97,13 @@ impl Encoder for Bidirectional {
 
     fn inputs(&self) -> Vec<Input<'_>> {
         let tensors = self.tensors.chunks(self.half());
-        tensors.map(|tensors| Input { table: &tensors[lstm::INPUT], bias: Some(&tensors[lstm::BIAS]) }).collect()
+        tensors.map(|tensors| Input { weights: &tensors[lstm::INPUT], bias: Some(&tensors[lstm::BIAS]) }).collect()
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
         let BidirectionalStates(states) = trace.states.begin(batch);
-        let tables = self.tensors.chunks(self.half()).zip(projected);
-        for ((states, direction), (tensors, projected)) in states.iter_mut().zip(DIRECTIONS).zip(tables) {
+        let weights = self.tensors.chunks(self.half()).zip(projected);
+        for ((states, direction), (tensors, projected)) in states.iter_mut().zip(DIRECTIONS).zip(weights) {
             let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
             lstm::forward(self.config, tensors, batch, Order::Words(direction), projected, states, how);
         }

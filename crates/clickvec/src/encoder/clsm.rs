@@ -81,9 +81,9 @@ impl EncoderKind for ClsmConfig {
 
     fn parameters(&self, features: u64) -> Option<u64> {
         let mut inputs = self.convolution as u64;
-        let table = features.checked_add(1)?.checked_mul(self.window as u64)?.checked_mul(inputs)?;
+        let input = features.checked_add(1)?.checked_mul(self.window as u64)?.checked_mul(inputs)?;
         let bias = |units: u64| if self.bias { units } else { 0 };
-        self.layers().into_iter().try_fold(table.checked_add(bias(inputs))?, |sum, units| {
+        self.layers().into_iter().try_fold(input.checked_add(bias(inputs))?, |sum, units| {
             let units = units as u64;
             let layer = inputs.checked_mul(units)?.checked_add(bias(units))?;
             inputs = units;
@@ -202,7 +202,7 @@ impl Clsm {
             (0..window).map(|place| Group { name: format!("{stem}.{place}"), width: units }).collect::<Vec<_>>()
         };
         let mut tensors = vec![
-            Tensor::new(TensorKind::Table, places("wc"), Matrix::zeros(features, window * units)),
+            Tensor::new(TensorKind::Input, places("wc"), Matrix::zeros(features, window * units)),
             Tensor::new(TensorKind::Dense, places("wc.padding"), Matrix::zeros(1, window * units)),
             Tensor::zeros(TensorKind::Dense, units, &["ws"], layers[0]),
         ];
@@ -381,7 +381,7 @@ impl Encoder for Clsm {
     }
 
     fn inputs(&self) -> Vec<Input<'_>> {
-        vec![Input { table: &self.tensors[CONVOLUTION], bias: None }]
+        vec![Input { weights: &self.tensors[CONVOLUTION], bias: None }]
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {

@@ -54,7 +54,7 @@ pub(super) trait EncoderKind {
     /// The first size that no encoder can have; `None` if all are fine.
     fn fault(&self) -> Option<SizeFault>;
 
-    /// The number of trigrams that one number of the input layer sums on average: the fan-in of the input table.
+    /// The number of trigrams that one number of the input layer sums on average: the fan-in of the input matrix.
     fn fan_in(&self, texts: TextStatistics) -> f64 {
         texts.trigrams_per_word
     }

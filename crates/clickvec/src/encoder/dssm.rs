@@ -114,7 +114,7 @@ impl Dssm {
         let mut tensors = Vec::new();
         let mut inputs = features;
         for (i, &units) in layers.iter().enumerate() {
-            let kind = if i == 0 { TensorKind::Table } else { TensorKind::Dense };
+            let kind = if i == 0 { TensorKind::Input } else { TensorKind::Dense };
             tensors.push(Tensor::zeros(kind, inputs, &[&format!("w{}", i + 1)], units));
             tensors.push(Tensor::zeros(TensorKind::Bias, 1, &[&format!("b{}", i + 1)], units));
             inputs = units;
@@ -226,7 +226,7 @@ impl Encoder for Dssm {
     }
 
     fn inputs(&self) -> Vec<Input<'_>> {
-        vec![Input { table: &self.tensors[0], bias: None }]
+        vec![Input { weights: &self.tensors[0], bias: None }]
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {

@@ -10,13 +10,13 @@ use rayon::prelude::*;
 /// The ∂L/∂tensors of an encoder, with the working memory to compute them. Reused from call to call.
 #[derive(Debug, Default)]
 pub struct Gradients {
-    /// One matrix for each of [`super::Encoder::tensors`]. It has the tensor's shape, except for an input table, whose
+    /// One matrix for each of [`super::Encoder::tensors`]. It has the tensor's shape, except for an input matrix, whose
     /// rows are numbered by `table_rows`.
     pub tensors: Vec<Matrix>,
-    /// For each of [`Batch::touched`], its row in a table's gradient. Trigrams that occur in one word only share that
+    /// For each of [`Batch::touched`], its row in the gradient of an input matrix. Trigrams that occur in one word only share that
     /// word's row.
     pub table_rows: Vec<u32>,
-    /// Σ of the squares of the tables' gradients.
+    /// Σ of the squares of the input matrices' gradients.
     pub(crate) table_squares: f64,
     pub(crate) scratch: Scratch,
 }
@@ -26,7 +26,7 @@ pub struct Gradients {
 pub(crate) struct Scratch {
     /// ∂L/∂(the projection that was read) at each packed row, or of each text, [rows, W]
     pub(crate) rows: Buffer,
-    /// Σ of the squares of each row of a table's gradient.
+    /// Σ of the squares of each row of an input matrix's gradient.
     pub(crate) squares: Vec<f64>,
     /// One for each block: its share of the dense gradients, and buffers.
     pub(crate) blocks: Vec<BlockScratch>,
@@ -46,7 +46,7 @@ pub(crate) struct BlockScratch {
 }
 
 impl Gradients {
-    /// Makes one matrix for each tensor: zeros of the tensor's shape, or uninitialised numbers for a table.
+    /// Makes one matrix for each tensor: zeros of the tensor's shape, or uninitialised numbers for an input matrix.
     pub(crate) fn shape_like(&mut self, tensors: &[Tensor], batch: &Batch) {
         self.table_squares = 0.0;
         self.table_rows.clone_from(&batch.gradient_rows);
@@ -54,7 +54,7 @@ impl Gradients {
         for (gradient, tensor) in self.tensors.iter_mut().zip(tensors) {
             match tensor.kind {
                 // Every row will be overwritten.
-                TensorKind::Table => {
+                TensorKind::Input => {
                     gradient.reshape(batch.distinct_words() + batch.shared.len(), tensor.value.columns());
                 }
                 TensorKind::Dense | TensorKind::Bias => gradient.reset(tensor.value.rows(), tensor.value.columns()),
@@ -71,12 +71,12 @@ impl Scratch {
 }
 
 impl BlockScratch {
-    /// Makes zeros for each dense tensor, and an empty matrix for a table. Each block begins with this, so that its
+    /// Makes zeros for each dense tensor, and an empty matrix for an input matrix. Each block begins with this, so that its
     /// zeros are still in the cache.
     pub(crate) fn begin(&mut self, tensors: &[Tensor]) {
         self.dense.resize_with(tensors.len(), Matrix::default);
         for (gradient, tensor) in self.dense.iter_mut().zip(tensors) {
-            if tensor.kind != TensorKind::Table {
+            if tensor.kind != TensorKind::Input {
                 gradient.reset(tensor.value.rows(), tensor.value.columns());
             }
         }
@@ -89,7 +89,7 @@ const SUM_CHUNK: usize = 4096;
 /// Adds up the blocks' shares of the dense gradients, in the order of the blocks.
 pub(crate) fn reduce_blocks(blocks: &[BlockScratch], tensors: &[Tensor], gradients: &mut [Matrix]) {
     for (i, tensor) in tensors.iter().enumerate() {
-        if tensor.kind != TensorKind::Table {
+        if tensor.kind != TensorKind::Input {
             gradients[i].data_mut().par_chunks_mut(SUM_CHUNK).enumerate().for_each(|(chunk, sum)| {
                 for block in blocks {
                     add(sum, &block.dense[i].data()[chunk * SUM_CHUNK..][..sum.len()]);

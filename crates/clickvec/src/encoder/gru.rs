@@ -129,7 +129,7 @@ impl Gru {
     /// All weights zero.
     pub(super) fn new(features: usize, cells: usize) -> Gru {
         let tensors = vec![
-            Tensor::zeros(TensorKind::Table, features, &["wz", "wr", "wh"], cells),
+            Tensor::zeros(TensorKind::Input, features, &["wz", "wr", "wh"], cells),
             Tensor::zeros(TensorKind::Dense, cells, &["wrecz", "wrecr"], cells),
             Tensor::zeros(TensorKind::Bias, 1, &["bz", "br", "bh"], cells),
             Tensor::zeros(TensorKind::Dense, cells, &["wrech"], cells),
@@ -261,7 +261,7 @@ impl Encoder for Gru {
     }
 
     fn inputs(&self) -> Vec<Input<'_>> {
-        vec![Input { table: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
+        vec![Input { weights: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {

@@ -18,7 +18,7 @@ pub struct TextStatistics {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InitRange {
-    /// Uniform in ±√(6 / (fan-in + fan-out)), biases 0; the fan-in of an input table is the mean
+    /// Uniform in ±√(6 / (fan-in + fan-out)), biases 0; the fan-in of an input matrix is the mean
     /// number of active trigrams.
     #[default]
     Fan,
@@ -36,13 +36,13 @@ pub fn initialize(
     seed: u64,
 ) {
     let active = config.fan_in(statistics);
-    // A CLSM's table has one group for each place in the window; its fan-out is that of one group.
+    // A CLSM's input matrix has one group for each place in the window; its fan-out is that of one group.
     for tensor in encoder.tensors_mut() {
         let inputs = tensor.value.rows();
         let ranges: Vec<_> = tensor.ranges().map(|(group, columns)| (group.clone(), columns)).collect();
         for (group, columns) in ranges {
             let fan_in = match tensor.kind {
-                TensorKind::Table => active,
+                TensorKind::Input => active,
                 TensorKind::Dense | TensorKind::Bias => inputs as f64,
             };
             let bound = match range {

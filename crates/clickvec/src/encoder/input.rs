@@ -16,11 +16,11 @@ const CHUNK: usize = 64;
 /// The number of values of a bias's gradient in a task.
 const BIAS_CHUNK: usize = 96;
 
-/// An input layer: a table with a row for each trigram, and a bias that is added to each word.
+/// An input layer: a matrix with a row for each trigram, and a bias that is added to each word.
 #[derive(Clone, Copy)]
 pub struct Input<'e> {
     /// [trigrams, W]
-    pub(crate) table: &'e Tensor,
+    pub(crate) weights: &'e Tensor,
     /// [1, W]
     pub(crate) bias: Option<&'e Tensor>,
 }
@@ -28,12 +28,12 @@ pub struct Input<'e> {
 impl Input<'_> {
     /// W: the numbers of a projected word.
     pub fn width(self) -> usize {
-        self.table.value.columns()
+        self.weights.value.columns()
     }
 
     /// Sets `projected` [W] to Σ count·row over a word's trigrams, plus the bias.
     pub(crate) fn project(self, features: &[Feature], projected: &mut [f32]) {
-        self.table.sum_rows(features, projected);
+        self.weights.sum_rows(features, projected);
         if let Some(bias) = self.bias {
             add(projected, bias.value.data());
         }
@@ -46,9 +46,9 @@ impl Input<'_> {
         projected.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
             for (i, projected) in out.chunks_exact_mut(width).enumerate() {
                 let word = chunk * CHUNK + i;
-                // Its rows are far apart in a table that no cache holds.
+                // Its rows are far apart in a matrix that no cache holds.
                 if word + 1 < batch.distinct_words() {
-                    self.table.prefetch_rows(batch.features.get(word + 1));
+                    self.weights.prefetch_rows(batch.features.get(word + 1));
                 }
                 self.project(batch.features.get(word), projected);
             }
@@ -56,7 +56,7 @@ impl Input<'_> {
     }
 }
 
-/// Sets `gradient` to ∂L/∂table, given `rows` [rows, W], ∂L/∂(projection) of what `occurrences` numbers: packed rows, or
+/// Sets `gradient` to ∂L/∂weights, given `rows` [rows, W], ∂L/∂(projection) of what `occurrences` numbers: packed rows, or
 /// texts if each word of a text has the same. Returns the sum of its squares.
 ///
 /// The gradient has two parts. The first has a row for each distinct word, ∂L/∂(its projection). The second has a row
@@ -97,8 +97,8 @@ fn gather<'a, I: RowCount + Sync + 'a>(
     });
 }
 
-/// The gradient of a bias that is added at every packed row, computed from the table's, since every packed row is an
-/// occurrence of some word. `gradients` are those of the table, the recurrent weights and the bias.
+/// The gradient of a bias that is added at every packed row, computed from the weights', since every packed row is an
+/// occurrence of some word. `gradients` are those of the input matrix, the recurrent weights and the bias.
 pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
     let [input, _, bias, ..] = gradients else { unreachable!("input, recurrent, bias") };
     let (width, words) = (bias.columns(), batch.distinct_words());

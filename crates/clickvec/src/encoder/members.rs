@@ -184,7 +184,7 @@ impl Encoder for Members {
 
     fn inputs(&self) -> Vec<Input<'_>> {
         self.of_members()
-            .map(|tensors| Input { table: &tensors[lstm::INPUT], bias: Some(&tensors[lstm::BIAS]) })
+            .map(|tensors| Input { weights: &tensors[lstm::INPUT], bias: Some(&tensors[lstm::BIAS]) })
             .collect()
     }
 
@@ -198,8 +198,8 @@ impl Encoder for Members {
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
         let MemberStates { members, lengths, units, .. } = trace.states.begin(batch);
         members.resize_with(self.config.members, LstmStates::default);
-        let tables = self.of_members().zip(projected);
-        for (states, (tensors, projected)) in members.iter_mut().zip(tables) {
+        let weights = self.of_members().zip(projected);
+        for (states, (tensors, projected)) in members.iter_mut().zip(weights) {
             let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
             lstm::forward(self.config.lstm, tensors, batch, Order::Words(Direction::Forward), projected, states, how);
         }

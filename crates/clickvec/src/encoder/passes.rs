@@ -12,7 +12,7 @@ pub trait Encoder: Send + Sync {
     /// L: size of the embedding.
     fn dimension(&self) -> usize;
 
-    /// The weights, including input tables.
+    /// The weights, including input matrices.
     fn tensors(&self) -> &[Tensor];
 
     /// The weights, to initialise, load or update.
@@ -31,7 +31,7 @@ pub trait Encoder: Send + Sync {
         trace.projected = projected;
     }
 
-    /// [`Encoder::forward`] for words that are already projected. `projected` has a list for each input table, [words,
+    /// [`Encoder::forward`] for words that are already projected. `projected` has a list for each input matrix, [words,
     /// W], with a row for every word of the batch's blocks.
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace);
 

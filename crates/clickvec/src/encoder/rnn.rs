@@ -113,7 +113,7 @@ impl Rnn {
     /// All weights zero.
     pub(super) fn new(features: usize, hidden: usize) -> Rnn {
         let tensors = vec![
-            Tensor::zeros(TensorKind::Table, features, &["w"], hidden),
+            Tensor::zeros(TensorKind::Input, features, &["w"], hidden),
             Tensor::zeros(TensorKind::Dense, hidden, &["wrec"], hidden),
             Tensor::zeros(TensorKind::Bias, 1, &["b"], hidden),
         ];
@@ -212,7 +212,7 @@ impl Encoder for Rnn {
     }
 
     fn inputs(&self) -> Vec<Input<'_>> {
-        vec![Input { table: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
+        vec![Input { weights: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {

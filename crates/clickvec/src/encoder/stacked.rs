@@ -144,7 +144,7 @@ fn project(tensors: &[Tensor], below: &[f32], projected: &mut [f32]) {
 }
 
 /// From the errors of a layer's gates, [rows, G·H]: the block's share of the gradients of its input weights and bias, and
-/// ∂L/∂y of the layer below, [rows, inputs]. `transposed` are the input weights.
+/// ∂L/∂y of the layer below, [rows, inputs]. `transposed` are the input matrix.
 fn pass_down(transposed: &[f32], errors: &[f32], y_below: &[f32], scratch: &mut BlockScratch, below: &mut [f32]) {
     let dense = &mut scratch.dense;
     let (inputs, width) = (dense[INPUT].rows(), dense[INPUT].columns());
@@ -171,7 +171,7 @@ impl Encoder for Stacked {
     }
 
     fn inputs(&self) -> Vec<Input<'_>> {
-        vec![Input { table: &self.tensors[INPUT], bias: Some(&self.tensors[lstm::BIAS]) }]
+        vec![Input { weights: &self.tensors[INPUT], bias: Some(&self.tensors[lstm::BIAS]) }]
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {

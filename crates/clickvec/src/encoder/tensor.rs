@@ -16,11 +16,11 @@ pub struct Tensor {
     pub groups: Vec<Group>,
     /// [inputs, Σ widths of the groups]
     pub value: Matrix,
-    /// The drift of a table in training with momentum.
+    /// The drift of an input matrix in training with momentum.
     pub(crate) motion: Option<Motion>,
 }
 
-/// The motion of a table's rows between updates that have a gradient for them. Row r is value[r] +
+/// The motion of an input matrix's rows between updates that have a gradient for them. Row r is value[r] +
 /// drift[r]·velocity[r]. The sum is computed when a row is read, because writing every row that a minibatch reads
 /// would double the memory traffic.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ pub struct Group {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TensorKind {
     /// One row for each trigram. A minibatch touches few rows.
-    Table,
+    Input,
     /// Every number has a gradient in every minibatch.
     Dense,
     /// Dense, with initial weights that are zero if the range depends on the sizes.

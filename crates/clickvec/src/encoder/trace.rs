@@ -24,7 +24,7 @@ pub struct Trace {
     pub embeddings: Vec<f32>,
     /// The states inside.
     pub(crate) states: Held,
-    /// [distinct words, W], for each input table; only [`super::Encoder::forward`] fills it.
+    /// [distinct words, W], for each input matrix; only [`super::Encoder::forward`] fills it.
     pub(crate) projected: Vec<Buffer>,
 }
 
@@ -305,7 +305,7 @@ impl Held {
     }
 }
 
-/// Row `row` of a table whose rows are `width` wide; `None` if the table was not kept.
-pub(crate) fn row(table: &[f32], row: usize, width: usize) -> Option<Cow<'_, [f32]>> {
-    table.get(row * width..(row + 1) * width).map(Cow::Borrowed)
+/// Row `row` of a matrix whose rows are `width` wide; `None` if the matrix was not kept.
+pub(crate) fn row(matrix: &[f32], row: usize, width: usize) -> Option<Cow<'_, [f32]>> {
+    matrix.get(row * width..(row + 1) * width).map(Cow::Borrowed)
 }

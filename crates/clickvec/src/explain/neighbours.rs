@@ -5,7 +5,7 @@ use super::{Explainer, keywords::largest};
 use crate::math::score::score;
 use crate::math::vector::scale_to_unit;
 use crate::model::Side;
-use crate::ranker::{Ranker, WordTable};
+use crate::ranker::{InnerWords, Ranker};
 use crate::text::Feature;
 
 /// The space in which words are compared.
@@ -49,7 +49,7 @@ impl Neighbours {
     /// The word vectors of a ranker that has some, such as Doc2Vec (LSTM paper, Appendix F); if `wanted` is given, only
     /// of those words. `None` if the ranker has no word vectors.
     pub fn of_ranker(ranker: &dyn Ranker, wanted: Option<&[String]>) -> Option<Neighbours> {
-        let WordTable { words: vocabulary, vectors: table, dimension } = ranker.word_vectors()?;
+        let InnerWords { words: vocabulary, vectors: table, dimension } = ranker.word_vectors()?;
         let all = || (0..vocabulary.len()).collect::<Vec<usize>>();
         let known = |words: &[String]| words.iter().filter_map(|word| Some(vocabulary.get(word)? as usize)).collect();
         let numbers: Vec<usize> = wanted.map_or_else(all, known);
@@ -74,7 +74,7 @@ impl Neighbours {
 }
 
 impl Explainer<'_> {
-    /// The sum of the word's rows in every input table, of unit length.
+    /// The sum of the word's rows in every input matrix, of unit length.
     fn input(&self, side: Side, word: &str) -> Vec<f32> {
         let mut features: Vec<Feature> = Vec::new();
         self.model.dictionary().hash_word(word, &mut features);
@@ -82,7 +82,7 @@ impl Explainer<'_> {
         for input in self.model.encoder(side).inputs() {
             let start = sums.len();
             sums.resize(start + input.width(), 0.0);
-            input.table.sum_rows(&features, &mut sums[start..]);
+            input.weights.sum_rows(&features, &mut sums[start..]);
         }
         unit(&sums)
     }

@@ -1,4 +1,4 @@
-//! Sums of a few rows of a table: the input layer and its gradients.
+//! Sums of a few rows of a matrix: the input layer and its gradients.
 #![allow(unsafe_code, reason = "kernels over raw pointers; bounds are checked for every row")]
 
 #[cfg(target_arch = "x86_64")]
@@ -6,7 +6,7 @@ use super::lanes::{Avx2, Avx512};
 use super::lanes::{Lanes, Plain};
 use super::level::Level;
 
-/// A row of a table and the factor it is added with.
+/// A row of a matrix and the factor it is added with.
 pub(crate) trait RowCount: Copy {
     /// The row.
     fn row(self) -> usize;
@@ -23,24 +23,24 @@ impl RowCount for u32 {
     }
 }
 
-/// The rows of a table as they are read.
-trait Table: Copy {
+/// The rows of a matrix as they are read.
+trait MatrixRows: Copy {
     /// The address of the first number.
     fn value(self) -> *const f32;
     /// The share of a row's velocity that is added to it.
     ///
     /// # Safety
-    /// The table has the row.
+    /// The matrix has the row.
     unsafe fn drift(self, row: usize) -> f32;
     /// The address of the first velocity, used only if there is a drift.
     fn velocity(self) -> *const f32;
 }
 
-/// A table whose rows are read as they are stored.
+/// A matrix whose rows are read as they are stored.
 #[derive(Clone, Copy)]
 struct Still(*const f32);
 
-/// A table in which row r is value[r] + drift[r]·velocity[r].
+/// A matrix in which row r is value[r] + drift[r]·velocity[r].
 #[derive(Clone, Copy)]
 struct Moving {
     value: *const f32,
@@ -48,7 +48,7 @@ struct Moving {
     drift: *const f32,
 }
 
-impl Table for Still {
+impl MatrixRows for Still {
     #[inline(always)]
     fn value(self) -> *const f32 {
         self.0
@@ -63,7 +63,7 @@ impl Table for Still {
     }
 }
 
-impl Table for Moving {
+impl MatrixRows for Moving {
     #[inline(always)]
     fn value(self) -> *const f32 {
         self.value
@@ -79,28 +79,28 @@ impl Table for Moving {
     }
 }
 
-/// Sets `out` to Σ count·row over `items`, with rows of `table` as wide as `out`; zeros if there are none.
+/// Sets `out` to Σ count·row over `items`, with rows of `matrix` as wide as `out`; zeros if there are none.
 ///
 /// # Panics
-/// If the table has no such row.
-pub(crate) fn sum_rows<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
-    check_rows(table, items, out.len());
-    sum::<_, _, false>(Still(table.as_ptr()), items, out);
+/// If the matrix has no such row.
+pub(crate) fn sum_rows<I: RowCount>(matrix: &[f32], items: &[I], out: &mut [f32]) {
+    check_rows(matrix, items, out.len());
+    sum::<_, _, false>(Still(matrix.as_ptr()), items, out);
 }
 
 /// [`sum_rows`] on top of what `out` has: each number is one chain of sums that begins with it.
 ///
 /// # Panics
-/// If the table has no such row.
-pub(crate) fn add_rows<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
-    check_rows(table, items, out.len());
-    sum::<_, _, true>(Still(table.as_ptr()), items, out);
+/// If the matrix has no such row.
+pub(crate) fn add_rows<I: RowCount>(matrix: &[f32], items: &[I], out: &mut [f32]) {
+    check_rows(matrix, items, out.len());
+    sum::<_, _, true>(Still(matrix.as_ptr()), items, out);
 }
 
-/// [`sum_rows`] where row r of the table is value[r] + drift[r]·velocity[r].
+/// [`sum_rows`] where row r of the matrix is value[r] + drift[r]·velocity[r].
 ///
 /// # Panics
-/// If the table has no such row, or `velocity` or `drift` do not have its size.
+/// If the matrix has no such row, or `velocity` or `drift` do not have its size.
 pub(crate) fn sum_moving_rows<I: RowCount>(
     value: &[f32],
     velocity: &[f32],
@@ -117,71 +117,71 @@ pub(crate) fn sum_moving_rows<I: RowCount>(
     );
 }
 
-fn check_rows<I: RowCount>(table: &[f32], items: &[I], width: usize) {
-    let rows = table.len().checked_div(width).unwrap_or(0);
-    assert!(items.iter().all(|item| item.row() < rows), "a row beyond the table's {rows}");
+fn check_rows<I: RowCount>(matrix: &[f32], items: &[I], width: usize) {
+    let rows = matrix.len().checked_div(width).unwrap_or(0);
+    assert!(items.iter().all(|item| item.row() < rows), "a row beyond the matrix's {rows}");
 }
 
-/// Sums rows of a table, on top of `out` with ADD. The table must have every row of `items`, as wide as `out`.
-fn sum<T: Table, I: RowCount, const ADD: bool>(table: T, items: &[I], out: &mut [f32]) {
+/// Sums rows of a matrix, on top of `out` with ADD. The matrix must have every row of `items`, as wide as `out`.
+fn sum<T: MatrixRows, I: RowCount, const ADD: bool>(matrix: T, items: &[I], out: &mut [f32]) {
     match Level::current() {
-        // SAFETY: every row lies inside the table, as the callers checked, and `Level::current` never
+        // SAFETY: every row lies inside the matrix, as the callers checked, and `Level::current` never
         // exceeds what the processor was found to have.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: see above.
-        Level::Avx512 => unsafe { avx512::<T, I, ADD>(table, items, out) },
+        Level::Avx512 => unsafe { avx512::<T, I, ADD>(matrix, items, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: see above.
-        Level::Avx2 => unsafe { avx2::<T, I, ADD>(table, items, out) },
+        Level::Avx2 => unsafe { avx2::<T, I, ADD>(matrix, items, out) },
         // SAFETY: as above.
-        _ => unsafe { plain::<T, I, ADD>(table, items, out) },
+        _ => unsafe { plain::<T, I, ADD>(matrix, items, out) },
     }
 }
 
 /// The naive version of [`sum_rows`].
 #[cfg(test)]
-fn sum_rows_naive<I: RowCount>(table: &[f32], items: &[I], out: &mut [f32]) {
+fn sum_rows_naive<I: RowCount>(matrix: &[f32], items: &[I], out: &mut [f32]) {
     let width = out.len();
     for (j, sum) in out.iter_mut().enumerate() {
-        *sum = items.iter().map(|item| item.count() * table[item.row() * width + j]).sum();
+        *sum = items.iter().map(|item| item.count() * matrix[item.row() * width + j]).sum();
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
-unsafe fn avx512<T: Table, I: RowCount, const ADD: bool>(table: T, items: &[I], out: &mut [f32]) {
+unsafe fn avx512<T: MatrixRows, I: RowCount, const ADD: bool>(matrix: T, items: &[I], out: &mut [f32]) {
     // SAFETY: the caller's contract. 18 sums: three gates of 96 cells in one pass over the rows.
     unsafe {
-        let done = panels::<Avx512, T, I, 18, ADD>(table, items, out, 0);
-        let done = panels::<Avx512, T, I, 6, ADD>(table, items, out, done);
-        rest::<Avx512, T, I, ADD>(table, items, out, done);
+        let done = panels::<Avx512, T, I, 18, ADD>(matrix, items, out, 0);
+        let done = panels::<Avx512, T, I, 6, ADD>(matrix, items, out, done);
+        rest::<Avx512, T, I, ADD>(matrix, items, out, done);
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn avx2<T: Table, I: RowCount, const ADD: bool>(table: T, items: &[I], out: &mut [f32]) {
+unsafe fn avx2<T: MatrixRows, I: RowCount, const ADD: bool>(matrix: T, items: &[I], out: &mut [f32]) {
     // SAFETY: the caller's contract.
     unsafe {
-        let done = panels::<Avx2, T, I, 12, ADD>(table, items, out, 0);
-        let done = panels::<Avx2, T, I, 6, ADD>(table, items, out, done);
-        rest::<Avx2, T, I, ADD>(table, items, out, done);
+        let done = panels::<Avx2, T, I, 12, ADD>(matrix, items, out, 0);
+        let done = panels::<Avx2, T, I, 6, ADD>(matrix, items, out, done);
+        rest::<Avx2, T, I, ADD>(matrix, items, out, done);
     }
 }
 
-unsafe fn plain<T: Table, I: RowCount, const ADD: bool>(table: T, items: &[I], out: &mut [f32]) {
+unsafe fn plain<T: MatrixRows, I: RowCount, const ADD: bool>(matrix: T, items: &[I], out: &mut [f32]) {
     // SAFETY: the caller's contract.
     unsafe {
-        let done = panels::<Plain, T, I, 6, ADD>(table, items, out, 0);
-        rest::<Plain, T, I, ADD>(table, items, out, done);
+        let done = panels::<Plain, T, I, 6, ADD>(matrix, items, out, 0);
+        rest::<Plain, T, I, ADD>(matrix, items, out, done);
     }
 }
 
 /// Sums panels of NV vectors of columns, starting at `column`. Returns the first column that is left.
 #[inline(always)]
-unsafe fn panels<L: Lanes, T: Table, I: RowCount, const NV: usize, const ADD: bool>(
-    table: T,
+unsafe fn panels<L: Lanes, T: MatrixRows, I: RowCount, const NV: usize, const ADD: bool>(
+    matrix: T,
     items: &[I],
     out: &mut [f32],
     mut column: usize,
@@ -197,14 +197,14 @@ unsafe fn panels<L: Lanes, T: Table, I: RowCount, const NV: usize, const ADD: bo
                 }
             }
             for item in items {
-                let (place, drift) = (item.row() * width + column, table.drift(item.row()));
-                let (value, count) = (table.value().add(place), L::splat(item.count()));
+                let (place, drift) = (item.row() * width + column, matrix.drift(item.row()));
+                let (value, count) = (matrix.value().add(place), L::splat(item.count()));
                 if drift == 0.0 {
                     for v in 0..NV {
                         sums[v] = L::mul_add(count, L::load(value.add(v * L::N)), sums[v]);
                     }
                 } else {
-                    let (velocity, drift) = (table.velocity().add(place), L::splat(drift));
+                    let (velocity, drift) = (matrix.velocity().add(place), L::splat(drift));
                     for v in 0..NV {
                         let moved = L::mul_add(L::load(velocity.add(v * L::N)), drift, L::load(value.add(v * L::N)));
                         sums[v] = L::mul_add(count, moved, sums[v]);
@@ -222,8 +222,8 @@ unsafe fn panels<L: Lanes, T: Table, I: RowCount, const NV: usize, const ADD: bo
 
 /// Sums what is left, one vector at a time; the last may be partial.
 #[inline(always)]
-unsafe fn rest<L: Lanes, T: Table, I: RowCount, const ADD: bool>(
-    table: T,
+unsafe fn rest<L: Lanes, T: MatrixRows, I: RowCount, const ADD: bool>(
+    matrix: T,
     items: &[I],
     out: &mut [f32],
     mut column: usize,
@@ -235,10 +235,10 @@ unsafe fn rest<L: Lanes, T: Table, I: RowCount, const ADD: bool>(
             let lanes = (width - column).min(L::N);
             let mut sum = if ADD { L::load_partial(out.as_ptr().add(column), lanes) } else { L::zero() };
             for item in items {
-                let (place, drift) = (item.row() * width + column, table.drift(item.row()));
-                let mut row = L::load_partial(table.value().add(place), lanes);
+                let (place, drift) = (item.row() * width + column, matrix.drift(item.row()));
+                let mut row = L::load_partial(matrix.value().add(place), lanes);
                 if drift != 0.0 {
-                    let velocity = L::load_partial(table.velocity().add(place), lanes);
+                    let velocity = L::load_partial(matrix.velocity().add(place), lanes);
                     row = L::mul_add(velocity, L::splat(drift), row);
                 }
                 sum = L::mul_add(L::splat(item.count()), row, sum);
@@ -257,22 +257,22 @@ mod tests {
     #[test]
     fn agrees_with_the_naive_twin_at_every_width() {
         for width in [1usize, 5, 16, 17, 48, 96, 100, 288, 300, 384] {
-            let table: Vec<f32> = (0..9 * width).map(|i| ((i * 7919) % 1000) as f32 * 1e-3 - 0.5).collect();
+            let matrix: Vec<f32> = (0..9 * width).map(|i| ((i * 7919) % 1000) as f32 * 1e-3 - 0.5).collect();
             for items in [vec![], vec![3u32], vec![0, 8, 3, 3, 5]] {
                 let (mut fast, mut naive) = (vec![9.0; width], vec![9.0; width]);
-                sum_rows(&table, &items, &mut fast);
-                sum_rows_naive(&table, &items, &mut naive);
+                sum_rows(&matrix, &items, &mut fast);
+                sum_rows_naive(&matrix, &items, &mut naive);
                 assert!(fast.iter().zip(&naive).all(|(x, y)| (x - y).abs() < 1e-6), "{width}");
                 let start: Vec<f32> = (0..width).map(|i| i as f32 * 0.25 - 3.0).collect();
                 let mut added = start.clone();
-                add_rows(&table, &items, &mut added);
+                add_rows(&matrix, &items, &mut added);
                 let naive = start.iter().zip(&naive).map(|(start, sum)| start + sum);
                 assert!(added.iter().zip(naive).all(|(x, y)| (x - y).abs() < 3e-5), "{width}");
             }
             let items = [Feature { id: 2, count: 3 }, Feature { id: 7, count: 1 }];
             let (mut fast, mut naive) = (vec![9.0; width], vec![9.0; width]);
-            sum_rows(&table, &items, &mut fast);
-            sum_rows_naive(&table, &items, &mut naive);
+            sum_rows(&matrix, &items, &mut fast);
+            sum_rows_naive(&matrix, &items, &mut naive);
             assert!(fast.iter().zip(&naive).all(|(x, y)| (x - y).abs() < 1e-6), "{width}");
         }
     }
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a row beyond the table's 2")]
+    #[should_panic(expected = "a row beyond the matrix's 2")]
     fn a_row_beyond_the_table() {
         sum_rows(&[0.0; 8], &[2u32], &mut [0.0; 4]);
     }

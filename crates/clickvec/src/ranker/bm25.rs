@@ -3,7 +3,7 @@
 
 use super::candidates::Sums;
 use super::corpus::Corpus;
-use super::file::State;
+use super::file::RankerState;
 use super::inverted::InvertedLists;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, SystemRanker};
@@ -75,7 +75,7 @@ impl Bm25 {
         Bm25 { vocabulary, document_frequency, documents, mean_length, k1: values.get("k1"), b: values.get("b") }
     }
 
-    fn restore(values: &Values, state: &State) -> Result<Bm25, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Bm25, FileFault> {
         let vocabulary = state.words()?;
         let document_frequency = state.u32s("document_frequency", &[Some(vocabulary.len())])?.to_vec();
         let &[documents, mean_length] = state.f64s(SIZES, &[Some(2)])? else {
@@ -191,8 +191,8 @@ impl SystemRanker for Bm25 {
         (self.k1, self.b) = (values.get("k1"), values.get("b"));
     }
 
-    fn state(&self) -> State {
-        State::default()
+    fn state(&self) -> RankerState {
+        RankerState::default()
             .with_words(&self.vocabulary)
             .with_u32s("document_frequency", &self.document_frequency)
             .with_f64s(SIZES, &[self.documents as f64, self.mean_length])

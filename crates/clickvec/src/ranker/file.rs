@@ -19,17 +19,17 @@ const WORDS: &str = "words";
 
 /// The contents of a trained ranker.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct State {
+pub struct RankerState {
     arrays: BTreeMap<String, Array>,
 }
 
-impl State {
+impl RankerState {
     /// The state with one more array.
     ///
     /// # Panics
     /// If the number of values does not fit the shape.
     #[must_use]
-    pub fn with(mut self, name: &str, shape: &[usize], numbers: Numbers) -> State {
+    pub fn with(mut self, name: &str, shape: &[usize], numbers: Numbers) -> RankerState {
         assert_eq!(shape.iter().product::<usize>(), numbers.len(), "{name}: {shape:?}");
         self.arrays.insert(name.to_owned(), Array { shape: shape.to_vec(), numbers });
         self
@@ -37,24 +37,24 @@ impl State {
 
     /// The state with a list of 64-bit numbers.
     #[must_use]
-    pub fn with_f64s(self, name: &str, numbers: &[f64]) -> State {
+    pub fn with_f64s(self, name: &str, numbers: &[f64]) -> RankerState {
         self.with(name, &[numbers.len()], Numbers::F64(numbers.to_vec()))
     }
 
     /// The state with a list of integers.
     #[must_use]
-    pub fn with_u32s(self, name: &str, numbers: &[u32]) -> State {
+    pub fn with_u32s(self, name: &str, numbers: &[u32]) -> RankerState {
         self.with(name, &[numbers.len()], Numbers::U32(numbers.to_vec()))
     }
 
     /// The state with a vocabulary.
     #[must_use]
-    pub fn with_words(self, vocabulary: &Interner) -> State {
+    pub fn with_words(self, vocabulary: &Interner) -> RankerState {
         self.with_words_as(WORDS, vocabulary)
     }
 
     /// The state with words, one a line, under another name than usual.
-    pub fn with_words_as(self, name: &str, vocabulary: &Interner) -> State {
+    pub fn with_words_as(self, name: &str, vocabulary: &Interner) -> RankerState {
         let mut bytes = Vec::with_capacity(vocabulary.bytes() + vocabulary.len());
         for id in 0..vocabulary.len() as u32 {
             bytes.extend_from_slice(vocabulary.word(id).as_bytes());
@@ -82,7 +82,7 @@ impl State {
     /// An array of 64-bit numbers.
     ///
     /// # Errors
-    /// Those of [`State::array`], and [`FileFault::WrongTensor`] for another type of numbers.
+    /// Those of [`RankerState::array`], and [`FileFault::WrongTensor`] for another type of numbers.
     pub fn f64s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f64], FileFault> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::F64(numbers), .. } => Ok(numbers),
@@ -93,7 +93,7 @@ impl State {
     /// An array of 32-bit numbers.
     ///
     /// # Errors
-    /// Those of [`State::f64s`].
+    /// Those of [`RankerState::f64s`].
     pub fn f32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f32], FileFault> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::F32(numbers), .. } => Ok(numbers),
@@ -104,7 +104,7 @@ impl State {
     /// An array of integers.
     ///
     /// # Errors
-    /// Those of [`State::f64s`].
+    /// Those of [`RankerState::f64s`].
     pub fn u32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[u32], FileFault> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::U32(numbers), .. } => Ok(numbers),
@@ -121,10 +121,10 @@ impl State {
         self.words_as(WORDS)
     }
 
-    /// The words that [`State::with_words_as`] added.
+    /// The words that [`RankerState::with_words_as`] added.
     ///
     /// # Errors
-    /// Those of [`State::words`].
+    /// Those of [`RankerState::words`].
     pub fn words_as(&self, name: &str) -> Result<Interner, FileFault> {
         let bad = |fault| FileFault::content(name, fault);
         let bytes = match self.array(name, &[None])? {
@@ -231,12 +231,12 @@ pub fn ranker_parameters(path: &Path) -> Result<(&'static str, Vec<(&'static str
 ///
 /// # Errors
 /// Those of [`load`].
-pub(super) fn load_state(path: &Path) -> Result<(&'static System, Values, State)> {
+pub(super) fn load_state(path: &Path) -> Result<(&'static System, Values, RankerState)> {
     let file = TensorFile::open(path)?;
     parse(&file).map_err(|fault| Error::File { path: path.to_owned(), fault })
 }
 
-fn parse(file: &TensorFile) -> Result<(&'static System, Values, State), FileFault> {
+fn parse(file: &TensorFile) -> Result<(&'static System, Values, RankerState), FileFault> {
     let (tensors, header) = file.parse::<Header>(KIND)?;
     let found = tensors.fingerprint(&header.ranker);
     if found != header.fingerprint {
@@ -246,5 +246,5 @@ fn parse(file: &TensorFile) -> Result<(&'static System, Values, State), FileFaul
     let system = System::named(&settings.system).map_err(FileFault::Ranker)?;
     let spec = RankerSpec { name: settings.system, parameters: settings.parameters.into_iter().collect() };
     let values = system.values(&spec).map_err(FileFault::Ranker)?;
-    Ok((system, values, State { arrays: tensors.arrays()? }))
+    Ok((system, values, RankerState { arrays: tensors.arrays()? }))
 }

@@ -35,6 +35,7 @@ mod dependence;
 mod doc2vec;
 pub(crate) mod file;
 pub(crate) mod fusion;
+mod inner_words;
 mod inverted;
 mod language_model;
 mod lce;
@@ -49,29 +50,28 @@ pub(crate) mod stored;
 mod system;
 #[cfg(test)]
 pub(crate) mod testing;
-mod text_table;
+mod text_vectors;
 mod topic;
 mod translation;
 pub(crate) mod trigram;
 mod ulm;
-mod word_table;
 mod word_vectors;
 
 use crate::error::Result;
 use crate::index::Candidates;
 use crate::model::Side;
 use candidates::Scan;
-use file::State;
+use file::RankerState;
 
 pub use corpus::Corpus;
 pub use coverage::VectorCoverage;
 pub(crate) use fusion::fit_weights;
 pub use fusion::{FUSED_DEPTH, FitWatch, FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse, fuse_hits};
+pub use inner_words::InnerWords;
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
 pub use stored::{FileKind, load};
 pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
-pub use word_table::WordTable;
 
 /// Every system except encoders, in the order of the papers' tables.
 pub const SYSTEMS: [&System; 14] = [
@@ -110,7 +110,7 @@ pub trait Ranker: Send + Sync {
     }
 
     /// The vectors of words that it has inside; `None` if it has none.
-    fn word_vectors(&self) -> Option<WordTable<'_>> {
+    fn word_vectors(&self) -> Option<InnerWords<'_>> {
         None
     }
 
@@ -145,7 +145,7 @@ pub trait SystemRanker: Ranker {
     // The library alone implements this trait, and nobody else can name what this returns. A ranker of another crate is a
     // `Ranker`.
     #[doc(hidden)]
-    fn state(&self) -> State;
+    fn state(&self) -> RankerState;
 }
 
 /// The trained ranker that `spec` describes, such as `bm25` or `plsa:topics=100,lambda=0.5`. Rankers that need files

@@ -2,7 +2,7 @@
 
 use super::corpus::WordReader;
 use super::dependence::{Dependence, LAMBDA_O, LAMBDA_T, LAMBDA_U, Matches, Query, Weights};
-use super::file::State;
+use super::file::RankerState;
 use super::system::{System, Values};
 use super::ulm::MU;
 use super::{Ranker, SystemRanker};
@@ -35,7 +35,7 @@ impl Mrf {
         Mrf { model, weights: Weights::new(values) }
     }
 
-    fn restore(values: &Values, state: &State) -> Result<Mrf, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Mrf, FileFault> {
         Ok(Mrf::new(Dependence::restore(state)?, values))
     }
 }
@@ -58,7 +58,7 @@ impl SystemRanker for Mrf {
         self.weights = Weights::new(values);
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RankerState {
         self.model.state()
     }
 }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_damaged_state_is_refused() {
         let state = train("mrf", &corpus(&["red door", "lamp"], &[])).state();
-        let fault = |state: State| Mrf::restore(&SYSTEM.values(&"mrf".parse().unwrap()).unwrap(), &state).err();
+        let fault = |state: RankerState| Mrf::restore(&SYSTEM.values(&"mrf".parse().unwrap()).unwrap(), &state).err();
         assert!(fault(state.clone()).is_none());
         let bad = [("title_words", [0, 1, 3].as_slice()), ("title_words", &[0, 1]), ("title_lengths", &[3, u32::MAX])];
         for (name, numbers) in bad {

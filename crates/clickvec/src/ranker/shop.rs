@@ -5,7 +5,7 @@ use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::corpus::Corpus;
-use super::file::State;
+use super::file::RankerState;
 use super::{RankerSpec, System, SystemRanker};
 use crate::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 use crate::rng::stream;
@@ -48,7 +48,7 @@ fn title(random: &mut Xoshiro256PlusPlus, kind: u32, colour: u32, name: Option<(
 }
 
 /// Kind, colour, name and how it is written, grade.
-type Wanted = (u32, u32, Option<(u32, bool)>, u8);
+type TitleWanted = (u32, u32, Option<(u32, bool)>, u8);
 
 impl Shop {
     /// 600 titles, and queries of a colour and a name of a kind.
@@ -69,7 +69,7 @@ impl Shop {
             let bad = [(other_kind, colour, None, 0); 3];
             let named = [(kind, colour, with, 4), (kind, other_colour, with, 3), (kind, other_colour, with, 3)];
             let renamed = [(kind, colour, without, 4), (kind, other_colour, without, 2)];
-            let mut judge = |titles: &[Wanted]| {
+            let mut judge = |titles: &[TitleWanted]| {
                 let judge = |(i, &(kind, colour, name, grade))| {
                     let text = title(&mut random, kind, colour, name);
                     JudgedTitle { id: format!("t{i}"), text, grade }
@@ -90,14 +90,14 @@ pub(crate) fn ndcg(ranker: &dyn SystemRanker, judgments: &Judgments) -> f64 {
 }
 
 /// The ranker restored from another state.
-pub(crate) fn restored(spec: &str, state: &State) -> Box<dyn SystemRanker> {
+pub(crate) fn restored(spec: &str, state: &RankerState) -> Box<dyn SystemRanker> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
     (system.restore)(&system.values(&spec).unwrap(), state).unwrap()
 }
 
 /// A state in which each word has what another word learnt.
-pub(crate) fn with_shuffled_words(state: &State) -> State {
+pub(crate) fn with_shuffled_words(state: &RankerState) -> RankerState {
     let vocabulary = state.words().unwrap();
     let mut words: Vec<&str> = (0..vocabulary.len() as u32).map(|id| vocabulary.word(id)).collect();
     words.shuffle(&mut stream(7, "shuffled words", 0));

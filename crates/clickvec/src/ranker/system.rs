@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::corpus::Corpus;
-use super::file::State;
+use super::file::RankerState;
 use super::spec::{RankerSpec, SpecFault};
 use super::{SYSTEMS, SystemRanker};
 use crate::error::{FileFault, Result, shortened};
@@ -154,7 +154,7 @@ pub struct Progress {
 pub type Watch<'a> = dyn FnMut(Progress) + 'a;
 
 type Train = fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn SystemRanker>>;
-type Restore = fn(&Values, &State) -> Result<Box<dyn SystemRanker>, FileFault>;
+type Restore = fn(&Values, &RankerState) -> Result<Box<dyn SystemRanker>, FileFault>;
 
 /// A system of the comparison, except for models that `train` makes.
 pub struct System {

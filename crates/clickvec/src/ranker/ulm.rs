@@ -2,7 +2,7 @@
 //! language models applied to information retrieval", 2004).
 
 use super::corpus::WordReader;
-use super::file::State;
+use super::file::RankerState;
 use super::language_model::CollectionModel;
 use super::system::{Parameter, Resources, System, Values, Watch};
 use super::{Ranker, SystemRanker};
@@ -39,7 +39,7 @@ impl Ulm {
         Ulm { vocabulary: corpus.vocabulary.clone(), collection: CollectionModel::new(corpus), mu: values.get(MU.name) }
     }
 
-    fn restore(values: &Values, state: &State) -> Result<Ulm, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Ulm, FileFault> {
         let vocabulary = state.words()?;
         let frequencies = state.u32s("collection_frequency", &[Some(vocabulary.len())])?;
         let collection = CollectionModel::from_frequencies(frequencies.to_vec());
@@ -69,8 +69,10 @@ impl SystemRanker for Ulm {
         self.mu = values.get(MU.name);
     }
 
-    fn state(&self) -> State {
-        State::default().with_words(&self.vocabulary).with_u32s("collection_frequency", self.collection.frequencies())
+    fn state(&self) -> RankerState {
+        RankerState::default()
+            .with_words(&self.vocabulary)
+            .with_u32s("collection_frequency", self.collection.frequencies())
     }
 }
 

@@ -87,13 +87,13 @@ pub struct Batch {
     pub(crate) blocks: Vec<Block>,
     spare_blocks: Vec<Block>,
     rows: usize,
-    /// The trigrams of all distinct words, ascending: the rows of an input table that this batch reads.
+    /// The trigrams of all distinct words, ascending: the rows of an input matrix that this batch reads.
     pub(crate) touched: Vec<u32>,
     /// From touched row to the distinct words with its trigram, as (word, count).
     pub(crate) words_of_touched: Lists<Feature>,
     /// The touched rows whose gradient is not that of a single word.
     pub(crate) shared: Vec<u32>,
-    /// From touched row to row of the table's gradient: the word's row if its trigram occurs there once and nowhere
+    /// From touched row to row of the input matrix's gradient: the word's row if its trigram occurs there once and nowhere
     /// else; otherwise a row after the words' rows, in the order of `shared`.
     pub(crate) gradient_rows: Vec<u32>,
     scratch: Scratch,
@@ -101,7 +101,7 @@ pub struct Batch {
 
 #[derive(Debug, Clone, Default)]
 struct Scratch {
-    table: WordTable,
+    distinct: DistinctWords,
     word_ids: Vec<WordId>,
     tokens: Vec<u32>,
     lengths: Vec<u32>,
@@ -133,7 +133,7 @@ impl Batch {
         self.features.len()
     }
 
-    /// The table rows (trigram ids) that this batch reads, ascending; filled by [`Batch::plan_rows`].
+    /// The rows of an input matrix (trigram ids) that this batch reads, ascending; filled by [`Batch::plan_rows`].
     pub fn touched(&self) -> &[u32] {
         &self.touched
     }
@@ -159,12 +159,12 @@ impl Batch {
         s.lengths.clear();
         s.first_token.clear();
         s.word_ids.clear();
-        s.table.clear();
+        s.distinct.clear();
         for text in texts {
             s.first_token.push(s.tokens.len() as u32);
             s.lengths.push(text.len() as u32);
             for &word in text {
-                s.tokens.push(s.table.index_of(word, &mut s.word_ids));
+                s.tokens.push(s.distinct.index_of(word, &mut s.word_ids));
             }
         }
         self.features.items.clear();
@@ -239,13 +239,13 @@ impl Batch {
         self.touched.clear();
     }
 
-    /// Prepares for the backward pass: where each distinct word occurs, and which words touch which table rows.
-    /// `features` is the number of rows of the input table.
+    /// Prepares for the backward pass: where each distinct word occurs, and which words touch which rows.
+    /// `features` is the number of rows of the input matrix.
     pub fn plan_rows(&mut self, features: usize) {
         let words = self.distinct_words();
         invert(&mut self.occurrences, words, self.blocks.iter().map(|b| (b.first_row, &b.words[..])));
 
-        // A bitmap gives the touched rows in ascending order, so that tasks can share out the table.
+        // A bitmap gives the touched rows in ascending order, so that tasks can share out the matrix.
         let Scratch { seen, slot_of_feature: slot_of, count_of: counts, .. } = &mut self.scratch;
         seen.resize(features.div_ceil(64).max(seen.len()), 0);
         slot_of.resize(features.max(slot_of.len()), 0);
@@ -348,9 +348,9 @@ impl Block {
 
 /// From word id to index among the distinct words.
 #[derive(Debug, Clone, Default)]
-struct WordTable(HashTable<u32>);
+struct DistinctWords(HashTable<u32>);
 
-impl WordTable {
+impl DistinctWords {
     fn clear(&mut self) {
         self.0.clear();
     }

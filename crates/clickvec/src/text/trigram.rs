@@ -70,7 +70,7 @@ pub(crate) fn trigrams_in(word: &str) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Feature {
-    /// Row of the input table.
+    /// Row of the input matrix.
     pub id: u32,
     /// Occurrences in the word.
     pub count: u32,
@@ -98,7 +98,7 @@ impl WordHash {
 }
 
 /// The known trigrams, numbered from 0, and the known whole words, if there are any, numbered after them: the rows of a
-/// tower's input table.
+/// tower's input matrix.
 #[derive(Clone, Debug, Default)]
 pub struct Dictionary {
     trigrams: Vec<Trigram>,

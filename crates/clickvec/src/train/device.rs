@@ -90,7 +90,7 @@ pub struct OptimizerState<'a> {
     pub velocity: Cow<'a, Matrix>,
     /// The mean of squared gradients (Adam), shaped like the tensor.
     pub square: Cow<'a, Matrix>,
-    /// For each row of a table (momentum), the last update that the row includes.
+    /// For each row of an input matrix (momentum), the last update that the row includes.
     pub current: Cow<'a, [u64]>,
 }
 

@@ -52,7 +52,7 @@ pub(super) fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<
             for (tensor, from) in encoder.tensors_mut().iter_mut().zip(from) {
                 let known = from.value.data();
                 let (first, words) = match from.kind {
-                    TensorKind::Table => (old_trigrams * from.value.columns(), trigrams * from.value.columns()),
+                    TensorKind::Input => (old_trigrams * from.value.columns(), trigrams * from.value.columns()),
                     TensorKind::Dense | TensorKind::Bias => (known.len(), known.len()),
                 };
                 let to = tensor.value.data_mut();

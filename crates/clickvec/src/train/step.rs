@@ -23,7 +23,7 @@ pub(super) struct Towers {
 
 /// An encoder in training.
 struct Tower {
-    /// The encoder. Its tables hold the points at which the next gradients are taken.
+    /// The encoder. Its input matrices hold the points at which the next gradients are taken.
     encoder: Box<dyn Encoder>,
     optimizer: Optimizer,
     trace: Trace,
@@ -60,7 +60,7 @@ impl Towers {
             let of_words = batch.distinct_words().saturating_mul(2 * inputs);
             let states = batch.rows().saturating_mul(tower.encoder.numbers_per_word());
             // Each block has gradients of its own, which are summed.
-            let dense = tower.encoder.tensors().iter().filter(|tensor| tensor.kind != TensorKind::Table);
+            let dense = tower.encoder.tensors().iter().filter(|tensor| tensor.kind != TensorKind::Input);
             let dense: usize = dense.map(|tensor| tensor.value.rows() * tensor.value.columns()).sum();
             let gradients = dense.saturating_mul(batch.blocks.len() + 1);
             numbers = numbers.saturating_add(of_words).saturating_add(states).saturating_add(gradients);
@@ -156,7 +156,7 @@ impl Tower {
     fn state(&self) -> TowerState<'_> {
         let tensors = self.encoder.tensors();
         let states = tensors.iter().zip(self.optimizer.states()).map(|(tensor, state)| {
-            // The velocity of a table is stored with its weights.
+            // The velocity of an input matrix is stored with its weights.
             let velocity = tensor.motion.as_ref().map_or(&state.velocity, |motion| &motion.velocity);
             OptimizerState {
                 velocity: Cow::Borrowed(velocity),

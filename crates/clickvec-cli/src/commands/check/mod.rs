@@ -14,7 +14,7 @@ use clickvec::internals::files;
 use clickvec::internals::index::looks_like_index;
 use clickvec::internals::tables::{is_parquet, is_tensors};
 use clickvec_logs::columns::{self as log_columns, Role};
-use clickvec_logs::table::{LogTable, Next, Options, Record};
+use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
 use serde::Serialize;
 

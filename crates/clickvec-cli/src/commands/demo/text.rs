@@ -10,7 +10,7 @@ use super::searches::{Found, Search};
 use super::{OfKind, Report};
 use crate::commands::evaluate::{systems_table, tests_table};
 use crate::superscripts::{letter, marks};
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// The width of the report in columns.
 const WIDTH: usize = 80;
@@ -68,7 +68,7 @@ fn push_commands(text: &mut String, commands: &[(&str, String)]) {
 
 /// One row for each kind, with NDCG@1 of each system.
 fn kinds_table(kinds: &[OfKind]) -> String {
-    let mut table = table::plain();
+    let mut table = aligned::plain();
     let systems = kinds.first().map_or(&[][..], |kind| &kind.systems);
     let names = (0..).zip(systems).map(|(place, system)| format!("{} {}", letter(place), system.name));
     table.set_header(["kind", "difficulty", "queries"].into_iter().map(str::to_owned).chain(names));
@@ -77,8 +77,8 @@ fn kinds_table(kinds: &[OfKind]) -> String {
         row.extend((0..kind.systems.len()).map(|place| shown(kind, place)));
         table.add_row(row);
     }
-    table::align_right(&mut table, 2..3);
-    table::show(&mut table)
+    aligned::align_right(&mut table, 2..3);
+    aligned::show(&mut table)
 }
 
 fn shown(kind: &OfKind, place: usize) -> String {

@@ -10,7 +10,7 @@ use clickvec::internals::files;
 use clickvec::internals::tables::is_parquet as is_parquet_head;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::TableFault;
-use clickvec_logs::table::{LogTable, Next, Options, Record};
+use clickvec_logs::tables::{LogTable, Next, Options, Record};
 
 use super::{Args, Format, SideFlag};
 use crate::header::{self, Header};

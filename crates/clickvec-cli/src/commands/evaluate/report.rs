@@ -14,7 +14,7 @@ use super::fusion::{Fused, MethodFlag};
 use super::{Results, power};
 pub(crate) use crate::metrics::{difference, probability};
 use crate::superscripts::{letter, marks};
-use crate::{metrics, output, table};
+use crate::{aligned, metrics, output};
 
 /// The largest number of systems for which all tests are listed. Eight systems make 28 pairs.
 pub(super) const LISTED_SYSTEMS: usize = 8;
@@ -105,7 +105,7 @@ pub(super) fn fusions_text(fusions: &[Fused]) -> String {
 
 /// One row for each system.
 pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
-    let mut table = table::plain();
+    let mut table = aligned::plain();
     let heads = ["", "system"].into_iter().chain(COLUMNS.iter().map(|&(_, head)| head));
     table.set_header(heads);
     for (place, system) in systems.iter().enumerate() {
@@ -116,13 +116,13 @@ pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> Str
         }));
         table.add_row(row);
     }
-    table::show(&mut table)
+    aligned::show(&mut table)
 }
 
 /// One row for each pair of systems, with the difference and its p-value for each metric. The difference is the later
 /// system minus the earlier one, as in `table`. Baselines come first, so an improvement is positive.
 pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
-    let mut table = table::plain();
+    let mut table = aligned::plain();
     table.set_header(["difference", "NDCG@1", "p", "NDCG@3", "p", "NDCG@10", "p"]);
     let label = |name: &str| match systems.iter().position(|system| system.name == name) {
         Some(place) => letter(place),
@@ -138,8 +138,8 @@ pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> Strin
         }
         table.add_row(row);
     }
-    table::align_right(&mut table, 1..7);
-    table::show(&mut table)
+    aligned::align_right(&mut table, 1..7);
+    aligned::show(&mut table)
 }
 
 /// Writes one row for each system and query.

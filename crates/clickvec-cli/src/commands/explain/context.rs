@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{Form, OneModel, SideFlag, page};
 use crate::answer::Answer;
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// Compare a word in different contexts, for a CLSM: is `office` a room or software?
 ///
@@ -97,7 +97,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             output::printable(&found[0].text)
         ));
     } else {
-        let mut rows = table::plain();
+        let mut rows = aligned::plain();
         rows.set_header([
             "cosine".to_owned(),
             format!("compared with *{word}* in: {}", output::printable(&found[0].text)),
@@ -105,8 +105,8 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         for context in &found[1..] {
             rows.add_row([format!("{:.3}", context.cosine), marked(context)]);
         }
-        table::align_right(&mut rows, 0..1);
-        output::written(writeln!(out, "{}", table::show(&mut rows)))?;
+        aligned::align_right(&mut rows, 0..1);
+        output::written(writeln!(out, "{}", aligned::show(&mut rows)))?;
     }
     output::written(out.flush())?;
     args.form.write_page(|| page_of(word, &found))?;

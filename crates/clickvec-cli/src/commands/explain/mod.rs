@@ -26,7 +26,7 @@ use crate::answer::Answer;
 use crate::header::{self, Header};
 use crate::{input, output};
 pub(super) use matches::pairs_of_words;
-use models::{Models, Named, OneModel};
+use models::{Models, NamedModel, OneModel};
 
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;

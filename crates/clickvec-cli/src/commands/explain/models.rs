@@ -35,12 +35,12 @@ pub(super) struct OneModel {
 }
 
 /// A model and its name.
-pub(super) struct Named {
+pub(super) struct NamedModel {
     pub(super) name: String,
     pub(super) model: Model,
 }
 
-impl Named {
+impl NamedModel {
     /// The name with the encoder: `lstm (lstm, 96 cells)`.
     pub(super) fn title(&self) -> String {
         format!("{} ({})", self.name, self.model.encoder_config())
@@ -58,7 +58,7 @@ impl Named {
 }
 
 /// The encoders of the models of which `is` is true, one of each kind.
-pub(super) fn one_of_each_kind(models: &[Named], is: impl Fn(Description) -> bool) -> Vec<&EncoderConfig> {
+pub(super) fn one_of_each_kind(models: &[NamedModel], is: impl Fn(Description) -> bool) -> Vec<&EncoderConfig> {
     let mut found: Vec<&EncoderConfig> = Vec::new();
     for config in models.iter().filter(|named| is(named.description())).map(|named| named.model.encoder_config()) {
         if found.iter().all(|other| other.kind() != config.kind()) {
@@ -70,7 +70,7 @@ pub(super) fn one_of_each_kind(models: &[Named], is: impl Fn(Description) -> boo
 
 impl Models {
     /// Loads all of them. Models whose files have the same name are called by their paths.
-    pub(super) fn load(&self) -> Result<Vec<Named>> {
+    pub(super) fn load(&self) -> Result<Vec<NamedModel>> {
         let mut models = match &self.index {
             Some(index) => vec![load_of_index(index)?],
             None => self.model.iter().map(|path| load(path)).collect::<Result<_>>()?,
@@ -90,7 +90,7 @@ impl Models {
 }
 
 impl OneModel {
-    pub(super) fn load(&self) -> Result<Named> {
+    pub(super) fn load(&self) -> Result<NamedModel> {
         match (&self.index, &self.model) {
             (Some(index), _) => load_of_index(index),
             (None, Some(model)) => load(model),
@@ -103,13 +103,13 @@ impl OneModel {
     }
 }
 
-pub(super) fn load(path: &Path) -> Result<Named> {
+pub(super) fn load(path: &Path) -> Result<NamedModel> {
     ensure!(
         !path.is_dir(),
         "{}: expected a model file, found a folder; if it is an index, use `--index`",
         path.display()
     );
-    Ok(Named { name: name_of(path), model: Model::load(path)? })
+    Ok(NamedModel { name: name_of(path), model: Model::load(path)? })
 }
 
 /// A file's name without its extension.
@@ -117,12 +117,12 @@ pub(super) fn name_of(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-fn load_of_index(index: &Path) -> Result<Named> {
+fn load_of_index(index: &Path) -> Result<NamedModel> {
     ensure!(
         index.is_dir(),
         "{}: expected the folder of an index, which `clickvec index` writes, found {}; for a model file, use `--model`",
         index.display(),
         if index.exists() { "a file" } else { "nothing" }
     );
-    Ok(Named { name: name_of(index), model: Model::load(&index.join(MODEL_OF_INDEX))? })
+    Ok(NamedModel { name: name_of(index), model: Model::load(&index.join(MODEL_OF_INDEX))? })
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::models::name_of;
 use super::{Form, OneModel, SideFlag, page};
 use crate::answer::Answer;
-use crate::{input, output, table};
+use crate::{aligned, input, output};
 
 /// The titles' file in an index.
 const TITLES_OF_INDEX: &str = "titles.tsv";
@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             output::json_line(&mut out, &Line { word, space, neighbours })?;
         }
     } else {
-        let mut rows = table::plain();
+        let mut rows = aligned::plain();
         rows.set_header(spaces.iter().flat_map(|(name, _)| [name.as_str(), ""]));
         for place in 0..spaces[0].1.len() {
             rows.add_row(spaces.iter().flat_map(|(_, nearest)| {
@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
                 [output::printable(&near.word).into_owned(), format!("{:.3}", near.cosine)]
             }));
         }
-        output::written(writeln!(out, "{}", table::show(&mut rows)))?;
+        output::written(writeln!(out, "{}", aligned::show(&mut rows)))?;
     }
     output::written(out.flush())?;
     args.form.write_page(|| page_of(word, &spaces))?;

@@ -21,7 +21,7 @@ use clickvec::internals::files::write_bytes_atomically;
 use clickvec::model::Model;
 use serde::Serialize;
 
-use self::titles::{Counts, Titles};
+use self::titles::{Counts, ExportedTitles};
 use crate::answer::Answer;
 use crate::titles::TitleColumns;
 use crate::{input, output};
@@ -166,7 +166,7 @@ fn write(args: Args) -> Result<Answer> {
     };
     let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
     let table = args.title_columns.table(titles, &field)?;
-    let titles = Titles { model: &model, table: table.path(), field: &field };
+    let titles = ExportedTitles { model: &model, table: table.path(), field: &field };
     if !matches!(args.to, Form::Parquet | Form::Svmrank) {
         folder::begin(&args.output, &args.to.name())?;
     }
@@ -259,12 +259,12 @@ mod onnx {
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(args: &Args, titles: Titles<'_>) -> Result<Counts> {
+fn parquet(args: &Args, titles: ExportedTitles<'_>) -> Result<Counts> {
     parquet::write(&args.output, args.flat, titles)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_args: &Args, _titles: Titles<'_>) -> Result<Counts> {
+fn parquet(_args: &Args, _titles: ExportedTitles<'_>) -> Result<Counts> {
     bail!(
         "expected another form than parquet, which this program was built without; build it with `cargo build --release \
          --features parquet`"

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::fusion::Weights;
-use super::titles::{Counts, Titles};
+use super::titles::{Counts, ExportedTitles};
 
 #[derive(Serialize)]
 struct Action<'a> {
@@ -34,7 +34,7 @@ struct Document<'a> {
 }
 
 /// Writes lines for `_bulk`: what to do, then the document.
-pub(super) fn write(path: &Path, index: &str, titles: Titles<'_>) -> Result<Counts> {
+pub(super) fn write(path: &Path, index: &str, titles: ExportedTitles<'_>) -> Result<Counts> {
     let mut file = Pending::new(path)?;
     let out = file.writer();
     let dimension = titles.model.dimension();

@@ -15,13 +15,13 @@ use clickvec::Error;
 use clickvec::internals::files::Pending;
 use clickvec::tables::Title;
 
-use super::titles::{Counts, Titles};
+use super::titles::{Counts, ExportedTitles};
 
 /// The numbers in a row group, which is held in memory until it is complete: 64 MiB.
 const GROUP_NUMBERS: usize = 16 << 20;
 
 /// Writes the columns `id`, `title` and `vector`, a list of fixed size; or, flat, `v0`, `v1` … instead of the list.
-pub(super) fn write(path: &Path, flat: bool, titles: Titles<'_>) -> Result<Counts> {
+pub(super) fn write(path: &Path, flat: bool, titles: ExportedTitles<'_>) -> Result<Counts> {
     let mut file = Pending::new(path)?;
     let failed = |source| Error::io(path, "write", source);
     let mut rows = Rows::new(file.writer(), titles.model.dimension(), flat).map_err(failed)?;

@@ -8,7 +8,7 @@ use clickvec::Error;
 use clickvec::internals::files::Pending;
 use clickvec::model::Model;
 
-use super::titles::{Counts, Titles};
+use super::titles::{Counts, ExportedTitles};
 
 /// What a binary COPY begins with: the signature, no flags, no extension of the header.
 const HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -18,7 +18,7 @@ const COLUMNS: i16 = 3;
 const TRAILER: i16 = -1;
 
 /// Writes rows for `COPY … (FORMAT binary)`.
-pub(super) fn write(path: &Path, titles: Titles<'_>) -> Result<Counts> {
+pub(super) fn write(path: &Path, titles: ExportedTitles<'_>) -> Result<Counts> {
     let mut file = Pending::new(path)?;
     let out = file.writer();
     let failed = |source| Error::io(path, "write", source);

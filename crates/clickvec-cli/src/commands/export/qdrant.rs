@@ -9,7 +9,7 @@ use clickvec::model::Model;
 use serde::Serialize;
 use serde_json::json;
 
-use super::titles::{Counts, Titles};
+use super::titles::{Counts, ExportedTitles};
 
 /// The points of a batch, as Qdrant's documentation advises for loading many.
 const POINTS: usize = 256;
@@ -35,7 +35,7 @@ struct Payload<'a> {
 }
 
 /// Writes batches of points, one a line.
-pub(super) fn write(path: &Path, titles: Titles<'_>) -> Result<Counts> {
+pub(super) fn write(path: &Path, titles: ExportedTitles<'_>) -> Result<Counts> {
     let mut file = Pending::new(path)?;
     let out = file.writer();
     let dimension = titles.model.dimension();

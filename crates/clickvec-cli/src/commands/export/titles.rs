@@ -16,7 +16,7 @@ const AT_ONCE: usize = 4096;
 
 /// What is exported.
 #[derive(Clone, Copy)]
-pub(super) struct Titles<'a> {
+pub(super) struct ExportedTitles<'a> {
     pub(super) model: &'a Model,
     /// The collection, and the column with its texts.
     pub(super) table: &'a Path,
@@ -31,7 +31,7 @@ pub(super) struct Counts {
     pub(super) left_out: u64,
 }
 
-impl Titles<'_> {
+impl ExportedTitles<'_> {
     /// Passes titles on with their vectors, [titles, dimension]. `path` is what `write` writes to.
     pub(super) fn each(
         &self,

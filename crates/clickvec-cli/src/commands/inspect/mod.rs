@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// The number of trigrams shown: the most frequent ones.
 const SHOWN_TRIGRAMS: usize = 12;
@@ -154,13 +154,13 @@ fn index_text(report: &IndexReport<'_>) -> String {
         ("model", summary.model.clone()),
         ("encoder", report.encoder.to_string()),
     ]);
-    let mut files = table::plain();
+    let mut files = aligned::plain();
     files.set_header(["file", "bytes"]);
     for (name, bytes) in &summary.files {
         files.add_row([output::printable(name).into_owned(), output::count(*bytes)]);
     }
-    table::align_right(&mut files, 1..2);
-    let _ = writeln!(text, "\n{}", table::show(&mut files));
+    aligned::align_right(&mut files, 1..2);
+    let _ = writeln!(text, "\n{}", aligned::show(&mut files));
     text
 }
 
@@ -216,15 +216,15 @@ fn text(report: &Report<'_>) -> String {
         of_model.push(("words", format!("{} whole words are features too", output::count(words as u64))));
     }
     let mut text = facts(&of_model);
-    let mut tensors = table::plain();
+    let mut tensors = aligned::plain();
     tensors.set_header(["tensor", "rows", "columns", "parameters"]);
     for tensor in &report.tensors {
         let [rows, columns, parameters] =
             [tensor.rows, tensor.columns, tensor.parameters].map(|size| output::count(size as u64));
         tensors.add_row([output::printable(&tensor.name).into_owned(), rows, columns, parameters]);
     }
-    table::align_right(&mut tensors, 1..4);
-    let _ = writeln!(text, "\n{}\n\ntraining", table::show(&mut tensors));
+    aligned::align_right(&mut tensors, 1..4);
+    let _ = writeln!(text, "\n{}\n\ntraining", aligned::show(&mut tensors));
     let mut lines = Vec::new();
     flatten("", &report.training, &mut lines);
     let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);

@@ -10,10 +10,10 @@ use clickvec::ranker::FusionMethod;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// Name and parameters of a system.
-type System = (&'static str, Vec<(&'static str, f64)>);
+type SystemParameters = (&'static str, Vec<(&'static str, f64)>);
 
 /// Prints a ranker's system with its parameters.
 pub(super) fn ranker(path: &Path, is_json: bool) -> Result<Answer> {
@@ -40,7 +40,7 @@ pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
     };
     let report = json!({ "fusion": name, "k": k, "members": members.iter().map(of_member).collect::<Vec<_>>() });
     print(is_json, &report, || {
-        let mut rows = table::plain();
+        let mut rows = aligned::plain();
         rows.set_header(["weight", "system", "file"]);
         let digits = if method == FusionMethod::Linear { 4 } else { 2 };
         for member in &members {
@@ -48,9 +48,9 @@ pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
             let system = member.system.as_ref().map_or_else(|| "a model".to_owned(), spec);
             rows.add_row([format!("{:.digits$}", member.weight), system, output::printable(&file).into_owned()]);
         }
-        table::align_right(&mut rows, 0..1);
+        aligned::align_right(&mut rows, 0..1);
         let k = k.map_or_else(String::new, |k| format!(", k = {k}"));
-        format!("fusion  {name}{k}\n\n{}\n", table::show(&mut rows))
+        format!("fusion  {name}{k}\n\n{}\n", aligned::show(&mut rows))
     })
 }
 
@@ -64,14 +64,14 @@ fn print(is_json: bool, report: &Value, text: impl FnOnce() -> String) -> Result
     Ok(Answer::Done)
 }
 
-fn of_system((name, parameters): &System) -> Value {
+fn of_system((name, parameters): &SystemParameters) -> Value {
     let parameters: serde_json::Map<String, Value> =
         parameters.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     json!({ "system": name, "parameters": parameters })
 }
 
 /// As `--ranker` takes it.
-fn spec((name, parameters): &System) -> String {
+fn spec((name, parameters): &SystemParameters) -> String {
     let mut text = (*name).to_owned();
     for (place, (parameter, value)) in parameters.iter().enumerate() {
         let _ = write!(text, "{}{parameter}={value}", if place == 0 { ":" } else { "," });

@@ -9,7 +9,7 @@ use anyhow::{Result, bail, ensure};
 use clickvec::internals::error::shortened;
 use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
-use clickvec_logs::table::{LogTable, Next, Options, Record};
+use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::{input, output};

@@ -9,7 +9,7 @@ use clickvec::Error;
 use clickvec::eval::{Disagreement, kappa};
 use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
-use clickvec_logs::table::{LogTable, Next, Options, Record};
+use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use serde::Serialize;
 
 use super::Row;

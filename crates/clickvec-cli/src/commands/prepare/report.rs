@@ -9,7 +9,7 @@ use clickvec_logs::report::{Bar, Count, Counts, Histogram, SideTable};
 use serde::Serialize;
 
 use super::args::Args;
-use crate::{output, progress, table};
+use crate::{aligned, output, progress};
 
 /// The length of the longest bar in a histogram.
 const BAR_WIDTH: usize = 40;
@@ -28,7 +28,7 @@ pub(super) struct Object<'a> {
 /// The report as text.
 pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
     let mut text = String::new();
-    let mut facts = table::plain();
+    let mut facts = aligned::plain();
     for (name, value) in facts_of(report) {
         facts.add_row([name, value]);
     }
@@ -37,7 +37,7 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
     if let Some(cost) = cost_of_privacy(report) {
         let _ = writeln!(text, "{cost}");
     }
-    let _ = writeln!(text, "{}", table::show(&mut facts));
+    let _ = writeln!(text, "{}", aligned::show(&mut facts));
     for row in &report.first_broken {
         let reason = output::printable(&row.reason);
         let _ = writeln!(text, "  {}:{}: {reason}", row.path, row.line);
@@ -58,18 +58,18 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
     }
     let left = left_out(report);
     if !left.is_empty() {
-        let mut rows = table::plain();
+        let mut rows = aligned::plain();
         rows.set_header(["left out", ""]);
         for (reason, what) in left {
             rows.add_row([reason, what]);
         }
-        let _ = writeln!(text, "\n{}", table::show(&mut rows));
+        let _ = writeln!(text, "\n{}", aligned::show(&mut rows));
     }
     for (name, histogram) in pictures(report) {
         let _ = write!(text, "\n{name}\n{}", bars(histogram));
     }
     if let Some(positions) = &report.positions {
-        let mut rows = table::plain();
+        let mut rows = aligned::plain();
         rows.set_header(["position", "shown", "clicks", "looked at", "± s.e.", "attraction", "weight"]);
         for position in &positions.positions {
             rows.add_row([
@@ -82,13 +82,13 @@ pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
                 format!("{:.2}", position.weight),
             ]);
         }
-        table::align_right(&mut rows, 0..7);
+        aligned::align_right(&mut rows, 0..7);
         let (clip, trust, reference) = (positions.clip, positions.trust, positions.reference);
         let _ = writeln!(
             text,
             "\n{}\nlooked at, attraction (clicks when looked at): relative to position {reference}\n\
              weight of a click: 1 / looked at (at most {clip}) times attraction (at most 1) to the power of {trust}",
-            table::show(&mut rows)
+            aligned::show(&mut rows)
         );
         if positions.positions.first().is_some_and(|first| first.position != reference) {
             let _ = writeln!(text, "warning: the log cannot compare the first position with any other");

@@ -127,7 +127,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
     let mut places = 0;
     let losses_of = |name: &str| report.trained().find(|(row, ..)| row.name == name).map(|(.., losses)| losses);
     let rows = report.table.rows.iter().zip(&report.spec.systems);
-    let systems = rows.map(|(row, &spec::System { paper, .. })| {
+    let systems = rows.map(|(row, &spec::RowSpec { paper, .. })| {
         let Ok(judged) = &row.outcome else {
             let error = row.outcome.as_ref().err().map(advice::told);
             let (seeds, all_titles) = (Vec::new(), None);

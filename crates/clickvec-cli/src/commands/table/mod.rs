@@ -109,7 +109,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         "`--weighting` is about the counts of a click log; name one with `--clicks`"
     );
     ensure!(
-        args.contiguous.is_none() || spec.systems.iter().any(spec::System::learns_running_text),
+        args.contiguous.is_none() || spec.systems.iter().any(spec::RowSpec::learns_running_text),
         "expected a system `ranker = \"skip-thought\"` without `load` for `--contiguous FILE`, which only it reads, found none; add \
          it, or leave `--contiguous` out"
     );

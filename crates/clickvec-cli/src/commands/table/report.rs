@@ -11,7 +11,7 @@ use super::grades::{FirstGrades, ranks};
 use super::spec::Spec;
 use crate::commands::evaluate::{difference, probability};
 use crate::superscripts::{letter, marks};
-use crate::{advice, output, table};
+use crate::{advice, aligned, output};
 
 /// The contents of the report.
 pub(super) struct Report<'a> {
@@ -332,16 +332,16 @@ pub(super) fn verdict(of: &BaselineComparison) -> &'static str {
 }
 
 fn aligned(cells: &[Vec<String>], right: std::ops::Range<usize>) -> String {
-    let mut shown = table::plain();
+    let mut shown = aligned::plain();
     if let Some((head, rows)) = cells.split_first() {
         shown.set_header(head);
         for row in rows {
             shown.add_row(row);
         }
         let end = right.end.min(head.len());
-        table::align_right(&mut shown, right.start..end);
+        aligned::align_right(&mut shown, right.start..end);
     }
-    table::show(&mut shown)
+    aligned::show(&mut shown)
 }
 
 fn markdown_table(text: &mut String, cells: &[Vec<String>]) {

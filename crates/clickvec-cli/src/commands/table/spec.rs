@@ -33,7 +33,7 @@ pub(super) struct Spec {
     #[serde(default)]
     pub(super) evaluation: Evaluation,
     #[serde(rename = "system", default)]
-    pub(super) systems: Vec<System>,
+    pub(super) systems: Vec<RowSpec>,
 }
 
 /// The input files. Relative paths start at the spec.
@@ -92,7 +92,7 @@ impl Default for Evaluation {
 /// One row of the table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct System {
+pub(super) struct RowSpec {
     pub(super) name: String,
     /// A ranker, as in `--ranker`.
     ranker: Option<String>,
@@ -281,7 +281,7 @@ fn text(path: &Path) -> Result<String> {
 impl Spec {
     /// The plan of the table for the library.
     pub(super) fn plan(&self) -> Result<Plan> {
-        let points = |system: &System| {
+        let points = |system: &RowSpec| {
             let seeds = system.seeds.unwrap_or(self.evaluation.seeds);
             system.grid.values().try_fold(seeds, |points, values| points.checked_mul(values.len()))
         };

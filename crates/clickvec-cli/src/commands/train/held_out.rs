@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
 use crate::metrics::{PairJson, difference, probability};
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// What every judge of this kind is called in a model, so that a run is only resumed by the same.
 const FINGERPRINT: u64 = 0x6865_6c64_2d6f_7574;
@@ -30,11 +30,11 @@ pub(super) struct Judge {
     /// Whether the value is minus the loss of the held-out pairs, and not NDCG.
     by_loss: bool,
     learns_titles: bool,
-    state: RefCell<State>,
+    state: RefCell<Measured>,
 }
 
 #[derive(Default)]
-struct State {
+struct Measured {
     test: Option<HeldOutTest>,
     counts: Counts,
     /// What was measured last.
@@ -125,7 +125,7 @@ impl Judge {
     /// The model compared with rankers that need no training, if queries were held out.
     pub(super) fn finish<'a>(self, model: impl FnOnce() -> clickvec::Result<Cow<'a, Model>>) -> Result<Option<Judged>> {
         let Judge { learns_titles, state, .. } = self;
-        let State { test, counts, failed, .. } = state.into_inner();
+        let Measured { test, counts, failed, .. } = state.into_inner();
         if let Some(failed) = failed {
             return Err(failed.into());
         }
@@ -217,14 +217,14 @@ impl Judged {
     /// The report for people.
     pub(super) fn text(&self) -> String {
         let Judged { counts, report, .. } = self;
-        let mut rows = table::plain();
+        let mut rows = aligned::plain();
         rows.set_header(std::iter::once("held-out queries".to_owned()).chain(HeldOutTest::MEASURES.map(head)));
         for system in &report.systems {
             let means = system.mean.iter().map(|mean| format!("{mean:.3}"));
             rows.add_row(std::iter::once(system.name.clone()).chain(means));
         }
-        table::align_right(&mut rows, 1..1 + HeldOutTest::MEASURES.len());
-        let mut text = format!("\n{}\n\n", table::show(&mut rows));
+        aligned::align_right(&mut rows, 1..1 + HeldOutTest::MEASURES.len());
+        let mut text = format!("\n{}\n\n", aligned::show(&mut rows));
         let titles = match counts.titles == counts.of_titles {
             true => format!("all {}", output::counted(counts.titles, "distinct title")),
             false => format!("{} of {}", output::count(counts.titles), output::counted(counts.of_titles, "title")),

@@ -9,7 +9,7 @@ use arrow_array::{
     Array, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, LargeListArray, LargeStringArray, ListArray,
     RecordBatch, StringArray, StringViewArray,
 };
-use clickvec_logs::table::{check_parquet, guard_parquet};
+use clickvec_logs::tables::{check_parquet, guard_parquet};
 
 /// The number of rows in memory at once.
 const ROWS: usize = 1024;

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{EARLIER, Report, Verdict};
 use crate::metrics::difference;
-use crate::{output, progress, table};
+use crate::{aligned, output, progress};
 
 /// Prints the report.
 pub(super) fn print(report: &Report<'_>) -> Result<()> {
@@ -103,7 +103,7 @@ fn mix(mix: &QueryMix) -> String {
 
 /// A table with one row for each trial.
 fn trials(trials: &[(&str, Trial)]) -> String {
-    let mut table = table::plain();
+    let mut table = aligned::plain();
     table.set_header(["searching all titles", "queries", "nDCG@10 old", "new", "difference", "p"]);
     for (name, trial) in trials {
         let p = trial.test.evidence();
@@ -121,8 +121,8 @@ fn trials(trials: &[(&str, Trial)]) -> String {
             p,
         ]);
     }
-    table::align_right(&mut table, 1..6);
-    let mut text = format!("{}\n", table::show(&mut table));
+    aligned::align_right(&mut table, 1..6);
+    let mut text = format!("{}\n", aligned::show(&mut table));
     if trials.iter().any(|(name, _)| *name == EARLIER) {
         text.push_str("\nclicks of earlier days do not decide: the old model may have learnt them\n");
     }

@@ -47,7 +47,7 @@ impl<'a> EmbeddingGradient<'a> {
 }
 
 /// The backward pass of one LSTM over a batch. `gradients` are those of this LSTM, shaped and zero. Returns the sum of
-/// the squares of the table's gradient.
+/// the squares of the input matrix's gradient.
 pub(in super::super) fn backward(
     config: LstmConfig,
     tensors: &[Tensor],

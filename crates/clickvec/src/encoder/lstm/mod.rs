@@ -149,7 +149,7 @@ impl LstmConfig {
             Tensor::zeros(kind, inputs, &names, self.cells)
         };
         let mut tensors = vec![
-            tensor(TensorKind::Table, features, "w", gates),
+            tensor(TensorKind::Input, features, "w", gates),
             tensor(TensorKind::Dense, self.cells, "wrec", gates),
             tensor(TensorKind::Bias, 1, "b", gates),
         ];
@@ -183,7 +183,7 @@ impl Encoder for Lstm {
     }
 
     fn inputs(&self) -> Vec<Input<'_>> {
-        vec![Input { table: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
+        vec![Input { weights: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {

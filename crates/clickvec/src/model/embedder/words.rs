@@ -26,7 +26,7 @@ pub(super) struct ProjectedWords {
 /// The positions of an input layer's tensors among those of its encoder.
 #[derive(Clone, Copy)]
 struct Layer {
-    table: usize,
+    weights: usize,
     bias: Option<usize>,
     width: usize,
 }
@@ -37,11 +37,11 @@ impl Layer {
             let place = tensors.iter().position(|tensor| std::ptr::eq(tensor, wanted));
             place.expect("an encoder's input layers are of its tensors")
         };
-        Layer { table: place(input.table), bias: input.bias.map(place), width: input.width() }
+        Layer { weights: place(input.weights), bias: input.bias.map(place), width: input.width() }
     }
 
     fn input(self, tensors: &[Tensor]) -> Input<'_> {
-        Input { table: &tensors[self.table], bias: self.bias.map(|bias| &tensors[bias]) }
+        Input { weights: &tensors[self.weights], bias: self.bias.map(|bias| &tensors[bias]) }
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
         for round in 0..3 {
             let numbers = ["banana", "x", "banana"].map(|word| words.number(&*encoder, &dictionary, word));
             assert_eq!(numbers, [0, 1, 0], "{round}");
-            // #ba ban ana nan ana na# in two tables, the first tensor and the fourth; the third and the sixth are
+            // #ba ban ana nan ana na# in two matrices, the first tensor and the fourth; the third and the sixth are
             // biases.
             assert_eq!(words.rows()[0][..], [[9.0; 288], [3.0; 288]].concat());
             assert_eq!(words.rows()[1][..], [[30.0; 288], [6.0; 288]].concat());

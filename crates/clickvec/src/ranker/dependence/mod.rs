@@ -6,7 +6,7 @@ mod pairs;
 
 use self::pairs::{PairCounts, REACH};
 use super::corpus::{Corpus, WordLists};
-use super::file::State;
+use super::file::RankerState;
 use super::language_model::CollectionModel;
 use super::system::{Parameter, Values};
 use super::ulm::MU;
@@ -77,15 +77,15 @@ impl Dependence {
     }
 
     /// The titles alone: they are smaller than their counts, and counts in the file could contradict them.
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> RankerState {
         let lengths: Vec<u32> = self.titles.iter().map(|title| title.len() as u32).collect();
-        State::default()
+        RankerState::default()
             .with_words(&self.vocabulary)
             .with_u32s("title_words", self.titles.words())
             .with_u32s("title_lengths", &lengths)
     }
 
-    pub(super) fn restore(state: &State) -> Result<Dependence, FileFault> {
+    pub(super) fn restore(state: &RankerState) -> Result<Dependence, FileFault> {
         let vocabulary = state.words()?;
         let words = state.u32s("title_words", &[None])?;
         let lengths = state.u32s("title_lengths", &[None])?;

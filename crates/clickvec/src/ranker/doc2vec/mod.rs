@@ -10,10 +10,10 @@ use std::borrow::Cow;
 
 use self::network::{Access, Loss, Network, Options, Scratch, learn_text, random_coordinate, random_rows};
 use super::corpus::{Corpus, WordLists};
-use super::file::{Numbers, State, check_range};
+use super::file::{Numbers, RankerState, check_range};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
-use super::text_table::{TextReader, TextTable};
-use super::{Ranker, SystemRanker, WordTable};
+use super::text_vectors::{TextReader, TextVectors};
+use super::{InnerWords, Ranker, SystemRanker};
 use crate::error::{ContentFault, Error, FileFault, LearnFault, Remedy, Result};
 use crate::math::score::score;
 use crate::math::vector::normalize;
@@ -62,7 +62,7 @@ pub(super) struct Doc2Vec {
     vocabulary: Interner,
     network: Network,
     /// Vectors of length 1.
-    texts: TextTable,
+    texts: TextVectors,
 }
 
 impl Options {
@@ -167,15 +167,15 @@ impl Doc2Vec {
             }
             watch(Progress { done, of, objective: Some(mean) });
         }
-        let mut table = TextTable::new(options.size);
+        let mut of_texts = TextVectors::new(options.size);
         for (&key, vector) in texts.keys.iter().zip(vectors.chunks_exact_mut(options.size)) {
             to_unit(vector);
-            table.insert(key, vector)?;
+            of_texts.insert(key, vector)?;
         }
-        Ok(Doc2Vec { options, vocabulary: texts.vocabulary, network, texts: table })
+        Ok(Doc2Vec { options, vocabulary: texts.vocabulary, network, texts: of_texts })
     }
 
-    fn restore(values: &Values, state: &State) -> Result<Doc2Vec, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Doc2Vec, FileFault> {
         let options = Options::new(values);
         let vocabulary = state.words()?;
         let (words, size) = (vocabulary.len(), options.size);
@@ -190,7 +190,7 @@ impl Doc2Vec {
             false => Vec::new(),
         };
         let outputs = state.f32s("word_outputs", &[Some(words), Some(size)])?.to_vec();
-        let texts = TextTable::restore(state, "", size)?;
+        let texts = TextVectors::restore(state, "", size)?;
         // A longer vector would give cosines above 1, or no number at all.
         let square = |vector: &[f32]| score(vector, vector);
         if let Some((row, vector)) = texts.iter().enumerate().find(|(_, vector)| square(vector) > 1.001) {
@@ -249,19 +249,19 @@ impl Ranker for Doc2Vec {
     }
 
     /// The context vectors of words; a bag of words (`dm=0`) has none unless it learns words too.
-    fn word_vectors(&self) -> Option<WordTable<'_>> {
+    fn word_vectors(&self) -> Option<InnerWords<'_>> {
         let inputs = self.network.inputs.as_slice();
-        let table = WordTable { words: &self.vocabulary, vectors: inputs.into(), dimension: self.options.size };
-        (!inputs.is_empty()).then_some(table)
+        let inner = InnerWords { words: &self.vocabulary, vectors: inputs.into(), dimension: self.options.size };
+        (!inputs.is_empty()).then_some(inner)
     }
 }
 
 impl SystemRanker for Doc2Vec {
     fn tune(&mut self, _: &Values) {}
 
-    fn state(&self) -> State {
+    fn state(&self) -> RankerState {
         let shape = [self.vocabulary.len(), self.options.size];
-        let mut state = State::default()
+        let mut state = RankerState::default()
             .with_words(&self.vocabulary)
             .with_u32s("frequency", &self.network.frequencies)
             .with("word_outputs", &shape, Numbers::F32(self.network.outputs.clone()));

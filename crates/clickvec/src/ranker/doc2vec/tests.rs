@@ -224,7 +224,7 @@ fn damaged_files_are_refused() {
     let corpus = corpus(&["red door", "red", "blue lamp red door"], &[]);
     let spec = "doc2vec:size=5,epochs=1";
     let state = trained(spec, &corpus).state();
-    let fault = |state: State| Doc2Vec::restore(&values(spec), &state).unwrap_err();
+    let fault = |state: RankerState| Doc2Vec::restore(&values(spec), &state).unwrap_err();
     assert!(Doc2Vec::restore(&values(spec), &state).is_ok());
     let long = state.clone().with("text_vectors", &[3, 5], Numbers::F32(vec![f32::MAX; 15]));
     assert!(matches!(fault(long), FileFault::Content { .. }));

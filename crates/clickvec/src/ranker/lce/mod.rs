@@ -5,7 +5,7 @@ mod retrieval;
 use self::retrieval::best_titles;
 use super::corpus::WordReader;
 use super::dependence::{Dependence, LAMBDA_O, LAMBDA_T, LAMBDA_U, Matches, Query, Weights};
-use super::file::State;
+use super::file::RankerState;
 use super::inverted::InvertedLists;
 use super::system::{Parameter, System, Values};
 use super::ulm::MU;
@@ -148,7 +148,7 @@ impl SystemRanker for Lce {
         self.settings = Settings::new(values);
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RankerState {
         self.model.state()
     }
 }

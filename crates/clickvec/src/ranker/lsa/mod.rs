@@ -5,9 +5,9 @@ mod svd;
 
 use self::svd::{Singular, Sparse, singular_vectors};
 use super::corpus::{Corpus, UNKNOWN, WordLists, WordReader};
-use super::file::{Numbers, State, check_range};
+use super::file::{Numbers, RankerState, check_range};
 use super::system::{Parameter, Progress, System, Values, Watch};
-use super::{Ranker, SystemRanker, WordTable};
+use super::{InnerWords, Ranker, SystemRanker};
 use crate::error::{ContentFault, Error, FileFault, LearnFault, Result};
 use crate::math::vector::{add_scaled, dot, normalize, sum_of_squares};
 use crate::memory::NoRoom;
@@ -172,7 +172,7 @@ impl Lsa {
         lsa
     }
 
-    fn restore(values: &Values, state: &State) -> Result<Lsa, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Lsa, FileFault> {
         let vocabulary = state.words()?;
         let weights = state.f64s("word_weights", &[Some(vocabulary.len())])?;
         let singular_values = state.f64s("singular_values", &[None])?;
@@ -246,10 +246,10 @@ impl Ranker for Lsa {
     }
 
     /// Σ_k⁻ʷ U_kᵀ of a text that is the word alone, up to its length.
-    fn word_vectors(&self) -> Option<WordTable<'_>> {
+    fn word_vectors(&self) -> Option<InnerWords<'_>> {
         let scaled = |row: &[f32]| row.iter().zip(&self.scales).map(|(x, scale)| x * scale).collect::<Vec<f32>>();
         let vectors = self.left.chunks_exact(self.dimensions().max(1)).flat_map(scaled).collect();
-        Some(WordTable { words: &self.vocabulary, vectors, dimension: self.dimensions() })
+        Some(InnerWords { words: &self.vocabulary, vectors, dimension: self.dimensions() })
     }
 }
 
@@ -261,9 +261,9 @@ impl SystemRanker for Lsa {
         self.scales = self.singular_values.iter().map(|value| (value / most).powf(-whitening) as f32).collect();
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RankerState {
         let shape = [self.vocabulary.len(), self.dimensions()];
-        State::default()
+        RankerState::default()
             .with_words(&self.vocabulary)
             .with_f64s("word_weights", &self.weights)
             .with_f64s("singular_values", &self.singular_values)

@@ -160,7 +160,7 @@ fn the_number_of_threads_changes_nothing() {
 #[test]
 fn a_damaged_state_is_refused() {
     let state = train("lsa:dimensions=2", &corpus(&["red door", "lamp red"], &[])).state();
-    let fault = |state: &State| Lsa::restore(&SYSTEM.values(&"lsa".parse().unwrap()).unwrap(), state).err();
+    let fault = |state: &RankerState| Lsa::restore(&SYSTEM.values(&"lsa".parse().unwrap()).unwrap(), state).err();
     assert!(fault(&state).is_none());
     let with = |name: &str, numbers: &[f64]| state.clone().with_f64s(name, numbers);
     let left = |shape: [usize; 2], numbers| state.clone().with("left_singular_vectors", &shape, numbers);

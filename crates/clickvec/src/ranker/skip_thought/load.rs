@@ -35,10 +35,10 @@ pub(super) fn load(folder: &Path, parts: &[&'static str]) -> Result<SkipThought>
     let dictionary = Dictionary::read(&folder.join("dictionary.txt"))?;
     let part = |&(name, encoders): &(&'static str, &[&str])| {
         // `utable.npy` and `uni_skip.npz`.
-        let table = dictionary.table(&folder.join(format!("{}table.npy", &name[..1])))?;
+        let word_vectors = dictionary.word_vectors(&folder.join(format!("{}table.npy", &name[..1])))?;
         let weights = folder.join(format!("{name}_skip.npz"));
-        let encoders = encoders_of(&weights, &["encoder", "encoder_r"][..encoders.len()], table.columns())?;
-        Ok(Part { name, table, encoders })
+        let encoders = encoders_of(&weights, &["encoder", "encoder_r"][..encoders.len()], word_vectors.columns())?;
+        Ok(Part { name, word_vectors, encoders })
     };
     let parts = PARTS.iter().filter(|(name, _)| parts.contains(name)).map(part).collect::<Result<_>>()?;
     Ok(SkipThought { vocabulary: dictionary.vocabulary, parts })
@@ -107,7 +107,7 @@ impl Dictionary {
     }
 
     /// The vectors of the words and of the unknown word.
-    fn table(&self, path: &Path) -> Result<Matrix> {
+    fn word_vectors(&self, path: &Path) -> Result<Matrix> {
         let (reader, bytes) = open(path)?;
         let failed = |fault| unread(path, LearnPlace::File, fault);
         let mut npy = numpy::open(reader, bytes).map_err(failed)?;
@@ -120,17 +120,17 @@ impl Dictionary {
             }
         };
         room_for_numbers::<f32>("vectors of words", &[&[self.vocabulary.len() + 1, columns]])?;
-        let mut table = Matrix::zeros(self.vocabulary.len() + 1, columns);
+        let mut word_vectors = Matrix::zeros(self.vocabulary.len() + 1, columns);
         let mut row = vec![0.0; columns];
         for &word in &self.lines {
             numpy::read(&mut npy, &mut row).map_err(failed)?;
             if word != NOT_KEPT {
-                table.row_mut(word as usize).copy_from_slice(&row);
+                word_vectors.row_mut(word as usize).copy_from_slice(&row);
             }
         }
-        match large(table.data()) {
+        match large(word_vectors.data()) {
             Some(found) => Err(bad(path, LearnPlace::File, LearnFileFault::Number { most: LARGEST, found })),
-            None => Ok(table),
+            None => Ok(word_vectors),
         }
     }
 }

@@ -14,9 +14,9 @@ mod tests;
 mod train;
 
 use super::corpus::{UNKNOWN, WordReader};
-use super::file::{Numbers, State};
+use super::file::{Numbers, RankerState};
 use super::system::{Parameter, Resources, System, Values, Watch};
-use super::{Ranker, SystemRanker, WordTable};
+use super::{InnerWords, Ranker, SystemRanker};
 use crate::error::{ContentFault, Error, FileFault, LearnFault, LearnSource, Result, SpecFault};
 use crate::math::score::score;
 use crate::math::vector::normalize;
@@ -72,12 +72,12 @@ pub(super) struct SkipThought {
     parts: Vec<Part>,
 }
 
-/// The encoders over one table of words.
+/// The encoders over one set of word vectors.
 #[derive(Debug, Clone)]
 struct Part {
     name: &'static str,
     /// A row for each word, and one for the unknown word: [V + 1, D]
-    table: Matrix,
+    word_vectors: Matrix,
     /// An encoder that reads forward; bi-skip has a second that reads backward.
     encoders: Vec<Gru>,
 }
@@ -126,12 +126,15 @@ impl SkipThought {
         };
         let models = train::train(wanted.iter().map(model).collect(), &sentences, &settings, watch).map_err(learn)?;
         // The decoders are no longer needed.
-        let parts =
-            wanted.iter().zip(models).map(|(&(name, _), Model { table, encoders, .. })| Part { name, table, encoders });
+        let parts = wanted.iter().zip(models).map(|(&(name, _), Model { word_vectors, encoders, .. })| Part {
+            name,
+            word_vectors,
+            encoders,
+        });
         Ok(SkipThought { parts: parts.collect(), vocabulary: sentences.vocabulary })
     }
 
-    fn restore(values: &Values, state: &State) -> Result<SkipThought, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<SkipThought, FileFault> {
         let vocabulary = state.words()?;
         let wanted = PARTS.into_iter().filter(|(name, _)| values.count(name) > 0);
         let parts: Vec<Part> = wanted
@@ -191,7 +194,7 @@ impl Part {
             };
             let packed = Packed::new(&lengths, word);
             let mut states = Buffer::zeros(texts.len() * gru.units);
-            let input = |word: u32, out: &mut [f32]| out.copy_from_slice(self.table.row(word as usize));
+            let input = |word: u32, out: &mut [f32]| out.copy_from_slice(self.word_vectors.row(word as usize));
             gru.encode(&packed.words, &packed.alive, input, scratch, &mut states);
             for (&text, state) in packed.order.iter().zip(states.chunks_exact(gru.units)) {
                 vectors.row_mut(text as usize)[first..][..gru.units].copy_from_slice(state);
@@ -201,7 +204,7 @@ impl Part {
         vectors
     }
 
-    fn restore(name: &'static str, encoders: &[&str], words: usize, state: &State) -> Result<Part, FileFault> {
+    fn restore(name: &'static str, encoders: &[&str], words: usize, state: &RankerState) -> Result<Part, FileFault> {
         let array = |tensor: &str, rows: Option<usize>, columns: Option<usize>| {
             let tensor = format!("{name}.{tensor}");
             let shape = &state.array(&tensor, &[rows, columns])?.shape;
@@ -219,7 +222,7 @@ impl Part {
                 None => Ok(Matrix::from_vec(rows, columns, numbers.to_vec())),
             }
         };
-        let table = array("words", Some(words + 1), None)?;
+        let word_vectors = array("words", Some(words + 1), None)?;
         let encoder = |encoder: &&str| {
             let recurrent = array(&format!("{encoder}.recurrent_weights"), None, None)?;
             let (units, width) = (recurrent.rows(), recurrent.rows().saturating_mul(3));
@@ -228,24 +231,24 @@ impl Part {
                 let (expected, found) = (format!("[{units}, {width}]"), format!("[{units}, {}]", recurrent.columns()));
                 return Err(FileFault::WrongTensor { name: tensor, expected, found });
             }
-            let input = array(&format!("{encoder}.input_weights"), Some(table.columns()), Some(width))?;
+            let input = array(&format!("{encoder}.input_weights"), Some(word_vectors.columns()), Some(width))?;
             let bias = array(&format!("{encoder}.bias"), Some(1), Some(width))?;
-            let mut gru = Gru::zeros(table.columns(), units);
+            let mut gru = Gru::zeros(word_vectors.columns(), units);
             for (buffer, matrix) in gru.tensors_mut().into_iter().zip([input, recurrent, bias]) {
                 buffer.copy_from_slice(matrix.data());
             }
             Ok(gru)
         };
         let encoders = encoders.iter().map(encoder).collect::<Result<_, FileFault>>()?;
-        Ok(Part { name, encoders, table })
+        Ok(Part { name, encoders, word_vectors })
     }
 
-    fn state(&self, encoders: &[&str], state: State) -> State {
-        let add = |state: State, tensor: &str, rows: usize, numbers: &[f32]| {
+    fn state(&self, encoders: &[&str], state: RankerState) -> RankerState {
+        let add = |state: RankerState, tensor: &str, rows: usize, numbers: &[f32]| {
             let shape = [rows, numbers.len() / rows];
             state.with(&format!("{}.{tensor}", self.name), &shape, Numbers::F32(numbers.to_vec()))
         };
-        let mut state = add(state, "words", self.table.rows(), self.table.data());
+        let mut state = add(state, "words", self.word_vectors.rows(), self.word_vectors.data());
         for (name, gru) in encoders.iter().zip(&self.encoders) {
             state = add(state, &format!("{name}.input_weights"), gru.inputs, &gru.input_weights);
             state = add(state, &format!("{name}.recurrent_weights"), gru.units, &gru.recurrent_weights);
@@ -279,19 +282,19 @@ impl Ranker for SkipThought {
     }
 
     /// The rows of all parts' tables, one after the other.
-    fn word_vectors(&self) -> Option<WordTable<'_>> {
-        let rows = |word: usize| self.parts.iter().flat_map(move |part| part.table.row(word).iter().copied());
+    fn word_vectors(&self) -> Option<InnerWords<'_>> {
+        let rows = |word: usize| self.parts.iter().flat_map(move |part| part.word_vectors.row(word).iter().copied());
         let vectors = (0..self.vocabulary.len()).flat_map(rows).collect();
-        let dimension = self.parts.iter().map(|part| part.table.columns()).sum();
-        Some(WordTable { words: &self.vocabulary, vectors, dimension })
+        let dimension = self.parts.iter().map(|part| part.word_vectors.columns()).sum();
+        Some(InnerWords { words: &self.vocabulary, vectors, dimension })
     }
 }
 
 impl SystemRanker for SkipThought {
     fn tune(&mut self, _: &Values) {}
 
-    fn state(&self) -> State {
-        let state = State::default().with_words(&self.vocabulary);
+    fn state(&self) -> RankerState {
+        let state = RankerState::default().with_words(&self.vocabulary);
         self.parts.iter().fold(state, |state, part| {
             let (_, encoders) = PARTS.into_iter().find(|(name, _)| *name == part.name).expect("one of the parts");
             part.state(encoders, state)

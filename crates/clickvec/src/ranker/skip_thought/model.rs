@@ -17,7 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     /// Word vectors: [V + 1, D].
-    pub(super) table: Matrix,
+    pub(super) word_vectors: Matrix,
     /// One encoder that reads forward, or two, the second of which reads backward.
     pub(super) encoders: Vec<Gru>,
     /// The decoders of the previous and of the next sentence.
@@ -54,7 +54,7 @@ pub(super) struct Gradient {
     /// The number of predicted words.
     pub(super) predicted: u64,
     /// [words of the minibatch, D]
-    pub(super) table: Buffer,
+    pub(super) word_vectors: Buffer,
     /// Those of the encoders, then those of the decoders.
     pub(super) grus: Vec<Gru>,
     pub(super) candidates: CandidateGradient,
@@ -80,20 +80,20 @@ impl Model {
             gru
         };
         let mut model = Model {
-            table: Matrix::zeros(words + 1, inputs),
+            word_vectors: Matrix::zeros(words + 1, inputs),
             encoders: encoders.iter().enumerate().map(|(i, &units)| gru(format!("encoder{i}"), units)).collect(),
             decoders: (0..2).map(|i| gru(format!("decoder{i}"), units)).collect(),
             output: Matrix::zeros(words + 2, units),
             output_bias: Buffer::zeros(words + 2),
         };
-        uniform("words", model.table.data_mut());
+        uniform("words", model.word_vectors.data_mut());
         uniform("output", model.output.data_mut());
         model
     }
 
     /// The number of the end of a sentence.
     pub(super) fn end(&self) -> u32 {
-        self.table.rows() as u32
+        self.word_vectors.rows() as u32
     }
 
     /// What the blocks of a minibatch with these `words` (ascending) share.
@@ -107,8 +107,9 @@ impl Model {
         let units = self.output.columns();
         let grus: Vec<Gru> =
             self.encoders.iter().chain(&self.decoders).map(|gru| Gru::zeros(gru.inputs, gru.units)).collect();
-        let table = Buffer::zeros(shared.words.len() * self.table.columns());
-        let mut all = Gradient { loss: 0.0, predicted: 0, table, grus, candidates: shared.candidates.gradient() };
+        let word_vectors = Buffer::zeros(shared.words.len() * self.word_vectors.columns());
+        let mut all =
+            Gradient { loss: 0.0, predicted: 0, word_vectors, grus, candidates: shared.candidates.gradient() };
         let mut scratch = Scratch::default();
 
         let lengths: Vec<usize> = tuples.iter().map(|tuple| tuple.sentence.len()).collect();
@@ -148,7 +149,7 @@ impl Model {
             let (errors, input_errors) = (&mut scratch.errors, &mut scratch.input_errors);
             let (transposed, gradient) = (&shared.transposed[encoder], &mut all.grus[encoder]);
             gru.backward(transposed, &inputs, &packed.alive, &mut trace, errors, input_errors, None, gradient);
-            self.gather(&shared.words, &packed.words, input_errors, &mut all.table);
+            self.gather(&shared.words, &packed.words, input_errors, &mut all.word_vectors);
         }
         all
     }
@@ -202,23 +203,23 @@ impl Model {
         for (row, &text) in scratch.start_errors.chunks_exact(units).zip(&packed.order) {
             add(vector_errors.row_mut(text as usize), row);
         }
-        self.gather(&shared.words, &packed.words, &scratch.input_errors, &mut all.table);
+        self.gather(&shared.words, &packed.words, &scratch.input_errors, &mut all.word_vectors);
     }
 
     /// Sets `inputs` to the vectors of `words`; zero for [`NO_WORD`].
     fn look_up(&self, words: &[u32], inputs: &mut Buffer) {
-        let width = self.table.columns();
+        let width = self.word_vectors.columns();
         inputs.resize(words.len() * width);
         for (out, &word) in inputs.chunks_exact_mut(width).zip(words) {
-            if word == NO_WORD { out.fill(0.0) } else { out.copy_from_slice(self.table.row(word as usize)) }
+            if word == NO_WORD { out.fill(0.0) } else { out.copy_from_slice(self.word_vectors.row(word as usize)) }
         }
     }
 
     /// Adds the errors of inputs to those of the minibatch's words.
-    fn gather(&self, known: &[u32], words: &[u32], errors: &[f32], table: &mut [f32]) {
-        let width = self.table.columns();
+    fn gather(&self, known: &[u32], words: &[u32], errors: &[f32], word_vectors: &mut [f32]) {
+        let width = self.word_vectors.columns();
         for (errors, &word) in errors.chunks_exact(width).zip(words).filter(|(_, word)| **word != NO_WORD) {
-            add(&mut table[place(known, word) as usize * width..][..width], errors);
+            add(&mut word_vectors[place(known, word) as usize * width..][..width], errors);
         }
     }
 }
@@ -299,7 +300,7 @@ mod tests {
         for encoders in [&[3][..], &[2, 2]] {
             let mut model = Model::new("test", 5, 3, encoders, 7);
             // Weights are larger than initially, so that every path matters.
-            model.table.data_mut().iter_mut().chain(model.output.data_mut()).for_each(|x| *x *= 8.0);
+            model.word_vectors.data_mut().iter_mut().chain(model.output.data_mut()).for_each(|x| *x *= 8.0);
             for gru in model.encoders.iter_mut().chain(&mut model.decoders) {
                 gru.input_weights.iter_mut().for_each(|x| *x *= 6.0);
                 gru.bias.iter_mut().enumerate().for_each(|(i, x)| *x = 0.1 * i as f32 - 0.4);
@@ -309,7 +310,7 @@ mod tests {
             let loss = |model: &Model| f64::from(WEIGHT) * model.gradient(&share(model), &TUPLES, 1.0).loss;
             type Tensor = fn(&mut Model, usize) -> &mut [f32];
             let mut tensors: Vec<(String, Tensor, usize, Vec<f32>)> = vec![
-                ("words".to_owned(), |model, _| model.table.data_mut(), 0, gradient.table.to_vec()),
+                ("words".to_owned(), |model, _| model.word_vectors.data_mut(), 0, gradient.word_vectors.to_vec()),
                 ("output".to_owned(), |model, _| model.output.data_mut(), 0, gradient.candidates.rows.to_vec()),
                 ("bias".to_owned(), |model, _| &mut model.output_bias, 0, gradient.candidates.bias.to_vec()),
             ];

@@ -99,9 +99,9 @@ fn sentences_with_like_neighbours_are_alike_and_the_loss_falls() {
     // With word vectors in another order it is worse; chance would give 0.426.
     let mut shuffled = ranker.clone();
     for part in &mut shuffled.parts {
-        let rows = part.table.rows();
-        let order: Vec<Vec<f32>> = (0..rows).map(|row| part.table.row((row * 7 + 3) % rows).to_vec()).collect();
-        order.iter().enumerate().for_each(|(row, vector)| part.table.row_mut(row).copy_from_slice(vector));
+        let rows = part.word_vectors.rows();
+        let order: Vec<Vec<f32>> = (0..rows).map(|row| part.word_vectors.row((row * 7 + 3) % rows).to_vec()).collect();
+        order.iter().enumerate().for_each(|(row, vector)| part.word_vectors.row_mut(row).copy_from_slice(vector));
     }
     let worse = ndcg(&shuffled);
     assert!(worse < found - 0.2, "{found}, shuffled {worse}");
@@ -178,7 +178,7 @@ fn a_vector_does_not_depend_on_the_texts_beside_it() {
     let long = text(5000, &mut stream);
     let encoder = &ranker.parts[0];
     let words: Vec<u32> = long.split_whitespace().map(|word| ranker.vocabulary.get(word).unwrap()).collect();
-    let inputs: Vec<f32> = words.iter().flat_map(|&word| encoder.table.row(word as usize).to_vec()).collect();
+    let inputs: Vec<f32> = words.iter().flat_map(|&word| encoder.word_vectors.row(word as usize).to_vec()).collect();
     let mut trace = gru::Trace::default();
     encoder.encoders[0].forward(&inputs, None, &vec![1; words.len()], &mut trace);
     let encoded = encoder.encode(&[&words], &mut Scratch::default());
@@ -225,7 +225,7 @@ fn too_large_a_step_is_told() {
 fn a_state_from_anywhere_is_checked() {
     let spec = "skip-thought:uni=5,bi=3,word-size=4,epochs=1";
     let state = || train(spec, &topical_text(5)).unwrap().0.state();
-    let restore = |spec: &str, state: &State| SkipThought::restore(&values(spec), state);
+    let restore = |spec: &str, state: &RankerState| SkipThought::restore(&values(spec), state);
     assert!(restore(spec, &state()).is_ok());
     // The sizes follow from the arrays.
     assert_eq!(restore("skip-thought:uni=9,bi=0", &state()).unwrap().parts.len(), 1);
@@ -246,7 +246,7 @@ fn a_state_from_anywhere_is_checked() {
         let state = state().with(name, shape, numbers);
         assert!(restore(spec, &state).is_err(), "{name} {shape:?}");
     }
-    assert!(matches!(restore(spec, &State::default()), Err(FileFault::MissingTensor { .. })));
+    assert!(matches!(restore(spec, &RankerState::default()), Err(FileFault::MissingTensor { .. })));
 }
 
 /// A folder in the published layout: word vectors of 3 numbers, uni-skip with 4 units, bi-skip with 2 each.
@@ -280,8 +280,8 @@ impl Published {
         }
         let published = Published { folder: tempfile::tempdir().unwrap(), arrays };
         std::fs::write(published.path("dictionary.txt"), DICTIONARY.join("\r\n") + "\n").unwrap();
-        for table in ["utable", "btable"] {
-            std::fs::write(published.path(&format!("{table}.npy")), published.npy(table)).unwrap();
+        for name in ["utable", "btable"] {
+            std::fs::write(published.path(&format!("{name}.npy")), published.npy(name)).unwrap();
         }
         published.zip("uni", CompressionMethod::Stored, |_| true);
         published.zip("bi", CompressionMethod::Deflated, |_| true);
@@ -325,7 +325,7 @@ impl Published {
     }
 
     /// The last state of an encoder, number by number in 64 bits.
-    fn state(&self, part: &str, prefix: &str, table: &str, lines: &[usize]) -> Vec<f64> {
+    fn state(&self, part: &str, prefix: &str, word_vectors: &str, lines: &[usize]) -> Vec<f64> {
         let weights = |name: &str| self.array(&format!("{part}/{prefix}_{name}")).1;
         let units = weights("bx").len();
         let at =
@@ -333,7 +333,7 @@ impl Published {
         let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
         let mut h = vec![0.0; units];
         for &line in lines {
-            let word = &self.array(table).1[line * 3..][..3];
+            let word = &self.array(word_vectors).1[line * 3..][..3];
             let from_word = |name: &str, j: usize, columns: usize| -> f64 {
                 (0..3).map(|i| f64::from(word[i]) * at(weights(name), i, j, columns)).sum()
             };

@@ -74,7 +74,7 @@ pub(super) fn train(
     Ok(learners.into_iter().map(|learner| learner.model).collect())
 }
 
-/// A table that draws words as often as they are to be predicted.
+/// A sampler that draws words as often as they are to be predicted.
 struct Draws {
     /// The cumulative counts of words.
     cumulated: Vec<u64>,
@@ -110,7 +110,7 @@ impl Draws {
 struct Learner {
     model: Model,
     updates: u64,
-    table: Moments,
+    word_vectors: Moments,
     output: Moments,
     output_bias: Moments,
     grus: Vec<[Moments; 3]>,
@@ -133,7 +133,7 @@ impl Learner {
         let grus = model.encoders.iter().chain(&model.decoders).map(|gru| gru.tensors().map(|x| Moments::like(x)));
         Learner {
             updates: 0,
-            table: Moments::like(model.table.data()),
+            word_vectors: Moments::like(model.word_vectors.data()),
             output: Moments::like(model.output.data()),
             output_bias: Moments::like(&model.output_bias),
             grus: grus.collect(),
@@ -175,18 +175,18 @@ impl Learner {
     fn apply(&mut self, words: &[u32], candidates: &[u32], gradient: &Gradient, clip_norm: f64, rate: f64) {
         self.updates += 1;
         let grus = gradient.grus.iter().flat_map(|gru| gru.tensors());
-        let tensors = grus.chain([&gradient.table, &gradient.candidates.rows, &gradient.candidates.bias]);
+        let tensors = grus.chain([&gradient.word_vectors, &gradient.candidates.rows, &gradient.candidates.bias]);
         let norm = tensors.map(|tensor| sum_of_squares(tensor)).sum::<f64>().sqrt();
         let step = AdamStep::new(self.updates, rate, if norm > clip_norm { clip_norm / norm } else { 1.0 });
-        let Learner { model, table, output, output_bias, grus, .. } = self;
+        let Learner { model, word_vectors, output, output_bias, grus, .. } = self;
         let all = model.encoders.iter_mut().chain(&mut model.decoders).zip(grus).zip(&gradient.grus);
         for ((gru, moments), gradient) in all {
             for ((value, moments), gradient) in gru.tensors_mut().into_iter().zip(moments).zip(gradient.tensors()) {
                 adam(value, &mut moments.mean, &mut moments.square, gradient, step);
             }
         }
-        let width = model.table.columns();
-        rows(model.table.data_mut(), table, width, words, &gradient.table, step);
+        let width = model.word_vectors.columns();
+        rows(model.word_vectors.data_mut(), word_vectors, width, words, &gradient.word_vectors, step);
         let width = model.output.columns();
         rows(model.output.data_mut(), output, width, candidates, &gradient.candidates.rows, step);
         rows(&mut model.output_bias, output_bias, 1, candidates, &gradient.candidates.bias, step);
@@ -209,13 +209,13 @@ fn sum(mut all: Gradient, block: Gradient) -> Gradient {
             add(all, block);
         }
     }
-    add(&mut all.table, &block.table);
+    add(&mut all.word_vectors, &block.word_vectors);
     add(&mut all.candidates.rows, &block.candidates.rows);
     add(&mut all.candidates.bias, &block.candidates.bias);
     all
 }
 
-/// Updates those rows of a table that the minibatch has, and leaves the others alone.
+/// Updates those rows of the word vectors that the minibatch has, and leaves the others alone.
 fn rows(values: &mut [f32], moments: &mut Moments, width: usize, touched: &[u32], gradient: &[f32], step: AdamStep) {
     for (&row, gradient) in touched.iter().zip(gradient.chunks_exact(width)) {
         let span = row as usize * width..(row as usize + 1) * width;

@@ -1,7 +1,7 @@
 //! Scores of PLSA, LDA and BLTM compared with numbers computed by hand.
 
 use super::tests::{restore, topics};
-use crate::ranker::file::{Numbers, State};
+use crate::ranker::file::{Numbers, RankerState};
 use crate::ranker::testing::{corpus, train};
 
 /// With one topic only a unigram model is estimated.
@@ -37,9 +37,9 @@ const NONE: u32 = u32::MAX;
 /// | topic 2 | 0 | 0.1 | 0.9 | | 0.5 | 0.5 |
 ///
 /// The collection has `red` twice, `door` 3 times and `lamp` 5 times.
-fn two_topics() -> State {
+fn two_topics() -> RankerState {
     let corpus = corpus(&["red door lamp"], &[("crimson", "red")]);
-    State::default()
+    RankerState::default()
         .with_words(&corpus.vocabulary)
         .with_u32s("collection_frequency", &[2, 3, 5, 0])
         .with_u32s("title_rows", &[0, 1, 2, NONE])

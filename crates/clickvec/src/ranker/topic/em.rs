@@ -3,7 +3,7 @@
 //!
 //! The model is P(w|D) = Σ_z P(w|z, side) θ_Dz for each word of each side, with Dirichlet priors on θ_D and on P(·|z,
 //! side). An iteration goes over the texts and then over the words, so that each number is computed by one thread in
-//! one order, and no thread needs its own table of counts: θ'_Dz ∝ prior + θ_Dz Σ_{w∈D} P(w|z) / P(w|D), and P'(w|z) ∝
+//! one order, and no thread needs its own counts: θ'_Dz ∝ prior + θ_Dz Σ_{w∈D} P(w|z) / P(w|D), and P'(w|z) ∝
 //! prior + P(w|z) Σ_{D∋w} weight_D θ_Dz / P(w|D).
 
 use rand::RngExt as _;
@@ -51,12 +51,12 @@ pub(super) fn train(
         }
         watch(Progress { done: step, of: settings.iterations as u64, objective: Some(objective) });
     }
-    let topics = |(side, table): (&&Side, Table)| Topics {
+    let topics = |(side, topic_words): (&&Side, TopicWords)| Topics {
         count: settings.topics,
         row_of: side.row_of.clone(),
-        probability: table.probability,
+        probability: topic_words.probability,
     };
-    Ok(sides.iter().zip(em.tables).map(topics).collect())
+    Ok(sides.iter().zip(em.topic_words).map(topics).collect())
 }
 
 /// That there is memory to train on `texts` texts or pairs of these sides.
@@ -72,7 +72,7 @@ pub(super) fn room(sides: &[&Side], texts: usize, topics: usize) -> Result<(), N
 }
 
 /// P(w|z) for the words of one side.
-struct Table {
+struct TopicWords {
     /// [words, T]
     probability: Vec<f32>,
     /// Σ ln P(w|z) over all words and topics.
@@ -99,8 +99,8 @@ struct Em<'a> {
     sides: &'a [&'a Side],
     /// The weight of each text or pair.
     weights: &'a [f32],
-    /// One table for each side.
-    tables: Vec<Table>,
+    /// P(w|z) of each side.
+    topic_words: Vec<TopicWords>,
     /// [texts, T]
     theta: Vec<f32>,
     next: Vec<f32>,
@@ -118,12 +118,12 @@ impl<'a> Em<'a> {
             theta[random.random_range(0..topics)] += 0.5;
         }
         // If all topics are equal, every text is equally likely, and a word's counts are the sums of θ.
-        let table = |side: &&Side| Table { probability: vec![1.0; side.words() * topics], logarithms: 0.0 };
-        let tables = sides.iter().map(table).collect();
+        let topic_words = |side: &&Side| TopicWords { probability: vec![1.0; side.words() * topics], logarithms: 0.0 };
+        let topic_words = sides.iter().map(topic_words).collect();
         let next = theta.clone();
         let tilts = || Tilts { lambda: vec![0.0; texts * topics], theta: [theta.clone(), theta.clone()] };
         let tilts = (sides.len() == 2).then(tilts);
-        let mut em = Em { settings, sides, weights, tables, theta, next, tilts };
+        let mut em = Em { settings, sides, weights, topic_words, theta, next, tilts };
         em.words();
         em
     }
@@ -131,7 +131,7 @@ impl<'a> Em<'a> {
     /// One iteration. Returns the logarithm of the posterior density before it, up to a constant.
     fn iterate(&mut self) -> f64 {
         let word_prior = f64::from(self.settings.word_prior);
-        let of_words: f64 = self.tables.iter().map(|table| table.logarithms).sum();
+        let of_words: f64 = self.topic_words.iter().map(|topic_words| topic_words.logarithms).sum();
         let of_texts = self.texts();
         self.words();
         std::mem::swap(&mut self.theta, &mut self.next);
@@ -154,19 +154,19 @@ impl<'a> Em<'a> {
                 tilts: tilts.as_mut().and_then(Iterator::next),
             })
             .collect();
-        let (sides, weights, tables) = (self.sides, self.weights, &self.tables);
+        let (sides, weights, topic_words) = (self.sides, self.weights, &self.topic_words);
         let objective = |scratch: &mut Scratch, mut run: Run<'_>| {
             let mut sum = 0.0;
             for (place, theta) in run.theta.chunks_exact(topics).enumerate() {
                 let (text, numbers) = (run.first + place, place * topics..(place + 1) * topics);
                 let next = &mut run.next[numbers.clone()];
                 let likelihood = match &mut run.tilts {
-                    None => single(sides[0].text(text), &tables[0].probability, theta, next, scratch),
+                    None => single(sides[0].text(text), &topic_words[0].probability, theta, next, scratch),
                     Some(tilts) => {
                         let [lambda, a, b] = tilts.each_mut().map(|numbered| &mut numbered[numbers.clone()]);
                         let words = [sides[0].text(text), sides[1].text(text)];
-                        let tables = [&tables[0].probability[..], &tables[1].probability];
-                        pair(words, tables, theta, Tilt { lambda, theta: [a, b] }, next, scratch)
+                        let topic_words = [&topic_words[0].probability[..], &topic_words[1].probability];
+                        pair(words, topic_words, theta, Tilt { lambda, theta: [a, b] }, next, scratch)
                     }
                 };
                 let prior = f64::from(topic_prior);
@@ -184,9 +184,9 @@ impl<'a> Em<'a> {
     /// Updates the words, using the topics that the texts had before.
     fn words(&mut self) {
         let Settings { topics, word_prior, .. } = *self.settings;
-        for (number, (side, table)) in self.sides.iter().zip(&mut self.tables).enumerate() {
+        for (number, (side, topic_words)) in self.sides.iter().zip(&mut self.topic_words).enumerate() {
             let theta = self.tilts.as_ref().map_or(&self.theta, |tilts| &tilts.theta[number]);
-            let rows = table.probability.par_chunks_exact_mut(topics).enumerate().with_max_len(WORDS);
+            let rows = topic_words.probability.par_chunks_exact_mut(topics).enumerate().with_max_len(WORDS);
             rows.for_each_init(
                 || vec![0.0; topics],
                 |counts, (row, probability)| {
@@ -201,13 +201,13 @@ impl<'a> Em<'a> {
                     probability.iter_mut().zip(&*counts).for_each(|(p, count)| *p = *p * count + word_prior);
                 },
             );
-            *table = normalized(std::mem::take(&mut table.probability), topics);
+            *topic_words = normalized(std::mem::take(&mut topic_words.probability), topics);
         }
     }
 }
 
 /// Makes each topic's probabilities sum to 1.
-fn normalized(mut probability: Vec<f32>, topics: usize) -> Table {
+fn normalized(mut probability: Vec<f32>, topics: usize) -> TopicWords {
     /// The number of rows that are summed separately.
     const ROWS: usize = 512;
     let parts: Vec<Vec<f64>> = probability
@@ -233,7 +233,7 @@ fn normalized(mut probability: Vec<f32>, topics: usize) -> Table {
             rows.chunks_exact_mut(topics).map(scale_row).sum()
         })
         .collect();
-    Table { probability, logarithms: logarithms.iter().sum() }
+    TopicWords { probability, logarithms: logarithms.iter().sum() }
 }
 
 /// Σ ln xᵢ, where 0 counts as the smallest normal number.
@@ -307,12 +307,12 @@ mod tests {
         let rows = |flat: &[f32]| -> Vec<Vec<f64>> {
             flat.chunks_exact(3).map(|row| row.iter().map(|&p| f64::from(p)).collect()).collect()
         };
-        let (mut theta, mut phi) = (rows(&em.theta), rows(&em.tables[0].probability));
+        let (mut theta, mut phi) = (rows(&em.theta), rows(&em.topic_words[0].probability));
         for _ in 0..20 {
             let objective = naive(&in_rows, &weights, &mut theta, &mut phi, &settings);
             assert!((em.iterate() - objective).abs() < 1e-4, "expected {objective}");
         }
-        let found = [rows(&em.theta), rows(&em.tables[0].probability)];
+        let found = [rows(&em.theta), rows(&em.topic_words[0].probability)];
         for (found, expected) in found.iter().flatten().flatten().zip([theta, phi].iter().flatten().flatten()) {
             assert!((found - expected).abs() < 1e-4, "{found}, expected {expected}");
         }

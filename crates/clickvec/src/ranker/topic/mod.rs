@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::corpus::{Corpus, UNKNOWN, WordReader};
-use super::file::{Numbers, State, check_range};
+use super::file::{Numbers, RankerState, check_range};
 use super::language_model::CollectionModel;
 use super::system::{Parameter, Values};
 use super::ulm::MU;
@@ -63,7 +63,7 @@ impl Topics {
         (row != ABSENT).then(|| &self.probability[row as usize * self.count..][..self.count])
     }
 
-    fn save(&self, state: State, language: &str) -> State {
+    fn save(&self, state: RankerState, language: &str) -> RankerState {
         let rows = self.probability.len() / self.count;
         state.with_u32s(&format!("{language}_rows"), &self.row_of).with(
             &format!("{language}_topics"),
@@ -72,7 +72,7 @@ impl Topics {
         )
     }
 
-    fn restore(state: &State, language: &str, count: usize, words: usize) -> Result<Topics, FileFault> {
+    fn restore(state: &RankerState, language: &str, count: usize, words: usize) -> Result<Topics, FileFault> {
         let row_of = state.u32s(&format!("{language}_rows"), &[Some(words)])?.to_vec();
         let probability = state.f32s(&format!("{language}_topics"), &[None, Some(count)])?.to_vec();
         let rows = probability.len() / count;
@@ -123,7 +123,7 @@ impl TopicRanker {
     fn restore(
         name: &'static str,
         values: &Values,
-        state: &State,
+        state: &RankerState,
         queries_differ: bool,
         inference: Inference,
     ) -> Result<TopicRanker, FileFault> {
@@ -181,8 +181,8 @@ impl SystemRanker for TopicRanker {
         (self.lambda, self.mu) = (values.get(LAMBDA.name), values.get(MU.name));
     }
 
-    fn state(&self) -> State {
-        let state = State::default()
+    fn state(&self) -> RankerState {
+        let state = RankerState::default()
             .with_words(&self.vocabulary)
             .with_u32s("collection_frequency", self.collection.frequencies());
         let state = self.titles.save(state, "title");

@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::error::{Error, FileFault, LearnFault};
 use crate::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
-use crate::ranker::file::{Numbers, State};
+use crate::ranker::file::{Numbers, RankerState};
 use crate::ranker::testing::{corpus, is_kept_by_a_file, train, train_watched, try_train};
 use crate::ranker::{Corpus, Ranker, RankerSpec, System, SystemRanker};
 use crate::rng::stream;
@@ -115,7 +115,7 @@ fn ndcg(ranker: &dyn Ranker, judgments: &Judgments) -> f64 {
     evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
 }
 
-pub(super) fn restore(spec: &str, state: &State) -> Result<Box<dyn SystemRanker>, FileFault> {
+pub(super) fn restore(spec: &str, state: &RankerState) -> Result<Box<dyn SystemRanker>, FileFault> {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name).unwrap();
     (system.restore)(&system.values(&spec).unwrap(), state)

@@ -12,7 +12,7 @@ use crate::error::{ContentFault, FileFault};
 use crate::memory::{NoRoom, bytes_of, reserve, room_for_numbers};
 use crate::ragged::starts;
 use crate::ranker::corpus::UNKNOWN;
-use crate::ranker::file::{Numbers, State};
+use crate::ranker::file::{Numbers, RankerState};
 use crate::text::WordId;
 
 /// The number of words in the longest phrase.
@@ -198,11 +198,11 @@ impl PhraseList {
         }
     }
 
-    fn state(&self, name: &str, state: State) -> State {
+    fn state(&self, name: &str, state: RankerState) -> RankerState {
         state.with(name, &[self.phrases.len(), LONGEST], Numbers::U32(self.phrases.concat()))
     }
 
-    fn restore(name: &str, words: usize, state: &State) -> Result<PhraseList, FileFault> {
+    fn restore(name: &str, words: usize, state: &RankerState) -> Result<PhraseList, FileFault> {
         let numbers = state.u32s(name, &[None, Some(LONGEST)])?;
         let phrases: Vec<Phrase> = numbers.chunks_exact(LONGEST).map(phrase).collect();
         let is_phrase = |phrase: &Phrase| {
@@ -253,13 +253,13 @@ impl PhraseTable {
         self.table.len()
     }
 
-    pub(super) fn state(&self, state: State) -> State {
+    pub(super) fn state(&self, state: RankerState) -> RankerState {
         let state = self.targets.state("phrase_targets", self.sources.state("phrase_sources", state));
         self.table.state("phrase", state)
     }
 
     /// For words below `words`.
-    pub(super) fn restore(words: usize, state: &State) -> Result<PhraseTable, FileFault> {
+    pub(super) fn restore(words: usize, state: &RankerState) -> Result<PhraseTable, FileFault> {
         let sources = PhraseList::restore("phrase_sources", words, state)?;
         let targets = PhraseList::restore("phrase_targets", words, state)?;
         let table = TranslationTable::restore("phrase", targets.phrases.len(), sources.phrases.len(), state)?;

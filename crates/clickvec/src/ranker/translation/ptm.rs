@@ -10,7 +10,7 @@ use super::table::Row;
 use super::wtm::{ALPHA, ITERATIONS, PRIOR, PRUNE, QueryWord, SELF, Wtm};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::ranker::corpus::WordReader;
-use crate::ranker::file::State;
+use crate::ranker::file::RankerState;
 use crate::ranker::system::{Parameter, Progress, Resources, System, Values, Watch};
 use crate::ranker::{Ranker, SystemRanker};
 use crate::text::WordId;
@@ -89,7 +89,7 @@ impl Ptm {
         Ptm { wtm, table, gamma: values.get(PHRASES.name) }
     }
 
-    fn restore(values: &Values, state: &State) -> Result<Ptm, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Ptm, FileFault> {
         let wtm = Wtm::restore(values, state)?;
         let table = PhraseTable::restore(wtm.vocabulary().len(), state)?;
         Ok(Ptm::new(values, wtm, table))
@@ -173,7 +173,7 @@ impl SystemRanker for Ptm {
         self.gamma = values.get(PHRASES.name);
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RankerState {
         self.table.state(self.wtm.state())
     }
 }

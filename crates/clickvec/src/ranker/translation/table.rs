@@ -2,7 +2,7 @@
 
 use crate::error::{ContentFault, FileFault};
 use crate::ragged::starts;
-use crate::ranker::file::{State, check_range};
+use crate::ranker::file::{RankerState, check_range};
 use crate::text::WordId;
 
 /// P(q|w) of query words q and title words w, or of phrases by number; 0 where it has no entry. Its three arrays are those
@@ -43,7 +43,7 @@ impl TranslationTable {
     }
 
     /// The arrays of the table, with names that begin with `name`.
-    pub(super) fn state(&self, name: &str, state: State) -> State {
+    pub(super) fn state(&self, name: &str, state: RankerState) -> RankerState {
         state
             .with_u32s(&format!("{name}_starts"), &self.starts)
             .with_u32s(&format!("{name}_columns"), &self.sources)
@@ -55,7 +55,7 @@ impl TranslationTable {
         name: &str,
         targets: usize,
         sources: usize,
-        state: &State,
+        state: &RankerState,
     ) -> Result<TranslationTable, FileFault> {
         let starts = state.u32s(&format!("{name}_starts"), &[Some(targets + 1)])?;
         let columns = state.u32s(&format!("{name}_columns"), &[None])?;

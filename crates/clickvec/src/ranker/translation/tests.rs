@@ -8,7 +8,7 @@ use super::phrases::{PhraseCounts, PhraseTable, extract};
 use super::table::TranslationTable;
 use crate::error::{Error, LearnFault};
 use crate::ranker::corpus::{Corpus, WordLists};
-use crate::ranker::file::{Numbers, State};
+use crate::ranker::file::{Numbers, RankerState};
 use crate::ranker::testing::{assert_close, corpus, is_kept_by_a_file, train, train_watched, try_train};
 use crate::ranker::{Ranker, RankerSpec, System};
 use crate::rng::stream;
@@ -277,7 +277,7 @@ fn a_hand_computed_score_of_phrases() {
 #[test]
 fn a_table_from_outside_is_checked() {
     let table = |starts: &[u32], sources: &[u32], probabilities: &[f64]| {
-        let state = State::default()
+        let state = RankerState::default()
             .with_u32s("translation_starts", starts)
             .with_u32s("translation_columns", sources)
             .with_f64s("translation_probabilities", probabilities);
@@ -309,7 +309,7 @@ fn a_table_from_outside_is_checked() {
 fn phrases_from_outside_are_checked() {
     const NONE: u32 = u32::MAX;
     let restore = |sources: &[u32], targets: &[u32]| {
-        let state = State::default()
+        let state = RankerState::default()
             .with("phrase_sources", &[sources.len() / 3, 3], Numbers::U32(sources.to_vec()))
             .with("phrase_targets", &[targets.len() / 3, 3], Numbers::U32(targets.to_vec()))
             .with_u32s("phrase_starts", &[0, 1])

@@ -5,7 +5,7 @@ use super::table::{Row, TranslationTable};
 use super::{background, clicks};
 use crate::error::{Error, FileFault, LearnFault, Result};
 use crate::ranker::corpus::{Corpus, UNKNOWN, WordReader};
-use crate::ranker::file::State;
+use crate::ranker::file::RankerState;
 use crate::ranker::language_model::CollectionModel;
 use crate::ranker::system::{Parameter, Progress, Resources, System, Values, Watch};
 use crate::ranker::{Ranker, SystemRanker};
@@ -81,7 +81,7 @@ impl Wtm {
         Wtm { vocabulary, collection, table, alpha: values.get(ALPHA.name), of_itself: values.get(SELF.name) }
     }
 
-    pub(super) fn restore(values: &Values, state: &State) -> Result<Wtm, FileFault> {
+    pub(super) fn restore(values: &Values, state: &RankerState) -> Result<Wtm, FileFault> {
         let vocabulary = state.words()?;
         let frequencies = state.u32s("collection_frequency", &[Some(vocabulary.len())])?;
         let collection = CollectionModel::from_frequencies(frequencies.to_vec());
@@ -148,8 +148,8 @@ impl SystemRanker for Wtm {
         (self.alpha, self.of_itself) = (values.get(ALPHA.name), values.get(SELF.name));
     }
 
-    fn state(&self) -> State {
-        let state = State::default()
+    fn state(&self) -> RankerState {
+        let state = RankerState::default()
             .with_words(&self.vocabulary)
             .with_u32s("collection_frequency", self.collection.frequencies());
         self.table.state("translation", state)

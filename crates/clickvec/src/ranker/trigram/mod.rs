@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::corpus::Corpus;
-use super::file::{self, Numbers, State, check_range};
+use super::file::{self, Numbers, RankerState, check_range};
 use super::system::{Parameter, System, Values};
 use super::{Ranker, RankerSpec, SystemRanker};
 use crate::error::{Error, FileFault, Result};
@@ -129,7 +129,7 @@ impl LetterTrigrams {
         tf * self.weights[id as usize]
     }
 
-    fn restore(values: &Values, state: &State) -> Result<LetterTrigrams, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<LetterTrigrams, FileFault> {
         let letters = state.u32s("trigrams", &[None, Some(3)])?;
         let document_frequency = state.u32s("document_frequency", &[Some(letters.len() / 3)])?.to_vec();
         let &[documents] = state.u32s("documents", &[Some(1)])? else { unreachable!("the shape was checked") };
@@ -231,10 +231,10 @@ impl SystemRanker for LetterTrigrams {
         self.weights = self.document_frequency.iter().map(|df| idf(df).powf(self.idf_power)).collect();
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RankerState {
         let trigrams = self.dictionary.trigrams();
         let letters: Vec<u32> = trigrams.iter().flat_map(|trigram| trigram.chars()).map(u32::from).collect();
-        State::default()
+        RankerState::default()
             .with("trigrams", &[trigrams.len(), 3], Numbers::U32(letters))
             .with_u32s("document_frequency", &self.document_frequency)
             .with_u32s("documents", &[self.documents])
@@ -323,7 +323,7 @@ mod tests {
     fn a_damaged_state_is_refused() {
         let state = train("trigram", &corpus(&["ab", "lamp"], &[])).state();
         let fault =
-            |state: State| LetterTrigrams::restore(&SYSTEM.values(&"trigram".parse().unwrap()).unwrap(), &state);
+            |state: RankerState| LetterTrigrams::restore(&SYSTEM.values(&"trigram".parse().unwrap()).unwrap(), &state);
         assert!(fault(state.clone()).is_ok());
         let trigrams =
             |letters: &[u32]| state.clone().with("trigrams", &[letters.len() / 3, 3], Numbers::U32(letters.to_vec()));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::super::text_table::{TextReader, TextTable};
+use super::super::text_vectors::{TextReader, TextVectors};
 use super::SYSTEM;
 use crate::error::{Result, VectorFileFault, VectorPlace, not_finite, shortened};
 use crate::memory::reserve;
@@ -21,7 +21,7 @@ pub(super) struct Vectors {
     /// [words, dimension]
     pub(super) words: Vec<f32>,
     /// Texts of several words, of `.npy` files only.
-    pub(super) texts: TextTable,
+    pub(super) texts: TextVectors,
 }
 
 /// The vectors in a file, whose form is told by its content; `-` is standard input.
@@ -47,7 +47,7 @@ struct Builder {
 impl Entries for Builder {
     fn begin(&mut self, dimension: usize) {
         self.vectors.dimension = dimension;
-        self.vectors.texts = TextTable::new(dimension);
+        self.vectors.texts = TextVectors::new(dimension);
     }
 
     /// Adds an entry: a word or, with `texts`, a text.
@@ -70,7 +70,7 @@ impl Entries for Builder {
         if first != place || broken || is_mark {
             return Ok(());
         }
-        let Vectors { vocabulary, words, texts: table, .. } = &mut self.vectors;
+        let Vectors { vocabulary, words, texts: of_texts, .. } = &mut self.vectors;
         let (mut count, mut last) = (0u64, String::new());
         for_each_word(entry, &mut self.buffer, |word| {
             count += 1;
@@ -90,7 +90,7 @@ impl Entries for Builder {
                 self.spelt[word as usize] = true;
             }
         } else if count > 1 && texts {
-            table.insert(self.reader.read(vocabulary, entry).0, numbers)?;
+            of_texts.insert(self.reader.read(vocabulary, entry).0, numbers)?;
         }
         Ok(())
     }

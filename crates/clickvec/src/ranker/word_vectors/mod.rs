@@ -1,20 +1,20 @@
 //! Pretrained vectors: averaged word vectors, or vectors of whole texts from another program.
 
 mod builder;
-mod table;
 #[cfg(test)]
 mod tests;
+mod weighted;
 
 use self::builder::Vectors;
-use self::table::{Table, dot};
-use super::file::State;
+use self::weighted::{WeightedVectors, dot};
+use super::file::RankerState;
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
-use super::text_table::TextReader;
-use super::{Ranker, SystemRanker, WordTable};
+use super::text_vectors::TextReader;
+use super::{InnerWords, Ranker, SystemRanker};
 use crate::error::{ContentFault, Error, FileFault, LearnFault, LearnSource, Result};
 use crate::model::Side;
 
-/// What the names of the tensors of the queries' own table begin with.
+/// What the names of the tensors of the queries' own vectors begin with.
 const OF_QUERIES: &str = "query_";
 
 /// The system before training: name, parameters, how to train and restore it.
@@ -43,8 +43,8 @@ pub(super) const SYSTEM: System = System {
 #[derive(Debug, Clone)]
 pub(super) struct WordVectors {
     /// The vectors of titles and, unless they have their own, of queries.
-    titles: Table,
-    queries: Option<Table>,
+    titles: WeightedVectors,
+    queries: Option<WeightedVectors>,
     /// The number of titles in the collection.
     documents: u64,
 }
@@ -55,40 +55,39 @@ impl WordVectors {
         let (queries, titles) = match resources.vectors {
             [] => return Err(fault(LearnFault::NoFile { file: LearnSource::Vectors })),
             [both] => (None, both),
-            [queries, titles] => (Some(Table::read(queries, resources.corpus)?), titles),
+            [queries, titles] => (Some(WeightedVectors::read(queries, resources.corpus)?), titles),
             more => return Err(fault(LearnFault::VectorFiles { found: more.len() })),
         };
-        let titles = Table::read(titles, resources.corpus)?;
+        let titles = WeightedVectors::read(titles, resources.corpus)?;
         let dimension = titles.vectors.dimension;
-        if let Some(found) = queries.as_ref().map(|table| table.vectors.dimension).filter(|&found| found != dimension) {
+        if let Some(found) = queries.as_ref().map(|side| side.vectors.dimension).filter(|&found| found != dimension) {
             return Err(fault(LearnFault::Dimensions { expected: found, found: dimension }));
         }
         watch(Progress { done: 1, of: 1, objective: None });
         Ok(WordVectors::new(titles, queries, resources.corpus.titles.len() as u64, values))
     }
 
-    fn new(titles: Table, queries: Option<Table>, documents: u64, values: &Values) -> WordVectors {
+    fn new(titles: WeightedVectors, queries: Option<WeightedVectors>, documents: u64, values: &Values) -> WordVectors {
         let mut ranker = WordVectors { titles, queries, documents };
         ranker.tune(values);
         ranker
     }
 
-    fn restore(values: &Values, state: &State) -> Result<WordVectors, FileFault> {
-        let titles = Table::restore(state, "")?;
+    fn restore(values: &Values, state: &RankerState) -> Result<WordVectors, FileFault> {
+        let titles = WeightedVectors::restore(state, "")?;
         let queries = match state.has(&format!("{OF_QUERIES}word_vectors")) {
-            true => Some(Table::restore(state, OF_QUERIES)?),
+            true => Some(WeightedVectors::restore(state, OF_QUERIES)?),
             false => None,
         };
         if let Some(queries) = &queries
             && queries.vectors.dimension != titles.vectors.dimension
         {
-            let [titles, found] = [&titles, queries].map(|table| table.vectors.dimension);
+            let [titles, found] = [&titles, queries].map(|side| side.vectors.dimension);
             let fault = ContentFault::OtherDimension { titles, found };
             return Err(FileFault::content(format!("{OF_QUERIES}word_vectors"), fault));
         }
         let documents = state.f64s("documents", &[Some(1)])?[0];
-        let counts =
-            [Some(&titles), queries.as_ref()].into_iter().flatten().flat_map(|table| &table.document_frequency);
+        let counts = [Some(&titles), queries.as_ref()].into_iter().flatten().flat_map(|side| &side.document_frequency);
         let most = counts.copied().max().unwrap_or(0);
         if documents < f64::from(most) || documents.fract() != 0.0 {
             return Err(FileFault::content("documents", ContentFault::Count { least: most, found: documents }));
@@ -96,8 +95,8 @@ impl WordVectors {
         Ok(WordVectors::new(titles, queries, documents as u64, values))
     }
 
-    /// The table of queries or of titles.
-    fn table(&self, side: Side) -> &Table {
+    /// The vectors for queries or for titles.
+    fn vectors(&self, side: Side) -> &WeightedVectors {
         match (side, &self.queries) {
             (Side::Query, Some(queries)) => queries,
             _ => &self.titles,
@@ -112,7 +111,7 @@ impl Ranker for WordVectors {
 
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         let mut reader = TextReader::default();
-        let (query, query_length) = self.table(Side::Query).vector(&mut reader, query);
+        let (query, query_length) = self.vectors(Side::Query).vector(&mut reader, query);
         let cosine = |title: &&str| {
             let (title, length) = self.titles.vector(&mut reader, title);
             let product = query_length * length;
@@ -122,24 +121,24 @@ impl Ranker for WordVectors {
     }
 
     fn has_vector(&self, text: &str, side: Side) -> Option<bool> {
-        Some(self.table(side).has(text))
+        Some(self.vectors(side).has(text))
     }
 
-    fn word_vectors(&self) -> Option<WordTable<'_>> {
+    fn word_vectors(&self) -> Option<InnerWords<'_>> {
         let Vectors { dimension, vocabulary, words, .. } = &self.titles.vectors;
-        Some(WordTable { words: vocabulary, vectors: words.as_slice().into(), dimension: *dimension })
+        Some(InnerWords { words: vocabulary, vectors: words.as_slice().into(), dimension: *dimension })
     }
 }
 
 impl SystemRanker for WordVectors {
     fn tune(&mut self, values: &Values) {
-        for table in [Some(&mut self.titles), self.queries.as_mut()].into_iter().flatten() {
-            table.tune(values.get("idf"), self.documents);
+        for side in [Some(&mut self.titles), self.queries.as_mut()].into_iter().flatten() {
+            side.tune(values.get("idf"), self.documents);
         }
     }
 
-    fn state(&self) -> State {
-        let state = self.titles.write(State::default(), "").with_f64s("documents", &[self.documents as f64]);
+    fn state(&self) -> RankerState {
+        let state = self.titles.write(RankerState::default(), "").with_f64s("documents", &[self.documents as f64]);
         self.queries.iter().fold(state, |state, queries| queries.write(state, OF_QUERIES))
     }
 }

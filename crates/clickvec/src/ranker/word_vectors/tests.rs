@@ -330,9 +330,9 @@ fn a_file_keeps_it_and_shuffled_vectors_are_worse() {
 fn damaged_rankers_are_refused() {
     let (_folder, path) = file_of(TEXT.as_bytes());
     let state = train("vectors", &corpus(&["red", "red door"], &[]), &path).unwrap().state();
-    let restored = |state: &State| WordVectors::restore(&values("vectors"), state);
+    let restored = |state: &RankerState| WordVectors::restore(&values("vectors"), state);
     assert!(restored(&state).is_ok());
-    let bad = |state: State| matches!(restored(&state), Err(FileFault::Content { .. }));
+    let bad = |state: RankerState| matches!(restored(&state), Err(FileFault::Content { .. }));
     assert!(bad(state.clone().with_f64s("documents", &[1.0])));
     assert!(bad(state.clone().with_f64s("documents", &[2.5])));
     assert!(bad(state.clone().with("words", &[0], Numbers::Bytes(Vec::new())).with(
@@ -340,7 +340,7 @@ fn damaged_rankers_are_refused() {
         &[0, usize::MAX],
         Numbers::F32(Vec::new())
     )));
-    let wrong = |state: State| matches!(restored(&state), Err(FileFault::WrongTensor { .. }));
+    let wrong = |state: RankerState| matches!(restored(&state), Err(FileFault::WrongTensor { .. }));
     assert!(wrong(state.clone().with_u32s("document_frequency", &[1, 1])));
     assert!(wrong(state.clone().with("text_vectors", &[0, 3], Numbers::F32(Vec::new()))));
     // With numbers near the largest, cosines are still right.

@@ -17,7 +17,7 @@ use super::super::report::{LISTED_SYSTEMS, difference, fusions_text, probability
 use super::Results;
 use crate::metrics::PairJson;
 use crate::superscripts::{letter, marks};
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// The number of measures in the table of tests. More would not fit on a terminal.
 const TESTED_MEASURES: usize = 3;
@@ -54,7 +54,7 @@ fn head(measure: Measure) -> String {
 /// The whole report as text.
 fn text(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
     let systems = &results.evaluations;
-    let mut table = table::plain();
+    let mut table = aligned::plain();
     let heads = ["".to_owned(), "system".to_owned()].into_iter().chain(results.measures.iter().map(|&of| head(of)));
     table.set_header(heads);
     for (place, system) in systems.iter().enumerate() {
@@ -64,7 +64,7 @@ fn text(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
         }
         table.add_row(row);
     }
-    let mut text = format!("{}\n", table::show(&mut table));
+    let mut text = format!("{}\n", aligned::show(&mut table));
     let queries = output::counted(results.set.queries.len() as u64, "query");
     let titles = output::counted(results.set.titles.len() as u64, "title");
     let gain = match results.options.gain {
@@ -123,7 +123,7 @@ fn beaten(place: usize, measure: Measure, systems: &[FullEvaluation], tests: &[C
 fn tests_table(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
     let measures: Vec<Measure> =
         results.measures.iter().copied().filter(|of| of.is_quality()).take(TESTED_MEASURES).collect();
-    let mut table = table::plain();
+    let mut table = aligned::plain();
     let heads = measures.iter().flat_map(|&of| [head(of), "p".to_owned()]);
     table.set_header(["difference".to_owned()].into_iter().chain(heads));
     let systems = &results.evaluations;
@@ -139,8 +139,8 @@ fn tests_table(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
         }
         table.add_row(row);
     }
-    table::align_right(&mut table, 1..2 * measures.len() + 1);
-    table::show(&mut table)
+    aligned::align_right(&mut table, 1..2 * measures.len() + 1);
+    aligned::show(&mut table)
 }
 
 /// Writes one row for each system and query.
@@ -172,14 +172,14 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     overlap: Option<OverlapJson<'a>>,
     measures: Vec<String>,
-    systems: Vec<System<'a>>,
+    systems: Vec<SystemJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<super::super::json::LeftOut<'a>>,
     tests: Vec<PairJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct System<'a> {
+struct SystemJson<'a> {
     name: &'a str,
     #[serde(flatten)]
     mean: ByMeasure<'a>,
@@ -203,7 +203,7 @@ impl Serialize for ByMeasure<'_> {
 }
 
 fn print_json(results: &Results<'_>, tests: &[Comparison<Measure>]) -> Result<()> {
-    let systems = results.evaluations.iter().map(|of| System {
+    let systems = results.evaluations.iter().map(|of| SystemJson {
         name: &of.name,
         mean: ByMeasure(results.measures, &of.mean),
         queries_without_titles: of.without_titles,

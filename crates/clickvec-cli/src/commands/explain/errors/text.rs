@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clickvec::eval::Judgments;
 
 use super::{Group, METRIC, advice, detail};
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// The groups, then the worst examples of each.
 pub(super) fn text(
@@ -15,7 +15,7 @@ pub(super) fn text(
     examples: usize,
     learnt_titles: bool,
 ) -> String {
-    let mut rows = table::plain();
+    let mut rows = aligned::plain();
     rows.set_header(["group", "queries", name, "bm25", "difference", "p", "worse than bm25"]);
     for group in groups {
         let (model, other) = (group.mean(|outcome| outcome.model), group.mean(|outcome| outcome.other));
@@ -29,12 +29,12 @@ pub(super) fn text(
             output::count(group.behind() as u64),
         ]);
     }
-    table::align_right(&mut rows, 1..7);
+    aligned::align_right(&mut rows, 1..7);
     let mut text = format!(
         "{}\n\nMean {} of each group; a query may be in several groups\n\
          p: paired t-test over the queries of a group, not corrected for the number of groups\n\
          first: the title that the model ranks first; best: the title with the best grade\n",
-        table::show(&mut rows),
+        aligned::show(&mut rows),
         METRIC.name().to_uppercase()
     );
     for group in groups {

@@ -7,10 +7,10 @@ use clickvec::explain::{Contrast, Explainer, KeywordClaims, KeywordOptions};
 use clickvec::internals::encoder::Reading;
 use serde::Serialize;
 
-use super::{Args, Named};
+use super::{Args, NamedModel};
 use crate::answer::Answer;
 use crate::commands::evaluate::probability;
-use crate::{output, table};
+use crate::{aligned, output};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -33,7 +33,7 @@ struct JsonContrast {
 }
 
 /// Tests the claims. The answer is no if no model has texts to test them on.
-pub(super) fn run(args: &Args, models: &[Named], texts: &[String], options: &KeywordOptions) -> Result<Answer> {
+pub(super) fn run(args: &Args, models: &[NamedModel], texts: &[String], options: &KeywordOptions) -> Result<Answer> {
     let mut out = output::stdout();
     let mut any = false;
     for (number, model) in models.iter().enumerate() {
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, models: &[Named], texts: &[String], options: &Key
     Ok(if any { Answer::Done } else { Answer::No })
 }
 
-fn json<'a>(model: &'a Named, claims: &KeywordClaims, options: &KeywordOptions) -> Line<'a> {
+fn json<'a>(model: &'a NamedModel, claims: &KeywordClaims, options: &KeywordOptions) -> Line<'a> {
     let contrast = |Contrast { keywords, others, p }: Contrast| JsonContrast { keywords, others, p };
     Line {
         model: &model.name,
@@ -71,8 +71,8 @@ fn json<'a>(model: &'a Named, claims: &KeywordClaims, options: &KeywordOptions) 
     }
 }
 
-fn shown(model: &Named, texts: usize, claims: &KeywordClaims) -> String {
-    let mut rows = table::plain();
+fn shown(model: &NamedModel, texts: usize, claims: &KeywordClaims) -> String {
+    let mut rows = aligned::plain();
     rows.set_header(["", "at keywords", "at other words", "difference", "p"]);
     let mut add = |name: &str, contrast: Contrast| {
         let Contrast { keywords, others, p } = contrast;
@@ -83,7 +83,7 @@ fn shown(model: &Named, texts: usize, claims: &KeywordClaims) -> String {
     if let Some(gate) = claims.input_gate {
         add("mean input gate", gate);
     }
-    table::align_right(&mut rows, 1..5);
+    aligned::align_right(&mut rows, 1..5);
     format!(
         "{}\n{} of {} have a keyword and another word and are compared; {} and {} in all texts\n\n{}\n\n\
          p: paired t-test over the compared texts. Part of the first difference is by construction: keywords are the words\n\
@@ -93,6 +93,6 @@ fn shown(model: &Named, texts: usize, claims: &KeywordClaims) -> String {
         output::counted(texts as u64, "text"),
         output::counted(claims.keywords as u64, "keyword"),
         output::counted(claims.others as u64, "other word"),
-        table::show(&mut rows)
+        aligned::show(&mut rows)
     )
 }

@@ -12,11 +12,11 @@ use clickvec::tables::{TITLE, Title};
 use maud::html;
 use serde::Serialize;
 
-use super::{Args, Named, Seen, what_is_counted};
+use super::{Args, NamedModel, Seen, what_is_counted};
 use crate::answer::Answer;
 use crate::commands::explain::json::{self, JsonText};
 use crate::commands::explain::{given, page, sections};
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// A query with the title that is ranked first.
 struct Row {
@@ -48,7 +48,7 @@ struct JsonFirst<'a> {
 }
 
 /// Shows the queries and their titles. The answer is no if no title was found.
-pub(super) fn run(args: &Args, models: &[Named], queries: &[String], options: &KeywordOptions) -> Result<Answer> {
+pub(super) fn run(args: &Args, models: &[NamedModel], queries: &[String], options: &KeywordOptions) -> Result<Answer> {
     let titles: Vec<Title> = match &args.titles {
         Some(path) => args.title_columns.titles(path, TITLE)?,
         None => Vec::new(),
@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args, models: &[Named], queries: &[String], options: &K
     Ok(if any { Answer::Done } else { Answer::No })
 }
 
-fn rows(model: &Named, searcher: &Searcher, queries: &[String], options: &KeywordOptions) -> Result<Vec<Row>> {
+fn rows(model: &NamedModel, searcher: &Searcher, queries: &[String], options: &KeywordOptions) -> Result<Vec<Row>> {
     let explainer = Explainer::new(&model.model);
     let seen = |view: TextView| Seen { keywords: view.keywords(options), view };
     let answers = searcher.search_batch(queries, 1)?;
@@ -92,7 +92,7 @@ fn rows(model: &Named, searcher: &Searcher, queries: &[String], options: &Keywor
     Ok(queries.iter().zip(&answers).map(row).collect())
 }
 
-fn json<'a>(model: &'a Named, row: &'a Row, options: &KeywordOptions) -> Line<'a> {
+fn json<'a>(model: &'a NamedModel, row: &'a Row, options: &KeywordOptions) -> Line<'a> {
     let text = |seen: &'a Seen| json::text(&seen.view, seen.keywords.as_ref(), None, false);
     Line {
         model: &model.name,
@@ -130,8 +130,8 @@ fn nothing(query: &Seen) -> &'static str {
     }
 }
 
-fn shown(model: &Named, rows: &[Row], options: &KeywordOptions) -> String {
-    let mut lines = table::plain();
+fn shown(model: &NamedModel, rows: &[Row], options: &KeywordOptions) -> String {
+    let mut lines = aligned::plain();
     lines.set_header(["query", "score", "title ranked first"]);
     for row in rows {
         let (score, title) = match &row.first {
@@ -140,8 +140,8 @@ fn shown(model: &Named, rows: &[Row], options: &KeywordOptions) -> String {
         };
         lines.add_row([marked(&row.query), score, title]);
     }
-    table::align_right(&mut lines, 1..2);
-    let mut text = format!("{}\n\n{}\n", model.title(), table::show(&mut lines));
+    aligned::align_right(&mut lines, 1..2);
+    let mut text = format!("{}\n\n{}\n", model.title(), aligned::show(&mut lines));
     let _ = match model.description().reading {
         Reading::WordByWord => writeln!(
             text,
@@ -156,7 +156,7 @@ fn shown(model: &Named, rows: &[Row], options: &KeywordOptions) -> String {
     text
 }
 
-fn page_of(models: &[Named], all: &[Vec<Row>], options: &KeywordOptions) -> String {
+fn page_of(models: &[NamedModel], all: &[Vec<Row>], options: &KeywordOptions) -> String {
     let body = html! {
         (what_is_counted(models, options))
         @for (model, rows) in models.iter().zip(all) {

@@ -18,10 +18,10 @@ use serde::Serialize;
 use super::json::{self, JsonText};
 use super::models::one_of_each_kind;
 use super::sections::{self, Shown};
-use super::{Form, KeywordFlags, Models, Named, SideFlag, page};
+use super::{Form, KeywordFlags, Models, NamedModel, SideFlag, page};
 use crate::answer::Answer;
 use crate::titles::{TitleColumns, without_field};
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// Show the keywords of a text: the words that a model keeps.
 ///
@@ -105,7 +105,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     if args.claims {
         return claims::run(args, &models, &texts, &options);
     }
-    let look = |model: &Named| -> Vec<Seen> {
+    let look = |model: &NamedModel| -> Vec<Seen> {
         let views = Explainer::new(&model.model).texts(args.side.side(), &texts);
         views.into_iter().map(|view| Seen { keywords: view.keywords(&options), view }).collect()
     };
@@ -151,7 +151,7 @@ fn shown(seen: &Seen, options: &KeywordOptions) -> String {
         return format!("{NO_WORDS}\n");
     }
     let Some(keywords) = &seen.keywords else { return format!("{NO_STATES}\n") };
-    let mut lines = table::plain();
+    let mut lines = aligned::plain();
     let mark = |place: usize, word: &str| match keywords.is_keyword[place] {
         true => format!("*{word}*"),
         false => word.to_owned(),
@@ -176,8 +176,8 @@ fn shown(seen: &Seen, options: &KeywordOptions) -> String {
         let gates = keywords.input_gate.iter().map(|gate| format!("{gate:.2}"));
         lines.add_row(std::iter::once("mean input gate".to_owned()).chain(gates));
     }
-    table::align_right(&mut lines, 1..seen.view.words.len() + 1);
-    let mut text = table::show(&mut lines);
+    aligned::align_right(&mut lines, 1..seen.view.words.len() + 1);
+    let mut text = aligned::show(&mut lines);
     if matches!(keywords.evidence, Evidence::Changes(_)) {
         let _ = write!(
             text,
@@ -196,7 +196,7 @@ fn shown(seen: &Seen, options: &KeywordOptions) -> String {
     text
 }
 
-fn page_of(models: &[Named], seen: &[Vec<Seen>], options: &KeywordOptions) -> String {
+fn page_of(models: &[NamedModel], seen: &[Vec<Seen>], options: &KeywordOptions) -> String {
     let heat = seen.iter().flatten().any(|seen| sections::has_heat(&seen.view));
     let body = html! {
         (what_is_counted(models, options))
@@ -224,7 +224,7 @@ fn page_of(models: &[Named], seen: &[Vec<Seen>], options: &KeywordOptions) -> St
 }
 
 /// What makes a word a keyword, for each kind of model on the page.
-fn what_is_counted(models: &[Named], options: &KeywordOptions) -> Markup {
+fn what_is_counted(models: &[NamedModel], options: &KeywordOptions) -> Markup {
     html! {
         @if models.iter().any(|named| named.description().reading == Reading::WordByWord) {
             p.note {

@@ -13,7 +13,7 @@ use clickvec::tables::{Skipped, TITLE};
 use serde::Serialize;
 
 use super::json::{self, JsonMatch};
-use super::{Form, KeywordFlags, Models, Named};
+use super::{Form, KeywordFlags, Models, NamedModel};
 use crate::answer::Answer;
 use crate::{input, output};
 
@@ -100,7 +100,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let models = args.models.load()?;
     let pairs = args.pairs()?;
     let options = args.keywords.options();
-    let look = |model: &Named, pair: &Pair| -> Seen {
+    let look = |model: &NamedModel, pair: &Pair| -> Seen {
         let found = Explainer::new(&model.model).explain(&pair.query, &pair.title);
         let keywords = [found.query.keywords(&options), found.title.keywords(&options)];
         Seen { found, keywords }

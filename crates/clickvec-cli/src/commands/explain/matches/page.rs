@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::super::sections::{self, Shown};
 use super::super::{page as frame, sections::words_row};
-use super::{Half, Named, Pair, Seen, beyond, nothing, pairs_of_words, word_at};
+use super::{Half, NamedModel, Pair, Seen, beyond, nothing, pairs_of_words, word_at};
 
 /// How many pairs of words are named next to the score.
 const PAIRS: usize = 3;
@@ -13,7 +13,7 @@ const PAIRS: usize = 3;
 /// All pairs as all models see them.
 pub(super) fn page(
     pairs: &[Pair],
-    models: &[Named],
+    models: &[NamedModel],
     explained: &[Vec<Seen>],
     top: usize,
     options: &KeywordOptions,
@@ -41,7 +41,7 @@ pub(super) fn page(
 }
 
 /// Tables V–VIII of the LSTM paper: the models' scores next to the grade, then a row of counts for each model.
-fn side_by_side(pair: &Pair, models: &[Named], seen: &[Seen], options: &KeywordOptions) -> Markup {
+fn side_by_side(pair: &Pair, models: &[NamedModel], seen: &[Seen], options: &KeywordOptions) -> Markup {
     html! {
         div.wide {
             table {
@@ -76,7 +76,7 @@ fn side_by_side(pair: &Pair, models: &[Named], seen: &[Seen], options: &KeywordO
 }
 
 /// A pair as one model sees it.
-fn of_model(model: &Named, seen: &Seen, top: usize) -> Markup {
+fn of_model(model: &NamedModel, seen: &Seen, top: usize) -> Markup {
     let found = &seen.found;
     let sides = seen.sides();
     let all = sides.iter().flat_map(|half| half.shares.along.iter().chain(&half.shares.without));
@@ -123,7 +123,7 @@ fn words_table(half: &Half<'_>, largest: f64) -> Markup {
     }
 }
 
-fn units(model: &Named, seen: &Seen, top: usize) -> Markup {
+fn units(model: &NamedModel, seen: &Seen, top: usize) -> Markup {
     let shared = seen.shared(top);
     if shared.is_empty() {
         return html! {};

@@ -6,10 +6,10 @@ use clickvec::encoder::State;
 use clickvec::explain::{KeywordOptions, SharedUnit};
 use clickvec::internals::encoder::{Reading, describe, named};
 
-use super::{Half, Named, Pair, Seen, beyond, nothing, pairs_of_words, rows, word_at};
+use super::{Half, NamedModel, Pair, Seen, beyond, nothing, pairs_of_words, rows, word_at};
+use crate::aligned;
 use crate::commands::explain::given;
 use crate::commands::explain::models::one_of_each_kind;
-use crate::table;
 
 /// The text of a table's cell for a word of one side.
 type WordCell<'a> = &'a dyn Fn(&Half<'_>, usize) -> String;
@@ -20,7 +20,7 @@ const PAIRS: usize = 3;
 const BAR: f64 = 12.0;
 
 /// A pair as all models see it.
-pub(super) fn pair(pair: &Pair, models: &[Named], seen: &[Seen], top: usize) -> String {
+pub(super) fn pair(pair: &Pair, models: &[NamedModel], seen: &[Seen], top: usize) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "query  {}", given(&pair.query));
     let _ = writeln!(text, "title  {}", given(&pair.title));
@@ -34,7 +34,7 @@ pub(super) fn pair(pair: &Pair, models: &[Named], seen: &[Seen], top: usize) -> 
     text
 }
 
-fn push_one(text: &mut String, model: &Named, seen: &Seen, top: usize) {
+fn push_one(text: &mut String, model: &NamedModel, seen: &Seen, top: usize) {
     let through = pairs_of_words(&seen.found, PAIRS).join(", ");
     let _ = writeln!(text, "model  {}", model.title());
     let _ = write!(text, "score  {:.3}", seen.found.score);
@@ -47,8 +47,8 @@ fn push_one(text: &mut String, model: &Named, seen: &Seen, top: usize) {
 }
 
 /// Tables V–VIII of the LSTM paper: one column for each model; here also with the shares of the words.
-fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) {
-    let mut scores = table::plain();
+fn push_several(text: &mut String, models: &[NamedModel], seen: &[Seen], top: usize) {
+    let mut scores = aligned::plain();
     scores.set_header(["model", "score", "mostly through", "encoder"]);
     for (model, seen) in models.iter().zip(seen) {
         scores.add_row([
@@ -58,8 +58,8 @@ fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) 
             model.model.encoder_config().to_string(),
         ]);
     }
-    table::align_right(&mut scores, 1..2);
-    let _ = writeln!(text, "\n{}", table::show(&mut scores));
+    aligned::align_right(&mut scores, 1..2);
+    let _ = writeln!(text, "\n{}", aligned::show(&mut scores));
     for (model, seen) in models.iter().zip(seen) {
         push_warnings(text, &format!("{}: ", model.name), seen);
     }
@@ -71,7 +71,7 @@ fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) 
         ("without", &|half, place| format!("{:+.3}", half.shares.without[place])),
     ];
     for (name, value) in parts {
-        let mut words = table::plain();
+        let mut words = aligned::plain();
         words.set_header([name, ""].into_iter().chain(models.iter().map(|model| model.name.as_str())));
         for side in 0..2 {
             let halves: Vec<Half<'_>> = seen.iter().map(|seen| seen.sides()[side]).collect();
@@ -83,8 +83,8 @@ fn push_several(text: &mut String, models: &[Named], seen: &[Seen], top: usize) 
                 words.add_row([name.to_owned(), word.shown().into_owned()].into_iter().chain(cells));
             }
         }
-        table::align_right(&mut words, 2..2 + models.len());
-        let _ = writeln!(text, "\n{}", table::show(&mut words));
+        aligned::align_right(&mut words, 2..2 + models.len());
+        let _ = writeln!(text, "\n{}", aligned::show(&mut words));
     }
     for (model, seen) in models.iter().zip(seen) {
         if !seen.shared(top).is_empty() {
@@ -106,7 +106,7 @@ fn words_of_one(seen: &Seen) -> String {
     let has_states = sides.iter().any(|half| half.keywords.is_some());
     let has_gates = sides.iter().any(Half::has_gates);
     let largest = sides.iter().flat_map(|half| &half.shares.along).fold(0.0f64, |most, share| most.max(share.abs()));
-    let mut words = table::plain();
+    let mut words = aligned::plain();
     let mut header = vec!["", "word"];
     if has_states {
         header.extend(["keyword", sides[0].cells_title()]);
@@ -133,9 +133,9 @@ fn words_of_one(seen: &Seen) -> String {
             words.add_row(row);
         }
     }
-    table::align_right(&mut words, numbers..along + 1);
-    table::align_right(&mut words, along + 2..along + 3);
-    table::show(&mut words)
+    aligned::align_right(&mut words, numbers..along + 1);
+    aligned::align_right(&mut words, along + 2..along + 3);
+    aligned::show(&mut words)
 }
 
 /// A share as a bar: dark if positive, light if negative.
@@ -144,7 +144,7 @@ fn bar(share: f64, largest: f64) -> String {
     if share < 0.0 { "░" } else { "█" }.repeat(length)
 }
 
-fn push_units(text: &mut String, model: &Named, seen: &Seen, top: usize) {
+fn push_units(text: &mut String, model: &NamedModel, seen: &Seen, top: usize) {
     let shared = seen.shared(top);
     let found = &seen.found;
     if !shared.is_empty() {
@@ -173,8 +173,8 @@ fn push_units(text: &mut String, model: &Named, seen: &Seen, top: usize) {
     }
 }
 
-fn units_table(model: &Named, seen: &Seen, shared: &[&SharedUnit]) -> String {
-    let mut units = table::plain();
+fn units_table(model: &NamedModel, seen: &Seen, shared: &[&SharedUnit]) -> String {
+    let mut units = aligned::plain();
     let (unit, product) = if seen.is_maximum() { ("max-pooling unit", "product") } else { (model.unit(), "share") };
     let words = shared.iter().any(|unit| unit.query_word.is_some());
     let mut header = vec![unit, product, "query", "title"];
@@ -194,12 +194,12 @@ fn units_table(model: &Named, seen: &Seen, shared: &[&SharedUnit]) -> String {
         }
         units.add_row(row);
     }
-    table::align_right(&mut units, 1..4);
-    table::show(&mut units)
+    aligned::align_right(&mut units, 1..4);
+    aligned::show(&mut units)
 }
 
 /// What the columns mean, once for all pairs.
-pub(super) fn legend(models: &[Named], options: &KeywordOptions) -> String {
+pub(super) fn legend(models: &[NamedModel], options: &KeywordOptions) -> String {
     let mut text = String::from(
         "along: how far the vector moves towards the other text while the word is read; these sum to the score\n\
          without: how much the score falls when the word is removed; these do not sum to it\n",

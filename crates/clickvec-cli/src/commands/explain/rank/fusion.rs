@@ -9,14 +9,14 @@ use clickvec::model::Side;
 use clickvec::ranker::{self, FUSED_DEPTH, FusionMethod, Ranker};
 use clickvec::tables::Title;
 
-use super::super::models::{Named, load};
+use super::super::models::{NamedModel, load};
 use super::place::{Explained, Source, explained, scale};
 use super::{Args, Part, Ranked, RankedBy, Share};
 use crate::output;
 
 /// A fusion of one model with BM25, trigrams or both.
 pub(super) struct Fused {
-    model: Named,
+    model: NamedModel,
     method: FusionMethod,
     members: Vec<Member>,
 }

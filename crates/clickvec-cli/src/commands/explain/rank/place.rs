@@ -9,7 +9,7 @@ use clickvec::search::{Answer, Searcher};
 use clickvec::tables::{TITLE, Title};
 
 use super::super::errors::bm25;
-use super::super::models::Named;
+use super::super::models::NamedModel;
 use super::fusion::Fused;
 use super::{Args, Part, Placed, Ranked, RankedBy, Share};
 use crate::output;
@@ -49,7 +49,7 @@ pub(super) fn place(args: &Args) -> Result<Option<Ranked>> {
 }
 
 /// Half the z-score of BM25 and half that of the cosine, over all titles.
-fn by_default(args: &Args, named: &Named) -> Result<Option<Ranked>> {
+fn by_default(args: &Args, named: &NamedModel) -> Result<Option<Ranked>> {
     let (query, method) = (args.query.as_str(), FusionMethod::ZScore);
     let (titles, cosines) = match &args.model.index {
         Some(index) => of_index(&Searcher::open(index)?, query)?,

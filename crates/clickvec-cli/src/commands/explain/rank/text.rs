@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use super::{Gap, GapOfPart, Placed, Ranked, RankedBy};
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// The text of a table's cell for a word of the query and one title.
 type WordCell<'a> = &'a dyn Fn(&Placed, usize) -> String;
 
 /// The titles, what each word adds, and why each title ranks above the next.
 pub(super) fn text(ranked: &Ranked) -> String {
-    let mut rows = table::plain();
+    let mut rows = aligned::plain();
     let parts = ranked.parts.iter().map(|part| part.kind.name());
     let has_trigrams = ranked.parts.iter().any(|part| part.kind == RankedBy::Trigrams);
     let scores: &[&str] =
@@ -25,13 +25,13 @@ pub(super) fn text(ranked: &Ranked) -> String {
         row.push(output::printable(&placed.title.title).into_owned());
         rows.add_row(row);
     }
-    table::align_right(&mut rows, 0..ranked.parts.len() + 4 + usize::from(has_trigrams));
+    aligned::align_right(&mut rows, 0..ranked.parts.len() + 4 + usize::from(has_trigrams));
     let mut text = format!(
         "query  {}\nmodel  {}; {}\n\n{}\n",
         output::printable(&ranked.query),
         ranked.model,
         output::counted(ranked.of as u64, "title"),
-        table::show(&mut rows)
+        aligned::show(&mut rows)
     );
     let parts: [(&str, WordCell<'_>); 2] = [
         ("to BM25", &|placed, place| format!("{:.2}", placed.lexical[place])),
@@ -39,15 +39,15 @@ pub(super) fn text(ranked: &Ranked) -> String {
     ];
     for (name, value) in parts {
         let _ = writeln!(text, "\nWhat each word of the query adds {name}\n");
-        let mut by_word = table::plain();
+        let mut by_word = aligned::plain();
         let words = ranked.words.iter().map(|word| output::printable(word).into_owned());
         by_word.set_header(std::iter::once(String::new()).chain(words));
         for placed in &ranked.titles {
             let cells = (0..ranked.words.len()).map(|place| value(placed, place));
             by_word.add_row(std::iter::once(placed.rank.to_string()).chain(cells));
         }
-        table::align_right(&mut by_word, 0..ranked.words.len() + 1);
-        let _ = writeln!(text, "{}", table::show(&mut by_word));
+        aligned::align_right(&mut by_word, 0..ranked.words.len() + 1);
+        let _ = writeln!(text, "{}", aligned::show(&mut by_word));
     }
     let gaps = ranked.gaps();
     if !gaps.is_empty() {

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::{Form, OneModel};
 use crate::answer::Answer;
-use crate::{output, table};
+use crate::{aligned, output};
 
 /// Show what each cell represents: the keywords that it collects over many queries.
 ///
@@ -168,7 +168,7 @@ fn shown(topics: &Topics, args: &Args) -> String {
         let queries = output::counted(topics.queries as u64, "query");
         return format!("no cell collects a word of {queries}; try a threshold below {}\n", args.threshold);
     }
-    let mut cells = table::plain();
+    let mut cells = aligned::plain();
     cells.set_header(["cell", "queries", "share", "purity", "words and counts, most informative first"]);
     for cell in &topics.cells {
         cells.add_row([
@@ -179,8 +179,8 @@ fn shown(topics: &Topics, args: &Args) -> String {
             output::printable(&words_of(cell, args.words)).into_owned(),
         ]);
     }
-    table::align_right(&mut cells, 0..4);
-    let mut text = table::show(&mut cells);
+    aligned::align_right(&mut cells, 0..4);
+    let mut text = aligned::show(&mut cells);
     let _ = writeln!(
         text,
         "\n\n{}; the {} most active cells of each; threshold {}\nshare: fraction of the queries in which the cell collects a word\n\
@@ -212,7 +212,7 @@ fn collects(row: &QueryTopics, cell: usize) -> &[String] {
 fn paper_table(rows: &[QueryTopics], all: usize) -> String {
     let mut text = String::new();
     for cells in columns(rows).chunks(COLUMNS) {
-        let mut part = table::plain();
+        let mut part = aligned::plain();
         part.set_header(["query".to_owned()].into_iter().chain(cells.iter().map(|cell| format!("cell {}", cell + 1))));
         for row in rows {
             if cells.iter().any(|&cell| !collects(row, cell).is_empty()) {
@@ -220,7 +220,7 @@ fn paper_table(rows: &[QueryTopics], all: usize) -> String {
                 part.add_row([output::printable(&row.query).into_owned()].into_iter().chain(cells.iter().map(words)));
             }
         }
-        let _ = writeln!(text, "{}\n", table::show(&mut part));
+        let _ = writeln!(text, "{}\n", aligned::show(&mut part));
     }
     if text.is_empty() {
         text.push_str("no cell collects a word of these queries\n");

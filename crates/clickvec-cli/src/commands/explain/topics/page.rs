@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clickvec::explain::{CellTopic, Topics};
 use maud::{Markup, html};
 
-use super::super::{Named, page as frame};
+use super::super::{NamedModel, page as frame};
 use super::{Args, collects, columns, share};
 use crate::output;
 
@@ -16,7 +16,7 @@ const WORDS: usize = 500;
 const EXAMPLES: usize = 8;
 
 /// The page.
-pub(super) fn page(model: &Named, topics: &Topics, args: &Args) -> String {
+pub(super) fn page(model: &NamedModel, topics: &Topics, args: &Args) -> String {
     let rows = &topics.table[..args.rows.unwrap_or(ROWS).min(topics.table.len())];
     let examples = examples(topics);
     let body = html! {

@@ -343,7 +343,7 @@ impl Builder<'_, '_> {
         let is_of = |tensor: &&Tensor| tensor.groups.iter().any(|group| group.name == name);
         let tensor = self.weights.0.iter().find(is_of).unwrap_or_else(|| unreachable!("an encoder has {name}"));
         let (weights, cells) = self.weights.get(name);
-        if tensor.kind != TensorKind::Table {
+        if tensor.kind != TensorKind::Input {
             return transposed(&weights, cells);
         }
         let all = tensor.value.columns();

@@ -6,11 +6,11 @@ use anyhow::{Context, Result, bail, ensure};
 use clickvec::ranker::RankerSpec;
 use clickvec::table::Source;
 
-use super::{LearntTitles, Method, Paths, Spec, System};
+use super::{LearntTitles, Method, Paths, RowSpec, Spec};
 use crate::commands::train;
 use crate::output;
 
-impl System {
+impl RowSpec {
     /// Whether it is this ranker.
     fn is_ranker(&self, name: &str) -> bool {
         self.ranker.as_ref().is_some_and(|ranker| ranker.split(':').next() == Some(name))
@@ -24,7 +24,7 @@ impl System {
 
 impl Spec {
     /// Refuses settings that would have no effect.
-    fn refuse_idle(&self, system: &System) -> Result<()> {
+    fn refuse_idle(&self, system: &RowSpec) -> Result<()> {
         let reads = |name: &str| system.is_ranker(name);
         let idle = [
             (
@@ -57,7 +57,7 @@ impl Spec {
     }
 
     /// The options of `train` for the files and the members of a system.
-    fn learnt_from(&self, system: &System) -> Result<Vec<String>> {
+    fn learnt_from(&self, system: &RowSpec) -> Result<Vec<String>> {
         let titles = match &system.titles {
             None | Some(LearntTitles::OfTable(false)) => &[],
             Some(LearntTitles::OfTable(true)) => match &self.data.titles {
@@ -81,7 +81,7 @@ impl Spec {
         Ok(options)
     }
 
-    pub(super) fn source_of(&self, system: &System, place: usize) -> Result<Source> {
+    pub(super) fn source_of(&self, system: &RowSpec, place: usize) -> Result<Source> {
         let grid = || grid(&system.grid);
         self.refuse_idle(system)?;
         let vectors = system.vectors.as_ref().map_or(&[][..], Paths::list);

@@ -6,7 +6,7 @@ use crate::text::Interner;
 
 /// The vectors of words that a ranker has inside, of any length.
 #[derive(Debug)]
-pub struct WordTable<'a> {
+pub struct InnerWords<'a> {
     /// The words.
     pub words: &'a Interner,
     /// [words, dimension]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::corpus::UNKNOWN;
-use super::file::{Numbers, State};
+use super::file::{Numbers, RankerState};
 use crate::error::{ContentFault, FileFault};
 use crate::memory::{NoRoom, reserve};
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
@@ -54,7 +54,7 @@ fn push(joined: &mut String, word: &str) {
 /// Texts are identified by 64-bit hashes of their words, and a hit is not verified. Among a million texts the
 /// probability of any collision is 3 in 10⁸.
 #[derive(Debug, Clone, Default)]
-pub(super) struct TextTable {
+pub(super) struct TextVectors {
     places: HashMap<u64, u32>,
     keys: Vec<u64>,
     dimension: usize,
@@ -62,9 +62,9 @@ pub(super) struct TextTable {
     vectors: Vec<f32>,
 }
 
-impl TextTable {
-    pub(super) fn new(dimension: usize) -> TextTable {
-        TextTable { dimension, ..TextTable::default() }
+impl TextVectors {
+    pub(super) fn new(dimension: usize) -> TextVectors {
+        TextVectors { dimension, ..TextVectors::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -100,8 +100,8 @@ impl TextTable {
         self.vectors.chunks_exact(self.dimension.max(1))
     }
 
-    /// The contents of a file with the table added. The names of its tensors begin with `prefix`.
-    pub(super) fn write(&self, state: State, prefix: &str) -> State {
+    /// The contents of a file with the texts added. The names of its tensors begin with `prefix`.
+    pub(super) fn write(&self, state: RankerState, prefix: &str) -> RankerState {
         // A file has 32-bit integers: the lower half comes first, then the upper.
         let halves = self.keys.iter().flat_map(|&key| [key as u32, (key >> 32) as u32]).collect();
         state.with(&format!("{prefix}{KEYS}"), &[self.len(), 2], Numbers::U32(halves)).with(
@@ -111,13 +111,13 @@ impl TextTable {
         )
     }
 
-    /// The table that [`TextTable::write`] added.
-    pub(super) fn restore(state: &State, prefix: &str, dimension: usize) -> Result<TextTable, FileFault> {
+    /// The texts that [`TextVectors::write`] added.
+    pub(super) fn restore(state: &RankerState, prefix: &str, dimension: usize) -> Result<TextVectors, FileFault> {
         let [names, numbers] = [KEYS, VECTORS].map(|name| format!("{prefix}{name}"));
         let keys = state.u32s(&names, &[None, Some(2)])?;
         let vectors = state.f32s(&numbers, &[Some(keys.len() / 2), Some(dimension)])?;
-        let mut table = TextTable::new(dimension);
-        reserve(&mut table.vectors, vectors.len(), "vectors of texts")?;
+        let mut texts = TextVectors::new(dimension);
+        reserve(&mut texts.vectors, vectors.len(), "vectors of texts")?;
         // With dimension 0 the keys would have no rows.
         if dimension == 0 && !keys.is_empty() {
             return Err(FileFault::content(numbers, ContentFault::Dimension { most: MAX_DIMENSION, found: 0 }));
@@ -125,12 +125,12 @@ impl TextTable {
         let rows = keys.as_chunks::<2>().0.iter().zip(vectors.chunks_exact(dimension.max(1)));
         for (row, (halves, vector)) in rows.enumerate() {
             let key = u64::from(halves[0]) | u64::from(halves[1]) << 32;
-            if let Some(&first) = table.places.get(&key) {
+            if let Some(&first) = texts.places.get(&key) {
                 return Err(FileFault::content(names, ContentFault::RepeatedText { first: first as usize, row }));
             }
-            table.insert(key, vector)?;
+            texts.insert(key, vector)?;
         }
-        Ok(table)
+        Ok(texts)
     }
 }
 
@@ -160,20 +160,20 @@ mod tests {
     }
 
     #[test]
-    fn a_file_keeps_a_table_and_damage_is_seen() {
-        let mut table = TextTable::new(2);
+    fn a_file_keeps_vectors_and_damage_is_seen() {
+        let mut texts = TextVectors::new(2);
         let wide = u64::from(u32::MAX) << 7;
-        let mut insert = |key, vector: &[f32]| table.insert(key, vector).unwrap();
+        let mut insert = |key, vector: &[f32]| texts.insert(key, vector).unwrap();
         assert!(insert(7, &[1.0, 2.0]) && insert(wide, &[3.0, 4.0]) && !insert(7, &[5.0, 6.0]));
-        let state = table.write(State::default(), "");
-        let again = TextTable::restore(&state, "", 2).unwrap();
+        let state = texts.write(RankerState::default(), "");
+        let again = TextVectors::restore(&state, "", 2).unwrap();
         assert_eq!((again.get(7), again.get(wide), again.get(8)), (Some(&[1.0, 2.0][..]), Some(&[3.0, 4.0][..]), None));
-        assert!(matches!(TextTable::restore(&state, "", 3), Err(FileFault::WrongTensor { .. })));
+        assert!(matches!(TextVectors::restore(&state, "", 3), Err(FileFault::WrongTensor { .. })));
         let twice = state.clone().with(KEYS, &[2, 2], Numbers::U32(vec![7, 0, 7, 0]));
-        let fault = TextTable::restore(&twice, "", 2).unwrap_err();
+        let fault = TextVectors::restore(&twice, "", 2).unwrap_err();
         assert_eq!(fault, FileFault::content(KEYS, ContentFault::RepeatedText { first: 0, row: 1 }));
         assert!(fault.to_string().contains("expected each text once, found that of row 0 again in row 1"), "{fault}");
         let fewer = state.with(KEYS, &[1, 2], Numbers::U32(vec![7, 0]));
-        assert!(matches!(TextTable::restore(&fewer, "", 2), Err(FileFault::WrongTensor { .. })));
+        assert!(matches!(TextVectors::restore(&fewer, "", 2), Err(FileFault::WrongTensor { .. })));
     }
 }

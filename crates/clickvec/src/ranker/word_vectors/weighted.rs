@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::super::corpus::Corpus;
-use super::super::file::{Numbers, State};
-use super::super::text_table::{TextReader, TextTable};
+use super::super::file::{Numbers, RankerState};
+use super::super::text_vectors::{TextReader, TextVectors};
 use super::builder::{self, Vectors};
 use crate::error::{ContentFault, FileFault, Result};
 use crate::text::Interner;
@@ -16,7 +16,7 @@ const DOCUMENT_FREQUENCY: &str = "document_frequency";
 
 /// Vectors of words and texts, with what weighs the words.
 #[derive(Debug, Clone)]
-pub(super) struct Table {
+pub(super) struct WeightedVectors {
     pub(super) vectors: Vectors,
     /// The number of titles in the collection that have each word of the file.
     pub(super) document_frequency: Vec<u32>,
@@ -24,16 +24,16 @@ pub(super) struct Table {
     weights: Vec<f64>,
 }
 
-impl Table {
-    /// The table in a file, with the counts of its words in the titles of `corpus`.
-    pub(super) fn read(path: &Path, corpus: &Corpus) -> Result<Table> {
+impl WeightedVectors {
+    /// The vectors in a file, with the counts of its words in the titles of `corpus`.
+    pub(super) fn read(path: &Path, corpus: &Corpus) -> Result<WeightedVectors> {
         let vectors = builder::read(path)?;
         let document_frequency = document_frequency(corpus, &vectors.vocabulary);
-        Ok(Table { vectors, document_frequency, weights: Vec::new() })
+        Ok(WeightedVectors { vectors, document_frequency, weights: Vec::new() })
     }
 
-    /// The table that [`Table::write`] added.
-    pub(super) fn restore(state: &State, prefix: &str) -> Result<Table, FileFault> {
+    /// The vectors that [`WeightedVectors::write`] added.
+    pub(super) fn restore(state: &RankerState, prefix: &str) -> Result<WeightedVectors, FileFault> {
         let [names, numbers, counts] = [VOCABULARY, WORDS, DOCUMENT_FREQUENCY].map(|name| format!("{prefix}{name}"));
         let vocabulary = state.words_as(&names)?;
         let rows = state.array(&numbers, &[Some(vocabulary.len()), None])?;
@@ -42,14 +42,14 @@ impl Table {
         if dimension == 0 || dimension > MAX_DIMENSION {
             return Err(FileFault::content(numbers, ContentFault::Dimension { most: MAX_DIMENSION, found: dimension }));
         }
-        let texts = TextTable::restore(state, prefix, dimension)?;
+        let texts = TextVectors::restore(state, prefix, dimension)?;
         let document_frequency = state.u32s(&counts, &[Some(vocabulary.len())])?.to_vec();
         let vectors = Vectors { dimension, vocabulary, words, texts };
-        Ok(Table { vectors, document_frequency, weights: Vec::new() })
+        Ok(WeightedVectors { vectors, document_frequency, weights: Vec::new() })
     }
 
-    /// The contents of a file with the table added. The names of its tensors begin with `prefix`.
-    pub(super) fn write(&self, state: State, prefix: &str) -> State {
+    /// The contents of a file with the vectors added. The names of its tensors begin with `prefix`.
+    pub(super) fn write(&self, state: RankerState, prefix: &str) -> RankerState {
         let Vectors { dimension, vocabulary, words, texts } = &self.vectors;
         let [names, numbers, counts] = [VOCABULARY, WORDS, DOCUMENT_FREQUENCY].map(|name| format!("{prefix}{name}"));
         let state = state
