@@ -4,6 +4,9 @@ use std::fmt;
 
 use super::shortened;
 
+/// The most arrays and objects inside each other that are read; the parser's limit.
+const MOST_DEPTH: usize = 127;
+
 /// The first place where a JSON file is not what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{} line {line}, column {column}", problem.found_in("file"))]
@@ -24,6 +27,10 @@ pub enum JsonProblem {
     CutShort,
     /// It is not JSON.
     Syntax,
+    /// Arrays and objects in each other, more than 127 of them.
+    TooDeep,
+    /// A number that 64 bits cannot hold.
+    TooLarge,
     /// It is JSON, with other fields or with values of another kind.
     Form,
 }
@@ -34,6 +41,8 @@ impl JsonProblem {
         match self {
             JsonProblem::CutShort => format!("the end of the {text} in"),
             JsonProblem::Syntax => "invalid JSON at".to_owned(),
+            JsonProblem::TooDeep => format!("more than {MOST_DEPTH} arrays and objects inside each other at"),
+            JsonProblem::TooLarge => "a number beyond ±1.8e308 at".to_owned(),
             JsonProblem::Form => "other fields or values in".to_owned(),
         }
     }
@@ -44,6 +53,9 @@ impl From<serde_json::Error> for JsonFault {
         use serde_json::error::Category;
         let problem = match error.classify() {
             Category::Eof => JsonProblem::CutShort,
+            // Only their texts tell these two from other faults.
+            Category::Syntax if error.to_string().starts_with("recursion limit exceeded") => JsonProblem::TooDeep,
+            Category::Syntax if error.to_string().starts_with("number out of range") => JsonProblem::TooLarge,
             Category::Io | Category::Syntax => JsonProblem::Syntax,
             Category::Data => JsonProblem::Form,
         };
@@ -136,5 +148,19 @@ mod tests {
         assert_eq!(fault("[1,\n 2"), "the end of the file in line 2, column 2");
         assert_eq!(fault("[1,,2]"), "invalid JSON at line 1, column 4");
         assert_eq!(fault("[1, true]"), "other fields or values in line 1, column 8");
+    }
+    #[test]
+    fn what_is_json_and_cannot_be_read_is_told() {
+        use serde_json::Value;
+        let read = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| JsonFault::from(error).to_string());
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(read(&nested(MOST_DEPTH)).is_ok());
+        let too_deep = read(&nested(MOST_DEPTH + 1)).unwrap_err();
+        assert_eq!(too_deep, "more than 127 arrays and objects inside each other at line 1, column 128");
+        assert!(read("[1e308, -1e308, 1e-999, 99999999999999999999]").is_ok());
+        for text in ["[1e999]", "[-1e999]"] {
+            let too_large = read(text).unwrap_err();
+            assert!(too_large.starts_with("a number beyond ±1.8e308 at line 1"), "{too_large}");
+        }
     }
 }
