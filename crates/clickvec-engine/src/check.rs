@@ -24,7 +24,7 @@ pub struct Checked {
 }
 
 impl Engine {
-    /// Reads every file, compares all checksums, and asks the queries whose answers the index keeps.
+    /// What was checked: every file is read, all checksums are compared, and the queries whose answers the index keeps are asked.
     ///
     /// # Errors
     ///
@@ -107,9 +107,9 @@ pub struct Verified {
     pub damaged: Vec<Error>,
 }
 
-/// Reads every file that the manifests of an index name, compares all checksums, and, if they are right, asks the queries whose
-/// answers the index keeps. Unlike [`Engine::check`] it goes on after the first damaged file, and reads the files of parts that this
-/// version does not know.
+/// What is as it was written and what is damaged. Every file that the manifests of an index name is read, all checksums are
+/// compared, and, if they are right, the queries whose answers the index keeps are asked. Unlike [`Engine::check`] it goes on after
+/// the first damaged file, and reads the files of parts that this version does not know.
 ///
 /// # Errors
 ///

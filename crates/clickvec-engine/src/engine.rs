@@ -54,7 +54,7 @@ pub(crate) struct Opened {
 }
 
 impl Engine {
-    /// Opens an index that `clickvec index` wrote. Its files are mapped, so that this takes no time in proportion to the number of
+    /// An index that `clickvec index` wrote. Its files are mapped, so that this takes no time in proportion to the number of
     /// titles; [`Engine::check`] reads them all. An index that has only vectors, as earlier versions and smaller programs
     /// write it, is completed in memory.
     ///
@@ -115,7 +115,7 @@ impl Engine {
         })
     }
 
-    /// Explains why the title with this id has its scores for a query.
+    /// Why the title with this id has its scores for a query.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl Engine {
         Ok(Explanation { document, vectors, words, words_score, trigrams })
     }
 
-    /// Compares the title with the id `a` with that with the id `b`: why it is above it, or below.
+    /// Why the title with the id `a` is above that with the id `b`, or below.
     ///
     /// # Errors
     ///

@@ -21,7 +21,7 @@ use crate::words::{self, Statistics, Words};
 type Allowed = Option<Vec<u64>>;
 
 impl Engine {
-    /// Answers a request.
+    /// The answer to a request.
     ///
     /// # Errors
     ///

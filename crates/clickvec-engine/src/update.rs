@@ -23,7 +23,8 @@ use crate::segment::complete::{Recipe, complete};
 use crate::segment::parts::KNOWN;
 use crate::segment::{Segment, fusion};
 
-/// Writes the rest of an index, with all that [`Engine`] wants and with its vectors in a format, and moves it to its place.
+/// The index that is made: the rest of it is written, with all that [`Engine`] wants and with its vectors in a format, and moved to
+/// its place.
 ///
 /// # Errors
 ///
@@ -33,8 +34,8 @@ pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: Vec
     builder.finish_with(|folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
 }
 
-/// Joins indexes as [`clickvec::search::join_indexes`] does, with all that [`Engine`] wants. `model` is theirs. Without a fusion or
-/// a format, it is theirs too.
+/// The index that several become, joined as [`clickvec::search::join_indexes`] does it, with all that [`Engine`] wants. `model` is
+/// theirs. Without a fusion or a format, it is theirs too.
 ///
 /// # Errors
 ///
@@ -131,7 +132,7 @@ pub struct Updated {
 }
 
 impl Updater {
-    /// Begins an update of the index at `path`.
+    /// An update of the index at `path`, begun.
     ///
     /// # Errors
     ///
@@ -185,7 +186,7 @@ impl Updater {
         self.last.insert(id.to_owned(), Last::Deleted);
     }
 
-    /// Makes the update durable and visible.
+    /// What was changed. The update is then durable and visible.
     ///
     /// # Errors
     ///
@@ -268,8 +269,8 @@ pub struct Compacted {
     pub fingerprint: String,
 }
 
-/// Makes one segment of all those of an index, without the titles that are gone. Searches go on, and whoever opens the index
-/// finds the old one or the new one.
+/// What became of an index whose segments are made one, without the titles that are gone. Searches go on, and whoever opens the
+/// index finds the old one or the new one.
 ///
 /// # Errors
 ///

@@ -14,9 +14,9 @@ const LATEST: i64 = 7_258_118_400;
 pub struct Time(pub i64);
 
 impl Time {
-    /// Parses a time: a date; a date and a time of day, with or without an offset (UTC if without); seconds, with or
-    /// without a fraction, or milli-, micro- or nanoseconds since 1970, told apart by their size. Numbers of 8, 12 and
-    /// 14 digits are dates such as `20240517`, `202405170830` and `20240517083000`.
+    /// The time in a text: a date; a date and a time of day, with or without an offset (UTC if without); seconds, with
+    /// or without a fraction, or milli-, micro- or nanoseconds since 1970, told apart by their size. Numbers of 8, 12
+    /// and 14 digits are dates such as `20240517`, `202405170830` and `20240517083000`.
     pub fn parse(text: &str) -> Option<Time> {
         let text = text.trim();
         if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {

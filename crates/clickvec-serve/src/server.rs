@@ -63,7 +63,7 @@ fn try_threads(count: usize) -> std::io::Result<()> {
 }
 
 impl Server {
-    /// Opens the indexes and answers requests from then on, on threads of its own.
+    /// A service that has opened the indexes and answers requests from now on, on threads of its own.
     ///
     /// # Errors
     ///

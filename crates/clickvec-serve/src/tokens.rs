@@ -21,7 +21,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Reads tokens, one a line: the token itself, or `sha256:` and the hash of it in hexadecimal digits. Empty lines and
+    /// The tokens of a file, one a line: the token itself, or `sha256:` and the hash of it in hexadecimal digits. Empty lines and
     /// those that begin with `#` are passed over.
     ///
     /// # Errors

@@ -64,7 +64,7 @@ impl Run {
 }
 
 impl RunReader {
-    /// Reads the next query into `group`; returns whether there was one.
+    /// Whether there is another query, which is then in `group`.
     ///
     /// # Errors
     ///

@@ -32,8 +32,8 @@ pub use positions::PositionWeighting;
 
 /// The share of memory for counting pairs. Titles, searches and users share the rest.
 const COUNTING: f64 = 0.6;
-/// Prepares logs: reads and counts them, and writes all tables or none. A table with the path `-` goes to
-/// `standard_output`. `progress` is called now and then with the number of rows read.
+/// What was found in logs, and done with it: they are read and counted, and all tables are written or none. A table
+/// with the path `-` goes to `standard_output`. `progress` is called now and then with the number of rows read.
 ///
 /// # Errors
 ///

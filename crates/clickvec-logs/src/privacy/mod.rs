@@ -15,7 +15,7 @@ use plain::plain;
 
 pub use removed::Removed;
 
-/// Removes personal data from a query and returns what was removed. The query becomes empty if no letter or digit is
+/// The personal data that a query had, which is removed from it. The query becomes empty if no letter or digit is
 /// left.
 pub fn remove_personal(query: &mut String) -> Removed {
     let mut removed = Removed::default();

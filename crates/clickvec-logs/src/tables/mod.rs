@@ -45,7 +45,7 @@ enum Source {
 }
 
 impl LogTable {
-    /// Opens a log and finds its columns. The log may be plain, gzip or zstd; `-` is standard input.
+    /// A log, opened, with its columns found. It may be plain, gzip or zstd; `-` is standard input.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl LogTable {
         Ok(LogTable { path: path.to_owned(), source, has: found.has, names: found.names })
     }
 
-    /// Reads the next row.
+    /// What comes next; a row is in `record`.
     ///
     /// # Errors
     ///
