@@ -55,6 +55,14 @@ pub fn cut(text: &str, most: usize) -> String {
     }
 }
 
+/// As much of a text as fits into `width` characters, made [`printable`].
+pub fn fitted(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some(_) => cut(text, width.saturating_sub(1)),
+        None => printable(text).into_owned(),
+    }
+}
+
 fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -70,6 +78,8 @@ mod tests {
         assert_eq!(shown(Path::new("/tmp/\u{1b}]0;x\u{7}")), "/tmp/\u{fffd}]0;x\u{fffd}");
         assert_eq!(shortened(&"é".repeat(61)), format!("{}…", "é".repeat(60)));
         assert_eq!(shortened(&"é".repeat(60)), "é".repeat(60));
+        assert_eq!((fitted("éàü", 3), fitted("éàüö", 3)), ("éàü".to_owned(), "éà…".to_owned()));
+        assert_eq!((fitted("a\u{1b}b", 3), fitted("a\u{1b}bc", 3)), ("a\u{fffd}b".to_owned(), "a\u{fffd}…".to_owned()));
         assert_eq!(listed(&["a\u{1b}", "b", "c"], 2), "`a\u{fffd}`, `b` and 1 more");
         assert_eq!(listed::<&str>(&[], 2), "none");
     }

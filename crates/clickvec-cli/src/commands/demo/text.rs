@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clickvec::eval::{Correction, Metric, beaten};
+use clickvec::internals::error::fitted;
 
 use super::next::Next;
 use super::searches::{Found, Search};
@@ -109,13 +110,5 @@ fn push_found(text: &mut String, engine: &str, found: &[Found]) {
         let _ = writeln!(text, "    {name:<4}  {}  {}", place + 1, fitted(&found.title, WIDTH - 13));
         let _ =
             writeln!(text, "             grade {}: {}", found.grade, found.why.within(WIDTH - 13 - "grade 4: ".len()));
-    }
-}
-
-/// As much of a text as fits.
-fn fitted(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
     }
 }
