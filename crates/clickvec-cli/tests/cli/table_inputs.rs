@@ -29,6 +29,11 @@ fn a_pipe_is_refused_before_it_is_read() {
             let named = if pipe == "-" { "standard input" } else { pipe };
             run.code(2).says(&format!("{named}: expected a file, since a table reads it more than once, found a pipe"));
         }
+        let kept = files.iter().filter(|file| !file.starts_with(option)).map(|file| (*file).to_owned());
+        let given: Vec<String> = kept.chain([format!("{option}=/dev/zero")]).collect();
+        let given: Vec<&str> = given.iter().map(String::as_str).collect();
+        let run = folder.run(&[&["table", "spec.toml"], &given[..]].concat()).code(2);
+        run.says("/dev/zero: expected a file, since a table reads it more than once, found a device;");
     }
     folder.write("spec.toml", small_row("a", " --validation /dev/stdin"));
     folder.run_with(&[&["table", "spec.toml"], &files[..]].concat(), "").code(2).says("/dev/stdin: expected a file");

@@ -128,14 +128,17 @@ pub enum PlanFault {
         /// How many it has in the column of the row; as many if their grades or the queries differ.
         found: usize,
     },
-    /// A file is a pipe and can be read only once.
+    /// A file is a pipe, a device or standard input, which can be read only once.
     #[error(
-        "{}: expected a file, since a table reads it more than once, found a pipe; write it to a file first",
-        super::shown_input(path)
+        "{}: expected a file, since a table reads it more than once, found {}; write what comes from it to a file first",
+        super::shown_input(path),
+        if *is_device { "a device" } else { "a pipe" }
     )]
     Pipe {
-        /// The pipe.
+        /// The pipe or the device.
         path: PathBuf,
+        /// Whether it is a device.
+        is_device: bool,
     },
     /// A file has changed since the table was started.
     #[error(

@@ -130,7 +130,7 @@ fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
 /// itself.
 fn refuse_pipe(path: &Path) -> Result<()> {
     match files::is_stream(path) {
-        true => Err(Error::Plan(PlanFault::Pipe { path: path.to_owned() })),
+        true => Err(Error::Plan(PlanFault::Pipe { path: path.to_owned(), is_device: files::Found::is_device(path) })),
         false => path.metadata().map(drop).map_err(|source| Error::io(path, "read", source)),
     }
 }
