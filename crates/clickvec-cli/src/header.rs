@@ -1,6 +1,11 @@
 //! Whether the first line of what may be texts is the header of a table.
 
+use std::path::Path;
+
+use anyhow::{Result, ensure};
 use clickvec_logs::columns;
+
+use crate::output;
 
 /// The header of a table, or its first object.
 pub(crate) struct Header {
@@ -24,6 +29,20 @@ pub(crate) fn of(first: &str) -> Option<Header> {
         (names.len() > 1 && columns::is_header(&names)).then_some(Header { names, is_ambiguous })
     };
     ['\t', ',', ';'].into_iter().find_map(header)
+}
+
+/// Refuses texts whose first line begins as a JSON array of objects or of texts does, as a whole file of JSON may. A text in brackets
+/// is a text.
+pub(crate) fn refuse_array(first: &[u8], path: &Path) -> Result<()> {
+    let inside = first.trim_ascii().strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    let is_array =
+        inside.is_some_and(|inside| inside.is_empty() || inside.starts_with(b"{") || inside.starts_with(b"\""));
+    ensure!(
+        !is_array,
+        "{}: expected texts, one a line, or JSON lines, found a JSON array; `jq -c '.[]'` makes lines of it",
+        output::input(path)
+    );
+    Ok(())
 }
 
 impl Header {

@@ -113,7 +113,10 @@ fn texts_that_are_no_lines() {
     let base = ["embed", "--model", "model.safetensors", "--side", "title"];
     let embed = |text: &str, more: &[&str]| folder.run_with(&[&base[..], more].concat(), text);
     for array in ["[{\"title\": \"red\"}]", "[\n{\"title\": \"red\"}\n]", "[\"red\"]"] {
-        embed(array, &[]).code(2).says("standard input: expected texts, one a line, or JSON lines, found a JSON array");
+        let told = "standard input: expected texts, one a line, or JSON lines, found a JSON array";
+        embed(array, &[]).code(2).says(told);
+        let explain = ["explain", "keywords", "--model=model.safetensors", "--file=-"];
+        folder.run_with(&explain, array).code(2).says(told).prints_nothing();
     }
     assert_eq!(embed("[red] hammer\n", &[]).code(0).json_lines()[0]["text"], "[red] hammer");
     folder.write("empty.txt", "");

@@ -59,11 +59,7 @@ impl Texts {
         if !is_parquet(&args.texts)? {
             let mut reader = files::open(&args.texts)?;
             let first = first_line(&mut reader, &args.texts)?;
-            ensure!(
-                !is_array(&first),
-                "{}: expected texts, one a line, or JSON lines, found a JSON array; `jq -c '.[]'` makes lines of it",
-                output::path(&input::named(args.texts.clone()))
-            );
+            header::refuse_array(&first, &args.texts)?;
             if first.is_empty() && args.texts != Path::new("-") {
                 output::note(format_args!("warning: {}: empty, so no vector is written", output::path(&args.texts)));
             }
@@ -146,13 +142,6 @@ fn first_line(reader: &mut impl BufRead, path: &Path) -> Result<Vec<u8>> {
     let read = reader.take(FIRST_BYTES).read_until(b'\n', &mut line);
     read.map_err(|source| Error::ReadAt { path: input::named(path.to_owned()), line: 1, source })?;
     Ok(line)
-}
-
-/// Whether a file begins as a JSON array of objects or of texts does. A text in brackets is a text.
-fn is_array(first: &[u8]) -> bool {
-    let first = first.trim_ascii();
-    let inside = first.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
-    inside.is_some_and(|inside| inside.is_empty() || inside.starts_with(b"{") || inside.starts_with(b"\""))
 }
 
 /// The column of texts, unless another is named.

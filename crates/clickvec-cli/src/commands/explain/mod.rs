@@ -155,6 +155,7 @@ fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
     let mut texts = given.to_vec();
     if let Some(file) = file {
         let lines = lines(file)?;
+        header::refuse_array(lines[0].as_bytes(), file)?;
         // Its header would be explained like what somebody typed, and so would ids and counts.
         let is_table =
             |header: &Header| !header.is_ambiguous && header.has_row(&lines[0], lines.get(1).map(String::as_str));
