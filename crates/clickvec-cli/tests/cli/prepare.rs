@@ -495,6 +495,13 @@ fn messages_repeat_nothing_that_was_typed() {
     folder.write("log.json", "{\"query\":\"a\",\"title\":\"t\"}\n\"secret illness\"\n");
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--max-bad", "100%"]).code(0);
     assert!(!run.says("found a text").stderr().contains("illness"));
+    folder.write(
+        "log.json",
+        "{\"query\":\"a\",\"title\":\"t\"}\n{\"secret illness, and more\":1,\"secret illness, and more\":2}\n",
+    );
+    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--max-bad", "100%"]).code(0);
+    let told = "expected a JSON object, found a key a second time in column 56; its 24 characters are not shown";
+    assert!(!run.says(told).stderr().contains("illness"));
 }
 
 #[test]
@@ -533,4 +540,18 @@ fn judgments_have_grades_and_blanks_or_tabs() {
     folder.write("titles.tsv", "sku\ttitle\n1\tShoes\n");
     folder.write("log.tsv", "query\titem\na\t1\n");
     prepare(&folder, &["--titles", "titles.tsv"]).code(2).says("a table of titles has the columns id and title");
+}
+
+#[test]
+fn json_that_cannot_be_read_is_not_called_invalid() {
+    let folder = Folder::new();
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(200), "]".repeat(200));
+    let large = "{\"query\":\"a\",\"title\":\"t\",\"price\":1e999}";
+    let good = "{\"query\":\"a\",\"title\":\"t\"}\n";
+    folder.write("log.json", format!("{good}{deep}\n{large}\n{}", good.repeat(3)));
+    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--max-bad", "100%"]).code(0);
+    run.says(
+        "log.json:2: expected a JSON object, found more than 127 arrays and objects inside each other at column 132",
+    )
+    .says("log.json:3: expected a JSON object, found a number beyond ±1.8e308 at column");
 }

@@ -227,6 +227,17 @@ pub enum RowFault {
         /// What it is.
         found: NotAnObject,
     },
+    /// An object has a key twice that may be something somebody typed.
+    #[error(
+        "expected a JSON object, found a key a second time in column {column}; its {characters} characters are not shown, since \
+         somebody may have typed them"
+    )]
+    HiddenKeyTwice {
+        /// The number of characters of the key.
+        characters: usize,
+        /// The column behind the second one, counted from 1, in bytes.
+        column: usize,
+    },
     /// A value is not valid for its column.
     #[error("expected {} in column `{column}`, found {found}", role.value())]
     BadValue {
@@ -248,7 +259,7 @@ impl RowFault {
             RowFault::Nul => "NUL byte",
             RowFault::TooLong { .. } => "too long",
             RowFault::OpenQuote { .. } => "quote not closed",
-            RowFault::NotJson { .. } => "not a JSON object",
+            RowFault::NotJson { .. } | RowFault::HiddenKeyTwice { .. } => "not a JSON object",
             RowFault::BadValue { role, .. } => match role {
                 Role::Count => "bad count",
                 Role::Position => "bad position",

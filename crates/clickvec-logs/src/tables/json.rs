@@ -145,8 +145,8 @@ impl Reader {
             Ok(object) => Value::Object(object),
             // Somebody may have typed what is no name.
             Err(NotAnObject::KeyTwice { key, column }) if !looks_like_name(&key) => {
-                let key = format!("({} characters)", key.chars().count());
-                return Ok(Next::Broken(RowFault::NotJson { found: NotAnObject::KeyTwice { key, column } }));
+                let characters = key.chars().count();
+                return Ok(Next::Broken(RowFault::HiddenKeyTwice { characters, column }));
             }
             Err(found) => return Ok(Next::Broken(RowFault::NotJson { found })),
         };
