@@ -26,7 +26,7 @@ const BATCH_TEXTS: usize = 1024;
 /// Write the vector of every line of a text file, or of every row of a table.
 ///
 /// One text a line. An empty line, or one without any word, gets the zero vector, so line n of the input is always
-/// vector n of the output. A table is recognised by its header or its first object: TSV, CSV, JSON lines or (if built in)
+/// vector n of the output; a line that cannot be read, or a row with any fault, ends the work for the same reason. A table is recognised by its header or its first object: TSV, CSV, JSON lines or (if built in)
 /// Parquet, with a row for each text. JSON lines then have the table's ids, if it has a column `id`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
