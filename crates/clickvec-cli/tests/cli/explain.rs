@@ -156,7 +156,10 @@ fn keywords_of_every_encoder() {
     assert!(text.contains("left to right") && text.contains("right to left"), "{text}");
     let lines = run("clsm", &["--json"]).code(0).json_lines();
     assert_eq!(lines[0]["winners"].as_array().unwrap().len(), 5);
-    assert!(!run("rnn", &[]).code(0).stdout().contains("input gate"));
+    let text = run("rnn", &["--html", "rnn.html"]).code(0).stdout();
+    assert!(!text.contains("input gate") && !text.contains("cell") && text.contains("units of "), "{text}");
+    let page = folder.read("rnn.html");
+    assert!(page.contains("most active units of red hammer") && page.contains("of the 10 units that"), "{page}");
     run("dssm", &[]).code(1).prints("reads a bag of words");
     run("model", &["--html", "keywords.html"]).code(0);
     let page = folder.read("keywords.html");
@@ -275,7 +278,7 @@ fn a_model_shows_no_column_that_it_has_nothing_for() {
     };
     let words = |kind: &str| header(kind).split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
     assert_eq!(words("model"), "word keyword cells input gate along without");
-    assert_eq!(words("rnn"), "word keyword cells along without");
+    assert_eq!(words("rnn"), "word keyword units along without");
     assert_eq!(words("clsm"), "word keyword units won along without");
     assert_eq!(words("dssm"), "word along without");
 }

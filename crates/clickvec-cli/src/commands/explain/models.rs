@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::encoder::EncoderConfig;
-use clickvec::internals::encoder::{Description, describe, unit_of_vectors};
+use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vectors};
 use clickvec::model::Model;
 
 /// The model's file in an index.
@@ -51,9 +51,27 @@ impl NamedModel {
         describe(self.model.encoder_config())
     }
 
+    /// What a part of its state at a word is called: only an encoder with gates has cells.
+    pub(super) fn state(&self) -> &'static str {
+        if self.description().gates.is_empty() { "unit" } else { "cell" }
+    }
+
     /// What a number of the model's vectors is called.
     pub(super) fn unit(&self) -> &'static str {
         unit_of_vectors(self.model.encoder_config())
+    }
+}
+
+/// What [`NamedModel::state`] says of those models that read word by word, in the plural.
+pub(super) fn states(models: &[NamedModel]) -> &'static str {
+    let has = |state: &str| {
+        let word_by_word = models.iter().filter(|named| named.description().reading == Reading::WordByWord);
+        word_by_word.into_iter().any(|named| named.state() == state)
+    };
+    match (has("cell"), has("unit")) {
+        (true, true) => "cells or units",
+        (false, true) => "units",
+        _ => "cells",
     }
 }
 

@@ -67,7 +67,8 @@ fn name(quantity: Quantity) -> String {
 
 /// All states, word by word: first the most active cells (LSTM paper, fig. 6, 11, 12), then every state (fig. 4, 5,
 /// 8–10). All texts are side by side and share one colour range.
-pub(super) fn inside(texts: &[Shown<'_>]) -> Markup {
+/// A row is a `unit`.
+pub(super) fn inside(texts: &[Shown<'_>], unit: &str) -> Markup {
     if !texts.iter().any(|text| has_heat(text.view)) {
         return html! {};
     }
@@ -79,8 +80,6 @@ pub(super) fn inside(texts: &[Shown<'_>]) -> Markup {
             states.push(panel.quantity);
         }
     }
-    // Only encoders with gates have cells, and only they have more than one state at a word.
-    let unit = if states.len() > 1 { "cell" } else { "unit" };
     // In the papers' pictures all texts have ten columns.
     let most = texts.iter().map(|text| text.view.words.len()).max().unwrap_or(0);
     let columns = |view: &TextView| view.words.len().max(most.min(COLUMNS));
@@ -92,7 +91,7 @@ pub(super) fn inside(texts: &[Shown<'_>]) -> Markup {
         @if has_cells {
             h4 { "Activation at each word of the " (unit) "s that are most active after the last word" }
             (legend(active))
-            div.maps { @for text in texts { (active_cells(text, columns(text.view), active)) } }
+            div.maps { @for text in texts { (active_units(text, unit, columns(text.view), active)) } }
         }
         h4 { "All " (unit) "s" }
         (legend(all))
@@ -124,7 +123,7 @@ fn heat_map(text: &Shown<'_>, panel: &Panel, columns: usize, common: (f32, f32))
     }
 }
 
-fn active_cells(text: &Shown<'_>, columns: usize, common: (f32, f32)) -> Markup {
+fn active_units(text: &Shown<'_>, unit: &str, columns: usize, common: (f32, f32)) -> Markup {
     let Some(Evidence::Changes(counts)) = text.keywords.map(|keywords| &keywords.evidence) else { return html! {} };
     html! {
         @for counts in counts {
@@ -134,23 +133,23 @@ fn active_cells(text: &Shown<'_>, columns: usize, common: (f32, f32)) -> Markup 
                 @let heat = Heat { words: &text.view.words, columns, units, value: &value, common };
                 div {
                     span.note { (text.name) @if counts.direction == Direction::Backward { ", read from the end" } }
-                    (heat.svg(&format!("most active cells of {}", text.view.text)))
+                    (heat.svg(&format!("most active {unit}s of {}", text.view.text)))
                 }
             }
         }
     }
 }
 
-/// The table of the papers: how many cells each word changed, or how many units it won. Words are in columns; the rows'
+/// The table of the papers: how many cells, or `unit`s, each word changed, or how many units it won. Words are in columns; the rows'
 /// names start with `head`. Counts of `at_least` or more are bold, as in the paper; those of keywords are also
 /// underlined.
-pub(super) fn counts_rows(head: &str, text: &TextView, keywords: &Keywords, at_least: usize) -> Markup {
+pub(super) fn counts_rows(head: &str, unit: &str, text: &TextView, keywords: &Keywords, at_least: usize) -> Markup {
     let named = |row: &str| if head.is_empty() { row.to_owned() } else { format!("{head}: {row}") };
     html! {
         @match &keywords.evidence {
             Evidence::Changes(directions) => @for counts in directions {
                 tr {
-                    td { (named(&super::keywords::row_name(counts))) }
+                    td { (named(&super::keywords::row_name(counts, unit))) }
                     @for (place, count) in counts.counts().enumerate() {
                         td.n {
                             @match count {

@@ -87,12 +87,13 @@ fn shown(model: &NamedModel, texts: usize, claims: &KeywordClaims) -> String {
     format!(
         "{}\n{} of {} have a keyword and another word and are compared; {} and {} in all texts\n\n{}\n\n\
          p: paired t-test over the compared texts. Part of the first difference is by construction: keywords are the words\n\
-         that activate the most active cells.\n",
+         that activate the most active {}s.\n",
         model.title(),
         output::count(claims.texts as u64),
         output::counted(texts as u64, "text"),
         output::counted(claims.keywords as u64, "keyword"),
         output::counted(claims.others as u64, "other word"),
-        aligned::show(&mut rows)
+        aligned::show(&mut rows),
+        model.state()
     )
 }

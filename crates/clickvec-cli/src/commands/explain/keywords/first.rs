@@ -145,8 +145,11 @@ fn shown(model: &NamedModel, rows: &[Row], options: &KeywordOptions) -> String {
     let _ = match model.description().reading {
         Reading::WordByWord => writeln!(
             text,
-            "\n*keyword*: changes at least {} of the {} most active cells by more than {} of their mean activation",
-            options.at_least, options.cells, options.threshold
+            "\n*keyword*: changes at least {} of the {} most active {}s by more than {} of their mean activation",
+            options.at_least,
+            options.cells,
+            model.state(),
+            options.threshold
         ),
         Reading::Windows => {
             writeln!(text, "\n*keyword*: wins at least one of the {} most active max-pooling units", options.units)

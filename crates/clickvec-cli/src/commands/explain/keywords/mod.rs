@@ -16,7 +16,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use super::json::{self, JsonText};
-use super::models::one_of_each_kind;
+use super::models::{one_of_each_kind, states};
 use super::sections::{self, Shown};
 use super::{Form, KeywordFlags, Models, NamedModel, SideFlag, page};
 use crate::answer::Answer;
@@ -121,7 +121,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             } else {
                 let head = if models.len() > 1 { format!("{}: ", model.name) } else { String::new() };
                 output::written(writeln!(out, "{head}{}", super::given(text)))?;
-                output::written(writeln!(out, "{}", shown(seen, &options)))?;
+                output::written(writeln!(out, "{}", shown(seen, model.state(), &options)))?;
             }
         }
     }
@@ -132,10 +132,10 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 }
 
 /// The name of a row of counts.
-pub(super) fn row_name(counts: &DirectionCounts) -> String {
+pub(super) fn row_name(counts: &DirectionCounts, unit: &str) -> String {
     match counts.direction {
-        Direction::Forward => format!("cells of {}, left to right", counts.cells.len()),
-        Direction::Backward => format!("cells of {}, right to left", counts.cells.len()),
+        Direction::Forward => format!("{unit}s of {}, left to right", counts.cells.len()),
+        Direction::Backward => format!("{unit}s of {}, right to left", counts.cells.len()),
     }
 }
 
@@ -146,7 +146,7 @@ pub(super) const NO_STATES: &str = "no keywords: this model reads a bag of words
 pub(super) const NO_WORDS: &str = "no keywords: the text has no words";
 
 /// The table of one text, with words in columns.
-fn shown(seen: &Seen, options: &KeywordOptions) -> String {
+fn shown(seen: &Seen, unit: &str, options: &KeywordOptions) -> String {
     if seen.view.words.is_empty() {
         return format!("{NO_WORDS}\n");
     }
@@ -163,7 +163,7 @@ fn shown(seen: &Seen, options: &KeywordOptions) -> String {
             for counts in directions {
                 let number = |count: usize| format!("{}{count}", if count >= options.at_least { "*" } else { "" });
                 let numbers = counts.counts().map(|count| count.map_or("-".to_owned(), number));
-                lines.add_row(std::iter::once(row_name(counts)).chain(numbers));
+                lines.add_row(std::iter::once(row_name(counts, unit)).chain(numbers));
             }
         }
         Evidence::Winners(winners) => {
@@ -181,7 +181,7 @@ fn shown(seen: &Seen, options: &KeywordOptions) -> String {
     if matches!(keywords.evidence, Evidence::Changes(_)) {
         let _ = write!(
             text,
-            "\n*: at least {} cells changed by more than {} of their mean activation\n*word*: a keyword, which has a * in each direction that counts it",
+            "\n*: at least {} {unit}s changed by more than {} of their mean activation\n*word*: a keyword, which has a * in each direction that counts it",
             options.at_least, options.threshold
         );
     }
@@ -209,10 +209,10 @@ fn page_of(models: &[NamedModel], seen: &[Vec<Seen>], options: &KeywordOptions) 
                     p { (NO_WORDS) }
                 } @else if let Some(keywords) = &seen.keywords {
                     p.pair { (sections::text(&seen.view, Some(keywords))) }
-                    div.wide { table { (sections::words_row(&seen.view)) (sections::counts_rows("", &seen.view, keywords, options.at_least)) } }
+                    div.wide { table { (sections::words_row(&seen.view)) (sections::counts_rows("", model.state(), &seen.view, keywords, options.at_least)) } }
                     details {
                         summary { "inside the model, word by word" }
-                        (sections::inside(&[Shown { name: "", view: &seen.view, keywords: Some(keywords) }]))
+                        (sections::inside(&[Shown { name: "", view: &seen.view, keywords: Some(keywords) }], model.state()))
                     }
                 } @else {
                     p { (NO_STATES) }
@@ -228,9 +228,9 @@ fn what_is_counted(models: &[NamedModel], options: &KeywordOptions) -> Markup {
     html! {
         @if models.iter().any(|named| named.description().reading == Reading::WordByWord) {
             p.note {
-                "Counts: of the " (options.cells) " cells that are most active after the last word, how many each word changes by more than "
+                "Counts: of the " (options.cells) " " (states(models)) " that are most active after the last word, how many each word changes by more than "
                 (options.threshold) " of their mean activation. A word with a count of at least " (options.at_least)
-                " in each direction that counts it is a keyword and underlined. The word that is read first changes all cells, so it has no count (-)."
+                " in each direction that counts it is a keyword and underlined. The word that is read first changes all of them, so it has no count (-)."
             }
         }
         @for config in one_of_each_kind(models, |of| of.reading == Reading::Windows) {

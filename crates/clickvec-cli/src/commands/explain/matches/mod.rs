@@ -246,10 +246,10 @@ impl Half<'_> {
     }
 
     /// What [`Half::cells`] counts.
-    fn cells_title(&self) -> &'static str {
+    fn cells_title(&self, model: &NamedModel) -> String {
         match self.keywords.map(|keywords| &keywords.evidence) {
-            Some(Evidence::Winners(_)) => "units won",
-            _ => "cells",
+            Some(Evidence::Winners(_)) => "units won".to_owned(),
+            _ => format!("{}s", model.state()),
         }
     }
 

@@ -62,7 +62,7 @@ fn side_by_side(pair: &Pair, models: &[NamedModel], seen: &[Seen], options: &Key
                         @for (model, half) in models.iter().zip(&halves) {
                             // One model may read fewer words than another, or the last of them as one.
                             @if !longest.view.words.starts_with(&half.view.words) { (words_row(half.view)) }
-                            @if let Some(keywords) = half.keywords { (sections::counts_rows(&model.name, half.view, keywords, options.at_least)) }
+                            @if let Some(keywords) = half.keywords { (sections::counts_rows(&model.name, model.state(), half.view, keywords, options.at_least)) }
                             tr {
                                 td { (model.name) ": along" }
                                 @for share in &half.shares.along { td.n { (format!("{share:+.3}")) } }
@@ -91,21 +91,21 @@ fn of_model(model: &NamedModel, seen: &Seen, top: usize) -> Markup {
         }
         @for line in nothing(found).into_iter().chain(beyond(found)) { p { (line) } }
         div.sides {
-            @for half in sides { div { (words_table(&half, largest)) } }
+            @for half in sides { div { (words_table(&half, model, largest)) } }
         }
         (units(model, seen, top))
-        (sections::inside(&shown))
+        (sections::inside(&shown, model.state()))
     }
 }
 
-fn words_table(half: &Half<'_>, largest: f64) -> Markup {
+fn words_table(half: &Half<'_>, model: &NamedModel, largest: f64) -> Markup {
     html! {
         p.pair { span.soft { (half.name) } (sections::text(half.view, half.keywords)) }
         div.wide {
             table {
                 tr {
                     th { "word" }
-                    @if half.keywords.is_some() { th.n { (half.cells_title()) } }
+                    @if half.keywords.is_some() { th.n { (half.cells_title(model)) } }
                     @if half.has_gates() { th.n { "input gate" } }
                     th.n { "along" } th {} th.n { "without" } th {}
                 }

@@ -9,7 +9,7 @@ use clickvec::internals::encoder::{Reading, describe, named};
 use super::{Half, NamedModel, Pair, Seen, beyond, nothing, pairs_of_words, rows, word_at};
 use crate::aligned;
 use crate::commands::explain::given;
-use crate::commands::explain::models::one_of_each_kind;
+use crate::commands::explain::models::{one_of_each_kind, states};
 
 /// The text of a table's cell for a word of one side.
 type WordCell<'a> = &'a dyn Fn(&Half<'_>, usize) -> String;
@@ -41,7 +41,7 @@ fn push_one(text: &mut String, model: &NamedModel, seen: &Seen, top: usize) {
     let _ = if through.is_empty() { writeln!(text) } else { writeln!(text, "  mostly through {through}") };
     push_warnings(text, "", seen);
     if seen.sides().iter().any(|half| !half.view.words.is_empty()) {
-        let _ = writeln!(text, "\n{}", words_of_one(seen));
+        let _ = writeln!(text, "\n{}", words_of_one(seen, model));
     }
     push_units(text, model, seen, top);
 }
@@ -101,15 +101,16 @@ fn push_warnings(text: &mut String, name: &str, seen: &Seen) {
 }
 
 /// The words of both texts as one model sees them; columns for which this model has no values are left out.
-fn words_of_one(seen: &Seen) -> String {
+fn words_of_one(seen: &Seen, model: &NamedModel) -> String {
     let sides = seen.sides();
     let has_states = sides.iter().any(|half| half.keywords.is_some());
     let has_gates = sides.iter().any(Half::has_gates);
     let largest = sides.iter().flat_map(|half| &half.shares.along).fold(0.0f64, |most, share| most.max(share.abs()));
     let mut words = aligned::plain();
+    let counted = sides[0].cells_title(model);
     let mut header = vec!["", "word"];
     if has_states {
-        header.extend(["keyword", sides[0].cells_title()]);
+        header.extend(["keyword", &counted]);
     }
     if has_gates {
         header.push("input gate");
@@ -207,9 +208,12 @@ pub(super) fn legend(models: &[NamedModel], options: &KeywordOptions) -> String 
     if models.iter().any(|named| named.description().reading == Reading::WordByWord) {
         let _ = writeln!(
             text,
-            "*: a keyword: it changes at least {} of the {} most active cells by more than {} of their mean activation;\n   \
+            "*: a keyword: it changes at least {} of the {} most active {} by more than {} of their mean activation;\n   \
              the word that is read first changes all of them, so it has no count (-)",
-            options.at_least, options.cells, options.threshold
+            options.at_least,
+            options.cells,
+            states(models),
+            options.threshold
         );
     }
     if models.iter().any(|named| named.model.encoder_config().projection().is_some()) {
