@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use clickvec::internals::error::cut;
+use clickvec::error::{JsonFault, JsonProblem};
+use clickvec::internals::error::{cut, json_found_in};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -93,7 +94,7 @@ pub(crate) async fn read(
     let mut all = Vec::new();
     let (mut size, mut is_large) = (0, length.is_some_and(|length| length > limits.body as u64));
     while let Some(frame) = tokio::time::timeout_at(end.into(), body.frame()).await.map_err(|_| slow())? {
-        let broken = |error: hyper::Error| Fault::new(FaultKind::BadRequest, "a whole body", error.to_string());
+        let broken = |error: hyper::Error| Fault::new(FaultKind::BadRequest, "a whole body", part(&error));
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         size += data.len() as u64;
         is_large |= size > limits.body as u64;
@@ -112,6 +113,14 @@ pub(crate) async fn read(
         return Err(Fault::new(FaultKind::TooLarge, expected, found).help("send several requests"));
     }
     Ok(all.into())
+}
+
+/// What came of a body that is not whole.
+fn part(error: &hyper::Error) -> &'static str {
+    match error.is_incomplete_message() || error.is_body_write_aborted() || error.is_closed() {
+        true => "only a part of it, after which the connection was closed",
+        false => "only a part of it, or pieces whose lengths cannot be read",
+    }
 }
 
 impl Call {
@@ -148,13 +157,7 @@ impl Call {
                 "a list",
             ));
         }
-        serde_json::from_str(text).map_err(|error| {
-            let text = error.to_string();
-            match error.classify() {
-                serde_json::error::Category::Data => of_data(&text),
-                _ => Fault::new(FaultKind::BadRequest, "JSON", cut(&text, TOLD)),
-            }
-        })
+        serde_json::from_str(text).map_err(of_json)
     }
 
     /// The parameters of the address, each at most once except those in `repeated`.
@@ -199,17 +202,66 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
-/// The fault of a value of another kind: serde says what it is and what it should be in this order.
-fn of_data(text: &str) -> Fault {
-    let (told, place) = text.rsplit_once(" at line ").unwrap_or((text, "1"));
+/// A body that is not the JSON that was asked for.
+fn of_json(error: serde_json::Error) -> Fault {
+    let text = error.to_string();
+    let fault = JsonFault::from(error);
+    if fault.problem != JsonProblem::Form {
+        return Fault::new(FaultKind::BadRequest, "JSON", json_found_in("body", &fault));
+    }
+    let told = text.rsplit_once(" at line ").map_or(&*text, |(told, _)| told);
+    let place = format!("in line {}, column {}", fault.line, fault.column);
+    of_form(told, &place).help("/openapi.json lists the fields")
+}
+
+/// The fault of JSON that has another form. serde says what it expected and found only in words of its own.
+fn of_form(told: &str, place: &str) -> Fault {
+    let fault = |expected: &str, found: &str| {
+        Fault::new(FaultKind::Unprocessable, ours(expected), format!("{} {place}", cut(&ours(found), TOLD)))
+    };
+    let named = |start: &str| told.strip_prefix(start)?.split_once('`').map(|(name, _)| name);
+    if let Some(name) = named("missing field `") {
+        return fault(&format!("the field `{name}`"), "an object without it").of(name);
+    }
+    if let Some(name) = named("duplicate field `") {
+        return fault(&format!("`{name}` once"), "it again").of(name);
+    }
+    for (start, what) in [("unknown field `", "the fields"), ("unknown variant `", "one of")] {
+        // The name may have any characters, and the list of what is known has none of these words.
+        let listed = told.strip_prefix(start).and_then(|told| told.rsplit_once("`, expected "));
+        if let Some((name, known)) = listed {
+            let known = known.strip_prefix("one of ").unwrap_or(known);
+            let found = fault(&format!("{what} {known}"), &quoted(name));
+            return if what == "the fields" { found.of(name) } else { found };
+        }
+    }
     let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| told.strip_prefix(start));
     match wrong.and_then(|told| told.rsplit_once(", expected ")) {
-        Some((found, expected)) => {
-            let found = format!("{} at line {place}", cut(found, TOLD));
-            Fault::new(FaultKind::Unprocessable, expected, found).help("/openapi.json lists the fields")
-        }
-        None => Fault::new(FaultKind::Unprocessable, "the fields that /openapi.json lists", cut(text, TOLD)),
+        Some((found, expected)) => fault(expected, found),
+        None => fault("the fields that /openapi.json lists", "other fields or values"),
     }
+}
+
+/// What serde calls a value, as everything else here calls it.
+fn ours(value: &str) -> String {
+    let starts = [
+        ("string \"", "the text \""),
+        ("integer `", "the number `"),
+        ("floating point `", "the number `"),
+        ("boolean `", "`"),
+    ];
+    if let Some((rest, ours)) = starts.iter().find_map(|(theirs, ours)| Some((value.strip_prefix(theirs)?, ours))) {
+        return format!("{ours}{rest}");
+    }
+    let known = [
+        ("a string", "a text"),
+        ("a sequence", "a list"),
+        ("sequence", "a list"),
+        ("map", "an object"),
+        ("unit value", "null"),
+        ("a boolean", "true or false"),
+    ];
+    known.iter().find(|(theirs, _)| *theirs == value).map_or(value, |(_, ours)| ours).to_owned()
 }
 
 /// The parameters of an address.
@@ -270,23 +322,36 @@ mod tests {
     #[test]
     fn a_value_of_another_kind_is_told() {
         #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
         #[allow(dead_code, reason = "only read")]
         struct Body {
             query: String,
             k: Whole,
         }
         let told = |body: &str| call("", "application/json", body.as_bytes()).json::<Body>().err().unwrap().message();
-        let number = told(r#"{"query":5,"k":1}"#);
-        assert!(number.starts_with("expected a string, found integer `5` at line 1 column 10; "), "{number}");
-        let list = told(r#"{"query":["a, expected b"],"k":1}"#);
-        assert!(list.starts_with("expected a string, found sequence at line 1"), "{list}");
-        let negative = told(r#"{"query":"a","k":-1}"#);
-        assert!(negative.starts_with("expected a whole number of 0 or more, found -1 at line 1"), "{negative}");
-        let missing = told("{}");
-        assert!(
-            missing.starts_with("expected the fields that /openapi.json lists, found missing field `query`"),
-            "{missing}"
-        );
+        let help = "; /openapi.json lists the fields";
+        for (body, expected) in [
+            (r#"{"query":5,"k":1}"#, "a text, found the number `5` in line 1, column "),
+            (r#"{"query":true,"k":1}"#, "a text, found `true` in line 1, column "),
+            (r#"{"query":null,"k":1}"#, "a text, found null in line 1, column "),
+            (r#"{"query":["a, expected b"],"k":1}"#, "a text, found a list in line 1, column "),
+            (r#"{"query":{},"k":1}"#, "a text, found an object in line 1, column "),
+            (r#"{"query":"a","k":-1}"#, "a whole number of 0 or more, found -1 in line 1, column "),
+            ("{\n}", "the field `query`, found an object without it in line 2, column "),
+            (r#"{"query":"a","query":"b"}"#, "`query` once, found it again in line 1, column "),
+            (r#"{"query":"a","kk":1}"#, "the fields `query` or `k`, found `kk` in line 1, column "),
+        ] {
+            let told = told(body);
+            assert!(told.starts_with(&format!("expected {expected}")) && told.ends_with(help), "{body}: {told}");
+        }
+        for (body, found) in [
+            ("{", "the end of the body in line 1, column "),
+            (r#"{"query":"a","k":1} 2"#, "invalid JSON at line 1, column "),
+            (r#"{"query":1e999}"#, "a number beyond ±1.8e308 at line 1, column "),
+        ] {
+            let told = told(body);
+            assert!(told.starts_with(&format!("expected JSON, found {found}")), "{body}: {told}");
+        }
     }
 
     #[test]

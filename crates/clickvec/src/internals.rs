@@ -22,6 +22,7 @@ pub mod encoder {
 
 /// How messages show paths, names and texts.
 pub mod error {
+    pub use crate::error::json::json_found_in;
     pub use crate::error::shown::{cut, fitted, listed, printable, shortened, shown, shown_input};
     pub use crate::error::table::{NOT_UTF_8, UTF_16};
 }

@@ -103,12 +103,12 @@ fn judgments_are_a_table() {
     judge("t3", json!(5)).refuses(422, "0 to 4");
     let grade = "a grade, which is \"up\", \"down\", a whole number from 0 to 4 or null, found ";
     for (wrong, found) in [
-        (json!("sideways"), "string \"sideways\""),
-        (json!(5), "integer `5`"),
-        (json!(-1), "integer `-1`"),
-        (json!(2.5), "floating point `2.5`"),
-        (json!(true), "boolean `true`"),
-        (json!([1]), "sequence"),
+        (json!("sideways"), "the text \"sideways\""),
+        (json!(5), "the number `5`"),
+        (json!(-1), "the number `-1`"),
+        (json!(2.5), "the number `2.5`"),
+        (json!(true), "`true`"),
+        (json!([1]), "a list"),
     ] {
         judge("t3", wrong).refuses(422, &format!("{grade}{found}"));
     }

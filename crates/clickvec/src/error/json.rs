@@ -9,7 +9,7 @@ const MOST_DEPTH: usize = 127;
 
 /// The first place where a JSON file is not what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{} line {line}, column {column}", problem.found_in("file"))]
+#[error("{}", json_found_in("file", self))]
 pub struct JsonFault {
     /// Counted from 1; 0 where no line is read yet.
     pub line: usize,
@@ -17,6 +17,11 @@ pub struct JsonFault {
     pub column: usize,
     /// What is wrong there.
     pub problem: JsonProblem,
+}
+
+/// What was found in `text`, a line or a file or a body, and where.
+pub fn json_found_in(text: &str, fault: &JsonFault) -> String {
+    format!("{} line {}, column {}", fault.problem.found_in(text), fault.line, fault.column)
 }
 
 /// The kind of a JSON text's fault.
