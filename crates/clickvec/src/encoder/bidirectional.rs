@@ -3,8 +3,9 @@
 use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
+use super::sizes::{Misfit, Size, Sizes, only};
 use super::trace::{Direction, Place, Quantity, States};
-use super::{Bptt, Description, Encoder, Gradients, LstmConfig, Tensor, Trace};
+use super::{Bptt, Description, Encoder, EncoderConfig, Gradients, LstmConfig, Tensor, Trace};
 use crate::math::Buffer;
 use crate::text::batch::Batch;
 use std::borrow::Cow;
@@ -17,8 +18,21 @@ impl EncoderKind for BilstmConfig {
         "bilstm"
     }
 
+    fn about(&self) -> &'static str {
+        "Two LSTMs, one that reads forwards and one that reads backwards"
+    }
+
     fn sizes(&self) -> String {
         format!("{} cells in each direction{}", self.0.cells, self.0.variant())
+    }
+
+    fn takes(&self) -> &'static [Size] {
+        &[Size::Cells, Size::ForgetGate, Size::Peephole]
+    }
+
+    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
+        let cells = only(Size::Cells, asked.cells.as_deref(), self.0.cells)?;
+        Ok(EncoderConfig::Bilstm(LstmConfig { cells, ..self.0.with_gates(asked) }))
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {

@@ -7,10 +7,11 @@
 
 use super::config::{EncoderKind, MAX_WINDOW, SizeFault, layer_fault};
 use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
+use super::sizes::{Misfit, Size, Sizes};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, Gradients, Group, Reading, Tensor, TensorKind, TextStatistics, Trace,
-    for_each_block, reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, EncoderConfig, Gradients, Group, Reading, Tensor, TensorKind,
+    TextStatistics, Trace, for_each_block, reduce_blocks,
 };
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
@@ -69,10 +70,39 @@ impl EncoderKind for ClsmConfig {
         "clsm"
     }
 
+    fn about(&self) -> &'static str {
+        "A convolution over windows of words"
+    }
+
     fn sizes(&self) -> String {
         let bias = if self.bias { "" } else { ", no bias" };
         let layers: Vec<String> = self.layers().iter().map(ToString::to_string).collect();
         format!("window {}, layers of {}, {}{bias}", self.window, self.convolution, layers.join(", "))
+    }
+
+    fn takes(&self) -> &'static [Size] {
+        &[Size::Hidden, Size::Window, Size::Bias]
+    }
+
+    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
+        let mut config = self.clone();
+        match asked.hidden.as_deref() {
+            None => {}
+            Some(&[convolution, ref hidden @ .., semantic]) => {
+                (config.convolution, config.hidden, config.semantic) = (convolution, hidden.to_vec(), semantic);
+            }
+            Some(other) => {
+                return Err(Misfit::Count {
+                    size: Size::Hidden,
+                    expected: "two numbers or more",
+                    meaning: "convolution and vector, such as 288,96",
+                    found: other.len(),
+                });
+            }
+        }
+        config.window = asked.window.unwrap_or(self.window);
+        config.bias = asked.bias.unwrap_or(self.bias);
+        Ok(EncoderConfig::Clsm(config))
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {

@@ -3,8 +3,8 @@
 use super::bidirectional::BilstmConfig;
 use super::members::MAX_MEMBERS;
 use super::{
-    ClsmConfig, Description, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, Reading, RnnConfig,
-    StackedConfig, State, TextStatistics,
+    ClsmConfig, Description, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, Misfit, Reading, RnnConfig,
+    Size, Sizes, StackedConfig, State, TextStatistics,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -42,8 +42,23 @@ pub(super) trait EncoderKind {
         "a"
     }
 
+    /// The kind by which it is asked for, one of [`EncoderConfig::defaults`]: its own, except that several LSTMs are an lstm
+    /// with other sizes.
+    fn family(&self) -> &'static str {
+        self.name()
+    }
+
+    /// What the kind is, in a line.
+    fn about(&self) -> &'static str;
+
     /// A description of the sizes.
     fn sizes(&self) -> String;
+
+    /// The sizes that can be asked of it.
+    fn takes(&self) -> &'static [Size];
+
+    /// The same with the sizes that are asked for. No others are than those that it [takes](EncoderKind::takes).
+    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit>;
 
     /// An encoder with all weights zero, over `features` trigrams.
     fn build(&self, features: usize) -> Box<dyn Encoder>;
@@ -93,8 +108,18 @@ pub fn named(config: &EncoderConfig) -> String {
     config.ask(|kind| format!("{} {}", kind.article(), kind.name()))
 }
 
+/// The kind by which an encoder is asked for, one of [`EncoderConfig::defaults`]: its own, but `lstm` for several LSTMs.
+pub fn family(config: &EncoderConfig) -> &'static str {
+    config.ask(|kind| kind.family())
+}
+
+/// What the kind of an encoder is, in a line.
+pub fn about(config: &EncoderConfig) -> &'static str {
+    config.ask(|kind| kind.about())
+}
+
 /// The kind of this name as [`named`] writes it; without an article if it is not among [`EncoderConfig::defaults`].
-pub(crate) fn named_kind(name: &str) -> String {
+pub fn named_kind(name: &str) -> String {
     let kind = EncoderConfig::defaults().iter().find(|config| config.kind() == name).map(named);
     kind.unwrap_or_else(|| name.to_owned())
 }
@@ -141,7 +166,7 @@ impl EncoderConfig {
     }
 
     /// Asks `question` of the kind. This is the only place that knows all kinds.
-    fn ask<T>(&self, question: impl FnOnce(&dyn EncoderKind) -> T) -> T {
+    pub(super) fn ask<T>(&self, question: impl FnOnce(&dyn EncoderKind) -> T) -> T {
         match self {
             EncoderConfig::Dssm(config) => question(config),
             EncoderConfig::Clsm(config) => question(config),

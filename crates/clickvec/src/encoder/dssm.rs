@@ -2,10 +2,11 @@
 
 use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, gather_gradient, place_embeddings, split_texts_by_block};
+use super::sizes::{Misfit, Size, Sizes, of_each_layer};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, TextStatistics, Trace,
-    for_each_block, reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, EncoderConfig, Gradients, Reading, Tensor, TensorKind, TextStatistics,
+    Trace, for_each_block, reduce_blocks,
 };
 use crate::math::Buffer;
 use crate::math::activation::tanh_slice;
@@ -36,9 +37,22 @@ impl EncoderKind for DssmConfig {
         "dssm"
     }
 
+    fn about(&self) -> &'static str {
+        "Layers over a bag of trigrams"
+    }
+
     fn sizes(&self) -> String {
         let layers: Vec<String> = self.layers.iter().map(ToString::to_string).collect();
         format!("layers of {}", layers.join(", "))
+    }
+
+    fn takes(&self) -> &'static [Size] {
+        &[Size::Hidden, Size::Layers]
+    }
+
+    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
+        let layers = of_each_layer(Size::Hidden, asked.hidden.as_deref(), &self.layers, asked.layers)?;
+        Ok(EncoderConfig::Dssm(DssmConfig { layers }))
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {

@@ -5,10 +5,11 @@
 use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
 use super::rnn::NEGLIGIBLE;
+use super::sizes::{Misfit, Size, Sizes, only};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block_with_rows,
-    reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, EncoderConfig, Gradients, Reading, Tensor, TensorKind, Trace,
+    for_each_block_with_rows, reduce_blocks,
 };
 use crate::math::activation::{mul_add, sigmoid, tanh};
 use crate::math::bf16::Packed;
@@ -46,8 +47,21 @@ impl EncoderKind for GruConfig {
         "gru"
     }
 
+    fn about(&self) -> &'static str {
+        "Gated recurrent units"
+    }
+
     fn sizes(&self) -> String {
         format!("{} cells", self.cells)
+    }
+
+    fn takes(&self) -> &'static [Size] {
+        &[Size::Cells]
+    }
+
+    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
+        let cells = only(Size::Cells, asked.cells.as_deref(), self.cells)?;
+        Ok(EncoderConfig::Gru(GruConfig { cells }))
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {

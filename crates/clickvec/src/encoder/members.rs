@@ -7,6 +7,7 @@
 use super::config::{EncoderKind, SizeFault};
 use super::input::Input;
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
+use super::sizes::{Misfit, Size, Sizes};
 use super::trace::{Direction, Place, Quantity, States};
 use super::{Bptt, Description, Encoder, EncoderConfig, Gradients, LstmConfig, Tensor, Trace};
 use crate::math::gemm::{Left, gemm, gemm_into};
@@ -55,10 +56,26 @@ impl EncoderKind for MembersConfig {
         "members"
     }
 
+    fn family(&self) -> &'static str {
+        "lstm"
+    }
+
+    fn about(&self) -> &'static str {
+        "Several LSTMs, each trained on its own"
+    }
+
     fn sizes(&self) -> String {
         let projected =
             self.dimension.map_or_else(String::new, |dimension| format!(", projected to {dimension} numbers"));
         format!("{} times lstm, {}{projected}", self.members, self.lstm.sizes())
+    }
+
+    fn takes(&self) -> &'static [Size] {
+        lstm::TAKES
+    }
+
+    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
+        lstm::of_lstms(&[self.lstm.cells], *self, asked)
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {

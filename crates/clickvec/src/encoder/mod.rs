@@ -2,7 +2,8 @@
 //!
 //! An encoder's weights do not change while it is used: it writes only to the caller's [`Trace`] and [`Gradients`].
 //! Training, serving and explaining run the same [`Encoder::forward`]. Everything about one kind of encoder is in its
-//! own file: sizes, limits, defaults, both passes, how to read its states, and what an explanation must know of it.
+//! own file: sizes, limits, defaults, what can be asked of it, both passes, how to read its states, and what an explanation
+//! must know of it.
 
 mod bidirectional;
 mod clsm;
@@ -17,6 +18,7 @@ mod lstm;
 mod members;
 pub(crate) mod passes;
 mod rnn;
+pub(crate) mod sizes;
 mod stacked;
 pub(crate) mod tensor;
 pub(crate) mod trace;
@@ -35,6 +37,7 @@ pub use members::MembersConfig;
 pub(crate) use members::prefix as member_prefix;
 pub(crate) use passes::{Encoder, for_each_block, for_each_block_with_rows};
 pub use rnn::RnnConfig;
+pub(crate) use sizes::{Misfit, Size, Sizes};
 pub use stacked::StackedConfig;
 pub(crate) use tensor::{Group, Motion, Tensor, TensorKind};
 pub(crate) use trace::Trace;

@@ -2,10 +2,11 @@
 
 use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
+use super::sizes::{Misfit, Size, Sizes, only};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block,
-    reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, EncoderConfig, Gradients, Reading, Tensor, TensorKind, Trace,
+    for_each_block, reduce_blocks,
 };
 use crate::math::Buffer;
 use crate::math::Precision;
@@ -47,8 +48,21 @@ impl EncoderKind for RnnConfig {
         "an"
     }
 
+    fn about(&self) -> &'static str {
+        "A plain recurrent network"
+    }
+
     fn sizes(&self) -> String {
         format!("{} units", self.hidden)
+    }
+
+    fn takes(&self) -> &'static [Size] {
+        &[Size::Hidden]
+    }
+
+    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
+        let hidden = only(Size::Hidden, asked.hidden.as_deref(), self.hidden)?;
+        Ok(EncoderConfig::Rnn(RnnConfig { hidden }))
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {

@@ -7,9 +7,11 @@
 use super::config::{EncoderKind, SizeFault, layer_fault};
 use super::input::{Input, place_embeddings, split_by_block};
 use super::lstm::{self, EmbeddingGradient, INPUT, LstmStates, Order};
+use super::sizes::{Misfit, Size, Sizes};
 use super::trace::{Direction, Place, Quantity, States};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, Gradients, LstmConfig, Peephole, Tensor, TensorKind, Trace, reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, EncoderConfig, Gradients, LstmConfig, MembersConfig, Peephole, Tensor,
+    TensorKind, Trace, reduce_blocks,
 };
 use crate::math::Buffer;
 use crate::math::gemm::{Left, gemm, gemm_into};
@@ -46,10 +48,27 @@ impl EncoderKind for StackedConfig {
         "stacked"
     }
 
+    fn family(&self) -> &'static str {
+        "lstm"
+    }
+
+    fn about(&self) -> &'static str {
+        "LSTMs on top of each other, each reading the outputs of the one below"
+    }
+
     fn sizes(&self) -> String {
         let layers: Vec<String> = self.layers.iter().map(ToString::to_string).collect();
         let variant = self.layers().next().map_or_else(String::new, |layer| layer.variant());
         format!("lstm layers of {} cells{variant}", layers.join(", "))
+    }
+
+    fn takes(&self) -> &'static [Size] {
+        lstm::TAKES
+    }
+
+    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
+        let lstm = LstmConfig { cells: 0, forget_gate: self.forget_gate, peephole: self.peephole };
+        lstm::of_lstms(&self.layers, MembersConfig { members: 1, lstm, dimension: None }, asked)
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {

@@ -1,10 +1,12 @@
-//! Flags for the encoder and its sizes.
+//! Flags for the encoder and its sizes. What sizes an encoder has, and how they act, the library knows; here they get the
+//! names of flags.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
-use clickvec::encoder::{
-    ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, MembersConfig, Peephole, RnnConfig, SizeFault,
-    StackedConfig,
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clickvec::encoder::{EncoderConfig, Peephole, SizeFault};
+use clickvec::internals::encoder::{
+    Misfit, Size, Sizes, about, family, kinds_that, named_kind, named_kinds_that, resized, takes,
 };
 
 use super::settings::Given;
@@ -14,8 +16,8 @@ use super::settings::Given;
 #[command(next_help_heading = "Encoder")]
 pub(super) struct EncoderFlags {
     /// The network that turns a text into a vector [default: lstm; with --preset clsm: clsm].
-    #[arg(long, value_enum)]
-    encoder: Option<EncoderFlag>,
+    #[arg(long, value_parser = kinds())]
+    encoder: Option<EncoderConfig>,
 
     /// lstm, gru: number of cells; bilstm: number of cells in each direction; lstm with several layers: cells of each,
     /// bottom layer first, such as 96,64 [default: 96].
@@ -60,23 +62,6 @@ pub(super) struct EncoderFlags {
     peephole: Option<PeepholeFlag>,
 }
 
-/// The kind of an encoder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum EncoderFlag {
-    /// Long short-term memory.
-    Lstm,
-    /// Two LSTMs, one that reads forwards and one that reads backwards.
-    Bilstm,
-    /// Gated recurrent units.
-    Gru,
-    /// A plain recurrent network.
-    Rnn,
-    /// A convolution over windows of words.
-    Clsm,
-    /// Layers over a bag of trigrams.
-    Dssm,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PeepholeFlag {
     /// None, as in the paper's experiments.
@@ -87,43 +72,32 @@ enum PeepholeFlag {
     Full,
 }
 
-impl EncoderFlag {
-    const LSTMS: [EncoderFlag; 2] = [EncoderFlag::Lstm, EncoderFlag::Bilstm];
+/// A parser of the kinds of encoders.
+fn kinds() -> impl TypedValueParser<Value = EncoderConfig> {
+    let kinds = EncoderConfig::defaults();
+    let values = kinds.iter().map(|kind| PossibleValue::new(kind.kind()).help(about(kind)));
+    PossibleValuesParser::new(values).try_map(|found| {
+        let kind = EncoderConfig::defaults().into_iter().find(|kind| kind.kind() == found);
+        kind.ok_or("expected one of the possible values")
+    })
+}
 
-    fn name(self) -> &'static str {
-        match self {
-            EncoderFlag::Lstm => "lstm",
-            EncoderFlag::Bilstm => "bilstm",
-            EncoderFlag::Gru => "gru",
-            EncoderFlag::Rnn => "rnn",
-            EncoderFlag::Clsm => "clsm",
-            EncoderFlag::Dssm => "dssm",
-        }
-    }
-
-    /// The kind of an encoder.
-    fn of(encoder: &EncoderConfig) -> EncoderFlag {
-        match encoder {
-            EncoderConfig::Lstm(_) | EncoderConfig::Stacked(_) | EncoderConfig::Members(_) => EncoderFlag::Lstm,
-            EncoderConfig::Bilstm(_) => EncoderFlag::Bilstm,
-            EncoderConfig::Gru(_) => EncoderFlag::Gru,
-            EncoderConfig::Rnn(_) => EncoderFlag::Rnn,
-            EncoderConfig::Clsm(_) => EncoderFlag::Clsm,
-            EncoderConfig::Dssm(_) => EncoderFlag::Dssm,
-        }
+/// The flag that asks for a size.
+fn flag(size: Size) -> &'static str {
+    match size {
+        Size::Cells => "--cells",
+        Size::Members => "--members",
+        Size::Dimension => "--dimension",
+        Size::ForgetGate => "--forget-gate",
+        Size::Peephole => "--peephole",
+        Size::Hidden => "--hidden",
+        Size::Layers => "--layers",
+        Size::Window => "--window",
+        Size::Bias => "--no-bias",
     }
 }
 
 impl EncoderFlags {
-    /// Refuses a flag that has no effect for an encoder of this kind.
-    fn refuse(&self, kind: EncoderFlag, flag: &str, given: bool, owners: &[EncoderFlag]) -> Result<()> {
-        let names: Vec<&str> = owners.iter().map(|owner| owner.name()).collect();
-        match given && !owners.contains(&kind) {
-            true => bail!(self.refusal(kind, flag, &names)),
-            false => Ok(()),
-        }
-    }
-
     /// Refuses a training flag that has no effect for this encoder.
     pub(super) fn refuse_unless(
         &self,
@@ -135,8 +109,7 @@ impl EncoderFlags {
         if !given || has_meaning(encoder) {
             return Ok(());
         }
-        let kinds = EncoderConfig::defaults();
-        let owners: Vec<&str> = kinds.iter().filter(|kind| has_meaning(kind)).map(EncoderConfig::kind).collect();
+        let owners = kinds_that(has_meaning);
         if let EncoderConfig::Stacked(stacked) = encoder {
             bail!(
                 "`{flag}` belongs to --encoder {} with one layer; found an lstm with {} layers: leave one of the two out",
@@ -144,169 +117,127 @@ impl EncoderFlags {
                 stacked.layers.len()
             );
         }
-        bail!(self.refusal(EncoderFlag::of(encoder), flag, &owners))
+        bail!(self.refusal(encoder, flag, &owners))
     }
 
     /// Why a flag of the encoders `owners` is refused, and what to do. An encoder that nobody typed comes from the preset, if
     /// it is a CLSM, or else is the default.
-    fn refusal(&self, kind: EncoderFlag, flag: &str, owners: &[&str]) -> String {
-        let (kind_name, belongs) = (kind.name(), format!("`{flag}` belongs to --encoder {}", owners.join(", ")));
-        if kind == EncoderFlag::Clsm && flag == "--layers" {
-            return format!("{belongs}; the semantic layers of a clsm go in `--hidden`, such as 300,200,128");
-        }
-        match (self.encoder, owners) {
-            (Some(_), _) => format!("{belongs}; found --encoder {kind_name}: leave one of the two out"),
-            (None, _) if kind == EncoderFlag::Clsm => format!(
-                "{belongs}, and `--preset clsm` has a clsm: leave `{flag}` out, or name one of these with `--encoder` too"
+    fn refusal(&self, encoder: &EncoderConfig, flag: &str, owners: &[&str]) -> String {
+        let (kind, belongs) = (family(encoder), format!("`{flag}` belongs to --encoder {}", owners.join(", ")));
+        let named = named_kind(kind);
+        match (&self.encoder, owners) {
+            (Some(_), _) => format!("{belongs}; found --encoder {kind}: leave one of the two out"),
+            (None, _) if matches!(encoder, EncoderConfig::Clsm(_)) => format!(
+                "{belongs}, and `--preset clsm` has {named}: leave `{flag}` out, or name one of these with `--encoder` too"
             ),
             (None, [owner]) => format!(
-                "{belongs}, and without `--encoder` it is an {kind_name}: add `--encoder {owner}` or leave `{flag}` out"
+                "{belongs}, and without `--encoder` it is {named}: add `--encoder {owner}` or leave `{flag}` out"
             ),
-            (None, _) => format!(
-                "{belongs}, and without `--encoder` it is an {kind_name}: add one of these or leave `{flag}` out"
-            ),
+            (None, _) => {
+                format!("{belongs}, and without `--encoder` it is {named}: add one of these or leave `{flag}` out")
+            }
         }
     }
 
     /// The encoder of these flags, with what `defaults` has where no flag says otherwise. `given` has the number of members of
     /// an initial model, and the size that a projection brings their vectors to.
     pub(super) fn config(&self, defaults: &EncoderConfig, given: &Given) -> Result<EncoderConfig> {
-        let kind = self.encoder.unwrap_or(EncoderFlag::of(defaults));
-        self.refuse(
-            kind,
-            "--cells",
-            self.cells.is_some(),
-            &[EncoderFlag::Lstm, EncoderFlag::Bilstm, EncoderFlag::Gru],
-        )?;
-        self.refuse(kind, "--members", self.members.is_some(), &[EncoderFlag::Lstm])?;
-        self.refuse(kind, "--dimension", self.dimension.is_some(), &[EncoderFlag::Lstm])?;
-        self.refuse(kind, "--forget-gate", self.forget_gate, &EncoderFlag::LSTMS)?;
-        self.refuse(kind, "--peephole", self.peephole.is_some(), &EncoderFlag::LSTMS)?;
-        self.refuse(
-            kind,
-            "--hidden",
-            self.hidden.is_some(),
-            &[EncoderFlag::Rnn, EncoderFlag::Clsm, EncoderFlag::Dssm],
-        )?;
-        self.refuse(kind, "--layers", self.layers.is_some(), &[EncoderFlag::Lstm, EncoderFlag::Dssm])?;
-        self.refuse(kind, "--window", self.window.is_some(), &[EncoderFlag::Clsm])?;
-        self.refuse(kind, "--no-bias", self.no_bias.is_some(), &[EncoderFlag::Clsm])?;
-        let config = match kind {
-            EncoderFlag::Lstm => self.lstms(given.members.unwrap_or(defaults.members()), given.dimension)?,
-            EncoderFlag::Bilstm => EncoderConfig::Bilstm(self.lstm(self.one_layer(kind)?)),
-            EncoderFlag::Gru => EncoderConfig::Gru(GruConfig { cells: self.one_layer(kind)? }),
-            EncoderFlag::Rnn => match self.hidden.as_deref() {
-                None => EncoderConfig::Rnn(RnnConfig::default()),
-                Some(&[hidden]) => EncoderConfig::Rnn(RnnConfig { hidden }),
-                Some(several) => bail!("expected one number in `--hidden` for an rnn, found {}", several.len()),
-            },
-            EncoderFlag::Clsm => EncoderConfig::Clsm(self.clsm(defaults)?),
-            EncoderFlag::Dssm => EncoderConfig::Dssm(DssmConfig {
-                layers: layers(
-                    "--hidden",
-                    self.hidden.as_deref().unwrap_or(&DssmConfig::default().layers),
-                    self.layers,
-                )?,
-            }),
-        };
+        let typed = self.encoder.as_ref().filter(|typed| family(typed) != family(defaults));
+        let mut config = typed.unwrap_or(defaults).clone();
+        let of_init = Sizes { members: given.members, dimension: given.dimension, ..Sizes::default() };
+        // Two steps: of the initial model's sizes, which nobody typed, the library keeps what fits those that were typed.
+        let initial = takes(&config, Size::Members).then_some(of_init);
+        for asked in initial.into_iter().chain([self.sizes()]) {
+            config = resized(&config, &asked).map_err(|misfit| anyhow!(self.misfit(&config, misfit)))?;
+        }
         match config.fault() {
             Some(fault @ SizeFault::Projection { .. }) => bail!("--dimension: {fault}"),
-            Some(fault) => bail!("--encoder {}: {fault}", kind.name()),
-            None => {}
+            Some(fault) => bail!("--encoder {}: {fault}", family(&config)),
+            None => Ok(config),
         }
-        Ok(config)
     }
 
-    /// One LSTM, several side by side, or several on top of each other. `members` and `dimension` are those without a flag.
-    fn lstms(&self, members: usize, dimension: Option<usize>) -> Result<EncoderConfig> {
-        let cells = layers("--cells", self.cells.as_deref().unwrap_or(&[LstmConfig::default().cells]), self.layers)?;
-        if let (&[cells], members) = (&cells[..], self.members.unwrap_or(members)) {
-            let lstm = self.lstm(cells);
-            ensure!(
-                self.dimension.is_none() || members != 1,
+    /// The sizes that were typed.
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            cells: self.cells.clone(),
+            members: self.members,
+            dimension: self.dimension,
+            forget_gate: self.forget_gate.then_some(true),
+            peephole: self.peephole.map(|flag| match flag {
+                PeepholeFlag::None => Peephole::None,
+                PeepholeFlag::Diagonal => Peephole::Diagonal,
+                PeepholeFlag::Full => Peephole::Full,
+            }),
+            hidden: self.hidden.clone(),
+            layers: self.layers,
+            window: self.window,
+            bias: self.no_bias.map(|none| !none),
+        }
+    }
+
+    /// Why the sizes that were typed do not fit the encoder.
+    fn misfit(&self, encoder: &EncoderConfig, misfit: Misfit) -> String {
+        let named = named_kind(family(encoder));
+        match misfit {
+            Misfit::Foreign(size) => {
+                let owners = kinds_that(|kind| takes(kind, size));
+                match (encoder, size) {
+                    (EncoderConfig::Clsm(_), Size::Layers) => format!(
+                        "`--layers` belongs to --encoder {}; the semantic layers of a clsm go in `--hidden`, such as \
+                         300,200,128",
+                        owners.join(", ")
+                    ),
+                    _ => self.refusal(encoder, flag(size), &owners),
+                }
+            }
+            Misfit::Count { size, expected, meaning, found } => {
+                let meaning = if meaning.is_empty() { String::new() } else { format!(" ({meaning})") };
+                let others = match size {
+                    Size::Cells => {
+                        let layered = |kind: &EncoderConfig| takes(kind, Size::Cells) && takes(kind, Size::Layers);
+                        format!("; only {} has layers", named_kinds_that(layered))
+                    }
+                    _ => String::new(),
+                };
+                format!("expected {expected} in `{}` for {named}{meaning}, found {found}{others}", flag(size))
+            }
+            Misfit::Layers { size, layers, found } => format!(
+                "expected as many numbers in `{}` as `--layers` says ({layers}), or one; found {found}",
+                flag(size)
+            ),
+            Misfit::LayersAndMembers { layers } => format!(
+                "expected one LSTM with several layers or several members with one, found `--members` and {layers} layers; \
+                 leave one of the two out"
+            ),
+            Misfit::Projected { layers: 1 } => {
                 "`--dimension` is about the vectors of several members, found one; add `--members N` or leave it out"
-            );
-            // What nobody typed need not fit the flags; that the initial model does not is said later.
-            let dimension = dimension.filter(|&dimension| dimension <= members.saturating_mul(cells));
-            let dimension = self.dimension.or(dimension);
-            return Ok(match members {
-                1 => EncoderConfig::Lstm(lstm),
-                members => EncoderConfig::Members(MembersConfig { members, lstm, dimension }),
-            });
-        }
-        ensure!(
-            self.members.is_none_or(|members| members == 1),
-            "expected one LSTM with several layers or several members with one, found `--members` and {} layers; leave \
-             one of the two out",
-            cells.len()
-        );
-        ensure!(
-            self.dimension.is_none(),
-            "`--dimension` is about the vectors of several members, found an lstm with {} layers; leave one of the two out",
-            cells.len()
-        );
-        let LstmConfig { forget_gate, peephole, .. } = self.lstm(0);
-        Ok(EncoderConfig::Stacked(StackedConfig { layers: cells, forget_gate, peephole }))
-    }
-
-    /// The cells of an encoder with one layer.
-    fn one_layer(&self, kind: EncoderFlag) -> Result<usize> {
-        match self.cells.as_deref() {
-            None => Ok(LstmConfig::default().cells),
-            Some(&[cells]) => Ok(cells),
-            Some(several) => {
-                bail!(
-                    "expected one number in `--cells` for a {}, found {}; only an lstm has layers",
-                    kind.name(),
-                    several.len()
-                )
+                    .to_owned()
             }
-        }
-    }
-
-    fn lstm(&self, cells: usize) -> LstmConfig {
-        let peephole = match self.peephole {
-            None | Some(PeepholeFlag::None) => Peephole::None,
-            Some(PeepholeFlag::Diagonal) => Peephole::Diagonal,
-            Some(PeepholeFlag::Full) => Peephole::Full,
-        };
-        LstmConfig { cells, forget_gate: self.forget_gate, peephole }
-    }
-
-    fn clsm(&self, defaults: &EncoderConfig) -> Result<ClsmConfig> {
-        let mut config = match defaults {
-            EncoderConfig::Clsm(config) => config.clone(),
-            _ => ClsmConfig::default(),
-        };
-        config.window = self.window.unwrap_or(config.window);
-        config.bias = self.no_bias.map_or(config.bias, |none| !none);
-        match self.hidden.as_deref() {
-            None => {}
-            Some(&[convolution, ref hidden @ .., semantic]) => {
-                (config.convolution, config.hidden, config.semantic) = (convolution, hidden.to_vec(), semantic);
-            }
-            Some(other) => bail!(
-                "expected two numbers or more in `--hidden` for a clsm (convolution and vector, such as 288,96), found {}",
-                other.len()
+            Misfit::Projected { layers } => format!(
+                "`--dimension` is about the vectors of several members, found {named} with {layers} layers; leave one of \
+                 the two out"
             ),
         }
-        Ok(config)
     }
 }
 
-/// The units of each layer: the numbers of `flag`, or `number` times its only one.
-fn layers(flag: &str, units: &[usize], number: Option<usize>) -> Result<Vec<usize>> {
-    match (units, number) {
-        (_, None) => Ok(units.to_vec()),
-        // Check the number of layers before they are allocated.
-        (&[units], Some(layers)) if layers <= 1024 => Ok(vec![units; layers]),
-        (_, Some(layers)) => {
-            ensure!(
-                layers == units.len(),
-                "expected as many numbers in `{flag}` as `--layers` says ({layers}), or one; found {}",
-                units.len()
-            );
-            Ok(units.to_vec())
+#[cfg(test)]
+mod tests {
+    use clap::Args as _;
+
+    use super::*;
+
+    #[test]
+    fn the_help_of_a_size_names_the_encoders_that_have_it() {
+        let command = EncoderFlags::augment_args(clap::Command::new("train"));
+        for (flag, owners) in Size::ALL.map(|size| (flag(size), kinds_that(|kind| takes(kind, size)))) {
+            let argument = command.get_arguments().find(|argument| argument.get_long() == flag.strip_prefix("--"));
+            let help = argument.and_then(clap::Arg::get_help).map(ToString::to_string).expect("help");
+            let words: Vec<&str> = help.split(|letter: char| !letter.is_alphanumeric()).collect();
+            for owner in owners {
+                assert!(words.contains(&owner), "expected `{owner}` in the help of `{flag}`, found: {help}");
+            }
         }
     }
 }

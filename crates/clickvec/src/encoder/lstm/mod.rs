@@ -4,16 +4,19 @@
 
 mod backward;
 mod forward;
+mod sizes;
 mod states;
 
 pub(super) use backward::{EmbeddingGradient, backward, gate_errors};
 pub(super) use forward::{Order, forward};
+pub(super) use sizes::{TAKES, of_lstms};
 pub(super) use states::LstmStates;
 
 use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
 use super::input::{Input, place_embeddings};
+use super::sizes::{Misfit, Size, Sizes};
 use super::trace::{Direction, State};
-use super::{Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace};
+use super::{Bptt, Description, Encoder, EncoderConfig, Gradients, MembersConfig, Reading, Tensor, TensorKind, Trace};
 use crate::math::Buffer;
 use crate::text::batch::Batch;
 use serde::{Deserialize, Serialize};
@@ -69,8 +72,20 @@ impl EncoderKind for LstmConfig {
         "an"
     }
 
+    fn about(&self) -> &'static str {
+        "Long short-term memory"
+    }
+
     fn sizes(&self) -> String {
         format!("{} cells{}", self.cells, self.variant())
+    }
+
+    fn takes(&self) -> &'static [Size] {
+        TAKES
+    }
+
+    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
+        of_lstms(&[self.cells], MembersConfig { members: 1, lstm: *self, dimension: None }, asked)
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {
@@ -125,6 +140,15 @@ impl LstmConfig {
             Peephole::Full => ", full peepholes",
         };
         format!("{forget}{peephole}")
+    }
+
+    /// The same with the gates and peepholes that are asked for.
+    pub(super) fn with_gates(self, asked: &Sizes) -> LstmConfig {
+        LstmConfig {
+            forget_gate: asked.forget_gate.unwrap_or(self.forget_gate),
+            peephole: asked.peephole.unwrap_or(self.peephole),
+            ..self
+        }
     }
 
     /// The first column of the input gate.
