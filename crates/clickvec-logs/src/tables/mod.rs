@@ -24,7 +24,7 @@ use record::Lines;
 
 pub use format::{ALL, Format, Options};
 #[cfg(feature = "parquet")]
-pub use parquet::{check_parquet, guard_parquet};
+pub use parquet::{check_parquet, failed as parquet_failed, guard_parquet};
 pub use record::{MAX_ROW_BYTES, Next, Record};
 
 /// An open log.

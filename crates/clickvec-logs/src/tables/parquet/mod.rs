@@ -75,7 +75,8 @@ fn fault_of(error: ParquetError) -> io::Result<ParquetFault> {
     }
 }
 
-fn failed(path: &Path, error: ParquetError) -> Error {
+/// An error of the crate for Parquet at `path`, as a fault of the file or the error of the operating system.
+pub fn failed(path: &Path, error: ParquetError) -> Error {
     match fault_of(error) {
         Ok(fault) => Error::table(path, TableFault::Parquet(fault)),
         Err(refused) => Error::io(path, "read", refused),
