@@ -1,6 +1,6 @@
 //! From a search engine's raw logs to counted pairs of query and title.
 //!
-//! [`prepare`] reads logs of any size ([`table`]), finds the columns by name ([`columns`]) or by a preset
+//! [`prepare`] reads logs of any size ([`tables`]), finds the columns by name ([`columns`]) or by a preset
 //! ([`preset`]), cleans queries ([`text`], [`privacy`]), leaves robots out ([`robots`]), counts out of core
 //! ([`gather`]) and writes the tables that `clickvec train` reads. Like the library, this crate never prints and never
 //! reads arguments or the environment.
