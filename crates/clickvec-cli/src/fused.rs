@@ -10,7 +10,7 @@ use clickvec_engine::Engine;
 pub(crate) fn keeps_fusion(index: &Path) -> Result<bool> {
     match Engine::keeps_fusion(index) {
         Ok(keeps) => Ok(keeps),
-        // What is no index has an error of its own.
+        // Opening reports what is not an index.
         Err(_) if !looks_like_index(index) => Ok(false),
         // As itself, so that advice is found for it.
         Err(clickvec_engine::Error::Library(error)) => Err(error.into()),

@@ -276,7 +276,7 @@ pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item
     refuse_in_index(output)
 }
 
-/// The files that a fusion needs; none if it is no fusion, or cannot be read, which is told when it is loaded.
+/// The files that a fusion needs; none if it is not a fusion, or cannot be read, which loading it reports.
 pub(crate) fn members_of(path: &Path) -> Vec<PathBuf> {
     if !path.is_file() || FileKind::of(path).ok() != Some(FileKind::Fusion) {
         return Vec::new();

@@ -113,7 +113,7 @@ pub struct Verified {
 ///
 /// # Errors
 ///
-/// [`Error::Library`] for a folder that is no index; [`EngineFault::Replaced`] if it is replaced meanwhile.
+/// [`Error::Library`] for a folder that is not an index; [`EngineFault::Replaced`] if it is replaced meanwhile.
 pub fn verify(path: &Path) -> Result<Verified> {
     let first = Folder::<About>::open(path, &KNOWN)?;
     let mut verified = Verified { files: 0, bytes: 0, queries: 0, damaged: Vec::new() };

@@ -60,13 +60,13 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] for a folder that is no index, a model that does not fit, or what the system refuses;
+    /// [`Error::Library`] for a folder that is not an index, a model that does not fit, or what the system refuses;
     /// [`Error::Index`] for a part that only this crate reads.
     pub fn open(path: &Path) -> Result<Engine> {
         Engine::open_after(path, None)
     }
 
-    /// The index as it is on disk now; `None` if it is the same still. What has not changed is shared with this one.
+    /// The index as it is on disk now; `None` if it is still the same. What has not changed is shared with this one.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] for a folder that is no index; [`Error::Index`] if its fusion cannot be read.
+    /// [`Error::Library`] for a folder that is not an index; [`Error::Index`] if its fusion cannot be read.
     pub fn keeps_fusion(path: &Path) -> Result<bool> {
         crate::segment::keeps_fusion(&Folder::<About>::open(path, &KNOWN)?)
     }

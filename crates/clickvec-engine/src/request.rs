@@ -122,7 +122,7 @@ pub enum Condition {
     Is(String),
     /// Exactly one of these texts.
     In(Vec<String>),
-    /// A number of at least `from` and at most `to`, as far as these are given. A value that is no number is in no range.
+    /// A number of at least `from` and at most `to`, as far as these are given. A value that is not a number is in no range.
     Range {
         /// The least number.
         #[serde(default)]

@@ -57,7 +57,7 @@ pub fn join(
 fn common(indexes: &[PathBuf], wants_fusion: bool, wants_format: bool) -> Result<(Fusion, VectorFormat)> {
     let mut first: Option<(Fusion, VectorFormat)> = None;
     for index in indexes {
-        // What is no index, whoever joins them says.
+        // If it is not an index, joining says so.
         let Ok(folder) = Folder::<About>::open(&resolved(index), &KNOWN) else { continue };
         let kept = folder.parts().get(VECTORS.name).and_then(|part| VectorFormat::of_kind(&part.kind));
         let found = (if wants_fusion { fusion(&folder)? } else { Fusion::default() }, kept.unwrap_or_default());

@@ -75,7 +75,7 @@ fn by_name(words: &str) -> String {
         }
         text.push_str(&after_dashes[..end].replace('-', "_"));
         rest = &after_dashes[end..];
-        // What stands for the value: `<NORM>` in clap's messages, `FILE` in ours.
+        // The name of the value: `<NORM>` in clap's messages, `FILE` in ours.
         if let Some(value) = rest.strip_prefix(" <")
             && let Some((_, after)) = value.split_once('>')
         {

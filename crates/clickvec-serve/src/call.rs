@@ -214,7 +214,7 @@ fn of_json(error: serde_json::Error) -> Fault {
     of_form(told, &place).help("/openapi.json lists the fields")
 }
 
-/// The fault of JSON that has another form. serde says what it expected and found only in words of its own.
+/// The fault of JSON that has another form. serde says what it expected and found only in its own words.
 fn of_form(told: &str, place: &str) -> Fault {
     let fault = |expected: &str, found: &str| {
         Fault::new(FaultKind::Unprocessable, ours(expected), format!("{} {place}", cut(&ours(found), TOLD)))

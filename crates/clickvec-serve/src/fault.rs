@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The kind of a fault, which decides its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultKind {
-    /// Bytes that are no request.
+    /// Bytes that are not a request.
     BadRequest,
     /// No token, or a wrong one.
     Unauthorized,

@@ -3,7 +3,8 @@
 //! A generation is what belongs together: the model, its vectors, the words and the titles. It never changes. A reload opens
 //! a new one, tests it and puts it in place in one step; requests that run keep the one they began with.
 //!
-//! What answers first is not read as a whole before it answers, but afterwards. If it is damaged, it answers no more.
+//! The first generation answers before all its files have been read; they are read afterwards. If one is damaged, it stops
+//! answering.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +21,8 @@ use crate::error::{Error, Result, SelfTestFault};
 
 /// A canary must be found among this many titles.
 const CANARY_TOP: usize = 10;
-/// A new index is asked for this many of its own titles. Each is a long query, which reads much of an index: with a vague query to
-/// find twenty of them, asked in every mode, they took most of the time to the first answer, and nearly all that of a reload.
+/// A new index is asked for this many of its own titles. Each is a long query, which reads much of an index: asking for more, in
+/// every mode, took most of the time to the first answer and nearly all the time of a reload.
 const OWN_TITLES: usize = 3;
 /// A file that is not as it was written is read again after this time: somebody may be about to replace the index.
 const READ_AGAIN: Duration = Duration::from_millis(200);
@@ -42,7 +43,7 @@ pub(crate) struct Generation {
     /// When it was opened.
     pub(crate) opened: String,
     pub(crate) engine: Engine,
-    /// What came out when all its files were read; empty before.
+    /// The result of reading all its files; empty until then.
     read: OnceLock<Files>,
     /// Whether they could not be read, since the folder had another index by then.
     is_replaced: AtomicBool,

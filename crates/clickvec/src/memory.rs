@@ -69,7 +69,7 @@ fn free_bytes() -> Option<u64> {
         line.split_whitespace().next()?.parse::<u64>().ok()
     };
     let free = kibibytes("MemAvailable:")? + kibibytes("SwapFree:").unwrap_or(0);
-    // Of a container with a limit of its own.
+    // A container may have a limit of its own.
     let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
     let limit = limit.and_then(|limit| limit.trim().parse().ok()).unwrap_or(u64::MAX);
     Some((free * 1024).min(limit))

@@ -391,7 +391,7 @@ fn damaged_words_are_told_in_one_line() {
     }
 }
 
-/// A limit on the size of files stands for a full disk: writing fails in the middle.
+/// A limit on the size of files acts like a full disk: writing fails in the middle.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_old_index() {

@@ -160,7 +160,7 @@ fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
     }
     assert!(row(&report, "bm25")["recall@100"].as_f64() > Some(0.2));
     assert!(row(&report, "bm25")["judged@10"].as_f64() < Some(0.5));
-    // The run of one system, judged beside the others, is that system.
+    // The run of one system, judged together with the others, is that system.
 
     let base = ["evaluate", "--full", "--titles=titles.tsv", "--judged=with-ids.tsv", "--ranker=bm25"];
     let more = ["--run=runs/trigram.run", "--ties=trec", "--gain=linear"];
@@ -231,7 +231,7 @@ fn titles_without_ids_are_known_by_their_texts() {
         .run(&[&index[..], &["--titles=fewer.tsv"]].concat())
         .code(2)
         .says("shop.index: expected titles of the collection");
-    // A title that stands in the collection twice is one.
+    // A title that is in the collection twice counts once.
     let titles = folder.read("titles.tsv");
     let again: String = titles.lines().skip(1).map(|line| format!("again-{line}\n")).collect();
     folder.write("titles.tsv", titles.clone() + &again);
@@ -301,7 +301,7 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
         let again = folder.run(&[&THREE[..4], &[&kept], &THREE[7..]].concat()).code(0);
         assert_same(row(&report(&again), &format!("fusion_{name}")), fused);
     }
-    // The fusion searches, with its members beside it.
+    // The fusion searches, with its members next to it.
     let search = ["search", "--model=kept/fusion_min-max.safetensors", "--titles=titles.tsv", "-k", "2"];
     let found = folder.run(&[&search[..], &["red hammer"]].concat()).code(0).stdout();
     assert!(found.lines().count() == 2 && found.lines().all(|line| line.contains("hammer in red")), "{found}");

@@ -66,7 +66,7 @@ fn a_report_that_cannot_be_written_is_told_with_what_was() {
     let run = prepare(&folder, &["--report", "pages/report.html"]).code(0);
     run.says("warning: all times are on 1970-01-01, since numbers are read as seconds").says("years alone");
     if cfg!(unix) {
-        // The report's name is as long as a file system allows, so that no name of a temporary file fits beside it.
+        // The report's name is as long as a file system allows, so that the name of a temporary file next to it would be too long.
         let long = format!("pages/{}.html", "r".repeat(300));
         let run = prepare(&folder, &["--report", &long]).code(2);
         run.says("clicks.tsv is written whole, its report is not");

@@ -14,8 +14,8 @@ const ROUNDS: usize = 6;
 const LISTS_OF_ROOT: f64 = 4.0;
 /// The number of vectors that are compared with the centres at once.
 const ROWS_AT_ONCE: usize = 256;
-/// How much it counts against a second list that it lies in the direction in which the vector is off its first: a query that
-/// misses the first for this reason would miss the second as well (λ of Sun et al., "SOAR: improved indexing for approximate
+/// The penalty of a second list for lying in the direction in which the vector differs from its first: a query that misses the
+/// first for this reason would miss the second as well (λ of Sun et al., "SOAR: improved indexing for approximate
 /// nearest neighbor search", 2023, equation 5).
 const SPREAD: f32 = 4.0;
 
@@ -25,7 +25,7 @@ pub(super) struct Clusters {
     pub(super) centroids: Vec<f32>,
     /// Each vector in its first list.
     pub(super) first: Members,
-    /// Each vector in its second; none if there is but one list.
+    /// Each vector in its second; `None` if there is only one list.
     pub(super) second: Option<Members>,
 }
 

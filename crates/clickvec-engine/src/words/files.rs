@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// The name of the only segment of tantivy's, as it names files and as it stands in its `meta.json`.
+/// The name of tantivy's only segment, in the names of its files and in its `meta.json`.
 const SEGMENT: [&str; 2] = ["00000000000000000000000000000001", "00000000-0000-0000-0000-000000000001"];
 const META: &str = "meta.json";
 

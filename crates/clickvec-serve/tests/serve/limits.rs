@@ -57,7 +57,7 @@ fn a_client_has_its_own_limit() {
     refused.refuses(429, "texts a second");
     assert!(refused.header("retry-after").unwrap().parse::<u64>().unwrap() > 900);
     ask("10.0.0.2", 4).is(200);
-    // The proxy adds its client last; what that client made up stands before.
+    // The proxy adds its client last; what that client made up comes before.
     ask("10.0.0.3, 10.0.0.1", 1).refuses(429, "");
 }
 

@@ -316,7 +316,7 @@ fn a_model_of_an_earlier_epoch_is_refused() {
     assert!(!place.output().exists() && std::fs::read(&partial).expect("still there") == earlier);
 }
 
-/// What lies beside the output while a run lasts is as private as what it will replace.
+/// The files next to the output of a run are as private as what it will replace.
 #[test]
 #[cfg(unix)]
 fn what_lies_beside_the_output_has_its_readers() {

@@ -123,7 +123,7 @@ fn information(cells: &[usize], topics: &[usize]) -> f64 {
     terms.into_iter().sum()
 }
 
-/// Table 2 of the CLSM paper, over all words that stand in queries of several topics: their windows are more alike in
+/// Table 2 of the CLSM paper, over all words that occur in queries of several topics: their windows are more alike in
 /// queries of the same topic.
 #[test]
 #[ignore = "slow; .ci/run runs it"]

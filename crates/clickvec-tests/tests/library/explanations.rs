@@ -158,7 +158,7 @@ fn a_word_has_the_cells_that_it_changes() {
 /// Three pages of a bookshop and of a hardware shop could not be mistaken, but for the words that both use.
 #[test]
 fn a_keywords_removal_moves_the_vector_more_than_another_words() {
-    // Every query has words of a topic and words that stand in all topics and say nothing.
+    // Every query has words of a topic, and words that occur in all topics and say nothing.
     let mut stream = rng::stream(3, "fillers", 0);
     let fillers = ["the", "for", "with", "and", "my"];
     let mut rows = String::from("query\ttitle\n");
@@ -244,7 +244,7 @@ fn cells_stand_for_topics_better_than_by_chance() {
     assert!(Topics::new(&Explainer::new(&dssm), Side::Query, &queries, 5, &KeywordOptions::default()).is_none());
 }
 
-/// Table 2 of the CLSM paper: `office` is software beside one word and a room beside another, `body` is of a car or of a
+/// Table 2 of the CLSM paper: `office` is software next to one word and a room next to another, `body` is of a car or of a
 /// person.
 #[test]
 fn a_window_tells_the_senses_of_a_word_apart() {

@@ -183,7 +183,7 @@ fn what_is_explained_has_the_tail_as_one_word() {
                 assert!(directions.iter().all(|counts| counts.assigned.len() == 4), "{encoder}");
             }
         }
-        // A tail is no word that a cell could stand for.
+        // A tail is not a word that a cell could represent.
         let queries = [title.to_owned(), query.to_owned()];
         if let Some(topics) = Topics::new(&explainer, Side::Title, &queries, 5, &options) {
             let collected = topics.cells.iter().flat_map(|cell| &cell.words).map(|word| word.word.as_str());

@@ -210,7 +210,7 @@ mod tests {
         let held = |queries| log(queries, Storage::Memory).hold_out(0.1, Storage::Memory).expect("held out");
         let (few, more) = (held(2000), held(2400));
         assert_eq!(few, held(2000));
-        // Of more queries, about as many of the same ones are held out.
+        // In a larger log, nearly all of the same queries are held out.
         let still = texts(&few).intersection(&texts(&more)).count();
         assert!(still > 180, "{still} of 200");
     }

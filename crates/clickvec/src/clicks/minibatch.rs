@@ -146,7 +146,7 @@ impl<'a> Minibatches<'a> {
     /// For each pair of the log, the logarithm of the chance that a minibatch has its title.
     fn chances_of_titles(&self, storage: Storage<'_>) -> Result<Spooled<f32>> {
         let titles = self.log.section(Section::Titles);
-        // Of the titles among clicks, each epoch draws others.
+        // Each epoch draws other titles to mix among the clicks.
         let share = self.titles_among_clicks() as f64 / (titles.end - titles.start).max(1) as f64;
         let (clicks, titles) = match self.config.section {
             Section::Clicks => (1.0, share),
@@ -248,7 +248,7 @@ impl<'a> Minibatches<'a> {
             (Negatives::All, _) => {
                 for (pair, &query) in query_of.iter().enumerate() {
                     let blocked = blocked_for(query);
-                    // Of a title with a score the teacher says how bad it is.
+                    // How bad a title with a score is, the teacher says.
                     let scored = pairs.margins.as_ref().map_or(&[][..], |margins| margins.titles.get(pair));
                     let scored = scored.iter().filter(|row| !blocked.contains(row));
                     lists.push(blocked.iter().chain(scored).copied());

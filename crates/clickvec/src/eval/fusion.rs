@@ -51,7 +51,7 @@ fn spread(of_queries: impl Iterator<Item = Vec<f64>>) -> f64 {
         let mean = scores.iter().sum::<f64>() / n;
         scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n
     };
-    // A query without titles, or with a score that is no number, says nothing of the others.
+    // A query without titles, or with a score that is not a number, says nothing about the others.
     let variances: Vec<f64> = of_queries.map(variance).filter(|variance| variance.is_finite()).collect();
     (variances.iter().sum::<f64>() / variances.len().max(1) as f64).sqrt()
 }

@@ -142,7 +142,7 @@ impl Codes {
         products
     }
 
-    /// The vectors [n, dimension] that the codes stand for, by position; zeros where there is no code.
+    /// The vectors [n, dimension] that the codes represent, by position; zeros where there is no code.
     pub fn decode(&self, dimension: usize, vectors: usize) -> Vec<f32> {
         let mut decoded = vec![0.0; vectors * dimension];
         for row in 0..self.scales.len() {

@@ -19,8 +19,8 @@ use crate::math::nibbles::{self, MAX_DIMENSION, MAX_PROBES, Probe, ROWS};
 const CACHED_BLOCKS: usize = 256;
 /// The largest code of a number in a query.
 const LARGEST: f64 = 127.0;
-/// Of a vector's distance from the high bits of its codes, this many times the part that lies in any one direction, if it
-/// lies in all alike.
+/// How much of a vector's distance from the high bits of its codes may lie in the direction of a query, as a multiple of what
+/// would if all directions had the same share.
 const LIKELY: f64 = 4.0;
 /// A bound on the length of any vector of an index.
 const LONGEST: f64 = 1.01;

@@ -5,8 +5,8 @@
 //!
 //! P_n is the probability of a title as a negative, and c is −ln Z. Mnih & Kavukcuoglu leave c at 0, because their scores
 //! can take any value and learn to be normalised. γ times a cosine cannot, so each minibatch has the c at which its own loss
-//! is smallest. The loss is convex in c. Its derivative by c is 0 there, so that c depends on the weights adds nothing to
-//! the gradient (the envelope theorem). A factor of P_n that all titles share is absorbed by c.
+//! is smallest. The loss is convex in c. Its derivative with respect to c is 0 there, so although c depends on the weights,
+//! this adds nothing to the gradient (the envelope theorem). A factor of P_n that all titles share is absorbed by c.
 
 use std::ops::Range;
 
@@ -40,9 +40,9 @@ pub(crate) struct EvenlyDrawn {
 /// Sums over the pairs of a minibatch, each times its weight.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
-    /// Σ 1 − σ(Δ) over clicked titles, and −its derivative by c.
+    /// Σ 1 − σ(Δ) over clicked titles, and minus its derivative with respect to c.
     clicked: [f64; 2],
-    /// Σ σ(Δ) over negatives, and its derivative by c.
+    /// Σ σ(Δ) over negatives, and its derivative with respect to c.
     negatives: [f64; 2],
 }
 
@@ -262,8 +262,8 @@ impl Contrast {
         all
     }
 
-    /// The loss of a pair, and its derivative by the cosine of the clicked title. Each Δ − c of a negative is replaced by the
-    /// derivative by its cosine, and −∞ by 0.
+    /// The loss of a pair, and its derivative with respect to the cosine of the clicked title. Each Δ − c of a negative is replaced
+    /// by the derivative with respect to its cosine, and −∞ by 0.
     fn finish(&self, r: usize, deltas: &mut [f32], c: f32, gamma: f32) -> (LossSum, f32) {
         let scale = gamma * self.weight[r];
         let mut wrong = [-self.clicked[r]];
@@ -327,7 +327,7 @@ fn logistic_sums_body<const FMA: bool>(x: &[f32], shift: f32) -> [f64; 2] {
 }
 
 by_level! {
-    /// Σ σ(xᵢ + shift) and its derivative by shift. Of −∞ they are nearly 0.
+    /// Σ σ(xᵢ + shift) and its derivative with respect to shift. −∞ adds nearly 0 to either.
     fn logistic_sums(x: &[f32], shift: f32) -> [f64; 2] = logistic_sums_body
 }
 

@@ -135,7 +135,7 @@ pub(crate) fn gemm_onto<'b>(
 ) {
     let (m, n, k) = sizes;
     assert!(k > 0, "a product over nothing");
-    // Of the last row, too, no more than n numbers are read: the matrix may be some columns of a wider one.
+    // No more than n numbers of a row are read, not even of the last: the matrix may be some columns of a wider one.
     let count = rows.data.len().checked_sub(n).map_or(0, |start| start / rows.stride + 1);
     assert!(rows.stride >= n && rows.of.len() >= reach(1, m, rows.ahead), "too few rows to add to");
     assert!(rows.of.iter().all(|&row| (row as usize) < count), "a row beyond the {count} there are");

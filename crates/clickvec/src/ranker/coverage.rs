@@ -18,7 +18,7 @@ pub struct VectorCoverage {
 }
 
 impl VectorCoverage {
-    /// The texts among these that a ranker lacks; `None` if it is no table of vectors.
+    /// The texts among these that a ranker lacks; `None` if it is not a table of vectors.
     ///
     /// # Errors
     ///

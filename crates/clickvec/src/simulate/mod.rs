@@ -128,8 +128,8 @@ pub fn true_grades(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<Vec<
     queries.iter().map(grades).collect()
 }
 
-/// The topic of each of these queries, as its number in the invented world; nothing for a query that is neither judged nor
-/// of the validation set, or that asks for no thing of a topic, but for an ordered pair or a site.
+/// The topic of each of these queries, as its number in the invented world; `None` for a query that is neither judged nor
+/// in the validation set, or that asks for an ordered pair or a site, which have no topic.
 ///
 /// They are computed again from the configuration that the simulation was made with.
 pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usize>> {

@@ -66,7 +66,7 @@ pub fn read_titles(path: &Path, field: &str) -> Result<TitleFile> {
 ///
 /// # Errors
 ///
-/// What `each` returns; [`Error::Io`] and [`Error::Table`] for a file that is no table or lacks a column;
+/// What `each` returns; [`Error::Io`] and [`Error::Table`] for a file that is not a table or lacks a column;
 /// [`Error::TestSet`] for a folder without a corpus; [`Error::ReadAt`] if reading fails; [`Error::Table`] with
 /// [`TableFault::DuplicateId`] if two lines have the same id, because a result could then mean either.
 pub fn for_each_title(path: &Path, field: &str, each: impl FnMut(Title) -> Result<()>) -> Result<TitlesSummary> {

@@ -104,8 +104,8 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
     }
 }
 
-/// What the results of this run depend on but for rounding: the device, and its instructions for rounded products if there
-/// are several kinds.
+/// What the results of this run depend on, apart from settings and data: the device, and its instructions for rounded products
+/// if there are several kinds.
 fn level(config: &TrainConfig, options: &TrainOptions<'_>) -> String {
     match (options.device, config.precision.instructions()) {
         (Some(device), _) => device.name(),

@@ -19,7 +19,7 @@ pub enum LearntBefore {
 }
 
 impl Window<'_> {
-    /// What of these clicks `model` has learnt, if it was made from nothing else; `None` if it was not, or if it cannot be told.
+    /// Which of these clicks `model` has learnt, if it was made from nothing else; `None` if it was not, or if that is unknown.
     /// Models record a fingerprint of their whole log, so a day among others is not known again. `titles` are those that the
     /// model would learn from too.
     ///

@@ -55,7 +55,7 @@ impl Texts {
         }
         let is_named = args.text_column.is_some() || args.id_column.is_some();
         let (mut id, mut source) = (args.id_column.clone(), None);
-        // Parquet is no stream: it has a place of its own to be recognised and opened.
+        // Parquet is not a stream, so it is recognised and opened elsewhere.
         if !is_parquet(&args.texts)? {
             let mut reader = files::open(&args.texts)?;
             let first = first_line(&mut reader, &args.texts)?;

@@ -89,7 +89,7 @@ struct Made<'a> {
     train_seconds: f64,
     bytes: u64,
     peak_bytes: Option<u64>,
-    /// Of a model: for each seed, the mean loss of a pair in each epoch.
+    /// For a model: the mean loss of a pair in each epoch, for each seed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     losses: Vec<&'a [f64]>,
     /// The value of each query, in the order of `query_ids`.

@@ -166,7 +166,7 @@ impl Learner<'_> {
             return self.last(&all, self.output, &after_titles, watch);
         }
         if let (None, Some(output)) = (resumed, output) {
-            // Of another run, which this one replaces; it must not be taken for the second run's if this one is stopped.
+            // It is from another run, which this one replaces. If this one is stopped, it must not be mistaken for this one's.
             let [_, _, checkpoint] = written_paths(output);
             let _ = std::fs::remove_file(checkpoint);
         }

@@ -15,7 +15,7 @@ use ::parquet::schema::types::{ColumnDescPtr, Type};
 use super::thrift;
 use crate::error::ParquetFault;
 
-/// The most values in a page whose lengths are differences: a few bytes can stand for as many as they like.
+/// The most values in a page whose lengths are differences: a few bytes can claim any number of them.
 const MOST_VALUES: u64 = 1 << 26;
 
 /// A Parquet file whose metadata and pages are checked before they are read.
@@ -196,7 +196,7 @@ pub(super) fn told(fault: ParquetFault) -> ParquetError {
 fn bits(column: &ColumnDescPtr) -> u64 {
     match column.physical_type() {
         Physical::BOOLEAN => 1,
-        // Of texts, their lengths.
+        // For texts, those of the length.
         Physical::INT32 | Physical::FLOAT | Physical::BYTE_ARRAY => 32,
         Physical::INT64 | Physical::DOUBLE => 64,
         Physical::INT96 => 96,

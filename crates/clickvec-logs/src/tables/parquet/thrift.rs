@@ -114,7 +114,7 @@ impl Walk<'_> {
                 0 => self.number().map(|number| (number >> 1) as i64 ^ -((number & 1) as i64))?,
                 more => field + more,
             };
-            // Of a truth the type is the value.
+            // The type of a boolean is its value.
             let value = if head & 15 <= 2 { 0 } else { self.value(head & 15, depth)? };
             see(field, value);
         }

@@ -35,12 +35,12 @@ pub(in super::super) struct EmbeddingGradient<'a> {
 }
 
 impl<'a> EmbeddingGradient<'a> {
-    /// Of an LSTM whose part of each embedding, which has `stride` numbers, begins at `offset`.
+    /// The gradient for an LSTM whose part of each embedding, which has `stride` numbers, begins at `offset`.
     pub(in super::super) fn of_last_words(values: &'a [f32], stride: usize, offset: usize) -> EmbeddingGradient<'a> {
         EmbeddingGradient { values, stride, offset, rows: &[] }
     }
 
-    /// Of an LSTM that another one reads.
+    /// The gradient for an LSTM that another one reads.
     pub(in super::super) fn of_every_word(rows: &'a [f32]) -> EmbeddingGradient<'a> {
         EmbeddingGradient { values: &[], stride: 0, offset: 0, rows }
     }

@@ -20,7 +20,7 @@ pub(in super::super) enum Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// Of a block's packed rows.
+    /// The rows to read, one for each packed row of a block.
     fn of(self, block: &'a Block) -> &'a [u32] {
         match self {
             Order::Words(Direction::Forward) => &block.words,

@@ -38,7 +38,7 @@ impl Pairs for Native {
     }
 }
 
-/// The same in terms of AVX-512, but for numbers below the smallest normal ones, which AVX512-BF16 takes for zero.
+/// The same with AVX-512, except for numbers below the smallest normal ones, which AVX512-BF16 treats as zero.
 #[cfg(test)]
 pub(super) struct Emulated;
 

@@ -53,8 +53,8 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     let (alpha, beta) = (values.get(ALPHA.name) / topics as f64, values.get(BETA.name));
     let long = (0..titles.texts()).filter(|&text| titles.text(text).len() > topics).count();
     let occurrences = titles.first_occurrence(titles.words());
-    // Of words: counts, their sums (of twice the size) and the probabilities that they become. Of occurrences: the topic and
-    // the place, of twice the size. Of titles: where their rows start.
+    // For words: counts, their sums (of twice the size) and the probabilities that they become. For occurrences: the topic and
+    // the place, of twice the size. For titles: where their rows start.
     let counts: [&[usize]; 4] =
         [&[4, titles.words(), topics], &[long, topics], &[3, occurrences], &[4, titles.texts()]];
     room_for_numbers::<u32>("topics", &counts)?;

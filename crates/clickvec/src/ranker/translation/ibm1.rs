@@ -13,7 +13,7 @@ use crate::text::WordId;
 /// The size of a task; sums are taken task by task.
 const PIECE: usize = 1 << 14;
 
-/// A number that is no word of the target, for the occurrence that a prior adds to an entry.
+/// A number that is not a word of the target, for the occurrence that a prior adds to an entry.
 const NO_TOKEN: u32 = u32::MAX;
 
 /// Pairs of texts. Each target is a translation of its source.
@@ -226,7 +226,7 @@ fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> Res
         starts[row + 1] += starts[row];
     }
     let tokens = bitext.pairs().map(|(_, target, _)| target.len()).sum();
-    // Of occurrences: the number here, and later the token and the entry. Of tokens: ends, how many are set, weights.
+    // For occurrences: the number here, and later the token and the entry. For tokens: ends, how many are set, weights.
     room_for_numbers::<u32>("words that may translate each other", &[&[4, starts[words + 1]], &[6, tokens]])?;
     let mut next = starts.clone();
     let mut occurrences = vec![0; starts[words + 1]];

@@ -35,9 +35,9 @@ pub(super) fn read(path: &Path) -> Result<Vectors> {
 #[derive(Default)]
 struct Builder {
     vectors: Vectors,
-    /// Of each word: whether an entry was spelt just so.
+    /// For each word, whether an entry was spelt exactly like it.
     spelt: Vec<bool>,
-    /// Hash of an entry → where it stands first, and the hash of its numbers.
+    /// Hash of an entry → where it comes first, and the hash of its numbers.
     seen: HashMap<u64, (VectorPlace, u64)>,
     entries: u64,
     buffer: WordBuffer,

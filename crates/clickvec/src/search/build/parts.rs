@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::search::encode::TitleEncoder;
 use crate::tables::Title;
 
-/// What an index is made of beside its titles.
+/// What an index is made of in addition to its titles.
 pub trait BuilderParts: Sized {
     /// Begins a part of an index, which has no model of its own.
     ///
@@ -29,8 +29,8 @@ pub trait BuilderParts: Sized {
     fn add_encoded(&mut self, title: &Title, values: &[impl AsRef<str>], vector: &[f32]) -> Result<()>;
 
     /// [`IndexBuilder::finish`] with more parts, which `complete` writes into the folder once titles and vectors are in it.
-    /// It returns their files, whose names may lead into a folder. An index can be read without these parts, but for the
-    /// vectors, which may be brought into another form.
+    /// It returns their files, whose names may lead into a folder. An index can be read without these parts, except for
+    /// the vectors, which may be brought into another form.
     ///
     /// # Errors
     ///

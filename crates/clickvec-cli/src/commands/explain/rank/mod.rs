@@ -169,7 +169,7 @@ struct Gap<'a> {
 struct GapOfPart {
     kind: RankedBy,
     adds: f64,
-    /// Of each word of the query; none if words have no share of their own in it.
+    /// What each word of the query adds; empty if words have no share of their own in it.
     words: Vec<f64>,
 }
 
