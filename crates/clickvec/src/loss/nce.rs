@@ -262,8 +262,8 @@ impl Contrast {
         all
     }
 
-    /// The loss of a pair, and its derivative with respect to the cosine of the clicked title. Each Δ − c of a negative is replaced
-    /// by the derivative with respect to its cosine, and −∞ by 0.
+    /// The loss of a pair, and its derivative with respect to the cosine of the clicked title. Each Δ − c of a negative is
+    /// replaced by the derivative with respect to its cosine, and −∞ by 0.
     fn finish(&self, r: usize, deltas: &mut [f32], c: f32, gamma: f32) -> (LossSum, f32) {
         let scale = gamma * self.weight[r];
         let mut wrong = [-self.clicked[r]];
