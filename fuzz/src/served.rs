@@ -20,7 +20,7 @@ use crate::targets::{file, folder, frozen};
 /// A token of those who may reload.
 const TOKEN: &str = "a-token-for-administration";
 
-/// Makes an index with every part there is: words, fields, lists, canaries.
+/// Makes an index with words, fields, lists and canaries. [`changes`] has the other parts.
 fn make(path: &Path) {
     let model = Model::load(&frozen("format-1/lstm.safetensors")).unwrap();
     let mut builder = IndexBuilder::with_fields(&model, path, &["brand".to_owned()]).unwrap();
@@ -136,43 +136,121 @@ pub fn engine(data: &[u8]) {
     });
     let name = &names[usize::from(*first) % names.len()];
     let kept = fs::read(folder().join(name.replace('/', "-"))).unwrap();
-    let changed = match second % 2 {
-        0 => data.to_vec(),
-        _ => data.chunks_exact(3).fold(kept.clone(), |mut bytes, change| {
-            let place = usize::from(u16::from_le_bytes([change[0], change[1]])) % bytes.len().max(1);
-            if let Some(byte) = bytes.get_mut(place) {
-                *byte ^= change[2];
-            }
-            bytes
-        }),
-    };
-    // A mapped file must not change: it is another one each time.
-    let replaced = |bytes: &[u8]| {
-        fs::remove_file(path.join(name)).unwrap();
-        fs::write(path.join(name), bytes).unwrap();
-    };
-    replaced(&changed);
+    let bytes = changed(&kept, *second, data);
+    replace(&path.join(name), &bytes);
     let mut told = good.clone();
-    for part in told["contents"]["parts"].as_object_mut().unwrap().values_mut() {
-        if let Some(file) = part["files"].get_mut(name) {
-            file["bytes"] = changed.len().into();
-            file["xxh3"] = format!("{:032x}", xxh3_128(&changed)).into();
-        }
-    }
-    let bytes = serde_json::to_vec(&told).unwrap();
-    let opened = repaired::file(&manifest, &bytes, || {
-        Engine::open(path).map_err(|error| match error {
-            clickvec_engine::Error::Library(error) => error,
-            other => {
-                assert!(other.to_string().len() < 20_000);
-                Error::Cancelled
-            }
-        })
-    });
-    if let Some(engine) = opened {
+    tell(&mut told, name, &bytes);
+    if let Some(engine) = repaired::file(&manifest, &serde_json::to_vec(&told).unwrap(), || open(path)) {
         look(&engine);
     }
-    replaced(&kept);
+    replace(&path.join(name), &kept);
+}
+
+/// The folder of an update.
+const UPDATE: &str = "changes-000001";
+
+/// A file of an index that fuses three and was updated, in whose folder is another index. The bytes are as in [`engine`].
+pub fn changes(data: &[u8]) {
+    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    let [first, second, data @ ..] = data else { return };
+    let (good, path) = (&frozen("format-3/three"), &folder().join("updated.index"));
+    let names = NAMES.get_or_init(|| {
+        let mut names = Vec::new();
+        copy(good, path, "", &mut names);
+        names.retain(|name| !["manifest.json", "model.safetensors"].contains(&name.as_str()));
+        names.sort();
+        names
+    });
+    let kept = |name: &str| fs::read(good.join(name)).unwrap();
+    let read = |name: &str| fs::read(path.join(name)).unwrap();
+    let name = names[usize::from(*first) % names.len()].as_str();
+    let (outer, inner, list) = ("manifest.json", format!("{UPDATE}/manifest.json"), format!("{UPDATE}.json"));
+    let bytes = changed(&kept(name), *second, data);
+    replace(&path.join(name), &bytes);
+    // From the inside to the outside: the manifest of the update, the list that has its fingerprint, and the manifest of the index.
+    if let Some(of_update) = name.strip_prefix(&format!("{UPDATE}/")) {
+        let told = if name == inner { bytes.clone() } else { described(&kept(&inner), of_update, &bytes) };
+        repaired::file(&path.join(&inner), &told, || open(path));
+        if let (Some(old), Some(new)) = (fingerprint(&kept(&inner)), fingerprint(&read(&inner))) {
+            let told = String::from_utf8(kept(&list)).unwrap().replace(&old, &new);
+            replace(&path.join(&list), told.as_bytes());
+        }
+    }
+    let told = described(&described(&kept(outer), name, &bytes), &list, &read(&list));
+    if let Some(engine) = repaired::file(&path.join(outer), &told, || open(path)) {
+        look(&engine);
+    }
+    for name in [name, &inner, &list, outer] {
+        replace(&path.join(name), &kept(name));
+    }
+}
+
+/// Copies a folder with the folders in it, and lists its files with `prefix` before their names.
+fn copy(from: &Path, to: &Path, prefix: &str, names: &mut Vec<String>) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        let target = to.join(&name);
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target, &format!("{prefix}{name}/"), names);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+            names.push(format!("{prefix}{name}"));
+        }
+    }
+}
+
+/// The bytes of a file after a change: `how` says whether `data` takes their place or says which of them change.
+fn changed(kept: &[u8], how: u8, data: &[u8]) -> Vec<u8> {
+    if how % 2 == 0 {
+        return data.to_vec();
+    }
+    data.chunks_exact(3).fold(kept.to_vec(), |mut bytes, change| {
+        let place = usize::from(u16::from_le_bytes([change[0], change[1]])) % bytes.len().max(1);
+        if let Some(byte) = bytes.get_mut(place) {
+            *byte ^= change[2];
+        }
+        bytes
+    })
+}
+
+/// Puts another file in the place of one that may be mapped: that one must not change.
+fn replace(path: &Path, bytes: &[u8]) {
+    fs::remove_file(path).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+/// Writes the length and the checksum of a file into a manifest, if it has the file.
+fn tell(manifest: &mut Value, name: &str, bytes: &[u8]) {
+    for part in manifest["contents"]["parts"].as_object_mut().unwrap().values_mut() {
+        if let Some(file) = part["files"].get_mut(name) {
+            file["bytes"] = bytes.len().into();
+            file["xxh3"] = format!("{:032x}", xxh3_128(bytes)).into();
+        }
+    }
+}
+
+/// A manifest with the length and the checksum of a file.
+fn described(manifest: &[u8], name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut manifest: Value = serde_json::from_slice(manifest).unwrap();
+    tell(&mut manifest, name, bytes);
+    serde_json::to_vec(&manifest).unwrap()
+}
+
+/// The fingerprint that a manifest gives, if it is one.
+fn fingerprint(manifest: &[u8]) -> Option<String> {
+    Some(serde_json::from_slice::<Value>(manifest).ok()?.get("fingerprint")?.as_str()?.to_owned())
+}
+
+/// Opens an index. What only the engine says of it is no fault that can be repaired.
+fn open(path: &Path) -> Result<Engine, Error> {
+    Engine::open(path).map_err(|error| match error {
+        clickvec_engine::Error::Library(error) => error,
+        other => {
+            assert!(other.to_string().len() < 20_000);
+            Error::Cancelled
+        }
+    })
 }
 
 /// Asks everything; what is damaged must be an error.

@@ -21,7 +21,7 @@ use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::repaired;
-use crate::served::{config, engine, http, requests};
+use crate::served::{changes, config, engine, http, requests};
 use crate::training::{checkpoint, scores, teacher};
 
 /// Reads hostile bytes.
@@ -31,6 +31,7 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("beir", beir),
     ("cache", cache),
+    ("changes", changes),
     ("checkpoint", checkpoint),
     ("clicks", clicks),
     ("compressed", compressed),
