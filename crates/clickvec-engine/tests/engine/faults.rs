@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clickvec::error::IndexFault;
 use clickvec::model::Model;
 use clickvec::ranker::FusionMethod;
-use clickvec_engine::{Engine, Mode, Request, Updater};
+use clickvec_engine::{Engine, Error, Mode, Request, Updater};
 
 use crate::world::{World, build, document, testdata};
 
@@ -75,6 +76,65 @@ fn a_changed_byte_in_any_file_is_refused_by_name() {
         fs::write(&path, &good).unwrap();
     }
     look(&world.path).unwrap();
+}
+
+/// Replaces part of a file of an index by as many bytes and makes the manifest's checksums match, like somebody who knows
+/// the form. Returns what is said when the index is opened.
+fn forged(path: &Path, name: &str, old: &str, new: &str) -> String {
+    let good = fs::read_to_string(path.join(name)).unwrap();
+    let manifest = fs::read_to_string(path.join("manifest.json")).unwrap();
+    assert!(good.contains(old) && old.len() == new.len(), "{good}");
+    replace(&path.join(name), &good.replacen(old, new, 1));
+    let mut told = manifest.clone();
+    let message = loop {
+        match Engine::open(path).map(drop) {
+            Err(Error::Library(clickvec::Error::Index {
+                fault: IndexFault::Checksum { expected, found, .. } | IndexFault::Fingerprint { expected, found },
+                ..
+            })) => {
+                assert!(told.contains(&expected), "{expected}");
+                told = told.replace(&expected, &found);
+                replace(&path.join("manifest.json"), &told);
+            }
+            Err(error) => break error.to_string(),
+            Ok(()) => break String::new(),
+        }
+    };
+    replace(&path.join(name), &good);
+    replace(&path.join("manifest.json"), &manifest);
+    message
+}
+
+/// Replaces a file and does not write over it, since a mapped file must not change.
+fn replace(path: &Path, text: &str) {
+    fs::remove_file(path).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn changes_that_no_update_makes_are_refused() {
+    let world = World::new();
+    for (added, gone) in [("new", 11), ("newer", 12)] {
+        let mut updater = Updater::open(&world.path).unwrap();
+        updater.put(&document(added, "nylon drywall anchor of brass", "")).unwrap();
+        updater.delete(&world.titles[gone].id);
+        updater.commit().unwrap();
+    }
+    let (name, count) = ("changes-000002.json", world.titles.len());
+    let changes = fs::read_to_string(world.path.join(name)).unwrap();
+    assert!(changes.ends_with("\"deleted\":[[11,12],[],[]]}"), "{changes}");
+    assert_eq!(forged(&world.path, name, "[11,12]", "[11,13]"), "", "as an update could have made it");
+    let refused = |old: &str, new: &str, expected: &str| {
+        let told = forged(&world.path, name, old, new);
+        assert!(told.ends_with(&format!("in `{name}`, found {expected}; make the index anew")), "{told}");
+    };
+    let titles = format!("of segment 0, which has {count}; positions begin at 0 and rise");
+    for (deleted, position) in [("[12,11]", 11), ("[11,11]", 11)] {
+        refused("[11,12]", deleted, &format!("{position} among the deleted titles {titles}"));
+    }
+    assert!(count < 9_999);
+    refused("[11,12]", "[ 9999]", &format!("9999 among the deleted titles {titles}"));
+    refused("changes-000002", "changes-000001", "the segment `changes-000001` twice");
 }
 
 #[test]

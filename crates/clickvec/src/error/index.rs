@@ -308,6 +308,24 @@ pub enum BadChanges {
         /// The name, shortened.
         folder: String,
     },
+    /// A segment is named twice.
+    #[error("the segment `{folder}` twice")]
+    Twice {
+        /// Its folder.
+        folder: String,
+    },
+    /// A deleted title is beyond those of its segment, or is not after the one before it.
+    #[error(
+        "{position} among the deleted titles of segment {segment}, which has {titles}; positions begin at 0 and rise"
+    )]
+    Position {
+        /// The segment, counted from 0.
+        segment: usize,
+        /// The number of its titles.
+        titles: u64,
+        /// The position.
+        position: u32,
+    },
 }
 
 /// A fault in the file that says which shard of a collection an index is.

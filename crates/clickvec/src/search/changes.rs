@@ -1,6 +1,8 @@
 //! What updates have changed since an index was made: segments that came, and titles that went. The engine writes them;
 //! here they are read.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::folder::About;
@@ -56,9 +58,13 @@ impl Changes {
         if found != segments {
             return Err(bad(BadChanges::Deleted { segments, found }));
         }
-        match changes.segments.iter().find(|segment| !is_name(segment)) {
+        if let Some(segment) = changes.segments.iter().find(|segment| !is_name(segment)) {
+            return Err(bad(BadChanges::Folder { folder: shortened(&segment.folder) }));
+        }
+        let mut seen = HashSet::new();
+        match changes.segments.iter().find(|segment| !seen.insert(&segment.folder)) {
             None => Ok(changes),
-            Some(segment) => Err(bad(BadChanges::Folder { folder: shortened(&segment.folder) })),
+            Some(segment) => Err(bad(BadChanges::Twice { folder: segment.folder.clone() })),
         }
     }
 
@@ -67,7 +73,8 @@ impl Changes {
         folder.parts().get(CHANGES.name).and_then(|part| part.files.keys().next().cloned())
     }
 
-    /// The folders of the segments after the first, whose vectors the same model made.
+    /// The folders of the segments after the first, whose vectors the same model made. The titles that are deleted are
+    /// among those of their segments.
     ///
     /// # Errors
     ///
@@ -90,7 +97,15 @@ impl Changes {
             }
             Ok(inner)
         };
-        self.segments.iter().map(open).collect()
+        let added = self.segments.iter().map(open).collect::<Result<Vec<_>>>()?;
+        for (segment, (inner, deleted)) in std::iter::once(folder).chain(&added).zip(&self.deleted).enumerate() {
+            if let Some(position) = misplaced(deleted, inner.about().titles) {
+                let found = BadChanges::Position { segment, titles: inner.about().titles, position };
+                let name = Changes::file(folder).unwrap_or_else(|| CHANGES.first_file.to_owned());
+                return Err(folder.fault(IndexFault::BadChanges { name, found }));
+            }
+        }
+        Ok(added)
     }
 
     /// Whether each of the `titles` of a segment is still there.
@@ -103,4 +118,14 @@ impl Changes {
         }
         alive
     }
+}
+
+/// The first of the positions that is not below `titles` or not above the one before it.
+fn misplaced(positions: &[u32], titles: u64) -> Option<u32> {
+    let mut next = 0;
+    positions.iter().copied().find(|&position| {
+        let is_misplaced = u64::from(position) < next || u64::from(position) >= titles;
+        next = u64::from(position) + 1;
+        is_misplaced
+    })
 }
