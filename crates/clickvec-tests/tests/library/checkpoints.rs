@@ -128,6 +128,29 @@ fn a_new_run_forgets_the_old_checkpoint() {
     assert!(whole.model() == place.model());
 }
 
+/// Until the first epoch is finished, no model is next to the checkpoint, and what is at the output may be of another run.
+#[test]
+fn a_run_that_is_stopped_in_its_first_epoch_goes_on_although_an_earlier_model_is_there() {
+    let config = small(OptimizerKind::Adam);
+    let whole = Place::new(&log_rows(240, 1));
+    whole.train(&config, How::default()).expect("trained");
+    let place = Place::new(&log_rows(240, 1));
+    place.train(&TrainConfig { seed: 7, ..config.clone() }, How::default()).expect("trained");
+    let earlier = place.model();
+    // Without a checkpoint, the earlier model is not replaced.
+    let error = place.train(&config, resume(None)).expect_err("refused");
+    assert!(matches!(&error, Error::Resume { path, .. } if *path == place.output()), "{error}");
+    place.interrupt(&config, How { resume: false, ..resume(None) }, 5);
+    assert!(place.beside(".checkpoint").exists() && !place.beside(".partial").exists());
+    assert!(earlier == place.model());
+    // Other settings are told from the checkpoint, not from the earlier model.
+    let error = place.train(&TrainConfig { seed: 8, ..config.clone() }, resume(None)).expect_err("refused");
+    assert!(matches!(&error, Error::Resume { path, .. } if *path == place.beside(".checkpoint")), "{error}");
+    let events = place.train(&config, resume(None)).expect("resumed");
+    assert_eq!(resumed_at(&events), Some((1, 4)));
+    assert!(whole.model() == place.model());
+}
+
 /// A place with a checkpoint of `config` in it.
 fn interrupted(config: &TrainConfig, how: How<'_>) -> Place {
     let place = Place::new(&log_rows(240, 1));

@@ -57,8 +57,8 @@ pub struct Output<'a> {
     pub path: &'a Path,
     /// The number of minibatches between two checkpoints; `None` writes no checkpoint.
     pub checkpoint_every: Option<u64>,
-    /// Whether to continue from the checkpoint next to `path`, if there is one. Never replaces the model of another
-    /// run.
+    /// Whether to continue from the checkpoint next to `path`, if there is one. Without a checkpoint, never replaces the
+    /// model of another run.
     pub resume: bool,
 }
 
@@ -225,9 +225,16 @@ pub fn train_to_file(
     let checkpoint = checkpoint::path(output.path);
     // A run that was killed after publishing its model may leave its checkpoint, but no `.partial`.
     let may_be_finished = output.resume && !(checkpoint.exists() && partial(output.path).exists());
-    if may_be_finished && let Some(written) = finished_before(&record, output.path)? {
-        checkpoint::remove(output.path);
-        return Ok(Outcome::Finished(written));
+    if may_be_finished {
+        match finished_before(&record, output.path) {
+            Ok(Some(written)) => {
+                checkpoint::remove(output.path);
+                return Ok(Outcome::Finished(written));
+            }
+            // A run that was stopped in its first epoch has no `.partial` either, and what is at `output` was there before.
+            Err(_) if checkpoint.exists() => {}
+            other => drop(other?),
+        }
     }
     let after_titles = options.after_titles;
     let mut run = Run::new(config, &log, storage, options, Some(output))?;
