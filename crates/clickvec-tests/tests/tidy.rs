@@ -577,6 +577,7 @@ const VERBS: &[&str] = &[
     "Offers",
     "Opens",
     "Parses",
+    "Passes",
     "Prepares",
     "Puts",
     "Reads",
@@ -605,17 +606,24 @@ fn returned(signature: &str) -> Option<&str> {
     (!["Result<()", "io::Result<()>"].iter().any(|none| value.starts_with(none))).then_some(value)
 }
 
-/// The summaries of public functions that return a value and begin with one of the verbs.
+/// The summaries of public functions, those of public traits among them, that return a value and begin with one of the verbs.
 fn summaries_with_a_verb(text: &str) -> Vec<&str> {
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let whole: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = whole.iter().map(|line| line.trim()).collect();
     let is_summary = |at: usize| lines[at].starts_with("/// ") && (at == 0 || !lines[at - 1].starts_with("///"));
+    // What is not indented says what the lines below it are part of.
+    let is_of_trait = |at: usize| {
+        let outer = whole[..at].iter().rfind(|line| line.starts_with(|c: char| !c.is_whitespace()));
+        outer.is_some_and(|outer| outer.starts_with("pub trait "))
+    };
     let is_fault = |at: usize| {
         let mut after = lines[at..].iter().skip_while(|line| line.starts_with("///") || line.starts_with("#["));
         let mut signature = String::new();
         while let Some(line) = after.next().filter(|_| !signature.ends_with(['{', ';'])) {
             signature += line;
         }
-        let is_public = ["pub fn ", "pub const fn "].iter().any(|start| signature.starts_with(start));
+        let is_public = ["pub fn ", "pub const fn "].iter().any(|start| signature.starts_with(start))
+            || (signature.starts_with("fn ") && is_of_trait(at));
         let first = lines[at].split(' ').nth(1).unwrap_or_default();
         is_public && VERBS.contains(&first) && returned(&signature).is_some()
     };
@@ -626,8 +634,10 @@ fn summaries_with_a_verb(text: &str) -> Vec<&str> {
 fn a_function_that_returns_a_value_is_summarised_by_a_noun() {
     let text = "/// Reads a.\n///\n/// # Errors\n#[inline]\npub fn a(\n    b: u8,\n) -> Result<u8> {\n}\n\n/// Reads c.\n\
                 pub fn c(d: impl Fn() -> u8) {\n/// Makes e.\npub fn e() -> Result<()> {\n/// Reads f.\nfn f() -> u8 {\n\
-                /// The g.\n/// Reads it.\npub fn g() -> u8 {\n/// Joins h.\npub const fn h() -> u8 {";
-    assert_eq!(summaries_with_a_verb(text), ["/// Reads a.", "/// Joins h."]);
+                /// The g.\n/// Reads it.\npub fn g() -> u8 {\n/// Joins h.\npub const fn h() -> u8 {\n}\n\
+                pub trait I {\n    /// Takes i.\n    fn i() -> u8;\n\n    /// Takes j.\n    fn j();\n}\n\
+                impl I for K {\n    /// Takes k.\n    fn i() -> u8 {";
+    assert_eq!(summaries_with_a_verb(text), ["/// Reads a.", "/// Joins h.", "/// Takes i."]);
     let others = [LOGS, ENGINE, SERVICE].into_iter().flat_map(|of| of.sources());
     for source in sources().into_iter().chain(others) {
         let faults = summaries_with_a_verb(&source.whole);

@@ -70,7 +70,7 @@ pub(super) trait Market: Sync {
     /// A want that a query of this kind can express.
     fn draw_for(&self, kind: QueryKind, rng: &mut Rng) -> Self::Intent;
 
-    /// Appends one of the ways to ask for it to `text`, in lower case and spelt correctly.
+    /// The kind of one of the ways to ask for it, which is appended to `text`, in lower case and spelt correctly.
     fn ask(&self, intent: &Self::Intent, rng: &mut Rng, text: &mut String) -> QueryKind;
 
     /// Appends a way to ask for it that is of this kind, spelt correctly.

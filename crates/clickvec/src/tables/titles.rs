@@ -61,8 +61,8 @@ pub fn read_titles(path: &Path, field: &str) -> Result<TitleFile> {
     titles_of(&path, reader, field)
 }
 
-/// Passes on one title after the other of a collection, in any form that [`read_titles`] reads. Memory holds only some
-/// 40 bytes for each title, to check that ids are unique.
+/// The summary of a collection, in any form that [`read_titles`] reads, after its titles were passed to `each`, one after
+/// the other. Memory holds only some 40 bytes for each title, to check that ids are unique.
 ///
 /// # Errors
 ///

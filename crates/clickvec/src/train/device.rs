@@ -20,7 +20,7 @@ pub trait Device: Sync {
     /// The first setting that this device does not support, if any.
     fn fault(&self, config: &TrainConfig) -> Option<SettingFault>;
 
-    /// Takes over the towers before the first update.
+    /// The learner of a run, which takes over the towers before the first update.
     ///
     /// # Errors
     /// What the device reports.
@@ -39,7 +39,7 @@ pub struct RunPlan {
 
 /// Weights that are being learnt on a device.
 pub trait Learner: Send {
-    /// Updates done so far.
+    /// The number of updates so far.
     fn updates(&self) -> u64;
 
     /// How many minibatches to hand over at a time. With more than one, parts that do not depend on each other need not
@@ -48,8 +48,8 @@ pub trait Learner: Send {
         1
     }
 
-    /// Makes one update from each minibatch in turn and returns their losses. If a loss or a gradient is not finite, there
-    /// is no loss from there on, and the weights are of no use any more.
+    /// The losses of the minibatches, each of which makes one update, in turn. If a loss or a gradient is not finite,
+    /// there is no loss from there on, and the weights are of no use any more.
     ///
     /// # Errors
     /// What the device reports.

@@ -10,7 +10,7 @@ use crate::tables::Title;
 
 /// What an index is made of in addition to its titles.
 pub trait BuilderParts: Sized {
-    /// Begins a part of an index, which has no model of its own.
+    /// The builder of a part of an index, which has no model of its own.
     ///
     /// # Errors
     ///
