@@ -8,13 +8,13 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use clickvec::internals::error::shortened;
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K};
 use clickvec::table::{self, Entry, Plan};
 use clickvec::tables::{TITLE, titles_file};
 use clickvec::train::Weighting;
 use serde::Deserialize;
 
-use crate::output;
 use crate::weighting::WeightingFlag;
 
 /// The most grid points of all systems: each would be trained and judged.
@@ -131,7 +131,7 @@ pub(super) struct RowSpec {
 
 /// Options of a command.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected options, in one text or in a list of texts")]
 enum Options {
     /// Split at white space.
     Line(String),
@@ -140,7 +140,7 @@ enum Options {
 
 /// One path or several.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a path or a list of paths")]
 enum Paths {
     One(PathBuf),
     Several(Vec<PathBuf>),
@@ -164,7 +164,7 @@ impl Paths {
 
 /// Titles to learn from.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected true, false, a path or a list of paths")]
 enum LearntTitles {
     /// Whether to learn from the collection of the table.
     OfTable(bool),
@@ -242,7 +242,7 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
     );
     let mut names = HashSet::new();
     for system in &spec.systems {
-        let name = output::printable(&system.name);
+        let name = shortened(&system.name);
         ensure!(!system.name.trim().is_empty(), "{}: expected a name for each system, found ``", path.display());
         ensure!(
             system.paper.is_none_or(|numbers| numbers.iter().all(|number| number.is_finite())),
@@ -301,7 +301,7 @@ impl Spec {
     fn entry(&self, place: usize) -> Result<Entry> {
         let system = &self.systems[place];
         let source = self.source_of(system, place);
-        let source = source.with_context(|| format!("system `{}`", output::printable(&system.name)))?;
+        let source = source.with_context(|| format!("system `{}`", shortened(&system.name)))?;
         Ok(Entry { name: system.name.clone(), field: system.field.clone(), seeds: system.seeds, source })
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Context, Result, bail, ensure};
+use clickvec::internals::error::shortened;
 use clickvec::ranker::RankerSpec;
 use clickvec::table::Source;
 
 use super::{LearntTitles, Method, Paths, RowSpec, Spec};
 use crate::commands::train;
-use crate::output;
 
 impl RowSpec {
     /// Whether it is this ranker.
@@ -110,13 +110,14 @@ impl Spec {
             (None, None, None, Some(members), None) => {
                 let known = |name: &String| {
                     let above = &self.systems[..place];
-                    above.iter().position(|other| other.name == *name).with_context(|| {
-                        format!("expected the name of a system above it, found `{}`", output::printable(name))
-                    })
+                    above
+                        .iter()
+                        .position(|other| other.name == *name)
+                        .with_context(|| format!("expected the name of a system above it, found `{}`", shortened(name)))
                 };
                 let mut distinct = HashSet::new();
                 if let Some(again) = members.iter().find(|member| !distinct.insert(*member)) {
-                    bail!("expected each member once, found `{}` again; leave one out", output::printable(again));
+                    bail!("expected each member once, found `{}` again; leave one out", shortened(again));
                 }
                 ensure!(members.len() > 1, "expected at least two members, found {}", members.len());
                 let methods = match system.method {
@@ -145,7 +146,7 @@ impl Spec {
 fn grid(values: &BTreeMap<String, Vec<toml::Value>>) -> Result<Vec<Vec<(String, toml::Value)>>> {
     let mut points = vec![Vec::new()];
     for (name, values) in values {
-        ensure!(!values.is_empty(), "expected values for `{}`, found none", output::printable(name));
+        ensure!(!values.is_empty(), "expected values for `{}`, found none", shortened(name));
         let with = |point: &Vec<(String, toml::Value)>, value: &toml::Value| {
             let mut point = point.clone();
             point.push((name.clone(), value.clone()));
@@ -162,9 +163,9 @@ fn at_point(base: &RankerSpec, point: &[(String, toml::Value)]) -> Result<Ranker
         let number = match value {
             toml::Value::Integer(number) => *number as f64,
             toml::Value::Float(number) => *number,
-            other => bail!("expected numbers for `{}`, found `{other}`", output::printable(name)),
+            other => bail!("expected numbers for `{}`, found `{}`", shortened(name), shortened(&other.to_string())),
         };
-        ensure!(spec.get(name).is_none(), "expected `{name}` in `ranker` or in `grid`, found it in both");
+        ensure!(spec.get(name).is_none(), "expected `{}` in `ranker` or in `grid`, found it in both", shortened(name));
         spec.parameters.push((name.clone(), number));
     }
     Ok(spec)

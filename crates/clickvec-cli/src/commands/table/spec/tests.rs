@@ -87,6 +87,38 @@ fn faults_say_what_is_expected() {
     assert!(unknown.ends_with("expected the name of a system above it, found `z`"), "{unknown}");
     let text = fault("[[system]]\nname = \"a\"\nranker = \"bm25\"\ngrid = { b = [\"x\"] }\n", 0);
     assert!(text.contains("expected numbers for `b`"), "{text}");
+    // A message repeats little of a long name or value.
+    let long = "x".repeat(1000);
+    for system in [
+        format!("name = \"{long}\"\nranker = \"bm26\""),
+        format!("name = \"f\"\nfusion = [\"{long}\", \"b\"]"),
+        format!("name = \"f\"\nfusion = [\"{long}\", \"{long}\"]"),
+        format!("name = \"a\"\nranker = \"bm25\"\ngrid = {{ b = [\"{long}\"] }}"),
+        format!("name = \"a\"\nranker = \"bm25\"\ngrid = {{ {long} = [] }}"),
+        format!("name = \"a\"\nranker = \"bm25\"\ngrid = {{ {long} = [\"x\"] }}"),
+    ] {
+        let text = fault(&format!("[[system]]\n{system}\n"), 0);
+        assert!(text.contains("xxx…") && text.len() < 400, "{text}");
+    }
+}
+
+/// What may stand in a field is said in words, not by the name of a type.
+#[test]
+fn a_field_of_another_kind_is_told() {
+    let fault = |field: &str| {
+        let text = format!("[[system]]\nname = \"a\"\n{field}\n");
+        toml::from_str::<Spec>(&text).map(drop).unwrap_err().to_string()
+    };
+    for (field, expected) in [
+        ("train = 1", "expected options, in one text or in a list of texts"),
+        ("train = { gamma = 1 }", "expected options, in one text or in a list of texts"),
+        ("train = \"\"\nteacher = 1", "expected a path or a list of paths"),
+        ("ranker = \"vectors\"\nvectors = [1]", "expected a path or a list of paths"),
+        ("train = \"\"\ntitles = 1", "expected true, false, a path or a list of paths"),
+    ] {
+        let text = fault(field);
+        assert!(text.contains(expected) && !text.contains("untagged"), "{field}: {text}");
+    }
 }
 
 #[test]
