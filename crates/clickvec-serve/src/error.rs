@@ -324,6 +324,18 @@ pub enum JudgmentsFault {
         /// The field.
         found: String,
     },
+    /// A line is longer than any that is written.
+    #[error("expected a line of at most {most} bytes, found a longer one")]
+    TooLong {
+        /// The limit.
+        most: usize,
+    },
+    /// A line is not UTF-8.
+    #[error("expected UTF-8, found another byte at position {byte} of the line")]
+    NotUtf8 {
+        /// The position of the first byte that is wrong, counted from 1.
+        byte: usize,
+    },
 }
 
 fn first(found: &Option<String>) -> String {

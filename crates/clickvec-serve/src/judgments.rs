@@ -1,9 +1,12 @@
 //! Judgments of people who search: a table of query, title and grade, which `evaluate` takes.
 
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use clickvec::internals::files::{Claim, write_bytes_atomically};
+use clickvec::internals::tables::{FoundLine, Lines, MAX_LINE_BYTES};
 
 use crate::error::{Error, JudgmentsFault, Result, refuse_special};
 use crate::fault::quoted;
@@ -34,32 +37,11 @@ impl Judgments {
     pub(crate) fn open(path: &Path) -> Result<Judgments> {
         refuse_special(path)?;
         let claim = Claim::new(path).map_err(|error| Error::Claim(Box::new(error)))?;
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        let rows = match File::open(path) {
+            Ok(file) => rows_of(BufReader::new(file), path)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(Error::Io { path: path.to_owned(), action: "read", source }),
         };
-        let fault = |line, fault| Error::Judgments { path: path.to_owned(), line, fault };
-        let shown = |found: &str| quoted(&found.replace('\t', ", "));
-        let mut lines = (1..).zip(text.lines());
-        if let Some((line, header)) = lines.next()
-            && header != HEADER
-        {
-            return Err(fault(line, JudgmentsFault::Header { found: shown(header) }));
-        }
-        let row = |(line, text): (usize, &str)| match *text.split('\t').collect::<Vec<_>>() {
-            [query, id, title, grade] => match grade.parse() {
-                Ok(grade @ 0..=4) => {
-                    Ok(Row { query: query.to_owned(), id: id.to_owned(), title: title.to_owned(), grade })
-                }
-                _ => Err(fault(line, JudgmentsFault::Grade { found: shown(grade) })),
-            },
-            _ => {
-                let count = text.split('\t').count();
-                Err(fault(line, JudgmentsFault::Fields { count, found: shown(text) }))
-            }
-        };
-        let rows = lines.map(row).collect::<Result<Vec<Row>>>()?;
         Ok(Judgments { path: path.to_owned(), rows: Mutex::new(rows), _claim: claim })
     }
 
@@ -84,6 +66,45 @@ impl Judgments {
         *rows = changed;
         Ok(rows.len())
     }
+}
+
+/// The rows of a table, which may be empty.
+fn rows_of(source: impl BufRead, path: &Path) -> Result<Vec<Row>> {
+    let failed = |source| Error::Io { path: path.to_owned(), action: "read", source };
+    let (mut lines, mut line, mut rows) = (Lines::new(source, MAX_LINE_BYTES), Vec::new(), Vec::new());
+    loop {
+        let found = lines.next(&mut line).map_err(failed)?;
+        let row = match found {
+            FoundLine::End => return Ok(rows),
+            FoundLine::TooLong => Err(JudgmentsFault::TooLong { most: MAX_LINE_BYTES }),
+            FoundLine::Whole => match std::str::from_utf8(&line) {
+                Ok(text) if lines.number() == 1 => header(text).map(|()| None),
+                Ok(text) => row(text).map(Some),
+                Err(error) => Err(JudgmentsFault::NotUtf8 { byte: error.valid_up_to() + 1 }),
+            },
+        };
+        let line = lines.number() as usize;
+        rows.extend(row.map_err(|fault| Error::Judgments { path: path.to_owned(), line, fault })?);
+    }
+}
+
+fn header(text: &str) -> Result<(), JudgmentsFault> {
+    if text == HEADER { Ok(()) } else { Err(JudgmentsFault::Header { found: shown(text) }) }
+}
+
+fn row(text: &str) -> Result<Row, JudgmentsFault> {
+    let [query, id, title, grade] = *text.split('\t').collect::<Vec<_>>() else {
+        return Err(JudgmentsFault::Fields { count: text.split('\t').count(), found: shown(text) });
+    };
+    match grade.parse() {
+        Ok(grade @ 0..=4) => Ok(Row { query: query.to_owned(), id: id.to_owned(), title: title.to_owned(), grade }),
+        _ => Err(JudgmentsFault::Grade { found: shown(grade) }),
+    }
+}
+
+/// A line as messages show it.
+fn shown(line: &str) -> String {
+    quoted(&line.replace('\t', ", "))
 }
 
 /// A text without what a table cannot hold, and without spaces that say nothing.
@@ -129,5 +150,19 @@ mod tests {
             assert!(!error.to_string().contains('\u{fffd}') || text.contains('\u{1b}'), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_or_has_no_end_is_told_with_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("judged.tsv");
+        std::fs::write(&path, [HEADER.as_bytes(), b"\na\t\xff\tc\t4\n"].concat()).unwrap();
+        let Err(Error::Judgments { line, fault, .. }) = Judgments::open(&path) else { panic!("it is no text") };
+        assert_eq!((line, fault), (2, JudgmentsFault::NotUtf8 { byte: 3 }));
+        // A file with a hole: nothing but zeros, and none of them on the disk.
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_len(MAX_LINE_BYTES as u64 + 1).unwrap();
+        let Err(Error::Judgments { line, fault, .. }) = Judgments::open(&path) else { panic!("it has no end") };
+        assert_eq!((line, fault), (1, JudgmentsFault::TooLong { most: MAX_LINE_BYTES }));
     }
 }
