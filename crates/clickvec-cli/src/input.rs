@@ -276,9 +276,14 @@ pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item
     refuse_in_index(output)
 }
 
+/// Whether a file is a fusion. A file that cannot be read is none; loading it reports that.
+pub(crate) fn is_fusion(path: &Path) -> bool {
+    path.is_file() && FileKind::of(path).ok() == Some(FileKind::Fusion)
+}
+
 /// The files that a fusion needs; none if it is not a fusion, or cannot be read, which loading it reports.
 pub(crate) fn members_of(path: &Path) -> Vec<PathBuf> {
-    if !path.is_file() || FileKind::of(path).ok() != Some(FileKind::Fusion) {
+    if !is_fusion(path) {
         return Vec::new();
     }
     fusion_members(path).map_or_else(|_| Vec::new(), |file| file.members.into_iter().map(|of| of.path).collect())

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::internals::ranker::fusion_members;
-use clickvec::ranker::FileKind;
 
-use crate::output;
+use crate::{input, output};
 
 /// The file of the one model of a fusion, if `path` is a fusion; `None` if it is anything else.
 pub(super) fn model_of(path: &Path, fusion: Option<&Path>) -> Result<Option<PathBuf>> {
-    if !path.is_file() || FileKind::of(path).ok() != Some(FileKind::Fusion) {
+    if !input::is_fusion(path) {
         return Ok(None);
     }
     let shown = output::path(path);

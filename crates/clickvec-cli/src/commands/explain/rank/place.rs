@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use clickvec::explain::{Explainer, Word};
 use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
-use clickvec::ranker::{Corpus, FileKind, FusionMethod, Ranker, fuse};
+use clickvec::ranker::{Corpus, FusionMethod, Ranker, fuse};
 use clickvec::search::{Answer, Searcher};
 use clickvec::tables::{TITLE, Title};
 
@@ -12,7 +12,7 @@ use super::super::errors::bm25;
 use super::super::models::NamedModel;
 use super::fusion::Fused;
 use super::{Args, Part, Placed, Ranked, RankedBy, Share};
-use crate::output;
+use crate::{input, output};
 
 /// How much words and vectors count in the sum, unless a fusion says so.
 const WEIGHT: f64 = 0.5;
@@ -33,8 +33,7 @@ pub(super) struct Explained<'a> {
 /// The titles that are asked for, best first. `None` if nothing says anything about the query.
 pub(super) fn place(args: &Args) -> Result<Option<Ranked>> {
     if let Some(path) = &args.model.model
-        && path.is_file()
-        && FileKind::of(path).ok() == Some(FileKind::Fusion)
+        && input::is_fusion(path)
     {
         let fused = Fused::load(path)?;
         return fused.rank(args, &titles_of(args)?);
