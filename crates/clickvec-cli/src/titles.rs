@@ -12,7 +12,7 @@ use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
 use clickvec::internals::tables::is_parquet;
-use clickvec::tables::{TITLE, Title};
+use clickvec::tables::{TITLE, Title, titles_file};
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::{RowFault, TableFault};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
@@ -364,7 +364,8 @@ fn target() -> Result<(File, PathBuf, Option<TempPath>)> {
     Ok((file, temporary.to_path_buf(), Some(temporary)))
 }
 
-/// The file with the titles of a folder that is a BEIR collection.
-fn corpus_of(folder: &Path) -> Option<&'static str> {
-    ["corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst"].into_iter().find(|name| folder.join(name).is_file())
+/// The name of the file with the titles of a folder that is a BEIR collection.
+fn corpus_of(folder: &Path) -> Option<String> {
+    let file = titles_file(folder).ok().filter(|_| folder.is_dir())?;
+    Some(file.file_name()?.to_string_lossy().into_owned())
 }

@@ -1,9 +1,9 @@
 //! Titles of items.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clickvec::error::TestSetFault;
+use clickvec::tables::titles_file;
 
 use crate::columns::Role;
 use crate::error::{Error, InputTable, Result, TableFault};
@@ -14,8 +14,6 @@ use crate::text;
 /// The bytes that a title takes in addition to its texts.
 const TITLE_BYTES: usize = 64;
 
-/// The corpus of a BEIR folder.
-const CORPUS: &str = "corpus.jsonl";
 /// The id of a document of BEIR.
 const BEIR_ID: &str = "_id";
 
@@ -36,7 +34,7 @@ impl TitleTexts {
         // The role of queries is not used in a table of titles, so the text can take it.
         options.columns.leave_out(Role::Query);
         options.columns.name_else(Role::Query, "text");
-        let path = &corpus_of(path)?;
+        let path = &titles_file(path).map_err(Error::File)?;
         let mut table = LogTable::open(path, &options).map_err(|error| error.in_table(InputTable::Titles))?;
         let names = |name: &str| table.names().iter().any(|other| other == name);
         let is_corpus = names(BEIR_ID) && !names("id");
@@ -89,15 +87,4 @@ impl TitleTexts {
     pub(crate) fn len(&self) -> usize {
         self.by_item.len()
     }
-}
-
-/// The corpus of a BEIR folder, which may be compressed; for any other path, the path itself.
-fn corpus_of(path: &Path) -> Result<PathBuf> {
-    if !path.is_dir() {
-        return Ok(path.to_owned());
-    }
-    let endings = ["", ".gz", ".zst"];
-    let there = endings.iter().map(|ending| path.join(format!("{CORPUS}{ending}"))).find(|path| path.exists());
-    let fault = TestSetFault::NotBeir { missing: CORPUS };
-    there.ok_or_else(|| Error::File(clickvec::Error::TestSet { path: path.to_owned(), fault }))
 }

@@ -13,6 +13,7 @@ use clickvec::eval::MAX_GRADE;
 use clickvec::internals::files;
 use clickvec::internals::index::looks_like_index;
 use clickvec::internals::tables::{is_parquet, is_tensors};
+use clickvec::tables::titles_file;
 use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
@@ -148,7 +149,7 @@ fn look(path: &Path) -> Result<Found> {
     if path.is_dir() {
         found.kind = match () {
             () if looks_like_index(path) => InputKind::Index,
-            () if has_corpus(path) => InputKind::Beir,
+            () if titles_file(path).is_ok() => InputKind::Beir,
             () => InputKind::Unknown,
         };
         if found.kind == InputKind::Index {
@@ -227,10 +228,6 @@ fn is_query(line: &str) -> bool {
 /// The first line that is not blank, unpacked and without blanks around it. Bytes that are not UTF-8 are U+FFFD.
 fn first_line(path: &Path) -> Result<String> {
     Ok(files::first_line(files::open(path)?, path)?.0.trim().to_owned())
-}
-
-fn has_corpus(folder: &Path) -> bool {
-    ["corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst"].iter().any(|name| folder.join(name).is_file())
 }
 
 /// Whether a file begins as safetensors do.
