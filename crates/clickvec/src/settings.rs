@@ -9,7 +9,7 @@ pub use sources::{TeacherConfig, TitleConfig};
 
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
 use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, MembersConfig};
-use crate::error::SettingDifference;
+use crate::error::{SettingDifference, shortened};
 use crate::loss::LossKind;
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
@@ -356,7 +356,11 @@ impl TrainingRecord {
         let figures = figures.map(|((name, now), (_, before))| (name, now.to_string(), before.to_string()));
         let fingerprints = ("fingerprint", self.log_fingerprint.clone(), before.log_fingerprint.clone());
         let differing = figures.chain([fingerprints]).filter(|(_, now, before)| now != before);
-        differing.map(|(name, now, before)| SettingDifference { name: name.to_owned(), now, before }).collect()
+        let difference = |(name, now, before): (&str, String, String)| {
+            let [now, before] = [now, before].map(|value| shortened(&value));
+            SettingDifference { name: name.to_owned(), now, before }
+        };
+        differing.map(difference).collect()
     }
 }
 
@@ -374,7 +378,8 @@ pub(crate) fn encoder_text(encoder: &EncoderConfig) -> String {
 fn shown(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Null => "none".to_owned(),
-        serde_json::Value::String(text) => text.clone(),
+        // The name of a column, which a file may say.
+        serde_json::Value::String(text) => shortened(text),
         serde_json::Value::Object(fields) => match fields.values().collect::<Vec<_>>()[..] {
             [only] => shown(only),
             _ => fields.iter().map(|(name, value)| format!("{name}={}", shown(value))).collect::<Vec<_>>().join(","),

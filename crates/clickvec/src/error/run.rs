@@ -122,7 +122,10 @@ pub enum ResumeFault {
         found: Option<String>,
     },
     /// The instruction level differs, so results would be rounded differently.
-    #[error("expected instruction level {expected}, as of the run to resume, found {found}; start the training anew")]
+    #[error(
+        "expected instruction level {}, as of the run to resume, found {found}; start the training anew",
+        shortened(expected)
+    )]
     Level {
         /// The level of the interrupted run.
         expected: String,
@@ -130,7 +133,10 @@ pub enum ResumeFault {
         found: String,
     },
     /// The program's version differs, so results could differ.
-    #[error("expected clickvec {expected}, as of the run to resume, found {found}; start the training anew")]
+    #[error(
+        "expected clickvec {}, as of the run to resume, found {found}; start the training anew",
+        shortened(expected)
+    )]
     Program {
         /// The version of the interrupted run.
         expected: String,

@@ -1,6 +1,7 @@
 //! Tests of the settings of a run.
 
 use super::*;
+use crate::error::ResumeFault;
 
 #[test]
 fn what_older_models_do_not_have_is_written_only_if_it_is_not_the_default() {
@@ -47,4 +48,22 @@ fn the_messages_name_all_recurrent_encoders_and_no_other() {
         assert!(fault.contains(", found a clsm"), "{fault}");
     }
     assert!(SettingFault::PerGate { kind: "rnn" }.to_string().contains(", found an rnn;"));
+}
+
+/// A checkpoint or a model may say anything, and a message repeats little of it.
+#[test]
+fn a_difference_is_short_and_moves_no_cursor() {
+    let mine = TrainConfig::default();
+    let differences = mine.differences(&TrainConfig { field: "\u{1b}".repeat(1000), ..mine.clone() });
+    assert_eq!(differences.len(), 1);
+    assert_eq!((differences[0].now.as_str(), differences[0].before.chars().count()), ("title", 61));
+    let [expected, found] = ["\u{1b}".repeat(1000), "plain".to_owned()];
+    for fault in [
+        ResumeFault::Settings { differences },
+        ResumeFault::Level { expected: expected.clone(), found: found.clone() },
+        ResumeFault::Program { expected, found },
+    ] {
+        let text = fault.to_string();
+        assert!(text.chars().count() < 250 && !text.contains('\u{1b}'), "{text:?}");
+    }
 }
