@@ -17,7 +17,7 @@ use pyo3::types::{PyDict, PyList};
 use serde_json::{Value, json};
 
 use crate::events::{key, metrics};
-use crate::ranker::{Boxed, Files, checked, method, resources};
+use crate::ranker::{Boxed, Files, checked, method, resources, scorer_of};
 use crate::scorer::Scorer;
 use crate::{error, json, work};
 
@@ -69,7 +69,7 @@ pub(crate) fn evaluate<'py>(
         let entry = match object.extract::<(String, PathBuf)>() {
             Ok((kind, path)) if kind == "file" => Entry::File(path),
             Ok((kind, spec)) if kind == "spec" => Entry::Spec(spec.to_string_lossy().into_owned()),
-            _ => Entry::Ready(Scorer::of(object)?),
+            _ => Entry::Ready(scorer_of(object)?),
         };
         let name = match (name, &entry) {
             (Some(name), _) => name.clone(),

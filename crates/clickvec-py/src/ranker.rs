@@ -6,18 +6,19 @@ use std::sync::Arc;
 use clickvec::eval::{CorpusFiles, read_corpus};
 use clickvec::index::Candidates;
 use clickvec::ranker::{
-    self, FileKind, FusionMethod, RECIPROCAL_RANK_K, RankerSpec, Resources, SYSTEMS, Stage, System, SystemRanker,
-    Values,
+    self, FileKind, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, SYSTEMS, Stage, System,
+    SystemRanker, Values,
 };
 use clickvec::train::Weighting;
 use numpy::PyArray1;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
 
+use crate::model::Model;
 use crate::scorer::Scorer;
-use crate::texts::Texts;
+use crate::texts::{Texts, kind};
 use crate::{error, json, work};
 
 /// A ranker that is ready to score.
@@ -49,6 +50,23 @@ impl ranker::Ranker for Boxed {
     fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> clickvec::Result<Box<dyn Candidates + 'a>> {
         self.0.candidates(titles)
     }
+}
+
+/// What scores as an object says: a ranker, a model, or a function of a query and a list of titles.
+pub(crate) fn scorer_of(object: &Bound<'_, PyAny>) -> PyResult<Scorer> {
+    if let Ok(ranker) = object.cast::<Ranker>() {
+        return Ok(ranker.get().scorer.clone());
+    }
+    if let Ok(model) = object.cast::<Model>() {
+        return Ok(Scorer::Native(Arc::new(Neural::new("model".to_owned(), Arc::clone(&model.get().inner)))));
+    }
+    if object.is_callable() {
+        return Ok(Scorer::Function(Arc::new(object.clone().unbind())));
+    }
+    Err(PyTypeError::new_err(format!(
+        "expected a ranker, a model, or a function of a query and a list of titles, found {}",
+        kind(object)
+    )))
 }
 
 /// The systems, each with its parameters.
@@ -150,7 +168,7 @@ pub(crate) fn fuse(
         let what = format!("expected a weight for each of {} members, found {}", members.len(), weights.len());
         return Err(PyValueError::new_err(what));
     }
-    let members: Vec<Scorer> = members.iter().map(Scorer::of).collect::<PyResult<_>>()?;
+    let members: Vec<Scorer> = members.iter().map(scorer_of).collect::<PyResult<_>>()?;
     let members = members.into_iter().zip(checked(&weights)?).collect();
     Ok(Ranker { scorer: Scorer::fusion(format!("fusion:{method_name}"), members, method), system: None })
 }

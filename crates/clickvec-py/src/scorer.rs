@@ -6,13 +6,11 @@
 use std::sync::Arc;
 
 use clickvec::eval::{self, Judgments, Scores};
-use clickvec::ranker::{self, Fusion, FusionMethod, Neural};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use clickvec::ranker::{self, Fusion, FusionMethod};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::model::Model;
-use crate::ranker::Ranker;
 use crate::work;
 
 /// What scores titles.
@@ -34,23 +32,6 @@ pub(crate) struct Fused {
 }
 
 impl Scorer {
-    /// The scorer that an object is: a ranker, a model, or a function of a query and a list of titles.
-    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Scorer> {
-        if let Ok(ranker) = object.cast::<Ranker>() {
-            return Ok(ranker.get().scorer.clone());
-        }
-        if let Ok(model) = object.cast::<Model>() {
-            return Ok(Scorer::Native(Arc::new(Neural::new("model".to_owned(), Arc::clone(&model.get().inner)))));
-        }
-        if object.is_callable() {
-            return Ok(Scorer::Function(Arc::new(object.clone().unbind())));
-        }
-        let found = crate::texts::kind(object);
-        Err(PyTypeError::new_err(format!(
-            "expected a ranker, a model, or a function of a query and a list of titles, found {found}"
-        )))
-    }
-
     /// The fusion of `members`, each with its weight.
     pub(crate) fn fusion(name: String, members: Vec<(Scorer, f64)>, method: FusionMethod) -> Scorer {
         let native = |(scorer, weight): &(Scorer, f64)| match scorer {

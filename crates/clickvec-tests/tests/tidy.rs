@@ -195,6 +195,12 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "main",
 ];
 
+/// The modules of the Python package.
+const ORDER_OF_PYTHON: &[&str] = &[
+    "fork", "error", "json", "work", "events", "arrow", "texts", "clicks", "bridge", "pulled", "explain", "model",
+    "train", "scorer", "ranker", "search", "evaluate", "program", "lib",
+];
+
 /// A crate of the workspace, by its folder.
 struct Crate {
     folder: &'static str,
@@ -206,6 +212,8 @@ const LOGS: Crate = Crate { folder: "clickvec-logs", order: ORDER_OF_LOGS };
 const ENGINE: Crate = Crate { folder: "clickvec-engine", order: ORDER_OF_ENGINE };
 const SERVICE: Crate = Crate { folder: "clickvec-serve", order: ORDER_OF_SERVICE };
 const PROGRAM: Crate = Crate { folder: "clickvec-cli", order: ORDER_OF_PROGRAM };
+/// The crate of the Python package, a workspace of its own.
+const PYTHON: Crate = Crate { folder: "clickvec-py", order: ORDER_OF_PYTHON };
 
 impl Crate {
     /// The files of the crate; none for another crate in a published crate, which is tested alone.
@@ -402,7 +410,8 @@ fn is_of_tests(source: &Source, sources: &[Source]) -> bool {
 
 #[test]
 fn a_module_uses_only_what_stands_before_it() {
-    let faults: Vec<String> = [LIBRARY, LOGS, ENGINE, SERVICE, PROGRAM].iter().flat_map(Crate::faults).collect();
+    let faults: Vec<String> =
+        [LIBRARY, LOGS, ENGINE, SERVICE, PROGRAM, PYTHON].iter().flat_map(Crate::faults).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -443,13 +452,19 @@ const PRINTS: [&str; 9] =
 const ASKS: [&str; 5] = ["std::env", "env::var", "env::args", "std::net", "TcpStream"];
 
 #[test]
-fn the_library_never_prints_and_asks_for_nothing() {
+fn the_libraries_never_print_and_ask_for_nothing() {
     for sources in [sources(), LOGS.sources(), ENGINE.sources()] {
         // Its tests may say what they skip, and read the environment.
         for source in sources.iter().filter(|source| !is_of_tests(source, &sources)).map(Source::without_tests) {
             for word in PRINTS.iter().chain(&ASKS) {
                 assert!(!has_word(&source.code, word), "{}: `{word}`", source.name);
             }
+        }
+    }
+    // The service is asked over the network; what it says goes to its log.
+    for source in SERVICE.sources().iter().map(Source::without_tests) {
+        for word in PRINTS.iter().chain(&["std::env", "env::var", "env::args", "unsafe "]) {
+            assert!(!has_word(&source.code, word), "{}: `{word}`", source.name);
         }
     }
 }
@@ -501,7 +516,7 @@ fn no_message_lost_the_end_of_a_line() {
     ] {
         assert!(broken_line(sound).is_none(), "{sound}");
     }
-    for of in [LIBRARY, LOGS, ENGINE, SERVICE, PROGRAM] {
+    for of in [LIBRARY, LOGS, ENGINE, SERVICE, PROGRAM, PYTHON] {
         for source in of.sources().iter().map(Source::without_tests) {
             let broken: Vec<&str> = source.code.lines().filter_map(broken_line).collect();
             assert!(broken.is_empty(), "{}: {broken:?}", source.name);
