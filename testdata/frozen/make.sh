@@ -106,3 +106,21 @@ done
 
 # A stopped run of a model with members that learns from titles first.
 stopped later-checkpoint train "${tiny[@]}" --titles titles.tsv --encoder lstm --cells 2 --members 2 --validation judged.tsv --epochs 300
+
+# What follows came later still and lies in format-5: a fusion of scores as they are, as a folder of rankers and in an index
+# with an update, and the two shards of an index.
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
+    --ranker trigram --fusion linear --save-rankers linear-rankers --json > "$work/evaluated"
+rankers=()
+for ranker in linear-rankers/*; do rankers+=(--model "$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query linear-rankers.tsv > /dev/null
+"$program" index --model linear-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output linear 2> "$work/log"
+"$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output linear 2> "$work/log"
+for mode in vectors words both; do
+    "$program" search --index linear --mode $mode --json -k 5 < texts > linear.$mode.jsonl
+done
+mkdir -p shards
+for shard in 1 2; do
+    "$program" index --model lstm.safetensors --titles titles.tsv --shard $shard/2 --output shards/$shard 2> "$work/log"
+done
+# Joined they are `index`, whose answers lie in format-5 as `shards.search.jsonl`.

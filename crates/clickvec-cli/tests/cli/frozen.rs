@@ -120,12 +120,27 @@ fn whole_indexes_answer_as_they_did() {
     }
 }
 
-/// An index with an update that fuses vectors, words and letter trigrams.
+/// Indexes with an update that fuse vectors, words and letter trigrams: standard scores, and scores as they are.
 #[cfg(feature = "serve")]
 #[test]
 fn an_index_that_fuses_three_answers_as_it_did() {
     let files = ["trigrams.safetensors", "trigrams.titles", "fusion.json", "changes-000001/trigrams.titles"];
-    answer_as_they_did("three", 39, "f32", &files, &[]);
+    for name in ["three", "linear"] {
+        answer_as_they_did(name, 39, "f32", &files, &[]);
+    }
+}
+
+#[test]
+fn shards_are_joined_to_an_index_that_answers_as_it_did() {
+    for format in formats_of("shards") {
+        let folder = Folder::new();
+        let [first, second] = ["1", "2"].map(|shard| format.join("shards").join(shard).to_str().unwrap().to_owned());
+        // In any order: each knows its number.
+        folder.run(&["index", "--join", &second, &first, "--output", "index"]).code(0);
+        let queries = text(&format.join("texts"));
+        let found = folder.run_with(&["search", "--index", "index", "--json", "-k", "5"], queries).code(0).json_lines();
+        are_as_before(&found, &json_lines(&text(&format.join("shards.search.jsonl"))), "shards");
+    }
 }
 
 /// An index whose vectors are in lists, as those of many titles are.
