@@ -231,7 +231,7 @@ fn tell(manifest: &mut Value, name: &str, bytes: &[u8]) {
 }
 
 /// A manifest with the length and the checksum of a file.
-fn described(manifest: &[u8], name: &str, bytes: &[u8]) -> Vec<u8> {
+pub fn described(manifest: &[u8], name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut manifest: Value = serde_json::from_slice(manifest).unwrap();
     tell(&mut manifest, name, bytes);
     serde_json::to_vec(&manifest).unwrap()

@@ -21,7 +21,7 @@ use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::repaired;
-use crate::served::{changes, config, engine, http, requests};
+use crate::served::{changes, config, described, engine, http, requests};
 use crate::training::{checkpoint, scores, teacher};
 
 /// Reads hostile bytes.
@@ -187,9 +187,12 @@ fn fusion(data: &[u8]) {
     repaired::file(&path, data, || ranker::load(&path));
 }
 
-/// The first byte says which file of the folder it is, and of which version.
+/// The first byte says which file of the folder it is, and of which version; from 128 on it is what says which shard an index is.
 fn index(data: &[u8]) {
     let Some((first, data)) = data.split_first() else { return };
+    if *first >= 128 {
+        return shard(data);
+    }
     let folder = folder().join("index");
     std::fs::create_dir_all(&folder).unwrap();
     let names = ["manifest.json", "model.safetensors", "titles.tsv", "vectors.npy"];
@@ -207,6 +210,21 @@ fn index(data: &[u8]) {
     let manifest = folder.join("manifest.json");
     let bytes = std::fs::read(&manifest).unwrap();
     repaired::file(&manifest, &bytes, || Searcher::open(&folder).map(drop));
+}
+
+/// What says which part of an index a folder is.
+fn shard(data: &[u8]) {
+    let (folder, good) = (folder().join("shard"), frozen("format-5/shards/1"));
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["model.safetensors", "titles.tsv", "vectors.npy"] {
+        std::fs::copy(good.join(name), folder.join(name)).unwrap();
+    }
+    std::fs::write(folder.join("shard.json"), data).unwrap();
+    let manifest = described(&std::fs::read(good.join("manifest.json")).unwrap(), "shard.json", data);
+    let opened = repaired::file(&folder.join("manifest.json"), &manifest, || Searcher::open(&folder));
+    if let Some(searcher) = opened {
+        let _ = searcher.summary();
+    }
 }
 
 fn trained(spec: &str, contiguous: Option<&Path>, load: Option<&Path>, vectors: &[PathBuf]) {
