@@ -80,7 +80,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     title_columns: TitleColumns,
 
-    /// Column to use in place of the title in all tables, such as `body`; `title+text` joins two.
+    /// Column to use instead of the title in all tables, such as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "qrels")]
     field: String,
 

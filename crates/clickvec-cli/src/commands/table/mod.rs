@@ -65,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     contiguous: Option<PathBuf>,
 
-    /// The column to judge and learn from instead of the title, in place of the spec's; `title+text` joins two.
+    /// The column to judge and learn from instead of the title, whatever the spec says; `title+text` joins two.
     #[arg(long, value_name = "COLUMN")]
     field: Option<String>,
 

@@ -116,7 +116,7 @@ fn parse(data: &[&str], arguments: &[String]) -> Result<Args> {
 /// Learn a model from a click log, from titles, or from both.
 ///
 /// A click log is a table with the columns query and title, one clicked pair per line, and optionally weight, count,
-/// clicked (rows with 0 are no clicks) and rare (see `prepare --private`); it may be compressed (.gz or .zst). Broken
+/// clicked (rows with 0 do not count) and rare (see `prepare --private`); it may be compressed (.gz or .zst). Broken
 /// lines are skipped and counted. Titles alone are enough to train on: the model learns to find each title from some of
 /// its words, a few of them misspelt. Given both, it learns from the titles first and then from the clicks.
 #[derive(clap::Args)]
