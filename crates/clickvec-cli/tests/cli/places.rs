@@ -100,7 +100,7 @@ fn a_long_name_is_a_name() {
     for length in [250, 256] {
         let output = "n".repeat(length);
         let arguments = ["train", "--clicks", "clicks.tsv", "--epochs", "1000000", "--output", &output];
-        folder.run(&arguments).code(2).says("File name too long");
+        folder.run(&arguments).code(2).says("File name too long").says("; choose a shorter name");
     }
 }
 
