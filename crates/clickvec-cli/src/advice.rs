@@ -57,7 +57,9 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Setting(fault) => advice_on_setting(fault),
         Error::Init(_) => Some("--init names it"),
         // Files of a run are next to its output and have longer names.
-        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::InvalidFilename => Some("choose a shorter name"),
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::InvalidFilename => {
+            Some("choose a shorter name")
+        }
         Error::Diverged { .. } => Some("--learning-rate and --clip-norm set them"),
         Error::TooFewPairs { .. } => Some("--pairs sets how many"),
         Error::Resume { fault: ResumeFault::Settings { differences }, .. }
