@@ -163,7 +163,7 @@ fn project(tensors: &[Tensor], below: &[f32], projected: &mut [f32]) {
 }
 
 /// From the errors of a layer's gates, [rows, G·H]: the block's share of the gradients of its input weights and bias, and
-/// ∂L/∂y of the layer below, [rows, inputs]. `transposed` are the input matrix.
+/// ∂L/∂y of the layer below, [rows, inputs]. `transposed` is the transpose of its input weights.
 fn pass_down(transposed: &[f32], errors: &[f32], y_below: &[f32], scratch: &mut BlockScratch, below: &mut [f32]) {
     let dense = &mut scratch.dense;
     let (inputs, width) = (dense[INPUT].rows(), dense[INPUT].columns());
