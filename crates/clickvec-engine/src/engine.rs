@@ -10,6 +10,7 @@ use clickvec::internals::index::{
     About, CODES, Changes, Folder, MANIFEST, MODEL, MODEL_FILE, QuantizedParts as _, load_shard,
 };
 use clickvec::internals::ranker::TrigramLists;
+use clickvec::internals::text::Analysis;
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::search::Shard;
 
@@ -18,7 +19,7 @@ use crate::error::{EngineFault, Error, FormFault, RequestFault, Result};
 use crate::facts::{Facts, ModelFacts, VectorFacts, WordFacts};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
-use crate::segment::parts::{CENTROIDS_FILE, COPIES_FILE, KNOWN, LISTS, TRIGRAMS};
+use crate::segment::parts::{CENTROIDS_FILE, COPIES_FILE, KNOWN, LISTS, TRIGRAMS, WORDS};
 use crate::segment::{Line, Segment};
 use crate::words;
 
@@ -94,13 +95,13 @@ impl Engine {
         }
     }
 
-    /// Whether the index at `path` was made with a fusion. That takes less than opening it.
+    /// Whether the index at `path` was made with a fusion, and what it does to words. That takes less than opening it.
     ///
     /// # Errors
     ///
     /// [`Error::Library`] for a folder that is not an index; [`Error::Index`] if its fusion cannot be read.
-    pub fn keeps_fusion(path: &Path) -> Result<bool> {
-        crate::segment::keeps_fusion(&Folder::<About>::open(path, &KNOWN)?)
+    pub fn kept(path: &Path) -> Result<(bool, Analysis)> {
+        crate::segment::kept(&Folder::<About>::open(path, &KNOWN)?)
     }
 
     /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.
@@ -312,6 +313,12 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
         let fault = EngineFault::Form { name: TRIGRAMS.first_file.to_owned(), fault };
         return Err(Error::index(&opened.segment.path, fault));
     }
+    let expected = segments[0].segment.fusion.analysis;
+    if let Some(opened) = segments.iter().find(|opened| opened.segment.words.analysis() != expected) {
+        let fault = FormFault::Analysis { expected, found: opened.segment.words.analysis() };
+        let fault = EngineFault::Form { name: WORDS.first_file.to_owned(), fault };
+        return Err(Error::index(&opened.segment.path, fault));
+    }
     let left_out = std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum();
     let facts = facts(folder, left_out, &model.model, &segments)?;
     let shard = load_shard(folder)?;
@@ -369,6 +376,7 @@ fn facts(folder: &Folder<About>, left_out: u64, model: &Model, segments: &[Opene
         words: Some(WordFacts {
             k1: words::K1,
             b: words::B,
+            analysis: first.words.analysis(),
             mean_length: tokens as f64 / all.max(1) as f64,
             bytes: segments.iter().map(|opened| opened.segment.words_bytes).sum(),
         }),

@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clickvec::internals::error::{shortened, shown};
+use clickvec::internals::text::Analysis;
 use clickvec::ranker::FusionMethod;
 
 use crate::format::VectorFormat;
@@ -169,6 +170,8 @@ pub struct FusionFound {
     pub trigrams: Option<(f64, usize)>,
     /// k₁ and b of the BM25 with which the weights were fitted, if they are not those of the index.
     pub fitted_at: Option<(f64, f64)>,
+    /// What is done to words before they are compared.
+    pub analysis: Analysis,
     /// Whether somebody gave it.
     pub is_given: bool,
 }
@@ -192,6 +195,9 @@ impl fmt::Display for FusionFound {
             FusionMethod::ReciprocalRank { k } => write!(f, "reciprocal-rank with k {k}")?,
         }
         write!(f, " of vectors ({}) and words ({})", self.vectors, self.words)?;
+        if self.analysis != Analysis::EXACT {
+            write!(f, " analysed by `{}`", self.analysis)?;
+        }
         if let Some((weight, known)) = self.trigrams {
             write!(f, " and {known} trigrams ({weight})")?;
         }
@@ -310,6 +316,7 @@ mod tests {
             words: 0.5,
             trigrams: Some((0.25, 900)),
             fitted_at: Some((1.5, 0.4)),
+            analysis: Analysis::EXACT,
             is_given: true,
         };
         let fault = |found: &FusionFound| {

@@ -1,5 +1,6 @@
 //! What an index says of itself.
 
+use clickvec::internals::text::Analysis;
 use clickvec::ranker::FusionMethod;
 use serde::Serialize;
 
@@ -89,7 +90,10 @@ pub struct WordFacts {
     pub k1: f64,
     /// How much the title's length counts, from 0 to 1.
     pub b: f64,
-    /// The mean number of words in a title.
+    /// What is done to words before they are compared.
+    #[serde(flatten)]
+    pub analysis: Analysis,
+    /// The mean number of words, or of terms, in a title.
     pub mean_length: f64,
     /// The size of its files in bytes; 0 if it was made in memory from an index without a lexical part.
     pub bytes: u64,

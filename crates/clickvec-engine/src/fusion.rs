@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clickvec::internals::ranker::{FusionFile, LetterTrigrams, fusion_members};
+use clickvec::internals::text::Analysis;
 use clickvec::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,8 @@ pub struct Fusion {
     pub trigrams: Option<Trigrams>,
     /// k₁ and b of the BM25 with which the weights were fitted, if they are not those of the index.
     pub fitted_at: Option<(f64, f64)>,
+    /// What is done to words, in titles and queries, before they are compared.
+    pub analysis: Analysis,
     /// Whether somebody gave it, and it is not the one of an index without any.
     pub is_given: bool,
 }
@@ -44,15 +47,21 @@ pub(crate) struct Kept {
     pub(crate) trigrams: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fitted_at: Option<(f64, f64)>,
+    #[serde(default, skip_serializing_if = "is_exact")]
+    pub(crate) analysis: Analysis,
     #[serde(default)]
     given: bool,
 }
 
+fn is_exact(analysis: &Analysis) -> bool {
+    *analysis == Analysis::EXACT
+}
+
 impl Kept {
     pub(crate) fn of(fusion: &Fusion) -> Kept {
-        let Fusion { method, vectors, words, fitted_at, is_given, .. } = *fusion;
+        let Fusion { method, vectors, words, fitted_at, analysis, is_given, .. } = *fusion;
         let trigrams = fusion.trigrams.as_ref().map(|of| of.weight);
-        Kept { method, vectors, words, trigrams, fitted_at, given: is_given }
+        Kept { method, vectors, words, trigrams, fitted_at, analysis, given: is_given }
     }
 
     /// Whether somebody gave it.
@@ -62,11 +71,11 @@ impl Kept {
 
     /// The fusion, with the trigrams that are kept with it.
     pub(crate) fn with(self, ranker: Option<LetterTrigrams>) -> Fusion {
-        let Kept { method, vectors, words, trigrams, fitted_at, given } = self;
+        let Kept { method, vectors, words, trigrams, fitted_at, analysis, given } = self;
         let trigrams = trigrams.zip(ranker).map(|(weight, ranker)| Trigrams { weight, ranker: Arc::new(ranker) });
-        let mut fusion = Fusion { method, vectors, words, trigrams, fitted_at, is_given: false };
+        let mut fusion = Fusion { method, vectors, words, trigrams, fitted_at, analysis, is_given: false };
         // Earlier versions did not say so.
-        fusion.is_given = given || fusion != Fusion::default();
+        fusion.is_given = given || fusion != Fusion::default().analysed(analysis);
         fusion
     }
 }
@@ -75,11 +84,17 @@ impl Kept {
 impl Default for Fusion {
     fn default() -> Fusion {
         let method = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
-        Fusion { method, vectors: 0.5, words: 0.5, trigrams: None, fitted_at: None, is_given: false }
+        let analysis = Analysis::EXACT;
+        Fusion { method, vectors: 0.5, words: 0.5, trigrams: None, fitted_at: None, analysis, is_given: false }
     }
 }
 
 impl Fusion {
+    /// The same fusion of words that are analysed in this way.
+    pub fn analysed(self, analysis: Analysis) -> Fusion {
+        Fusion { analysis, ..self }
+    }
+
     /// The fusion in a file of `evaluate --save-rankers`: of a model and `bm25`, with or without `trigram`. A member whose weight
     /// is 0 takes no part.
     ///
@@ -90,7 +105,7 @@ impl Fusion {
     pub fn read(path: &Path, model: &str) -> Result<Fusion> {
         let FusionFile { method, members } = fusion_members(path)?;
         let fault = |fault| Error::index(path, fault);
-        let mut fusion = Fusion { method, vectors: 0.0, words: 0.0, trigrams: None, fitted_at: None, is_given: true };
+        let mut fusion = Fusion { method, vectors: 0.0, words: 0.0, is_given: true, ..Fusion::default() };
         let mut seen = [false; 3];
         for member in members {
             let place = match &member.system {
@@ -104,6 +119,7 @@ impl Fusion {
                         |name: &str| parameters.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, x)| *x);
                     let at = (value("k1"), value("b"));
                     fusion.fitted_at = (at != (words::K1, words::B)).then_some(at);
+                    fusion.analysis = Analysis { stem: value("stem") == 1.0, split: value("split") == 1.0 };
                     1
                 }
                 Some(("trigram", _)) => {
@@ -142,9 +158,9 @@ impl Fusion {
 
     /// The fusion as messages tell it.
     pub(crate) fn found(&self) -> FusionFound {
-        let Fusion { method, vectors, words, ref trigrams, fitted_at, is_given } = *self;
+        let Fusion { method, vectors, words, ref trigrams, fitted_at, analysis, is_given } = *self;
         let trigrams = trigrams.as_ref().map(|of| (of.weight, of.ranker.len()));
-        FusionFound { method, vectors, words, trigrams, fitted_at, is_given }
+        FusionFound { method, vectors, words, trigrams, fitted_at, analysis, is_given }
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {

@@ -39,6 +39,7 @@ mod words;
 
 pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 pub use check::{Checked, Verified, check_files, verify};
+pub use clickvec::internals::text::Analysis;
 pub use engine::Engine;
 pub use error::{Error, Result};
 pub use facts::{Facts, FieldFacts, FusionFacts, ModelFacts, TrigramFacts, VectorFacts, VectorSearch, WordFacts};

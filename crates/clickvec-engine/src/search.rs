@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clickvec::index::Hit as Place;
 use clickvec::internals::ranker::{fused_shares, sum_shares};
-use clickvec::internals::text;
+use clickvec::internals::text::{self, Analysis};
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 use crate::engine::{Engine, Opened, bit};
@@ -138,7 +138,8 @@ impl Engine {
 
     /// What each distinct word of a query adds to the BM25 of a title.
     pub(crate) fn word_shares(&self, query: &str, title: &str) -> Result<Vec<WordShare>> {
-        let title = text::words(title);
+        let analysis = self.fusion().analysis;
+        let title = text::terms(title, analysis);
         let (mut titles, mut tokens) = (0.0, 0.0);
         for Opened { segment, .. } in &self.segments {
             titles += segment.words.len() as f64;
@@ -151,14 +152,19 @@ impl Engine {
                 share.in_query += 1;
                 continue;
             }
-            let in_title = title.iter().filter(|other| **other == word).count() as u32;
-            let titles = self.titles_with(&word)?;
-            shares.push(WordShare { word, in_query: 1, in_title, titles, share: 0.0 });
+            shares.push(WordShare { word, in_query: 1, in_title: u32::MAX, titles: u64::MAX, share: 0.0 });
         }
         for share in &mut shares {
-            let (with, tf) = (share.titles as f64, f64::from(share.in_title));
-            let idf = (1.0 + (titles - with + 0.5) / (with + 0.5)).ln();
-            share.share = (f64::from(share.in_query) * idf * (words::K1 + 1.0) * tf / (tf + norm)) as f32;
+            let mut sum = 0.0;
+            for term in terms_of(&share.word, analysis) {
+                let in_title = title.iter().filter(|other| **other == term).count() as u32;
+                let with = self.titles_with(&term)?;
+                let (tf, df) = (f64::from(in_title), with as f64);
+                let idf = (1.0 + (titles - df + 0.5) / (df + 0.5)).ln();
+                sum += f64::from(share.in_query) * idf * (words::K1 + 1.0) * tf / (tf + norm);
+                (share.in_title, share.titles) = (share.in_title.min(in_title), share.titles.min(with));
+            }
+            share.share = sum as f32;
         }
         Ok(shares)
     }
@@ -190,15 +196,17 @@ impl Engine {
             if facts.words.iter().any(|known| known.text == word) {
                 continue;
             }
-            let (titles, known_to_model) = (Some(self.titles_with(&word)?), dictionary.knows_a_word(&word));
+            let terms = terms_of(&word, self.fusion().analysis);
+            let titles = terms.iter().map(|term| self.titles_with(term)).collect::<Result<Vec<_>>>()?;
+            let (titles, known_to_model) = (titles.into_iter().min(), dictionary.knows_a_word(&word));
             facts.words.push(QueryWord { text: word, known_to_model, titles });
         }
         Ok(facts)
     }
 
-    fn titles_with(&self, word: &str) -> Result<u64> {
+    fn titles_with(&self, term: &str) -> Result<u64> {
         let of_segment = |opened: &Opened| {
-            let found = words::guarded(|| opened.segment.words.titles_with(word));
+            let found = words::guarded(|| opened.segment.words.titles_with(term));
             found.map_err(|error| opened.segment.of_words(&error))
         };
         self.segments.iter().map(of_segment).sum()
@@ -214,8 +222,8 @@ impl Engine {
     }
 
     fn by_words(&self, query: &str, k: usize, is_exact: bool, allowed: &[Allowed]) -> Result<Vec<Place>> {
-        let query = text::words(query);
-        if query.is_empty() {
+        let terms = text::terms(query, self.fusion().analysis);
+        if terms.is_empty() {
             return Ok(Vec::new());
         }
         let of_segments: Vec<&Words> = self.segments.iter().map(|opened| &opened.segment.words).collect();
@@ -223,7 +231,7 @@ impl Engine {
         let mut hits = Vec::new();
         for (opened, allowed) in self.segments.iter().zip(allowed) {
             let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
-            let found = words::guarded(|| opened.segment.words.search(&query, k, is_exact, &statistics, &is_allowed));
+            let found = words::guarded(|| opened.segment.words.search(&terms, k, is_exact, &statistics, &is_allowed));
             let found = found.map_err(|error| opened.segment.of_words(&error))?;
             hits.extend(found.into_iter().map(|hit| opened.place(hit)));
         }
@@ -255,6 +263,13 @@ impl Opened {
     fn place(&self, hit: Place) -> Place {
         Place { position: self.first + hit.position, score: hit.score }
     }
+}
+
+/// The terms of a word.
+fn terms_of(word: &str, analysis: Analysis) -> Vec<String> {
+    let mut terms = Vec::new();
+    analysis.for_each_term(word, |term| terms.push(term.to_owned()));
+    terms
 }
 
 fn best(mut hits: Vec<Place>, k: usize) -> Vec<Place> {

@@ -7,6 +7,7 @@ use clickvec::internals::files::{Claim, resolved, write_bytes_atomically};
 use clickvec::internals::index::{
     About, BuilderParts as _, CHANGES, Changes, Folder, Segment as Named, VECTORS, join_indexes_with, put_part,
 };
+use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::Title;
@@ -35,7 +36,7 @@ pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: Vec
 }
 
 /// The index that several become, joined as [`clickvec::search::join_indexes`] does it, with all that [`Engine`] wants. `model` is
-/// theirs. Without a fusion or a format, it is theirs too.
+/// theirs. Without a fusion, an analysis of words or a format, it is theirs too; a fusion brings its analysis with it.
 ///
 /// # Errors
 ///
@@ -46,21 +47,30 @@ pub fn join(
     path: &Path,
     model: &Model,
     fusion: Option<&Fusion>,
+    analysis: Option<Analysis>,
     format: Option<VectorFormat>,
 ) -> Result<BuiltIndex> {
-    let of_first = common(indexes, fusion.is_none(), format.is_none())?;
-    let (fusion, format) = (fusion.unwrap_or(&of_first.0), format.unwrap_or(of_first.1));
+    let (mut of_first, of_vectors) = common(indexes, fusion.is_none(), analysis, format.is_none())?;
+    of_first.analysis = analysis.unwrap_or(of_first.analysis);
+    let (fusion, format) = (fusion.unwrap_or(&of_first), format.unwrap_or(of_vectors));
     join_indexes_with(indexes, path, |folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
 }
 
-/// The fusion and the format of the first index. An error if one that is wanted is another in a later index.
-fn common(indexes: &[PathBuf], wants_fusion: bool, wants_format: bool) -> Result<(Fusion, VectorFormat)> {
+/// The fusion and the format of the first index. An error if one that is wanted is another in a later index. How their
+/// words are analysed does not matter if an analysis is given.
+fn common(
+    indexes: &[PathBuf],
+    wants_fusion: bool,
+    analysis: Option<Analysis>,
+    wants_format: bool,
+) -> Result<(Fusion, VectorFormat)> {
     let mut first: Option<(Fusion, VectorFormat)> = None;
     for index in indexes {
         // If it is not an index, joining says so.
         let Ok(folder) = Folder::<About>::open(&resolved(index), &KNOWN) else { continue };
         let kept = folder.parts().get(VECTORS.name).and_then(|part| VectorFormat::of_kind(&part.kind));
-        let found = (if wants_fusion { fusion(&folder)? } else { Fusion::default() }, kept.unwrap_or_default());
+        let mut found = (if wants_fusion { fusion(&folder)? } else { Fusion::default() }, kept.unwrap_or_default());
+        found.0.analysis = analysis.unwrap_or(found.0.analysis);
         let Some(expected) = &first else {
             first = Some(found);
             continue;
@@ -194,8 +204,8 @@ impl Updater {
     pub fn commit(self) -> Result<Updated> {
         let Updater { path, engine, mut changes, number, builder, last, .. } = self;
         let [file, name] = names(number);
-        let trigrams = engine.fusion().trigrams.as_ref();
-        let recipe = Recipe { trigrams, ..Recipe::new(&engine.model.model, None, engine.vector_format()) };
+        let (trigrams, analysis) = (engine.fusion().trigrams.as_ref(), engine.fusion().analysis);
+        let recipe = Recipe { trigrams, analysis, ..Recipe::new(&engine.model.model, None, engine.vector_format()) };
         let built = builder.map(|builder| builder.finish_with(|folder| complete(folder, &recipe))).transpose()?;
         let new = match &built {
             None => None,

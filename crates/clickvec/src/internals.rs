@@ -128,8 +128,8 @@ pub mod tables {
 /// Words, trigrams and batches.
 pub mod text {
     pub use crate::text::{
-        Dictionary, Feature, Interner, Tail, Trigram, WordBuffer, WordHash, WordId, WordLimit, for_each_trigram,
-        for_each_word, words,
+        Analysis, Dictionary, Feature, Interner, Tail, Trigram, WordBuffer, WordHash, WordId, WordLimit, for_each_term,
+        for_each_trigram, for_each_word, terms, words,
     };
 
     /// Texts packed for an encoder.

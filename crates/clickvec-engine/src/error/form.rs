@@ -1,6 +1,7 @@
 //! Faults in the form of one of an index's files.
 
 use clickvec::error::JsonFault;
+use clickvec::internals::text::Analysis;
 
 /// A fault in the form of one of an index's files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +97,14 @@ pub enum FormFault {
         expected: Option<usize>,
         /// The number of lists of the segment, if it has any.
         found: Option<usize>,
+    },
+    /// The words of a segment were analysed in another way than the fusion says.
+    #[error("expected words analysed by `{expected}`, as the fusion says, found `{found}`")]
+    Analysis {
+        /// What the fusion says.
+        expected: Analysis,
+        /// What was done.
+        found: Analysis,
     },
     /// The files of a stored field have other sizes.
     #[error(

@@ -98,7 +98,7 @@ fn answer(query: String, vectors: &Vectors, words: &Words, model: &Model) -> Res
     let vector = model.embedder(Side::Query).embed(&[&query]);
     let by_vectors = vectors.search(&vector, ANSWERS, false, None)?;
     let statistics = Statistics(vec![words]);
-    let found = words::guarded(|| words.search(&text::words(&query), ANSWERS, false, &statistics, &|_| true));
+    let found = words::guarded(|| words.search(&words.terms(&query), ANSWERS, false, &statistics, &|_| true));
     let by_words = found.map_err(|error| super::of_words(std::path::Path::new("words"), &error))?;
     let scores = |hits: Vec<clickvec::index::Hit>| hits.iter().map(|hit| hit.score).collect();
     Ok(Canary { query, vectors: scores(by_vectors), words: scores(by_words) })

@@ -10,6 +10,7 @@ use clickvec::internals::index::{
     halves, npy_header_of,
 };
 use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
+use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec::search::Parts;
 use serde::Serialize;
@@ -19,7 +20,7 @@ use super::cluster::{Clusters, Members, cluster};
 use super::fields::{self, Fields, Header};
 use super::ids::Ids;
 use super::parts::{
-    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TRIGRAM_LENGTHS_FILE,
+    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TERMS, TRIGRAM_LENGTHS_FILE,
     TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
 use super::titles::TitleLines;
@@ -39,6 +40,8 @@ pub(crate) struct Recipe<'a> {
     pub(crate) fusion: Option<&'a Fusion>,
     /// The trigrams of the fusion, for any segment.
     pub(crate) trigrams: Option<&'a Trigrams>,
+    /// What is done to the words of the titles.
+    pub(crate) analysis: Analysis,
     pub(crate) format: VectorFormat,
     /// The number of vectors from which on they are put into lists.
     pub(crate) lists_from: usize,
@@ -46,7 +49,8 @@ pub(crate) struct Recipe<'a> {
 
 impl<'a> Recipe<'a> {
     pub(crate) fn new(model: &'a Model, fusion: Option<&'a Fusion>, format: VectorFormat) -> Recipe<'a> {
-        Recipe { model, fusion, trigrams: fusion.and_then(|of| of.trigrams.as_ref()), format, lists_from: MANY_VECTORS }
+        let (trigrams, analysis) = fusion.map(|of| (of.trigrams.as_ref(), of.analysis)).unwrap_or_default();
+        Recipe { model, fusion, trigrams, analysis, format, lists_from: MANY_VECTORS }
     }
 }
 
@@ -103,7 +107,7 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
             let clusters = (flat.len() >= recipe.lists_from).then(|| cluster(flat));
             (Ids::of(&titles), rounded.vectors(clusters), Fields::of(&titles))
         },
-        || write_words(folder, &titles),
+        || write_words(folder, &titles, recipe.analysis),
     );
     let (mut vectors, words_files) = (vectors?, words?);
     target.part(IDS, &ids.bytes())?;
@@ -129,7 +133,7 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
         target.json(CANARIES, &canaries::ask(&vectors, &words, &titles, recipe.model)?, Vec::new())?;
         target.json(FUSION, &Kept::of(fusion), Vec::new())?;
     }
-    target.parts.push((WORDS, words_files));
+    target.parts.push((if recipe.analysis == Analysis::EXACT { WORDS } else { TERMS }, words_files));
     drop(vectors);
     rounded.keep(&mut target)?;
     Ok(target.parts)
@@ -216,12 +220,12 @@ impl Rounded {
     }
 }
 
-fn write_words(folder: &Path, titles: &TitleLines) -> Result<Vec<String>> {
+fn write_words(folder: &Path, titles: &TitleLines, analysis: Analysis) -> Result<Vec<String>> {
     let inner = folder.join("words");
     let failed = |source| clickvec::Error::io(&inner, "write", source);
     fs::create_dir(&inner).map_err(failed)?;
     let texts = (0..titles.len() as u32).map(|position| titles.get(position).map_or("", |line| line.title));
-    let names = words::write_to(&inner, texts).map_err(|error| match error {
+    let names = words::write_to(&inner, texts, analysis).map_err(|error| match error {
         tantivy::TantivyError::IoError(error) => failed(io::Error::new(error.kind(), error)).into(),
         other => of_words(folder, &other),
     })?;

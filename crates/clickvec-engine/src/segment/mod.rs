@@ -21,6 +21,7 @@ use clickvec::internals::index::{
     VECTORS_FILE,
 };
 use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
+use clickvec::internals::text::Analysis;
 use serde::de::DeserializeOwned;
 
 use crate::error::{BadPlaces, EngineFault, Error, FormFault, Result};
@@ -32,8 +33,8 @@ use canaries::Canary;
 use fields::{Fields, Header};
 use ids::Ids;
 use parts::{
-    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, LISTS_ONCE, OFFSETS, TRIGRAM_LENGTHS_FILE,
-    TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
+    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, LISTS_ONCE, OFFSETS, TERMS,
+    TRIGRAM_LENGTHS_FILE, TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
 pub(crate) use titles::{Line, TitleLines};
 use vectors::{ListHeader, Lists, codes_of, flat_of, halves_of};
@@ -135,9 +136,10 @@ pub(crate) fn fusion(folder: &Folder<About>) -> Result<Fusion> {
     Reader { folder }.fusion()
 }
 
-/// Whether an index keeps a fusion that somebody gave. What its trigrams weigh is not read.
-pub(crate) fn keeps_fusion(folder: &Folder<About>) -> Result<bool> {
-    Ok(Reader { folder }.json::<Kept>(&FUSION)?.is_some_and(|kept| kept.is_given()))
+/// Whether an index keeps a fusion that somebody gave, and what it does to words. What its trigrams weigh is not read.
+pub(crate) fn kept(folder: &Folder<About>) -> Result<(bool, Analysis)> {
+    let kept = Reader { folder }.json::<Kept>(&FUSION)?;
+    Ok(kept.map_or((false, Analysis::EXACT), |kept| (kept.is_given(), kept.analysis)))
 }
 
 /// A reader of the parts of a segment.
@@ -248,19 +250,21 @@ impl Reader<'_> {
 
     fn words(&self, titles: &TitleLines) -> Result<(Words, u64)> {
         let failed = |error| of_words(self.folder.path(), &error);
-        if !self.optional(&WORDS)? {
+        let is_analysed = self.folder.parts().get(TERMS.name).is_some_and(|part| part.kind == TERMS.kind);
+        let part = if is_analysed { TERMS } else { WORDS };
+        if !self.optional(&part)? {
             let texts = (0..titles.len() as u32).map(|position| titles.get(position).map_or("", |line| line.title));
             return Ok((Words::in_memory(texts).map_err(failed)?, 0));
         }
-        let files = &self.folder.parts()[WORDS.name].files;
+        let files = &self.folder.parts()[part.name].files;
         for name in files.keys() {
-            self.folder.file(&WORDS, name)?;
+            self.folder.file(&part, name)?;
         }
         let bytes = files.values().map(|file| file.bytes).sum();
         let opened = words::guarded(|| Words::open(&self.folder.path().join("words")));
         if opened.is_err() {
             // A checksum says which file it is.
-            files.keys().try_for_each(|name| self.folder.open_file(&WORDS, name)?.finish())?;
+            files.keys().try_for_each(|name| self.folder.open_file(&part, name)?.finish())?;
         }
         Ok((opened.map_err(failed)?, bytes))
     }

@@ -20,6 +20,8 @@ pub(crate) const CENTROIDS_FILE: &str = "centroids.f32";
 pub(crate) const COPIES_FILE: &str = "copies.bin";
 /// The lexical index.
 pub(crate) const WORDS: PartKind = part("words", "tantivy", "words/meta.json");
+/// The lexical index of terms: words that were analysed.
+pub(crate) const TERMS: PartKind = part("words", "tantivy-terms", "words/meta.json");
 /// The stored fields as columns.
 pub(crate) const FIELDS: PartKind = part("fields", "columns", "fields.json");
 /// Queries with their answers.
@@ -36,7 +38,7 @@ pub(crate) const TRIGRAM_LENGTHS_FILE: &str = "trigrams.lengths";
 pub(crate) const TRIGRAM_WEIGHTS: PartKind = part("trigram-weights", "ranker", "trigrams.safetensors");
 
 /// All parts that this version can read.
-pub(crate) const KNOWN: [PartKind; 18] = [
+pub(crate) const KNOWN: [PartKind; 19] = [
     MODEL,
     TITLES,
     VECTORS,
@@ -49,6 +51,7 @@ pub(crate) const KNOWN: [PartKind; 18] = [
     LISTS,
     LISTS_ONCE,
     WORDS,
+    TERMS,
     FIELDS,
     CANARIES,
     FUSION,

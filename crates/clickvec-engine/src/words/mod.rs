@@ -1,7 +1,7 @@
-//! The lexical part of a segment: BM25 by tantivy, with clickvec's words as its tokens.
+//! The lexical part of a segment: BM25 by tantivy, with clickvec's terms as its tokens.
 //!
 //! It has one field and one segment of tantivy's, written by one thread, so that the number of a document is the
-//! position of its title. Nothing is stored in it but the words.
+//! position of its title. Nothing is stored in it but the terms.
 
 mod best;
 mod directory;
@@ -13,9 +13,10 @@ use std::path::Path;
 
 use clickvec::index::Hit;
 use clickvec::internals::index::Best;
+use clickvec::internals::text::{Analysis, terms};
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Occur, Query, TermQuery, Weight};
-use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::schema::{Field, FieldType, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
 use tantivy::{
     DocId, DocSet as _, Index, IndexReader, ReloadPolicy, Score, Searcher, TantivyDocument, TantivyError, Term,
@@ -31,8 +32,6 @@ pub(crate) const K1: f64 = 1.2;
 /// How much the title's length counts; tantivy offers no other.
 pub(crate) const B: f64 = 0.75;
 
-/// The name of the tokenizer in tantivy's schema.
-const TOKENIZER: &str = "clickvec";
 const FIELD: &str = "title";
 /// What tantivy may take for a segment that it writes. It is only a hint: a segment is never cut.
 const WRITER_BYTES: usize = 512 << 20;
@@ -43,15 +42,16 @@ pub(crate) struct Words {
     // The searcher's files live as long as this.
     _reader: IndexReader,
     field: Field,
+    analysis: Analysis,
 }
 
 /// The statistics of all segments together, so that each scores as if it had all titles.
 pub(crate) struct Statistics<'a>(pub(crate) Vec<&'a Words>);
 
 impl Words {
-    /// Makes the lexical part of some titles in memory.
+    /// Makes the lexical part of some titles in memory. Their words are compared as they are.
     pub(crate) fn in_memory<'t>(titles: impl Iterator<Item = &'t str>) -> Result<Words, TantivyError> {
-        Words::of(write(RamDirectory::create(), titles)?)
+        Words::of(write(RamDirectory::create(), titles, Analysis::EXACT)?)
     }
 
     /// Opens the lexical part in a folder, which is not written to.
@@ -66,8 +66,9 @@ impl Words {
 
     fn of(index: Index) -> Result<Words, TantivyError> {
         let field = index.schema().get_field(FIELD)?;
+        let analysis = analysis_in(&index, field)?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Words { searcher: reader.searcher(), _reader: reader, field })
+        Ok(Words { searcher: reader.searcher(), _reader: reader, field, analysis })
     }
 
     /// The number of titles.
@@ -75,21 +76,31 @@ impl Words {
         self.searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum()
     }
 
-    /// The number of words of all titles.
+    /// What was done to the words of its titles.
+    pub(crate) fn analysis(&self) -> Analysis {
+        self.analysis
+    }
+
+    /// The terms of a query.
+    pub(crate) fn terms(&self, query: &str) -> Vec<String> {
+        terms(query, self.analysis)
+    }
+
+    /// The number of terms of all titles.
     pub(crate) fn tokens(&self) -> Result<u64, TantivyError> {
         self.searcher.total_num_tokens(self.field)
     }
 
-    /// The number of titles that have a word.
-    pub(crate) fn titles_with(&self, word: &str) -> Result<u64, TantivyError> {
-        self.searcher.doc_freq(&self.term(word))
+    /// The number of titles that have a term.
+    pub(crate) fn titles_with(&self, term: &str) -> Result<u64, TantivyError> {
+        self.searcher.doc_freq(&self.term(term))
     }
 
-    /// The best `k` titles that are allowed, in the order of [`Hit::best_first`]. `words` has the query's words, with
+    /// The best `k` titles that are allowed, in the order of [`Hit::best_first`]. `terms` has the query's terms, with
     /// repetitions. `is_exact` says that the last bits of scores may not depend on `k`, which takes a little longer.
     pub(crate) fn search(
         &self,
-        words: &[String],
+        terms: &[String],
         k: usize,
         is_exact: bool,
         statistics: &Statistics<'_>,
@@ -98,13 +109,13 @@ impl Words {
         if k == 0 || self.len() == 0 {
             return Ok(Vec::new());
         }
-        let term = |word: &String| TermQuery::new(self.term(word), IndexRecordOption::WithFreqs);
-        let clause = |word: &String| -> (Occur, Box<dyn Query>) { (Occur::Should, Box::new(term(word))) };
-        let query = BooleanQuery::new(words.iter().map(clause).collect());
+        let one = |term: &String| TermQuery::new(self.term(term), IndexRecordOption::WithFreqs);
+        let clause = |term: &String| -> (Occur, Box<dyn Query>) { (Occur::Should, Box::new(one(term))) };
+        let query = BooleanQuery::new(terms.iter().map(clause).collect());
         let scoring = || EnableScoring::enabled_from_statistics_provider(statistics, &self.searcher);
         let weight = query.weight(scoring())?;
         // Two numbers have one sum.
-        if words.len() <= 2 || !is_exact {
+        if terms.len() <= 2 || !is_exact {
             let mut best = Best::default();
             best.restart(k.min(usize::try_from(self.len()).unwrap_or(usize::MAX)));
             self.each(weight.as_ref(), &mut |hit| {
@@ -115,16 +126,16 @@ impl Words {
             })?;
             return Ok(best.take());
         }
-        // tantivy adds what each word adds to a title in an order that depends on what it has found before, so that the last bits
+        // tantivy adds what each term adds to a title in an order that depends on what it has found before, so that the last bits
         // of a score differ from search to search, and with them the order of titles.
-        let mut near = Near::new(k, 2.0 * words.len() as Score * Score::EPSILON);
+        let mut near = Near::new(k, 2.0 * terms.len() as Score * Score::EPSILON);
         self.each(weight.as_ref(), &mut |hit| {
             if let Some(hit) = hit.filter(|hit| allowed(hit.position)) {
                 near.keep(hit);
             }
             near.threshold()
         })?;
-        let weights = words.iter().map(|word| term(word).weight(scoring())).collect::<Result<Vec<_>, _>>()?;
+        let weights = terms.iter().map(|term| one(term).weight(scoring())).collect::<Result<Vec<_>, _>>()?;
         let mut hits = near.finish();
         self.add_up(&weights, &mut hits)?;
         hits.sort_unstable_by(Hit::best_first);
@@ -146,7 +157,7 @@ impl Words {
         Ok(())
     }
 
-    /// The scores of hits, which come in the order of their positions, as sums in the order of the words.
+    /// The scores of hits, which come in the order of their positions, as sums in the order of the terms.
     fn add_up(&self, weights: &[Box<dyn Weight>], hits: &mut [Hit]) -> Result<(), TantivyError> {
         let mut first: DocId = 0;
         for segment in self.searcher.segment_readers() {
@@ -173,20 +184,29 @@ impl Words {
         Ok(())
     }
 
-    fn term(&self, word: &str) -> Term {
-        Term::from_field_text(self.field, word)
+    fn term(&self, term: &str) -> Term {
+        Term::from_field_text(self.field, term)
     }
 }
 
 /// Writes the lexical part of titles into an empty folder, and returns the names of its files.
-pub(crate) fn write_to<'t>(folder: &Path, titles: impl Iterator<Item = &'t str>) -> Result<Vec<String>, TantivyError> {
-    write(MmapDirectory::open(folder)?, titles)?;
+pub(crate) fn write_to<'t>(
+    folder: &Path,
+    titles: impl Iterator<Item = &'t str>,
+    analysis: Analysis,
+) -> Result<Vec<String>, TantivyError> {
+    write(MmapDirectory::open(folder)?, titles, analysis)?;
     Ok(files::settle(folder)?)
 }
 
-fn write<'t>(directory: impl Directory, titles: impl Iterator<Item = &'t str>) -> Result<Index, TantivyError> {
+fn write<'t>(
+    directory: impl Directory,
+    titles: impl Iterator<Item = &'t str>,
+    analysis: Analysis,
+) -> Result<Index, TantivyError> {
     let mut schema = Schema::builder();
-    let indexing = TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(IndexRecordOption::WithFreqs);
+    let indexing =
+        TextFieldIndexing::default().set_tokenizer(name(analysis)).set_index_option(IndexRecordOption::WithFreqs);
     let field = schema.add_text_field(FIELD, TextOptions::default().set_indexing_options(indexing));
     let index = Index::builder().schema(schema.build()).tokenizers(tokenizers());
     let directory: Box<dyn Directory> = Box::new(directory);
@@ -201,8 +221,31 @@ fn write<'t>(directory: impl Directory, titles: impl Iterator<Item = &'t str>) -
 
 fn tokenizers() -> TokenizerManager {
     let tokenizers = TokenizerManager::new();
-    tokenizers.register(TOKENIZER, TextAnalyzer::from(WordTokenizer::default()));
+    for analysis in Analysis::ALL {
+        tokenizers.register(name(analysis), TextAnalyzer::from(WordTokenizer::new(analysis)));
+    }
     tokenizers
+}
+
+/// The name in tantivy's schema of the tokenizer that analyses words in this way.
+fn name(analysis: Analysis) -> &'static str {
+    match analysis {
+        Analysis { stem: false, split: false } => "clickvec",
+        Analysis { stem: true, split: false } => "clickvec-stem",
+        Analysis { stem: false, split: true } => "clickvec-split",
+        Analysis { stem: true, split: true } => "clickvec-stem-split",
+    }
+}
+
+/// What was done to the words of an index, as its schema says.
+fn analysis_in(index: &Index, field: Field) -> Result<Analysis, TantivyError> {
+    let schema = index.schema();
+    let found = match schema.get_field_entry(field).field_type() {
+        FieldType::Str(options) => options.get_indexing_options().map_or("none", TextFieldIndexing::tokenizer),
+        _ => "none",
+    };
+    let analysis = Analysis::ALL.into_iter().find(|&analysis| name(analysis) == found);
+    analysis.ok_or_else(|| TantivyError::SchemaError(format!("expected a tokenizer of clickvec, found `{found}`")))
 }
 
 impl Bm25StatisticsProvider for Statistics<'_> {

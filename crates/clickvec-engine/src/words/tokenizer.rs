@@ -1,23 +1,30 @@
-//! clickvec's words as tantivy's tokens.
+//! clickvec's terms as tantivy's tokens.
 
-use clickvec::internals::text::{WordBuffer, for_each_word};
+use clickvec::internals::text::{Analysis, WordBuffer, for_each_term};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-/// A tokenizer that gives the words that the models read.
+/// A tokenizer that gives the words that the models read, or their terms.
 #[derive(Debug, Default)]
 pub(super) struct WordTokenizer {
+    analysis: Analysis,
     buffer: WordBuffer,
-    /// The words of a text, one after the other.
-    words: String,
-    /// Where each word ends in `words`.
+    /// The terms of a text, one after the other.
+    terms: String,
+    /// Where each term ends in `terms`.
     ends: Vec<usize>,
     token: Token,
+}
+
+impl WordTokenizer {
+    pub(super) fn new(analysis: Analysis) -> WordTokenizer {
+        WordTokenizer { analysis, ..WordTokenizer::default() }
+    }
 }
 
 /// A copy has buffers of its own.
 impl Clone for WordTokenizer {
     fn clone(&self) -> WordTokenizer {
-        WordTokenizer::default()
+        WordTokenizer::new(self.analysis)
     }
 }
 
@@ -25,22 +32,22 @@ impl Tokenizer for WordTokenizer {
     type TokenStream<'a> = WordStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        let WordTokenizer { buffer, words, ends, token } = self;
-        words.clear();
+        let WordTokenizer { analysis, buffer, terms, ends, token } = self;
+        terms.clear();
         ends.clear();
-        for_each_word(text, buffer, |word| {
-            words.push_str(word);
-            ends.push(words.len());
+        for_each_term(text, *analysis, buffer, |term| {
+            terms.push_str(term);
+            ends.push(terms.len());
         });
         token.reset();
-        WordStream { words, ends, next: 0, token }
+        WordStream { terms, ends, next: 0, token }
     }
 }
 
-/// The words of one text. Their offsets are those in the words set one after the other, since nobody asks for others.
+/// The terms of one text. Their offsets are those in the terms set one after the other, since nobody asks for others.
 #[derive(Debug)]
 pub(super) struct WordStream<'a> {
-    words: &'a str,
+    terms: &'a str,
     ends: &'a [usize],
     next: usize,
     token: &'a mut Token,
@@ -52,7 +59,7 @@ impl TokenStream for WordStream<'_> {
         let start = self.next.checked_sub(1).map_or(0, |last| self.ends[last]);
         (self.token.offset_from, self.token.offset_to, self.token.position) = (start, end, self.next);
         self.token.text.clear();
-        self.token.text.push_str(&self.words[start..end]);
+        self.token.text.push_str(&self.terms[start..end]);
         self.next += 1;
         true
     }
@@ -71,13 +78,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_the_words() {
-        let mut tokenizer = WordTokenizer::default();
-        for text in ["12-Gauge tub won't", "", "…", "Ⅻ ﬁne CAFÉ 東京 İstanbul", "a a"] {
-            let mut found = Vec::new();
-            tokenizer.token_stream(text).process(&mut |token| found.push((token.position, token.text.clone())));
-            let expected: Vec<_> = clickvec::internals::text::words(text).into_iter().enumerate().collect();
-            assert_eq!(found, expected, "{text}");
+    fn tokens_are_the_terms() {
+        for analysis in Analysis::ALL {
+            // A copy analyses alike.
+            let mut tokenizer = WordTokenizer::new(analysis).clone();
+            for text in ["12-Gauge tub won't", "", "…", "Ⅻ ﬁne CAFÉ 東京 İstanbul", "a a", "12in sofas"] {
+                let mut found = Vec::new();
+                tokenizer.token_stream(text).process(&mut |token| found.push((token.position, token.text.clone())));
+                let expected: Vec<_> =
+                    clickvec::internals::text::terms(text, analysis).into_iter().enumerate().collect();
+                assert_eq!(found, expected, "{text}");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clickvec::error::IndexFault;
 use clickvec::model::Model;
 use clickvec::ranker::FusionMethod;
-use clickvec_engine::{Engine, Error, Mode, Request, Updater};
+use clickvec_engine::{Analysis, Engine, Error, Fusion, Mode, Request, Updater};
 
 use crate::world::{World, build, document, testdata};
 
@@ -135,6 +135,17 @@ fn changes_that_no_update_makes_are_refused() {
     assert!(count < 9_999);
     refused("[11,12]", "[ 9999]", &format!("9999 among the deleted titles {titles}"));
     refused("changes-000002", "changes-000001", "the segment `changes-000001` twice");
+}
+
+#[test]
+fn words_that_were_analysed_otherwise_are_refused() {
+    let world = World::new();
+    let fusion = Fusion::default().analysed(Analysis { stem: true, split: true });
+    build(&world.path, &world.model, &world.titles, &fusion);
+    let told = forged(&world.path, "fusion.json", "\"stem\"", "\"stum\"");
+    assert!(told.contains("expected words analysed by `split`, as the fusion says, found `stem,split`"), "{told}");
+    let told = forged(&world.path, "words/meta.json", "clickvec-stem-split", "clickvec-stem-spilt");
+    assert!(told.contains("expected a tokenizer of clickvec, found `clickvec-stem-spilt`"), "{told}");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_format_survives_updates_compaction_and_joins() {
         let indexes = [before.path().to_owned()];
         for given in [None, Some(VectorFormat::F32)] {
             let _ = std::fs::remove_dir_all(&joined);
-            join(&indexes, &joined, &world.model, None, given).unwrap();
+            join(&indexes, &joined, &world.model, None, None, given).unwrap();
             let joined = Engine::open(&joined).unwrap();
             assert!(has_new(&joined), "{format}");
             assert_eq!(joined.vector_format(), given.unwrap_or(format));
@@ -121,7 +121,7 @@ fn what_was_rounded_is_not_rounded_again() {
             before = now.facts().fingerprint.clone();
         }
         let joined = world.folder.path().join(format!("again-{format}"));
-        join(&[built.path().to_owned()], &joined, &world.model, None, None).unwrap();
+        join(&[built.path().to_owned()], &joined, &world.model, None, None, None).unwrap();
         assert!(kept(&Engine::open(&joined).unwrap()) == expected, "{format}");
     }
 }
@@ -145,13 +145,13 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     let rounder = make("rounder", true, &fitted, VectorFormat::Int8);
     let unfitted = make("unfitted", true, &Fusion::default(), VectorFormat::F16);
     let joined = path("joined");
-    join(&[first.clone(), same.clone()], &joined, model, None, None).unwrap();
+    join(&[first.clone(), same.clone()], &joined, model, None, None, None).unwrap();
     let engine = Engine::open(&joined).unwrap();
     assert_eq!((engine.fusion(), engine.vector_format()), (&fitted, VectorFormat::F16));
     let fault = |indexes: &[&std::path::PathBuf], fusion: Option<&Fusion>, format: Option<VectorFormat>| {
         let indexes: Vec<_> = indexes.iter().map(|&path| path.clone()).collect();
         let before = engine.facts().fingerprint.clone();
-        let error = join(&indexes, &joined, model, fusion, format).unwrap_err().to_string();
+        let error = join(&indexes, &joined, model, fusion, None, format).unwrap_err().to_string();
         assert_eq!(Engine::open(&joined).unwrap().facts().fingerprint, before);
         error
     };
@@ -162,10 +162,10 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     // What is given need not agree.
     fault(&[&first, &rounder], Some(&fitted), None);
     fault(&[&first, &unfitted], None, Some(VectorFormat::F16));
-    join(&[first.clone(), rounder], &joined, model, None, Some(VectorFormat::Int8)).unwrap();
+    join(&[first.clone(), rounder], &joined, model, None, None, Some(VectorFormat::Int8)).unwrap();
     assert_eq!(Engine::open(&joined).unwrap().vector_format(), VectorFormat::Int8);
     let given = Fusion { vectors: 0.4, words: 0.6, is_given: true, ..Fusion::default() };
-    join(&[first, unfitted], &joined, model, Some(&given), None).unwrap();
+    join(&[first, unfitted], &joined, model, Some(&given), None, None).unwrap();
     assert_eq!(Engine::open(&joined).unwrap().fusion(), &given);
 }
 

@@ -1,5 +1,6 @@
 //! Indexes of the made-up shop: made, asked, changed, damaged.
 
+mod analysis;
 mod answers;
 mod faults;
 mod formats;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clickvec::index::Query;
 use clickvec::internals::ranker::save_fusion;
-use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, System};
+use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, RankerSpec, System};
 use clickvec::search::Searcher;
 use clickvec_engine::{Engine, Fusion, Mode, Request, Updater, compact};
 
@@ -28,9 +28,10 @@ pub(crate) fn save(folder: &Path, method: FusionMethod, members: &[(&str, f64)])
         if name == "model" {
             std::fs::copy(crate::world::testdata("frozen/format-1/lstm.safetensors"), folder.join(&file)).unwrap();
         } else {
-            let system = System::named(name).unwrap();
+            let spec: RankerSpec = name.parse().unwrap();
+            let system = System::named(&spec.name).unwrap();
             let ranker = ranker::train(name, &corpus).unwrap();
-            system.save(&folder.join(&file), &system.values(&name.parse().unwrap()).unwrap(), ranker.as_ref()).unwrap();
+            system.save(&folder.join(&file), &system.values(&spec).unwrap(), ranker.as_ref()).unwrap();
         }
         files.push((file, weight));
     }
@@ -59,7 +60,7 @@ fn three_are_fused_as_the_library_fuses() {
         let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);
         let engine = Engine::open(&path).unwrap();
-        assert!(Engine::keeps_fusion(&path).unwrap() && !Engine::keeps_fusion(&world.path).unwrap());
+        assert!(Engine::kept(&path).unwrap().0 && !Engine::kept(&world.path).unwrap().0);
         assert_eq!((engine.fusion(), engine.facts().fusion.trigrams), (&fusion, Some(0.2)));
         assert!(engine.facts().trigrams.unwrap().bytes > 10_000 && engine.check().unwrap().queries > 0);
         // BM25 with the parameters of the index.

@@ -2,14 +2,14 @@
 //! beyond", 2009).
 
 use super::candidates::Sums;
-use super::corpus::Corpus;
+use super::corpus::{Corpus, TitleTerms};
 use super::file::RankerState;
 use super::inverted::InvertedLists;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, SystemRanker};
 use crate::error::{ContentFault, FileFault, Result};
 use crate::index::{Candidates, Hit, Query};
-use crate::text::{Interner, WordBuffer, WordId, for_each_word};
+use crate::text::{Analysis, Interner, WordBuffer, WordId, for_each_term};
 
 /// The array of the number of titles and their mean length.
 const SIZES: &str = "documents_and_mean_length";
@@ -33,9 +33,11 @@ pub(super) const SYSTEM: System = System {
             1.0,
             "how much the title's length counts, from 0 (not at all) to 1 (in full)",
         ),
+        Parameter::count("stem", 0, 0, 1, "1 compares English plurals and singulars as one word"),
+        Parameter::count("split", 0, 0, 1, "1 separates numbers from letters: `12in` is `12` and `in`"),
     ],
     one_above_zero: &[],
-    train: |values, resources, _| Ok(Box::new(Bm25::train(values, resources.corpus))),
+    train: |values, resources, _| Ok(Box::new(Bm25::train(values, resources.corpus)?)),
     restore: |values, state| Ok(Box::new(Bm25::restore(values, state)?)),
 };
 
@@ -43,36 +45,41 @@ pub(super) const SYSTEM: System = System {
 ///
 /// The score of a title D for a query is the sum, over all occurrences of words in the query, of idf · tf · (k₁ + 1) /
 /// (tf + k₁ · (1 − b + b · |D| / mean length)), where idf = ln(1 + (N − df + ½) / (df + ½)), tf counts the word in D,
-/// and |D| counts all words of D. A word that is not in the collection has df = 0.
+/// and |D| counts all words of D. A word that is not in the collection has df = 0. With an [`Analysis`], words are terms.
 #[derive(Debug, Clone)]
 pub(super) struct Bm25 {
+    analysis: Analysis,
+    /// The terms of the collection.
     vocabulary: Interner,
-    /// The number of titles in the collection that have each word.
+    /// The number of titles in the collection that have each term.
     document_frequency: Vec<u32>,
     /// The number of titles in the collection.
     documents: u64,
-    /// The mean number of words in a title.
+    /// The mean number of terms in a title.
     mean_length: f64,
     k1: f64,
     b: f64,
 }
 
 impl Bm25 {
-    fn train(values: &Values, corpus: &Corpus) -> Bm25 {
-        let mut document_frequency = vec![0; corpus.vocabulary.len()];
-        // The last title, counted from 1, in which each word was counted.
-        let mut last = vec![0; corpus.vocabulary.len()];
-        for (number, title) in (1..).zip(corpus.titles.iter()) {
-            for &word in title {
-                let word = word as usize;
-                document_frequency[word] += u32::from(last[word] != number);
-                last[word] = number;
+    fn train(values: &Values, corpus: &Corpus) -> Result<Bm25> {
+        let analysis = analysis_in(values);
+        let TitleTerms { vocabulary, titles } = corpus.title_terms(analysis)?;
+        let mut document_frequency = vec![0; vocabulary.len()];
+        // The last title, counted from 1, in which each term was counted.
+        let mut last = vec![0; vocabulary.len()];
+        for (number, title) in (1..).zip(titles.iter()) {
+            for &term in title {
+                let term = term as usize;
+                document_frequency[term] += u32::from(last[term] != number);
+                last[term] = number;
             }
         }
-        let documents = corpus.titles.len() as u64;
-        let mean_length = corpus.titles.words().len() as f64 / documents.max(1) as f64;
-        let vocabulary = corpus.vocabulary.clone();
-        Bm25 { vocabulary, document_frequency, documents, mean_length, k1: values.get("k1"), b: values.get("b") }
+        let documents = titles.len() as u64;
+        let mean_length = titles.words().len() as f64 / documents.max(1) as f64;
+        let vocabulary = vocabulary.into_owned();
+        let (k1, b) = (values.get("k1"), values.get("b"));
+        Ok(Bm25 { analysis, vocabulary, document_frequency, documents, mean_length, k1, b })
     }
 
     fn restore(values: &Values, state: &RankerState) -> Result<Bm25, FileFault> {
@@ -89,22 +96,23 @@ impl Bm25 {
             let fault = ContentFault::Range { least: 0.0, most: f64::INFINITY, found: mean_length, place: 1 };
             return Err(FileFault::content(SIZES, fault));
         }
-        let documents = documents as u64;
-        Ok(Bm25 { vocabulary, document_frequency, documents, mean_length, k1: values.get("k1"), b: values.get("b") })
+        let (analysis, documents) = (analysis_in(values), documents as u64);
+        let (k1, b) = (values.get("k1"), values.get("b"));
+        Ok(Bm25 { analysis, vocabulary, document_frequency, documents, mean_length, k1, b })
     }
 
-    /// The idf of a word, which need not be in the vocabulary.
-    fn inverse_document_frequency(&self, word: Option<WordId>) -> f64 {
-        let titles = word.map_or(0, |word| u64::from(self.document_frequency[word as usize]));
+    /// The idf of a term, which need not be in the vocabulary.
+    fn inverse_document_frequency(&self, term: Option<WordId>) -> f64 {
+        let titles = term.map_or(0, |term| u64::from(self.document_frequency[term as usize]));
         (1.0 + ((self.documents - titles) as f64 + 0.5) / (titles as f64 + 0.5)).ln()
     }
 
-    /// The query's distinct words in their order, so that sums are always taken alike, and the weight of each.
+    /// The query's distinct terms in their order, so that sums are always taken alike, and the weight of each.
     fn query_weights(&self, query: &str, buffer: &mut WordBuffer) -> (Interner, Vec<f64>) {
         let (mut places, mut weights) = (Interner::default(), Vec::new());
-        for_each_word(query, buffer, |word| {
-            let weight = self.inverse_document_frequency(self.vocabulary.get(word)) * (self.k1 + 1.0);
-            match places.intern(word) {
+        for_each_term(query, self.analysis, buffer, |term| {
+            let weight = self.inverse_document_frequency(self.vocabulary.get(term)) * (self.k1 + 1.0);
+            match places.intern(term) {
                 (_, _, true) => weights.push(weight),
                 (place, ..) => weights[place as usize] += weight,
             }
@@ -119,6 +127,10 @@ impl Bm25 {
     }
 }
 
+fn analysis_in(values: &Values) -> Analysis {
+    Analysis { stem: values.count("stem") == 1, split: values.count("split") == 1 }
+}
+
 impl Ranker for Bm25 {
     fn name(&self) -> &str {
         SYSTEM.name
@@ -131,9 +143,9 @@ impl Ranker for Bm25 {
         let score = |title: &&str| {
             counts.fill(0);
             let mut length = 0;
-            for_each_word(title, &mut buffer, |word| {
+            for_each_term(title, self.analysis, &mut buffer, |term| {
                 length += 1;
-                if let Some(place) = places.get(word) {
+                if let Some(place) = places.get(term) {
                     counts[place as usize] += 1;
                 }
             });
@@ -146,16 +158,17 @@ impl Ranker for Bm25 {
     }
 
     fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
-        let Corpus { vocabulary, titles, .. } = Corpus::of_titles(titles.iter().copied())?;
-        let lists = InvertedLists::new(&titles, vocabulary.len())?;
-        Ok(Box::new(Bm25Candidates { bm25: self, vocabulary, lists, sums: Sums::new(titles.len()) }))
+        let corpus = Corpus::of_titles(titles.iter().copied())?;
+        let TitleTerms { vocabulary, titles } = corpus.title_terms(self.analysis)?;
+        let (lists, sums) = (InvertedLists::new(&titles, vocabulary.len())?, Sums::new(titles.len()));
+        Ok(Box::new(Bm25Candidates { bm25: self, vocabulary: vocabulary.into_owned(), lists, sums }))
     }
 }
 
-/// BM25 over inverted lists: the scores of [`Bm25::score`], rounded, of the titles that have a word of the query.
+/// BM25 over inverted lists: the scores of [`Bm25::score`], rounded, of the titles that have a term of the query.
 struct Bm25Candidates<'a> {
     bm25: &'a Bm25,
-    /// The words of the titles, which the ranker's collection may lack.
+    /// The terms of the titles, which the ranker's collection may lack.
     vocabulary: Interner,
     lists: InvertedLists,
     sums: Sums,
@@ -171,12 +184,12 @@ impl Candidates for Bm25Candidates<'_> {
     }
 
     fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
-        let (words, weights) = self.bm25.query_weights(query.text, &mut WordBuffer::default());
+        let (terms, weights) = self.bm25.query_weights(query.text, &mut WordBuffer::default());
         let add = |sums: &mut [f64]| {
             for (place, weight) in (0..).zip(&weights) {
-                let Some(word) = self.vocabulary.get(words.word(place)) else { continue };
-                let of_titles = self.lists.counts(word).iter().zip(self.lists.lengths(word));
-                for (&title, (&tf, &length)) in self.lists.get(word).iter().zip(of_titles) {
+                let Some(term) = self.vocabulary.get(terms.word(place)) else { continue };
+                let of_titles = self.lists.counts(term).iter().zip(self.lists.lengths(term));
+                for (&title, (&tf, &length)) in self.lists.get(term).iter().zip(of_titles) {
                     let norm = self.bm25.length_norm(length as usize);
                     sums[title as usize] += weight * f64::from(tf) / (f64::from(tf) + norm);
                 }
@@ -256,11 +269,28 @@ mod tests {
     }
 
     #[test]
+    fn terms_of_words_are_compared() {
+        let titles = ["Sofas 12in", "12 in sofa", "sofa", "lamps"];
+        let score = |spec: &str, query: &str| train(spec, &corpus(&titles, &[])).score(query, &titles);
+        let both = score("bm25:stem=1,split=1", "12in sofas");
+        assert!(both[0] == both[1] && both[1] > both[2] && both[2] > 0.0 && both[3] == 0.0, "{both:?}");
+        // As if somebody had written the terms.
+        let written = ["sofa 12 in", "12 in sofa", "sofa", "lamp"];
+        let plain = train("bm25", &corpus(&written, &[])).score("12 in sofa", &written);
+        assert_eq!(both, plain);
+        let zeros = |scores: Vec<f64>| scores.iter().map(|&score| score == 0.0).collect::<Vec<_>>();
+        assert_eq!(zeros(score("bm25", "12in sofas")), [false, true, true, true]);
+        assert_eq!(zeros(score("bm25:stem=1", "sofas")), [false, false, false, true]);
+        assert_eq!(zeros(score("bm25:split=1", "12in sofas")), [false, false, true, true]);
+        is_kept_by_a_file("bm25:stem=1,split=1", &corpus(&titles, &[]));
+    }
+
+    #[test]
     fn parameters_come_from_a_spec() {
         let values = |text: &str| SYSTEM.values(&text.parse().unwrap());
         let pair = |text: &str| values(text).map(|values| (values.get("k1"), values.get("b")));
         assert_eq!((pair("bm25"), pair("bm25:b=0.75")), (Ok((0.9, 0.4)), Ok((0.9, 0.75))));
-        for bad in ["bm25:k1=-1", "bm25:b=1.5", "bm25:k2=1"] {
+        for bad in ["bm25:k1=-1", "bm25:b=1.5", "bm25:k2=1", "bm25:stem=2", "bm25:split=0.5"] {
             assert!(values(bad).is_err(), "{bad}");
         }
     }

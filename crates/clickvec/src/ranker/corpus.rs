@@ -1,11 +1,12 @@
 //! The texts that rankers learn from, as lists of word numbers.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::error::Result;
 use crate::memory::{NoRoom, reserve};
 use crate::ragged::Ragged;
-use crate::text::{Interner, WordBuffer, WordId, for_each_word};
+use crate::text::{Analysis, Interner, WordBuffer, WordId, for_each_word};
 
 /// The number of every word that is not in the vocabulary.
 pub(super) const UNKNOWN: WordId = WordId::MAX;
@@ -67,6 +68,15 @@ pub(crate) struct ClickedPairs {
     pub weights: Vec<f32>,
 }
 
+/// The titles of a collection as lists of terms.
+#[derive(Debug)]
+pub(super) struct TitleTerms<'a> {
+    /// All terms that occur. If they are words, also those of the clicks and the test queries.
+    pub(super) vocabulary: Cow<'a, Interner>,
+    /// The terms of each title.
+    pub(super) titles: Cow<'a, WordLists>,
+}
+
 /// The texts to learn from: a collection of titles, clicked pairs, and the queries of the test set.
 #[derive(Debug, Default)]
 pub struct Corpus {
@@ -108,6 +118,31 @@ impl Corpus {
             }
         }
         Ok(known)
+    }
+
+    /// The titles as terms. Words that are compared as they are, are not copied.
+    ///
+    /// # Errors
+    ///
+    /// [`NoRoom`].
+    pub(super) fn title_terms(&self, analysis: Analysis) -> Result<TitleTerms<'_>, NoRoom> {
+        if analysis == Analysis::EXACT {
+            return Ok(TitleTerms { vocabulary: Cow::Borrowed(&self.vocabulary), titles: Cow::Borrowed(&self.titles) });
+        }
+        let (mut vocabulary, mut titles, mut terms) = (Interner::default(), WordLists::default(), Vec::new());
+        for title in self.titles.iter() {
+            terms.clear();
+            let mut missing = Ok(());
+            for &word in title {
+                analysis.for_each_term(self.vocabulary.word(word), |term| match vocabulary.try_intern(term) {
+                    Ok((id, ..)) => terms.push(id),
+                    Err(no_room) => missing = Err(no_room),
+                });
+            }
+            missing?;
+            titles.push(&terms)?;
+        }
+        Ok(TitleTerms { vocabulary: Cow::Owned(vocabulary), titles: Cow::Owned(titles) })
     }
 
     /// Adds a title of the collection.

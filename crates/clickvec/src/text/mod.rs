@@ -1,11 +1,13 @@
-//! From a text to words, from a word to letter trigrams, and from texts to a batch.
+//! From a text to words, from a word to letter trigrams or terms, and from texts to a batch.
 
+pub(crate) mod analysis;
 pub(crate) mod batch;
 mod interner;
 mod limit;
 pub(crate) mod trigram;
 pub mod words;
 
+pub use analysis::{Analysis, for_each_term, terms};
 pub use interner::{Interner, WordId};
 pub(crate) use limit::{JOINT, ReadWords, Words};
 pub use limit::{Tail, WordLimit};

@@ -56,6 +56,13 @@ pub(super) fn read(path: &Path, model: &Path) -> Result<Weights> {
         let names: Vec<_> = fusion.members.iter().map(|member| output::printable(&member.name)).collect();
         bail!("{shown}: expected a fusion of bm25 and {}, found {}", output::printable(&own), names.join(", "));
     };
+    if words.name.contains("stem=1") || words.name.contains("split=1") {
+        output::note(format_args!(
+            "warning: {shown}: the weights were fitted with `{}`, and the template compares words as OpenSearch does by default; \
+             give its field `title` an analyzer that does the same (`minimal_english`, `word_delimiter_graph`)",
+            output::printable(&words.name)
+        ));
+    }
     let sum = words.weight + vectors.weight;
     for weight in [words.weight, vectors.weight, sum] {
         ensure!(weight.is_finite() && weight >= 0.0, "{shown}: expected weights of 0 or more, found {weight}");

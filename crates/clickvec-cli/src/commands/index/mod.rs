@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::Error;
+use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::for_each_title;
@@ -58,6 +59,12 @@ pub(crate) struct Args {
     /// the same weight].
     #[arg(long, value_name = "FUSION", conflicts_with_all = ["shard", "update", "delete", "compact"])]
     fusion: Option<PathBuf>,
+
+    /// How searches compare words: `stem` finds `sofas` for `sofa`, by English plurals, and `split` separates numbers from
+    /// letters, as `12in`; `stem,split` does both and `exact` neither. A fusion has this from its `bm25`. Updates and
+    /// compaction keep it [default: exact; with --join that of the indexes].
+    #[arg(long, value_name = "HOW", conflicts_with_all = ["fusion", "shard", "update", "delete", "compact"])]
+    words: Option<Analysis>,
 
     /// How to store the numbers of vectors, which take most of an index. Rounded vectors find nearly the same titles. Updates
     /// and compaction keep the form [default: f32].
@@ -193,7 +200,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
                 built => built?,
             }
         }
-        _ => whole::join(&args.join, &args.output, args.fusion.as_deref(), args.vectors)?,
+        _ => whole::join(&args.join, &args.output, args.fusion.as_deref(), args.words, args.vectors)?,
     };
     if args.json {
         let mut out = output::stdout();
@@ -236,13 +243,17 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
         of_fusion.is_none() || args.shard.is_none(),
         "expected a model with `--shard`, found a fusion; give it to `--join`"
     );
+    ensure!(
+        fusion.is_none() || args.words.is_none(),
+        "expected a model with `--words`, found a fusion, which has this from its `bm25`; leave `--words` out"
+    );
     let model = Model::load(model)?;
     let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
     let table = args.title_columns.table_with(titles, &field, &args.store)?;
     let titles = table.path();
-    let finish = whole::Finish::new(&model, fusion, args.vectors, args.shard.is_some())?;
+    let finish = whole::Finish::new(&model, fusion, args.words, args.vectors, args.shard.is_some())?;
     if fusion.is_none() {
-        whole::note_lost_fusion(&args.output)?;
+        whole::note_what_is_lost(&args.output, args.words)?;
     }
     let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?.of_field(&field);
     let wanted = match args.shard {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clickvec::internals::index::looks_like_index;
+use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::Title;
@@ -34,10 +35,14 @@ impl<'m> Finish<'m> {
     pub(super) fn new(
         model: &'m Model,
         fusion: Option<&Path>,
+        words: Option<Analysis>,
         vectors: Option<VectorForm>,
         is_shard: bool,
     ) -> Result<Finish<'m>> {
-        let fusion = (!is_shard).then(|| fusion_of(fusion, model.fingerprint())).transpose()?;
+        let mut fusion = (!is_shard).then(|| fusion_of(fusion, model.fingerprint())).transpose()?;
+        if let (Some(fusion), Some(analysis)) = (&mut fusion, words) {
+            fusion.analysis = analysis;
+        }
         Ok(Finish { model, fusion, format: format_of(vectors) })
     }
 
@@ -165,14 +170,23 @@ impl Kept {
     }
 }
 
-/// Says that the index which is replaced searches with a fitted fusion, and the new one will not.
+/// Says that the index which is replaced has a fitted fusion or analyses words, and the new one will not.
 #[cfg(feature = "serve")]
-pub(super) fn note_lost_fusion(output: &Path) -> Result<()> {
-    if looks_like_index(output) && clickvec_engine::Engine::keeps_fusion(output)? {
+pub(super) fn note_what_is_lost(output: &Path, words: Option<Analysis>) -> Result<()> {
+    if !looks_like_index(output) {
+        return Ok(());
+    }
+    let (has_fusion, analysis) = clickvec_engine::Engine::kept(output)?;
+    let replaced = crate::output::path(output);
+    if has_fusion {
         crate::output::note(format_args!(
-            "warning: {}: the index that is replaced has a fitted fusion, and the new one will have none; `--fusion FUSION` \
-             gives it one",
-            crate::output::path(output)
+            "warning: {replaced}: the index that is replaced has a fitted fusion, and the new one will have none; `--fusion \
+             FUSION` gives it one"
+        ));
+    } else if words.is_none() && analysis != Analysis::EXACT {
+        crate::output::note(format_args!(
+            "warning: {replaced}: the index that is replaced compares words by `{analysis}`, and the new one will compare them as \
+             they are; `--words {analysis}` keeps it"
         ));
     }
     Ok(())
@@ -180,7 +194,7 @@ pub(super) fn note_lost_fusion(output: &Path) -> Result<()> {
 
 #[cfg(not(feature = "serve"))]
 #[allow(clippy::unnecessary_wraps, reason = "with the feature `serve` it can fail")]
-pub(super) fn note_lost_fusion(_: &Path) -> Result<()> {
+pub(super) fn note_what_is_lost(_: &Path, _: Option<Analysis>) -> Result<()> {
     Ok(())
 }
 
@@ -190,6 +204,7 @@ pub(super) fn join(
     indexes: &[PathBuf],
     output: &Path,
     fusion: Option<&Path>,
+    words: Option<Analysis>,
     vectors: Option<VectorForm>,
 ) -> Result<BuiltIndex> {
     let first = indexes.first().ok_or(clickvec::Error::NothingToJoin)?;
@@ -201,7 +216,7 @@ pub(super) fn join(
     let model = Model::load(&path)?;
     let fusion = fusion.map(|fusion| fusion_of(Some(fusion), model.fingerprint())).transpose()?;
     let format = vectors.map(|form| format_of(Some(form)));
-    clickvec_engine::join(indexes, output, &model, fusion.as_ref(), format).map_err(|error| match error {
+    clickvec_engine::join(indexes, output, &model, fusion.as_ref(), words, format).map_err(|error| match error {
         // As itself, so that advice is found for it.
         clickvec_engine::Error::Library(error) => error.into(),
         clickvec_engine::Error::Index { fault: EngineFault::MixedFormats { .. }, .. } => {
@@ -228,9 +243,12 @@ fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_engine::Fusion
     let Some(path) = path else { return Ok(clickvec_engine::Fusion::default()) };
     let fusion = clickvec_engine::Fusion::read(path, model)?;
     if let Some((k1, b)) = fusion.fitted_at {
+        let Analysis { stem, split } = fusion.analysis;
+        let of_words =
+            [(stem, ",stem=1"), (split, ",split=1")].map(|(is_on, text)| if is_on { text } else { "" }).concat();
         crate::output::note(format_args!(
-            "{}: the weights were fitted with bm25:k1={k1},b={b}, and an index has k1=1.2 and b=0.75; for the numbers of \
-             `evaluate`, fit them with bm25:k1=1.2,b=0.75",
+            "{}: the weights were fitted with bm25:k1={k1},b={b}{of_words}, and an index has k1=1.2 and b=0.75; for the numbers of \
+             `evaluate`, fit them with bm25:k1=1.2,b=0.75{of_words}",
             crate::output::path(path)
         ));
     }
@@ -239,8 +257,14 @@ fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_engine::Fusion
 
 #[cfg(not(feature = "serve"))]
 impl<'m> Finish<'m> {
-    pub(super) fn new(_: &'m Model, fusion: Option<&Path>, vectors: Option<VectorForm>, _: bool) -> Result<Finish<'m>> {
-        refuse(fusion, vectors)?;
+    pub(super) fn new(
+        _: &'m Model,
+        fusion: Option<&Path>,
+        words: Option<Analysis>,
+        vectors: Option<VectorForm>,
+        _: bool,
+    ) -> Result<Finish<'m>> {
+        refuse(fusion, words, vectors)?;
         Ok(Finish { model: std::marker::PhantomData })
     }
 
@@ -256,18 +280,23 @@ pub(super) fn join(
     indexes: &[PathBuf],
     output: &Path,
     fusion: Option<&Path>,
+    words: Option<Analysis>,
     vectors: Option<VectorForm>,
 ) -> Result<BuiltIndex> {
-    refuse(fusion, vectors)?;
+    refuse(fusion, words, vectors)?;
     note();
     Ok(clickvec::search::join_indexes(indexes, output)?)
 }
 
 #[cfg(not(feature = "serve"))]
-fn refuse(fusion: Option<&Path>, vectors: Option<VectorForm>) -> Result<()> {
+fn refuse(fusion: Option<&Path>, words: Option<Analysis>, vectors: Option<VectorForm>) -> Result<()> {
     anyhow::ensure!(
         fusion.is_none(),
         "expected a program that can fuse, found one that was built without the feature `serve`; build it with"
+    );
+    anyhow::ensure!(
+        words.is_none_or(|analysis| analysis == Analysis::EXACT),
+        "expected a program that can search by words, found one that was built without the feature `serve`; build it with"
     );
     anyhow::ensure!(
         vectors.is_none_or(|form| form == VectorForm::F32),

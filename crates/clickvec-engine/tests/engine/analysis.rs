@@ -1,0 +1,103 @@
+//! Words that are analysed before they are compared.
+
+use clickvec::internals::ranker::save_fusion;
+use clickvec::ranker::FusionMethod;
+use clickvec::tables::Title;
+use clickvec_engine::{Analysis, Engine, Fusion, Mode, Updater, compact, join};
+
+use crate::trigrams::save;
+use crate::world::{World, build, document, search};
+
+const BOTH: Analysis = Analysis { stem: true, split: true };
+
+/// The ids that a query finds by words.
+fn by_words(engine: &Engine, query: &str) -> Vec<String> {
+    let mut ids: Vec<String> = search(engine, query, Mode::Words, 50).hits.into_iter().map(|hit| hit.id).collect();
+    ids.sort();
+    ids
+}
+
+fn titles() -> Vec<Title> {
+    let title = |(number, title): (usize, &&str)| Title { id: format!("t{number}"), title: (*title).to_owned() };
+    ["nylon rug 12in", "nylon rugs 12 in", "toilet seats", "seat"].iter().enumerate().map(title).collect()
+}
+
+#[test]
+fn plurals_and_numbers_are_found() {
+    let world = World::new();
+    let path = world.folder.path().join("analysed");
+    let found = |analysis: Analysis, query: &str| {
+        build(&path, &world.model, &titles(), &Fusion::default().analysed(analysis));
+        by_words(&Engine::open(&path).unwrap(), query)
+    };
+    assert_eq!(found(Analysis::EXACT, "rugs"), ["t1"]);
+    assert_eq!(found(BOTH, "rugs"), ["t0", "t1"]);
+    assert_eq!(found(BOTH, "12in"), ["t0", "t1"]);
+    assert_eq!(found(Analysis { stem: true, ..Analysis::EXACT }, "12in"), ["t0"]);
+    assert_eq!(found(Analysis { split: true, ..Analysis::EXACT }, "seats"), ["t2"]);
+}
+
+#[test]
+fn an_explanation_speaks_of_words_and_not_of_terms() {
+    let world = World::new();
+    let path = world.folder.path().join("analysed");
+    build(&path, &world.model, &titles(), &Fusion::default().analysed(BOTH));
+    let engine = Engine::open(&path).unwrap();
+    let query = "rugs 12in rug rugs";
+    let answer = search(&engine, query, Mode::Words, 1);
+    let hit = &answer.hits[0];
+    let words: Vec<_> = answer.query.words.iter().map(|word| (word.text.as_str(), word.titles)).collect();
+    assert_eq!(words, [("rugs", Some(2)), ("12in", Some(2)), ("rug", Some(2))]);
+    let explained = engine.explain(query, &hit.id).unwrap();
+    let words: Vec<_> = explained.words.iter().map(|of| (of.word.as_str(), of.in_query, of.in_title)).collect();
+    assert_eq!(words, [("rugs", 2, 1), ("12in", 1, 1), ("rug", 1, 1)]);
+    assert!((explained.words_score - hit.score).abs() < 1e-5, "{} and {}", explained.words_score, hit.score);
+}
+
+#[test]
+fn it_survives_updates_compaction_and_joins() {
+    let world = World::new();
+    let path = world.folder.path().join("analysed");
+    let fusion = Fusion::default().analysed(BOTH);
+    build(&path, &world.model, &titles(), &fusion);
+    let mut updater = Updater::open(&path).unwrap();
+    updater.put(&document("new", "nylon rugs of wool", "brand")).unwrap();
+    updater.commit().unwrap();
+    let finds = |path: &std::path::Path| {
+        let engine = Engine::open(path).unwrap();
+        assert_eq!((engine.fusion(), engine.facts().words.unwrap().analysis), (&fusion, BOTH));
+        assert!(!engine.fusion().is_given, "an analysis is no fitted fusion");
+        assert_eq!(by_words(&engine, "rug"), ["new", "t0", "t1"]);
+        engine.check().unwrap();
+    };
+    finds(&path);
+    compact(&path).unwrap();
+    finds(&path);
+    let [joined, mixed] = ["joined", "mixed"].map(|name| world.folder.path().join(name));
+    join(&[path.clone()], &joined, &world.model, None, None, None).unwrap();
+    finds(&joined);
+    let world_index = world.folder.path().join("one");
+    build(&world_index, &world.model, &world.titles[..9], &Fusion::default());
+    let both = [path, world_index];
+    let error = join(&both, &mixed, &world.model, None, None, None).unwrap_err().to_string();
+    assert!(error.contains("words (0.5) analysed by `stem,split`, which nobody gave, found reciprocal"), "{error}");
+    // Unless somebody says how.
+    for analysis in [BOTH, Analysis::EXACT] {
+        join(&both, &mixed, &world.model, None, Some(analysis), None).unwrap();
+        assert_eq!(Engine::open(&mixed).unwrap().facts().words.unwrap().analysis, analysis);
+    }
+}
+
+#[test]
+fn a_fitted_fusion_says_how_its_words_are_analysed() {
+    let world = World::new();
+    let folder = world.folder.path().join("kept");
+    std::fs::create_dir_all(&folder).unwrap();
+    save(&folder, FusionMethod::MinMax, &[("bm25:k1=1.2,b=0.75,stem=1", 0.4), ("model", 0.6)]);
+    let path = folder.join("fusion.safetensors");
+    let fusion = Fusion::read(&path, world.model.fingerprint()).unwrap();
+    assert_eq!(fusion.analysis, Analysis { stem: true, split: false });
+    // One that was fitted without.
+    save_fusion(&path, FusionMethod::MinMax, &[("1.safetensors", 0.6)]).unwrap();
+    assert_eq!(Fusion::read(&path, world.model.fingerprint()).unwrap().analysis, Analysis::EXACT);
+}
