@@ -14,7 +14,8 @@ has a titles.tsv and a judged.tsv too, models named OTHER-SEED (see `--other-nam
 
 Printed: NDCG@1 and @3 of judged titles, nDCG@10 and recall@100 of a search over all titles (what was not judged counts
 as bad, a grade of 2 or more as relevant), the processor seconds of a training; the same for the fusion of each model
-with BM25 and letter trigrams, whose weights are fitted on the other half of the queries; and paired tests of the per-query
+with BM25 and letter trigrams, whose weights are fitted on the other half of the queries (`--bm25` gives the BM25 parameters,
+which get a row of their own next to the plain `bm25`); and paired tests of the per-query
 means over the seeds. Needs Python 3.9 or later, and nothing else.
 """
 
@@ -25,6 +26,7 @@ import hashlib
 import json
 import math
 import pathlib
+import re
 import resource
 import shlex
 import statistics
@@ -33,7 +35,8 @@ import sys
 import tempfile
 
 DEPTH = 100
-BASELINES = ["bm25", "trigram"]
+BM25 = "bm25"
+TRIGRAM = "trigram"
 
 
 def rows(path):
@@ -86,18 +89,15 @@ def searched(program, path, titles, systems, *more):
         folder = pathlib.Path(folder)
         titles_of = {row["id"]: row["title"] for row in rows(titles)}
         arguments = ["--full", "--measures", "ndcg@10", "--run-out", folder / "runs"]
-        names = [
-            system["name"]
-            for system in json.loads(
-                run(program, "evaluate", "--judged", path, "--json", *arguments, *systems, *more)
-            )["systems"]
-        ]
+        told = json.loads(run(program, "evaluate", "--judged", path, "--json", *arguments, *systems, *more))
+        # As the program names the files of runs.
+        files = [re.sub(r"[^\w.=,-]", "_", system["name"]) for system in told["systems"]]
         # As the program numbers the queries of a table.
         numbers = {f"q{number:07}": query for number, query in enumerate(grades)}
         found = []
-        for name in names:
+        for file in files:
             lists = collections.defaultdict(list)
-            for line in (folder / "runs" / f"{name.replace(':', '_')}.run").read_text(encoding="utf-8").splitlines():
+            for line in (folder / "runs" / f"{file}.run").read_text(encoding="utf-8").splitlines():
                 query, _, title, *_ = line.split()
                 if len(lists[query]) < DEPTH:
                     lists[query].append(titles_of[title])
@@ -205,6 +205,7 @@ def main():
     parser.add_argument("--models", type=pathlib.Path)
     parser.add_argument("--other", type=pathlib.Path)
     parser.add_argument("--other-name", default="other")
+    parser.add_argument("--bm25", default=BM25, help="the BM25 in the fusion, such as bm25:stem=1,split=1")
     parser.add_argument("--fusion", default="linear", help="how the model is fused with the baselines: methods, by commas")
     parser.add_argument("--development", action="store_true", help="leave the unseen queries alone")
     arguments = parser.parse_intermixed_args()
@@ -233,12 +234,14 @@ def measure(arguments, folder):
             judged(program, half, systems, *more), searched(program, half, titles, systems, *more))]
         return [[column[place] for column in found] for place in range(len(found[0]))]
 
-    of_rankers = [part for name in BASELINES for part in ("--ranker", name)]
-    of_other = [None] * len(BASELINES)
+    fused_with = [arguments.bm25, TRIGRAM]
+    baselines = list(dict.fromkeys([BM25, *fused_with]))
+    of_baselines, of_rankers = ([part for name in names for part in ("--ranker", name)] for names in (baselines, fused_with))
+    of_other = [None] * len(baselines)
     if arguments.other:
         other_titles = ["--titles", arguments.other / "titles.tsv"]
-        of_other = judged(program, arguments.other / "judged.tsv", of_rankers, *other_titles)
-    for name, found, other in zip(BASELINES, columns(of_rankers), of_other):
+        of_other = judged(program, arguments.other / "judged.tsv", of_baselines, *other_titles)
+    for name, found, other in zip(baselines, columns(of_baselines), of_other):
         table.add(name, [[each] for each in found] + ([[other]] if arguments.other else []))
     for variant in arguments.variants:
         name, options = variant.split("=", 1)
@@ -265,7 +268,7 @@ def measure(arguments, folder):
                     fused[-1].append(searched(program, half, titles, [*systems, other])[-1])
             rest = [None] if arguments.other else []
             table.add(f"{name}, fused by {method}", [*[list(each) for each in zip(*fused)], *rest])
-    table.tests(BASELINES)
+    table.tests(baselines)
 
 
 if __name__ == "__main__":

@@ -146,6 +146,12 @@ fn a_search_pipeline_has_the_method_and_the_weights_of_a_fusion() {
             assert!((found.as_f64().unwrap() - weight / sum).abs() < 1e-12, "{made} {fusion}");
         }
     }
+    // The template's analyzer is OpenSearch's own.
+    let report = folder.read("report.json").replace("\"bm25:k1=1.2\"", "\"bm25:stem=1\"");
+    folder.write("report.json", report);
+    let told =
+        "the weights were fitted with `bm25:stem=1`, and the template compares words as OpenSearch does by default";
+    export(&folder, "opensearch", &["--fusion=report.json"]).code(0).says(told);
 }
 
 #[test]

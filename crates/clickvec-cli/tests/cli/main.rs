@@ -49,3 +49,4 @@ mod train;
 mod train_refused;
 mod update;
 mod weighting;
+mod words;

@@ -1,0 +1,103 @@
+//! `clickvec index --words`, and a `bm25` that analyses words: plurals and numbers in searches.
+#![cfg(feature = "serve")]
+
+use crate::harness::{Folder, Run};
+
+/// A folder with a model and `part.tsv`, titles with plurals and units.
+fn folder() -> Folder {
+    let folder = Folder::with_model();
+    folder.write("part.tsv", "id\ttitle\na\tred hammers 12in\nb\tred hammer 12 in\nc\tgreen door\n");
+    folder
+}
+
+fn index(folder: &Folder, more: &[&str]) -> Run {
+    let model = ["index", "--model", "model.safetensors", "--titles", "part.tsv", "--output", "shop.index"];
+    folder.run(&[&model[..], more].concat())
+}
+
+/// The ids that a search by words finds, sorted.
+fn found(folder: &Folder, index: &str, query: &str) -> Vec<String> {
+    let lines = folder.run(&["search", "--index", index, "--json", "--mode", "words", query]).json_lines();
+    let results = lines[0]["results"].as_array().unwrap();
+    let mut ids: Vec<String> = results.iter().map(|found| found["id"].as_str().unwrap().to_owned()).collect();
+    ids.sort();
+    ids
+}
+
+#[test]
+fn an_index_compares_words_as_it_is_told() {
+    let folder = folder();
+    for (how, by_plural, by_unit) in [
+        ("exact", &["a"][..], &["a"][..]),
+        ("stem", &["a", "b"], &["a"]),
+        ("split", &["a"], &["a", "b"]),
+        ("stem,split", &["a", "b"], &["a", "b"]),
+    ] {
+        index(&folder, &["--words", how]).code(0);
+        assert_eq!(found(&folder, "shop.index", "hammers"), by_plural, "{how}");
+        assert_eq!(found(&folder, "shop.index", "12in"), by_unit, "{how}");
+    }
+    folder.write("new.tsv", "id\ttitle\nn\tgreen hammers\n");
+    folder.run(&["index", "--update", "new.tsv", "--output", "shop.index"]).code(0);
+    folder.run(&["index", "--compact", "--output", "shop.index"]).code(0);
+    assert_eq!(found(&folder, "shop.index", "hammer"), ["a", "b", "n"]);
+    // What is lost is said.
+    let lost = "the index that is replaced compares words by `stem,split`, and the new one will compare them as they are; \
+                `--words stem,split` keeps it";
+    index(&folder, &[]).code(0).says(lost);
+    let kept = index(&folder, &["--words", "exact"]).code(0);
+    assert!(!kept.stderr().contains("warning"), "{}", kept.stderr());
+}
+
+#[test]
+fn shards_are_joined_as_it_is_told() {
+    let folder = folder();
+    for part in ["1", "2"] {
+        let output = format!("{part}.index");
+        let shard = ["index", "--model", "model.safetensors", "--titles", "part.tsv", "--shard"];
+        folder.run(&[&shard[..], &[&format!("{part}/2"), "--output", &output]].concat()).code(0);
+    }
+    let join = ["index", "--join", "1.index", "2.index", "--output", "joined.index"];
+    folder.run(&[&join[..], &["--words", "stem"]].concat()).code(0);
+    assert_eq!(found(&folder, "joined.index", "hammers"), ["a", "b"]);
+    folder.run(&join).code(0);
+    assert_eq!(found(&folder, "joined.index", "hammers"), ["a"]);
+}
+
+#[test]
+fn a_fusion_brings_its_own() {
+    let folder = folder();
+    let evaluate = ["evaluate", "--full", "--judged", "judged.tsv", "--titles", "titles.tsv", "--ranker"];
+    let more = ["bm25:k1=1.2,b=0.75,stem=1,split=1", "--model", "model.safetensors", "--fusion", "z-score"];
+    folder.run(&[&evaluate[..], &more, &["--save-rankers", "kept"]].concat()).code(0);
+    let fusion = "kept/fusion_z-score.safetensors";
+    index(&folder, &["--fusion", fusion]).code(0);
+    assert_eq!(found(&folder, "shop.index", "hammers"), ["a", "b"]);
+    index(&folder, &["--fusion", fusion, "--words", "exact"]).code(2).says("cannot be used with");
+    let model = ["index", "--model", fusion, "--titles", "part.tsv", "--output", "shop.index"];
+    let words = "expected a model with `--words`, found a fusion, which has this from its `bm25`; leave `--words` out";
+    folder.run(&[&model[..], &["--words", "stem"]].concat()).code(2).says(words);
+    // Weights that were fitted with other parameters are told with what they were fitted for.
+    let more = ["bm25:stem=1", "--model", "model.safetensors", "--fusion", "min-max", "--save-rankers", "other"];
+    folder.run(&[&evaluate[..], &more].concat()).code(0);
+    let told = "with bm25:k1=0.9,b=0.4,stem=1, and an index has k1=1.2 and b=0.75; for the numbers of `evaluate`, fit them with \
+                bm25:k1=1.2,b=0.75,stem=1";
+    index(&folder, &["--fusion", "other/fusion_min-max.safetensors"]).code(0).says(told);
+}
+
+#[test]
+fn what_is_no_way_to_compare_words_is_refused() {
+    let folder = folder();
+    for bad in ["", "stems", "stem,stem", "stem split"] {
+        index(&folder, &["--words", bad]).code(2).says("expected exact, stem, split or stem,split");
+    }
+    index(&folder, &[]).code(0);
+    folder
+        .run(&["index", "--compact", "--words", "stem", "--output", "shop.index"])
+        .code(2)
+        .says("cannot be used with");
+    for (spec, fault) in [("stem=2", "expected 0 to 1 for `stem`, found 2"), ("split=0.5", "a whole number")] {
+        let ranker = format!("bm25:{spec}");
+        folder.run(&["evaluate", "--judged", "judged.tsv", "--ranker", &ranker]).code(2).says(fault);
+    }
+}
