@@ -131,9 +131,9 @@ pub struct WordShare {
     pub word: String,
     /// How often the query has it.
     pub in_query: u32,
-    /// How often the title has it. If it is several terms, as `12in` can be, that is the rarest of them.
+    /// How often the title has it. If it is several terms, as `12in` can be, the most that it has one of them.
     pub in_title: u32,
-    /// The number of titles of the index that have it, or the rarest of its terms.
+    /// The number of titles of the index that have it, or the most frequent of its terms.
     pub titles: u64,
     /// What it adds to the score.
     pub share: f32,

@@ -10,18 +10,16 @@ use clickvec::internals::index::{
     About, CODES, Changes, Folder, MANIFEST, MODEL, MODEL_FILE, QuantizedParts as _, load_shard,
 };
 use clickvec::internals::ranker::TrigramLists;
-use clickvec::internals::text::Analysis;
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::search::Shard;
 
 use crate::answer::{Comparison, Document, Explanation};
 use crate::error::{EngineFault, Error, FormFault, RequestFault, Result};
-use crate::facts::{Facts, ModelFacts, VectorFacts, WordFacts};
+use crate::facts::{Choices, Facts, ModelFacts, VectorFacts, WordFacts};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
 use crate::segment::parts::{CENTROIDS_FILE, COPIES_FILE, KNOWN, LISTS, TRIGRAMS, WORDS};
 use crate::segment::{Line, Segment};
-use crate::words;
 
 /// An index that answers queries.
 ///
@@ -95,13 +93,13 @@ impl Engine {
         }
     }
 
-    /// Whether the index at `path` was made with a fusion, and what it does to words. That takes less than opening it.
+    /// What was chosen when the index at `path` was made. That takes less than opening it.
     ///
     /// # Errors
     ///
     /// [`Error::Library`] for a folder that is not an index; [`Error::Index`] if its fusion cannot be read.
-    pub fn kept(path: &Path) -> Result<(bool, Analysis)> {
-        crate::segment::kept(&Folder::<About>::open(path, &KNOWN)?)
+    pub fn choices(path: &Path) -> Result<Choices> {
+        crate::segment::choices(&Folder::<About>::open(path, &KNOWN)?)
     }
 
     /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.
@@ -374,8 +372,7 @@ fn facts(folder: &Folder<About>, left_out: u64, model: &Model, segments: &[Opene
             bytes: bytes(&|name| of_vectors.contains(&name)),
         },
         words: Some(WordFacts {
-            k1: words::K1,
-            b: words::B,
+            bm25: first.fusion.bm25,
             analysis: first.words.analysis(),
             mean_length: tokens as f64 / all.max(1) as f64,
             bytes: segments.iter().map(|opened| opened.segment.words_bytes).sum(),

@@ -10,6 +10,7 @@ use clickvec::internals::text::Analysis;
 use clickvec::ranker::FusionMethod;
 
 use crate::format::VectorFormat;
+use crate::words::Bm25;
 pub use form::{BadPlaces, FormFault};
 
 /// The result of every fallible function of this crate.
@@ -122,6 +123,19 @@ pub enum EngineFault {
         /// The first index.
         other: PathBuf,
     },
+    /// Indexes to join compare words in different ways.
+    #[error(
+        "expected words compared by `{expected}`, as in `{}`, found `{found}`; join indexes that compare alike, or say how to",
+        shown(other)
+    )]
+    MixedWords {
+        /// What the first index does to words.
+        expected: Analysis,
+        /// What this one does.
+        found: Analysis,
+        /// The first index.
+        other: PathBuf,
+    },
     /// Indexes to join have different fusions.
     #[error(
         "expected the fusion of `{}`, {expected}, found {}; join indexes with one fusion, or give one",
@@ -168,7 +182,9 @@ pub struct FusionFound {
     pub words: f64,
     /// The weight of the trigrams, and how many the fusion knows; `None` if they take no part.
     pub trigrams: Option<(f64, usize)>,
-    /// k₁ and b of the BM25 with which the weights were fitted, if they are not those of the index.
+    /// The BM25 of the words.
+    pub bm25: Bm25,
+    /// k₁ and b of the BM25 with which the weights were fitted, if an index cannot have them.
     pub fitted_at: Option<(f64, f64)>,
     /// What is done to words before they are compared.
     pub analysis: Analysis,
@@ -195,6 +211,9 @@ impl fmt::Display for FusionFound {
             FusionMethod::ReciprocalRank { k } => write!(f, "reciprocal-rank with k {k}")?,
         }
         write!(f, " of vectors ({}) and words ({})", self.vectors, self.words)?;
+        if self.bm25 != Bm25::USUAL {
+            write!(f, " with k1 {} and b {}", self.bm25.k1, self.bm25.b)?;
+        }
         if self.analysis != Analysis::EXACT {
             write!(f, " analysed by `{}`", self.analysis)?;
         }
@@ -315,6 +334,7 @@ mod tests {
             vectors: 0.25,
             words: 0.5,
             trigrams: Some((0.25, 900)),
+            bm25: Bm25::USUAL,
             fitted_at: Some((1.5, 0.4)),
             analysis: Analysis::EXACT,
             is_given: true,

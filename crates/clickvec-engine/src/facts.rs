@@ -5,6 +5,7 @@ use clickvec::ranker::FusionMethod;
 use serde::Serialize;
 
 use crate::format::VectorFormat;
+use crate::words::Bm25;
 
 /// The facts of an opened index.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,6 +39,16 @@ pub struct Facts {
     pub fusion: FusionFacts,
     /// The stored fields, in the order of the table.
     pub fields: Vec<FieldFacts>,
+}
+
+/// What was chosen when an index was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Choices {
+    /// Whether it was made with a fusion.
+    pub has_fusion: bool,
+    /// What is done to words before they are compared.
+    pub analysis: Analysis,
 }
 
 /// The facts of the model in an index.
@@ -82,14 +93,13 @@ pub enum VectorSearch {
     },
 }
 
-/// The facts of the search by words: BM25 with fixed parameters.
+/// The facts of the search by words.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WordFacts {
-    /// How slowly repetitions of a word saturate.
-    pub k1: f64,
-    /// How much the title's length counts, from 0 to 1.
-    pub b: f64,
+    /// The parameters of BM25.
+    #[serde(flatten)]
+    pub bm25: Bm25,
     /// What is done to words before they are compared.
     #[serde(flatten)]
     pub analysis: Analysis,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{EngineFault, Error, FusionFound, Result};
 use crate::facts::FusionFacts;
 use crate::trigrams::Trigrams;
-use crate::words;
+use crate::words::Bm25;
 
 /// The number of titles that each part finds for the fusion of an index for which none was fitted. A title that is further down gets less than a
 /// sixth of what the first one gets. Among 53,000 titles 99.6 % of the first ten, and all of the first three, are those of lists
@@ -29,7 +29,9 @@ pub struct Fusion {
     pub words: f64,
     /// The trigrams; `None` if they take no part.
     pub trigrams: Option<Trigrams>,
-    /// k₁ and b of the BM25 with which the weights were fitted, if they are not those of the index.
+    /// The BM25 of the words.
+    pub bm25: Bm25,
+    /// k₁ and b of the BM25 with which the weights were fitted, if an index cannot have them.
     pub fitted_at: Option<(f64, f64)>,
     /// What is done to words, in titles and queries, before they are compared.
     pub analysis: Analysis,
@@ -45,6 +47,8 @@ pub(crate) struct Kept {
     words: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) trigrams: Option<f64>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub(crate) bm25: Bm25,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fitted_at: Option<(f64, f64)>,
     #[serde(default, skip_serializing_if = "is_exact")]
@@ -53,15 +57,19 @@ pub(crate) struct Kept {
     given: bool,
 }
 
+fn is_usual(bm25: &Bm25) -> bool {
+    *bm25 == Bm25::USUAL
+}
+
 fn is_exact(analysis: &Analysis) -> bool {
     *analysis == Analysis::EXACT
 }
 
 impl Kept {
     pub(crate) fn of(fusion: &Fusion) -> Kept {
-        let Fusion { method, vectors, words, fitted_at, analysis, is_given, .. } = *fusion;
+        let Fusion { method, vectors, words, bm25, fitted_at, analysis, is_given, .. } = *fusion;
         let trigrams = fusion.trigrams.as_ref().map(|of| of.weight);
-        Kept { method, vectors, words, trigrams, fitted_at, analysis, given: is_given }
+        Kept { method, vectors, words, trigrams, bm25, fitted_at, analysis, given: is_given }
     }
 
     /// Whether somebody gave it.
@@ -71,9 +79,9 @@ impl Kept {
 
     /// The fusion, with the trigrams that are kept with it.
     pub(crate) fn with(self, ranker: Option<LetterTrigrams>) -> Fusion {
-        let Kept { method, vectors, words, trigrams, fitted_at, analysis, given } = self;
+        let Kept { method, vectors, words, trigrams, bm25, fitted_at, analysis, given } = self;
         let trigrams = trigrams.zip(ranker).map(|(weight, ranker)| Trigrams { weight, ranker: Arc::new(ranker) });
-        let mut fusion = Fusion { method, vectors, words, trigrams, fitted_at, analysis, is_given: false };
+        let mut fusion = Fusion { method, vectors, words, trigrams, bm25, fitted_at, analysis, is_given: false };
         // Earlier versions did not say so.
         fusion.is_given = given || fusion != Fusion::default().analysed(analysis);
         fusion
@@ -84,8 +92,8 @@ impl Kept {
 impl Default for Fusion {
     fn default() -> Fusion {
         let method = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
-        let analysis = Analysis::EXACT;
-        Fusion { method, vectors: 0.5, words: 0.5, trigrams: None, fitted_at: None, analysis, is_given: false }
+        let (bm25, analysis) = (Bm25::USUAL, Analysis::EXACT);
+        Fusion { method, vectors: 0.5, words: 0.5, trigrams: None, bm25, fitted_at: None, analysis, is_given: false }
     }
 }
 
@@ -117,8 +125,10 @@ impl Fusion {
                 Some(("bm25", parameters)) => {
                     let value =
                         |name: &str| parameters.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, x)| *x);
-                    let at = (value("k1"), value("b"));
-                    fusion.fitted_at = (at != (words::K1, words::B)).then_some(at);
+                    match Bm25::new(value("k1"), value("b")) {
+                        Some(bm25) => fusion.bm25 = bm25,
+                        None => fusion.fitted_at = Some((value("k1"), value("b"))),
+                    }
                     fusion.analysis = Analysis { stem: value("stem") == 1.0, split: value("split") == 1.0 };
                     1
                 }
@@ -158,9 +168,9 @@ impl Fusion {
 
     /// The fusion as messages tell it.
     pub(crate) fn found(&self) -> FusionFound {
-        let Fusion { method, vectors, words, ref trigrams, fitted_at, analysis, is_given } = *self;
+        let Fusion { method, vectors, words, ref trigrams, bm25, fitted_at, analysis, is_given } = *self;
         let trigrams = trigrams.as_ref().map(|of| (of.weight, of.ranker.len()));
-        FusionFound { method, vectors, words, trigrams, fitted_at, analysis, is_given }
+        FusionFound { method, vectors, words, trigrams, bm25, fitted_at, analysis, is_given }
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {

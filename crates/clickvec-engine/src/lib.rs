@@ -42,9 +42,12 @@ pub use check::{Checked, Verified, check_files, verify};
 pub use clickvec::internals::text::Analysis;
 pub use engine::Engine;
 pub use error::{Error, Result};
-pub use facts::{Facts, FieldFacts, FusionFacts, ModelFacts, TrigramFacts, VectorFacts, VectorSearch, WordFacts};
+pub use facts::{
+    Choices, Facts, FieldFacts, FusionFacts, ModelFacts, TrigramFacts, VectorFacts, VectorSearch, WordFacts,
+};
 pub use format::VectorFormat;
 pub use fusion::Fusion;
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
 pub use trigrams::Trigrams;
 pub use update::{Compacted, Updated, Updater, compact, compact_in_background, finish, join};
+pub use words::Bm25;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clickvec::index::Hit as Place;
 use clickvec::internals::ranker::{fused_shares, sum_shares};
-use clickvec::internals::text::{self, Analysis};
+use clickvec::internals::text;
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 use crate::engine::{Engine, Opened, bit};
@@ -14,7 +14,7 @@ use crate::fusion::Fusion;
 use crate::request::{Filter, Mode, Request};
 use crate::segment::MANY_HITS;
 use crate::trigrams::Trigrams;
-use crate::words::{self, Statistics, Words};
+use crate::words::{self, Bm25, Statistics, Words};
 
 /// The titles of a segment that may be found: those that are there and meet all conditions, a bit for each; `None` if all
 /// may.
@@ -139,32 +139,45 @@ impl Engine {
     /// What each distinct word of a query adds to the BM25 of a title.
     pub(crate) fn word_shares(&self, query: &str, title: &str) -> Result<Vec<WordShare>> {
         let analysis = self.fusion().analysis;
-        let title = text::terms(title, analysis);
-        let (mut titles, mut tokens) = (0.0, 0.0);
+        let (mut titles, mut tokens) = (0, 0);
         for Opened { segment, .. } in &self.segments {
-            titles += segment.words.len() as f64;
-            tokens += segment.words.tokens().map_err(|error| segment.of_words(&error))? as f64;
+            titles += segment.words.len();
+            tokens += segment.words.tokens().map_err(|error| segment.of_words(&error))?;
         }
-        let norm = words::K1 * (1.0 - words::B + words::B * title.len() as f64 * titles / f64::max(tokens, 1.0));
-        let mut shares: Vec<WordShare> = Vec::new();
+        let (mut length, mut counts) = (0.0, HashMap::new());
+        for term in text::terms(title, analysis) {
+            length += 1.0;
+            *counts.entry(term).or_insert(0) += 1;
+        }
+        let bm25 @ Bm25 { k1, b } = self.fusion().bm25;
+        let relative = length / bm25.mean_length(tokens, titles).max(f64::MIN_POSITIVE);
+        let (norm, titles) = (k1 * (1.0 - b + b * relative), titles as f64);
+        let mut in_query: Vec<(String, u32)> = Vec::new();
         for word in text::words(query) {
-            if let Some(share) = shares.iter_mut().find(|share| share.word == word) {
-                share.in_query += 1;
-                continue;
+            match in_query.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, count)) => *count += 1,
+                None => in_query.push((word, 1)),
             }
-            shares.push(WordShare { word, in_query: 1, in_title: u32::MAX, titles: u64::MAX, share: 0.0 });
         }
-        for share in &mut shares {
+        let mut with_term: HashMap<String, u64> = HashMap::new();
+        let mut shares = Vec::new();
+        for (word, in_query) in in_query {
+            let mut of = WordShare { word, in_query, in_title: 0, titles: 0, share: 0.0 };
             let mut sum = 0.0;
-            for term in terms_of(&share.word, analysis) {
-                let in_title = title.iter().filter(|other| **other == term).count() as u32;
-                let with = self.titles_with(&term)?;
+            for term in text::terms(&of.word, analysis) {
+                let in_title = counts.get(&term).copied().unwrap_or(0);
+                let with = match with_term.get(&term) {
+                    Some(&with) => with,
+                    None => self.titles_with(&term)?,
+                };
                 let (tf, df) = (f64::from(in_title), with as f64);
                 let idf = (1.0 + (titles - df + 0.5) / (df + 0.5)).ln();
-                sum += f64::from(share.in_query) * idf * (words::K1 + 1.0) * tf / (tf + norm);
-                (share.in_title, share.titles) = (share.in_title.min(in_title), share.titles.min(with));
+                sum += f64::from(in_query) * idf * (k1 + 1.0) * tf / (tf + norm);
+                (of.in_title, of.titles) = (of.in_title.max(in_title), of.titles.max(with));
+                with_term.insert(term, with);
             }
-            share.share = sum as f32;
+            of.share = sum as f32;
+            shares.push(of);
         }
         Ok(shares)
     }
@@ -196,9 +209,9 @@ impl Engine {
             if facts.words.iter().any(|known| known.text == word) {
                 continue;
             }
-            let terms = terms_of(&word, self.fusion().analysis);
+            let terms = text::terms(&word, self.fusion().analysis);
             let titles = terms.iter().map(|term| self.titles_with(term)).collect::<Result<Vec<_>>>()?;
-            let (titles, known_to_model) = (titles.into_iter().min(), dictionary.knows_a_word(&word));
+            let (titles, known_to_model) = (titles.into_iter().max(), dictionary.knows_a_word(&word));
             facts.words.push(QueryWord { text: word, known_to_model, titles });
         }
         Ok(facts)
@@ -227,7 +240,7 @@ impl Engine {
             return Ok(Vec::new());
         }
         let of_segments: Vec<&Words> = self.segments.iter().map(|opened| &opened.segment.words).collect();
-        let statistics = Statistics(of_segments);
+        let statistics = Statistics { segments: of_segments, bm25: self.fusion().bm25 };
         let mut hits = Vec::new();
         for (opened, allowed) in self.segments.iter().zip(allowed) {
             let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
@@ -263,13 +276,6 @@ impl Opened {
     fn place(&self, hit: Place) -> Place {
         Place { position: self.first + hit.position, score: hit.score }
     }
-}
-
-/// The terms of a word.
-fn terms_of(word: &str, analysis: Analysis) -> Vec<String> {
-    let mut terms = Vec::new();
-    analysis.for_each_term(word, |term| terms.push(term.to_owned()));
-    terms
 }
 
 fn best(mut hits: Vec<Place>, k: usize) -> Vec<Place> {

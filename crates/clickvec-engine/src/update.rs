@@ -79,6 +79,10 @@ fn common(
         if wants_format && found.1 != expected.1 {
             return Err(Error::index(index, EngineFault::MixedFormats { expected: expected.1, found: found.1, other }));
         }
+        if found.0 != expected.0 && found.0 == expected.0.clone().analysed(found.0.analysis) && !found.0.is_given {
+            let (expected, found) = (expected.0.analysis, found.0.analysis);
+            return Err(Error::index(index, EngineFault::MixedWords { expected, found, other }));
+        }
         if found.0 != expected.0 {
             let (expected, found) = (Box::new(expected.0.found()), Box::new(found.0.found()));
             return Err(Error::index(index, EngineFault::MixedFusions { expected, found, other }));

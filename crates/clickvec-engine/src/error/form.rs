@@ -4,7 +4,7 @@ use clickvec::error::JsonFault;
 use clickvec::internals::text::Analysis;
 
 /// A fault in the form of one of an index's files.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormFault {
     /// The file's numbers have another width.
@@ -97,6 +97,14 @@ pub enum FormFault {
         expected: Option<usize>,
         /// The number of lists of the segment, if it has any.
         found: Option<usize>,
+    },
+    /// The fusion has a BM25 that an index cannot have.
+    #[error("expected k1 and b with k1 · (1 − b) = 0.3 and k1 · b up to 0.9, found {k1} and {b}")]
+    Bm25 {
+        /// How slowly repetitions of a word saturate.
+        k1: f64,
+        /// How much the title's length counts.
+        b: f64,
     },
     /// The words of a segment were analysed in another way than the fusion says.
     #[error("expected words analysed by `{expected}`, as the fusion says, found `{found}`")]

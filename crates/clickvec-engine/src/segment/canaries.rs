@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::titles::TitleLines;
 use super::vectors::Vectors;
 use crate::error::{EngineFault, Error, Result};
-use crate::words::{self, Statistics, Words};
+use crate::words::{self, Bm25, Statistics, Words};
 
 /// The number of queries that are kept.
 const KEPT: usize = 8;
@@ -26,6 +26,8 @@ const GAPS: (f32, f32) = (0.1, 1.12);
 const MOST: f64 = 0.05;
 /// If this share of the queries look at as many lists as they may, more lists are allowed instead of a larger gap.
 const CAPPED: f64 = 0.25;
+/// The longest word of a query, in bytes. A longer one may be thousands of terms.
+const LONGEST_WORD: usize = 64;
 /// The most that a score may differ on another processor.
 const TOLERANCE: f32 = 1e-3;
 
@@ -44,7 +46,8 @@ fn queries(titles: &TitleLines, count: usize) -> Vec<String> {
     let count = count.min(titles.len());
     let query = |number: usize| {
         let position = (number as u128 * titles.len() as u128 / count as u128) as u32;
-        let words = text::words(titles.get(position).map_or("", |line| line.title));
+        let mut words = text::words(titles.get(position).map_or("", |line| line.title));
+        words.retain(|word| word.len() <= LONGEST_WORD);
         let (taken, first) = (2 + number % 2, number % words.len().max(1));
         words.iter().cycle().skip(first).take(taken.min(words.len())).map(String::as_str).collect::<Vec<_>>().join(" ")
     };
@@ -90,14 +93,20 @@ pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) ->
 }
 
 /// Asks the queries that are kept.
-pub(super) fn ask(vectors: &Vectors, words: &Words, titles: &TitleLines, model: &Model) -> Result<Vec<Canary>> {
-    queries(titles, KEPT).into_iter().map(|query| answer(query, vectors, words, model)).collect()
+pub(super) fn ask(
+    vectors: &Vectors,
+    words: &Words,
+    bm25: Bm25,
+    titles: &TitleLines,
+    model: &Model,
+) -> Result<Vec<Canary>> {
+    queries(titles, KEPT).into_iter().map(|query| answer(query, vectors, words, bm25, model)).collect()
 }
 
-fn answer(query: String, vectors: &Vectors, words: &Words, model: &Model) -> Result<Canary> {
+fn answer(query: String, vectors: &Vectors, words: &Words, bm25: Bm25, model: &Model) -> Result<Canary> {
     let vector = model.embedder(Side::Query).embed(&[&query]);
     let by_vectors = vectors.search(&vector, ANSWERS, false, None)?;
-    let statistics = Statistics(vec![words]);
+    let statistics = Statistics { segments: vec![words], bm25 };
     let found = words::guarded(|| words.search(&words.terms(&query), ANSWERS, false, &statistics, &|_| true));
     let by_words = found.map_err(|error| super::of_words(std::path::Path::new("words"), &error))?;
     let scores = |hits: Vec<clickvec::index::Hit>| hits.iter().map(|hit| hit.score).collect();
@@ -107,7 +116,7 @@ fn answer(query: String, vectors: &Vectors, words: &Words, model: &Model) -> Res
 /// Asks the kept queries again, and returns their number.
 pub(crate) fn check(kept: &[Canary], segment: &super::Segment, model: &Model) -> Result<usize> {
     for canary in kept {
-        let found = answer(canary.query.clone(), &segment.vectors, &segment.words, model)?;
+        let found = answer(canary.query.clone(), &segment.vectors, &segment.words, segment.fusion.bm25, model)?;
         let lists = [(&found.vectors, &canary.vectors), (&found.words, &canary.words)];
         if let Some((place, found, kept)) = lists.into_iter().find_map(|(found, kept)| difference(found, kept)) {
             let told = |score: Option<f32>| score.map_or_else(|| "none".to_owned(), |score| score.to_string());

@@ -130,7 +130,7 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
     }
     if let Some(fusion) = recipe.fusion {
         let words = words::guarded(|| Words::open(&folder.join("words"))).map_err(|error| of_words(folder, &error))?;
-        target.json(CANARIES, &canaries::ask(&vectors, &words, &titles, recipe.model)?, Vec::new())?;
+        target.json(CANARIES, &canaries::ask(&vectors, &words, fusion.bm25, &titles, recipe.model)?, Vec::new())?;
         target.json(FUSION, &Kept::of(fusion), Vec::new())?;
     }
     target.parts.push((if recipe.analysis == Analysis::EXACT { WORDS } else { TERMS }, words_files));

@@ -25,10 +25,11 @@ use clickvec::internals::text::Analysis;
 use serde::de::DeserializeOwned;
 
 use crate::error::{BadPlaces, EngineFault, Error, FormFault, Result};
+use crate::facts::Choices;
 use crate::format::VectorFormat;
 use crate::fusion::{Fusion, Kept};
 use crate::map::Map;
-use crate::words::{self, Words};
+use crate::words::{self, Bm25, Words};
 use canaries::Canary;
 use fields::{Fields, Header};
 use ids::Ids;
@@ -136,10 +137,11 @@ pub(crate) fn fusion(folder: &Folder<About>) -> Result<Fusion> {
     Reader { folder }.fusion()
 }
 
-/// Whether an index keeps a fusion that somebody gave, and what it does to words. What its trigrams weigh is not read.
-pub(crate) fn kept(folder: &Folder<About>) -> Result<(bool, Analysis)> {
+/// What was chosen when an index was made. What its trigrams weigh is not read.
+pub(crate) fn choices(folder: &Folder<About>) -> Result<Choices> {
     let kept = Reader { folder }.json::<Kept>(&FUSION)?;
-    Ok(kept.map_or((false, Analysis::EXACT), |kept| (kept.is_given(), kept.analysis)))
+    let (has_fusion, analysis) = kept.map_or((false, Analysis::EXACT), |kept| (kept.is_given(), kept.analysis));
+    Ok(Choices { has_fusion, analysis })
 }
 
 /// A reader of the parts of a segment.
@@ -266,7 +268,13 @@ impl Reader<'_> {
             // A checksum says which file it is.
             files.keys().try_for_each(|name| self.folder.open_file(&part, name)?.finish())?;
         }
-        Ok((opened.map_err(failed)?, bytes))
+        let words = opened.map_err(failed)?;
+        if is_analysed == (words.analysis() == Analysis::EXACT) {
+            let expected = if is_analysed { WORDS.kind } else { TERMS.kind };
+            let fault = EngineFault::Kind { name: part.name, expected, found: part.kind.to_owned() };
+            return Err(Error::index(self.folder.path(), fault));
+        }
+        Ok((words, bytes))
     }
 
     fn fusion(&self) -> Result<Fusion> {
@@ -275,6 +283,9 @@ impl Reader<'_> {
             true => Some(LetterTrigrams::load(&self.folder.file(&TRIGRAM_WEIGHTS, TRIGRAM_WEIGHTS.first_file)?)?),
             false => None,
         };
+        if Bm25::new(kept.bm25.k1, kept.bm25.b).is_none() {
+            return Err(self.form(FUSION.first_file, FormFault::Bm25 { k1: kept.bm25.k1, b: kept.bm25.b }));
+        }
         if kept.trigrams.is_some() != ranker.is_some() {
             let fault = FormFault::TrigramWeight { has_weight: kept.trigrams.is_some() };
             return Err(self.form(FUSION.first_file, fault));

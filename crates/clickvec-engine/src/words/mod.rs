@@ -4,6 +4,7 @@
 //! position of its title. Nothing is stored in it but the terms.
 
 mod best;
+mod bm25;
 mod directory;
 mod files;
 mod guard;
@@ -23,14 +24,10 @@ use tantivy::{
 };
 
 use best::Near;
+pub use bm25::Bm25;
 use directory::ReadOnly;
 pub(crate) use guard::guarded;
 use tokenizer::WordTokenizer;
-
-/// How slowly repetitions of a word saturate; tantivy offers no other.
-pub(crate) const K1: f64 = 1.2;
-/// How much the title's length counts; tantivy offers no other.
-pub(crate) const B: f64 = 0.75;
 
 const FIELD: &str = "title";
 /// What tantivy may take for a segment that it writes. It is only a hint: a segment is never cut.
@@ -46,7 +43,10 @@ pub(crate) struct Words {
 }
 
 /// The statistics of all segments together, so that each scores as if it had all titles.
-pub(crate) struct Statistics<'a>(pub(crate) Vec<&'a Words>);
+pub(crate) struct Statistics<'a> {
+    pub(crate) segments: Vec<&'a Words>,
+    pub(crate) bm25: Bm25,
+}
 
 impl Words {
     /// Makes the lexical part of some titles in memory. Their words are compared as they are.
@@ -118,7 +118,7 @@ impl Words {
         if terms.len() <= 2 || !is_exact {
             let mut best = Best::default();
             best.restart(k.min(usize::try_from(self.len()).unwrap_or(usize::MAX)));
-            self.each(weight.as_ref(), &mut |hit| {
+            self.each(weight.as_ref(), statistics.bm25, &mut |hit| {
                 if let Some(hit) = hit.filter(|hit| allowed(hit.position)) {
                     best.keep(hit);
                 }
@@ -129,7 +129,7 @@ impl Words {
         // tantivy adds what each term adds to a title in an order that depends on what it has found before, so that the last bits
         // of a score differ from search to search, and with them the order of titles.
         let mut near = Near::new(k, 2.0 * terms.len() as Score * Score::EPSILON);
-        self.each(weight.as_ref(), &mut |hit| {
+        self.each(weight.as_ref(), statistics.bm25, &mut |hit| {
             if let Some(hit) = hit.filter(|hit| allowed(hit.position)) {
                 near.keep(hit);
             }
@@ -137,7 +137,7 @@ impl Words {
         })?;
         let weights = terms.iter().map(|term| one(term).weight(scoring())).collect::<Result<Vec<_>, _>>()?;
         let mut hits = near.finish();
-        self.add_up(&weights, &mut hits)?;
+        self.add_up(&weights, statistics.bm25, &mut hits)?;
         hits.sort_unstable_by(Hit::best_first);
         hits.truncate(k);
         Ok(hits)
@@ -145,12 +145,18 @@ impl Words {
 
     /// Passes on titles that a query finds, in the order of their positions. `take` returns the score that the next one must
     /// exceed; it is asked with nothing first.
-    fn each(&self, weight: &dyn Weight, take: &mut dyn FnMut(Option<Hit>) -> Score) -> Result<(), TantivyError> {
+    fn each(
+        &self,
+        weight: &dyn Weight,
+        bm25: Bm25,
+        take: &mut dyn FnMut(Option<Hit>) -> Score,
+    ) -> Result<(), TantivyError> {
+        let (factor, over) = (bm25.factor(), bm25.factor() * bm25.slack());
         let mut first: DocId = 0;
         for segment in self.searcher.segment_readers() {
-            let threshold = take(None);
+            let threshold = take(None) / over;
             weight.for_each_pruning(threshold, segment, &mut |document, score| {
-                take(Some(Hit { position: first + document, score }))
+                take(Some(Hit { position: first + document, score: score * factor })) / over
             })?;
             first += segment.max_doc();
         }
@@ -158,7 +164,8 @@ impl Words {
     }
 
     /// The scores of hits, which come in the order of their positions, as sums in the order of the terms.
-    fn add_up(&self, weights: &[Box<dyn Weight>], hits: &mut [Hit]) -> Result<(), TantivyError> {
+    fn add_up(&self, weights: &[Box<dyn Weight>], bm25: Bm25, hits: &mut [Hit]) -> Result<(), TantivyError> {
+        let factor = f64::from(bm25.factor());
         let mut first: DocId = 0;
         for segment in self.searcher.segment_readers() {
             let end = first + segment.max_doc();
@@ -178,7 +185,7 @@ impl Words {
                     }
                 }
             }
-            here.iter_mut().zip(sums).for_each(|(hit, sum)| hit.score = sum as Score);
+            here.iter_mut().zip(sums).for_each(|(hit, sum)| hit.score = (sum * factor) as Score);
             first = end;
         }
         Ok(())
@@ -250,14 +257,15 @@ fn analysis_in(index: &Index, field: Field) -> Result<Analysis, TantivyError> {
 
 impl Bm25StatisticsProvider for Statistics<'_> {
     fn total_num_tokens(&self, _: Field) -> tantivy::Result<u64> {
-        self.0.iter().map(|words| words.tokens()).sum()
+        let tokens = self.segments.iter().map(|words| words.tokens()).sum::<Result<u64, _>>()?;
+        Ok(self.bm25.tokens(tokens))
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.0.iter().map(|words| words.len()).sum())
+        Ok(self.segments.iter().map(|words| words.len()).sum())
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        self.0.iter().map(|words| words.searcher.doc_freq(term)).sum()
+        self.segments.iter().map(|words| words.searcher.doc_freq(term)).sum()
     }
 }

@@ -3,7 +3,7 @@
 use clickvec::internals::ranker::save_fusion;
 use clickvec::ranker::FusionMethod;
 use clickvec::tables::Title;
-use clickvec_engine::{Analysis, Engine, Fusion, Mode, Updater, compact, join};
+use clickvec_engine::{Analysis, Bm25, Engine, Fusion, Mode, Updater, compact, join};
 
 use crate::trigrams::save;
 use crate::world::{World, build, document, search};
@@ -19,7 +19,11 @@ fn by_words(engine: &Engine, query: &str) -> Vec<String> {
 
 fn titles() -> Vec<Title> {
     let title = |(number, title): (usize, &&str)| Title { id: format!("t{number}"), title: (*title).to_owned() };
-    ["nylon rug 12in", "nylon rugs 12 in", "toilet seats", "seat"].iter().enumerate().map(title).collect()
+    ["nylon rug 12in", "nylon rugs 12 in", "toilet seats", "seat", "nylon in white"]
+        .iter()
+        .enumerate()
+        .map(title)
+        .collect()
 }
 
 #[test]
@@ -32,7 +36,7 @@ fn plurals_and_numbers_are_found() {
     };
     assert_eq!(found(Analysis::EXACT, "rugs"), ["t1"]);
     assert_eq!(found(BOTH, "rugs"), ["t0", "t1"]);
-    assert_eq!(found(BOTH, "12in"), ["t0", "t1"]);
+    assert_eq!(found(BOTH, "12in"), ["t0", "t1", "t4"]);
     assert_eq!(found(Analysis { stem: true, ..Analysis::EXACT }, "12in"), ["t0"]);
     assert_eq!(found(Analysis { split: true, ..Analysis::EXACT }, "seats"), ["t2"]);
 }
@@ -47,11 +51,15 @@ fn an_explanation_speaks_of_words_and_not_of_terms() {
     let answer = search(&engine, query, Mode::Words, 1);
     let hit = &answer.hits[0];
     let words: Vec<_> = answer.query.words.iter().map(|word| (word.text.as_str(), word.titles)).collect();
-    assert_eq!(words, [("rugs", Some(2)), ("12in", Some(2)), ("rug", Some(2))]);
+    // `in` is in a third title.
+    assert_eq!(words, [("rugs", Some(2)), ("12in", Some(3)), ("rug", Some(2))]);
     let explained = engine.explain(query, &hit.id).unwrap();
     let words: Vec<_> = explained.words.iter().map(|of| (of.word.as_str(), of.in_query, of.in_title)).collect();
     assert_eq!(words, [("rugs", 2, 1), ("12in", 1, 1), ("rug", 1, 1)]);
     assert!((explained.words_score - hit.score).abs() < 1e-5, "{} and {}", explained.words_score, hit.score);
+    // A title that has one of its terms.
+    let [_, of, _] = engine.explain(query, "t4").unwrap().words.try_into().unwrap();
+    assert!((of.in_title, of.titles) == (1, 3) && of.share > 0.0, "{of:?}");
 }
 
 #[test]
@@ -80,7 +88,8 @@ fn it_survives_updates_compaction_and_joins() {
     build(&world_index, &world.model, &world.titles[..9], &Fusion::default());
     let both = [path, world_index];
     let error = join(&both, &mixed, &world.model, None, None, None).unwrap_err().to_string();
-    assert!(error.contains("words (0.5) analysed by `stem,split`, which nobody gave, found reciprocal"), "{error}");
+    assert!(error.contains("expected words compared by `stem,split`, as in"), "{error}");
+    assert!(error.ends_with("found `exact`; join indexes that compare alike, or say how to"), "{error}");
     // Unless somebody says how.
     for analysis in [BOTH, Analysis::EXACT] {
         join(&both, &mixed, &world.model, None, Some(analysis), None).unwrap();
@@ -93,11 +102,29 @@ fn a_fitted_fusion_says_how_its_words_are_analysed() {
     let world = World::new();
     let folder = world.folder.path().join("kept");
     std::fs::create_dir_all(&folder).unwrap();
-    save(&folder, FusionMethod::MinMax, &[("bm25:k1=1.2,b=0.75,stem=1", 0.4), ("model", 0.6)]);
+    save(&folder, FusionMethod::MinMax, &[("bm25:k1=0.5,stem=1", 0.4), ("model", 0.6)]);
     let path = folder.join("fusion.safetensors");
     let fusion = Fusion::read(&path, world.model.fingerprint()).unwrap();
     assert_eq!(fusion.analysis, Analysis { stem: true, split: false });
+    assert_eq!((fusion.bm25, fusion.fitted_at), (Bm25 { k1: 0.5, b: 0.4 }, None));
     // One that was fitted without.
     save_fusion(&path, FusionMethod::MinMax, &[("1.safetensors", 0.6)]).unwrap();
     assert_eq!(Fusion::read(&path, world.model.fingerprint()).unwrap().analysis, Analysis::EXACT);
+    // Parameters that an index cannot have are kept for messages.
+    save(&folder, FusionMethod::MinMax, &[("bm25", 0.4), ("model", 0.6)]);
+    let fusion = Fusion::read(&path, world.model.fingerprint()).unwrap();
+    assert_eq!((fusion.bm25, fusion.fitted_at), (Bm25::USUAL, Some((0.9, 0.4))));
+}
+
+#[test]
+fn a_title_of_thousands_of_terms_is_indexed_like_others() {
+    let world = World::new();
+    let path = world.folder.path().join("long");
+    let long = Title { id: "long".to_owned(), title: format!("nylon {}", "a1".repeat(20_000)) };
+    let fusion = Fusion::default().analysed(BOTH);
+    build(&path, &world.model, &[long], &fusion);
+    let engine = Engine::open(&path).unwrap();
+    assert_eq!(engine.facts().words.unwrap().mean_length, 40_001.0);
+    engine.check().unwrap();
+    assert_eq!(by_words(&engine, "a1"), ["long"]);
 }

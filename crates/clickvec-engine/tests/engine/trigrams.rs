@@ -60,7 +60,7 @@ fn three_are_fused_as_the_library_fuses() {
         let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);
         let engine = Engine::open(&path).unwrap();
-        assert!(Engine::kept(&path).unwrap().0 && !Engine::kept(&world.path).unwrap().0);
+        assert!(Engine::choices(&path).unwrap().has_fusion && !Engine::choices(&world.path).unwrap().has_fusion);
         assert_eq!((engine.fusion(), engine.facts().fusion.trigrams), (&fusion, Some(0.2)));
         assert!(engine.facts().trigrams.unwrap().bytes > 10_000 && engine.check().unwrap().queries > 0);
         // BM25 with the parameters of the index.

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
 use clickvec_engine::error::Error;
-use clickvec_engine::{Condition, Engine, Filter, Fusion, Mode, Request, Updater, compact, compact_in_background};
+use clickvec_engine::{
+    Analysis, Bm25, Condition, Engine, Filter, Fusion, Mode, Request, Updater, compact, compact_in_background,
+};
 
 use crate::world::{QUERIES, World, build, document, found, search};
 
@@ -129,7 +131,10 @@ fn a_segment_scores_as_if_it_had_all_titles() {
     let world = World::new();
     let half = world.titles.len() / 2;
     let path = world.folder.path().join("halves");
-    build(&path, &world.model, &world.titles[..half], &Fusion::default());
+    let (analysis, bm25) = (Analysis { stem: true, split: true }, Bm25::new(0.5, 0.4).unwrap());
+    let fusion = Fusion { analysis, bm25, ..Fusion::default() };
+    build(&world.path, &world.model, &world.titles, &fusion);
+    build(&path, &world.model, &world.titles[..half], &fusion);
     let mut updater = Updater::open(&path).unwrap();
     for (number, title) in world.titles.iter().enumerate().skip(half) {
         let [brand, price] = crate::world::fields(number);

@@ -1,6 +1,8 @@
 //! BM25: Okapi weighting (Robertson and Zaragoza, "The probabilistic relevance framework: BM25 and
 //! beyond", 2009).
 
+use std::borrow::Cow;
+
 use super::candidates::Sums;
 use super::corpus::{Corpus, TitleTerms};
 use super::file::RankerState;
@@ -161,7 +163,11 @@ impl Ranker for Bm25 {
         let corpus = Corpus::of_titles(titles.iter().copied())?;
         let TitleTerms { vocabulary, titles } = corpus.title_terms(self.analysis)?;
         let (lists, sums) = (InvertedLists::new(&titles, vocabulary.len())?, Sums::new(titles.len()));
-        Ok(Box::new(Bm25Candidates { bm25: self, vocabulary: vocabulary.into_owned(), lists, sums }))
+        let vocabulary = match vocabulary {
+            Cow::Owned(terms) => terms,
+            Cow::Borrowed(_) => corpus.vocabulary,
+        };
+        Ok(Box::new(Bm25Candidates { bm25: self, vocabulary, lists, sums }))
     }
 }
 

@@ -37,17 +37,17 @@ impl Analysis {
             return form(word);
         }
         let mut start = 0;
-        let mut is_before_number = None;
+        let mut was_number = None;
         for (place, c) in word.char_indices() {
             // What is neither, such as a mark, stays with what is before it.
             if !c.is_alphanumeric() {
                 continue;
             }
-            if is_before_number.is_some_and(|before| before != c.is_numeric()) {
+            if was_number.is_some_and(|was| was != c.is_numeric()) {
                 form(&word[start..place]);
                 start = place;
             }
-            is_before_number = Some(c.is_numeric());
+            was_number = Some(c.is_numeric());
         }
         form(&word[start..]);
     }
@@ -65,7 +65,7 @@ impl Display for Analysis {
     }
 }
 
-/// An error for a name that [`Display`] does not give.
+/// In any order; an error for any other name.
 impl FromStr for Analysis {
     type Err = &'static str;
 
@@ -88,15 +88,52 @@ pub fn terms(text: &str, analysis: Analysis) -> Vec<String> {
     terms
 }
 
+/// Plurals that the rules do not reach, with their singulars.
+const IRREGULAR: [(&str, &str); 26] = [
+    ("atlases", "atlas"),
+    ("bikinis", "bikini"),
+    ("canvases", "canvas"),
+    ("children", "child"),
+    ("feet", "foot"),
+    ("gases", "gas"),
+    ("geese", "goose"),
+    ("hooves", "hoof"),
+    ("kiwis", "kiwi"),
+    ("knives", "knife"),
+    ("leaves", "leaf"),
+    ("lenses", "lens"),
+    ("loaves", "loaf"),
+    ("men", "man"),
+    ("menus", "menu"),
+    ("mice", "mouse"),
+    ("quizzes", "quiz"),
+    ("scarves", "scarf"),
+    ("sheaves", "sheaf"),
+    ("skis", "ski"),
+    ("taxis", "taxi"),
+    ("teeth", "tooth"),
+    ("thieves", "thief"),
+    ("tutus", "tutu"),
+    ("wives", "wife"),
+    ("women", "woman"),
+];
+
 /// A form that the singular and the plural of an English word have in common, by the rules of spelling. It need not be a
 /// word: `house` and `houses` give `hous`.
 ///
 /// Like the S stemmer of Harman ("How effective is suffixing?", 1991) it takes off nothing but the plural. Further
-/// endings gain nothing on short titles (bench/notes/vectors.md).
+/// endings gain nothing on short titles (bench/notes/vectors.md). Indexes and rankers on disk have these forms: another
+/// rule needs another name of the tokenizer.
 fn singular(word: &str) -> Cow<'_, str> {
+    let irregular = IRREGULAR.binary_search_by_key(&word, |&(plural, _)| plural);
+    let word = irregular.map_or(word, |place| IRREGULAR[place].1);
     let before_s = word.strip_suffix('s').and_then(|stem| Some((stem, stem.chars().next_back()?)));
     let word = match before_s {
-        Some((stem, last)) if stem.len() > 2 && last.is_alphabetic() && !"siu".contains(last) => stem,
+        // `lbs` is a plural, `gas` and `bus` are none.
+        Some((stem, last)) if stem.chars().nth(1).is_some() && last.is_alphabetic() => {
+            let is_short = stem.chars().nth(2).is_none();
+            if "siu".contains(last) || (is_short && "aeoy".contains(last)) { word } else { stem }
+        }
         _ => word,
     };
     // `boxes` is a `box` and `hoses` are a `hose`: without the e, both are found.
@@ -123,39 +160,56 @@ mod tests {
 
     #[test]
     fn plurals_have_the_form_of_their_singulars() {
-        for (singular, plural) in [
-            ("sofa", "sofas"),
-            ("vanity", "vanities"),
-            ("box", "boxes"),
-            ("hose", "hoses"),
-            ("size", "sizes"),
-            ("brush", "brushes"),
-            ("bench", "benches"),
-            ("headache", "headaches"),
-            ("glass", "glasses"),
-            ("potato", "potatoes"),
-            ("shoe", "shoes"),
-            ("cookie", "cookies"),
-            ("tie", "ties"),
-            ("shelf", "shelves"),
-            ("valve", "valves"),
-            ("piece", "pieces"),
-            ("key", "keys"),
-            ("café", "cafés"),
-            ("bus", "bus"),
+        // The forms are those of indexes on disk.
+        for (forms, form) in [
+            ("sofa sofas", "sofa"),
+            ("vanity vanities", "vanity"),
+            ("box boxes", "box"),
+            ("hose hoses", "hos"),
+            ("house houses", "hous"),
+            ("size sizes", "siz"),
+            ("brush brushes", "brush"),
+            ("bench benches", "bench"),
+            ("headache headaches", "headach"),
+            ("glass glasses", "glass"),
+            ("potato potatoes", "potato"),
+            ("shoe shoes", "shoe"),
+            ("canoe canoes", "cano"),
+            ("cookie cookies", "cooky"),
+            ("tie ties", "tie"),
+            ("shelf shelves", "shelf"),
+            ("valve valves", "valf"),
+            ("piece pieces", "piece"),
+            ("key keys", "key"),
+            ("café cafés", "café"),
+            ("lb lbs", "lb"),
+            ("tv tvs", "tv"),
+            ("lens lenses", "len"),
+            ("canvas canvases", "canva"),
+            ("leaf leaves", "leaf"),
+            ("knife knives", "knife"),
+            ("menu menus", "menu"),
+            ("woman women", "woman"),
+            ("foot feet", "foot"),
+            ("mouse mice", "mous"),
         ] {
-            assert_eq!(super::singular(singular), super::singular(plural), "{singular}, {plural}");
+            assert!(forms.split(' ').all(|word| singular(word) == form), "{forms}: {form}");
         }
+        assert!(IRREGULAR.is_sorted());
     }
 
     #[test]
     fn words_that_only_look_like_plurals_keep_their_s() {
-        for word in ["gas", "bus", "glass", "iris", "cactus", "s", "as", "4s", "12s", "é", "", "чашки", "ガス"]
+        for word in
+            ["gas", "bus", "yes", "glass", "iris", "cactus", "s", "as", "4s", "12s", "és", "é", "", "чашки", "ガス"]
         {
             assert_eq!(singular(word), word);
         }
         // Different words stay different.
-        let words = ["toe", "to", "bass", "base", "battery", "batter", "lens", "less", "car", "care", "pan", "pane"];
+        let words = [
+            "toe", "to", "bass", "base", "battery", "batter", "lens", "less", "car", "care", "pan", "pane", "dense",
+            "den",
+        ];
         let forms: std::collections::HashSet<_> = words.iter().map(|word| singular(word)).collect();
         assert_eq!(forms.len(), words.len());
     }
@@ -186,7 +240,7 @@ mod tests {
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Default::default() })]
 
         #[test]
-        fn terms_are_the_words_cut_and_shortened(text in any::<String>()) {
+        fn terms_are_the_words_cut_and_shortened(text in prop_oneof![any::<String>(), "[a-z0-9éx ]*", "([a-z]{0,3}[aeiosxzlv]{0,2}(es|s)? ){0,9}"]) {
             prop_assert_eq!(terms(&text, Analysis::EXACT), words(&text));
             let split = Analysis { split: true, ..Analysis::EXACT };
             prop_assert_eq!(terms(&text, split).concat(), words(&text).concat());

@@ -247,8 +247,8 @@ fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_engine::Fusion
         let of_words =
             [(stem, ",stem=1"), (split, ",split=1")].map(|(is_on, text)| if is_on { text } else { "" }).concat();
         crate::output::note(format_args!(
-            "{}: the weights were fitted with bm25:k1={k1},b={b}{of_words}, and an index has k1=1.2 and b=0.75; for the numbers of \
-             `evaluate`, fit them with bm25:k1=1.2,b=0.75{of_words}",
+            "{}: the weights were fitted with bm25:k1={k1},b={b}{of_words}, which an index cannot have; it searches with k1=1.2 and \
+             b=0.75. For the numbers of `evaluate`, fit them with bm25:k1=0.5,b=0.4{of_words} or another with k1 · (1 − b) = 0.3",
             crate::output::path(path)
         ));
     }
