@@ -124,3 +124,16 @@ for shard in 1 2; do
     "$program" index --model lstm.safetensors --titles titles.tsv --shard $shard/2 --output shards/$shard 2> "$work/log"
 done
 # Joined they are `index`, whose answers lie in format-5 as `shards.search.jsonl`.
+
+# What follows came later still and lies in format-6: BM25 of terms with other parameters, as a ranker of a fusion and in an index
+# with an update. `texts` has plurals and numbers with units too.
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" \
+    --ranker bm25:k1=0.5,stem=1,split=1 --ranker trigram --fusion linear --save-rankers terms-rankers --json > "$work/evaluated"
+rankers=()
+for ranker in terms-rankers/*; do rankers+=(--model "$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query terms-rankers.tsv > /dev/null
+"$program" index --model terms-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output terms 2> "$work/log"
+"$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output terms 2> "$work/log"
+for mode in vectors words both; do
+    "$program" search --index terms --mode $mode --json -k 5 < texts > terms.$mode.jsonl
+done

@@ -120,12 +120,13 @@ fn whole_indexes_answer_as_they_did() {
     }
 }
 
-/// Indexes with an update that fuse vectors, words and letter trigrams: standard scores, and scores as they are.
+/// Indexes with an update that fuse vectors, words and letter trigrams: standard scores, and scores as they are, the last with
+/// stemmed words.
 #[cfg(feature = "serve")]
 #[test]
 fn an_index_that_fuses_three_answers_as_it_did() {
     let files = ["trigrams.safetensors", "trigrams.titles", "fusion.json", "changes-000001/trigrams.titles"];
-    for name in ["three", "linear"] {
+    for name in ["three", "linear", "terms"] {
         answer_as_they_did(name, 39, "f32", &files, &[]);
     }
 }

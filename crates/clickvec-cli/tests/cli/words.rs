@@ -42,10 +42,11 @@ fn an_index_compares_words_as_it_is_told() {
     folder.run(&["index", "--compact", "--output", "shop.index"]).code(0);
     assert_eq!(found(&folder, "shop.index", "hammer"), ["a", "b", "n"]);
     // What is lost is said.
-    let lost = "the index that is replaced compares words by `stem,split`, and the new one will compare them as they are; \
-                `--words stem,split` keeps it";
+    let lost = "the index that was replaced compared words by `stem,split`, and the new one compares them as they are; `--words \
+                stem,split`, or a fusion whose `bm25` does so, keeps that";
     index(&folder, &[]).code(0).says(lost);
-    let kept = index(&folder, &["--words", "exact"]).code(0);
+    index(&folder, &["--words", "stem"]).code(0);
+    let kept = index(&folder, &["--words", "split"]).code(0);
     assert!(!kept.stderr().contains("warning"), "{}", kept.stderr());
 }
 
@@ -60,8 +61,21 @@ fn shards_are_joined_as_it_is_told() {
     let join = ["index", "--join", "1.index", "2.index", "--output", "joined.index"];
     folder.run(&[&join[..], &["--words", "stem"]].concat()).code(0);
     assert_eq!(found(&folder, "joined.index", "hammers"), ["a", "b"]);
-    folder.run(&join).code(0);
+    folder.run(&join).code(0).says("compared words by `stem`");
     assert_eq!(found(&folder, "joined.index", "hammers"), ["a"]);
+    // Whole indexes keep what they have, unless they differ.
+    for how in ["stem", "split"] {
+        index(&folder, &["--words", how]).code(0);
+        std::fs::rename(folder.path("shop.index"), folder.path(how)).unwrap();
+    }
+    folder.write("part.tsv", "id\ttitle\nd\tred hammers\n");
+    index(&folder, &["--words", "stem"]).code(0);
+    folder.run(&["index", "--join", "stem", "shop.index", "--output", "both"]).code(0);
+    assert_eq!(found(&folder, "both", "hammer"), ["a", "b", "d"]);
+    let mixed = ["index", "--join", "split", "shop.index", "--output", "both"];
+    folder.run(&mixed).code(2).says("join indexes that compare alike, or say how to (`--words`)");
+    folder.run(&[&mixed[..], &["--words", "exact"]].concat()).code(0).says("compared words by `stem`");
+    assert_eq!(found(&folder, "both", "hammer"), ["b"]);
 }
 
 #[test]
@@ -75,8 +89,12 @@ fn a_fusion_brings_its_own() {
     assert_eq!(found(&folder, "shop.index", "hammers"), ["a", "b"]);
     index(&folder, &["--fusion", fusion, "--words", "exact"]).code(2).says("cannot be used with");
     let model = ["index", "--model", fusion, "--titles", "part.tsv", "--output", "shop.index"];
-    let words = "expected a model with `--words`, found a fusion, which has this from its `bm25`; leave `--words` out";
+    let words =
+        "expected a model with `--words`, found a fusion, which compares words as its `bm25` does; leave `--words` out";
     folder.run(&[&model[..], &["--words", "stem"]].concat()).code(2).says(words);
+    // What was fitted together stays together.
+    let join = ["index", "--join", "shop.index", "--words", "exact", "--output", "joined.index"];
+    folder.run(&join).code(2).says("expected an index without a fitted fusion with `--words`");
     // Weights that were fitted with other parameters are told with what they were fitted for.
     let more = ["bm25:stem=1", "--model", "model.safetensors", "--fusion", "min-max", "--save-rankers", "other"];
     folder.run(&[&evaluate[..], &more].concat()).code(0);
@@ -100,4 +118,14 @@ fn what_is_no_way_to_compare_words_is_refused() {
         let ranker = format!("bm25:{spec}");
         folder.run(&["evaluate", "--judged", "judged.tsv", "--ranker", &ranker]).code(2).says(fault);
     }
+}
+
+#[test]
+fn an_explanation_compares_words_as_the_index_does() {
+    let folder = folder();
+    index(&folder, &["--words", "stem,split"]).code(0);
+    let explain = ["explain", "rank", "--index", "shop.index", "--json", "hammers"];
+    let told = folder.run(&explain).code(0).json_lines();
+    let bm25 = |id: &str| told.iter().find(|of| of["id"] == id).unwrap()["bm25"].as_f64().unwrap();
+    assert!(bm25("a") > 0.0 && bm25("b") > 0.0 && bm25("c") == 0.0, "{told:?}");
 }

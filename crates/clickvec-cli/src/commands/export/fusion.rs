@@ -59,7 +59,7 @@ pub(super) fn read(path: &Path, model: &Path) -> Result<Weights> {
     if words.name.contains("stem=1") || words.name.contains("split=1") {
         output::note(format_args!(
             "warning: {shown}: the weights were fitted with `{}`, and the template compares words as OpenSearch does by default; \
-             give its field `title` an analyzer that does the same (`minimal_english`, `word_delimiter_graph`)",
+             give its field `title` an analyzer that does something similar (`minimal_english`, `word_delimiter_graph`)",
             output::printable(&words.name)
         ));
     }

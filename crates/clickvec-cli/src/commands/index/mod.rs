@@ -60,9 +60,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FUSION", conflicts_with_all = ["shard", "update", "delete", "compact"])]
     fusion: Option<PathBuf>,
 
-    /// How searches compare words: `stem` finds `sofas` for `sofa`, by English plurals, and `split` separates numbers from
-    /// letters, as `12in`; `stem,split` does both and `exact` neither. A fusion has this from its `bm25`. Updates and
-    /// compaction keep it [default: exact; with --join that of the indexes].
+    /// How searches by words compare them: `stem` finds `sofas` for `sofa`, by English plurals; `split` separates numbers
+    /// from letters, so that `12in` finds `12 in`; `stem,split` does both and `exact` neither. A fusion has this from its
+    /// `bm25`. Updates, compaction and `clickvec update` keep it; shards get it as they are joined [default: exact; with
+    /// --join that of the indexes].
     #[arg(long, value_name = "HOW", conflicts_with_all = ["fusion", "shard", "update", "delete", "compact"])]
     words: Option<Analysis>,
 
@@ -189,6 +190,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         return change(&args);
     }
     IndexBuilder::check_output(&args.output)?;
+    let before = whole::Choices::of(&args.output)?;
     let built = match (&args.model, &args.titles) {
         (Some(model), Some(titles)) => {
             let interrupt = Interrupt::watch()?;
@@ -202,6 +204,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
         _ => whole::join(&args.join, &args.output, args.fusion.as_deref(), args.words, args.vectors)?,
     };
+    if args.shard.is_none() {
+        before.note_what_is_lost(&args.output)?;
+    }
     if args.json {
         let mut out = output::stdout();
         let report = Report {
@@ -245,16 +250,13 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
     );
     ensure!(
         fusion.is_none() || args.words.is_none(),
-        "expected a model with `--words`, found a fusion, which has this from its `bm25`; leave `--words` out"
+        "expected a model with `--words`, found a fusion, which compares words as its `bm25` does; leave `--words` out"
     );
     let model = Model::load(model)?;
     let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
     let table = args.title_columns.table_with(titles, &field, &args.store)?;
     let titles = table.path();
     let finish = whole::Finish::new(&model, fusion, args.words, args.vectors, args.shard.is_some())?;
-    if fusion.is_none() {
-        whole::note_what_is_lost(&args.output, args.words)?;
-    }
     let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?.of_field(&field);
     let wanted = match args.shard {
         None => 0..u64::MAX,

@@ -170,32 +170,54 @@ impl Kept {
     }
 }
 
-/// Says that the index which is replaced has a fitted fusion or analyses words, and the new one will not.
+/// What was chosen when the index was made that is to be replaced, if there is one.
+pub(super) struct Choices {
+    #[cfg(feature = "serve")]
+    before: Option<clickvec_engine::Choices>,
+}
+
 #[cfg(feature = "serve")]
-pub(super) fn note_what_is_lost(output: &Path, words: Option<Analysis>) -> Result<()> {
-    if !looks_like_index(output) {
-        return Ok(());
+impl Choices {
+    pub(super) fn of(output: &Path) -> Result<Choices> {
+        let before = looks_like_index(output).then(|| clickvec_engine::Engine::choices(output)).transpose()?;
+        Ok(Choices { before })
     }
-    let (has_fusion, analysis) = clickvec_engine::Engine::kept(output)?;
-    let replaced = crate::output::path(output);
-    if has_fusion {
-        crate::output::note(format_args!(
-            "warning: {replaced}: the index that is replaced has a fitted fusion, and the new one will have none; `--fusion \
-             FUSION` gives it one"
-        ));
-    } else if words.is_none() && analysis != Analysis::EXACT {
-        crate::output::note(format_args!(
-            "warning: {replaced}: the index that is replaced compares words by `{analysis}`, and the new one will compare them as \
-             they are; `--words {analysis}` keeps it"
-        ));
+
+    /// Says what the new index at `output` lacks.
+    pub(super) fn note_what_is_lost(&self, output: &Path) -> Result<()> {
+        let Some(before) = self.before else { return Ok(()) };
+        let now = clickvec_engine::Engine::choices(output)?;
+        let replaced = crate::output::path(output);
+        if before.has_fusion && !now.has_fusion {
+            crate::output::note(format_args!(
+                "warning: {replaced}: the index that was replaced had a fitted fusion, and the new one has none; `--fusion FUSION` \
+                 gives it one"
+            ));
+        } else if before.analysis != now.analysis && now.analysis == Analysis::EXACT {
+            let how = before.analysis;
+            crate::output::note(format_args!(
+                "warning: {replaced}: the index that was replaced compared words by `{how}`, and the new one compares them as they \
+                 are; `--words {how}`, or a fusion whose `bm25` does so, keeps that"
+            ));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(not(feature = "serve"))]
-#[allow(clippy::unnecessary_wraps, reason = "with the feature `serve` it can fail")]
-pub(super) fn note_what_is_lost(_: &Path, _: Option<Analysis>) -> Result<()> {
-    Ok(())
+#[allow(
+    clippy::unnecessary_wraps,
+    clippy::unused_self,
+    reason = "with the feature `serve` they can fail and know more"
+)]
+impl Choices {
+    pub(super) fn of(_: &Path) -> Result<Choices> {
+        Ok(Choices {})
+    }
+
+    pub(super) fn note_what_is_lost(&self, _: &Path) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Joins indexes.
@@ -215,6 +237,16 @@ pub(super) fn join(
     }
     let model = Model::load(&path)?;
     let fusion = fusion.map(|fusion| fusion_of(Some(fusion), model.fingerprint())).transpose()?;
+    if words.is_some() {
+        for index in indexes.iter().filter(|index| looks_like_index(index)) {
+            anyhow::ensure!(
+                !clickvec_engine::Engine::choices(index)?.has_fusion,
+                "{}: expected an index without a fitted fusion with `--words`, found one with; its weights were fitted for the way \
+                 in which it compares words. Leave `--words` out, or give another fusion (`--fusion`)",
+                crate::output::path(index)
+            );
+        }
+    }
     let format = vectors.map(|form| format_of(Some(form)));
     clickvec_engine::join(indexes, output, &model, fusion.as_ref(), words, format).map_err(|error| match error {
         // As itself, so that advice is found for it.
@@ -224,6 +256,9 @@ pub(super) fn join(
         }
         clickvec_engine::Error::Index { fault: EngineFault::MixedFusions { .. }, .. } => {
             anyhow::anyhow!("{error} (`--fusion`)")
+        }
+        clickvec_engine::Error::Index { fault: EngineFault::MixedWords { .. }, .. } => {
+            anyhow::anyhow!("{error} (`--words`)")
         }
         other => other.into(),
     })

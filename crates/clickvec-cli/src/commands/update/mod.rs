@@ -67,7 +67,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 
     /// Also rebuild this index of all titles with the new model. It keeps its stored columns, which `--titles` must have, the
-    /// form of its vectors and the weights of its fusion.
+    /// form of its vectors, the way in which it compares words, and the weights of its fusion.
     #[arg(long, value_name = "INDEX")]
     index: Option<PathBuf>,
 

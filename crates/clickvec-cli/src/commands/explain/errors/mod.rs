@@ -11,6 +11,7 @@ use clickvec::eval::{
     CorpusFiles, JudgedQuery, Judgments, LEAST_DIFFERING, Metric, differing_pairs, paired_t_test, read_corpus, score,
 };
 use clickvec::explain::{Difficulty, Outcome, Quantity, outcomes, quantities};
+use clickvec::internals::text::Analysis;
 use clickvec::ranker::{Neural, Ranker, RankerSpec, Resources, System};
 use clickvec::tables::TITLE;
 use serde::Serialize;
@@ -128,7 +129,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     for (path, skipped) in read.titles.iter().chain(&read.clicks) {
         input::note_skipped(path, skipped);
     }
-    let bm25 = bm25(&read.corpus)?;
+    let bm25 = bm25(&read.corpus, Analysis::EXACT)?;
     let named = args.model.load()?;
     let name = named.name.clone();
     let learnt_titles = named.model.training().config.titles.is_some();
@@ -157,9 +158,10 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// BM25 over a collection.
-pub(super) fn bm25(corpus: &clickvec::ranker::Corpus) -> Result<Box<dyn Ranker>> {
-    let spec: RankerSpec = "bm25".parse().map_err(clickvec::Error::from)?;
+/// BM25 over a collection whose words are analysed in this way.
+pub(super) fn bm25(corpus: &clickvec::ranker::Corpus, analysis: Analysis) -> Result<Box<dyn Ranker>> {
+    let [stem, split] = [analysis.stem, analysis.split].map(u8::from);
+    let spec: RankerSpec = format!("bm25:stem={stem},split={split}").parse().map_err(clickvec::Error::from)?;
     let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
     let values = system.values(&spec).map_err(clickvec::Error::from)?;
     let resources = Resources { corpus, contiguous: None, load: None, vectors: &[] };

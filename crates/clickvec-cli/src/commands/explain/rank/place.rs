@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use clickvec::explain::{Explainer, Word};
-use clickvec::internals::text::words;
+use clickvec::internals::text::{Analysis, words};
 use clickvec::model::{Model, Side};
 use clickvec::ranker::{Corpus, FusionMethod, Ranker, fuse};
 use clickvec::search::{Answer, Searcher};
@@ -57,7 +57,11 @@ fn by_default(args: &Args, named: &NamedModel) -> Result<Option<Ranked>> {
     ensure!(cosines.iter().all(|score| score.is_finite()), "the model's scores are not finite");
     let mut corpus = Corpus::default();
     titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
-    let lexical = bm25(&corpus)?;
+    #[cfg(feature = "serve")]
+    let analysis = args.model.index.as_deref().map_or(Ok(Analysis::EXACT), crate::fused::analysis_of)?;
+    #[cfg(not(feature = "serve"))]
+    let analysis = Analysis::EXACT;
+    let lexical = bm25(&corpus, analysis)?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let by_words = lexical.score(query, &texts);
     if !named.model.dictionary().knows_a_word(query) {
