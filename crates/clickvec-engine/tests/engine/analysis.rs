@@ -82,7 +82,7 @@ fn it_survives_updates_compaction_and_joins() {
     compact(&path).unwrap();
     finds(&path);
     let [joined, mixed] = ["joined", "mixed"].map(|name| world.folder.path().join(name));
-    join(&[path.clone()], &joined, &world.model, None, None, None).unwrap();
+    join(std::slice::from_ref(&path), &joined, &world.model, None, None, None).unwrap();
     finds(&joined);
     let world_index = world.folder.path().join("one");
     build(&world_index, &world.model, &world.titles[..9], &Fusion::default());
