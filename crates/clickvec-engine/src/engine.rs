@@ -79,15 +79,16 @@ impl Engine {
     }
 
     fn open_after(path: &Path, before: Option<&Engine>) -> Result<Engine> {
-        let mut folder = Folder::open(path, &KNOWN)?;
+        let (mut folder, mut is_again) = (Folder::open(path, &KNOWN)?, false);
         loop {
             let error = match load(&folder, before) {
                 Ok(engine) => return Ok(engine),
                 Err(error) => error,
             };
-            // If it was replaced meanwhile, its files did not fit.
+            // If it was replaced meanwhile, its files did not fit. It may have been replaced twice, at last by the same.
             match Folder::open(path, &KNOWN) {
-                Ok(now) if now.fingerprint() != folder.fingerprint() => folder = now,
+                Ok(now) if now.fingerprint() != folder.fingerprint() => (folder, is_again) = (now, false),
+                Ok(now) if !is_again => (folder, is_again) = (now, true),
                 _ => return Err(error),
             }
         }

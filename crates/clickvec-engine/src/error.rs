@@ -9,8 +9,8 @@ use clickvec::internals::error::{shortened, shown};
 use clickvec::internals::text::Analysis;
 use clickvec::ranker::FusionMethod;
 
+use crate::bm25::Bm25;
 use crate::format::VectorFormat;
-use crate::words::Bm25;
 pub use form::{BadPlaces, FormFault};
 
 /// The result of every fallible function of this crate.

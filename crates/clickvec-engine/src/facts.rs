@@ -4,8 +4,8 @@ use clickvec::internals::text::Analysis;
 use clickvec::ranker::FusionMethod;
 use serde::Serialize;
 
+use crate::bm25::Bm25;
 use crate::format::VectorFormat;
-use crate::words::Bm25;
 
 /// The facts of an opened index.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -8,10 +8,10 @@ use clickvec::internals::text::Analysis;
 use clickvec::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
 use serde::{Deserialize, Serialize};
 
+use crate::bm25::Bm25;
 use crate::error::{EngineFault, Error, FusionFound, Result};
-use crate::facts::FusionFacts;
+use crate::facts::{Choices, FusionFacts};
 use crate::trigrams::Trigrams;
-use crate::words::Bm25;
 
 /// The number of titles that each part finds for the fusion of an index for which none was fitted. A title that is further down gets less than a
 /// sixth of what the first one gets. Among 53,000 titles 99.6 % of the first ten, and all of the first three, are those of lists
@@ -98,6 +98,11 @@ impl Default for Fusion {
 }
 
 impl Fusion {
+    /// What an index of this fusion has.
+    pub fn choices(&self) -> Choices {
+        Choices { has_fusion: self.is_given, analysis: self.analysis }
+    }
+
     /// The same fusion of words that are analysed in this way.
     pub fn analysed(self, analysis: Analysis) -> Fusion {
         Fusion { analysis, ..self }

@@ -20,6 +20,7 @@
 
 mod answer;
 mod background;
+mod bm25;
 mod changes;
 mod check;
 mod engine;
@@ -38,6 +39,7 @@ mod update;
 mod words;
 
 pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
+pub use bm25::Bm25;
 pub use check::{Checked, Verified, check_files, verify};
 pub use clickvec::internals::text::Analysis;
 pub use engine::Engine;
@@ -50,4 +52,3 @@ pub use fusion::Fusion;
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
 pub use trigrams::Trigrams;
 pub use update::{Compacted, Updated, Updater, compact, compact_in_background, finish, join};
-pub use words::Bm25;

@@ -8,13 +8,14 @@ use clickvec::internals::ranker::{fused_shares, sum_shares};
 use clickvec::internals::text;
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
+use crate::bm25::Bm25;
 use crate::engine::{Engine, Opened, bit};
 use crate::error::{RequestFault, Result};
 use crate::fusion::Fusion;
 use crate::request::{Filter, Mode, Request};
 use crate::segment::MANY_HITS;
 use crate::trigrams::Trigrams;
-use crate::words::{self, Bm25, Statistics, Words};
+use crate::words::{self, Statistics, Words};
 
 /// The titles of a segment that may be found: those that are there and meet all conditions, a bit for each; `None` if all
 /// may.

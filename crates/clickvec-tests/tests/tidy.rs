@@ -94,6 +94,7 @@ const ORDER_OF_LOGS: &[&str] = &[
 /// The modules of the index that is served.
 const ORDER_OF_ENGINE: &[&str] = &[
     "format",
+    "bm25",
     "error",
     "map",
     "background",

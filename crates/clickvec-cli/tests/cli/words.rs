@@ -42,7 +42,7 @@ fn an_index_compares_words_as_it_is_told() {
     folder.run(&["index", "--compact", "--output", "shop.index"]).code(0);
     assert_eq!(found(&folder, "shop.index", "hammer"), ["a", "b", "n"]);
     // What is lost is said.
-    let lost = "the index that was replaced compared words by `stem,split`, and the new one compares them as they are; `--words \
+    let lost = "the index that is replaced compares words by `stem,split`, and the new one compares them as they are; `--words \
                 stem,split`, or a fusion whose `bm25` does so, keeps that";
     index(&folder, &[]).code(0).says(lost);
     index(&folder, &["--words", "stem"]).code(0);
@@ -61,7 +61,7 @@ fn shards_are_joined_as_it_is_told() {
     let join = ["index", "--join", "1.index", "2.index", "--output", "joined.index"];
     folder.run(&[&join[..], &["--words", "stem"]].concat()).code(0);
     assert_eq!(found(&folder, "joined.index", "hammers"), ["a", "b"]);
-    folder.run(&join).code(0).says("compared words by `stem`");
+    folder.run(&join).code(0).says("compares words by `stem`");
     assert_eq!(found(&folder, "joined.index", "hammers"), ["a"]);
     // Whole indexes keep what they have, unless they differ.
     for how in ["stem", "split"] {
@@ -74,7 +74,7 @@ fn shards_are_joined_as_it_is_told() {
     assert_eq!(found(&folder, "both", "hammer"), ["a", "b", "d"]);
     let mixed = ["index", "--join", "split", "shop.index", "--output", "both"];
     folder.run(&mixed).code(2).says("join indexes that compare alike, or say how to (`--words`)");
-    folder.run(&[&mixed[..], &["--words", "exact"]].concat()).code(0).says("compared words by `stem`");
+    folder.run(&[&mixed[..], &["--words", "exact"]].concat()).code(0).says("compares words by `stem`");
     assert_eq!(found(&folder, "both", "hammer"), ["b"]);
 }
 

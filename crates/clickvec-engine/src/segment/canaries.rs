@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::titles::TitleLines;
 use super::vectors::Vectors;
+use crate::bm25::Bm25;
 use crate::error::{EngineFault, Error, Result};
-use crate::words::{self, Bm25, Statistics, Words};
+use crate::words::{self, Statistics, Words};
 
 /// The number of queries that are kept.
 const KEPT: usize = 8;

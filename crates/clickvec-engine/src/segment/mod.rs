@@ -24,12 +24,13 @@ use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use clickvec::internals::text::Analysis;
 use serde::de::DeserializeOwned;
 
+use crate::bm25::Bm25;
 use crate::error::{BadPlaces, EngineFault, Error, FormFault, Result};
 use crate::facts::Choices;
 use crate::format::VectorFormat;
 use crate::fusion::{Fusion, Kept};
 use crate::map::Map;
-use crate::words::{self, Bm25, Words};
+use crate::words::{self, Words};
 use canaries::Canary;
 use fields::{Fields, Header};
 use ids::Ids;

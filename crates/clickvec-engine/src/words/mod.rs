@@ -4,7 +4,6 @@
 //! position of its title. Nothing is stored in it but the terms.
 
 mod best;
-mod bm25;
 mod directory;
 mod files;
 mod guard;
@@ -23,8 +22,8 @@ use tantivy::{
     DocId, DocSet as _, Index, IndexReader, ReloadPolicy, Score, Searcher, TantivyDocument, TantivyError, Term,
 };
 
+use crate::bm25::Bm25;
 use best::Near;
-pub use bm25::Bm25;
 use directory::ReadOnly;
 pub(crate) use guard::guarded;
 use tokenizer::WordTokenizer;

@@ -190,7 +190,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         return change(&args);
     }
     IndexBuilder::check_output(&args.output)?;
-    let before = whole::Choices::of(&args.output)?;
     let built = match (&args.model, &args.titles) {
         (Some(model), Some(titles)) => {
             let interrupt = Interrupt::watch()?;
@@ -204,9 +203,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
         _ => whole::join(&args.join, &args.output, args.fusion.as_deref(), args.words, args.vectors)?,
     };
-    if args.shard.is_none() {
-        before.note_what_is_lost(&args.output)?;
-    }
     if args.json {
         let mut out = output::stdout();
         let report = Report {
@@ -257,6 +253,7 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
     let table = args.title_columns.table_with(titles, &field, &args.store)?;
     let titles = table.path();
     let finish = whole::Finish::new(&model, fusion, args.words, args.vectors, args.shard.is_some())?;
+    finish.note_what_is_lost(&args.output)?;
     let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?.of_field(&field);
     let wanted = match args.shard {
         None => 0..u64::MAX,

@@ -9,6 +9,8 @@ use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::Title;
 #[cfg(feature = "serve")]
+use clickvec_engine::Choices;
+#[cfg(feature = "serve")]
 use clickvec_engine::error::EngineFault;
 
 use super::VectorForm;
@@ -44,6 +46,14 @@ impl<'m> Finish<'m> {
             fusion.analysis = analysis;
         }
         Ok(Finish { model, fusion, format: format_of(vectors) })
+    }
+
+    /// Says what the new index lacks of the one at `output`. A shard is no index that anybody searches.
+    pub(super) fn note_what_is_lost(&self, output: &Path) -> Result<()> {
+        if let Some(fusion) = &self.fusion {
+            note_what_is_lost(output, choices_of(output)?, fusion.choices());
+        }
+        Ok(())
     }
 
     pub(super) fn finish(self, builder: IndexBuilder) -> Result<BuiltIndex> {
@@ -171,52 +181,26 @@ impl Kept {
 }
 
 /// What was chosen when the index was made that is to be replaced, if there is one.
-pub(super) struct Choices {
-    #[cfg(feature = "serve")]
-    before: Option<clickvec_engine::Choices>,
-}
-
 #[cfg(feature = "serve")]
-impl Choices {
-    pub(super) fn of(output: &Path) -> Result<Choices> {
-        let before = looks_like_index(output).then(|| clickvec_engine::Engine::choices(output)).transpose()?;
-        Ok(Choices { before })
-    }
-
-    /// Says what the new index at `output` lacks.
-    pub(super) fn note_what_is_lost(&self, output: &Path) -> Result<()> {
-        let Some(before) = self.before else { return Ok(()) };
-        let now = clickvec_engine::Engine::choices(output)?;
-        let replaced = crate::output::path(output);
-        if before.has_fusion && !now.has_fusion {
-            crate::output::note(format_args!(
-                "warning: {replaced}: the index that was replaced had a fitted fusion, and the new one has none; `--fusion FUSION` \
-                 gives it one"
-            ));
-        } else if before.analysis != now.analysis && now.analysis == Analysis::EXACT {
-            let how = before.analysis;
-            crate::output::note(format_args!(
-                "warning: {replaced}: the index that was replaced compared words by `{how}`, and the new one compares them as they \
-                 are; `--words {how}`, or a fusion whose `bm25` does so, keeps that"
-            ));
-        }
-        Ok(())
-    }
+fn choices_of(output: &Path) -> Result<Option<Choices>> {
+    Ok(looks_like_index(output).then(|| clickvec_engine::Engine::choices(output)).transpose()?)
 }
 
-#[cfg(not(feature = "serve"))]
-#[allow(
-    clippy::unnecessary_wraps,
-    clippy::unused_self,
-    reason = "with the feature `serve` they can fail and know more"
-)]
-impl Choices {
-    pub(super) fn of(_: &Path) -> Result<Choices> {
-        Ok(Choices {})
-    }
-
-    pub(super) fn note_what_is_lost(&self, _: &Path) -> Result<()> {
-        Ok(())
+/// Says what the new index lacks of the one that it replaces.
+#[cfg(feature = "serve")]
+fn note_what_is_lost(output: &Path, before: Option<Choices>, now: Choices) {
+    let (Some(before), replaced) = (before, crate::output::path(output)) else { return };
+    if before.has_fusion && !now.has_fusion {
+        crate::output::note(format_args!(
+            "warning: {replaced}: the index that is replaced has a fitted fusion, and the new one has none; `--fusion FUSION` gives \
+             it one"
+        ));
+    } else if before.analysis != now.analysis && now.analysis == Analysis::EXACT {
+        let how = before.analysis;
+        crate::output::note(format_args!(
+            "warning: {replaced}: the index that is replaced compares words by `{how}`, and the new one compares them as they are; \
+             `--words {how}`, or a fusion whose `bm25` does so, keeps that"
+        ));
     }
 }
 
@@ -248,20 +232,26 @@ pub(super) fn join(
         }
     }
     let format = vectors.map(|form| format_of(Some(form)));
-    clickvec_engine::join(indexes, output, &model, fusion.as_ref(), words, format).map_err(|error| match error {
-        // As itself, so that advice is found for it.
-        clickvec_engine::Error::Library(error) => error.into(),
-        clickvec_engine::Error::Index { fault: EngineFault::MixedFormats { .. }, .. } => {
-            anyhow::anyhow!("{error} (`--vectors`)")
-        }
-        clickvec_engine::Error::Index { fault: EngineFault::MixedFusions { .. }, .. } => {
-            anyhow::anyhow!("{error} (`--fusion`)")
-        }
-        clickvec_engine::Error::Index { fault: EngineFault::MixedWords { .. }, .. } => {
-            anyhow::anyhow!("{error} (`--words`)")
-        }
-        other => other.into(),
-    })
+    let before = choices_of(output)?;
+    let joined =
+        clickvec_engine::join(indexes, output, &model, fusion.as_ref(), words, format).map_err(
+            |error| match error {
+                // As itself, so that advice is found for it.
+                clickvec_engine::Error::Library(error) => error.into(),
+                clickvec_engine::Error::Index { fault: EngineFault::MixedFormats { .. }, .. } => {
+                    anyhow::anyhow!("{error} (`--vectors`)")
+                }
+                clickvec_engine::Error::Index { fault: EngineFault::MixedFusions { .. }, .. } => {
+                    anyhow::anyhow!("{error} (`--fusion`)")
+                }
+                clickvec_engine::Error::Index { fault: EngineFault::MixedWords { .. }, .. } => {
+                    anyhow::anyhow!("{error} (`--words`)")
+                }
+                other => other.into(),
+            },
+        )?;
+    note_what_is_lost(output, before, clickvec_engine::Engine::choices(output)?);
+    Ok(joined)
 }
 
 #[cfg(feature = "serve")]
@@ -301,6 +291,15 @@ impl<'m> Finish<'m> {
     ) -> Result<Finish<'m>> {
         refuse(fusion, words, vectors)?;
         Ok(Finish { model: std::marker::PhantomData })
+    }
+
+    #[allow(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "with the feature `serve` it can fail and knows more"
+    )]
+    pub(super) fn note_what_is_lost(&self, _: &Path) -> Result<()> {
+        Ok(())
     }
 
     pub(super) fn finish(self, builder: IndexBuilder) -> Result<BuiltIndex> {

@@ -32,14 +32,16 @@ pub fn read<A: DeserializeOwned + Serialize, T>(
     known: &[PartKind],
     load: impl Fn(&Folder<A>) -> Result<T>,
 ) -> Result<T> {
-    let mut folder = Folder::open(path, known)?;
+    let (mut folder, mut is_again) = (Folder::open(path, known)?, false);
     loop {
         let error = match load(&folder) {
             Ok(loaded) => return Ok(loaded),
             Err(error) => error,
         };
+        // It may have been replaced twice, at last by the same index.
         match Folder::open(path, known) {
-            Ok(now) if now.manifest.fingerprint != folder.manifest.fingerprint => folder = now,
+            Ok(now) if now.manifest.fingerprint != folder.manifest.fingerprint => (folder, is_again) = (now, false),
+            Ok(now) if !is_again => (folder, is_again) = (now, true),
             _ => return Err(error),
         }
     }

@@ -33,7 +33,7 @@ impl Bm25 {
     }
 
     /// The number of words in all titles that makes tantivy compute this.
-    pub(super) fn tokens(self, tokens: u64) -> u64 {
+    pub(crate) fn tokens(self, tokens: u64) -> u64 {
         if self == Bm25::USUAL { tokens } else { (tokens as f64 / self.slope()).round() as u64 }
     }
 
@@ -44,7 +44,7 @@ impl Bm25 {
     }
 
     /// How many times as large scores are as those of tantivy, which has the factor k₁ + 1 too.
-    pub(super) fn factor(self) -> f32 {
+    pub(crate) fn factor(self) -> f32 {
         ((self.k1 + 1.0) / (Bm25::USUAL.k1 + 1.0)) as f32
     }
 
@@ -54,7 +54,7 @@ impl Bm25 {
     /// title's score is too small. Another one of the block may be better now, though not by more than this: with
     /// x = 0.3 / tf and u = x + 0.9 |D| / (L tf), a share is 1 / (1 + x + s (u − x)) for the slope s, and tantivy's best
     /// has the smallest u. Its x is at most 0.3, and another's at least 0.
-    pub(super) fn slack(self) -> f32 {
+    pub(crate) fn slack(self) -> f32 {
         let most = Bm25::USUAL.k1 * (1.0 - Bm25::USUAL.b);
         (1.0 + most * (1.0 - self.slope()).max(0.0)) as f32
     }
