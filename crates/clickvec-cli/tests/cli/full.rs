@@ -318,9 +318,13 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
 #[cfg(feature = "serve")]
 fn an_index_gives_the_numbers_of_its_fusion() {
     let folder = Folder::with_model();
-    let three =
-        THREE.map(|argument| if argument == "--ranker=bm25" { "--ranker=bm25:k1=1.2,b=0.75" } else { argument });
-    for method in ["linear", "min-max", "z-score", "reciprocal-rank"] {
+    for (method, bm25) in [
+        ("linear", "--ranker=bm25:k1=0.5,stem=1,split=1"),
+        ("min-max", "--ranker=bm25:k1=1.2,b=0.75"),
+        ("z-score", "--ranker=bm25:k1=1.2,b=0.75,stem=1"),
+        ("reciprocal-rank", "--ranker=bm25:k1=1.2,b=0.75"),
+    ] {
+        let three = THREE.map(|argument| if argument == "--ranker=bm25" { bm25 } else { argument });
         let fusion = format!("--fusion={method}");
         let more = [&fusion[..], "--fusion-weights=2,5,3", "--save-rankers=kept"];
         let run = report(&folder.run(&[&three[..], &more].concat()).code(0));

@@ -17,8 +17,9 @@ use crate::fused::keeps_fusion;
 // The command has a group named after its own `Args`.
 #[group(skip)]
 pub(super) struct Args {
-    /// What finds the titles of an index: `vectors`, `words` (BM25 with k1 = 1.2 and b = 0.75), or `both`, fused, with letter
-    /// trigrams if the fusion has them [default: both if the index was made with --fusion, else vectors].
+    /// What finds the titles of an index: `vectors`, `words` (BM25 with k1 = 1.2 and b = 0.75, unless the fusion of the index
+    /// has others), or `both`, fused, with letter trigrams if the fusion has them [default: both if the index was made with
+    /// --fusion, else vectors].
     #[arg(long, value_name = "MODE")]
     mode: Option<Mode>,
 
