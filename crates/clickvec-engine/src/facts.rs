@@ -42,11 +42,15 @@ pub struct Facts {
 }
 
 /// What was chosen when an index was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Choices {
-    /// Whether it was made with a fusion.
+    /// Whether somebody gave the fusion.
     pub has_fusion: bool,
+    /// How the lists are fused.
+    pub fusion: FusionFacts,
+    /// The BM25 of the words.
+    pub bm25: Bm25,
     /// What is done to words before they are compared.
     pub analysis: Analysis,
 }

@@ -72,9 +72,12 @@ impl Kept {
         Kept { method, vectors, words, trigrams, bm25, fitted_at, analysis, given: is_given }
     }
 
-    /// Whether somebody gave it.
-    pub(crate) fn is_given(&self) -> bool {
-        self.trigrams.is_some() || self.clone().with(None).is_given
+    /// What an index has that keeps it.
+    pub(crate) fn choices(&self) -> Choices {
+        let Kept { method, vectors, words, trigrams, bm25, analysis, .. } = *self;
+        let has_fusion = trigrams.is_some() || self.clone().with(None).is_given;
+        let depth = if has_fusion { FUSED_DEPTH } else { RANKS_DEPTH };
+        Choices { has_fusion, fusion: FusionFacts { method, vectors, words, trigrams, depth }, bm25, analysis }
     }
 
     /// The fusion, with the trigrams that are kept with it.
@@ -100,7 +103,7 @@ impl Default for Fusion {
 impl Fusion {
     /// What an index of this fusion has.
     pub fn choices(&self) -> Choices {
-        Choices { has_fusion: self.is_given, analysis: self.analysis }
+        Kept::of(self).choices()
     }
 
     /// The same fusion of words that are analysed in this way.

@@ -74,7 +74,7 @@ fn shards_are_joined_as_it_is_told() {
     assert_eq!(found(&folder, "both", "hammer"), ["a", "b", "d"]);
     let mixed = ["index", "--join", "split", "shop.index", "--output", "both"];
     folder.run(&mixed).code(2).says("join indexes that compare alike, or say how to (`--words`)");
-    folder.run(&[&mixed[..], &["--words", "exact"]].concat()).code(0).says("compares words by `stem`");
+    folder.run(&[&mixed[..], &["--words", "exact"]].concat()).code(0);
     assert_eq!(found(&folder, "both", "hammer"), ["b"]);
 }
 
@@ -87,6 +87,15 @@ fn a_fusion_brings_its_own() {
     let fusion = "kept/fusion_z-score.safetensors";
     index(&folder, &["--fusion", fusion]).code(0);
     assert_eq!(found(&folder, "shop.index", "hammers"), ["a", "b"]);
+    let inspect = folder.run(&["inspect", "shop.index"]).code(0);
+    inspect
+        .prints("BM25 with k1 1.2 and b 0.75, compared by `stem,split`")
+        .prints("z-score of vectors 0.500, words 0.500\n");
+    let about = folder.run(&["inspect", "--json", "shop.index"]).code(0).json_lines();
+    assert_eq!(
+        (&about[0]["searches"]["analysis"]["stem"], &about[0]["searches"]["has_fusion"]),
+        (&true.into(), &true.into())
+    );
     index(&folder, &["--fusion", fusion, "--words", "exact"]).code(2).says("cannot be used with");
     let model = ["index", "--model", fusion, "--titles", "part.tsv", "--output", "shop.index"];
     let words =

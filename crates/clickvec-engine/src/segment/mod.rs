@@ -141,8 +141,7 @@ pub(crate) fn fusion(folder: &Folder<About>) -> Result<Fusion> {
 /// What was chosen when an index was made. What its trigrams weigh is not read.
 pub(crate) fn choices(folder: &Folder<About>) -> Result<Choices> {
     let kept = Reader { folder }.json::<Kept>(&FUSION)?;
-    let (has_fusion, analysis) = kept.map_or((false, Analysis::EXACT), |kept| (kept.is_given(), kept.analysis));
-    Ok(Choices { has_fusion, analysis })
+    Ok(kept.map_or_else(|| Fusion::default().choices(), |kept| kept.choices()))
 }
 
 /// A reader of the parts of a segment.

@@ -70,8 +70,9 @@ impl FromStr for Analysis {
     type Err = &'static str;
 
     fn from_str(name: &str) -> Result<Analysis, &'static str> {
-        let name = if name == "split,stem" { "stem,split" } else { name };
-        let analysis = Analysis::ALL.into_iter().find(|analysis| analysis.to_string() == name);
+        let mut names: Vec<&str> = name.split(',').map(str::trim).collect();
+        names.sort_unstable_by(|a, b| b.cmp(a));
+        let analysis = Analysis::ALL.into_iter().find(|analysis| analysis.to_string() == names.join(","));
         analysis.ok_or("expected exact, stem, split or stem,split")
     }
 }
@@ -143,7 +144,10 @@ fn singular(word: &str) -> Cow<'_, str> {
     let endings = [("ie", "y"), ("lve", "lf"), ("oe", "o")];
     let replaced = endings.iter().find_map(|(ending, other)| Some((word.strip_suffix(ending)?, other)));
     match replaced {
-        Some((stem, ending)) if word.len() > 4 => format!("{stem}{ending}").into(),
+        // A `fly` and `flies`, but a `tie` and `ties`, a `shoe` and `shoes`.
+        Some((stem, ending)) if word.len() > 4 || (*ending == "y" && word.len() > 3) => {
+            format!("{stem}{ending}").into()
+        }
         _ => word.into(),
     }
 }
@@ -164,6 +168,7 @@ mod tests {
         for (forms, form) in [
             ("sofa sofas", "sofa"),
             ("vanity vanities", "vanity"),
+            ("fly flies", "fly"),
             ("box boxes", "box"),
             ("hose hoses", "hos"),
             ("house houses", "hous"),
@@ -219,7 +224,7 @@ mod tests {
         for analysis in Analysis::ALL {
             assert_eq!(analysis.to_string().parse(), Ok(analysis));
         }
-        assert_eq!("split,stem".parse(), Ok(BOTH));
+        assert_eq!(("split,stem".parse(), "stem, split".parse()), (Ok(BOTH), Ok(BOTH)));
         for bad in ["", "stem,", "Stem", "stem split", "stem,stem"] {
             assert!(bad.parse::<Analysis>().is_err(), "{bad}");
         }

@@ -25,6 +25,9 @@ pub(super) struct Finish<'m> {
     model: &'m Model,
     #[cfg(feature = "serve")]
     fusion: Option<clickvec_engine::Fusion>,
+    /// How words are to be compared, if somebody said so.
+    #[cfg(feature = "serve")]
+    words: Option<Analysis>,
     #[cfg(feature = "serve")]
     format: clickvec_engine::VectorFormat,
     #[cfg(not(feature = "serve"))]
@@ -45,13 +48,13 @@ impl<'m> Finish<'m> {
         if let (Some(fusion), Some(analysis)) = (&mut fusion, words) {
             fusion.analysis = analysis;
         }
-        Ok(Finish { model, fusion, format: format_of(vectors) })
+        Ok(Finish { model, fusion, words, format: format_of(vectors) })
     }
 
     /// Says what the new index lacks of the one at `output`. A shard is no index that anybody searches.
     pub(super) fn note_what_is_lost(&self, output: &Path) -> Result<()> {
         if let Some(fusion) = &self.fusion {
-            note_what_is_lost(output, choices_of(output)?, fusion.choices());
+            note_what_is_lost(output, choices_of(output)?, fusion.choices(), self.words);
         }
         Ok(())
     }
@@ -186,16 +189,16 @@ fn choices_of(output: &Path) -> Result<Option<Choices>> {
     Ok(looks_like_index(output).then(|| clickvec_engine::Engine::choices(output)).transpose()?)
 }
 
-/// Says what the new index lacks of the one that it replaces.
+/// Says what the new index lacks of the one that it replaces, unless it was `asked` for.
 #[cfg(feature = "serve")]
-fn note_what_is_lost(output: &Path, before: Option<Choices>, now: Choices) {
+fn note_what_is_lost(output: &Path, before: Option<Choices>, now: Choices, asked: Option<Analysis>) {
     let (Some(before), replaced) = (before, crate::output::path(output)) else { return };
     if before.has_fusion && !now.has_fusion {
         crate::output::note(format_args!(
             "warning: {replaced}: the index that is replaced has a fitted fusion, and the new one has none; `--fusion FUSION` gives \
              it one"
         ));
-    } else if before.analysis != now.analysis && now.analysis == Analysis::EXACT {
+    } else if asked.is_none() && before.analysis != now.analysis && now.analysis == Analysis::EXACT {
         let how = before.analysis;
         crate::output::note(format_args!(
             "warning: {replaced}: the index that is replaced compares words by `{how}`, and the new one compares them as they are; \
@@ -250,7 +253,7 @@ pub(super) fn join(
                 other => other.into(),
             },
         )?;
-    note_what_is_lost(output, before, clickvec_engine::Engine::choices(output)?);
+    note_what_is_lost(output, before, clickvec_engine::Engine::choices(output)?, words);
     Ok(joined)
 }
 
@@ -267,12 +270,12 @@ fn format_of(vectors: Option<VectorForm>) -> clickvec_engine::VectorFormat {
 fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_engine::Fusion> {
     let Some(path) = path else { return Ok(clickvec_engine::Fusion::default()) };
     let fusion = clickvec_engine::Fusion::read(path, model)?;
-    if let Some((k1, b)) = fusion.fitted_at {
+    if let Some((k1, b)) = fusion.fitted_at.filter(|_| fusion.words > 0.0) {
         let Analysis { stem, split } = fusion.analysis;
         let of_words =
             [(stem, ",stem=1"), (split, ",split=1")].map(|(is_on, text)| if is_on { text } else { "" }).concat();
         crate::output::note(format_args!(
-            "{}: the weights were fitted with bm25:k1={k1},b={b}{of_words}, which an index cannot have; it searches with k1=1.2 and \
+            "warning: {}: the weights were fitted with bm25:k1={k1},b={b}{of_words}, which an index cannot have; it searches with k1=1.2 and \
              b=0.75. For the numbers of `evaluate`, fit them with bm25:k1=0.5,b=0.4{of_words} or another with k1 · (1 − b) = 0.3",
             crate::output::path(path)
         ));

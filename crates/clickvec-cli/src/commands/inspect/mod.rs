@@ -83,6 +83,10 @@ struct IndexReport<'a> {
     encoder: &'a EncoderConfig,
     #[serde(flatten)]
     summary: IndexSummary,
+    /// How it is searched by words and by both, if it has words.
+    #[cfg(feature = "serve")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    searches: Option<clickvec_engine::Choices>,
 }
 
 /// Loads the model or the index, which checks it, and prints what is in it.
@@ -129,7 +133,15 @@ pub(crate) fn evaluation_of_report(path: &Path) -> Result<String> {
 fn run_index(args: &Args) -> Result<Answer> {
     let searcher = Searcher::open(&args.file)?;
     let summary = searcher.summary().context("an index that was opened says what it is")?.clone();
-    let report = IndexReport { index: &args.file, encoder: searcher.model().encoder_config(), summary };
+    #[cfg(feature = "serve")]
+    let has_words = summary.parts.contains_key("words");
+    let report = IndexReport {
+        index: &args.file,
+        encoder: searcher.model().encoder_config(),
+        summary,
+        #[cfg(feature = "serve")]
+        searches: has_words.then(|| clickvec_engine::Engine::choices(&args.file)).transpose()?,
+    };
     let mut out = output::stdout();
     if args.json {
         output::json_line(&mut out, &report)?;
@@ -142,7 +154,7 @@ fn run_index(args: &Args) -> Result<Answer> {
 
 fn index_text(report: &IndexReport<'_>) -> String {
     let summary = &report.summary;
-    let mut text = facts(&[
+    let mut rows = vec![
         ("index", output::path(report.index)),
         ("fingerprint", summary.fingerprint.clone()),
         ("written by", format!("clickvec {}", output::printable(&summary.version))),
@@ -153,7 +165,17 @@ fn index_text(report: &IndexReport<'_>) -> String {
         ("dimension", summary.dimension.to_string()),
         ("model", summary.model.clone()),
         ("encoder", report.encoder.to_string()),
-    ]);
+    ];
+    #[cfg(feature = "serve")]
+    if let Some(clickvec_engine::Choices { has_fusion, fusion, bm25, analysis, .. }) = &report.searches {
+        rows.push(("words", format!("BM25 with k1 {} and b {}, compared by `{analysis}`", bm25.k1, bm25.b)));
+        let trigrams = fusion.trigrams.map_or_else(String::new, |weight| format!(", trigrams {weight:.3}"));
+        let fitted = if *has_fusion { "" } else { "; not fitted, for `--mode both` alone" };
+        let method = ranker::name_of(fusion.method).0;
+        let weights = format!("vectors {:.3}, words {:.3}{trigrams}", fusion.vectors, fusion.words);
+        rows.push(("fusion", format!("{method} of {weights}{fitted}")));
+    }
+    let mut text = facts(&rows);
     let mut files = aligned::plain();
     files.set_header(["file", "bytes"]);
     for (name, bytes) in &summary.files {

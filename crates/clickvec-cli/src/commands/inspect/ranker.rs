@@ -21,15 +21,20 @@ pub(super) fn ranker(path: &Path, is_json: bool) -> Result<Answer> {
     print(is_json, &json!({ "ranker": of_system(&system) }), || format!("ranker  {}\n", spec(&system)))
 }
 
-/// Prints the method and the members of a fusion, with their weights.
-pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
-    let FusionFile { method, members } = fusion_members(path)?;
-    let (name, k) = match method {
+/// The name of a method, and the k of reciprocal ranks.
+pub(super) fn name_of(method: FusionMethod) -> (&'static str, Option<f64>) {
+    match method {
         FusionMethod::Linear => ("linear", None),
         FusionMethod::MinMax => ("min-max", None),
         FusionMethod::ZScore => ("z-score", None),
         FusionMethod::ReciprocalRank { k } => ("reciprocal-rank", Some(k)),
-    };
+    }
+}
+
+/// Prints the method and the members of a fusion, with their weights.
+pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
+    let FusionFile { method, members } = fusion_members(path)?;
+    let (name, k) = name_of(method);
     let of_member = |member: &FusionMember| {
         json!({
             "file": member.path.file_name().unwrap_or_default().to_string_lossy(),
