@@ -158,11 +158,15 @@ class Bm25(System):
 
     :param k1: how slowly repetitions of a word saturate; 0 counts each word once (0 to 1000) [default: 0.9].
     :param b: how much the title's length counts, from 0 (not at all) to 1 (in full) (0 to 1) [default: 0.4].
+    :param stem: 1 compares English plurals and singulars as one word (0 to 1) [default: 0].
+    :param split: 1 separates numbers from letters: `12in` is `12` and `in` (0 to 1) [default: 0].
     """
 
     name = "bm25"
     k1: float | None = None
     b: float | None = None
+    stem: int | None = None
+    split: int | None = None
 
 
 @dataclass(repr=False, eq=False)
