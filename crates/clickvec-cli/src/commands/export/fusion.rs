@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
-use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K};
+use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
 use serde::Deserialize;
 
 use crate::{json_file, output};
@@ -56,7 +56,8 @@ pub(super) fn read(path: &Path, model: &Path) -> Result<Weights> {
         let names: Vec<_> = fusion.members.iter().map(|member| output::printable(&member.name)).collect();
         bail!("{shown}: expected a fusion of bm25 and {}, found {}", output::printable(&own), names.join(", "));
     };
-    if words.name.contains("stem=1") || words.name.contains("split=1") {
+    let is_on = |spec: &RankerSpec| ["stem", "split"].iter().any(|name| spec.get(name) == Some(1.0));
+    if words.name.parse().is_ok_and(|spec| is_on(&spec)) {
         output::note(format_args!(
             "warning: {shown}: the weights were fitted with `{}`, and the template compares words as OpenSearch does by default; \
              give its field `title` an analyzer that does something similar (`minimal_english`, `word_delimiter_graph`)",

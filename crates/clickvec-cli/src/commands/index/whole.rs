@@ -14,6 +14,8 @@ use clickvec_engine::Choices;
 use clickvec_engine::error::EngineFault;
 
 use super::VectorForm;
+#[cfg(feature = "serve")]
+use crate::fused::choices;
 
 /// The largest number of ids to show of titles that a catalogue lacks.
 #[cfg(feature = "serve")]
@@ -186,7 +188,7 @@ impl Kept {
 /// What was chosen when the index was made that is to be replaced, if there is one.
 #[cfg(feature = "serve")]
 fn choices_of(output: &Path) -> Result<Option<Choices>> {
-    Ok(looks_like_index(output).then(|| clickvec_engine::Engine::choices(output)).transpose()?)
+    looks_like_index(output).then(|| choices(output)).transpose()
 }
 
 /// Says what the new index lacks of the one that it replaces, unless it was `asked` for.
@@ -227,7 +229,7 @@ pub(super) fn join(
     if words.is_some() {
         for index in indexes.iter().filter(|index| looks_like_index(index)) {
             anyhow::ensure!(
-                !clickvec_engine::Engine::choices(index)?.has_fusion,
+                !choices(index)?.has_fusion,
                 "{}: expected an index without a fitted fusion with `--words`, found one with; its weights were fitted for the way \
                  in which it compares words. Leave `--words` out, or give another fusion (`--fusion`)",
                 crate::output::path(index)
@@ -253,7 +255,7 @@ pub(super) fn join(
                 other => other.into(),
             },
         )?;
-    note_what_is_lost(output, before, clickvec_engine::Engine::choices(output)?, words);
+    note_what_is_lost(output, before, choices(output)?, words);
     Ok(joined)
 }
 

@@ -140,7 +140,7 @@ fn run_index(args: &Args) -> Result<Answer> {
         encoder: searcher.model().encoder_config(),
         summary,
         #[cfg(feature = "serve")]
-        searches: has_words.then(|| clickvec_engine::Engine::choices(&args.file)).transpose()?,
+        searches: has_words.then(|| crate::fused::choices(&args.file)).transpose()?,
     };
     let mut out = output::stdout();
     if args.json {

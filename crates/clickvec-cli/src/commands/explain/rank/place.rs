@@ -58,7 +58,10 @@ fn by_default(args: &Args, named: &NamedModel) -> Result<Option<Ranked>> {
     let mut corpus = Corpus::default();
     titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
     #[cfg(feature = "serve")]
-    let analysis = args.model.index.as_deref().map_or(Ok(Analysis::EXACT), crate::fused::analysis_of)?;
+    let analysis = match &args.model.index {
+        Some(index) => crate::fused::choices(index)?.analysis,
+        None => Analysis::EXACT,
+    };
     #[cfg(not(feature = "serve"))]
     let analysis = Analysis::EXACT;
     let lexical = bm25(&corpus, analysis)?;
