@@ -152,9 +152,28 @@ fn run_index(args: &Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
+/// How an index is searched by words and by both.
+#[cfg(feature = "serve")]
+fn searches(report: &IndexReport<'_>) -> Vec<(&'static str, String)> {
+    let Some(clickvec_engine::Choices { has_fusion, fusion, bm25, analysis, .. }) = &report.searches else {
+        return Vec::new();
+    };
+    let words = format!("BM25 with k1 {} and b {}, compared by `{analysis}`", bm25.k1, bm25.b);
+    let trigrams = fusion.trigrams.map_or_else(String::new, |weight| format!(", trigrams {weight:.3}"));
+    let fitted = if *has_fusion { "" } else { "; not fitted, for `--mode both` alone" };
+    let method = ranker::name_of(fusion.method).0;
+    let fused = format!("{method} of vectors {:.3}, words {:.3}{trigrams}{fitted}", fusion.vectors, fusion.words);
+    vec![("words", words), ("fusion", fused)]
+}
+
+#[cfg(not(feature = "serve"))]
+fn searches(_: &IndexReport<'_>) -> Vec<(&'static str, String)> {
+    Vec::new()
+}
+
 fn index_text(report: &IndexReport<'_>) -> String {
     let summary = &report.summary;
-    let mut rows = vec![
+    let rows = [
         ("index", output::path(report.index)),
         ("fingerprint", summary.fingerprint.clone()),
         ("written by", format!("clickvec {}", output::printable(&summary.version))),
@@ -166,15 +185,7 @@ fn index_text(report: &IndexReport<'_>) -> String {
         ("model", summary.model.clone()),
         ("encoder", report.encoder.to_string()),
     ];
-    #[cfg(feature = "serve")]
-    if let Some(clickvec_engine::Choices { has_fusion, fusion, bm25, analysis, .. }) = &report.searches {
-        rows.push(("words", format!("BM25 with k1 {} and b {}, compared by `{analysis}`", bm25.k1, bm25.b)));
-        let trigrams = fusion.trigrams.map_or_else(String::new, |weight| format!(", trigrams {weight:.3}"));
-        let fitted = if *has_fusion { "" } else { "; not fitted, for `--mode both` alone" };
-        let method = ranker::name_of(fusion.method).0;
-        let weights = format!("vectors {:.3}, words {:.3}{trigrams}", fusion.vectors, fusion.words);
-        rows.push(("fusion", format!("{method} of {weights}{fitted}")));
-    }
+    let rows: Vec<_> = rows.into_iter().chain(searches(report)).collect();
     let mut text = facts(&rows);
     let mut files = aligned::plain();
     files.set_header(["file", "bytes"]);
