@@ -167,8 +167,8 @@ def check_page(program, folder, pictures):
 
 
 def check_keywords(service, page):
-    """What is marked in the query's words and in the titles is what the service says are keywords."""
-    answer = service.get("/search?q=lether+couch&k=10&keywords=true")
+    """What is marked in the query's words and in the titles is what the service says are keywords, and bold what the query has too."""
+    answer = service.get("/search?q=lether+couch&k=10&keywords=true&matched=true")
     texts = lambda selector, within: [mark.text.lower() for mark in within.find_elements("css selector", selector)]
     assert answer["keywords"] and any(hit["keywords"] for hit in answer["results"]), answer
     page.until("keywords of the query", lambda: texts("mark", page.one("#known")) == [word["text"] for word in answer["words"] if word["text"] in answer["keywords"]])
@@ -176,7 +176,10 @@ def check_keywords(service, page):
         assert link.text == hit["title"], (link.text, hit)
         words = [word for word in re.findall(r"[^\W_]+", hit["title"].lower()) if word in hit["keywords"]]
         assert texts("mark", link) == words, (link.get_attribute("innerHTML"), hit)
-    assert any(texts("mark", link) for link in page.all("#lists li a"))
+        words = [word for word in re.findall(r"[^\W_]+", hit["title"].lower()) if word in hit["matched"]]
+        assert texts("b", link) == words, (link.get_attribute("innerHTML"), hit)
+    for selector in ["mark", "b"]:
+        assert any(texts(selector, link) for link in page.all("#lists li a")), selector
 
 
 def walk(service, page, pictures, judged):

@@ -218,6 +218,30 @@ impl Engine {
         Ok(facts)
     }
 
+    /// The distinct words of each of `titles` that the query has too, as this index compares words: `sofas` if the query is
+    /// `sofa` and plurals are one with singulars.
+    pub fn matched_words(&self, query: &str, titles: &[&str]) -> Vec<Vec<String>> {
+        let analysis = self.fusion().analysis;
+        let asked: HashSet<String> = text::terms(query, analysis).into_iter().collect();
+        let is_asked = |word: &str| {
+            let mut is_asked = false;
+            analysis.for_each_term(word, |term| is_asked |= asked.contains(term));
+            is_asked
+        };
+        let mut buffer = text::WordBuffer::default();
+        let mut of_title = |title: &&str| {
+            let (mut matched, mut known) = (Vec::new(), HashSet::new());
+            text::for_each_word(title, &mut buffer, |word| {
+                if !known.contains(word) && is_asked(word) {
+                    known.insert(word.to_owned());
+                    matched.push(word.to_owned());
+                }
+            });
+            matched
+        };
+        titles.iter().map(&mut of_title).collect()
+    }
+
     fn titles_with(&self, term: &str) -> Result<u64> {
         let of_segment = |opened: &Opened| {
             let found = words::guarded(|| opened.segment.words.titles_with(term));

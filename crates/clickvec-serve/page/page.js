@@ -40,10 +40,11 @@ const gone = () => {
   if (!retry) retry = setInterval(async () => { try { if ((await fetch("health/live", { cache: "no-store" })).ok) { clear(); start(); } } catch { /* not yet */ } }, 2000);
 };
 
+// A Han ideograph is a word; apostrophes are no part of one.
 const marked = (title, words, keywords) => {
   const box = document.createDocumentFragment(), asked = new Set(words), chosen = new Set(keywords);
-  for (const part of title.split(/([\p{L}\p{N}\p{M}]+)/u)) {
-    const word = part.normalize("NFKC").toLowerCase();
+  for (const part of title.split(/(\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}'’])+)/u)) {
+    const word = part.normalize("NFKC").toLowerCase().replace(/['’]/g, "");
     let inside = part;
     if (asked.has(word)) inside = make("b", {}, inside);
     if (chosen.has(word)) inside = make("mark", {}, inside);
@@ -78,9 +79,8 @@ const thumbs = hit => {
   return make("div", { class: "thumbs" }, ...buttons);
 };
 const listOf = (answer, heading) => {
-  const words = answer.words.map(word => word.text);
   const rows = answer.results.map((hit, place) => {
-    const link = make("a", { href: address({ ...now(), id: hit.id }), "data-id": hit.id }, marked(hit.title, words, hit.keywords || []));
+    const link = make("a", { href: address({ ...now(), id: hit.id }), "data-id": hit.id }, marked(hit.title, hit.matched, hit.keywords));
     link.addEventListener("click", event => { if (!event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); opener = link; go({ ...now(), id: hit.id }); } });
     const next = answer.results[place + 1];
     const compare = next ? make("button", { type: "button", class: "compare", "aria-label": `Why is ${hit.title} above ${next.title}?`, title: "Why is it above the next one?" }, "↕") : "";
@@ -112,7 +112,7 @@ const search = async () => {
   if (!text) { lists.replaceChildren(); known(null); statusLine.textContent = ""; shownFor = ""; shownKey = key(); return; }
   const current = indexes.find(of => of.name === chooser.value) || indexes[0], hasWords = !current || current.current.facts.words !== null;
   const wanted = !hasWords ? ["vectors"] : chosen === "side" ? ["vectors", "both", "words"] : [chosen];
-  const get = by => ask("search?" + new URLSearchParams({ q: text, mode: by, keywords: "true", ...(chooser.value ? { index: chooser.value } : {}) }), { signal });
+  const get = by => ask("search?" + new URLSearchParams({ q: text, mode: by, keywords: "true", matched: "true", ...(chooser.value ? { index: chooser.value } : {}) }), { signal });
   try {
     const answers = await Promise.all(wanted.map(get));
     if (signal.aborted) return;

@@ -42,6 +42,21 @@ fn plurals_and_numbers_are_found() {
 }
 
 #[test]
+fn the_words_that_a_title_shares_with_a_query_are_those_of_the_title() {
+    let world = World::new();
+    let path = world.folder.path().join("analysed");
+    let matched = |analysis: Analysis, query: &str| {
+        build(&path, &world.model, &titles(), &Fusion::default().analysed(analysis));
+        let engine = Engine::open(&path).unwrap();
+        engine.matched_words(query, &["Men’s Rugs, 12in rug: rugs", "12\" seat", ""])
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(matched(Analysis::EXACT, "rugs 12 mens rugs"), [&["mens", "rugs"][..], &["12"], &none]);
+    assert_eq!(matched(BOTH, "rugs 12"), [&["rugs", "12in", "rug"][..], &["12"], &none]);
+    assert_eq!(matched(BOTH, ""), [&none[..], &none, &none]);
+}
+
+#[test]
 fn an_explanation_speaks_of_words_and_not_of_terms() {
     let world = World::new();
     let path = world.folder.path().join("analysed");

@@ -33,6 +33,15 @@ struct Asked {
     generation: Option<String>,
     #[serde(default)]
     keywords: bool,
+    #[serde(default)]
+    matched: bool,
+}
+
+/// What is to be marked in titles.
+#[derive(Clone, Copy)]
+struct Marks {
+    keywords: bool,
+    matched: bool,
 }
 
 fn first() -> Whole {
@@ -80,6 +89,8 @@ struct Title {
     fields: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keywords: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched: Option<Vec<String>>,
 }
 
 #[derive(Serialize)]
@@ -96,7 +107,7 @@ fn place(share: Share) -> Place {
 /// Finds titles.
 pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
     let asked = if call.method == Method::POST { call.json()? } else { of_address(call)? };
-    let Asked { query, q, queries, k, offset, mode, filters, index, generation, keywords } = asked;
+    let Asked { query, q, queries, k, offset, mode, filters, index, generation, keywords, matched } = asked;
     let is_batch = queries.is_some();
     let queries = match (query, q, queries) {
         (Some(query), None, None) | (None, Some(query), None) => vec![query],
@@ -136,7 +147,7 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
                 .with_deadline(end);
             let answer = generation.engine.search(&request).map_err(|error| fault_of(&error))?;
             stages.add(&answer.timings);
-            answers.push(found(&generation, &name, query, mode, answer, keywords)?);
+            answers.push(found(&generation, &name, query, mode, answer, Marks { keywords, matched })?);
         }
         let body = match (is_batch, &answers[..]) {
             (false, [answer]) => serde_json::to_vec(answer),
@@ -153,7 +164,7 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
 }
 
 fn of_address(call: &Call) -> Result<Asked, Fault> {
-    let known = ["q", "query", "k", "offset", "mode", "filter", "index", "generation", "keywords"];
+    let known = ["q", "query", "k", "offset", "mode", "filter", "index", "generation", "keywords", "matched"];
     let mut parameters = call.parameters(&known, &["filter"])?;
     let mode = parameters.text("mode").map(|mode| mode.parse::<Mode>()).transpose();
     Ok(Asked {
@@ -167,6 +178,7 @@ fn of_address(call: &Call) -> Result<Asked, Fault> {
         index: parameters.text("index"),
         generation: parameters.text("generation"),
         keywords: parameters.flag("keywords")?,
+        matched: parameters.flag("matched")?,
     })
 }
 
@@ -197,10 +209,11 @@ fn found<'a>(
     query: &'a str,
     mode: Mode,
     answer: clickvec_engine::Answer,
-    keywords: bool,
+    marks: Marks,
 ) -> Result<Found<'a>, Fault> {
     let facts = generation.engine.facts();
-    let mut marked = if keywords { Some(Marked::of(generation, query, &answer)?) } else { None };
+    let mut marked = if marks.keywords { Some(Marked::of(generation, query, &answer)?) } else { None };
+    let mut matched = marks.matched.then(|| generation.engine.matched_words(query, &titles_of(&answer)));
     let words = answer.query.words.into_iter();
     Ok(Found {
         query,
@@ -226,9 +239,14 @@ fn found<'a>(
                 trigrams: hit.trigrams.map(place),
                 fields: hit.fields,
                 keywords: marked.as_mut().map(|marked| std::mem::take(&mut marked.titles[row])),
+                matched: matched.as_mut().map(|matched| std::mem::take(&mut matched[row])),
             })
             .collect(),
     })
+}
+
+fn titles_of(answer: &clickvec_engine::Answer) -> Vec<&str> {
+    answer.hits.iter().map(|hit| hit.title.as_str()).collect()
 }
 
 /// The keywords of a query and of the titles found, as the model sees them.
@@ -241,8 +259,7 @@ impl Marked {
     fn of(generation: &Generation, query: &str, answer: &clickvec_engine::Answer) -> Result<Marked, Fault> {
         let model = generation.engine.model().map_err(|error| fault_of(&error))?;
         let explainer = Explainer::new(model);
-        let titles: Vec<&str> = answer.hits.iter().map(|hit| hit.title.as_str()).collect();
-        let titles = explainer.texts(Side::Title, &titles).iter().map(keywords_of).collect();
+        let titles = explainer.texts(Side::Title, &titles_of(answer)).iter().map(keywords_of).collect();
         Ok(Marked { query: keywords_of(&explainer.text(Side::Query, query)), titles })
     }
 }

@@ -27,6 +27,11 @@ fn search_finds_titles_by_get_and_by_post() {
     let vectors = service.get("/search?q=leather+sofa&mode=vectors&keywords=true").is(200);
     assert_eq!(ids(&vectors).len(), 6);
     assert!(vectors["keywords"].is_array() && vectors["results"][0]["keywords"].is_array());
+    assert!(vectors["results"][0]["matched"].is_null());
+    let matched = service.get("/search?q=leather+SOFAS&mode=words&matched=true").is(200);
+    assert_eq!(matched["results"][0]["matched"], json!(["leather"]), "{matched}");
+    let posted = service.post("/search", r#"{"q":"leather SOFAS","mode":"words","matched":true}"#).is(200);
+    assert_eq!(posted, matched);
 }
 
 #[test]
