@@ -42,6 +42,7 @@ QUESTIONS = [
     ("CLSM, window 3, J = 4", "CLSM, window 3, one tower"),
     ("CLSM, window 3, J = 50", "CLSM, window 3, one tower"),
     ("RNN, n = 4", "RNN, one tower"),
+    *((name, "letter trigrams") for name in ("LSTM, one tower", "BiLSTM, one tower", "GRU, one tower")),
 ]
 COLOURS = ["#1f5fa8", "#7b3fa0", "#c2367c", "#d2601a", "#8a7a10", "#1d8a4e", "#111", "#0f8f9f"]
 

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use clickvec::train::{Agreement, EpochReport, Event, ScoreCoverage, Section, TeacherCoverage, Written};
+use clickvec::train::{Agreement, EpochReport, Event, ScoreCoverage, Section, TeacherCoverage, TrainConfig, Written};
 use serde::Serialize;
 
 use super::held_out::{Counts, Means};
+use super::small;
 use crate::metrics::ByKey;
 
 /// An event as JSON.
@@ -28,6 +29,9 @@ pub(super) enum JsonEvent<'a> {
         parameters: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         titles: Option<u64>,
+        /// What ranked better on logs of this size.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        advice: Vec<String>,
     },
     Teacher {
         vectors: u64,
@@ -107,7 +111,7 @@ impl From<Agreement> for Agreed {
 
 impl JsonEvent<'_> {
     /// An event as JSON; `None` for progress within an epoch. `held_out` is what was last measured on held-out queries.
-    pub(super) fn of(event: &Event, held_out: Option<Means>) -> Option<JsonEvent<'_>> {
+    pub(super) fn of<'e>(event: &'e Event, config: &TrainConfig, held_out: Option<Means>) -> Option<JsonEvent<'e>> {
         Some(match event {
             Event::Log { statistics, trigrams, words, parameters, .. } => JsonEvent::Log {
                 pairs: statistics.pairs,
@@ -120,6 +124,7 @@ impl JsonEvent<'_> {
                 words: Some(*words).filter(|&words| words > 0),
                 parameters: *parameters,
                 titles: Some(statistics.titles.titles).filter(|&titles| titles > 0),
+                advice: small::advice(config, statistics.pairs),
             },
             &Event::Resumed { section, epoch, minibatch } => JsonEvent::Resumed { section, epoch, minibatch },
             Event::Epoch(EpochReport {

@@ -101,7 +101,7 @@ impl Reporter {
                 }
                 if !self.json {
                     self.say(other, held_out.as_ref());
-                } else if let Some(line) = JsonEvent::of(other, held_out) {
+                } else if let Some(line) = JsonEvent::of(other, &self.config, held_out) {
                     self.print(&line);
                 }
             }
@@ -257,7 +257,7 @@ impl Reporter {
         };
         let weights = output::counted(parameters, "weight");
         output::note(format_args!("{clicks}: {pairs}, {known}{dropped}{words}, {weights}"));
-        if let Some(advice) = small::advice(&self.config, log.pairs) {
+        if let Some(advice) = small::sentence(&self.config, log.pairs) {
             output::note(format_args!("{clicks}: {advice}"));
         }
         if log.without_words > 0 {
