@@ -38,6 +38,13 @@ SYSTEMS = [
     ("BiLSTM 96", "--encoder bilstm"),
     ("LSTM 96, `--preset paper`", "--preset paper"),
 ]
+# Pairs of networks that the text compares.
+PAIRS = [
+    (DEFAULT, "DSSM 288/96"),
+    ("RNN 288", "DSSM 288/96"),
+    ("CLSM 288/96, window 3", "CLSM 288/96, window 1"),
+    ("LSTM 96, n = 8", DEFAULT),
+]
 
 
 def run(command):
@@ -97,7 +104,7 @@ def main():
     data = arguments.data
     evaluate = [arguments.program, "evaluate", "--judged", data / "judged.tsv", "--json"]
     bm25 = ["--ranker", "bm25:k1=0.9,b=0.4", "--titles", data / "titles.tsv"]
-    rows, tests, queries = [], [], 0
+    rows, tests, queries, means = [], [], 0, {}
 
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -132,8 +139,10 @@ def main():
             values = per_query(folder / "queries.tsv")
             theirs = next(v for system, v in values.items() if system.startswith("bm25"))
             of_models = [v for system, v in values.items() if system.startswith("seed-")]
-            for metric in METRICS[:2]:
+            means[name] = {}
+            for metric in METRICS:
                 mean = [statistics.fmean(of_query) for of_query in zip(*(v[metric] for v in of_models))]
+                means[name][metric] = mean
                 t, p = paired_t_test(mean, theirs[metric])
                 difference = statistics.fmean(mean) - statistics.fmean(theirs[metric])
                 rows[-1]["metrics"][metric]["p against BM25"] = p
@@ -173,8 +182,23 @@ def main():
             figures = f"{100 * test['difference']:+.2f} | {test['t']:.2f} | {test['p']:.2g}"
             seed = "mean over the seeds" if test["seeds"] == "mean" else test["seeds"]
             print(f"| {seed} | {test['metric'].upper()} | {figures} |")
+    pairs = []
+    for a, b in PAIRS:
+        if a in means and b in means:
+            for metric in METRICS:
+                t, p = paired_t_test(means[a][metric], means[b][metric])
+                difference = statistics.fmean(means[a][metric]) - statistics.fmean(means[b][metric])
+                pairs.append({"a": a, "b": b, "metric": metric, "difference": difference, "t": t, "p": p})
+    if pairs:
+        print("\nOther comparisons, of the means over the seeds:\n")
+        print("| compared | " + " | ".join(metric.upper() for metric in METRICS) + " |")
+        print("| --- |" + " --- |" * len(METRICS))
+        for first in range(0, len(pairs), len(METRICS)):
+            of_pair = pairs[first:first + len(METRICS)]
+            cells = " | ".join(f"{100 * test['difference']:+.2f} (p {test['p']:.2g})" for test in of_pair)
+            print(f"| {of_pair[0]['a']} − {of_pair[0]['b']} | {cells} |")
     if arguments.json:
-        results = {"queries": queries, "seeds": arguments.seeds, "systems": rows, "tests against BM25": tests}
+        results = {"queries": queries, "seeds": arguments.seeds, "systems": rows, "tests against BM25": tests, "tests": pairs}
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ Printed: NDCG@1 and @3 of judged titles, nDCG@10 and recall@100 of a search over
 as bad, a grade of 2 or more as relevant), the processor seconds of a training; the same for the fusion of each model
 with BM25 and letter trigrams, whose weights are fitted on the other half of the queries (`--bm25` gives the BM25 parameters,
 which get a row of their own next to the plain `bm25`); and paired tests of the per-query
-means over the seeds. Needs Python 3.9 or later, and nothing else.
+means over the seeds, each variant against the baselines and the variants before it. Needs Python 3.9 or later, and nothing else.
 """
 
 import argparse
@@ -182,8 +182,10 @@ class Table:
     def tests(self, baselines):
         names = list(dict.fromkeys(name for name, _ in self.found))
         print("\n| difference | " + " | ".join(self.heads) + " |\n| --- |" + " --- |" * len(self.heads))
-        for name in (name for name in names if name not in baselines):
-            for other in baselines:
+        for place, name in enumerate(names):
+            if name in baselines:
+                continue
+            for other in names[:place]:
                 cells = []
                 for head in self.heads:
                     a, b = self.found.get((name, head)), self.found.get((other, head))
