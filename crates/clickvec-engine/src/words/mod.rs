@@ -9,13 +9,17 @@ mod files;
 mod guard;
 mod tokenizer;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
 
 use clickvec::index::Hit;
 use clickvec::internals::index::Best;
 use clickvec::internals::text::{Analysis, terms};
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
-use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Occur, Query, TermQuery, Weight};
+use tantivy::query::{
+    Bm25StatisticsProvider, BooleanQuery, BoostQuery, EnableScoring, Occur, Query, TermQuery, Weight,
+};
 use tantivy::schema::{Field, FieldType, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
 use tantivy::{
@@ -108,8 +112,13 @@ impl Words {
         if k == 0 || self.len() == 0 {
             return Ok(Vec::new());
         }
-        let one = |term: &String| TermQuery::new(self.term(term), IndexRecordOption::WithFreqs);
-        let clause = |term: &String| -> (Occur, Box<dyn Query>) { (Occur::Should, Box::new(one(term))) };
+        // A term that is repeated is looked up once and multiplied: a query may be thousands of times the same word.
+        let terms = counted(terms);
+        let one = |&(term, count): &(&String, u32)| -> Box<dyn Query> {
+            let query = TermQuery::new(self.term(term), IndexRecordOption::WithFreqs);
+            if count == 1 { Box::new(query) } else { Box::new(BoostQuery::new(Box::new(query), count as Score)) }
+        };
+        let clause = |term: &(&String, u32)| (Occur::Should, one(term));
         let query = BooleanQuery::new(terms.iter().map(clause).collect());
         let scoring = || EnableScoring::enabled_from_statistics_provider(statistics, &self.searcher);
         let weight = query.weight(scoring())?;
@@ -193,6 +202,22 @@ impl Words {
     fn term(&self, term: &str) -> Term {
         Term::from_field_text(self.field, term)
     }
+}
+
+/// The distinct terms in order of appearance, and how often there is each.
+fn counted(terms: &[String]) -> Vec<(&String, u32)> {
+    let mut counted: Vec<(&String, u32)> = Vec::new();
+    let mut place_of: HashMap<&String, usize> = HashMap::new();
+    for term in terms {
+        match place_of.entry(term) {
+            Entry::Occupied(place) => counted[*place.get()].1 += 1,
+            Entry::Vacant(place) => {
+                place.insert(counted.len());
+                counted.push((term, 1));
+            }
+        }
+    }
+    counted
 }
 
 /// Writes the lexical part of titles into an empty folder, and returns the names of its files.

@@ -45,7 +45,8 @@ fn words_score_like_our_bm25_at_the_same_parameters() {
         let bm25 = ranker::train(&name, &Corpus::of_titles(titles.iter().copied()).unwrap()).unwrap();
         let candidates = bm25.candidates(&titles).unwrap();
         let mut compared = 0;
-        for query in QUERIES.into_iter().chain(["nylons anchor kits", "8ft rugs"]) {
+        let repeated = "leather sofa rug ".repeat(400);
+        for query in QUERIES.into_iter().chain(["nylons anchor kits", "8ft rugs", "rug sofa rug lamp rug", &repeated]) {
             let expected = candidates.search(&Query::new(query, None), 50).unwrap();
             let hits = search(&engine, query, Mode::Words, 50).hits;
             assert_eq!(hits.len(), expected.len(), "{query}");
