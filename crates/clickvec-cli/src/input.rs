@@ -291,7 +291,16 @@ pub(crate) fn members_of(path: &Path) -> Vec<PathBuf> {
 
 /// Refuses an `output` in the folder of an index: replacing one of its files would damage it, and a file of something else would
 /// go with it when the index is replaced.
-fn refuse_in_index(output: &Path) -> Result<()> {
+pub(crate) fn refuse_in_index(output: &Path) -> Result<()> {
+    refuse_inside(output, files::folder_of(&files::resolved(output)))
+}
+
+/// [`refuse_in_index`] for a folder, which may not be an index either.
+pub(crate) fn refuse_folder_in_index(output: &Path) -> Result<()> {
+    refuse_inside(output, files::resolved(output))
+}
+
+fn refuse_inside(output: &Path, folder: PathBuf) -> Result<()> {
     #[derive(serde::Deserialize)]
     struct Manifest {
         kind: String,
@@ -300,12 +309,11 @@ fn refuse_in_index(output: &Path) -> Result<()> {
     }
     let is_index =
         |folder: &&Path| json_file::mark(&folder.join(MANIFEST)).is_some_and(|Manifest { kind, .. }| kind == "index");
-    let folder = files::folder_of(&files::resolved(output));
     let folder = folder.canonicalize().unwrap_or(folder);
     // The words of an index, and its shards, are in folders of their own.
     if let Some(index) = folder.ancestors().take(3).find(is_index) {
         bail!(
-            "expected an output outside the index {}, found `{}`; name another file",
+            "expected an output outside the index {}, found `{}`; name another place",
             index.display(),
             output.display()
         );

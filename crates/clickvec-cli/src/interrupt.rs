@@ -16,6 +16,15 @@ const BY_SIGNAL: i32 = 128;
 /// How often it is looked whether a signal came: less than anybody notices.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
+/// A write beyond the limit for the size of a file becomes an error like any other, in place of a signal that ends the program.
+pub(crate) fn survive_file_size_limits() {
+    #[cfg(unix)]
+    {
+        // A handler that only sets a flag. Without one, which is possible only if the system refuses it, the program ends as before.
+        let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
+    }
+}
+
 /// From now on the first signal removes `folder` and ends the program, a second one ends it at once.
 pub(crate) fn remove_folder_on_signal(folder: PathBuf) -> Result<Interrupt> {
     let interrupt = Interrupt::watch()?;

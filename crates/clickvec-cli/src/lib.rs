@@ -15,6 +15,7 @@ mod input;
 mod interrupt;
 mod json_file;
 mod metrics;
+mod numbers;
 mod output;
 mod page;
 mod program;
@@ -30,5 +31,6 @@ use std::process::ExitCode;
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {
+    interrupt::survive_file_size_limits();
     ExitCode::from(run::status(std::env::args_os().collect()))
 }

@@ -78,8 +78,11 @@ impl Engine {
         let (mut files, mut bytes) = (0, 0);
         for (folder, opened) in folders.iter().zip(&self.segments) {
             let is_shared = is_shared(opened);
-            // The model may be shared with what another folder had: the next start reads the one of this folder.
-            let is_new = |part: &PartKind| !is_shared || [CHANGES.name, MODEL.name].contains(&part.name);
+            // The model may be shared with what another folder had, and files may be copies of what was read before: the next
+            // start reads those of this folder.
+            let is_new = |part: &PartKind, name: &str| {
+                !is_shared || [CHANGES.name, MODEL.name].contains(&part.name) || !opened.segment.is_still(folder, name)
+            };
             let (more, length) = compare(folder, is_new)?;
             (files, bytes) = (files + more, bytes + length);
         }
@@ -181,7 +184,7 @@ impl Verified {
 ///
 /// [`Error::Library`] with the first file that is not as it was written.
 pub fn check_files(path: &Path) -> Result<()> {
-    folders(path)?.iter().try_for_each(|folder| compare(folder, |_| true).map(drop))
+    folders(path)?.iter().try_for_each(|folder| compare(folder, |_, _| true).map(drop))
 }
 
 /// The folders of all segments.
@@ -191,10 +194,10 @@ fn folders(path: &Path) -> Result<Vec<Folder<About>>> {
     Ok(std::iter::once(folder).chain(added).collect())
 }
 
-/// Compares the checksums of the files of some parts. Returns their number and their bytes.
-fn compare(folder: &Folder<About>, is_wanted: impl Fn(&PartKind) -> bool) -> Result<(usize, u64)> {
+/// Compares the checksums of some files. Returns their number and their bytes.
+fn compare(folder: &Folder<About>, is_wanted: impl Fn(&PartKind, &str) -> bool) -> Result<(usize, u64)> {
     let (mut files, mut bytes) = (0, 0);
-    for (part, name) in known_files(folder).into_iter().filter(|(part, _)| is_wanted(part)) {
+    for (part, name) in known_files(folder).into_iter().filter(|(part, name)| is_wanted(part, name)) {
         let file = folder.open_file(&part, &name)?;
         (files, bytes) = (files + 1, bytes + file.len());
         file.finish()?;

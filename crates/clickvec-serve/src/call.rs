@@ -91,9 +91,23 @@ pub(crate) async fn read(
         let expected = format!("the whole request within {} s", limits.request.as_secs_f64());
         Fault::new(FaultKind::Slow, expected, "only a part of it").help("send it faster or in smaller pieces")
     };
+    let large = |found: String| {
+        let expected = format!("a body of at most {} bytes", limits.body);
+        Fault::new(FaultKind::TooLarge, expected, found).help("send several requests")
+    };
+    // What would not be read to its end is not waited for either.
+    if let Some(length) = length.filter(|length| *length > THROWN_AWAY) {
+        return Err(large(length.to_string()));
+    }
     let mut all = Vec::new();
     let (mut size, mut is_large) = (0, length.is_some_and(|length| length > limits.body as u64));
-    while let Some(frame) = tokio::time::timeout_at(end.into(), body.frame()).await.map_err(|_| slow())? {
+    loop {
+        let frame = match tokio::time::timeout_at(end.into(), body.frame()).await {
+            Ok(Some(frame)) => frame,
+            Ok(None) => break,
+            Err(_) if is_large => break,
+            Err(_) => return Err(slow()),
+        };
         let broken = |error: hyper::Error| Fault::new(FaultKind::BadRequest, "a whole body", part(&error));
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         size += data.len() as u64;
@@ -108,9 +122,7 @@ pub(crate) async fn read(
         }
     }
     if is_large {
-        let found = length.map_or_else(|| format!("more than {size}"), |length| length.to_string());
-        let expected = format!("a body of at most {} bytes", limits.body);
-        return Err(Fault::new(FaultKind::TooLarge, expected, found).help("send several requests"));
+        return Err(large(length.map_or_else(|| format!("more than {size}"), |length| length.to_string())));
     }
     Ok(all.into())
 }

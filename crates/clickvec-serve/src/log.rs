@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
 /// Lines that may wait for the writer; further ones are counted and dropped.
 const WAITING: usize = 8192;
+
+/// How often it is looked whether a writer has gone on.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The log of a service. Its clones write to one place.
 #[derive(Clone)]
@@ -49,9 +53,14 @@ impl Log {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Ends the log after what it has so far.
-    pub(crate) fn end(&self) {
-        let _ = self.lines.send(Line::End);
+    /// Ends the log after what it has so far, unless its reader takes nothing until then.
+    pub(crate) fn end(&self, by: Instant) {
+        while let Err(TrySendError::Full(_)) = self.lines.try_send(Line::End) {
+            if Instant::now() >= by {
+                return;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
     }
 }
 
@@ -79,5 +88,41 @@ fn write(mut sink: Box<dyn Write + Send>, received: &Receiver<Line>) {
         }
         // A log that cannot be written is no reason to stop answering.
         let _ = sink.write_all(&bytes).and_then(|()| sink.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader that takes nothing, for as long as nobody lets go of the other end.
+    struct Stuck(Receiver<()>);
+
+    impl Write for Stuck {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _ = self.0.recv();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_takes_nothing_does_not_keep_the_service_from_its_end() {
+        let (let_go, stuck) = sync_channel(0);
+        let (log, writer) = Log::new(Box::new(Stuck(stuck))).unwrap();
+        while log.dropped() == 0 {
+            log.event("line", []);
+        }
+        let begun = Instant::now();
+        log.end(begun + Duration::from_millis(50));
+        assert!((50..10_000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
+        assert!(!writer.is_finished());
+        // A reader that goes on gets it all, and the end.
+        drop(let_go);
+        log.end(Instant::now() + Duration::from_secs(60));
+        writer.join().unwrap();
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use clickvec::internals::index::MANIFEST;
 use tokio::net::{TcpListener, TcpSocket};
@@ -193,9 +193,16 @@ impl Server {
             clicks.end();
         }
         self.service.log.event("end", []);
-        self.service.log.end();
+        // A reader that takes nothing keeps the log's thread for ever, which then ends with the program.
+        let by = Instant::now() + self.service.limits.drain;
+        self.service.log.end(by);
         for writer in self.writers.drain(..) {
-            let _ = writer.join();
+            while !writer.is_finished() && Instant::now() < by {
+                std::thread::sleep(LOOK_AGAIN);
+            }
+            if writer.is_finished() {
+                let _ = writer.join();
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::titles::{TitleColumns, without_field};
-use crate::{output, progress};
+use crate::{input, output, progress};
 
 /// Write a click log whose truth is known, with judged titles.
 ///
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     output: PathBuf,
 
     /// Rows of the click log. Each has a query, a title clicked for it, and the number of clicks on one day.
-    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = crate::numbers::at_least_one::<u64>)]
     pairs: u64,
 
     /// Also write every list of results that was shown: log.tsv, with users, sessions, positions and times.
@@ -126,6 +126,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     };
     args.title_columns.need(args.titles.is_some())?;
     simulate::check_output(&args.output)?;
+    input::refuse_folder_in_index(&args.output)?;
     let titles = args.titles.as_deref().map(|path| args.title_columns.titles(path, TITLE)).transpose()?;
     let started = Instant::now();
     let bar = progress::bar(config.pairs, "simulating", "pairs");

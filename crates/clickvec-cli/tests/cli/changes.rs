@@ -71,11 +71,11 @@ fn modes_filters_and_pages() {
     let above = "expected a range whose first number is not above its last, found `price:20..10`";
     search(&["--filter", "price:20..10", query]).code(2).says(above).prints_nothing();
     search(&["--mode", "bm25", query]).code(2).says("`vectors`, `words` or `both`");
-    search(&["--mode", "words", "zzzz"]).code(1).says("no title has anything of it");
-    search(&["--mode", "words", "zzzz", "--offset", "5"]).code(1).says("no title has anything of it");
+    search(&["--mode", "words", "zzzz"]).code(1).says("no title has any of these words");
+    search(&["--mode", "words", "zzzz", "--offset", "5"]).code(1).says("no title has any of these words");
     search(&["--filter", "brand=none", query]).code(1).says("no title meets the conditions of --filter");
     let both = ["--mode", "words", "zzzz", "--filter", "brand=brand 1"];
-    search(&both).code(1).says("no title that meets the conditions of --filter has anything of it");
+    search(&both).code(1).says("no title that meets the conditions of --filter has any of these words");
     for mode in ["vectors", "words", "both"] {
         search(&["--mode", mode, query, "--offset", "1000"]).code(1).says("the list ends before --offset 1000");
     }
@@ -405,7 +405,7 @@ fn a_full_disk_leaves_the_old_index() {
         (4, "--compact --output shop.index"),
         (16, "--model model.safetensors --titles stored.tsv --store brand,price --output shop.index"),
     ] {
-        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {} index {arguments}", program().display());
+        let script = format!("ulimit -f {blocks}; exec {} index {arguments}", program().display());
         let output =
             std::process::Command::new("sh").args(["-c", &script]).current_dir(folder.path(".")).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

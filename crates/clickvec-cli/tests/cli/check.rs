@@ -264,3 +264,24 @@ fn a_pipe_is_not_looked_at() {
         folder.run(&["check", "/dev/null"]).code(2).says(said);
     }
 }
+
+#[test]
+fn what_only_tabs_can_separate_is_not_proposed() {
+    let folder = Folder::new();
+    folder.write("judged.csv", "query,title,grade\nred lamp,Red Lamp,3\n");
+    folder.write("commas.tsv", "query,title\nred lamp,Red Lamp\n");
+    let run = folder.run(&["check", "judged.csv", "commas.tsv"]).code(1);
+    assert!(!run.stdout().contains("evaluate"), "{}", run.stdout());
+    run.prints(
+        "judged.csv:1: expected tabs between the columns of judged titles, found csv; write them as a .tsv file",
+    )
+    .prints("commas.tsv:1: expected tabs between columns, because of the file's name");
+}
+
+#[test]
+fn files_that_cannot_be_opened_do_not_hide_the_others() {
+    let folder = Folder::new();
+    folder.write("judged.tsv", "query\ttitle\tgrade\nred lamp\tRed Lamp\t3\n");
+    let run = folder.run(&["check", "none", "judged.tsv", "nor-this"]).code(2);
+    run.prints("judged.tsv: judged titles").says("error: none: cannot open").says("error: nor-this: cannot open");
+}

@@ -157,7 +157,7 @@ fn how_many_queries_a_difference_takes() {
         folder.run(&[&base[..], rankers].concat()).code(0).stdout()
     };
     let all = expect("judged.tsv", &["--ranker=trigram"]);
-    assert!(all.contains("a difference of 0.01 takes ") && !all.contains("not told"), "{all}");
+    assert!(all.contains("queries that show a difference of 0.01 as surely: ") && !all.contains("not told"), "{all}");
     // Too few queries, and two systems that rank alike.
     let few: String = folder.read("judged.tsv").lines().take(30).map(|line| format!("{line}\n")).collect();
     folder.write("few.tsv", few);
@@ -333,9 +333,13 @@ fn it_says_what_the_queries_can_show() {
     folder
         .run(&base)
         .code(0)
-        .prints("40 queries can show a difference in NDCG@10 of 0.083 (b − a) or more, in four of five cases");
+        .prints("smallest difference in NDCG@10 that 40 queries show in four of five cases: 0.083 (b − a)");
     let expect = |difference: &'static str| folder.run(&[&base[..], &["--expect", difference]].concat());
-    expect("0.01").code(0).prints("a difference of 0.01 takes 2,74").prints(" more would do for all");
+    expect("0.01")
+        .code(0)
+        .prints("queries that show a difference of 0.01 as surely: 2,74")
+        .prints("(b − a); there are 40")
+        .prints(" more would do for all");
     expect("0.2").code(0).prints("no more queries are needed");
     expect("0").code(2).says("expected a number above 0 and at most 1");
 }

@@ -328,17 +328,24 @@ fn what_is_said_of_keywords_is_tested() {
     let judged = folder.read("judged.tsv");
     let queries: Vec<&str> = judged.lines().skip(1).filter_map(|line| line.split('\t').nth(1)).collect();
     folder.write("texts.txt", queries.join("\n"));
-    let claims = ["explain", "keywords", "--claims", "--threshold", "0.2", "--file", "texts.txt", "--model"];
-    let text = folder.run(&[&claims[..], &["model.safetensors"]].concat()).code(0).stdout();
+    let claims = ["explain", "keywords", "--claims", "--file", "texts.txt", "--threshold"];
+    let text = folder.run(&[&claims[..], &["0.2", "--model", "model.safetensors"]].concat()).code(0).stdout();
     assert!(text.contains("change of the vector without it") && text.contains("mean input gate"), "{text}");
-    let [line] =
-        folder.run(&[&claims[..], &["rnn.safetensors", "--json"]].concat()).code(0).json_lines().try_into().unwrap();
+    let [line] = folder
+        .run(&[&claims[..], &["0.5", "--model", "rnn.safetensors", "--json"]].concat())
+        .code(0)
+        .json_lines()
+        .try_into()
+        .unwrap();
     let p = line["removal"]["p"].as_f64().unwrap();
     assert!((0.0..=1.0).contains(&p) && line["texts"].as_u64().unwrap() > 1, "{line}");
     assert!(line.get("input_gate").is_none(), "an RNN has no gates");
-    folder.run(&[&claims[..], &["dssm.safetensors"]].concat()).code(1).says("reads a bag of words");
+    folder.run(&[&claims[..], &["0.2", "--model", "dssm.safetensors"]].concat()).code(1).says("reads a bag of words");
     folder.write("texts.txt", "hammer\n");
-    folder.run(&[&claims[..], &["model.safetensors"]].concat()).code(1).says("at least two texts with a keyword");
+    folder
+        .run(&[&claims[..], &["0.2", "--model", "model.safetensors"]].concat())
+        .code(1)
+        .says("at least two texts with a keyword");
 }
 
 #[test]

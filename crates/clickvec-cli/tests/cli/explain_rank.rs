@@ -124,7 +124,7 @@ fn a_rank_by_three_is_that_of_the_search() {
                 "trigrams: half",
                 if method == "linear" { "0.2000 times" } else { "0.20 times" },
                 if method == "linear" { "0.3000 times" } else { "0.30 times" },
-                "each part finds",
+                "each part adds only to",
             ] {
                 assert!(text.contains(expected), "{expected}: {text}");
             }

@@ -307,7 +307,11 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
     assert!(found.lines().count() == 2 && found.lines().all(|line| line.contains("hammer in red")), "{found}");
     folder.run(&["search", "--model=kept/bm25.safetensors", "--titles=titles.tsv", "red hammer"]).code(0);
     let none = ["search", "--model=kept/bm25.safetensors", "--titles=titles.tsv", "zzz", "!"];
-    folder.run(&none).code(1).says("`zzz`: no results: no title has anything of it").says("expected words, found none");
+    folder
+        .run(&none)
+        .code(1)
+        .says("`zzz`: no results: no title has any of these words")
+        .says("expected words, found none");
     // What the fit is for, on the queries that it saw.
     let same = ["--fusion=rrf", "--fusion-judged=judged.tsv"];
     folder.run(&[&THREE[..], &same].concat()).code(2).says("expected queries that are not in --judged, found none");

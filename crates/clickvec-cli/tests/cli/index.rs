@@ -67,6 +67,41 @@ fn only_an_index_is_replaced() {
     folder.run(&["search", "--index", "shop.index", "red"]).code(0);
 }
 
+/// What is not of it would be lost when it is replaced, so it could not be compacted either.
+#[test]
+fn nothing_else_is_written_into_an_index() {
+    let folder = with_index();
+    let names = || {
+        let mut names: Vec<_> =
+            std::fs::read_dir(folder.path("shop.index")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    for command in [
+        "index --model model.safetensors --titles titles.tsv --output shop.index/other.index",
+        "simulate --pairs 10 --output shop.index/log",
+        "man --output shop.index/man",
+        "man --output shop.index",
+        "demo --pairs 100 --epochs 1 --output shop.index/demo.html",
+        "demo --pairs 100 --epochs 1 --output demo.html --keep shop.index/keep",
+        "evaluate --judged judged.tsv --ranker bm25 --run-out shop.index/runs",
+        "evaluate --judged judged.tsv --ranker bm25 --save-rankers shop.index/rankers",
+    ] {
+        folder.run(&command.split(' ').collect::<Vec<_>>()).code(2).says("expected an output outside the index");
+        assert_eq!(names(), before, "{command}");
+    }
+}
+
+#[test]
+fn a_column_is_stored_once() {
+    let folder = with_index();
+    folder.write("more.tsv", "id\ttitle\tbrand\na\tred lamp\tacme\n");
+    let base = ["index", "--model=model.safetensors", "--titles=more.tsv", "--output=more.index"];
+    folder.run(&[&base[..], &["--store=brand,brand"]].concat()).code(2).says("found `brand` twice");
+    assert!(!folder.path("more.index").exists());
+}
+
 #[test]
 fn an_index_that_cannot_be_read() {
     let folder = with_index();

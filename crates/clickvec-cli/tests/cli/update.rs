@@ -145,7 +145,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     let names = |report: &Value| -> Vec<String> {
         report["trials"].as_array().unwrap().iter().map(|trial| trial["on"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(names(&good), ["clicks of the newest day", "those that no earlier day has", "clicks of earlier days"]);
+    assert_eq!(names(&good), ["clicks of the newest day", "queries that no earlier day has", "clicks of earlier days"]);
     assert!(good["trials"][1]["queries"].as_u64() < trial["queries"].as_u64(), "{good}");
     let next = |model: &str, held_out: &str, more: &[&str]| {
         let next = ["update", model, held_out, "--titles=titles.tsv", "--clicks", "day00.tsv", "day01.tsv", "--json"];
@@ -350,6 +350,18 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         "j.tsv: expected judged titles whose texts are in --titles, found none",
     );
     refused("update --model titles.tsv --titles titles.tsv --clicks day01.tsv", "titles.tsv");
+    // An index that has none of the titles is that of another collection.
+    #[cfg(feature = "serve")]
+    {
+        folder.write("others.tsv", "id\ttitle\nx1\tzeppelin charger\nx2\tzeppelin\n");
+        folder.run(&["index", "--model=m", "--titles=others.tsv", "--output=others.index"]).code(0);
+        let before = folder.run(&["inspect", "--json", "others.index"]).code(0).stdout();
+        refused(
+            &format!("{base} day00.tsv day01.tsv --index others.index"),
+            "others.index: expected an index of the titles in titles.tsv, found none of its 2 titles (`x1`, `x2`) there",
+        );
+        assert_eq!(folder.run(&["inspect", "--json", "others.index"]).code(0).stdout(), before);
+    }
     assert!(bytes(&folder, "m") == old);
 }
 

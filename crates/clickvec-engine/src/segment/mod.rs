@@ -51,6 +51,8 @@ pub(crate) struct Segment {
     /// What its files are; segments with the same are the same.
     pub(crate) identity: String,
     pub(crate) files: BTreeMap<String, FileEntry>,
+    /// Which files they were on disk when it was opened, by their names.
+    on_disk: BTreeMap<String, FileId>,
     pub(crate) titles: TitleLines,
     pub(crate) ids: Ids,
     pub(crate) vectors: Vectors,
@@ -63,7 +65,36 @@ pub(crate) struct Segment {
     pub(crate) trigrams: Option<TrigramLists>,
 }
 
+/// Which file it is, whatever its name.
+#[derive(Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl FileId {
+    /// That of the file at `path`; `None` if there is none, or the system does not tell.
+    #[cfg(unix)]
+    fn of(path: &Path) -> Option<FileId> {
+        use std::os::unix::fs::MetadataExt as _;
+        let metadata = std::fs::metadata(path).ok()?;
+        Some(FileId { device: metadata.dev(), number: metadata.ino() })
+    }
+
+    /// The system does not tell.
+    #[cfg(not(unix))]
+    fn of(_: &Path) -> Option<FileId> {
+        None
+    }
+}
+
 impl Segment {
+    /// Whether a file of `folder` is the very file that this segment was opened from, and not a copy of it.
+    pub(crate) fn is_still(&self, folder: &Folder<About>, name: &str) -> bool {
+        let opened = self.on_disk.get(name);
+        opened.is_some() && opened == FileId::of(&folder.path().join(name)).as_ref()
+    }
+
     /// What the files of a folder are, without reading them.
     pub(crate) fn identity(folder: &Folder<About>) -> String {
         let of = |part: &PartKind| folder.parts().get(part.name).map(|part| format!("{:?}", part.files));
@@ -102,6 +133,9 @@ impl Segment {
             path: folder.path().to_owned(),
             identity: Segment::identity(folder),
             files: folder.parts().values().flat_map(|part| part.files.clone()).collect(),
+            on_disk: (folder.parts().values().flat_map(|part| part.files.keys()))
+                .filter_map(|name| Some((name.clone(), FileId::of(&folder.path().join(name))?)))
+                .collect(),
             titles,
             ids,
             vectors: Vectors { format, index, lists },

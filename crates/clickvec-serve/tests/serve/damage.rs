@@ -169,6 +169,40 @@ fn an_index_that_answers_otherwise_than_it_keeps_is_refused() {
     }
 }
 
+/// The files of a copy are others than those that the service has read, though their index says that they are the same.
+#[test]
+fn a_copy_with_an_update_is_read_as_a_whole_before_it_is_taken() {
+    let service = with_admin(|config| config.watch = None);
+    let copy = || {
+        let (from, to) = (service.index(), service.path("copy"));
+        let _ = fs::remove_dir_all(&to);
+        for name in files(&from) {
+            fs::create_dir_all(to.join(&name).parent().unwrap()).unwrap();
+            fs::copy(from.join(&name), to.join(&name)).unwrap();
+        }
+        let mut updater = Updater::open(&to).unwrap();
+        updater.put(&Document { id: "t9".to_owned(), title: "Sofa".to_owned(), ..Document::default() }).unwrap();
+        updater.commit().unwrap();
+        to
+    };
+    let exchange = |copy: &Path| {
+        fs::rename(service.index(), service.path("old")).unwrap();
+        fs::rename(copy, service.index()).unwrap();
+        let reply = service.ask("POST", "/admin/reload", &[ADMIN], b"");
+        fs::rename(service.index(), service.path("new")).unwrap();
+        fs::rename(service.path("old"), service.index()).unwrap();
+        fs::remove_dir_all(service.path("new")).unwrap();
+        reply
+    };
+    let shared: Vec<String> = files(&service.index()).into_iter().filter(|name| name != "manifest.json").collect();
+    for name in shared {
+        let copy = copy();
+        damage(&copy.join(&name));
+        exchange(&copy).refuses(409, &name);
+    }
+    exchange(&copy()).is(200);
+}
+
 #[test]
 fn a_sound_index_takes_the_place_of_a_damaged_one() {
     let service = with_admin(|config| damage(&config.indexes[0].1.join("vectors.npy")));

@@ -190,6 +190,16 @@ fn a_body_that_does_not_arrive_is_given_up() {
     let mut answer = [0; 4096];
     let read = stream.read(&mut answer).unwrap();
     Reply::of(&answer[..read]).refuses(408, "whole request");
+    // One that is announced as too large is refused for that, at once if nobody would read to its end.
+    for (length, patience) in [("99999999999", Duration::from_millis(200)), ("9999999", Duration::from_secs(10))] {
+        let mut stream = service.connect();
+        let head = "POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length";
+        let begun = Instant::now();
+        stream.write_all(format!("{head}: {length}\r\n\r\n{{").as_bytes()).unwrap();
+        let read = stream.read(&mut answer).unwrap();
+        Reply::of(&answer[..read]).refuses(413, "a body of at most");
+        assert!(begun.elapsed() < patience, "{length}: {:?}", begun.elapsed());
+    }
 }
 
 #[test]

@@ -97,14 +97,18 @@ impl TextView {
             let maximum = maximum.map_or(&[][..], |(_, values)| values);
             let winner = |unit: usize| Winner { unit, value: maximum[unit], word: self.winners[unit] as usize };
             let winners: Vec<Winner> = largest(maximum, options.units, |value| value).into_iter().map(winner).collect();
-            let is_keyword = (0..words).map(|word| winners.iter().any(|winner| winner.word == word)).collect();
+            let is_winner = |word: usize| self.words[word].known && winners.iter().any(|winner| winner.word == word);
+            let is_keyword = (0..words).map(is_winner).collect();
             (is_keyword, Evidence::Winners(winners))
         } else {
             let counts: Vec<DirectionCounts> =
                 activations.iter().map(|panel| direction_counts(panel, words, options)).collect();
             let is_keyword = |word: usize| {
                 let mut counted = counts.iter().filter_map(|counts| counts.assigned[word].as_ref()).peekable();
-                counted.peek().is_some() && counted.all(|cells| cells.len() >= options.at_least)
+                // What a word without known trigrams changes comes from the biases alone.
+                self.words[word].known
+                    && counted.peek().is_some()
+                    && counted.all(|cells| cells.len() >= options.at_least)
             };
             ((0..words).map(is_keyword).collect(), Evidence::Changes(counts))
         };

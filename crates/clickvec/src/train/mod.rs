@@ -41,7 +41,7 @@ pub use crate::views::Views;
 use crate::clicks::Storage;
 use crate::error::{Error, InitFault, Result};
 use crate::eval::{Metric, Metrics};
-use crate::files::{Claim, check_replaceable, folder_of, remove_abandoned};
+use crate::files::{Claim, check_replaceable, folder_of, remove_abandoned, resolved};
 use crate::model::Model;
 use crate::settings::encoder_text;
 use run::Run;
@@ -332,8 +332,10 @@ pub fn written_paths(output: &Path) -> [PathBuf; 3] {
 }
 
 /// The path of the model that would be kept if training ended now.
+///
+/// It lies next to the file that a link leads to, because only there it can take the file's place.
 fn partial(output: &Path) -> PathBuf {
-    with_suffix(output, ".partial")
+    with_suffix(&resolved(output), ".partial")
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -346,4 +348,19 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 fn names_a_folder(path: &Path) -> bool {
     let text = path.as_os_str().to_string_lossy();
     text.ends_with(std::path::is_separator) || text.ends_with("/.") || text == "."
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// A file can take the place of another only in the same file system.
+    #[test]
+    fn what_will_be_the_model_lies_where_a_link_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("there")).unwrap();
+        let link = folder.path().join("model");
+        std::os::unix::fs::symlink("there/real", &link).unwrap();
+        assert_eq!(partial(&link), folder.path().join("there/real.partial"));
+    }
 }

@@ -80,7 +80,10 @@ pub(crate) fn has_rare(path: &Path) -> bool {
 
 /// Whether a file has the columns of a raw log, such as users and times.
 pub(crate) fn looks_raw(path: &Path) -> bool {
-    kind_of_header(path).is_some_and(|(kind, _)| kind == InputKind::Log)
+    // What has no tabs is refused anyway, with advice of its own.
+    path.is_file()
+        && first_line(path).is_ok_and(|line| line.contains('\t'))
+        && kind_of_header(path).is_some_and(|(kind, _)| kind == InputKind::Log)
 }
 
 /// What a table seems to be by its header alone, and the names of its columns. A pipe is left alone: it cannot be read twice.
@@ -94,7 +97,13 @@ fn kind_of_header(path: &Path) -> Option<(InputKind, Vec<String>)> {
 
 /// Looks at all files, then says what to do with them together.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    let found = args.files.iter().map(|path| look(path)).collect::<Result<Vec<Found>>>()?;
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
+    for path in &args.files {
+        match look(path) {
+            Ok(file) => found.push(file),
+            Err(error) => unread.push(error),
+        }
+    }
     let next: Vec<Option<String>> = (0..found.len()).map(|place| next::command(place, &found)).collect();
     let mut out = output::stdout();
     for (file, next) in found.iter().zip(&next) {
@@ -105,6 +114,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
     }
     output::written(out.flush())?;
+    // What could be read has been shown; the last of the others ends the command.
+    if let Some(last) = unread.pop() {
+        for error in unread {
+            output::note(format_args!("error: {error}"));
+        }
+        return Err(last);
+    }
     let is_well = found.iter().all(|file| file.kind != InputKind::Unknown && file.faults == 0);
     Ok(if is_well { Answer::Done } else { Answer::No })
 }
@@ -190,6 +206,14 @@ fn look(path: &Path) -> Result<Found> {
         Err(error) => return Err(error.into()),
     };
     found.names = table.names().to_vec();
+    let is_named_tsv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tsv"));
+    if is_named_tsv && !line.contains('\t') && line.contains([',', ';']) {
+        found.faults = 1;
+        let fault = "expected tabs between columns, because of the file's name, found a header without any; separate them by tabs, or \
+                     name the file .csv if they are separated by commas";
+        found.first.push((1, fault.to_owned()));
+        return Ok(found);
+    }
     found.format = Some(format);
     if format != "json" && !log_columns::is_header(&found.names) {
         found.faults = 1;
@@ -208,6 +232,13 @@ fn look(path: &Path) -> Result<Found> {
                 own::titles(&mut found)?
             }
             InputKind::Judged if format == "tsv" => own::judged(&mut found)?,
+            InputKind::Judged => {
+                found.faults = 1;
+                let fault = format!(
+                    "expected tabs between the columns of judged titles, found {format}; write them as a .tsv file"
+                );
+                found.first.push((1, fault));
+            }
             _ => read(&mut found)?,
         }
         if found.rows == 0 && found.faults == 0 {

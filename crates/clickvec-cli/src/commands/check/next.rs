@@ -44,6 +44,7 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             let titles = titles().map_or(String::new(), |titles| format!(" {}", of_titles("--titles", titles)));
             format!("clickvec train{titles} --clicks {path} --output {}", free("model", "safetensors"))
         }
+        InputKind::Judged if found.faults > 0 && found.format != Some("tsv") => return None,
         InputKind::Judged => format!(
             "clickvec evaluate --judged {path} {} --ranker bm25 --ranker trigram --model {model}",
             named_titles("--titles")

@@ -20,7 +20,7 @@ use self::next::Next;
 use self::searches::Search;
 use crate::answer::Answer;
 use crate::interrupt::{Interrupt, remove_folder_on_signal};
-use crate::{output, progress};
+use crate::{input, output, progress};
 
 /// Show everything at work: invent a search engine, learn from its clicks, compare with BM25, and search.
 ///
@@ -36,11 +36,11 @@ pub(crate) struct Args {
     keep: Option<PathBuf>,
 
     /// How many pairs of a query and a clicked title to learn from.
-    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = crate::numbers::at_least_one::<u64>)]
     pairs: u64,
 
     /// Passes over the pairs.
-    #[arg(long, value_name = "N", default_value_t = TrainConfig::default().epochs, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = TrainConfig::default().epochs, value_parser = crate::numbers::at_least_one::<u32>)]
     epochs: u32,
 
     /// Random seed: another seed invents another search engine.
@@ -112,8 +112,7 @@ fn check_page(page: &Path) -> Result<()> {
     if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
         bail!("{}: expected a folder to write into, found none; make it first", parent.display());
     }
-    files::check_writable(page)?;
-    Ok(())
+    input::check_output(page)
 }
 
 /// The folder with the log and the models.
@@ -131,6 +130,9 @@ enum Folder {
 
 impl Folder {
     fn new(keep: Option<&Path>) -> Result<Folder> {
+        if let Some(path) = keep {
+            input::refuse_folder_in_index(path)?;
+        }
         let Some(path) = keep else {
             // Remove what earlier demos left behind when they were killed.
             files::remove_abandoned(&std::env::temp_dir().join("demo"));

@@ -108,6 +108,10 @@ fn refuse_unknown_ids(set: &TestSet, args: &Args) -> Result<()> {
 /// Checks before any training that every output can be written and that no two are the same file. Creates the folders.
 pub(super) fn check_outputs(args: &Args, entries: &[Entry]) -> Result<()> {
     let mut outputs: Vec<PathBuf> = args.per_query.iter().chain(&args.qrels_out).cloned().collect();
+    // Before a folder is made: one in an index would stay there.
+    for folder in args.save_rankers.iter().chain(&args.run_out) {
+        input::refuse_folder_in_index(folder)?;
+    }
     if let Some(folder) = &args.save_rankers {
         let files = systems::saved_files(folder, entries, &args.fusion)?;
         clickvec::internals::files::create_folder(folder)?;

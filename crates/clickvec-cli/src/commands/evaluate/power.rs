@@ -42,14 +42,14 @@ pub(super) fn text(systems: &[Evaluation], expected: Option<f64>) -> String {
     }
     let _ = writeln!(
         text,
-        "{all} can show a difference in NDCG@10 of {} or more, in four of five cases",
+        "smallest difference in NDCG@10 that {all} show in four of five cases: {}",
         listed(&pairs, |pair| format!("{:.3}", pair.least))
     );
     if let Some(expected) = expected {
         let needed = |pair: &Shown| queries_for(queries, pair.least, expected);
         let _ = writeln!(
             text,
-            "a difference of {expected} takes {} queries, of which there are {}",
+            "queries that show a difference of {expected} as surely: {}; there are {}",
             listed(&pairs, |pair| output::count(needed(pair))),
             output::count(queries as u64)
         );
@@ -78,7 +78,7 @@ fn listed(pairs: &[Shown], number: impl Fn(&Shown) -> String) -> String {
     let of = |pair: Option<&Shown>| pair.map_or_else(String::new, &number);
     let least = pairs.iter().min_by(|a, b| a.least.total_cmp(&b.least));
     let most = pairs.iter().max_by(|a, b| a.least.total_cmp(&b.least));
-    format!("{} to {}, depending on the systems,", of(least), of(most))
+    format!("{} to {}, depending on the systems", of(least), of(most))
 }
 
 #[cfg(test)]
@@ -99,6 +99,6 @@ mod tests {
         let of = |pairs: &[Shown]| listed(pairs, |pair| format!("{:.3}", pair.least));
         assert_eq!(of(&pairs), "0.020 (b − a), 0.010 (c − a)");
         pairs.extend([pair("c − b", 0.03), pair("d − a", 0.015)]);
-        assert_eq!(of(&pairs), "0.010 to 0.030, depending on the systems,");
+        assert_eq!(of(&pairs), "0.010 to 0.030, depending on the systems");
     }
 }

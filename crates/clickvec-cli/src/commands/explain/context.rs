@@ -41,7 +41,7 @@ pub(super) struct Args {
     side: SideFlag,
 
     /// How many texts to show.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = super::at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = crate::numbers::at_least_one::<usize>)]
     top: usize,
 
     #[command(flatten)]

@@ -53,7 +53,7 @@ enum What {
 #[derive(clap::Args)]
 struct KeywordFlags {
     /// How many of the most active cells to consider, in each direction.
-    #[arg(long, value_name = "N", default_value_t = KeywordOptions::default().cells, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = KeywordOptions::default().cells, value_parser = crate::numbers::at_least_one::<usize>)]
     cells: usize,
 
     /// A word changes a cell if the cell's activation moves by more than this fraction of the cells' mean activation.
@@ -61,7 +61,7 @@ struct KeywordFlags {
     threshold: f32,
 
     /// How many of these cells a keyword must change, in each direction that counts it.
-    #[arg(long, value_name = "N", default_value_t = KeywordOptions::default().at_least, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = KeywordOptions::default().at_least, value_parser = crate::numbers::at_least_one::<usize>)]
     at_least: usize,
 }
 
@@ -186,10 +186,6 @@ fn lines(path: &Path) -> Result<Vec<String>> {
     }
     ensure!(!all.is_empty(), "{}: expected texts, one a line, found none", output::input(path));
     Ok(all)
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of 1 or more".to_owned())
 }
 
 fn threshold(text: &str) -> Result<f32, String> {

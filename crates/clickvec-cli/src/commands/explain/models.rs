@@ -108,6 +108,11 @@ impl Models {
 }
 
 impl OneModel {
+    /// The index, if the model is that of one.
+    pub(super) fn index(&self) -> Option<&Path> {
+        self.index.as_deref()
+    }
+
     pub(super) fn load(&self) -> Result<NamedModel> {
         match (&self.index, &self.model) {
             (Some(index), _) => load_of_index(index),

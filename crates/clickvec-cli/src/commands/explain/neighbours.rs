@@ -45,7 +45,7 @@ pub(super) struct Args {
     side: SideFlag,
 
     /// How many words to show.
-    #[arg(long, short = 'k', value_name = "N", default_value_t = 10, value_parser = super::at_least_one)]
+    #[arg(long, short = 'k', value_name = "N", default_value_t = 10, value_parser = crate::numbers::at_least_one::<usize>)]
     top: usize,
 
     #[command(flatten)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use clickvec::internals::error::shortened;
 use clickvec_engine::{Compacted, Document, Error, Updated, Updater, compact};
 use serde::Serialize;
 
@@ -161,7 +162,7 @@ fn delete(path: &Path, updater: &mut Updater) -> Result<()> {
                 bail!(
                     "{}:{number}: expected an id, found `{}` with a tab; give one id a line",
                     output::path(path),
-                    output::printable(id)
+                    shortened(id)
                 );
             }
             updater.delete(id);

@@ -189,7 +189,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.update.is_some() || args.delete.is_some() || args.compact {
         return change(&args);
     }
+    for (place, name) in args.store.iter().enumerate() {
+        ensure!(!args.store[..place].contains(name), "expected each column of `--store` once, found `{name}` twice");
+    }
     IndexBuilder::check_output(&args.output)?;
+    input::refuse_in_index(&args.output)?;
     let built = match (&args.model, &args.titles) {
         (Some(model), Some(titles)) => {
             let interrupt = Interrupt::watch()?;

@@ -90,6 +90,8 @@ pub(crate) struct Kept {
 pub(crate) struct Unlisted {
     /// How many there are.
     pub(crate) count: u64,
+    /// Whether the index has no other title.
+    pub(crate) is_all: bool,
     /// The ids of the first few.
     pub(crate) first: Vec<String>,
     /// All of them with their stored values, if they are to be kept.
@@ -106,7 +108,9 @@ impl Unlisted {
         }
         let listed: std::collections::HashSet<&str> = titles.iter().map(|title| title.id.as_str()).collect();
         let index = clickvec_engine::Engine::open(path)?;
+        let mut all = 0;
         index.for_each_title(|mut title| {
+            all += 1;
             if listed.contains(title.id.as_str()) {
                 return Ok(());
             }
@@ -121,6 +125,7 @@ impl Unlisted {
             }
             Ok(())
         })?;
+        unlisted.is_all = all > 0 && unlisted.count == all;
         Ok(unlisted)
     }
 }
@@ -277,8 +282,8 @@ fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_engine::Fusion
         let of_words =
             [(stem, ",stem=1"), (split, ",split=1")].map(|(is_on, text)| if is_on { text } else { "" }).concat();
         crate::output::note(format_args!(
-            "warning: {}: the weights were fitted with bm25:k1={k1},b={b}{of_words}, which an index cannot have; it searches with k1=1.2 and \
-             b=0.75. For the numbers of `evaluate`, fit them with bm25:k1=0.5,b=0.4{of_words} or another with k1 · (1 − b) = 0.3",
+            "warning: {}: it fuses with bm25:k1={k1},b={b}{of_words}, which an index cannot have; the index searches with k1=1.2 and \
+             b=0.75. For the numbers of `evaluate`, fuse with bm25:k1=0.5,b=0.4{of_words} or another with k1 · (1 − b) = 0.3",
             crate::output::path(path)
         ));
     }

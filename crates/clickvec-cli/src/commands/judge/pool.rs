@@ -33,7 +33,7 @@ pub(super) struct Args {
     queries: PathBuf,
 
     /// Take this many of the queries, at random; queries with more clicks are more likely [default: all].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::numbers::at_least_one::<u32>)]
     sample: Option<u32>,
 
     /// Leave out the queries of this file, for example of an earlier sheet. May be repeated.

@@ -80,7 +80,7 @@ pub(crate) struct Args {
     keep_personal: bool,
 
     /// Leave out pairs with fewer clicks than this.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "What stays")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::numbers::at_least_one::<u64>, help_heading = "What stays")]
     min_count: u64,
 
     /// Leave out queries for which fewer different users clicked; 1 keeps all [default: 2 if the log has users, 5 with

@@ -65,7 +65,7 @@ pub(crate) struct Args {
     topics: Option<PathBuf>,
 
     /// The number of titles to show for each query.
-    #[arg(long, short = 'k', default_value_t = 10, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short = 'k', default_value_t = 10, value_name = "K", value_parser = crate::numbers::at_least_one::<u32>)]
     top: u32,
 
     #[cfg(feature = "serve")]
@@ -207,12 +207,20 @@ impl Session<'_> {
             output::note("type a query and press enter; end with Ctrl-D");
         }
         let mut lines = Lines::open(Path::new("-"))?;
-        let (mut batch, mut bad) = (Vec::new(), 0);
+        let (mut batch, mut bad, mut asked) = (Vec::new(), 0, 0);
         loop {
             let mut out = output::stdout();
             match lines.next_batch(BATCH_QUERIES, &mut batch) {
-                Ok(()) if batch.is_empty() => return Ok(bad),
-                Ok(()) => self.answer(&batch, &mut out)?,
+                Ok(()) if batch.is_empty() => {
+                    if asked + bad == 0 {
+                        output::note("standard input: expected queries, one a line, found none");
+                    }
+                    return Ok(bad);
+                }
+                Ok(()) => {
+                    asked += batch.len() as u64;
+                    self.answer(&batch, &mut out)?;
+                }
                 // A bad line gets an answer of its own, and the next lines get theirs.
                 Err(error @ Error::Table { .. }) => {
                     bad += 1;
@@ -320,9 +328,12 @@ fn print_text(heading: &str, found: &[Shown], out: &mut impl Write) -> io::Resul
     write!(out, "{heading}")?;
     let rank_width = found.last().map_or(1, |found| found.rank.to_string().len());
     let id_width = found.iter().map(|found| found.id.chars().count()).max().unwrap_or(0);
+    // Sums of reciprocal ranks are small.
+    let digits = if found.iter().all(|found| found.score.abs() < 0.1) { 5 } else { 3 };
+    let score_width = digits + 3;
     for Shown { rank, id, title, score, .. } in found {
         let (id, text) = (output::printable(id), output::printable(title));
-        writeln!(out, "{rank:>rank_width$}  {score:>6.3}  {id:<id_width$}  {text}")?;
+        writeln!(out, "{rank:>rank_width$}  {score:>score_width$.digits$}  {id:<id_width$}  {text}")?;
     }
     Ok(())
 }

@@ -39,13 +39,13 @@ pub(super) enum Nothing {
 impl Display for Nothing {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Nothing::Found => f.write_str("no title has anything of it"),
+            Nothing::Found => f.write_str("no title has any of these words"),
             Nothing::OfWords => f.write_str("expected words, found none"),
             Nothing::Known => f.write_str("the model knows none of its words"),
             #[cfg(feature = "serve")]
             Nothing::Met => f.write_str("no title meets the conditions of --filter"),
             #[cfg(feature = "serve")]
-            Nothing::FoundOfMet => f.write_str("no title that meets the conditions of --filter has anything of it"),
+            Nothing::FoundOfMet => f.write_str("no title that meets the conditions of --filter has any of these words"),
             #[cfg(feature = "serve")]
             Nothing::After { offset } => write!(f, "the list ends before --offset {offset}"),
         }

@@ -99,8 +99,7 @@ impl Report<'_> {
         let mut places = 0;
         for (row, system) in self.table.rows.iter().zip(&self.spec.systems) {
             let name = output::printable(&row.name).into_owned();
-            let paper =
-                system.paper.map_or_else(String::new, |paper| paper.map(|number| number.to_string()).join(" / "));
+            let paper = system.paper.map_or_else(String::new, with_like_decimals);
             let mut line = match &row.outcome {
                 Ok(judged) => {
                     let place = places;
@@ -219,7 +218,7 @@ impl Report<'_> {
             let (interval, test) = (&against.interval, &against.comparison.test);
             let verdict = match verdict(against) {
                 "not shown" => match against.minimum_detectable {
-                    Some(least) => format!("not shown: so many queries show {least:.3} or more"),
+                    Some(least) => format!("not shown: these queries show {least:.3} or more"),
                     None if test.differing == 0 => "no difference".to_owned(),
                     None => {
                         let differ = if test.differing == 1 { "differs" } else { "differ" };
@@ -371,5 +370,23 @@ pub(super) fn bytes(bytes: u64) -> String {
         bytes if bytes < 1e6 => format!("{:.0} KB", (bytes / 1e3).ceil()),
         bytes if bytes < 9.95e6 => format!("{:.1} MB", bytes / 1e6),
         bytes => format!("{:.0} MB", bytes / 1e6),
+    }
+}
+/// Numbers with as many decimals as the one that has most: `31.0 / 34.4 / 41.7`.
+fn with_like_decimals(numbers: [f64; 3]) -> String {
+    let decimals = |number: &f64| number.to_string().split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let most = numbers.iter().map(decimals).max().unwrap_or(0);
+    numbers.map(|number| format!("{number:.most$}")).join(" / ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_numbers_have_like_decimals() {
+        assert_eq!(with_like_decimals([31.0, 34.4, 41.7]), "31.0 / 34.4 / 41.7");
+        assert_eq!(with_like_decimals([0.31, 0.339, 0.405]), "0.310 / 0.339 / 0.405");
+        assert_eq!(with_like_decimals([31.0, 34.0, 41.0]), "31 / 34 / 41");
     }
 }

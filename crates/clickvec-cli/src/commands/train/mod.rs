@@ -120,13 +120,17 @@ fn parse(data: &[&str], arguments: &[String]) -> Result<Args> {
 /// lines are skipped and counted. Titles alone are enough to train on: the model learns to find each title from some of
 /// its words, a few of them misspelt. Given both, it learns from the titles first and then from the clicks.
 #[derive(clap::Args)]
+#[command(
+    group = clap::ArgGroup::new("learnt_from").required(true).multiple(true),
+    override_usage = "clickvec train [OPTIONS] --output <MODEL> <--clicks <FILE>|--titles <FILE>|--teacher <FILE>>"
+)]
 pub(crate) struct Args {
     /// The click log.
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["titles", "teacher"])]
+    #[arg(long, value_name = "FILE", group = "learnt_from")]
     clicks: Option<PathBuf>,
 
     /// Titles to learn from, clicked or not: a table with the columns id and title, or a BEIR corpus. May be repeated.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "learnt_from")]
     titles: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -143,7 +147,7 @@ pub(crate) struct Args {
     /// scores of titles for queries, such as a cross-encoder's, whose differences within a query the model learns: a table
     /// with the columns query, title and score; without --clicks, its pairs take their place. May be repeated, for example
     /// for queries and for titles.
-    #[arg(long, value_name = "VECTORS")]
+    #[arg(long, value_name = "VECTORS", group = "learnt_from")]
     teacher: Vec<PathBuf>,
 
     /// Where to write the model: one safetensors file.
@@ -164,11 +168,11 @@ pub(crate) struct Args {
     validation_titles: Option<PathBuf>,
 
     /// Write a checkpoint next to the model after every N minibatches [default: never].
-    #[arg(long, value_name = "MINIBATCHES", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "MINIBATCHES", value_parser = crate::numbers::at_least_one::<u64>)]
     checkpoint_every: Option<u64>,
 
-    /// Continue from the checkpoint next to the model, or start afresh if there is none. The settings and the data must
-    /// be those of the interrupted run.
+    /// Continue from the checkpoint next to the model, or start afresh if there is neither a checkpoint nor a model. The
+    /// settings and the data must be those of the interrupted run; a model that is finished stays as it is.
     #[arg(long)]
     resume: bool,
 

@@ -12,7 +12,7 @@ use clickvec::train::{
 
 use flags::{
     BpttFlag, ClipFlag, InitRangeFlag, KeepFlag, LossFlag, NegativeSourceFlag, NegativesFlag, OptimizerFlag,
-    PrecisionFlag, Preset, TailFlag, ViewsFlag, WordsFlag, at_least_one, positive, share,
+    PrecisionFlag, Preset, TailFlag, ViewsFlag, WordsFlag, positive, share,
 };
 use help::{
     help, shown_clip, shown_loss, shown_negatives, shown_optimizer, shown_precision, shown_range, shown_signals,
@@ -58,7 +58,7 @@ pub(super) struct Settings {
     #[arg(long, value_enum, help = help("Which error signals an LSTM propagates back in time", |c| shown_signals(c.bptt.signals)))]
     bptt: Option<BpttFlag>,
 
-    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Propagate errors back through the last N words only", |c| c.bptt.words.map_or("all".to_owned(), |n| n.to_string())))]
+    #[arg(long, value_name = "N", value_parser = crate::numbers::at_least_one::<usize>, help = help("Propagate errors back through the last N words only", |c| c.bptt.words.map_or("all".to_owned(), |n| n.to_string())))]
     bptt_words: Option<usize>,
 
     #[arg(long, value_name = "fan|R", help = help("Initial weights: fan: uniform ±√(6/(fan-in + fan-out)); a number R: uniform ±R", |c| shown_range(c.init_range)))]
@@ -84,16 +84,16 @@ pub(super) struct Settings {
     keep: Option<KeepFlag>,
 
     /// Stop when validation has not improved for N epochs [default: never].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::numbers::at_least_one::<u32>)]
     patience: Option<u32>,
 
-    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Words read of each text", |c| c.max_words))]
+    #[arg(long, value_name = "N", value_parser = crate::numbers::at_least_one::<usize>, help = help("Words read of each text", |c| c.max_words))]
     max_words: Option<usize>,
 
     #[arg(long, value_enum, help = help("What to do with words beyond --max-words", |c| shown_tail(c.tail)))]
     tail: Option<TailFlag>,
 
-    #[arg(long, value_name = "N", value_parser = at_least_one, help = help("Letter trigrams in the dictionary; the most frequent ones are kept", |c| c.max_trigrams))]
+    #[arg(long, value_name = "N", value_parser = crate::numbers::at_least_one::<usize>, help = help("Letter trigrams in the dictionary; the most frequent ones are kept", |c| c.max_trigrams))]
     max_trigrams: Option<usize>,
 
     #[arg(long, value_name = "N|none", help = help("Use whole words that occur at least N times as features, in addition to their trigrams; at most as many as --max-trigrams", |c| shown_words(c.word_count)))]
@@ -114,7 +114,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", help = title_help("Passes over the titles, before the clicks", |t| t.epochs))]
     title_epochs: Option<u32>,
 
-    #[arg(long, value_name = "PAIRS", value_parser = at_least_one, help = title_help("Titles in a minibatch", |t| t.minibatch))]
+    #[arg(long, value_name = "PAIRS", value_parser = crate::numbers::at_least_one::<usize>, help = title_help("Titles in a minibatch", |t| t.minibatch))]
     title_minibatch: Option<usize>,
 
     #[arg(long, value_name = "G", value_parser = positive, help = title_help("γ for titles", |t| t.gamma))]

@@ -28,7 +28,7 @@ use crate::{input, output, stored};
 
 /// The sets of queries on which the models are compared.
 const NEWEST: &str = "clicks of the newest day";
-const UNSEEN: &str = "those that no earlier day has";
+const UNSEEN: &str = "queries that no earlier day has";
 const EARLIER: &str = "clicks of earlier days";
 const JUDGED: &str = "judged titles";
 
@@ -169,7 +169,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         Some(index) => Unlisted::of(index, &titles, args.keep_titles)?,
         None => Unlisted::default(),
     };
-    tell_unlisted(&args, &unlisted);
+    tell_unlisted(&args, &unlisted)?;
     let window = Window {
         files: &args.clicks,
         field: &config.field,
@@ -277,16 +277,28 @@ fn note_learnt_before(args: &Args, window: &Window<'_>, old: &Model, titles: &[T
 }
 
 /// Says which titles the index has and the file of titles lacks, so that they do not vanish without a word.
-fn tell_unlisted(args: &Args, unlisted: &Unlisted) {
-    let (Some(index), true) = (&args.index, unlisted.count > 0) else { return };
+///
+/// # Errors
+///
+/// The file has none of the index's titles, so it is another collection's.
+fn tell_unlisted(args: &Args, unlisted: &Unlisted) -> Result<()> {
+    let (Some(index), true) = (&args.index, unlisted.count > 0) else { return Ok(()) };
     let titles = output::counted(unlisted.count, "title");
     let first = unlisted.first.iter().map(|id| format!("`{}`", output::printable(id)));
     let first = output::first_of(first, unlisted.count);
+    ensure!(
+        !unlisted.is_all || args.keep_titles,
+        "{}: expected an index of the titles in {}, found none of its {titles} ({first}) there; give the titles or the index of \
+         the same collection, or delete the index if it is to have only these titles",
+        output::path(index),
+        output::path(&args.titles)
+    );
     let becomes = match args.keep_titles {
         true => "kept",
         false => "not in the new index; `--keep-titles` keeps them",
     };
     output::note(format_args!("{}: {titles} that `--titles` lacks ({first}): {becomes}", output::path(index)));
+    Ok(())
 }
 
 /// Checks that the outputs can be written and are not inputs too.

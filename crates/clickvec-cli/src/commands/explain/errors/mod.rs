@@ -59,6 +59,9 @@ pub(super) struct Args {
     form: Form,
 }
 
+/// The least difference that two decimals show.
+const VISIBLE: f64 = 0.01;
+
 /// A group of queries.
 struct Group<'a> {
     difficulty: Difficulty,
@@ -71,13 +74,22 @@ impl Group<'_> {
         self.outcomes.iter().filter(|outcome| outcome.model < outcome.other).count()
     }
 
-    /// Those on which the model is worse, worst first.
-    fn worst(&self, most: usize) -> impl Iterator<Item = &Outcome> {
-        self.outcomes.iter().copied().filter(|outcome| outcome.model < outcome.other).take(most)
+    /// Whether queries are in the group because the model fails, so that a test would say nothing.
+    fn is_chosen_by_failure(&self) -> bool {
+        self.difficulty == Difficulty::SharedWord
     }
 
-    /// The p-value of a paired t-test over the group's queries; empty if too few of them differ.
+    /// Those on which the model is worse by a difference that can be seen, worst first.
+    fn worst(&self, most: usize) -> impl Iterator<Item = &Outcome> {
+        self.outcomes.iter().copied().filter(|outcome| outcome.other - outcome.model >= VISIBLE).take(most)
+    }
+
+    /// The p-value of a paired t-test over the group's queries; empty if too few of them differ, or if they are in the group because
+    /// the model fails.
     fn p(&self) -> String {
+        if self.is_chosen_by_failure() {
+            return String::new();
+        }
         let values =
             |value: fn(&Outcome) -> f64| self.outcomes.iter().map(|outcome| value(outcome)).collect::<Vec<_>>();
         let (model, other) = (values(|outcome| outcome.model), values(|outcome| outcome.other));
@@ -132,6 +144,12 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let bm25 = bm25(&read.corpus, Analysis::EXACT)?;
     let named = args.model.load()?;
     let name = named.name.clone();
+    if let Some(index) = args.model.index() {
+        output::note(format_args!(
+            "{}: its model is compared by itself, without words and fusion; `evaluate --full --index` measures its searches",
+            output::path(index)
+        ));
+    }
     let learnt_titles = named.model.training().config.titles.is_some();
     let model = Neural::new(named.name, named.model);
     let found = outcomes(
@@ -207,7 +225,9 @@ fn advice(difficulty: Difficulty, learnt_titles: bool) -> &'static str {
         Difficulty::Misspelt => "`train --titles` learns from misspelt words too",
         Difficulty::Long => "BM25 counts every word: fuse the two (`evaluate --fusion`), or try more cells",
         Difficulty::Number => "letter trigrams hardly tell 3/8 from 1/2, BM25 does: fuse the two (`evaluate --fusion`)",
-        Difficulty::Sense => "only clicks can teach the senses: compare the two titles with `explain match`",
+        Difficulty::SharedWord => {
+            "the bad first title has a word of the query, as the best one has: compare the two with `explain match`; clicks teach which is meant"
+        }
         Difficulty::Other => "look at the examples with `explain match` and `explain rank`",
     }
 }
@@ -231,6 +251,6 @@ fn detail(difficulty: Difficulty, outcome: &Outcome, query: &JudgedQuery) -> Str
                 format!("query: {asked}; first title: {}; best title: {}", said(first), said(best))
             }
         }
-        Difficulty::Long | Difficulty::Sense | Difficulty::Other => String::new(),
+        Difficulty::Long | Difficulty::SharedWord | Difficulty::Other => String::new(),
     }
 }

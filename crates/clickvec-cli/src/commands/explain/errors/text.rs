@@ -37,6 +37,9 @@ pub(super) fn text(
         aligned::show(&mut rows),
         METRIC.name().to_uppercase()
     );
+    if groups.iter().any(Group::is_chosen_by_failure) {
+        text.push_str("shared word: queries on which the model's first title is bad, so no p\n");
+    }
     for group in groups {
         for (place, outcome) in group.worst(examples).enumerate() {
             if place == 0 {
@@ -55,6 +58,15 @@ pub(super) fn text(
             );
             if !detail.is_empty() {
                 let _ = writeln!(text, "    {}", output::printable(&detail));
+            }
+            if first.grade == best.grade {
+                let _ = writeln!(
+                    text,
+                    "    first  grade {}  {}\n    no title is better; the order of the others is worse than bm25's",
+                    first.grade,
+                    output::printable(&first.text)
+                );
+                continue;
             }
             let _ = writeln!(
                 text,

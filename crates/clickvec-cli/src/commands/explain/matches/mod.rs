@@ -57,7 +57,7 @@ pub(super) struct Args {
     limit: usize,
 
     /// How many cells to show, those with the largest shares.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = super::at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = crate::numbers::at_least_one::<usize>)]
     top: usize,
 
     /// With `--json`: also print the states at every word.
@@ -297,6 +297,10 @@ pub(in super::super) fn pairs_of_words(found: &Match, most: usize) -> Vec<String
     let mut shares: Vec<(&Word, &Word, f64)> = Vec::new();
     for pair in found.word_pairs() {
         let (asked, said) = (&found.query.words[pair.query_word], &found.title.words[pair.title_word]);
+        // What the model does not know is no reason.
+        if !(asked.known && said.known) {
+            continue;
+        }
         match shares.iter_mut().find(|(query, title, _)| *query == asked && *title == said) {
             Some((_, _, share)) => *share += pair.share,
             None => shares.push((asked, said, pair.share)),

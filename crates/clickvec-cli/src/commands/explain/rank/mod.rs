@@ -47,7 +47,7 @@ pub(super) struct Args {
     query: String,
 
     /// How many titles to show.
-    #[arg(long, short = 'k', value_name = "N", default_value_t = 5, value_parser = super::at_least_one)]
+    #[arg(long, short = 'k', value_name = "N", default_value_t = 5, value_parser = crate::numbers::at_least_one::<usize>)]
     top: usize,
 
     /// Compare the titles with these ids, separated by commas, instead of the best ones.
@@ -194,12 +194,16 @@ impl Ranked {
 
     /// A part of the sum; cosines differ little, and reciprocal ranks are small.
     fn signed(&self, part: f64) -> String {
-        let digits = match self.method {
+        format!("{part:+.*}", self.digits())
+    }
+
+    /// The decimals that sums and their parts are shown with.
+    fn digits(&self) -> usize {
+        match self.method {
             FusionMethod::MinMax | FusionMethod::ZScore => 2,
             FusionMethod::Linear => 4,
             FusionMethod::ReciprocalRank { .. } => 5,
-        };
-        format!("{part:+.digits$}")
+        }
     }
 
     /// What the sum is, in words.
@@ -239,7 +243,7 @@ impl Ranked {
         }
         if let Some(depth) = self.depth {
             text += &format!(
-                "\neach part finds {} and adds nothing to the others, as in a search",
+                "\nas in a search, each part adds only to the {} that it finds",
                 output::counted(depth as u64, "title")
             );
         }

@@ -60,14 +60,18 @@ pub(super) fn text(ranked: &Ranked) -> String {
     text
 }
 
-/// Reads `1 above 2 by 0.37: words +0.20 (hotels +0.20), vectors +0.17 (hotels +0.20, in -0.03)`.
+/// Reads `1 above 2 by 0.37: words +0.20 (hotels +0.20), vectors +0.17 (hotels +0.20, in -0.03)`. Words whose number would be zero are
+/// left out.
 pub(super) fn why(ranked: &Ranked, gap: &Gap<'_>) -> String {
+    let least = 0.5 / 10f64.powi(ranked.digits() as i32);
     let part = |part: &GapOfPart| {
         let mut words: Vec<(&String, f64)> =
-            ranked.words.iter().zip(part.words.iter().copied()).filter(|(_, x)| x.abs() >= 0.005).collect();
+            ranked.words.iter().zip(part.words.iter().copied()).filter(|(_, x)| x.abs() >= least).collect();
         words.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-        let words: Vec<String> =
-            words.iter().map(|(word, difference)| format!("{} {difference:+.2}", output::printable(word))).collect();
+        let words: Vec<String> = words
+            .iter()
+            .map(|(word, difference)| format!("{} {}", output::printable(word), ranked.signed(*difference)))
+            .collect();
         let words = if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) };
         format!("{} {}{words}", part.kind.name(), ranked.signed(part.adds))
     };

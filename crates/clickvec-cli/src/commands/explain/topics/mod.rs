@@ -35,7 +35,7 @@ pub(super) struct Args {
     queries: PathBuf,
 
     /// How many of the most active cells of a query collect its words, in each direction.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = super::at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = crate::numbers::at_least_one::<usize>)]
     active: usize,
 
     /// A cell collects a word that changes it by more than this fraction of the cells' mean activation.
@@ -43,7 +43,7 @@ pub(super) struct Args {
     threshold: f32,
 
     /// How many words to show for each cell.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = super::at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = crate::numbers::at_least_one::<usize>)]
     words: usize,
 
     /// Show table III of the LSTM paper: a row for each query, a column for each cell, and the words that the cell
@@ -52,7 +52,7 @@ pub(super) struct Args {
     table: bool,
 
     /// How many queries this table shows [default: 20 on the terminal, 200 on the page].
-    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = crate::numbers::at_least_one::<usize>)]
     rows: Option<usize>,
 
     #[command(flatten)]

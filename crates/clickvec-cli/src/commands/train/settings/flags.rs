@@ -220,7 +220,3 @@ pub(super) fn share(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|number| (0.0..=0.5).contains(number));
     number.ok_or_else(|| "expected a number from 0 to 0.5".to_owned())
 }
-
-pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of 1 or more".to_owned())
-}
