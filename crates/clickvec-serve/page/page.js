@@ -3,7 +3,7 @@
 const by = id => document.getElementById(id);
 const query = by("query"), lists = by("lists"), statusLine = by("status"), alertBox = by("alert"), why = by("why"), whyBody = by("why-body"), chooser = by("index");
 const NAMES = { vectors: "Vectors", words: "Words", both: "Both" };
-let running = null, timer = 0, retry = 0, indexes = [], keepsJudgments = false, shownFor = "", shownKey = "", judged = new Map(), opener = null;
+let running = null, timer = 0, retry = 0, indexes = [], keepsJudgments = false, shownFor = "", shownKey = "", shownLists = [], judged = new Map(), opener = null;
 
 const state = () => { const of = new URLSearchParams(location.search); return { q: of.get("q") || "", mode: of.get("mode") || "both", index: of.get("index") || "", id: of.get("id") || "", other: of.get("other") || "" }; };
 const address = of => {
@@ -53,7 +53,7 @@ const marked = (title, words, keywords) => {
   return box;
 };
 const scores = hit => {
-  const parts = [];
+  const parts = [hit.vectors, hit.words, hit.trigrams].filter(part => part).length > 1 ? [`score ${signed(hit.score, 4)}`] : [];
   if (hit.vectors) parts.push(`cosine ${signed(hit.vectors.score)} (${hit.vectors.rank}.)`);
   if (hit.words) parts.push(`BM25 ${signed(hit.words.score, 2)} (${hit.words.rank}.)`);
   if (hit.trigrams) parts.push(`trigrams ${signed(hit.trigrams.score)} (${hit.trigrams.rank}.)`);
@@ -109,7 +109,7 @@ const search = async () => {
   if (running) running.abort();
   running = new AbortController();
   const { signal } = running, text = query.value.trim(), chosen = mode(), began = performance.now();
-  if (!text) { lists.replaceChildren(); known(null); statusLine.textContent = ""; shownFor = ""; shownKey = key(); return; }
+  if (!text) { lists.replaceChildren(); known(null); statusLine.textContent = ""; shownFor = ""; shownLists = []; shownKey = key(); return; }
   const current = indexes.find(of => of.name === chooser.value) || indexes[0], hasWords = !current || current.current.facts.words !== null;
   const wanted = !hasWords ? ["vectors"] : chosen === "side" ? ["vectors", "both", "words"] : [chosen];
   const get = by => ask("search?" + new URLSearchParams({ q: text, mode: by, keywords: "true", matched: "true", ...(chooser.value ? { index: chooser.value } : {}) }), { signal });
@@ -117,6 +117,7 @@ const search = async () => {
     const answers = await Promise.all(wanted.map(get));
     if (signal.aborted) return;
     shownFor = text;
+    shownLists = answers;
     shownKey = key();
     lists.replaceChildren(...answers.map((answer, place) => listOf(answer, wanted.length > 1 ? NAMES[wanted[place]] : "")));
     known(answers.at(-1));
@@ -128,7 +129,7 @@ const explain = async of => {
   try {
     const body = { query: of.q, id: of.id, ...(of.other ? { other: of.other } : {}), ...(chooser.value ? { index: chooser.value } : {}) };
     const answer = await ask("explain", { method: "POST", body: JSON.stringify(body) });
-    drawExplanation(whyBody, answer, of.q);
+    drawExplanation(whyBody, answer, of.q, shownFor === of.q ? shownLists : []);
     if (!why.open) why.showModal();
     by("why-title").focus();
     why.scrollTop = 0;
