@@ -30,7 +30,7 @@ impl Default for KeywordOptions {
 /// The keywords of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keywords {
-    /// For each word, whether it is a keyword.
+    /// For each word, whether it is a keyword. A word without a known trigram is none.
     pub is_keyword: Vec<bool>,
     /// For each word, the mean of the input gates of all cells in all directions; empty without input gates.
     pub input_gate: Vec<f64>,
