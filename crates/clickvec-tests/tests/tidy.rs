@@ -159,6 +159,7 @@ const ORDER_OF_PROGRAM: &[&str] = &[
     "program",
     "progress",
     "metrics",
+    "numbers",
     "aligned",
     "superscripts",
     "test_set",
