@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clickvec::eval::{Comparison, Evaluation};
 use clickvec::internals::files;
 use clickvec::simulate::SimulateConfig;
@@ -108,10 +108,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 /// Checks before the work that the page can be written.
 fn check_page(page: &Path) -> Result<()> {
     ensure!(!page.is_dir(), "{}: expected a file, found a folder; name a file inside it", page.display());
-    let parent = page.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
-        bail!("{}: expected a folder to write into, found none; make it first", parent.display());
-    }
     input::check_output(page)
 }
 
