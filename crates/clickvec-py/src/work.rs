@@ -6,6 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -39,9 +40,15 @@ fn threads() -> Result<Arc<ThreadPool>, rayon::ThreadPoolBuildError> {
     Ok(pool)
 }
 
+/// As the program's `--threads`: a million of them would stop the machine.
+const MOST_THREADS: usize = 1024;
+
 /// Uses this many threads from now on; 0 means one for each processor.
 #[pyfunction]
-pub(crate) fn set_threads(py: Python<'_>, threads: usize) {
+pub(crate) fn set_threads(py: Python<'_>, threads: usize) -> PyResult<()> {
+    if threads > MOST_THREADS {
+        return Err(PyValueError::new_err(format!("expected 0 to {MOST_THREADS} threads, found {threads}")));
+    }
     py.detach(|| {
         let _pass = fork::Pass::new();
         let mut of_process = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,6 +58,7 @@ pub(crate) fn set_threads(py: Python<'_>, threads: usize) {
         }
         of_process.asked = threads;
     });
+    Ok(())
 }
 
 /// Lets `work` run on all threads. A panic becomes an exception.

@@ -282,6 +282,8 @@ def test_the_number_of_threads(model):
     for threads in (1, 3, 0):
         clickvec.set_threads(threads)
         assert np.array_equal(model.encode(texts), expected)
+    with pytest.raises(ValueError, match="expected 0 to 1024 threads, found 1000000"):
+        clickvec.set_threads(1_000_000)
 
 
 def test_a_frozen_model():
