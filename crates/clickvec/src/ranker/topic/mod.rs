@@ -160,13 +160,17 @@ impl Ranker for TopicRanker {
         let (mut queries, mut reader) = (WordReader::default(), WordReader::default());
         let query = self.known(queries.read(&self.vocabulary, query));
         let mut folder = Folder::new(self.titles.count, self.inference);
+        let mut bag: Vec<WordId> = Vec::new();
         let score = |title: &&str| {
-            let title = reader.read(&self.vocabulary, title);
-            let fold = || Arc::from(folder.fold(title.iter().filter_map(|&word| self.titles.row(word))));
-            let topics = self.folded.get_or_fold(title, fold);
+            bag.clear();
+            bag.extend_from_slice(reader.read(&self.vocabulary, title));
+            // Sums must not depend on the order of the words, which means nothing here.
+            bag.sort_unstable();
+            let fold = || Arc::from(folder.fold(bag.iter().filter_map(|&word| self.titles.row(word))));
+            let topics = self.folded.get_or_fold(&bag, fold);
             let log = |&(word, row): &(WordId, Option<&[f32]>)| {
                 let of_topics = row.map_or(0.0, |row| f64::from(dot(row, &topics)));
-                let p = self.lambda * self.collection.smoothed(word, title, self.mu) + (1.0 - self.lambda) * of_topics;
+                let p = self.lambda * self.collection.smoothed(word, &bag, self.mu) + (1.0 - self.lambda) * of_topics;
                 // Without ULM and without priors, a word may have none of the title's topics.
                 p.max(f64::MIN_POSITIVE).ln()
             };
