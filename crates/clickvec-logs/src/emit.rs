@@ -175,6 +175,12 @@ impl Emission<'_> {
         if report.training.pairs == 0 && report.validation.is_none_or(|validation| validation.pairs == 0) {
             return Err(nothing_left(report));
         }
+        // What was written before must not give way to a header alone.
+        for (path, is_validation) in [(Some(self.output), false), (self.validation, true)] {
+            if let Some(path) = path.filter(|_| counts[usize::from(is_validation)].pairs == 0) {
+                return Err(Error::EmptyPart { path: path.to_owned(), is_validation });
+            }
+        }
         Ok(())
     }
 

@@ -114,20 +114,27 @@ proptest! {
         };
         let limits = Limits { day, log: whole };
         let config = config(folder.path(), split, min_users, min_count, limits, memory);
-        match prepare(&config, &mut std::io::sink(), &mut |_| {}) {
-            Ok(_) | Err(Error::NothingLeft { .. }) => {}
+        let empty = match prepare(&config, &mut std::io::sink(), &mut |_| {}) {
+            Ok(_) | Err(Error::NothingLeft { .. }) => None,
+            Err(Error::EmptyPart { is_validation, .. }) => Some(is_validation),
             Err(error) => panic!("{error}"),
-        }
+        };
         let robots = robots(&rows, limits);
         let rows: Vec<Row> = rows.into_iter().filter(|row| !robots.contains(&row.2)).collect();
         let (training, held) = (written(&config.output, 2), written(&folder.path().join("held.tsv"), 3));
         let all = |part: &dyn Fn(&Row) -> bool| expected(&rows, part, min_users, min_count);
         match split {
             Split::None => prop_assert_eq!(training, all(&|_| true)),
+            Split::After(_) if empty.is_some() => {
+                let parts = [all(&|row| row.3 < 3), all(&|row| row.3 >= 3)].map(|part| part.is_empty());
+                prop_assert_eq!(parts, [empty == Some(false), empty == Some(true)]);
+                prop_assert!(training.is_empty() && held.is_empty());
+            }
             Split::After(_) => {
                 prop_assert_eq!(training, all(&|row| row.3 < 3));
                 prop_assert_eq!(held, all(&|row| row.3 >= 3));
             }
+            Split::Part(_) if empty.is_some() => prop_assert!(training.is_empty() && held.is_empty()),
             Split::Part(_) => {
                 let queries = |rows: &[(String, String, u64)]| rows.iter().map(|row| row.0.clone()).collect::<BTreeSet<_>>();
                 prop_assert!(queries(&training).is_disjoint(&queries(&held)));

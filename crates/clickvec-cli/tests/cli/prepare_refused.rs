@@ -230,13 +230,19 @@ fn limits_that_cannot_be_held_are_an_error() {
     prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `--max-queries` out");
     let split = ["--validation", "held.tsv", "--validation-after", "2024"];
     prepare(&folder, &split).code(2).says("a year needs month and day");
-    // An output without rows is not a success.
-    let split = ["--validation", "held.tsv", "--validation-part", "0.000001"];
-    prepare(&folder, &split).code(1).says("warning: held.tsv has no rows below its header");
+    // A table that has rows does not give way to one without.
+    folder.write("clicks.tsv", "former");
+    folder.write("held.tsv", "former too");
+    let refused = |split: &[&str], part: &str, why: &str| {
+        let message =
+            format!("{part}: expected pairs for both tables, found none for this one, so neither was written");
+        prepare(&folder, &[&["--validation", "held.tsv"], split].concat()).code(2).says(&message).says(why);
+        assert_eq!([folder.read("clicks.tsv"), folder.read("held.tsv")], ["former", "former too"]);
+    };
+    refused(&["--validation-part", "0.000001"], "held.tsv", "the part is too small");
     folder.write("log.tsv", "query\ttitle\ttime\na\tt\t2024-05-17\n");
-    let split = ["--validation", "held.tsv", "--validation-after", "2024-05-18"];
-    let late = "warning: held.tsv has no rows below its header: no click that is kept is that late";
-    prepare(&folder, &split).code(1).says(late);
+    refused(&["--validation-after", "2024-05-18"], "held.tsv", "no click that is kept is that late");
+    refused(&["--validation-after", "2024-05-01"], "clicks.tsv", "all clicks that are kept are that late");
 }
 
 #[test]

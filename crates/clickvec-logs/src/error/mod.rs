@@ -65,6 +65,14 @@ pub enum Error {
         /// Why they were left out, with the number for each reason.
         reasons: Vec<(Reason, u64)>,
     },
+    /// One of the two tables would have no rows. Neither was written.
+    #[error("{}: expected pairs for both tables, found none for this one, so neither was written", path.display())]
+    EmptyPart {
+        /// The table.
+        path: PathBuf,
+        /// Whether it is the one for validation.
+        is_validation: bool,
+    },
     /// No log was named.
     #[error("expected a log, found none")]
     NoLog,

@@ -16,9 +16,15 @@ pub(super) struct Reader {
     rules: csv_core::Reader,
     /// The current line.
     line: Vec<u8>,
-    /// Lines that were read in search of a closing quote that never came. They are read again on their own.
-    again: VecDeque<(u64, Vec<u8>)>,
+    /// Lines that were read in search of a closing quote that never came, with their numbers; none if a line was too long.
+    /// They are read again on their own.
+    again: VecDeque<(u64, Option<Vec<u8>>)>,
+    /// So many of these, of so many bytes with their ends, close no quote that is open before them. Without it, every row with an
+    /// open quote would look through them again.
+    open: (usize, usize),
     fields: Fields,
+    /// Of a line that may close a quote.
+    tried: Fields,
 }
 
 /// A record without its quotes, and the ends of its fields.
@@ -38,8 +44,7 @@ pub(super) fn delimiter(header: &[u8], asked: Option<u8>) -> u8 {
 /// The names in a header.
 pub(super) fn names(header: &[u8], delimiter: u8) -> Vec<String> {
     let (mut rules, mut fields) = (rules(delimiter), Fields::new());
-    fields.feed(&mut rules, header);
-    fields.feed(&mut rules, b"\n");
+    fields.feed_line(&mut rules, header);
     (0..fields.count).map(|place| String::from_utf8_lossy(fields.get(place)).into_owned()).collect()
 }
 
@@ -49,8 +54,8 @@ fn rules(delimiter: u8) -> csv_core::Reader {
 
 impl Reader {
     pub(super) fn new(rows: Rows, delimiter: u8) -> Reader {
-        let (line, again, fields) = (Vec::new(), VecDeque::new(), Fields::new());
-        Reader { rows, rules: rules(delimiter), line, again, fields }
+        let (line, again, open) = (Vec::new(), VecDeque::new(), (0, 0));
+        Reader { rows, rules: rules(delimiter), line, again, open, fields: Fields::new(), tried: Fields::new() }
     }
 
     pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
@@ -95,7 +100,11 @@ impl Reader {
     /// Reads the next line and its number.
     fn next_line(&mut self, number: &mut u64) -> io::Result<FoundLine> {
         if let Some((again, line)) = self.again.pop_front() {
-            (*number, self.line) = (again, line);
+            *number = again;
+            let Some(line) = line else { return Ok(FoundLine::TooLong) };
+            let (lines, bytes) = self.open;
+            self.open = if lines > 0 { (lines - 1, bytes - line.len() - 1) } else { (0, 0) };
+            self.line = line;
             return Ok(FoundLine::Whole);
         }
         let found = self.rows.lines.next(&mut self.line)?;
@@ -107,32 +116,40 @@ impl Reader {
     fn read_record(&mut self) -> io::Result<Option<RowFault>> {
         self.rules.reset();
         self.fields.clear();
-        let mut whole = self.fields.feed(&mut self.rules, &self.line);
-        whole |= self.fields.feed(&mut self.rules, b"\n");
-        if whole {
+        if self.fields.feed_line(&mut self.rules, &self.line) {
             return Ok(None);
         }
-        // Lines read so far, in case they turn out to be rows of their own.
-        let mut read: Vec<(u64, Vec<u8>)> = Vec::new();
-        let mut length = self.line.len();
+        let fault = Ok(Some(RowFault::OpenQuote { limit: MAX_ROW_BYTES }));
         loop {
-            let mut number = 0;
-            let found = self.next_line(&mut number)?;
-            length += self.line.len() + 1;
-            if found != FoundLine::Whole || length > MAX_ROW_BYTES {
-                if found == FoundLine::Whole {
-                    read.push((number, std::mem::take(&mut self.line)));
+            let (lines, bytes) = self.open;
+            if lines == self.again.len() {
+                let mut line = Vec::new();
+                match self.rows.lines.next(&mut line)? {
+                    FoundLine::End => return fault,
+                    FoundLine::TooLong => self.again.push_back((self.rows.lines.number(), None)),
+                    FoundLine::Whole => self.again.push_back((self.rows.lines.number(), Some(line))),
                 }
-                read.into_iter().rev().for_each(|line| self.again.push_front(line));
-                return Ok(Some(RowFault::OpenQuote { limit: MAX_ROW_BYTES }));
             }
-            let mut whole = self.fields.feed(&mut self.rules, &self.line);
-            whole |= self.fields.feed(&mut self.rules, b"\n");
-            if whole {
-                return Ok(None);
+            let Some((_, Some(line))) = self.again.get(lines) else { return fault };
+            if self.line.len() + bytes + line.len() + 1 > MAX_ROW_BYTES {
+                return fault;
             }
-            read.push((number, std::mem::take(&mut self.line)));
+            self.rules.reset();
+            self.tried.clear();
+            self.tried.feed(&mut self.rules, b"\"");
+            if self.tried.feed_line(&mut self.rules, line) {
+                break;
+            }
+            self.open = (lines + 1, bytes + line.len() + 1);
         }
+        self.rules.reset();
+        self.fields.clear();
+        self.fields.feed_line(&mut self.rules, &self.line);
+        for (_, line) in self.again.drain(..=self.open.0) {
+            self.fields.feed_line(&mut self.rules, &line.unwrap_or_default());
+        }
+        self.open = (0, 0);
+        Ok(None)
     }
 }
 
@@ -148,6 +165,12 @@ impl Fields {
     fn get(&self, place: usize) -> &[u8] {
         let start = if place == 0 { 0 } else { self.ends[place - 1] };
         &self.text[start..self.ends[place]]
+    }
+
+    /// Adds a line and its end to the record; returns whether it has ended.
+    fn feed_line(&mut self, rules: &mut csv_core::Reader, line: &[u8]) -> bool {
+        let has_ended = self.feed(rules, line);
+        has_ended | self.feed(rules, b"\n")
     }
 
     /// Adds bytes to the record; returns whether it has ended.

@@ -69,6 +69,48 @@ fn a_quote_that_is_never_closed_costs_one_line() {
     assert_eq!((found.len(), found[0].1.as_str(), found[300_000].0), (300_001, "!quote not closed", 300_002));
 }
 
+/// Each row reads on to the limit for its end; if each did so anew, this would take hours.
+#[test]
+fn quotes_that_many_rows_leave_open_are_looked_for_once() {
+    let found = rows("log.csv", &[CSV, &b"a,\"b\"c,\"d\n".repeat(300_000)].concat());
+    assert_eq!(found.len(), 300_000);
+    assert!(found.iter().all(|(_, text)| text == "!quote not closed"));
+}
+
+#[test]
+fn a_line_that_is_too_long_is_told_after_an_open_quote_too() {
+    let bytes = [CSV, b"a,\"b\n", &vec![b'x'; MAX_ROW_BYTES + 1], b"\nc,d\n"].concat();
+    assert_eq!(texts("log.csv", &bytes), ["!quote not closed", "!too long", "c|d"]);
+}
+
+proptest::proptest! {
+    /// Compares with looking for the end of each record anew.
+    #[test]
+    fn quotes_of_any_lines_are_read_alike(lines in proptest::collection::vec("[ab\",]{1,6}", 1..12)) {
+        let mut expected = Vec::new();
+        let mut first = 0;
+        while first < lines.len() {
+            let whole = (first..lines.len()).find_map(|last| {
+                let record = lines[first..=last].join("\n") + "\n";
+                // It ends where the quotes that csv-core knows of are all closed.
+                let (mut rules, mut text, mut ends) = (csv_core::Reader::new(), [0; 256], [0; 64]);
+                let (result, read, written, fields) = rules.read_record(record.as_bytes(), &mut text, &mut ends);
+                let is_whole = result == csv_core::ReadRecordResult::Record && read == record.len();
+                is_whole.then(|| (last, String::from_utf8_lossy(&text[..written]).into_owned(), ends[0], fields))
+            });
+            let line = first as u64 + 2;
+            match &whole {
+                None => expected.push((line, "!quote not closed".to_owned())),
+                Some((_, text, end, 2)) => expected.push((line, format!("{}|{}", &text[..*end], &text[*end..]))),
+                Some(_) => expected.push((line, "!wrong number of columns".to_owned())),
+            }
+            first = whole.map_or(first, |(last, ..)| last) + 1;
+        }
+        let bytes = format!("query,title\n{}\n", lines.join("\n"));
+        proptest::prop_assert_eq!(rows("log.csv", bytes.as_bytes()), expected);
+    }
+}
+
 #[test]
 fn rows_that_are_broken() {
     for (bytes, expected) in [

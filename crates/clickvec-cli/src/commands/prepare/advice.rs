@@ -23,11 +23,17 @@ fn advice(error: &Error) -> Option<String> {
         Error::Asked(asked) => return of_asked(asked),
         Error::NothingLeft { reasons, .. } => {
             let flags: Vec<String> =
-                reasons.iter().filter_map(|(reason, _)| of_reason(*reason)).map(|flag| format!("`{flag}`")).collect();
+                reasons.iter().flat_map(|(reason, _)| of_reason(*reason)).map(|flag| format!("`{flag}`")).collect();
             if flags.is_empty() {
                 return None;
             }
             format!("see {}", flags.join(", "))
+        }
+        Error::EmptyPart { is_validation: true, .. } => {
+            "no click that is kept is that late, or the part is too small; see `--validation-after`, `--validation-part`".to_owned()
+        }
+        Error::EmptyPart { .. } => {
+            "all clicks that are kept are that late, or the part is too large; see `--validation-after`, `--validation-part`".to_owned()
         }
         _ => return None,
     };
@@ -76,14 +82,14 @@ fn of_asked(asked: &Asked) -> Option<String> {
     })
 }
 
-/// The flag that leaves rows out for this reason, or keeps them.
-fn of_reason(reason: Reason) -> Option<&'static str> {
+/// The flags that leave rows out for this reason, or keep them.
+fn of_reason(reason: Reason) -> &'static [&'static str] {
     match reason {
-        Reason::Robots => Some("--max-queries-per-day"),
-        Reason::WithoutTitle => Some("--titles"),
-        Reason::FewUsers(_) => Some("--min-users"),
-        Reason::FewClicks(_) => Some("--min-count"),
-        _ => None,
+        Reason::Robots => &["--max-queries-per-day", "--max-queries"],
+        Reason::WithoutTitle => &["--titles"],
+        Reason::FewUsers(_) => &["--min-users"],
+        Reason::FewClicks(_) => &["--min-count"],
+        _ => &[],
     }
 }
 

@@ -74,17 +74,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     } else {
         output::note(report::text(&args, &report, started.elapsed()).trim_end());
     }
-    let counts =
-        [(&args.output, Some(report.training)), (args.validation().unwrap_or(&args.output), report.validation)];
     let mut answer = Answer::Done;
-    for (path, _) in counts.into_iter().filter(|(_, counts)| counts.is_some_and(|counts| counts.pairs == 0)) {
-        let why = match (args.split()?, args.validation()) {
-            (Split::After(_), Some(validation)) if validation == path => ": no click that is kept is that late",
-            _ => "",
-        };
-        output::note(format_args!("warning: {} has no rows below its header{why}", path.display()));
-        answer = Answer::No;
-    }
     if report.days.as_ref().is_some_and(|(first, last)| first == EPOCH && last == EPOCH) {
         output::note(format_args!(
             "warning: all times are on {EPOCH}, since numbers are read as seconds from there; if the column has years alone, \
