@@ -85,15 +85,19 @@ fn day_of(time: SystemTime) -> i64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| (since.as_secs() / 86_400) as i64)
 }
 
-/// Refuses a file that is no log of clicks, which would lose its last line and get lines of another kind.
+/// How each line of a log of clicks begins.
+const BEGIN: &str = r#"{"time":"#;
+
+/// Refuses a file that is no log of clicks, which would lose its last line and get lines of another kind. A kill may have left
+/// only a part of a first line.
 fn refuse_others(file: &mut File) -> io::Result<()> {
-    let mut first = [0];
-    match file.read(&mut first)? {
-        0 => Ok(()),
-        _ if first == *b"{" => Ok(()),
-        _ => Err(io::Error::new(
+    let mut first = Vec::new();
+    file.take(BEGIN.len() as u64).read_to_end(&mut first)?;
+    match BEGIN.as_bytes().starts_with(&first) {
+        true => Ok(()),
+        false => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "expected a log of clicks, which is JSON lines, or a new file, found a file that does not begin with `{`",
+            format!("expected a new file, or a log of clicks whose lines begin with `{BEGIN}`, found another file"),
         )),
     }
 }
@@ -237,7 +241,9 @@ mod tests {
     fn a_torn_last_line_is_cut_off_and_whole_ones_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clicks.jsonl");
-        for (before, kept) in [("", ""), ("{\"a", ""), ("{1}\n{2}\n", "{1}\n{2}\n"), ("{1}\n{\"tw", "{1}\n")] {
+        let one = "{\"time\":1}\n";
+        let torn = format!("{one}{{\"tw");
+        for (before, kept) in [("", ""), ("{\"ti", ""), (one, one), (&torn, one)] {
             std::fs::write(&path, before).unwrap();
             let (clicks, thread) = Clicks::open(&path, 1 << 20).unwrap();
             append(&clicks, "new\n").unwrap();
@@ -245,20 +251,21 @@ mod tests {
             thread.join().unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{kept}new\n"), "{before:?}");
         }
-        let long = format!("{{kept}}\n{}", "x".repeat(3 * PIECE as usize));
+        let long = format!("{one}{}", "x".repeat(3 * PIECE as usize));
         std::fs::write(&path, long).unwrap();
         drop(Writer::open(&path, 1).unwrap());
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{kept}\n");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), one);
     }
 
     #[test]
     fn another_file_is_refused_and_stays_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("titles.tsv");
-        for before in ["id\ttitle\n1\tred door", "\n", "\u{feff}id\n"] {
+        let another_form = "{\"id\":1,\"title\":\"red door\"}\n{\"id\":2}";
+        for before in ["id\ttitle\n1\tred door", "\n", "\u{feff}id\n", another_form, "{\"a\":1}"] {
             std::fs::write(&path, before).unwrap();
             let error = Clicks::open(&path, 1 << 20).err().unwrap().to_string();
-            assert!(error.contains("expected a log of clicks"), "{error}");
+            assert!(error.contains("or a log of clicks"), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
         }
     }
@@ -303,7 +310,7 @@ mod tests {
     fn each_day_has_its_own_log() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clicks.jsonl");
-        std::fs::write(&path, "{of yesterday}\n").unwrap();
+        std::fs::write(&path, "{\"time\":\"yesterday\"}\n").unwrap();
         let yesterday = SystemTime::now() - std::time::Duration::from_secs(86_400);
         File::options().write(true).open(&path).unwrap().set_modified(yesterday).unwrap();
         let mut writer = Writer::open(&path, 1 << 20).unwrap();
@@ -317,7 +324,7 @@ mod tests {
     fn a_clock_that_is_set_back_loses_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clicks.jsonl");
-        std::fs::write(&path, "{of tomorrow}\n").unwrap();
+        std::fs::write(&path, "{\"time\":\"tomorrow\"}\n").unwrap();
         let tomorrow = SystemTime::now() + std::time::Duration::from_secs(86_400);
         File::options().write(true).open(&path).unwrap().set_modified(tomorrow).unwrap();
         let mut writer = Writer::open(&path, 1 << 20).unwrap();
@@ -330,7 +337,7 @@ mod tests {
         let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
         let mut all: Vec<String> = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
         all.sort();
-        assert_eq!(all, ["again\n", "again\n", "again\n", "of today\n", "{of tomorrow}\n"]);
+        assert_eq!(all, ["again\n", "again\n", "again\n", "of today\n", "{\"time\":\"tomorrow\"}\n"]);
     }
 
     #[test]

@@ -217,7 +217,8 @@ impl Service {
         if texts.is_empty() || texts.len() > self.limits.batch {
             let expected = format!("1 to {} texts", self.limits.batch);
             let fault = Fault::new(FaultKind::Unprocessable, expected, texts.len().to_string());
-            return Err(fault.help("send several requests").of(name));
+            let help = if texts.is_empty() { "send one" } else { "send several requests" };
+            return Err(fault.help(help).of(name));
         }
         texts.iter().try_for_each(|text| self.check_text(name, text))
     }
