@@ -84,6 +84,21 @@ fn swapped(day: &str) -> String {
     format!("{head}\n{}", rows.lines().map(row).collect::<String>())
 }
 
+/// Does something while an update trains its model.
+#[cfg(feature = "serve")]
+fn while_learning(folder: &Folder, update: &str, meanwhile: impl FnOnce()) {
+    use std::io::{BufRead as _, BufReader};
+    let mut command = Command::new(program());
+    let mut child =
+        command.args(update.split(' ')).current_dir(folder.path("")).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.starts_with("training: ")));
+    meanwhile();
+    assert!(child.try_wait().unwrap().is_none(), "the model is still being trained");
+    lines.for_each(drop);
+    assert!(child.wait().unwrap().success());
+}
+
 /// The weights of a fusion stay; titles that were added to the index since `--titles` was written do not vanish without a word.
 #[cfg(feature = "serve")]
 fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) {
@@ -109,10 +124,15 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
     assert_eq!(all(), listed + 5);
     let found = run("search --index=index --mode=words --filter=price:1..1 --json zeppelin").code(0).json_lines();
     assert_eq!(found[0]["results"].as_array().unwrap().len(), 5);
+    folder.write("latest.tsv", "id\ttitle\tprice\nlatest\tzeppelin charger\t1\n");
+    while_learning(folder, &format!("{update} --keep-titles --epochs=60"), || {
+        run("index --update=latest.tsv --output=index").code(0);
+    });
+    assert_eq!(all(), listed + 6, "a title that came while the model was trained");
     let told = report(
-        &run(&format!("{update} --json")).code(0).says("5 titles that `--titles` lacks").says("`--keep-titles`"),
+        &run(&format!("{update} --json")).code(0).says("6 titles that `--titles` lacks").says("`--keep-titles`"),
     );
-    assert_eq!((&told["unlisted"], &told["keeps_unlisted"], all()), (&5.into(), &false.into(), listed));
+    assert_eq!((&told["unlisted"], &told["keeps_unlisted"], all()), (&6.into(), &false.into(), listed));
     let told = report(&run(&format!("{update} --json")).code(0));
     assert_eq!(told["unlisted"], 0);
 }

@@ -83,7 +83,7 @@ fn tell_update(args: &Args, updated: &Updated) {
     }
     if updated.missing > 0 {
         let missing = output::counted(updated.missing, "id");
-        output::note(format_args!("{missing} to delete: the index has no such titles"));
+        output::note(format_args!("{missing} to delete: the index has no titles with such ids"));
     }
     let Updated { added, replaced, deleted, titles, fingerprint, .. } = updated;
     let [added, replaced, deleted] = [added, replaced, deleted].map(|number| output::count(*number));

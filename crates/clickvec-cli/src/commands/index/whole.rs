@@ -1,5 +1,6 @@
 //! The last step of an index: with the search service, everything that it wants; without, the vectors alone.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -100,18 +101,17 @@ pub(crate) struct Unlisted {
 
 #[cfg(feature = "serve")]
 impl Unlisted {
-    /// The titles of the index at `path` that are not among `titles`; none if there is no index yet.
-    pub(crate) fn of(path: &Path, titles: &[Title], is_kept: bool) -> Result<Unlisted> {
+    /// The titles of the index at `path` that have none of the ids `listed`; none if there is no index yet.
+    pub(crate) fn of(path: &Path, listed: &HashSet<String>, is_kept: bool) -> Result<Unlisted> {
         let mut unlisted = Unlisted::default();
         if !looks_like_index(path) {
             return Ok(unlisted);
         }
-        let listed: std::collections::HashSet<&str> = titles.iter().map(|title| title.id.as_str()).collect();
         let index = clickvec_engine::Engine::open(path)?;
         let mut all = 0;
         index.for_each_title(|mut title| {
             all += 1;
-            if listed.contains(title.id.as_str()) {
+            if listed.contains(&title.id) {
                 return Ok(());
             }
             unlisted.count += 1;
@@ -133,7 +133,7 @@ impl Unlisted {
 #[cfg(not(feature = "serve"))]
 impl Unlisted {
     /// None: this program cannot have added any.
-    pub(crate) fn of(_: &Path, _: &[Title], _: bool) -> Result<Unlisted> {
+    pub(crate) fn of(_: &Path, _: &HashSet<String>, _: bool) -> Result<Unlisted> {
         Ok(Unlisted::default())
     }
 }

@@ -1,5 +1,6 @@
 //! Training the new model, and writing it and its index.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ use clickvec::update::Window;
 
 use super::Args;
 use super::questions::has_left_out;
-use crate::commands::index::whole::Kept;
+use crate::commands::index::whole::{Kept, Unlisted};
 use crate::commands::train::{epoch_line, section_name, variance_kept};
 use crate::interrupt::Interrupt;
 use crate::{input, output, progress, stored};
@@ -68,11 +69,12 @@ pub(super) fn learn(
 /// replaced.
 ///
 /// The index comes first, because it has its own copy of the model. If the program is killed between the two, searches
-/// already use the new model, and the next update starts from the old one.
+/// already use the new model, and the next update starts from the old one. `known` is the number of titles that the file lacked
+/// before the model was trained.
 pub(super) fn write(
     args: &Args,
     kept: &Kept,
-    unlisted: Vec<(Title, Vec<String>)>,
+    known: u64,
     new: &Model,
     target: &Path,
     interrupt: &Interrupt,
@@ -81,16 +83,28 @@ pub(super) fn write(
         let field = kept.field.as_ref().unwrap_or(&new.training().config.field);
         let mut builder = IndexBuilder::with_fields(new, index, &kept.fields)?.of_field(field);
         let bar = progress::counter("encoding", "titles");
+        let mut listed = HashSet::new();
         // Read the titles again: for the comparison, titles with the same text were merged.
         let mut add = |title: Title, values: &[&str]| {
             bar.inc(1);
+            listed.insert(title.id.clone());
             if interrupt.status().is_none() { builder.add_with_fields(title, values) } else { Ok(()) }
         };
         match kept.fields.is_empty() {
             true => drop(for_each_title(&args.titles, field, |title| add(title, &[]))?),
             false => stored::each_document(&args.titles, field, &kept.fields, add)?,
         }
-        for (title, values) in unlisted {
+        // The builder has claimed the index, so from now on nobody else changes it; titles may have been added during training.
+        let unlisted = Unlisted::of(index, &listed, args.keep_titles)?;
+        if unlisted.count > known && !args.keep_titles {
+            output::note(format_args!(
+                "{}: {} that `--titles` lacks came into it meanwhile, and the new index does not have them; `clickvec index \
+                 --update` adds them again",
+                output::path(index),
+                output::counted(unlisted.count - known, "title")
+            ));
+        }
+        for (title, values) in unlisted.titles {
             bar.inc(1);
             builder.add_with_fields(title, &values.iter().map(String::as_str).collect::<Vec<_>>())?;
         }

@@ -166,7 +166,10 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         for_each_title(&args.titles, field, |_| Ok(()))?;
     }
     let unlisted = match &args.index {
-        Some(index) => Unlisted::of(index, &titles, args.keep_titles)?,
+        Some(index) => {
+            let listed: HashSet<String> = titles.iter().map(|title| title.id.clone()).collect();
+            Unlisted::of(index, &listed, false)?
+        }
         None => Unlisted::default(),
     };
     tell_unlisted(&args, &unlisted)?;
@@ -252,7 +255,7 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         return finish(&report);
     }
     let clock = Instant::now();
-    if interrupt.status().is_some() || !write(&args, &kept, unlisted.titles, &new, target, &interrupt)? {
+    if interrupt.status().is_some() || !write(&args, &kept, unlisted.count, &new, target, &interrupt)? {
         return stopped(&args, &interrupt);
     }
     report.seconds.writing = clock.elapsed();
@@ -308,10 +311,11 @@ fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
     input::check_outputs([target])?;
     if let Some(index) = &args.index {
         IndexBuilder::check_output(index)?;
+        let folder = index.canonicalize().unwrap_or_else(|_| index.clone());
         ensure!(
             read()
                 .chain([target, &args.model])
-                .all(|file| !file.canonicalize().is_ok_and(|file| file.starts_with(index))),
+                .all(|file| !file.canonicalize().is_ok_and(|file| file.starts_with(&folder))),
             "{}: expected an index without inputs of this command in its folder, found one there; name another index",
             index.display()
         );
