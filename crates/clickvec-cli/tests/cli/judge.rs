@@ -83,6 +83,8 @@ fn broken_rows_of_the_queries_are_counted_and_shown() {
         .says("queries.tsv: skipped 2 broken rows:\n  queries.tsv:5: expected 2 columns as in the header, found 1\n")
         .says("  queries.tsv:6: expected a whole number from 0 to 1,000,000,000,000 in column `count`, found `many`")
         .says("3 queries");
+    let in_capitals = good.replacen("count", "Count", 1);
+    pool(&format!("{in_capitals}yellow paint\tmany\n")).code(0).says("in column `count`, found `many`");
     // They are not rounded.
     pool(&format!("{good}green drill\t2.5\nyellow paint\t1e300\nblack carpet\t-1\n"))
         .code(0)
@@ -137,6 +139,16 @@ fn a_filled_sheet_is_a_test_set() {
     let again = [&POOL[..], &["a.tsv", "--depth", "5"]].concat();
     folder.run(&again).code(2).says("a.tsv: expected a new sheet, found one with").prints_nothing();
     assert_eq!(folder.read("a.tsv"), filled(&sheet, grade));
+    let in_capitals = filled(&sheet, grade).replacen("grade", "Grade", 1);
+    for other_form in
+        [in_capitals.clone(), in_capitals.replace(',', " ").replace('\t', ","), in_capitals.replace('\t', ";")]
+    {
+        folder.write("b.csv", &other_form);
+        let again = [&POOL[..], &["b.csv", "--depth", "5"]].concat();
+        folder.run(&again).code(2).says("b.csv: expected a new sheet, found one with").prints_nothing();
+        assert_eq!(folder.read("b.csv"), other_form);
+        folder.run(&["judge", "read", "b.csv", "--output", "j.tsv"]).code(0);
+    }
     folder.run(&[&POOL[..], &["sheet.tsv", "--depth", "5", "--sample", "12"]].concat()).code(0);
     let open = (sheet.lines().count() - 1) / 4;
     folder
@@ -201,6 +213,9 @@ fn an_index_and_a_run_are_pooled_too() {
     assert!(
         rows_of_run.iter().all(|row| row.starts_with("red hammer\tt7510\t") || row.starts_with("red hammer\tt7530\t"))
     );
+    folder.write("capitals.tsv", folder.read("queries.tsv").replacen("query_id", "Query_ID", 1));
+    of("capitals.tsv", &["--run", "other.run"]).code(0);
+    assert_eq!(rows(), rows_of_run);
     of("queries.tsv", &["--run", "other.run", "--index", "i"]).code(0).says("which 2 systems found 6 times");
     // Lines of text have their numbers as ids.
     folder.write("queries.txt", "blue ladder\nred hammer\n");

@@ -84,7 +84,7 @@
     const table = "query\ttitle_id\ttitle\tgrade\n" + lines.join("\n") + "\n";
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([table], { type: "text/tab-separated-values" }));
-    link.download = "judged-sheet.tsv";
+    link.download = document.getElementById("data").dataset.file;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }

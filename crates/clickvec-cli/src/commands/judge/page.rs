@@ -10,8 +10,8 @@ use crate::page;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The whole page.
-pub(super) fn page(rows: &[Row]) -> Result<String> {
+/// The whole page, which saves the filled sheet under the name `file`.
+pub(super) fn page(rows: &[Row], file: &str) -> Result<String> {
     let data: Vec<[&str; 3]> =
         rows.iter().map(|row| [row.query.as_str(), row.id.as_str(), row.title.as_str()]).collect();
     let mut name = Xxh3::new();
@@ -36,7 +36,7 @@ pub(super) fn page(rows: &[Row]) -> Result<String> {
             p { button #save type="button" { "Save the sheet" } " Grades are also kept in this browser until you save them." }
             noscript { "This page needs JavaScript; fill in the table instead." }
         }
-        script #data type="application/json" data-name=(format!("{:016x}", name.digest())) { (PreEscaped(json)) }
+        script #data type="application/json" data-name=(format!("{:016x}", name.digest())) data-file=(file) { (PreEscaped(json)) }
         script { (PreEscaped(SCRIPT)) }
     };
     Ok(page::page("Judge titles", STYLE, &body))
@@ -49,8 +49,9 @@ mod tests {
     #[test]
     fn a_title_cannot_end_the_script() {
         let row = |title: &str| Row { query: "q".to_owned(), id: "1".to_owned(), title: title.to_owned() };
-        let page = page(&[row("</script><script>alert(1)</script>"), row("\"é & 'b'")]).unwrap();
+        let page = page(&[row("</script><script>alert(1)</script>"), row("\"é & 'b'")], "judged-\">.tsv").unwrap();
         assert_eq!(page.matches("</script>").count(), 2);
         assert!(page.contains("[\"q\",\"1\",\"\\u003c/script>\\u003cscript>alert(1)\\u003c/script>\"]"), "{page}");
+        assert!(page.contains("data-file=\"judged-&quot;&gt;.tsv\""), "{page}");
     }
 }

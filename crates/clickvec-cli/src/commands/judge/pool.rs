@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
-use clickvec::internals::tables::{FoundLine, Lines, MAX_LINE_BYTES};
 use clickvec::tables::{TITLE, Title};
+use clickvec_logs::columns::Role;
+use clickvec_logs::tables::{Next, Record};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::queries::{self, PoolQuery};
 use super::systems::{self, Pool};
-use super::{Row, page};
+use super::{GRADE, Row, open_sheet, page};
 use crate::answer::Answer;
 use crate::test_set::query_key;
 use crate::titles::{TitleColumns, without_field};
@@ -128,35 +129,42 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         let nothing = output::counted((queries.len() - asked) as u64, "query");
         output::note(format_args!("{nothing} left out, for which no system finds a title"));
     }
+    // A second sheet must not lead to the loss of the grades of the first.
+    let judged = if Path::new("judged.tsv").exists() { "other-judged.tsv" } else { "judged.tsv" };
     match &args.html {
         Some(page) => output::note(format_args!(
-            "next: open {}, grade and save, then `clickvec judge read judged-sheet.tsv --output judged.tsv` with the saved file",
-            output::path(page)
+            "next: open {}, grade and save, then `clickvec judge read {} --output {judged}` with the saved file",
+            output::path(page),
+            output::path(Path::new(&filled(&args.output)))
         )),
         None => output::note(format_args!(
-            "next: fill in {sheet}, then `clickvec judge read {sheet} --output judged.tsv`",
+            "next: fill in {sheet}, then `clickvec judge read {sheet} --output {judged}`",
             sheet = output::path(&args.output)
         )),
     }
     Ok(Answer::Done)
 }
 
-/// Refuses to replace a sheet that somebody has begun to fill in.
+/// The name under which the page saves a filled sheet: `judged-sheet.tsv` for `sheet.tsv`.
+fn filled(sheet: &Path) -> String {
+    format!("judged-{}.tsv", sheet.file_stem().unwrap_or_default().to_string_lossy())
+}
+
+/// Refuses to replace a sheet that somebody has begun to fill in, in any form that `judge read` takes.
 fn refuse_graded(path: &Path) -> Result<()> {
     if !path.is_file() {
         return Ok(());
     }
-    let (mut lines, mut line) = (Lines::new(files::open(path)?, MAX_LINE_BYTES), Vec::new());
-    let (mut place, mut graded) = (None, 0);
-    while lines.next(&mut line).map_err(|source| Error::io(path, "read", source))? != FoundLine::End {
-        let text = String::from_utf8_lossy(&line);
-        let mut fields = text.split('\t').map(str::trim);
-        match place {
-            Some(place) => graded += u64::from(fields.nth(place).is_some_and(|grade| !grade.is_empty())),
-            None => match fields.position(|name| name == "grade") {
-                Some(found) => place = Some(found),
-                None => return Ok(()),
-            },
+    // What is no table with this column is no sheet.
+    let Ok(mut table) = open_sheet(path, &[(Role::Key, GRADE)]) else { return Ok(()) };
+    let (mut record, mut graded) = (Record::default(), 0);
+    loop {
+        match table.next(&mut record)? {
+            Next::End => break,
+            Next::Row => {
+                graded += u64::from(record.get(Role::Key).is_some_and(|grade| !grade.trim().is_empty()));
+            }
+            Next::Header | Next::Other | Next::Broken(_) => {}
         }
     }
     ensure!(
@@ -198,7 +206,7 @@ fn write(args: &Args, rows: &[Row]) -> Result<()> {
         Ok(())
     })?;
     if let Some(html) = &args.html {
-        files::write_bytes_atomically(html, page::page(rows)?.as_bytes())?;
+        files::write_bytes_atomically(html, page::page(rows, &filled(&args.output))?.as_bytes())?;
     }
     Ok(())
 }

@@ -74,7 +74,7 @@ fn read_table(path: &Path, with_counts: bool, queries: &mut Queries) -> Result<(
     options.columns.name(Role::Query, "query");
     let names = LogTable::open(path, &options)?.names().to_vec();
     for (role, column) in [(Role::Count, COUNT), (Role::Key, QUERY_ID)] {
-        if names.iter().any(|name| name == column) && (with_counts || role != Role::Count) {
+        if names.iter().any(|name| name.trim().eq_ignore_ascii_case(column)) && (with_counts || role != Role::Count) {
             options.columns.name(role, column);
         }
     }

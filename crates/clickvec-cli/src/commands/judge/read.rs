@@ -8,11 +8,11 @@ use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::eval::{Disagreement, kappa};
 use clickvec::internals::files;
-use clickvec_logs::columns::{self, Role};
-use clickvec_logs::tables::{LogTable, Next, Options, Record};
+use clickvec_logs::columns::Role;
+use clickvec_logs::tables::{Next, Record};
 use serde::Serialize;
 
-use super::Row;
+use super::{GRADE, Row, open_sheet};
 use crate::answer::Answer;
 use crate::test_set::BEST_OF_SHEET;
 use crate::{input, output};
@@ -139,13 +139,8 @@ pub(crate) fn rows(path: &Path) -> Result<usize> {
 
 /// Reads one sheet. An invalid grade is an error: judging again costs more than mending a cell.
 fn read(path: &Path) -> Result<Sheet> {
-    let mut options = Options::default();
-    columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
-    for (role, name) in [(Role::Query, "query"), (Role::Item, "title_id"), (Role::Title, "title"), (Role::Key, "grade")]
-    {
-        options.columns.name(role, name);
-    }
-    let mut table = LogTable::open(path, &options)?;
+    let named = [(Role::Query, "query"), (Role::Item, "title_id"), (Role::Title, "title"), (Role::Key, GRADE)];
+    let mut table = open_sheet(path, &named)?;
     let mut sheet = Sheet { grades: HashMap::new(), rows: Vec::new(), without_grade: 0 };
     let mut record = Record::default();
     // Where each title was graded first.
