@@ -15,7 +15,7 @@ has a titles.tsv and a judged.tsv too, models named OTHER-SEED (see `--other-nam
 Printed: NDCG@1 and @3 of judged titles, nDCG@10 and recall@100 of a search over all titles (what was not judged counts
 as bad, a grade of 2 or more as relevant), the processor seconds of a training; the same for the fusion of each model
 with BM25 and letter trigrams, whose weights are fitted on the other half of the queries (`--bm25` gives the BM25 parameters,
-which get a row of their own next to the plain `bm25`); and paired tests of the per-query
+which get a row of their own next to the plain `bm25`; `--vectors` adds the vectors of another program to the fusion); and paired tests of the per-query
 means over the seeds, each variant against the baselines and the variants before it. Needs Python 3.9 or later, and nothing else.
 """
 
@@ -209,6 +209,7 @@ def main():
     parser.add_argument("--other-name", default="other")
     parser.add_argument("--bm25", default=BM25, help="the BM25 in the fusion, such as bm25:stem=1,split=1")
     parser.add_argument("--fusion", default="linear", help="how the model is fused with the baselines: methods, by commas")
+    parser.add_argument("--vectors", metavar="QUERIES,TITLES", help="what the model is fused with besides: vectors of another program")
     parser.add_argument("--development", action="store_true", help="leave the unseen queries alone")
     arguments = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -239,6 +240,9 @@ def measure(arguments, folder):
     fused_with = [arguments.bm25, TRIGRAM]
     baselines = list(dict.fromkeys([BM25, *fused_with]))
     of_baselines, of_rankers = ([part for name in names for part in ("--ranker", name)] for names in (baselines, fused_with))
+    if arguments.vectors:
+        baselines.append("vectors")
+        of_baselines, of_rankers = ([*rankers, "--vectors", arguments.vectors] for rankers in (of_baselines, of_rankers))
     of_other = [None] * len(baselines)
     if arguments.other:
         other_titles = ["--titles", arguments.other / "titles.tsv"]

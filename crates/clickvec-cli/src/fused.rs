@@ -1,4 +1,4 @@
-//! What was chosen when an index was made: whether it is searched by a fusion, and what it does to words.
+//! What was chosen when an index was made: whether it is searched by a fusion, what it does to words, and whether it stores columns.
 
 use std::path::Path;
 
@@ -12,11 +12,20 @@ pub(crate) fn keeps_fusion(index: &Path) -> Result<bool> {
     Ok(looks_like_index(index) && choices(index)?.has_fusion)
 }
 
+/// Whether an index stores columns besides id and title.
+pub(crate) fn stores_fields(index: &Path) -> Result<bool> {
+    Ok(looks_like_index(index) && Engine::stores_fields(index).map_err(as_itself)?)
+}
+
 /// What was chosen when an index was made.
 pub(crate) fn choices(index: &Path) -> Result<Choices> {
-    Engine::choices(index).map_err(|error| match error {
-        // As itself, so that advice is found for it.
+    Engine::choices(index).map_err(as_itself)
+}
+
+/// A library's error, so that advice is found for it.
+fn as_itself(error: clickvec_engine::Error) -> anyhow::Error {
+    match error {
         clickvec_engine::Error::Library(error) => error.into(),
         error => error.into(),
-    })
+    }
 }

@@ -324,6 +324,10 @@ fn refuse_inside(output: &Path, folder: PathBuf) -> Result<()> {
 /// Checks before the work that a file can be written: its folder exists and is writable, and nothing else is in its
 /// place.
 pub(crate) fn check_output(output: &Path) -> Result<()> {
+    ensure!(
+        output != Path::new("-"),
+        "expected a file to write, found `-`; give it another name, or write `./-` if it is to have this one"
+    );
     let folder = files::folder_of(output);
     if !folder.is_dir() {
         return Err(Error::NoFolder { path: folder }.into());

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_h
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::Parser as _;
 use clickvec::internals::math::OutOfMemory;
 
 use crate::answer::Answer;
@@ -16,7 +15,7 @@ use crate::output;
 pub(crate) fn status(arguments: Vec<OsString>) -> u8 {
     static ONCE: Once = Once::new();
     ONCE.call_once(hook);
-    let answer = match Cli::try_parse_from(arguments) {
+    let answer = match Cli::of(arguments) {
         Ok(cli) => match catch_unwind(AssertUnwindSafe(|| commands::run(cli))) {
             Ok(answer) => answer,
             // It was told as it happened.

@@ -171,7 +171,7 @@ impl TitleColumns {
         let mut others: Vec<&str> = stored.iter().map(String::as_str).collect();
         for (name, read) in [(ID, id), (field, text)] {
             let all = others.len();
-            others.retain(|other| *other != name);
+            others.retain(|other| !other.eq_ignore_ascii_case(name));
             ensure!(
                 others.len() == all || name == read,
                 "{}: expected no column `{}` to store, because `{}` is read under this name; rename the first in the table",
@@ -349,7 +349,7 @@ fn is_foreign(path: &Path) -> Result<bool> {
 
 /// A file to copy into, without a name where the system lets one be opened again all the same.
 fn target() -> Result<(File, PathBuf, Option<TempPath>)> {
-    let failed = |source| Error::io(&std::env::temp_dir(), "write a temporary file to", source);
+    let failed = |source| Error::io(&std::env::temp_dir(), "write a temporary file (TMPDIR) to", source);
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd as _;

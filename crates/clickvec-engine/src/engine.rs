@@ -103,6 +103,15 @@ impl Engine {
         crate::segment::choices(&Folder::<About>::open(path, &KNOWN)?)
     }
 
+    /// Whether the index at `path` stores columns besides id and title. That takes less than opening it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::choices`].
+    pub fn stores_fields(path: &Path) -> Result<bool> {
+        crate::segment::stores_fields(&Folder::<About>::open(path, &KNOWN)?)
+    }
+
     /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.
     ///
     /// # Errors

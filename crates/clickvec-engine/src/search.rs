@@ -206,8 +206,9 @@ impl Engine {
     fn query(&self, query: &str) -> Result<QueryFacts> {
         let dictionary = self.model.model.dictionary();
         let mut facts = QueryFacts { words: Vec::new(), has_vector: dictionary.knows_a_word(query) };
+        let mut known = HashSet::new();
         for word in text::words(query) {
-            if facts.words.iter().any(|known| known.text == word) {
+            if !known.insert(word.clone()) {
                 continue;
             }
             let terms = text::terms(&word, self.fusion().analysis);

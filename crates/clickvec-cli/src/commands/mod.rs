@@ -21,8 +21,10 @@ mod train;
 mod update;
 mod welcome;
 
+use std::ffi::OsString;
+
 use anyhow::{Context, Result};
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
@@ -53,6 +55,24 @@ pub(crate) struct Cli {
     /// Threads to use; 0 means one for each core.
     #[arg(long, global = true, display_order = 1000, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
+}
+
+impl Cli {
+    /// The arguments of a command line, the first of which is the program's name.
+    pub(crate) fn of(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+        let mut command = with_negative_numbers(Cli::command());
+        let mut matches = command.try_get_matches_from_mut(arguments)?;
+        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// The command, for whose options `-1` is a value: they say what they expected. Otherwise it would be an unknown option.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let with = |option: clap::Arg| match option.is_positional() || !option.get_action().takes_values() {
+        true => option,
+        false => option.allow_negative_numbers(true),
+    };
+    command.mut_args(with).mut_subcommands(with_negative_numbers)
 }
 
 const AFTER_HELP: &str = "\

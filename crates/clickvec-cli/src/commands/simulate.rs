@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clickvec::simulate::{self, SimulateConfig, Summary};
 use clickvec::tables::TITLE;
 use serde::Serialize;
@@ -127,6 +127,14 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     args.title_columns.need(args.titles.is_some())?;
     simulate::check_output(&args.output)?;
     input::refuse_folder_in_index(&args.output)?;
+    if let (Some(titles), Ok(output)) = (&args.titles, args.output.canonicalize()) {
+        ensure!(
+            !titles.canonicalize().is_ok_and(|titles| titles.starts_with(output)),
+            "expected an output without inputs, found `{}` in `{}`, which is replaced; name another folder",
+            output::path(titles),
+            output::path(&args.output)
+        );
+    }
     let titles = args.titles.as_deref().map(|path| args.title_columns.titles(path, TITLE)).transpose()?;
     let started = Instant::now();
     let bar = progress::bar(config.pairs, "simulating", "pairs");

@@ -66,6 +66,8 @@ fn modes_filters_and_pages() {
         assert!(found["fields"]["price"].as_str().unwrap().parse::<f64>().unwrap() <= 20.0);
     }
     let search = |more: &[&str]| folder.run(&[&["search", "--index", "shop.index"], more].concat());
+    let plain = search(&["--json", query]).code(0).json_lines();
+    assert!(plain[0]["results"][0]["fields"]["brand"].is_string(), "{}", plain[0]);
     search(&["--filter", "colour=red", query]).code(2).says("a stored field of the index (`brand`, `price`)");
     search(&["--filter", "brand", query]).code(2).says("field=value");
     let above = "expected a range whose first number is not above its last, found `price:20..10`";

@@ -86,6 +86,12 @@ fn wrong_usage_is_2() {
     folder.run(&["train"]).code(2).says("--clicks").prints_nothing();
     folder.run(&["search", "--model", "m", "--titles", "t", "-k", "0", "a"]).code(2).says("--top");
     folder.run(&["--threads", "5000", "inspect", "m"]).code(2).says("--threads");
+    folder
+        .run(&["search", "--model", "m", "--titles", "t", "-k", "-1", "a"])
+        .code(2)
+        .says("expected a whole number of 1 or more");
+    folder.run(&["train", "--clicks", "c", "--output", "m", "--gamma", "-1"]).code(2).says("expected a number above 0");
+    folder.run(&["judge", "read", "sheet.tsv", "--output", "-"]).code(2).says("expected a file to write, found `-`");
 }
 
 /// The flags that a command's help lists: `--output` of `  -o, --output <FILE>`.

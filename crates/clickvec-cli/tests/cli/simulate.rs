@@ -89,6 +89,9 @@ fn own_titles_are_searched_for() {
     assert_eq!(folder.read("log/titles.tsv"), folder.read("titles.tsv"));
     let beyond = "this is more than the 20 % of --misspelt";
     assert!(!run.stderr().contains(beyond), "{}", run.stderr());
+    let again = ["simulate", "--output", "log", "--pairs", "500", "--titles", "log/titles.tsv"];
+    folder.run(&again).code(2).says("expected an output without inputs, found `log/titles.tsv` in `log`");
+    assert_eq!(folder.read("log/titles.tsv"), folder.read("titles.tsv"));
     // With few titles nearly all correctly spelt queries are judged ones.
     folder.write("few.tsv", "id\ttitle\n1\tred oak shelf\n2\tblue pine table\n3\tsteel lamp\n");
     folder.run(&["simulate", "--output", "few", "--pairs", "500", "--titles", "few.tsv"]).code(0).says(beyond);

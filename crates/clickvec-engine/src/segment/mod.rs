@@ -178,6 +178,11 @@ pub(crate) fn choices(folder: &Folder<About>) -> Result<Choices> {
     Ok(kept.map_or_else(|| Fusion::default().choices(), |kept| kept.choices()))
 }
 
+/// Whether an index stores columns besides id and title. The values are not read.
+pub(crate) fn stores_fields(folder: &Folder<About>) -> Result<bool> {
+    Ok(Reader { folder }.json::<Header>(&FIELDS)?.is_some_and(|header| !header.fields.is_empty()))
+}
+
 /// A reader of the parts of a segment.
 struct Reader<'a> {
     folder: &'a Folder<About>,

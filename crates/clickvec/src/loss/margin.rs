@@ -1,5 +1,6 @@
 //! What a teacher's scores add to the loss: for a query with scored titles i, the variance over i of γ cosine_i − score_i.
-//! That is half the mean squared difference of margins, (γ cosine_i − γ cosine_j) − (score_i − score_j), over pairs of titles.
+//! That is half the mean squared difference of margins, (γ cosine_i − γ cosine_j) − (score_i − score_j), over all pairs of
+//! titles, each with itself too.
 
 use super::TitleLists;
 

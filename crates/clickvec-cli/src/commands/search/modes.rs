@@ -10,7 +10,7 @@ use clickvec_engine::{Answer, Engine, Filter, Hit, Mode, Request};
 use rayon::prelude::*;
 
 use super::outcome::{Nothing, Outcome, Shown};
-use crate::fused::keeps_fusion;
+use crate::fused::{keeps_fusion, stores_fields};
 
 /// How to search an index.
 #[derive(clap::Args)]
@@ -46,7 +46,7 @@ pub(super) fn engine(index: &Path, args: &Args) -> Result<Option<Engine>> {
         Err(Error::Index { fault: IndexFault::UnknownPart { name, .. }, .. }) => name == "changes",
         _ => false,
     };
-    let is_needed = args.are_given() || has_changes() || keeps_fusion(index)?;
+    let is_needed = args.are_given() || has_changes() || keeps_fusion(index)? || stores_fields(index)?;
     Ok(if is_needed { Some(Engine::open(index)?) } else { None })
 }
 

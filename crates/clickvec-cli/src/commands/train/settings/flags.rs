@@ -61,7 +61,7 @@ pub(super) enum LossFlag {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum OptimizerFlag {
-    /// Nesterov momentum, as in the papers.
+    /// Nesterov momentum, as for the LSTM-DSSM.
     Nesterov,
     /// Plain momentum with the same schedule.
     Momentum,
@@ -83,7 +83,7 @@ pub(super) enum BpttFlag {
 pub(super) enum KeepFlag {
     /// The epoch with the best validation.
     Best,
-    /// The epoch with the smallest loss of held-out pairs, as the papers chose theirs.
+    /// The epoch with the smallest loss of held-out pairs.
     Loss,
     /// The last epoch.
     Last,
