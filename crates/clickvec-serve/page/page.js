@@ -54,9 +54,9 @@ const marked = (title, words, keywords) => {
 };
 const scores = hit => {
   const parts = [hit.vectors, hit.words, hit.trigrams].filter(part => part).length > 1 ? [`score ${signed(hit.score, 4)}`] : [];
-  if (hit.vectors) parts.push(`cosine ${signed(hit.vectors.score)} (${hit.vectors.rank}.)`);
-  if (hit.words) parts.push(`BM25 ${signed(hit.words.score, 2)} (${hit.words.rank}.)`);
-  if (hit.trigrams) parts.push(`trigrams ${signed(hit.trigrams.score)} (${hit.trigrams.rank}.)`);
+  if (hit.vectors) parts.push(`cosine ${signed(hit.vectors.score)} (#${hit.vectors.rank})`);
+  if (hit.words) parts.push(`BM25 ${signed(hit.words.score, 2)} (#${hit.words.rank})`);
+  if (hit.trigrams) parts.push(`trigrams ${signed(hit.trigrams.score)} (#${hit.trigrams.rank})`);
   return [...parts, hit.id, ...Object.entries(hit.fields).map(([name, value]) => `${name}: ${value}`)].join(" · ");
 };
 // A hand with its thumb up or down; fonts do not all have one.

@@ -118,7 +118,7 @@ const lengthwise = () => [["byquery", 0, "words of the query"], ["bytitles", 1, 
     const sign = x => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(3);
     return [from === end ? shown(end) : `${shown(from)} to ${shown(end)}`, of.length, mean(of.map(query => query.ndcg[a][k])).toFixed(3), mean(of.map(query => query.ndcg[b][k])).toFixed(3), sign(m), of.length > 1 ? `${sign(m - half)} to ${sign(m + half)}` : ""];
   });
-  $(id).replaceChildren(table([[head, "queries", "first", "second", "difference", "95 % interval"], ...rows], 1));
+  $(id).replaceChildren(table([[head, "queries", data.systems[a], data.systems[b], "difference", "95 % interval"], ...rows], 1));
 });
 const ranking = (query, system) => {
   const column = make("div");
