@@ -3,12 +3,13 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray};
 use clickvec::train::Weighting;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
 
 use crate::arrow::{Arrays, Strings, number as number_of};
+use crate::error;
 use crate::texts::{backed, kind};
 
 /// How many pairs are pulled from an iterator at once.
@@ -100,7 +101,7 @@ fn at(py: Python<'_>, what: &str, number: u64, error: &PyErr) -> PyErr {
     let said = error.value(py).to_string();
     match error.is_instance_of::<PyTypeError>(py) {
         true => PyTypeError::new_err(format!("{what} {number}: {said}")),
-        false => PyValueError::new_err(format!("{what} {number}: {said}")),
+        false => error::given(format!("{what} {number}: {said}")),
     }
 }
 
@@ -128,7 +129,7 @@ fn pair(item: &Bound<'_, PyAny>, weighting: Weighting) -> PyResult<Pair> {
         3 => weight(&item.get_item(2)?, weighting)?,
         found => {
             let what = format!("expected (query, title) or (query, title, weight), found {found} items");
-            return Err(PyValueError::new_err(what));
+            return Err(error::given(what));
         }
     };
     Ok((text(0, "query")?, text(1, "title")?, weight, false))
@@ -139,7 +140,7 @@ fn weight(object: &Bound<'_, PyAny>, weighting: Weighting) -> PyResult<f32> {
     let number = object.extract::<f64>();
     let number =
         number.map_err(|_| PyTypeError::new_err(format!("expected a number as the weight, found {}", kind(object))))?;
-    let wrong = || PyValueError::new_err(format!("expected a weight from 0 to 1e12, found {number}"));
+    let wrong = || error::given(format!("expected a weight from 0 to 1e12, found {number}"));
     if !(0.0..=1e12).contains(&number) {
         return Err(wrong());
     }
@@ -173,7 +174,7 @@ impl PairColumns {
         let texts = |name: &str| -> PyResult<Strings> {
             let missing = || {
                 let names = batch.column_names().join("`, `");
-                PyValueError::new_err(format!("expected a column `{name}`, found `{names}`"))
+                error::given(format!("expected a column `{name}`, found `{names}`"))
             };
             let array = column(name).ok_or_else(missing)?;
             Strings::of(array).map_err(|_| {
@@ -185,7 +186,7 @@ impl PairColumns {
         let count = column("count").filter(|_| self.weighting.reads_counts());
         for row in (0..batch.len()).rev() {
             let number = first + row as u64;
-            let told = |what: String| PyValueError::new_err(format!("row {number}: {what}"));
+            let told = |what: String| error::given(format!("row {number}: {what}"));
             let flag = |name: &str, default: bool| match column(name) {
                 None => Ok(default),
                 Some(array) => match number_of(array, row) {

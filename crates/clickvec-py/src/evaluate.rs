@@ -11,7 +11,6 @@ use clickvec::eval::{
 use clickvec::ranker::{Corpus, FusionMethod, RankerSpec, System};
 use clickvec::train::Weighting;
 use numpy::PyArray1;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Value, json};
@@ -82,7 +81,7 @@ pub(crate) fn evaluate<'py>(
         };
         if entries.iter().any(|(taken, _)| *taken == name) {
             let what = format!("expected each system once, found `{name}` again; give names by a dict");
-            return Err(PyValueError::new_err(what));
+            return Err(error::given(what));
         }
         entries.push((name, entry));
     }
@@ -90,14 +89,14 @@ pub(crate) fn evaluate<'py>(
         how.fusion.iter().map(|name| Ok((name.clone(), method(name, None)?))).collect::<PyResult<_>>()?;
     if !fusions.is_empty() && entries.len() < 2 {
         let found = entries.len();
-        return Err(PyValueError::new_err(format!("expected two systems or more to fuse, found {found}")));
+        return Err(error::given(format!("expected two systems or more to fuse, found {found}")));
     }
     let weights = how.fusion_weights.as_deref().map(checked).transpose()?;
     if let Some(weights) = &weights
         && weights.len() != entries.len()
     {
         let what = format!("expected a weight for each of {} systems, found {}", entries.len(), weights.len());
-        return Err(PyValueError::new_err(what));
+        return Err(error::given(what));
     }
     let learns = entries.iter().any(|(_, entry)| matches!(entry, Entry::Spec(_)));
     let data = work::long(py, || Data::read(&files, &how, learns.then_some(weighting)))?;
@@ -123,13 +122,13 @@ fn options(how: &How) -> PyResult<EvaluateOptions> {
     let ties = match how.ties.as_str() {
         "expected" => Ties::Expected,
         "trec" => Ties::Trec,
-        other => return Err(PyValueError::new_err(format!("expected ties of expected or trec, found `{other}`"))),
+        other => return Err(error::given(format!("expected ties of expected or trec, found `{other}`"))),
     };
     let gain = match how.gain.as_str() {
         "exponential" => Gain::Exponential,
         "linear" => Gain::Linear,
         other => {
-            return Err(PyValueError::new_err(format!("expected a gain of exponential or linear, found `{other}`")));
+            return Err(error::given(format!("expected a gain of exponential or linear, found `{other}`")));
         }
     };
     Ok(EvaluateOptions { gain, ties, relevant_from: how.relevant_from })

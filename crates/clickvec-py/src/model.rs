@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use clickvec::model::{Embedder, Side};
 use numpy::{PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::texts::Texts;
@@ -54,7 +53,7 @@ pub(crate) fn side(name: &str) -> PyResult<Side> {
     match name {
         "query" => Ok(Side::Query),
         "document" => Ok(Side::Title),
-        other => Err(PyValueError::new_err(format!("expected `query` or `document`, found `{other}`"))),
+        other => Err(error::given(format!("expected `query` or `document`, found `{other}`"))),
     }
 }
 

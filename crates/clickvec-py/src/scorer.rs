@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use clickvec::eval::{self, Judgments, Scores};
 use clickvec::ranker::{self, Fusion, FusionMethod};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::work;
+use crate::{error, work};
 
 /// What scores titles.
 #[derive(Clone)]
@@ -97,11 +96,11 @@ fn call(function: &Bound<'_, PyAny>, query: &str, titles: &[&str]) -> PyResult<V
     let scores: Vec<f64> = found.try_iter()?.map(|score| score?.extract()).collect::<PyResult<_>>()?;
     if scores.len() != titles.len() {
         let what = format!("expected a score for each of {} titles, found {}", titles.len(), scores.len());
-        return Err(PyValueError::new_err(what));
+        return Err(error::given(what));
     }
     if scores.iter().any(|score| score.is_nan()) {
         let what = format!("expected scores that are numbers, found NaN for the query {query:?}");
-        return Err(PyValueError::new_err(what));
+        return Err(error::given(what));
     }
     Ok(scores)
 }
