@@ -1,5 +1,6 @@
 """Mistakes that are easily made: each is refused in words that help, or does what was meant."""
 
+import decimal
 import subprocess
 import sys
 
@@ -11,6 +12,98 @@ from clickvec import rankers
 
 JUDGED, TITLES, CLICKS = SHOP / "judged.tsv", SHOP / "titles.tsv", SHOP / "clicks.tsv"
 QUICK = {"cells": 4, "epochs": 1, "held_out": 0, "progress": False}
+
+
+def test_columns_that_are_given_twice():
+    pandas = pytest.importorskip("pandas")
+    arrow = pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame([["a", "b", "c"]], columns=["query", "title", "query"])
+    for of in (frame, arrow.table([["a"], ["b"], ["c"]], names=["query", "title", "query"])):
+        with pytest.raises(clickvec.Error, match="expected each column once, found `query` again"):
+            clickvec.train(of, **QUICK)
+    with pytest.raises(clickvec.Error, match="expected each column once, found `query` again"):
+        clickvec.evaluate("bm25", frame.assign(grade=1))
+
+
+def test_several_columns_as_the_title(tmp_path):
+    columns = {
+        "query": ["sofa", "lamp", "oak"] * 9,
+        "title": ["grey sofa", "desk lamp", ""] * 9,
+        "brand": ["acme", " ", "oak & co"] * 9,
+    }
+    rows = list(zip(*columns.values(), strict=True))
+    path = tmp_path / "table.tsv"
+    path.write_text("query\ttitle\tbrand\n" + "".join("\t".join(row) + "\n" for row in rows))
+    settings = dict(QUICK, field="title+brand")
+    tables = [columns, [dict(zip(columns, row, strict=True)) for row in rows]]
+    for module, name in (("pandas", "DataFrame"), ("pyarrow", "table"), ("polars", "DataFrame")):
+        tables.append(getattr(pytest.importorskip(module), name)(columns))
+    expected = clickvec.train(path, **settings)
+    judged = [("a sofa", "grey sofa", "acme", 0), ("a sofa", "", "acme sofa", 1), ("a sofa", "lamp", "", 0)]
+    means = clickvec.evaluate("wtm", judged, clicks=path, field="title+brand").means
+    for table in tables:
+        assert clickvec.train(table, **settings) == expected
+        assert clickvec.evaluate("wtm", judged, clicks=table, field="title+brand").means == means
+    joined = [(query, f"{title} {brand}", grade) for query, title, brand, grade in judged]
+    clicks = [(query, f"{title} {brand}") for query, title, brand in rows]
+    assert clickvec.evaluate("wtm", joined, clicks=clicks).means == means
+    # A column with this very name goes before.
+    one = {"query": columns["query"], "title+brand": [" ".join(filter(str.strip, row[1:3])) for row in rows]}
+    assert clickvec.train(one, **settings) == clickvec.train(tables[3].from_pydict(one), **settings) == expected
+
+
+def test_rows_with_names():
+    rows = [{"query": f"red shoes {number}", "title": f"shoes {number % 7}", "count": 1 + number % 5} for number in range(50)]
+    arrow = pytest.importorskip("pyarrow")
+    expected = clickvec.train(arrow.Table.from_pylist(rows), **QUICK)
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    for clicks in (rows, iter(rows), columns, [*rows, {"query": "a", "title": "b", "clicked": 0}]):
+        assert clickvec.train(clicks, **QUICK) == expected
+    for row, error, words in (
+        ({"query": "a"}, clickvec.Error, "pair 50: expected `title`, found `query`"),
+        ({"query": "a", "title": None}, TypeError, "pair 50: expected a text as the title, found None"),
+        ({"query": "a", "title": "b", "count": -1}, clickvec.Error, "pair 50: expected a finite number of 0 or more in column"),
+    ):
+        with pytest.raises(error, match=words):
+            clickvec.train([*rows, row], **QUICK)
+
+
+def test_decimals():
+    rows = [(f"red shoes {number}", f"shoes {number % 7}", decimal.Decimal(number + 1) / 2) for number in range(50)]
+    expected = clickvec.train([(query, title, float(weight)) for query, title, weight in rows], **QUICK)
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(rows, columns=["query", "title", "weight"])
+    assert clickvec.train(rows, **QUICK) == clickvec.train(frame, **QUICK) == expected
+    for kind in (arrow.decimal32(5, 2), arrow.decimal64(5, 2), arrow.decimal128(38, 3), arrow.decimal256(60, 4)):
+        column = arrow.array(list(frame["weight"]), kind)
+        table = arrow.table({"query": frame["query"], "title": frame["title"], "weight": column})
+        assert clickvec.train(table, **QUICK) == expected
+    duckdb = pytest.importorskip("duckdb")
+    duckdb.sql("create or replace table log as select query, title, weight::decimal(10, 2) as weight from frame")
+    sums = duckdb.sql("select query, title, sum(weight) as weight from log group by all order by min(rowid)")
+    assert clickvec.train(sums, **QUICK) == expected
+    judged = [("sofa", "grey sofa", decimal.Decimal("2.0")), ("sofa", "lamp", decimal.Decimal(0))]
+    floats = [(query, title, float(weight)) for query, title, weight in rows]
+    assert (
+        clickvec.evaluate("wtm", judged, clicks=rows).means == clickvec.evaluate("wtm", judged, clicks=floats).means
+    )
+
+
+def test_the_first_bad_row_is_named():
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"query": ["a"] * 60, "title": ["b"] * 60, "weight": [-1] + [1] * 58 + [-2]})
+    with pytest.raises(clickvec.Error, match="^row 0: .*found -1"):
+        clickvec.train(table, **QUICK)
+
+
+def test_texts_that_are_missing():
+    pandas = pytest.importorskip("pandas")
+    for missing in (None, float("nan")):
+        frame = pandas.DataFrame({"query": ["a", "b"], "title": ["c", missing], "grade": [1, 1]})
+        with pytest.raises(TypeError, match="row 1"):
+            clickvec.train(frame, **QUICK)
+        with pytest.raises(TypeError, match="judged: row 1"):
+            clickvec.evaluate("bm25", frame)
 
 
 def test_every_error_about_a_value_is_ours(model, tmp_path):
