@@ -14,6 +14,20 @@ JUDGED, TITLES, CLICKS = SHOP / "judged.tsv", SHOP / "titles.tsv", SHOP / "click
 QUICK = {"cells": 4, "epochs": 1, "held_out": 0, "progress": False}
 
 
+def test_files_of_titles(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = TITLES.read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "a.tsv").write_text("".join(lines[:100]), encoding="utf-8")
+    (tmp_path / "b.tsv").write_text("".join([lines[0], *lines[100:]]), encoding="utf-8")
+    settings = {"cells": 4, "title_epochs": 1, "progress": False}
+    expected = clickvec.train(titles=[tmp_path / "a.tsv", tmp_path / "b.tsv"], **settings)
+    assert clickvec.train(titles=["a.tsv", "b.tsv"], **settings) == expected
+    assert clickvec.train(titles=["a.tsv", tmp_path / "b.tsv"], **settings) == expected
+    with pytest.raises(clickvec.Error, match="titles: expected titles or files, found both: 'c.tsv' is no file"):
+        clickvec.train(titles=["a.tsv", "c.tsv"], **settings)
+    assert clickvec.train(titles=["oak table", "red sofa"] * 9, **settings).dimension == 12
+
+
 def test_columns_that_are_given_twice():
     pandas = pytest.importorskip("pandas")
     arrow = pytest.importorskip("pyarrow")
@@ -123,6 +137,39 @@ def test_every_error_about_a_value_is_ours(model, tmp_path):
     with pytest.raises(FileNotFoundError) as raised:
         model.save(tmp_path / "none" / "x")
     assert isinstance(raised.value, clickvec.FileError) and raised.value.errno == 2
+
+
+def test_checkpoints_have_an_output():
+    for arguments in ({"resume": True}, {"checkpoint_every": 1}):
+        with pytest.raises(clickvec.Error, match=f"{[*arguments][0]}: expected an output, .*found none"):
+            clickvec.train(CLICKS, **arguments, **QUICK)
+
+
+def test_batches_have_two_sides(model):
+    arrow = pytest.importorskip("pyarrow")
+    from clickvec.batches import encode_batch
+
+    with pytest.raises(clickvec.Error, match='side: expected "query" or "document", found \'querry\''):
+        encode_batch(arrow.record_batch({"title": ["a"]}), model, side="querry")
+
+
+def test_labels_and_tables_in_scikit_learn():
+    pytest.importorskip("sklearn")
+    pandas = pytest.importorskip("pandas")
+    from clickvec.sklearn import ClickvecVectorizer
+
+    texts = ["red sofa", "desk lamp", "oak table", "lamp for a desk"] * 9
+    vectorizer = ClickvecVectorizer(cells=4, epochs=1)
+    alone = vectorizer.fit(texts).model_
+    for labels in (["pos", "neg", "neg", "pos"] * 9, ["a sofa", "no sofa"] * 18, [1, 0, 0, 1] * 9):
+        assert vectorizer.fit(texts, labels).model_ == alone
+    several = ["sofas and beds", "lamps", "oak tables"] * 12
+    assert ClickvecVectorizer(cells=4, epochs=1, labels=True).fit(texts, several).model_ == alone
+    pairs = vectorizer.fit(texts, several).model_
+    assert pairs != alone and vectorizer.fit(texts, iter(several)).model_ == pairs
+    with pytest.raises(TypeError, match="expected texts, found a table"):
+        vectorizer.transform(pandas.DataFrame({"title": texts}))
+    assert vectorizer.transform(pandas.Series(texts)).shape == (36, 4)
 
 
 SCRIPT = """

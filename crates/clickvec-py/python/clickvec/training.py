@@ -97,7 +97,7 @@ def train(
         without holding them in memory; if queries are held out, a temporary file keeps them.
     :param output: where to write the model. Without it, the model is only returned.
     :param titles: titles to learn from, clicked or not: a path, several paths in a list, strings, (id, title) pairs, or
-        a table with the columns ``id`` and ``title``.
+        a table with the columns ``id`` and ``title``. Strings in a list are titles unless all of them name files.
     :param validation: judged titles that choose the best epoch: a path, (query, title, grade) rows or a table with
         these columns. Without them, queries of the log are held out to find how many epochs are best, if there are
         enough, and then all clicks are learnt, as the program does.
@@ -121,6 +121,9 @@ def train(
     (8, 2)
     """
     given = options(settings, TrainSettings.__annotations__, "train")
+    if output is None and (resume or checkpoint_every is not None):
+        name = "resume" if resume else "checkpoint_every"
+        raise Error(f"{name}: expected an output, which checkpoints are next to, found none; name the file of the model")
     history: list[Event] = []
     show = _progress.for_people(progress)
 
@@ -185,10 +188,18 @@ def _sources(titles: object) -> list[object]:
     """Each file or table of titles."""
     if titles is None:
         return []
-    if isinstance(titles, list | tuple) and titles and all(isinstance(one, os.PathLike) for one in titles):
-        return list(titles)
     if is_path(titles):
         return [titles]
+    if isinstance(titles, list | tuple) and titles and all(map(is_path, titles)):
+        # A title is hardly ever the name of a file, so what is meant is mistaken only if a file is missing.
+        other = [one for one in titles if isinstance(one, str) and not os.path.isfile(one)]
+        if not other:
+            return list(titles)
+        if len(other) < len(titles):
+            raise Error(
+                f"titles: expected titles or files, found both: {other[0]!r:.80} is no file, others are; give paths as "
+                "pathlib.Path, or titles as (id, title)"
+            )
     return [numbered(titles)]
 
 
