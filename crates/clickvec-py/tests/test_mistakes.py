@@ -14,6 +14,92 @@ JUDGED, TITLES, CLICKS = SHOP / "judged.tsv", SHOP / "titles.tsv", SHOP / "click
 QUICK = {"cells": 4, "epochs": 1, "held_out": 0, "progress": False}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"fusion": "linear", "fusion_judged": JUDGED}, "expected queries that are not in judged, found none; weights are"),
+        ({"fusion_judged": SHOP / "validation.tsv"}, "expected a fusion for `fusion_judged` or `fusion_weights`, found none"),
+        ({"fusion_weights": [1, 2]}, "expected a fusion for `fusion_judged` or `fusion_weights`, found none"),
+        (
+            {"fusion": "linear", "fusion_weights": [1, 2], "fusion_judged": SHOP / "validation.tsv"},
+            "expected `fusion_judged` or `fusion_weights`, found both",
+        ),
+        ({"fusion": "linear", "fusion_weights": [1]}, "expected a weight for each of 2 systems, found 1"),
+        ({"ties": "x"}, "expected ties of expected or trec, found `x`"),
+        ({"gain": "x"}, "expected a gain of exponential or linear, found `x`"),
+        ({"relevant_from": -1}, "relevant_from: expected a grade, 0 to 10, found -1"),
+    ],
+)
+def test_ways_to_judge(arguments, words):
+    with pytest.raises(clickvec.Error, match=words):
+        clickvec.evaluate(["bm25", "trigram"], JUDGED, **arguments)
+
+
+def test_nothing_is_judged(tmp_path):
+    header = tmp_path / "header.tsv"
+    header.write_text("query\ttitle\tgrade\n")
+    for judged, name in (([], "^judged"), (header, "header.tsv")):
+        with pytest.raises(clickvec.Error, match=f"{name}: expected judged titles below the header, found none"):
+            clickvec.evaluate("bm25", judged)
+
+
+def test_judged_queries_that_were_clicked(model, program, tmp_path):
+    rows = [("red sofa", "grey sofa", 4), ("red sofa", "lamp", 0), ("desk lamp", "lamp", 3)]
+    words = "judged: 1 of 2 judged queries is also in clicks, with 1 of 3 judged pairs: `desk lamp`; what learns"
+    for systems in (["wtm"], [model]):
+        with pytest.warns(UserWarning, match=f"^{words}"):
+            clickvec.evaluate(systems, rows, clicks=[("desk lamp", "lamp")])
+    judged, clicks = tmp_path / "judged.tsv", tmp_path / "clicks.tsv"
+    judged.write_text("query\ttitle\tgrade\n" + "".join(f"{query}\t{title}\t{grade}\n" for query, title, grade in rows))
+    clicks.write_text("query\ttitle\nred sofa\tlamp\ndesk lamp\tlamp\n")
+    with pytest.warns(UserWarning) as warned:
+        clickvec.evaluate(["bm25"], judged, clicks=clicks)
+    theirs = program("evaluate", "--judged", judged, "--clicks", clicks, "--ranker", "bm25").stderr
+    assert f"{warned[0].message} (`--no-overlap` refuses)" in theirs
+
+
+@pytest.mark.parametrize(
+    ("systems", "words"),
+    [
+        ([rankers.Bm25], r"found the class Bm25; Bm25\(\) is a ranker"),
+        ([dict], "found the class dict"),
+        ([lambda query, titles: None], "expected a function that returns a score for each title, found None"),
+        ([lambda query, titles: ["x" for _ in titles]], "expected scores that are numbers, found str"),
+    ],
+)
+def test_what_is_no_system(systems, words):
+    with pytest.raises(TypeError, match=words):
+        clickvec.evaluate(systems, JUDGED)
+
+
+def test_a_system_may_be_any_file(tmp_path, monkeypatch):
+    path = tmp_path / "my.ranker"
+    rankers.Bm25(k1=2.0).fit(TITLES).save(path)
+    result = clickvec.evaluate([str(path), "bm25:k1=2"], JUDGED, titles=TITLES)
+    assert result.means["my"] == result.means["bm25:k1=2"]
+    # The name of a ranker is no file, whatever is in the folder.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bm25").write_text("mine")
+    assert clickvec.evaluate(["bm25"], [("a", "b", 1)]).systems == ["bm25"]
+
+
+def test_warnings_name_arguments():
+    with pytest.warns(UserWarning, match="left out wtm: .*name a log with clicks"):
+        clickvec.evaluate(["bm25", "wtm"], JUDGED)
+
+
+def test_descriptions_of_rankers():
+    assert rankers.named("bm25:k1=1.2, b=0.4")._parameters == {"k1": 1.2, "b": 0.4}
+    for spec, words in (
+        ("bm25:k1", "bm25:k1: expected NAME=NUMBER, with commas between them, found `` as a number"),
+        ("bm25:k1=x", "found `x` as a number"),
+        ("bm25:k3=1", "bm25: expected one of k1, b, stem, split, found `k3`"),
+        ("bm26", "expected one of bm25, .*found `bm26`"),
+    ):
+        with pytest.raises(clickvec.Error, match=words):
+            rankers.named(spec)
+
+
 def test_files_of_titles(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = TITLES.read_text(encoding="utf-8").splitlines(keepends=True)
