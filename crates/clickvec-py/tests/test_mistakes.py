@@ -225,6 +225,23 @@ def test_every_error_about_a_value_is_ours(model, tmp_path):
     assert isinstance(raised.value, clickvec.FileError) and raised.value.errno == 2
 
 
+def test_models_and_paths_are_told_apart(model, tmp_path):
+    with pytest.raises(TypeError, match="expected a model that was learnt, found str; Model.load opens a file"):
+        clickvec.Model(model.path)
+    built = clickvec.build_index(model.path, TITLES, tmp_path / "index")
+    assert built["model"] == model.fingerprint
+    with pytest.raises(TypeError, match="expected a model or its path, found int"):
+        clickvec.build_index(3, TITLES, tmp_path / "other")
+    with pytest.raises(clickvec.Error, match="^the bytes of a model: "):
+        clickvec.Model.from_bytes(b"")
+
+
+def test_settings_that_are_tables(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match="titles: expected a text, a number or a path, found DataFrame"):
+        clickvec.prepare(SHOP / "log.csv", tmp_path / "o", titles=pandas.DataFrame({"id": [1]}))
+
+
 def test_checkpoints_have_an_output():
     for arguments in ({"resume": True}, {"checkpoint_every": 1}):
         with pytest.raises(clickvec.Error, match=f"{[*arguments][0]}: expected an output, .*found none"):

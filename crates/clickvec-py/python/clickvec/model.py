@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _clickvec
-from ._errors import Error, check_text
+from ._errors import Error, called, check_text
 from ._tables import Path, arrow_stream
 from .explanation import Explanation
 
@@ -35,6 +35,8 @@ class Model:
     def __init__(
         self, native: _clickvec.Model, *, path: str | None = None, history: list[dict[str, Any]] | None = None
     ) -> None:
+        if not isinstance(native, _clickvec.Model):
+            raise TypeError(f"expected a model that was learnt, found {type(native).__name__}; Model.load opens a file")
         self._native = native
         self._path = path
         #: The events of the training that made it, without the progress within epochs; empty if it was loaded.
@@ -65,7 +67,8 @@ class Model:
             path = os.path.join(folder, "model.safetensors")
             with open(path, "wb") as file:
                 file.write(data)
-            return cls(_clickvec.Model.load(path))
+            with called(path, "the bytes of a model"):
+                return cls(_clickvec.Model.load(path))
 
     @property
     def fingerprint(self) -> str:
