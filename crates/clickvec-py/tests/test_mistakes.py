@@ -4,6 +4,7 @@ import decimal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from conftest import SHOP
 
@@ -246,6 +247,15 @@ def test_checkpoints_have_an_output():
     for arguments in ({"resume": True}, {"checkpoint_every": 1}):
         with pytest.raises(clickvec.Error, match=f"{[*arguments][0]}: expected an output, .*found none"):
             clickvec.train(CLICKS, **arguments, **QUICK)
+
+
+def test_similarity_is_the_cosine_of_any_vectors(model):
+    a, b = model.encode(["red shoes", "lamp", ""]), model.encode(["shoes", "desk", "lamp"])
+    cosines = a @ b.T
+    assert np.allclose(model.similarity(3 * a, 5 * b), cosines, atol=1e-6)
+    assert np.allclose(model.similarity_pairwise(3 * a, b), np.diag(cosines), atol=1e-6)
+    eight = model.encode(["red shoes", "lamp", ""], precision="int8")
+    assert np.allclose(model.similarity(eight, b), cosines, atol=0.05)
 
 
 def test_batches_have_two_sides(model):

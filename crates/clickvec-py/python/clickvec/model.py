@@ -175,12 +175,15 @@ class Model:
         return vectors
 
     def similarity(self, a: object, b: object) -> Vectors:
-        """The cosines of vectors: a row for each of ``a``, a column for each of ``b``."""
-        return _matrix(a) @ _matrix(b).T
+        """The cosines of vectors of any length: a row for each of ``a``, a column for each of ``b``; 0 for zeros.
+
+        Vectors of a model have length 1, but not those of a smaller ``precision``, means, and the like.
+        """
+        return _unit(a) @ _unit(b).T
 
     def similarity_pairwise(self, a: object, b: object) -> Vectors:
         """The cosine of each vector of ``a`` with the one of ``b`` at the same place."""
-        return cast(Vectors, np.einsum("ij,ij->i", _matrix(a), _matrix(b)))
+        return cast(Vectors, np.einsum("ij,ij->i", _unit(a), _unit(b)))
 
     def explain(self, query: str, title: str) -> Explanation:
         """Why a title has its score for a query: what each word adds. A notebook shows it in colours.
@@ -254,6 +257,8 @@ def _with_bar(texts: object, encode: Callable[[object], Vectors]) -> Vectors | N
     return np.concatenate([encode(items[start : start + size]) for start in tqdm(parts, desc="encoding")]) if parts else None
 
 
-def _matrix(vectors: object) -> Vectors:
-    array = np.atleast_2d(np.asarray(vectors))
-    return array.astype(np.float32) if array.dtype != np.float32 else array
+def _unit(vectors: object) -> Vectors:
+    """Rows of length 1, or of zeros."""
+    array = np.atleast_2d(np.asarray(vectors)).astype(np.float32, copy=False)
+    lengths = np.linalg.norm(array, axis=-1, keepdims=True)
+    return cast(Vectors, array / np.where(lengths > 0, lengths, np.float32(1)))
