@@ -185,9 +185,9 @@ def test_decimals():
     assert clickvec.train(sums, **QUICK) == expected
     judged = [("sofa", "grey sofa", decimal.Decimal("2.0")), ("sofa", "lamp", decimal.Decimal(0))]
     floats = [(query, title, float(weight)) for query, title, weight in rows]
-    assert (
-        clickvec.evaluate("wtm", judged, clicks=rows).means == clickvec.evaluate("wtm", judged, clicks=floats).means
-    )
+    means = clickvec.evaluate("wtm", judged, clicks=floats).means
+    for clicks in (rows, frame, table, table.to_reader(), sums):
+        assert clickvec.evaluate("wtm", judged, clicks=clicks).means == means
 
 
 def test_the_first_bad_row_is_named():

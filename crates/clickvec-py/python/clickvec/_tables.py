@@ -74,6 +74,7 @@ def learnt_files(
 
 def numbered(titles: object) -> object:
     """Titles with ids: those of a list of strings are their places."""
+    titles = _whole(titles)
     if is_path(titles) or named_columns(titles) is not None or not isinstance(titles, Iterable):
         return titles
     return ((str(number), title) if isinstance(title, str) else title for number, title in enumerate(titles))
@@ -158,6 +159,7 @@ def named_columns(table: object) -> dict[str, Any] | None:
     """The columns of a table by name, each something to iterate over; ``None`` if it has rows."""
     if isinstance(table, Mapping):
         return {str(name): table[name] for name in table}
+    table = _whole(table)
     names: Any = getattr(table, "column_names", None)  # Arrow
     if names is None:
         names = getattr(table, "columns", None)  # pandas, polars
@@ -171,6 +173,12 @@ def named_columns(table: object) -> dict[str, Any] | None:
         to_list = getattr(column, "to_pylist", None)
         columns[str(name)] = to_list() if callable(to_list) else column
     return columns
+
+
+def _whole(table: Any) -> object:
+    """A query's result as a table: that of DuckDB and Arrow's readers have no columns to iterate over."""
+    whole = getattr(table, "read_all", None) or getattr(table, "to_arrow_table", None)
+    return whole() if callable(whole) and hasattr(table, "__arrow_c_stream__") else table
 
 
 class Stream:
