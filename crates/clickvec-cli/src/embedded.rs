@@ -5,14 +5,14 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clickvec::Error;
-use clickvec::eval::Judgments;
+use clickvec::eval::{Judgments, Overlap};
 use clickvec::model::Model;
 use clickvec::train::{Event, Keep, Output, Teacher, TrainConfig, written_paths};
 use serde_json::{Value, json};
 
 use crate::commands::{self, Ended, Judged, Learner, Learnt, Means, Trial, Watch};
 pub use crate::commands::{Clicks, Given, Pairs, Queries};
-use crate::{advice, input, output};
+use crate::{advice, input, output, test_set};
 
 /// Runs the program with these arguments, the first of which is its name, and returns the exit status. Its code is in
 /// `program`, which `table` keeps its results by.
@@ -28,6 +28,12 @@ pub enum Fault {
     Error(Error),
     /// What the program says about anything else.
     Told(String),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Error(error)
+    }
 }
 
 impl From<anyhow::Error> for Fault {
@@ -156,6 +162,11 @@ impl Teller<'_> {
 /// What the program says about an error: the message, and which option helps.
 pub fn told(error: &Error) -> String {
     advice::told(error)
+}
+
+/// What the program says of judged queries that are also in the clicks; `None` if there are none.
+pub fn overlap(judged: &Path, clicks: &Path, overlap: &Overlap) -> Option<String> {
+    test_set::overlap_words(judged, clicks, overlap)
 }
 
 /// A teacher in a file of any form that the program reads; `field` is the column of titles in a table of scores.

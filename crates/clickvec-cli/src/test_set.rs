@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clickvec::eval::{self, EvaluateOptions, Form, Ids, JudgedQuery, Judgments, Overlap, TestSet, TestSetFiles};
 use clickvec::internals::files;
 use clickvec::internals::text::words;
@@ -97,27 +97,42 @@ pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
 
 /// Says how many judged queries are also in the clicks, and names some. An error if that is refused.
 pub(crate) fn say_overlap(judged: &Path, clicks: &Path, overlap: &Overlap, refuse: bool) -> Result<()> {
-    if overlap.queries == 0 {
+    let Some(words) = overlap_words(judged, clicks, overlap) else { return Ok(()) };
+    if !refuse {
+        output::note(format_args!("{words} (`--no-overlap` refuses)"));
         return Ok(());
     }
-    let (judged, clicks) = (judged.display(), clicks.display());
-    let named =
-        output::first_of(overlap.first.iter().map(|query| format!("`{}`", output::printable(query))), overlap.queries);
-    let queries = output::count(overlap.queries);
-    let of = output::counted(overlap.of_queries, "judged query");
-    ensure!(
-        !refuse,
-        "{judged}: expected judged queries that are not in {clicks}, found {queries} of {of}: {named}; take them out of one \
-         of the two, or leave `--no-overlap` out"
-    );
-    output::note(format_args!(
-        "{judged}: {queries} of {of} {} also in {clicks}, with {} of {}: {named}; what learns from these clicks may know the \
-         answers (`--no-overlap` refuses)",
-        if overlap.queries == 1 { "is" } else { "are" },
-        output::count(overlap.pairs),
-        output::counted(overlap.of_pairs, "judged pair"),
-    ));
-    Ok(())
+    bail!(
+        "{}: expected judged queries that are not in {}, found {} of {}: {}; take them out of one of the two, or leave \
+         `--no-overlap` out",
+        judged.display(),
+        clicks.display(),
+        output::count(overlap.queries),
+        output::counted(overlap.of_queries, "judged query"),
+        first_queries(overlap)
+    )
+}
+
+/// How many judged queries are also in the clicks, and some of them; `None` if none is.
+pub(crate) fn overlap_words(judged: &Path, clicks: &Path, overlap: &Overlap) -> Option<String> {
+    (overlap.queries > 0).then(|| {
+        format!(
+            "{}: {} of {} {} also in {}, with {} of {}: {}; what learns from these clicks may know the answers",
+            judged.display(),
+            output::count(overlap.queries),
+            output::counted(overlap.of_queries, "judged query"),
+            output::agreeing(overlap.queries, "is", "are"),
+            clicks.display(),
+            output::count(overlap.pairs),
+            output::counted(overlap.of_pairs, "judged pair"),
+            first_queries(overlap)
+        )
+    })
+}
+
+fn first_queries(overlap: &Overlap) -> String {
+    let quoted = overlap.first.iter().map(|query| format!("`{}`", output::printable(query)));
+    output::first_of(quoted, overlap.queries)
 }
 
 /// A key that is the same for queries that count as the same.

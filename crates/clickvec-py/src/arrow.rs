@@ -7,8 +7,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{
-    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, StringViewArray, make_array};
 use arrow_schema::DataType;
@@ -182,6 +182,11 @@ pub(crate) fn number(array: &ArrayRef, row: usize) -> Option<f64> {
             array.as_primitive::<$kind>().value(row)
         };
     }
+    macro_rules! decimal {
+        ($kind:ty) => {
+            array.as_primitive::<$kind>().value_as_string(row).parse().ok()
+        };
+    }
     Some(match array.data_type() {
         DataType::Float64 => primitive!(Float64Type),
         DataType::Float32 => f64::from(primitive!(Float32Type)),
@@ -194,6 +199,11 @@ pub(crate) fn number(array: &ArrayRef, row: usize) -> Option<f64> {
         DataType::UInt32 => f64::from(primitive!(UInt32Type)),
         DataType::UInt16 => f64::from(primitive!(UInt16Type)),
         DataType::UInt8 => f64::from(primitive!(UInt8Type)),
+        // Sums of DuckDB have them. The text of a decimal is exact, so this is the nearest number.
+        DataType::Decimal32(..) => return decimal!(Decimal32Type),
+        DataType::Decimal64(..) => return decimal!(Decimal64Type),
+        DataType::Decimal128(..) => return decimal!(Decimal128Type),
+        DataType::Decimal256(..) => return decimal!(Decimal256Type),
         DataType::Boolean => f64::from(u8::from(array.as_boolean().value(row))),
         _ => return None,
     })

@@ -1,6 +1,7 @@
 //! Errors of the library as Python exceptions, with the words of the program.
 
 use std::any::Any;
+use std::io;
 
 use clickvec::Error;
 use clickvec_cli::embedded;
@@ -23,19 +24,45 @@ enum ExceptionKind {
 
 /// An error of the library.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
-    let words = by_name(&embedded::told(error));
+    let words = words(error);
     match error {
-        Error::Io { path, source, .. } => make(py, ExceptionKind::File, &words, source.raw_os_error(), path.to_str()),
-        Error::ReadAt { path, source, .. } => {
-            make(py, ExceptionKind::File, &words, source.raw_os_error(), path.to_str())
+        Error::Io { path, source, .. } | Error::ReadAt { path, source, .. } => {
+            make(py, ExceptionKind::File, &words, errno(source), path.to_str())
         }
         _ => make(py, ExceptionKind::Given, &words, None, None),
     }
 }
 
+/// What the program says about an error, with its options called as in Python.
+pub(crate) fn words(error: &Error) -> String {
+    by_name(&embedded::told(error))
+}
+
+/// The operating system's number, also where only the kind was kept or an error was wrapped.
+fn errno(error: &io::Error) -> Option<i32> {
+    error.raw_os_error().or_else(|| match error.kind() {
+        io::ErrorKind::NotFound => Some(2),
+        io::ErrorKind::PermissionDenied => Some(13),
+        _ => None,
+    })
+}
+
 /// An error with these words about something that was given.
 pub(crate) fn told(py: Python<'_>, words: &str) -> PyErr {
     make(py, ExceptionKind::Given, &by_name(words), None, None)
+}
+
+/// [`told`] for words of our own, which name no option.
+pub(crate) fn given(words: impl AsRef<str>) -> PyErr {
+    Python::attach(|py| make(py, ExceptionKind::Given, words.as_ref(), None, None))
+}
+
+/// A fault of what the program does too.
+pub(crate) fn fault(py: Python<'_>, fault: &embedded::Fault) -> PyErr {
+    match fault {
+        embedded::Fault::Error(error) => raise(py, error),
+        embedded::Fault::Told(words) => told(py, words),
+    }
 }
 
 /// The error for a panic, which is always a fault of ours.

@@ -1,17 +1,18 @@
 //! Evaluation of systems on judged titles, with the program's tests between them.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clickvec::Error;
 use clickvec::eval::{
-    self, Comparison, EvaluateOptions, Evaluation, Form, Gain, Judgments, Metric, Scores, TestSet, TestSetFiles, Ties,
+    self, Comparison, EvaluateOptions, Evaluation, Form, Gain, Judgments, Metric, ReadCorpus, Scores, TestSet,
+    TestSetFiles, Ties,
 };
 use clickvec::ranker::{Corpus, FusionMethod, RankerSpec, System};
 use clickvec::train::Weighting;
+use clickvec_cli::embedded::{self, Fault};
 use numpy::PyArray1;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Value, json};
@@ -52,6 +53,7 @@ struct Found {
     tests: Vec<Comparison>,
     fusions: Vec<Value>,
     left_out: Vec<String>,
+    overlap: Option<String>,
 }
 
 /// Judges systems, each given with its name or without one.
@@ -82,26 +84,34 @@ pub(crate) fn evaluate<'py>(
         };
         if entries.iter().any(|(taken, _)| *taken == name) {
             let what = format!("expected each system once, found `{name}` again; give names by a dict");
-            return Err(PyValueError::new_err(what));
+            return Err(error::given(what));
         }
         entries.push((name, entry));
+    }
+    if how.fusion.is_empty() && (how.fusion_judged.is_some() || how.fusion_weights.is_some()) {
+        return Err(error::given(
+            "expected a fusion for `fusion_judged` or `fusion_weights`, found none; name its method",
+        ));
+    }
+    if how.fusion_judged.is_some() && how.fusion_weights.is_some() {
+        return Err(error::given("expected `fusion_judged` or `fusion_weights`, found both; leave one out"));
     }
     let fusions: Vec<(String, FusionMethod)> =
         how.fusion.iter().map(|name| Ok((name.clone(), method(name, None)?))).collect::<PyResult<_>>()?;
     if !fusions.is_empty() && entries.len() < 2 {
         let found = entries.len();
-        return Err(PyValueError::new_err(format!("expected two systems or more to fuse, found {found}")));
+        return Err(error::given(format!("expected two systems or more to fuse, found {found}")));
     }
     let weights = how.fusion_weights.as_deref().map(checked).transpose()?;
     if let Some(weights) = &weights
         && weights.len() != entries.len()
     {
         let what = format!("expected a weight for each of {} systems, found {}", entries.len(), weights.len());
-        return Err(PyValueError::new_err(what));
+        return Err(error::given(what));
     }
     let learns = entries.iter().any(|(_, entry)| matches!(entry, Entry::Spec(_)));
     let data = work::long(py, || Data::read(&files, &how, learns.then_some(weighting)))?;
-    let data = data.map_err(|fault| error::raise(py, &fault))?;
+    let data = data.map_err(|fault| error::fault(py, &fault))?;
     let (mut scored, mut left_out) = (Vec::new(), Vec::new());
     let others = data.others.as_ref().filter(|_| !fusions.is_empty());
     for (name, entry) in entries {
@@ -123,21 +133,29 @@ fn options(how: &How) -> PyResult<EvaluateOptions> {
     let ties = match how.ties.as_str() {
         "expected" => Ties::Expected,
         "trec" => Ties::Trec,
-        other => return Err(PyValueError::new_err(format!("expected ties of expected or trec, found `{other}`"))),
+        other => return Err(error::given(format!("expected ties of expected or trec, found `{other}`"))),
     };
     let gain = match how.gain.as_str() {
         "exponential" => Gain::Exponential,
         "linear" => Gain::Linear,
         other => {
-            return Err(PyValueError::new_err(format!("expected a gain of exponential or linear, found `{other}`")));
+            return Err(error::given(format!("expected a gain of exponential or linear, found `{other}`")));
         }
     };
     Ok(EvaluateOptions { gain, ties, relevant_from: how.relevant_from })
 }
 
-fn read(judged: &PathBuf, files: &Files, how: &How) -> clickvec::Result<TestSet> {
+/// Reads a test set, which must not be empty.
+fn read(judged: &Path, files: &Files, how: &How) -> Result<TestSet, Fault> {
     let (topics, titles) = (how.topics.as_deref(), files.titles.as_deref());
-    eval::read_test_set(&TestSetFiles { judged, topics, titles, field: &files.field })
+    let set = eval::read_test_set(&TestSetFiles { judged, topics, titles, field: &files.field })?;
+    match set.judgments.queries.is_empty() {
+        false => Ok(set),
+        true => {
+            let place = if set.form == Form::Table { "below the header" } else { "whose texts are there" };
+            Err(Fault::Told(format!("{}: expected judged titles {place}, found none", judged.display())))
+        }
+    }
 }
 
 /// What systems are judged on and learn from.
@@ -146,16 +164,17 @@ struct Data {
     /// Other judged queries, for weights.
     others: Option<Judgments>,
     corpus: Corpus,
+    /// What is said of judged queries that are also in the clicks.
+    overlap: Option<String>,
 }
 
 impl Data {
     /// Reads it; rankers learn from clicks with this weighting, if they learn.
-    fn read(files: &Files, how: &How, learns: Option<Weighting>) -> clickvec::Result<Data> {
+    fn read(files: &Files, how: &How, learns: Option<Weighting>) -> Result<Data, Fault> {
         let set = read(&how.judged, files, how)?;
-        let others = how.fusion_judged.as_ref().map(|path| read(path, files, how)).transpose()?;
-        let others = others.map(|others| without(others.judgments, &set.judgments));
-        let corpus = match learns {
-            None => Corpus::default(),
+        let others = how.fusion_judged.as_ref().map(|path| others(path, files, how, &set.judgments)).transpose()?;
+        let read = match learns {
+            None => ReadCorpus::default(),
             Some(weighting) => {
                 let titles = match (&files.titles, &set.form) {
                     (Some(titles), _) => Some(titles.as_path()),
@@ -164,10 +183,17 @@ impl Data {
                 };
                 let of = eval::CorpusFiles { titles, clicks: files.clicks.as_deref(), field: &files.field, weighting };
                 let all: Vec<&Judgments> = std::iter::once(&set.judgments).chain(&others).collect();
-                eval::read_corpus(&of, &all)?.corpus
+                eval::read_corpus(&of, &all)?
             }
         };
-        Ok(Data { set, others, corpus })
+        let overlap = match (&files.clicks, read.overlap) {
+            (None, _) => None,
+            (Some(clicks), Some(overlap)) => embedded::overlap(&how.judged, clicks, &overlap),
+            (Some(clicks), None) => {
+                embedded::overlap(&how.judged, clicks, &eval::overlap(&set.judgments, clicks, &files.field)?)
+            }
+        };
+        Ok(Data { set, others, corpus: read.corpus, overlap })
     }
 }
 
@@ -188,7 +214,7 @@ fn ready(entry: Entry, data: &Data, files: &Files) -> clickvec::Result<Result<Sc
             let system = System::named(&spec.name)?;
             match system.train(&system.values(&spec)?, &resources(&data.corpus, files), &mut |_| ()) {
                 Ok(ranker) => Ok(Ok(Scorer::Native(Arc::new(Boxed(ranker))))),
-                Err(why @ Error::Learn { .. }) => Ok(Err(clickvec_cli::embedded::told(&why))),
+                Err(why @ Error::Learn { .. }) => Ok(Err(error::words(&why))),
                 Err(other) => Err(other),
             }
         }
@@ -204,7 +230,7 @@ fn judge(
     fusions: &[(String, FusionMethod)],
     weights: Option<&[f64]>,
 ) -> clickvec::Result<Found> {
-    let Data { set, others, .. } = data;
+    let Data { set, others, overlap, .. } = data;
     let judgments = &set.judgments;
     let mut evaluations: Vec<Evaluation> =
         scored.iter().map(|of| eval::judge(&of.name, &of.scores, judgments, options)).collect();
@@ -233,15 +259,22 @@ fn judge(
         left_out.push("the fusions, because a member was left out".to_owned());
     }
     let tests = eval::compare_all(&evaluations)?;
-    Ok(Found { evaluations, tests, fusions: fused, left_out, set })
+    Ok(Found { evaluations, tests, fusions: fused, left_out, overlap, set })
 }
 
-/// The queries that are not among the judged ones.
-fn without(mut others: Judgments, judged: &Judgments) -> Judgments {
+/// The queries in a file to fit weights on, without those that the systems are judged on.
+fn others(path: &Path, files: &Files, how: &How, judged: &Judgments) -> Result<Judgments, Fault> {
+    let mut others = read(path, files, how)?.judgments;
     let key = |text: &str| clickvec::internals::text::words(text).join(" ");
     let taken: std::collections::HashSet<String> = judged.queries.iter().map(|query| key(&query.text)).collect();
     others.queries.retain(|query| !taken.contains(&key(&query.text)));
-    others
+    if others.queries.is_empty() {
+        return Err(Fault::Told(format!(
+            "{}: expected queries that are not in --judged, found none; weights are fitted on other queries",
+            path.display()
+        )));
+    }
+    Ok(others)
 }
 
 fn to_python(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyDict>> {
@@ -281,5 +314,6 @@ fn to_python(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyDict>> {
         left_out.push(format!("{} {what}: {}", ids.count, ids.first.join(", ")));
     }
     result.set_item("left_out", left_out)?;
+    result.set_item("overlap", found.overlap)?;
     Ok(result)
 }

@@ -20,10 +20,15 @@ mod texts;
 mod train;
 mod work;
 
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _clickvec(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // NumPy's functions and flags are fetched with the first array. That fails, as a panic, while a Ctrl-C waits to be raised,
+    // as it does after work that it interrupted; here NumPy is imported anyway, and what fails is an error of the import.
+    numpy::get_array_module(module.py())?;
+    drop(PyArray1::<f32>::from_vec(module.py(), Vec::new()).readonly());
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<model::Model>()?;
     module.add_class::<search::Searcher>()?;

@@ -2,17 +2,21 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clickvec::model::{Embedder, Side};
 use numpy::{PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::texts::Texts;
 use crate::{error, explain, json, work};
 
-/// The texts that are encoded between two looks for Ctrl-C.
-const AT_ONCE: usize = 1 << 17;
+/// The texts that are encoded before the first look for Ctrl-C. Twice as many follow, and so on, while they take less than
+/// [`LOOK_AGAIN`]: what is large keeps all threads busy.
+const AT_FIRST: usize = 1 << 11;
+/// The most texts that are encoded between two looks.
+const AT_MOST: usize = 1 << 17;
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// The calling thread encodes up to this many texts by itself.
 const FEW: usize = 32;
 
@@ -37,13 +41,19 @@ impl Model {
             return work::alone(py, || embedder.embed(&texts));
         }
         let mut vectors = Vec::with_capacity(texts.len() * embedder.dimension());
-        for part in texts.chunks(AT_ONCE) {
-            let of_part = work::short(py, || embedder.embed(part))?;
-            if part.len() == texts.len() {
-                return Ok(of_part);
-            }
-            vectors.extend_from_slice(&of_part);
+        let (mut rest, mut size, mut of_part) = (&texts[..], AT_FIRST, Vec::new());
+        while !rest.is_empty() {
+            let (part, later) = rest.split_at(size.min(rest.len()));
+            let begun = Instant::now();
+            work::short(py, || {
+                embedder.embed_into(part, &mut of_part);
+                vectors.extend_from_slice(&of_part);
+            })?;
             py.check_signals()?;
+            if begun.elapsed() < LOOK_AGAIN {
+                size = (2 * size).min(AT_MOST);
+            }
+            rest = later;
         }
         Ok(vectors)
     }
@@ -54,7 +64,7 @@ pub(crate) fn side(name: &str) -> PyResult<Side> {
     match name {
         "query" => Ok(Side::Query),
         "document" => Ok(Side::Title),
-        other => Err(PyValueError::new_err(format!("expected `query` or `document`, found `{other}`"))),
+        other => Err(error::given(format!("expected `query` or `document`, found `{other}`"))),
     }
 }
 

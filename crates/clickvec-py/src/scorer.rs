@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use clickvec::eval::{self, Judgments, Scores};
 use clickvec::ranker::{self, Fusion, FusionMethod};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::work;
+use crate::texts::kind;
+use crate::{error, work};
 
 /// What scores titles.
 #[derive(Clone)]
@@ -94,14 +95,21 @@ impl Scorer {
 /// What a function says about titles.
 fn call(function: &Bound<'_, PyAny>, query: &str, titles: &[&str]) -> PyResult<Vec<f64>> {
     let found = function.call1((query, PyList::new(function.py(), titles)?))?;
-    let scores: Vec<f64> = found.try_iter()?.map(|score| score?.extract()).collect::<PyResult<_>>()?;
+    let items = found.try_iter().map_err(|_| {
+        PyTypeError::new_err(format!("expected a function that returns a score for each title, found {}", kind(&found)))
+    })?;
+    let number = |score: Bound<'_, PyAny>| {
+        let wrong = |_| PyTypeError::new_err(format!("expected scores that are numbers, found {}", kind(&score)));
+        score.extract().map_err(wrong)
+    };
+    let scores: Vec<f64> = items.map(|score| number(score?)).collect::<PyResult<_>>()?;
     if scores.len() != titles.len() {
         let what = format!("expected a score for each of {} titles, found {}", titles.len(), scores.len());
-        return Err(PyValueError::new_err(what));
+        return Err(error::given(what));
     }
     if scores.iter().any(|score| score.is_nan()) {
         let what = format!("expected scores that are numbers, found NaN for the query {query:?}");
-        return Err(PyValueError::new_err(what));
+        return Err(error::given(what));
     }
     Ok(scores)
 }

@@ -7,6 +7,7 @@ use clickvec::tables::Title;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::bridge::serve;
 use crate::model::Model;
 use crate::texts::Texts;
 use crate::{error, work};
@@ -27,11 +28,14 @@ impl Searcher {
         Ok(Searcher(searcher.map_err(|fault| error::raise(py, &fault))?))
     }
 
-    /// Encodes titles.
+    /// Encodes titles. Ctrl-C ends them early, and with them the work.
     #[staticmethod]
     fn encode(py: Python<'_>, model: &Model, titles: Vec<(String, String)>) -> PyResult<Searcher> {
         let titles = titles.into_iter().map(|(id, title)| Title { id, title });
-        let searcher = work::short(py, || clickvec::search::Searcher::encode(&model.inner, titles))?;
+        // It locks nothing that a forked process would use, so no fork has to wait for it.
+        let searcher = serve(py, None, &|_| Ok(()), |caller| {
+            clickvec::search::Searcher::encode(&model.inner, titles.take_while(|_| !caller.is_stopped()))
+        })?;
         Ok(Searcher(searcher.map_err(|fault| error::raise(py, &fault))?))
     }
 

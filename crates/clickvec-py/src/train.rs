@@ -115,8 +115,7 @@ pub(crate) fn train(
     match serve(py, pairs, &tell, move |caller| run.work(&caller))? {
         Ok(Some(model)) => Ok(Model::new(model)),
         Ok(None) => Err(error::told(py, "stopped, as was asked for")),
-        Err(Fault::Error(fault)) => Err(error::raise(py, &fault)),
-        Err(Fault::Told(words)) => Err(error::told(py, &words)),
+        Err(fault) => Err(error::fault(py, &fault)),
     }
 }
 
@@ -129,7 +128,7 @@ fn vectors(source: &TeacherSource<'_>) -> PyResult<Vectors> {
             let [rows, dimension] = *array.shape() else { unreachable!("it has two dimensions") };
             if rows != texts.len() {
                 let what = format!("expected a vector for each of the teacher's {} texts, found {rows}", texts.len());
-                return Err(pyo3::exceptions::PyValueError::new_err(what));
+                return Err(error::given(what));
             }
             Vectors::Memory(texts, array.as_array().iter().copied().collect(), dimension)
         }

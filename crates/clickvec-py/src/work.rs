@@ -6,7 +6,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -47,7 +46,7 @@ const MOST_THREADS: usize = 1024;
 #[pyfunction]
 pub(crate) fn set_threads(py: Python<'_>, threads: usize) -> PyResult<()> {
     if threads > MOST_THREADS {
-        return Err(PyValueError::new_err(format!("expected 0 to {MOST_THREADS} threads, found {threads}")));
+        return Err(error::given(format!("expected 0 to {MOST_THREADS} threads, found {threads}")));
     }
     py.detach(|| {
         let _pass = fork::Pass::new();

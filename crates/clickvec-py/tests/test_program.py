@@ -50,7 +50,7 @@ def test_prepare(tmp_path):
     report = clickvec.prepare(SHOP / "log.csv", output, item_column="sku", titles=SHOP / "titles.tsv")
     assert report["training"]["pairs"] == 1031 and output.exists()
     assert clickvec.train(output, cells=4, epochs=1, progress=False).dimension == 4
-    with pytest.raises(clickvec.ProgramError, match="no such file"):
+    with pytest.raises(FileNotFoundError, match="no such file"):
         clickvec.prepare(tmp_path / "no such file", output)
     with pytest.raises(clickvec.ProgramError, match="unexpected argument '--item-colum'"):
         clickvec.prepare(SHOP / "log.csv", output, item_colum="sku")
@@ -75,5 +75,5 @@ def test_table(tmp_path):
         again = clickvec.table(spec, cache=tmp_path / "cache", **data)
     assert [system["name"] for system in made["systems"]] == [system["name"] for system in again["systems"]]
     assert made["tests"] == again["tests"] != []
-    with pytest.raises(clickvec.ProgramError, match="spec"):
+    with pytest.raises(FileNotFoundError, match="spec"):
         clickvec.table(tmp_path / "no spec.toml")

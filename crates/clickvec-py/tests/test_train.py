@@ -253,7 +253,7 @@ def test_bad_tables():
         clickvec.train(arrow.table({"query": ["a"]}), progress=False)
     with pytest.raises(TypeError, match="column `title`: expected texts, found Arrow's Int64"):
         clickvec.train(arrow.table({"query": ["a"], "title": [1]}), progress=False)
-    with pytest.raises(ValueError, match="row 1: expected a text in column `title`, found null"):
+    with pytest.raises(TypeError, match="row 1: expected a text in column `title`, found null"):
         clickvec.train(arrow.table({"query": ["a", "b"], "title": ["c", None]}), progress=False)
     with pytest.raises(ValueError, match="row 0: expected a finite number of 0 or more in column `weight`"):
         clickvec.train(arrow.table({"query": ["a"], "title": ["b"], "weight": [float("nan")]}), progress=False)

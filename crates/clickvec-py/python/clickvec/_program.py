@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ._errors import ProgramError
+from ._errors import ProgramError, make
 from ._settings import options
 from ._tables import Path
 
@@ -44,6 +45,10 @@ def report(command: str, paths: Sequence[str], settings: dict[str, object]) -> d
         lines = [line for line in err.splitlines() if line]
         place = next((number for number, line in enumerate(lines) if line.startswith("error: ")), 0)
         words = " ".join(lines[place:]).removeprefix("error: ").split("  Usage:")[0].split(" Usage:")[0].strip()
+        # A file that cannot be opened is the same error as in this process.
+        refused = re.fullmatch(r"(.+?): .*\(os error (\d+)\)", words)
+        if refused:
+            raise make("file", words, int(refused[2]), refused[1])
         raise ProgramError(words or f"`clickvec {command}` ended with {status}")
     for line in err.splitlines():
         if line.startswith("warning: "):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 
 from ._errors import Error
@@ -27,20 +28,24 @@ def options(settings: Mapping[str, object], known: Iterable[str] | None = None, 
             elif value:
                 given.append(flag)
         elif isinstance(value, Mapping):
-            given.append(f"{flag}={','.join(f'{of}={_number(part)}' for of, part in value.items()) or 'none'}")
+            given.append(f"{flag}={','.join(f'{of}={_number(part, name)}' for of, part in value.items()) or 'none'}")
         elif isinstance(value, list | tuple):
-            given.append(f"{flag}={','.join(_number(part) for part in value)}")
+            given.append(f"{flag}={','.join(_number(part, name) for part in value)}")
         else:
-            given.append(f"{flag}={_number(value)}")
+            given.append(f"{flag}={_number(value, name)}")
     return given
 
 
-def _number(value: object) -> str:
+def _number(value: object, name: str) -> str:
     """As it would be typed."""
-    item = getattr(value, "item", None)
+    if isinstance(value, os.PathLike):
+        return str(os.fspath(value))
+    item = getattr(value, "item", None) if getattr(value, "shape", None) == () else None
     value = item() if callable(item) else value
     if isinstance(value, float):
         if value != value or value in (float("inf"), float("-inf")):
             raise Error(f"expected a finite number, found {value}")
         return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if not isinstance(value, str | int):
+        raise TypeError(f"{name}: expected a text, a number or a path, found {type(value).__name__}")
     return str(value)

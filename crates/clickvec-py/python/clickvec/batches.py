@@ -57,6 +57,8 @@ def encode_batch(
         raise Error(f"expected a new name for the vectors, found the column `{vector}`; name another one")
     if not isinstance(model, Model):
         model = _loaded(*_file(model))
+    if side not in ("query", "document"):
+        raise Error(f'side: expected "query" or "document", found {side!r}')
     encode = model.encode_query if side == "query" else model.encode_document
     return batch.append_column(vector, _column(np.ascontiguousarray(encode(batch[column], precision=precision))))
 

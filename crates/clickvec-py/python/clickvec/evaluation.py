@@ -15,7 +15,7 @@ from ._errors import Error
 from ._figures import probability
 from ._tables import Path, Weighting, as_file, is_path, learnt_files
 from .model import Model
-from .rankers import Fitted, Fusion, System
+from .rankers import SYSTEMS, Fitted, Fusion, System
 
 if TYPE_CHECKING:
     from ._types import How
@@ -148,7 +148,8 @@ def evaluate(
     """Judges systems, with the same figures and p-values as ``clickvec evaluate``.
 
     :param systems: a list, or a dict that names them. A system is a model; a ranker of :mod:`clickvec.rankers`, trained
-        or not; its description, such as ``"bm25:k1=1.2"``; the path of a model or ranker; or a function of a query and a
+        or not; its description, such as ``"bm25:k1=1.2"``; the path of a model or ranker (text that begins with the name of
+        a ranker is a description); or a function of a query and a
         list of titles that returns a score for each. Functions, and fusions with one of them, are called on this thread,
         once for each judged query in the order of ``judged`` (then for each of ``fusion_judged``, if weights are
         fitted). What one raises ends the evaluation.
@@ -158,6 +159,10 @@ def evaluate(
     :param clicks: a click log, for rankers that learn from clicks.
     :param weighting: how the column ``count`` of ``clicks`` becomes a weight, as in :func:`clickvec.train`.
     :param fusion: methods by which all systems are fused into one more.
+    :param fusion_weights: a weight for each system.
+    :param fusion_judged: other judged titles, which the weights are fitted on. Queries that are also in ``judged`` are left out.
+
+    Judged queries that are also in ``clicks`` give a warning: what learns from them may know the answers.
 
     >>> judged = [("sofa", "grey sofa", 4), ("sofa", "lamp", 0), ("lamp", "desk lamp", 4), ("lamp", "sofa bed", 1)]
     >>> result = evaluate(["bm25", "trigram"], judged)
@@ -174,17 +179,25 @@ def evaluate(
         files = learnt_files(stack, titles, clicks, field, weighting, contiguous, load, vectors)
         if judged is None:
             raise TypeError("judged: expected judged titles, found None")
+        if relevant_from not in range(11):
+            raise Error(f"relevant_from: expected a grade, 0 to 10, found {relevant_from!r}")
         how: How = {
             "judged": judgments(judged, "judged"),
             "topics": None if topics is None else os.fspath(topics),
             "ties": ties,
             "gain": gain,
-            "relevant_from": relevant_from,
+            "relevant_from": int(relevant_from),
             "fusion": [fusion] if isinstance(fusion, str) else list(fusion),
             "fusion_weights": None if fusion_weights is None else [float(weight) for weight in fusion_weights],
             "fusion_judged": None if fusion_judged is None else judgments(fusion_judged, "fusion_judged"),
         }
         found = _clickvec.evaluate([_system(name, system) for name, system in _named(systems)], files, how)
+    if found["overlap"] is not None:
+        words = found["overlap"]
+        for name, table, path in (("judged", judged, how["judged"]), ("clicks", clicks, files["clicks"])):
+            # The file of a table in memory is ours.
+            words = words if is_path(table) or path is None else words.replace(path, name)
+        warnings.warn(words, stacklevel=2)
     for why in found["left_out"]:
         warnings.warn(f"left out {why}", stacklevel=2)
     return Evaluation(
@@ -220,8 +233,12 @@ def _system(name: str | None, system: object) -> tuple[str | None, object]:
         return name, ("spec", str(system))
     if is_path(system):
         text = os.fspath(system)
-        is_file = not isinstance(system, str) or text.endswith(".safetensors")
+        is_spec = isinstance(system, str) and text.partition(":")[0].strip() in {of.name for of in SYSTEMS}
+        is_file = not isinstance(system, str) or text.endswith(".safetensors") or (not is_spec and os.path.exists(text))
         return name, ("file" if is_file else "spec", text)
+    if isinstance(system, type):
+        ways = f"{system.__name__}() is a ranker" if issubclass(system, System) else "give one of its objects"
+        raise TypeError(f"expected a model, a ranker, a path or a function, found the class {system.__name__}; {ways}")
     if callable(system):
         return name or getattr(system, "__name__", "function"), system
     raise TypeError(f"expected a model, a ranker, a path or a function, found {type(system).__name__}")

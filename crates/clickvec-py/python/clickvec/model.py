@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _clickvec
-from ._errors import Error, check_text
+from ._errors import Error, called, check_text
 from ._tables import Path, arrow_stream
 from .explanation import Explanation
 
@@ -35,6 +35,8 @@ class Model:
     def __init__(
         self, native: _clickvec.Model, *, path: str | None = None, history: list[dict[str, Any]] | None = None
     ) -> None:
+        if not isinstance(native, _clickvec.Model):
+            raise TypeError(f"expected a model that was learnt, found {type(native).__name__}; Model.load opens a file")
         self._native = native
         self._path = path
         #: The events of the training that made it, without the progress within epochs; empty if it was loaded.
@@ -65,7 +67,8 @@ class Model:
             path = os.path.join(folder, "model.safetensors")
             with open(path, "wb") as file:
                 file.write(data)
-            return cls(_clickvec.Model.load(path))
+            with called(path, "the bytes of a model"):
+                return cls(_clickvec.Model.load(path))
 
     @property
     def fingerprint(self) -> str:
@@ -172,12 +175,15 @@ class Model:
         return vectors
 
     def similarity(self, a: object, b: object) -> Vectors:
-        """The cosines of vectors: a row for each of ``a``, a column for each of ``b``."""
-        return _matrix(a) @ _matrix(b).T
+        """The cosines of vectors of any length: a row for each of ``a``, a column for each of ``b``; 0 for zeros.
+
+        Vectors of a model have length 1, but not those of a smaller ``precision``, means, and the like.
+        """
+        return _unit(a) @ _unit(b).T
 
     def similarity_pairwise(self, a: object, b: object) -> Vectors:
         """The cosine of each vector of ``a`` with the one of ``b`` at the same place."""
-        return cast(Vectors, np.einsum("ij,ij->i", _matrix(a), _matrix(b)))
+        return cast(Vectors, np.einsum("ij,ij->i", _unit(a), _unit(b)))
 
     def explain(self, query: str, title: str) -> Explanation:
         """Why a title has its score for a query: what each word adds. A notebook shows it in colours.
@@ -251,6 +257,8 @@ def _with_bar(texts: object, encode: Callable[[object], Vectors]) -> Vectors | N
     return np.concatenate([encode(items[start : start + size]) for start in tqdm(parts, desc="encoding")]) if parts else None
 
 
-def _matrix(vectors: object) -> Vectors:
-    array = np.atleast_2d(np.asarray(vectors))
-    return array.astype(np.float32) if array.dtype != np.float32 else array
+def _unit(vectors: object) -> Vectors:
+    """Rows of length 1, or of zeros."""
+    array = np.atleast_2d(np.asarray(vectors)).astype(np.float32, copy=False)
+    lengths = np.linalg.norm(array, axis=-1, keepdims=True)
+    return cast(Vectors, array / np.where(lengths > 0, lengths, np.float32(1)))

@@ -131,9 +131,24 @@ def named(spec: str) -> System:
     name, _, given = spec.partition(":")
     for system in SYSTEMS:
         if system.name == name.strip():
-            pairs = (pair.split("=", 1) for pair in given.split(",") if pair)
-            return system(**{_python(pair[0].strip()): float(pair[1]) for pair in pairs})
+            pairs = (pair.partition("=") for pair in given.split(",") if pair)
+            return system(**{_known(system, parameter.strip()): _value(spec, value) for parameter, _, value in pairs})
     raise Error(f"expected one of {', '.join(system.name for system in SYSTEMS)}, found `{name}`")
+
+
+def _known(system: type[System], parameter: str) -> str:
+    """A parameter of the system as an argument."""
+    known = _parameter_names()[system.name]
+    if _python(parameter) not in known:
+        raise Error(f"{system.name}: expected one of {', '.join(known.values())}, found `{parameter}`")
+    return _python(parameter)
+
+
+def _value(spec: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise Error(f"{spec}: expected NAME=NUMBER, with commas between them, found `{value}` as a number") from None
 
 
 def _shown(value: float) -> str:

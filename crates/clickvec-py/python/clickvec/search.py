@@ -98,8 +98,15 @@ class Searcher:
         return (Searcher, (self._index,))
 
 
-def build_index(model: Model, titles: object, output: Path) -> dict[str, Any]:
-    """Writes an index of titles to a folder, for :class:`Searcher` and ``clickvec search``; returns its figures."""
+def build_index(model: Model | Path, titles: object, output: Path) -> dict[str, Any]:
+    """Writes an index of titles to a folder, for :class:`Searcher` and ``clickvec search``; returns its figures.
+
+    :param model: a model, or the path of one.
+    """
+    if not isinstance(model, Model):
+        if not is_path(model):
+            raise TypeError(f"expected a model or its path, found {type(model).__name__}")
+        model = Model.load(model)
     return _clickvec.build_index(model._native, _titles(titles), os.fspath(output))
 
 

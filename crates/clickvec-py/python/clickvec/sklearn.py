@@ -30,14 +30,18 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
     """Learns vectors from queries and the titles clicked for them; turns texts into vectors.
 
     ``fit(queries, titles)`` trains with the settings of :func:`clickvec.train`; without titles each text is learnt from
-    some of its own words. ``transform(texts)`` gives vectors of titles, or of queries with ``side="query"``.
-    ``score(queries, titles)`` is the mean reciprocal rank of each query's title among all of them, for grid search.
+    some of its own words. In a pipeline before a classifier, ``y`` has labels, which are not titles and are ignored:
+    ``labels`` says whether it has. By default, numbers are labels, and so are texts that repeat if none has two words or
+    only two are different, such as ``"sofas"`` and ``"not sofas"``. ``transform(texts)`` gives vectors of titles, or of
+    queries with ``side="query"``. ``score(queries, titles)`` is the mean reciprocal rank of each query's title among all of
+    them, for grid search.
     """
 
     def __init__(
         self,
         *,
         side: str = "document",
+        labels: bool | None = None,
         encoder: str = "lstm",
         cells: int | None = None,
         hidden: Any = None,
@@ -51,6 +55,7 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
         seed: int = 1,
     ) -> None:
         self.side = side
+        self.labels = labels
         self.encoder = encoder
         self.cells = cells
         self.hidden = hidden
@@ -66,8 +71,10 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
     def fit(self, X: Iterable[str], y: Iterable[str] | None = None) -> ClickvecVectorizer:  # noqa: N803
         """Trains on the queries ``X`` and their titles ``y``; on the texts ``X`` alone if ``y`` has a classifier's labels."""
         queries = _texts(X)
-        settings = {name: value for name, value in self.get_params().items() if name != "side" and value is not None}
-        if y is None or not isinstance(next(iter(y), None), str):
+        settings = {name: value for name, value in self.get_params().items() if value is not None}
+        settings = {name: value for name, value in settings.items() if name not in ("side", "labels")}
+        y = None if y is None else list(y)
+        if y is None or (_are_labels(y) if self.labels is None else self.labels):
             settings = {_OF_TITLES.get(name, name): value for name, value in settings.items()}
             self.model_ = train(titles=queries, progress=False, **settings)
         else:
@@ -121,7 +128,18 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
         return tags
 
 
+def _are_labels(y: list[Any]) -> bool:
+    """Whether they can hardly be titles."""
+    if not y or not isinstance(y[0], str):
+        return bool(y)
+    texts = {one for one in y if isinstance(one, str)}
+    return len(texts) < len(y) and (len(texts) <= 2 or not any(len(text.split()) > 1 for text in texts))
+
+
 def _texts(texts: Iterable[str]) -> list[str]:
+    if hasattr(texts, "columns"):
+        # Iterating over it would give the names of its columns.
+        raise TypeError(f"expected texts, found a table ({type(texts).__name__}); name one of its columns")
     if isinstance(texts, str):
         raise ValueError("expected texts, found one text; give a list of them")
     found = list(texts)

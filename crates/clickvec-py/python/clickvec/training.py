@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 import numpy as np
 
 from . import _clickvec, _progress
+from ._errors import Error
 from ._settings import options
-from ._tables import Path, Weighting, arrow_stream, as_file, is_path, named_columns, numbered
+from ._tables import Path, Weighting, arrow_stream, as_file, is_path, named_columns, numbered, texts_of
 from .model import Model
 
 if TYPE_CHECKING:
@@ -90,13 +91,13 @@ def train(
 ) -> Model:
     """Learns a model from clicks, from titles, or from both.
 
-    :param clicks: a click log: a path; any iterable of (query, title) or (query, title, weight); or a table with the
-        columns ``query`` and ``title`` and perhaps ``weight``, ``count``, ``clicked`` and ``rare`` (a DataFrame, an
-        Arrow table, anything with ``__arrow_c_stream__``). Iterables are read once, without holding them in memory; if
-        queries are held out, a temporary file keeps them.
+    :param clicks: a click log: a path; any iterable of (query, title), (query, title, weight) or dicts; or a table with
+        the columns ``query`` and ``title`` and perhaps ``weight``, ``count``, ``clicked`` and ``rare`` (a DataFrame, an
+        Arrow table, anything with ``__arrow_c_stream__``). Dicts have the names of these columns. Iterables are read once,
+        without holding them in memory; if queries are held out, a temporary file keeps them.
     :param output: where to write the model. Without it, the model is only returned.
     :param titles: titles to learn from, clicked or not: a path, several paths in a list, strings, (id, title) pairs, or
-        a table with the columns ``id`` and ``title``.
+        a table with the columns ``id`` and ``title``. Strings in a list are titles unless all of them name files.
     :param validation: judged titles that choose the best epoch: a path, (query, title, grade) rows or a table with
         these columns. Without them, queries of the log are held out to find how many epochs are best, if there are
         enough, and then all clicks are learnt, as the program does.
@@ -120,6 +121,9 @@ def train(
     (8, 2)
     """
     given = options(settings, TrainSettings.__annotations__, "train")
+    if output is None and (resume or checkpoint_every is not None):
+        name = "resume" if resume else "checkpoint_every"
+        raise Error(f"{name}: expected an output, which checkpoints are next to, found none; name the file of the model")
     history: list[Event] = []
     show = _progress.for_people(progress)
 
@@ -170,29 +174,32 @@ def _clicks(clicks: object, field: str) -> object:
     return clicks if columns is None else _rows(columns, field)
 
 
-def _rows(columns: Mapping[str, Any], field: str) -> Iterable[tuple[Any, ...]]:
-    from ._errors import Error
-
-    for name in ("query", field):
+def _rows(columns: Mapping[str, Any], field: str) -> Iterable[dict[str, Any]]:
+    texts = texts_of(["query", field], columns)
+    for name in texts:
         if name not in columns:
             raise Error(f"expected a column `{name}`, found `{'`, `'.join(columns)}`")
-    other = [name for name in ("count", "clicked", "rare") if name in columns]
-    if other:
-        raise Error(f"expected pyarrow for a table with the column `{other[0]}`, found none; install it")
-    every = [columns["query"], columns[field]]
-    if "weight" in columns:
-        every.append(columns["weight"])
-    return zip(*every, strict=True)
+    names = [*texts, *(name for name in ("weight", "count", "clicked", "rare") if name in columns)]
+    rows = zip(*(columns[name] for name in names), strict=True)
+    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def _sources(titles: object) -> list[object]:
     """Each file or table of titles."""
     if titles is None:
         return []
-    if isinstance(titles, list | tuple) and titles and all(isinstance(one, os.PathLike) for one in titles):
-        return list(titles)
     if is_path(titles):
         return [titles]
+    if isinstance(titles, list | tuple) and titles and all(map(is_path, titles)):
+        # A title is hardly ever the name of a file, so what is meant is mistaken only if a file is missing.
+        other = [one for one in titles if isinstance(one, str) and not os.path.isfile(one)]
+        if not other:
+            return list(titles)
+        if len(other) < len(titles):
+            raise Error(
+                f"titles: expected titles or files, found both: {other[0]!r:.80} is no file, others are; give paths as "
+                "pathlib.Path, or titles as (id, title)"
+            )
     return [numbered(titles)]
 
 
