@@ -107,7 +107,7 @@ class File:
         theta = np.full(len(topics), 1 / len(topics))
         prior = ALPHA / len(topics)
         counts, of_words = np.full(len(topics), prior), np.zeros((len(rows), len(topics)))
-        for _ in range(50 if rows else 0):
+        for _ in range(100_000 if rows else 0):
             if mean:
                 for i, row in enumerate(rows):
                     counts -= of_words[i]
@@ -119,7 +119,7 @@ class File:
                 following /= following.sum()
             moved = np.abs(following - theta).sum()
             theta = following
-            if moved <= 1e-2:
+            if moved <= 1e-10:
                 break
         return theta
 

@@ -14,9 +14,9 @@ pub(super) enum Inference {
 }
 
 /// The largest number of sweeps over the title's words.
-const SWEEPS: usize = 1000;
+const SWEEPS: usize = 10_000;
 /// Folding in is done when a sweep changes θ by no more than this, summed over the topics.
-const MOVED: f32 = 1e-5;
+const MOVED: f32 = 1e-6;
 
 /// Folding-in of titles, with working memory that is reused.
 pub(super) struct Folder {
