@@ -156,7 +156,10 @@ fn a_filled_sheet_is_a_test_set() {
         .code(0)
         .says(&format!("left out {open} rows without a grade"))
         .says("next: clickvec evaluate --full --judged j.tsv");
-    assert!(folder.read("j.tsv").starts_with("query\ttitle_id\ttitle\tgrade\n"));
+    let judged = folder.read("j.tsv");
+    assert!(judged.starts_with("query\ttitle_id\ttitle\tgrade\n"));
+    folder.run_with(&["judge", "read", "-", "--output", "piped.tsv"], folder.read("a.tsv")).code(0);
+    assert_eq!(folder.read("piped.tsv"), judged);
     folder.run(&["evaluate", "--judged", "j.tsv", "--ranker", "bm25", "--model", "model.safetensors"]).code(0);
     folder.run(&["evaluate", "--full", "--judged", "j.tsv", "--titles", "titles.tsv", "--ranker", "bm25"]).code(0);
 }

@@ -30,11 +30,14 @@ fn open_sheet(path: &Path, named: &[(Role, &str)]) -> Result<LogTable> {
     let mut options = Options::default();
     columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
     named.iter().for_each(|&(role, name)| options.columns.name(role, name));
-    let mut begin = Vec::new();
-    let read = files::open(path)?.take(HEADER_BYTES).read_to_end(&mut begin);
-    read.map_err(|source| Error::io(path, "read", source))?;
-    let has_tabs = begin.split(|&byte| byte == b'\n').next().is_some_and(|header| header.contains(&b'\t'));
-    options.format = has_tabs.then_some(Format::Tsv);
+    // A pipe cannot be read twice.
+    if path.is_file() {
+        let mut begin = Vec::new();
+        let read = files::open(path)?.take(HEADER_BYTES).read_to_end(&mut begin);
+        read.map_err(|source| Error::io(path, "read", source))?;
+        let has_tabs = begin.split(|&byte| byte == b'\n').next().is_some_and(|header| header.contains(&b'\t'));
+        options.format = has_tabs.then_some(Format::Tsv);
+    }
     Ok(LogTable::open(path, &options)?)
 }
 
