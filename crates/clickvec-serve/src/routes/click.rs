@@ -84,6 +84,11 @@ pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>
         let expected = format!("a position counted from 1, at most {}", u32::MAX);
         return Err(Fault::new(FaultKind::Unprocessable, expected, found.to_string()).of("position"));
     }
+    let place = id.as_ref().and_then(|id| shown.iter().position(|shown| shown == id)).map(|place| place + 1);
+    if let (Some(place), Some(found)) = (place, position.filter(|position| Some(*position) != place)) {
+        let expected = format!("the place of `id` in `shown`, {place}, or no position");
+        return Err(Fault::new(FaultKind::Unprocessable, expected, found.to_string()).of("position"));
+    }
     let rows = shown.len().max(1);
     if let Err(wait) = service.clients.take(asker.client, rows, Instant::now()) {
         service.metrics.shed(Shed::Client);

@@ -53,6 +53,11 @@ fn what_is_no_click_is_refused_and_leaves_no_row() {
             "expected each title once, found `t1` twice",
         ),
         (json!({"query": "a", "id": "t1", "position": 0}), 422, "counted from 1"),
+        (
+            json!({"query": "a", "id": "t1", "position": 7, "shown": ["t2", "t1"]}),
+            422,
+            "the place of `id` in `shown`, 2",
+        ),
         (json!({"query": "a", "id": "t1", "session": "s".repeat(129)}), 422, "128"),
         (json!({"query": "x".repeat(9000), "id": "t1"}), 422, "8192"),
     ] {
