@@ -63,9 +63,12 @@ pub(super) fn guess(path: &Path, head: &[u8]) -> Result<Format, TableFault> {
     }
     let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
     let Some(first) = first else { return Err(TableFault::Empty) };
+    let line = head.split(|&byte| byte == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
+    let has_commas = line.contains(&b',') || line.contains(&b';');
     match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "tsv" | "tab" => return Ok(Format::Tsv),
-        "csv" => return Ok(Format::Csv),
+        // Some programs separate fields by tabs and call it CSV all the same.
+        "csv" if has_commas || !line.contains(&b'\t') => return Ok(Format::Csv),
         "jsonl" | "ndjson" | "json" if *first == b'[' => return Err(TableFault::JsonArray),
         "jsonl" | "ndjson" | "json" => return Ok(Format::Json),
         _ => {}
@@ -75,10 +78,9 @@ pub(super) fn guess(path: &Path, head: &[u8]) -> Result<Format, TableFault> {
         b'[' => return Err(TableFault::JsonArray),
         _ => {}
     }
-    let line = head.split(|&byte| byte == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
-    match line {
-        line if line.contains(&b'\t') => Ok(Format::Tsv),
-        line if line.contains(&b',') || line.contains(&b';') => Ok(Format::Csv),
-        _ => Err(TableFault::UnknownFormat),
+    match line.contains(&b'\t') {
+        true => Ok(Format::Tsv),
+        false if has_commas => Ok(Format::Csv),
+        false => Err(TableFault::UnknownFormat),
     }
 }

@@ -45,6 +45,7 @@ fn formats_read_alike() {
         expected
     );
     assert_eq!(texts("log.csv", b"query,title\nred shoes,\"Shoes, red\"\nsofa,Couch\n"), expected);
+    assert_eq!(texts("log.csv", b"query\ttitle\nred shoes\tShoes, red\nsofa\tCouch\n"), expected);
     assert_eq!(texts("log.csv", b"query;title\r\nred shoes;Shoes, red\r\nsofa;\"Couch\"\r\n"), expected);
     let json = b"{\"query\":\"red shoes\",\"title\":\"Shoes, red\"}\n\n{\"title\":\"Couch\",\"query\":\"sofa\"}\n";
     assert_eq!(texts("log", json), expected);

@@ -9,35 +9,23 @@ mod systems;
 #[cfg(fuzzing)]
 pub(crate) use read::rows as sheet_rows;
 
-use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Result;
 use clap::Subcommand;
-use clickvec::Error;
-use clickvec::internals::files;
 use clickvec_logs::columns::{self, Role};
-use clickvec_logs::tables::{Format, LogTable, Options};
+use clickvec_logs::tables::{LogTable, Options};
 
 use crate::answer::Answer;
 
 /// The column of a sheet that people fill in.
 const GRADE: &str = "grade";
 
-/// Opens a sheet, which has these columns. `pool` separates fields by tabs, whatever the file is called; a spreadsheet may not.
+/// Opens a sheet, which has these columns.
 fn open_sheet(path: &Path, named: &[(Role, &str)]) -> Result<LogTable> {
-    const HEADER_BYTES: u64 = 4096;
     let mut options = Options::default();
     columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
     named.iter().for_each(|&(role, name)| options.columns.name(role, name));
-    // A pipe cannot be read twice.
-    if path.is_file() {
-        let mut begin = Vec::new();
-        let read = files::open(path)?.take(HEADER_BYTES).read_to_end(&mut begin);
-        read.map_err(|source| Error::io(path, "read", source))?;
-        let has_tabs = begin.split(|&byte| byte == b'\n').next().is_some_and(|header| header.contains(&b'\t'));
-        options.format = has_tabs.then_some(Format::Tsv);
-    }
     Ok(LogTable::open(path, &options)?)
 }
 
