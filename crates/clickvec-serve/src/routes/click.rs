@@ -114,10 +114,10 @@ pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>
         kept += 1;
         Ok(())
     };
-    for (place, shown) in (1..).zip(&shown) {
-        row(shown, id.as_ref() == Some(shown), Some(place))?;
+    for (at, shown) in (1..).zip(&shown) {
+        row(shown, place == Some(at), Some(at))?;
     }
-    if let Some(id) = id.as_ref().filter(|id| !shown.contains(id)) {
+    if let (Some(id), None) = (&id, place) {
         row(id, true, position)?;
     }
     log.append(lines).await.map_err(|lost| match lost {

@@ -54,23 +54,6 @@ fn topics_of_clicked_titles_are_those_of_a_collection_of_them() {
 }
 
 const NAMES: [&str; 3] = ["plsa", "lda", "bltm"];
-
-#[test]
-fn the_order_of_the_words_changes_nothing() {
-    let mut clicks = corpus(&["red door lamp", "blue sofa door", "sofa lamp red green"], &[]);
-    for (query, title) in
-        [("red lamp", "red door lamp"), ("sofa", "blue sofa door"), ("green red", "sofa lamp red green")]
-    {
-        clicks.add_click(query, title, 1.0).unwrap();
-    }
-    for name in NAMES {
-        let ranker = train(&format!("{name}:topics=3"), &clicks);
-        let scores = ranker
-            .score("red door", &["red door lamp sofa green", "sofa green lamp red door", "green lamp door red sofa"]);
-        assert!(scores[0].is_finite());
-        assert_eq!(scores, [scores[0]; 3], "{name}");
-    }
-}
 /// The number of topics that texts are generated from; the words of each follow.
 const TOPICS: usize = 4;
 const WORDS: usize = 12;
@@ -94,6 +77,23 @@ fn text(random: &mut Xoshiro256PlusPlus, language: &str, topic: usize, length: u
         word(random, language, topic)
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_order_of_the_words_changes_nothing() {
+    let mut clicks = corpus(&["red door lamp", "blue sofa door", "sofa lamp red green"], &[]);
+    for (query, title) in
+        [("red lamp", "red door lamp"), ("sofa", "blue sofa door"), ("green red", "sofa lamp red green")]
+    {
+        clicks.add_click(query, title, 1.0).unwrap();
+    }
+    for name in NAMES {
+        let ranker = train(&format!("{name}:topics=3"), &clicks);
+        let scores = ranker
+            .score("red door", &["red door lamp sofa green", "sofa green lamp red door", "green lamp door red sofa"]);
+        assert!(scores[0].is_finite());
+        assert_eq!(scores, [scores[0]; 3], "{name}");
+    }
 }
 
 /// Titles of random topics, and for each a query of its topic in words that no title has. The query belongs to title
