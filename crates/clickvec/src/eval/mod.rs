@@ -30,11 +30,12 @@ pub use measure::{Measure, NoMeasure};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use overlap::{Overlap, overlap};
 pub use run::{Run, RunCoverage, RunLists};
+pub(crate) use significance::is_same;
 pub use significance::{
     BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, PairingFault,
     RandomizationTest, Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all,
     compare_with, confidence_intervals, differing_pairs, holm, minimum_detectable_difference, paired_t_test,
-    randomization_test,
+    queries_that_show, randomization_test,
 };
 
 pub(crate) use test_set::files_of_test_set;

@@ -100,14 +100,13 @@ impl Run {
                 lacking_queries += 1;
                 return Ok(Vec::new());
             };
-            let hit = |(id, &score): (&String, &f64)| match positions.get(id.as_str()) {
-                Some(&position) => Ok(Hit { position, score: score as f32 }),
+            let scored = |(id, &score): (&String, &f64)| match positions.get(id.as_str()) {
+                Some(&position) => Ok((score, position)),
                 None => Err(self.fault(TestSetFault::OtherTitle { title: shortened(id), query: shortened(&query.id) })),
             };
-            let mut hits = run.iter().map(hit).collect::<Result<Vec<Hit>>>()?;
+            let mut hits = rounded(run.iter().map(scored).collect::<Result<_>>()?);
             found += hits.len();
             judged_titles += hits.iter().filter(|hit| query.grade(hit.position).is_some()).count();
-            hits.sort_unstable_by(Hit::best_first);
             hits.truncate(depth);
             Ok(hits)
         };
@@ -131,5 +130,38 @@ impl Run {
 
     fn fault(&self, fault: TestSetFault) -> Error {
         Error::TestSet { path: self.path.clone(), fault }
+    }
+}
+
+/// Titles with their scores, best first. Scores are rounded to 32 bits, but those that differ stay in their order and do not become
+/// ties.
+fn rounded(mut scored: Vec<(f64, u32)>) -> Vec<Hit> {
+    scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut hits: Vec<Hit> = Vec::with_capacity(scored.len());
+    let mut before = f64::NAN;
+    for (exact, position) in scored {
+        let score = match hits.last() {
+            Some(last) if exact == before => last.score,
+            Some(last) => (exact as f32).min(last.score.next_down()),
+            None => exact as f32,
+        };
+        hits.push(Hit { position, score });
+        before = exact;
+    }
+    hits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_that_differ_beyond_32_bits_are_no_ties() {
+        let hits = rounded(vec![(12_345_678.1, 0), (12_345_678.2, 1), (0.5, 3), (12_345_678.2, 2), (12_345_678.0, 4)]);
+        let positions: Vec<u32> = hits.iter().map(|hit| hit.position).collect();
+        assert_eq!(positions, [1, 2, 0, 4, 3]);
+        let is_tied: Vec<bool> = hits.windows(2).map(|pair| pair[0].score == pair[1].score).collect();
+        assert_eq!(is_tied, [true, false, false, false]);
+        assert_eq!((hits[0].score, hits[4].score), (12_345_678.0, 0.5));
     }
 }

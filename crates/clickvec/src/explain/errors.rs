@@ -1,7 +1,7 @@
 //! Queries on which a model is worse than another system, grouped by what makes them hard.
 
 use super::quantity::has_number_or_unit;
-use crate::eval::{EvaluateOptions, Judgments, Metric, Scores, judge};
+use crate::eval::{EvaluateOptions, Judgments, Metric, Scores, is_same, judge};
 use crate::text::{Interner, WordId, words};
 
 /// A reason that makes a query hard.
@@ -111,7 +111,11 @@ pub fn outcomes(
             unseen,
             misspelt,
             model: model_values[place],
-            other: other_values[place],
+            other: if is_same(model_values[place], other_values[place]) {
+                model_values[place]
+            } else {
+                other_values[place]
+            },
             first,
             best,
         });

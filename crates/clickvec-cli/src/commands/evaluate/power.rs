@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clickvec::eval::{Evaluation, Metric, minimum_detectable_difference};
+use clickvec::eval::{Evaluation, Metric, minimum_detectable_difference, queries_that_show};
 
 use crate::output;
 use crate::superscripts::letter;
@@ -46,7 +46,7 @@ pub(super) fn text(systems: &[Evaluation], expected: Option<f64>) -> String {
         listed(&pairs, |pair| format!("{:.3}", pair.least))
     );
     if let Some(expected) = expected {
-        let needed = |pair: &Shown| queries_for(queries, pair.least, expected);
+        let needed = |pair: &Shown| queries_that_show(expected, pair.least, queries);
         let _ = writeln!(
             text,
             "queries that show a difference of {expected} as surely: {}; there are {}",
@@ -61,12 +61,6 @@ pub(super) fn text(systems: &[Evaluation], expected: Option<f64>) -> String {
         };
     }
     text
-}
-
-/// The number of queries that show a difference of `expected` as surely as `queries` show one of `least`: the standard
-/// error falls with the square root of their number.
-fn queries_for(queries: usize, least: f64, expected: f64) -> u64 {
-    (queries as f64 * (least / expected).powi(2)).ceil() as u64
 }
 
 /// The number of each pair, or of all the least and the largest.
@@ -84,13 +78,6 @@ fn listed(pairs: &[Shown], number: impl Fn(&Shown) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn half_the_difference_takes_four_times_the_queries() {
-        assert_eq!(queries_for(100, 0.02, 0.01), 400);
-        assert_eq!(queries_for(100, 0.02, 0.04), 25);
-        assert_eq!(queries_for(3, 0.1, 0.3), 1);
-    }
 
     #[test]
     fn many_pairs_are_a_range() {

@@ -11,6 +11,9 @@ use crate::rng::stream;
 /// The number of resamples in a task.
 const TASK: u32 = 256;
 
+/// Means of samples that are this close to the mean, compared with the largest deviation, are the mean.
+const ROUNDING: f64 = 1e-12;
+
 /// A mean with a confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
@@ -49,8 +52,10 @@ pub fn bootstrap_mean(values: &[f64], level: f64, resampling: &Resampling) -> In
     means.sort_unstable_by(f64::total_cmp);
     let normal = Normal::standard();
     let count = means.len() as f64;
-    let below = means.partition_point(|&mean| mean < 0.0) as f64;
-    let not_above = means.partition_point(|&mean| mean <= 0.0) as f64;
+    // Sums of the same values in another order differ by rounding.
+    let rounding = ROUNDING * deviations.iter().fold(0.0, |largest: f64, deviation| largest.max(deviation.abs()));
+    let below = means.partition_point(|&mean| mean < -rounding) as f64;
+    let not_above = means.partition_point(|&mean| mean <= rounding) as f64;
     // If all samples are on one side, count half a sample for the other.
     let fraction = ((below + not_above) / 2.0).clamp(0.5, count - 0.5) / count;
     let bias = normal.inverse_cdf(fraction);

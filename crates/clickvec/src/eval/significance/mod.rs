@@ -17,7 +17,7 @@ pub use self::comparison::{
     confidence_intervals,
 };
 pub use self::holm::holm;
-pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference};
+pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference, queries_that_show};
 pub use self::randomization::{RandomizationTest, randomization_test};
 pub use self::t_test::{PairedTest, paired_t_test};
 pub use crate::error::PairingFault;
@@ -43,15 +43,17 @@ impl Default for Resampling {
     }
 }
 
+/// Whether two values differ by rounding at most.
+pub(crate) fn is_same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
+}
+
 /// The differences a − b, with 0 for those that may be due to rounding.
 fn paired_differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>, PairingFault> {
     if a.len() != b.len() {
         return Err(PairingFault::Lengths { a: a.len(), b: b.len() });
     }
-    let difference = |(a, b): (&f64, &f64)| match a - b {
-        difference if difference.abs() <= ROUNDING * a.abs().max(b.abs()) => 0.0,
-        difference => difference,
-    };
+    let difference = |(&a, &b): (&f64, &f64)| if is_same(a, b) { 0.0 } else { a - b };
     Ok(a.iter().zip(b).map(difference).collect())
 }
 

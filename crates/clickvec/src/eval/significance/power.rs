@@ -1,6 +1,6 @@
 //! The smallest difference that a test set can show.
 
-use statrs::distribution::{ContinuousCDF as _, Normal};
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 use super::{PairingFault, SIGNIFICANT, alike, paired_differences, probability_of_signs};
 
@@ -23,8 +23,8 @@ pub fn differing_pairs(a: &[f64], b: &[f64]) -> Result<usize, PairingFault> {
 /// significant at 0.05 in four of five cases, with as many queries and the same scatter. The test is one of `tests`
 /// that are corrected together, and counts as the first of Holm's method, at 0.05 / `tests`.
 ///
-/// It is (z₁₋α/₂ₘ + z₀.₈) · s / √n, by the normal approximation, so it is as good as the estimate of s. If most pairs
-/// do not differ, s depends on the k that do, and its relative error is about 1 / 2√k. There is no result if
+/// It is (t₁₋α/₂ₘ + t₀.₈) · s / √n with Student's quantiles for n − 1 degrees of freedom, close to the noncentral t distribution, so
+/// it is as good as the estimate of s. If most pairs do not differ, s depends on the k that do, and its relative error is about 1 / 2√k. There is no result if
 ///
 /// - fewer than 10 pairs [differ](differing_pairs),
 /// - so few pairs differ that even if all had the same direction, their signs could not show it:
@@ -45,9 +45,33 @@ pub fn minimum_detectable_difference(a: &[f64], b: &[f64], tests: usize) -> Resu
     if differing < LEAST_DIFFERING || !signs_can_show || alike(&differences) {
         return Ok(None);
     }
-    let normal = Normal::standard();
-    let quantiles = normal.inverse_cdf(1.0 - alpha / 2.0) + normal.inverse_cdf(POWER);
-    Ok(Some(quantiles * (squares / (n - 1.0) / n).sqrt()))
+    Ok(Some(standard_deviations(n, alpha) * (squares / (n - 1.0)).sqrt()))
+}
+
+/// The fewest queries that show a difference of `expected` in four of five cases, if `queries` show one of `least` so
+/// ([`minimum_detectable_difference`] with one test), and the scatter stays. However large the difference, six differing pairs are
+/// needed: the signs of fewer show nothing.
+pub fn queries_that_show(expected: f64, least: f64, queries: usize) -> u64 {
+    let scatter = least / standard_deviations(queries as f64, SIGNIFICANT);
+    let show = |queries: u64| standard_deviations(queries as f64, SIGNIFICANT) * scatter <= expected * (1.0 + 1e-9);
+    let fewest = (2..).find(|&pairs| probability_of_signs(pairs) < SIGNIFICANT).unwrap_or(2) as u64;
+    let mut most = fewest;
+    while !show(most) && most < 1 << 62 {
+        most *= 2;
+    }
+    // More queries show no less.
+    let (mut low, mut high) = (fewest, most);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if show(middle) { high = middle } else { low = middle + 1 }
+    }
+    low
+}
+
+/// How many standard deviations the difference of means has that `n` pairs show, tested at `alpha`.
+fn standard_deviations(n: f64, alpha: f64) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, n - 1.0).expect("two pairs or more");
+    (student.inverse_cdf(1.0 - alpha / 2.0) + student.inverse_cdf(POWER)) / n.sqrt()
 }
 
 #[cfg(test)]
@@ -60,9 +84,19 @@ mod tests {
         let a: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
         let found = minimum_detectable_difference(&a, &[0.0; 100], 1).unwrap().unwrap();
         let standard_error = (0.25f64 / 99.0).sqrt();
-        assert!((found / standard_error - (1.959_963_985 + 0.841_621_234)).abs() < 1e-6, "{found}");
+        // Student's quantiles for 99 degrees of freedom.
+        assert!((found / standard_error - (1.984_216_952 + 0.845_266_961)).abs() < 1e-6, "{found}");
         let of_ten = minimum_detectable_difference(&a, &[0.0; 100], 10).unwrap().unwrap();
-        assert!((of_ten / standard_error - (2.807_033_768 + 0.841_621_234)).abs() < 1e-6, "{of_ten}");
+        assert!((of_ten / standard_error - (2.871_307_968 + 0.845_266_961)).abs() < 1e-6, "{of_ten}");
+    }
+
+    #[test]
+    fn half_the_difference_takes_four_times_the_queries() {
+        assert_eq!(queries_that_show(0.02, 0.02, 100), 100);
+        assert!((393..=397).contains(&queries_that_show(0.01, 0.02, 100)));
+        assert!((26..=28).contains(&queries_that_show(0.04, 0.02, 100)));
+        assert_eq!(queries_that_show(0.5, 0.02, 100), 6);
+        assert_eq!(queries_that_show(1e-300, 0.02, 100), 1 << 62);
     }
 
     #[test]

@@ -179,6 +179,19 @@ fn the_bootstrap_is_scipys() {
     assert!((found.low - 0.1399).abs() < 7e-4 && (found.high - 0.2762).abs() < 7e-4, "{found:?}");
 }
 
+/// `scipy.stats.bootstrap` with `method='BCa'` and 100,000 resamples, scipy 1.17.1. Half of the means that are equal to the mean count
+/// as below it.
+#[test]
+fn ties_with_the_mean_count_half() {
+    for (ones, all, low, high) in
+        [(2, 5, 0.0, 0.8), (3, 5, 0.2, 1.0), (1, 10, 0.0, 0.5), (9, 10, 0.5, 1.0), (7, 10, 0.4, 0.9)]
+    {
+        let values: Vec<f64> = (0..all).map(|i| f64::from(u8::from(i < ones))).collect();
+        let found = bootstrap_mean(&values, 0.95, &Resampling { samples: 100_000, seed: 1 });
+        assert!((found.low - low).abs() < 1e-9 && (found.high - high).abs() < 1e-9, "{ones} of {all}: {found:?}");
+    }
+}
+
 #[test]
 fn intervals_without_variance_are_points() {
     let interval = |values: &[f64]| {
