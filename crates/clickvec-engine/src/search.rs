@@ -6,6 +6,7 @@ use std::time::Instant;
 use clickvec::index::Hit as Place;
 use clickvec::internals::ranker::{fused_shares, sum_shares};
 use clickvec::internals::text;
+use clickvec::ranker::FUSED_DEPTH;
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 use crate::bm25::Bm25;
@@ -76,7 +77,11 @@ impl Engine {
         let weights = fusion.map_or([0.0; 3], Fusion::weights);
         let lists = [&by_vectors, &by_words, &by_trigrams];
         let adds: Vec<Vec<(u32, f64)>> = fusion.map_or_else(Vec::new, |fusion| {
-            lists.iter().zip(weights).map(|(list, weight)| fused_shares(list, weight, fusion.method)).collect()
+            lists
+                .iter()
+                .zip(weights)
+                .map(|(list, weight)| fused_shares(list, weight, fusion.method, FUSED_DEPTH))
+                .collect()
         });
         let fused = sum_shares(&adds);
         let list = match request.mode {

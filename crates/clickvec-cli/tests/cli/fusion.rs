@@ -284,6 +284,31 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
         .says("expected a file for each system, found `a_b.safetensors` for two; rename a model's file");
 }
 
+/// Members are replaced together with the fusion that has them, or not at all.
+#[test]
+fn a_fusion_that_cannot_be_written_anew_stays() {
+    let folder = folder();
+    let fuse = |titles: &str, rankers: &[&str]| {
+        let base =
+            ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--fusion=linear", "--save-rankers=kept", "--titles"];
+        folder.run(&[&base[..], &[titles], rankers].concat())
+    };
+    fuse("titles.tsv", &["--ranker=trigram"]).code(0);
+    let titles = folder.read("titles.tsv");
+    folder.write("few.tsv", titles.lines().take(40).map(|line| format!("{line}\n")).collect::<String>());
+    let judge = || folder.run(&["evaluate", "--judged=judged.tsv", "--model=kept/fusion_linear.safetensors"]).code(0);
+    let before = judge().stdout();
+    // Without clicks, `wtm` cannot be trained.
+    fuse("few.tsv", &["--ranker=wtm"]).code(1).says("kept/bm25.safetensors: stays as it was, since a fusion needs it");
+    assert_eq!(judge().stdout(), before);
+    let names = std::fs::read_dir(folder.path("kept")).unwrap();
+    assert!(names.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with('.')), "nothing is left");
+    let kept = std::fs::read(folder.path("kept/bm25.safetensors")).unwrap();
+    fuse("few.tsv", &["--ranker=trigram"]).code(0);
+    judge();
+    assert!(std::fs::read(folder.path("kept/bm25.safetensors")).unwrap() != kept, "the new one is there");
+}
+
 /// A folder may have several fusions. None loses a member to a run that trains another ranker of the same name.
 #[test]
 fn a_member_of_another_fusion_is_not_replaced() {

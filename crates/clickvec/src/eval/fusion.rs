@@ -117,7 +117,7 @@ pub fn fit_fusion(
 }
 
 /// The weights with the best mean of nDCG@10 and recall@100 over `queries`, for the systems that found these `lists`, one
-/// for each query. Titles without a judgment count as not relevant.
+/// for each query, of up to `depth` titles ([`fuse_hits`](crate::ranker::fuse_hits)). Titles without a judgment count as not relevant.
 ///
 /// # Errors
 ///
@@ -129,11 +129,11 @@ pub fn fit_fusion(
 pub fn fit_search_fusion(
     lists: &[&[Vec<Hit>]],
     queries: &[FullQuery],
-    method: FusionMethod,
+    (method, depth): (FusionMethod, usize),
     options: &EvaluateOptions,
     watch: &mut FitWatch<'_>,
 ) -> Result<FittedWeights> {
-    let pool = |(number, query): (usize, &FullQuery)| FusedPool::new(lists, number, query, method, options);
+    let pool = |(number, query): (usize, &FullQuery)| FusedPool::new(lists, number, query, (method, depth), options);
     let pools: Vec<FusedPool> = queries.par_iter().enumerate().filter_map(pool).collect();
     let mut objective = |weights: &[f64]| {
         let values: Vec<f64> = pools.par_iter().map(|pool| pool.objective(weights)).collect();
@@ -225,7 +225,7 @@ impl FusedPool {
         lists: &[&[Vec<Hit>]],
         number: usize,
         query: &FullQuery,
-        method: FusionMethod,
+        (method, depth): (FusionMethod, usize),
         options: &EvaluateOptions,
     ) -> Option<FusedPool> {
         let ideal = Ranking::ideal_dcg(&query.grades, FIRST_TITLES, options.gain);
@@ -248,7 +248,7 @@ impl FusedPool {
         }
         let of_system = |lists: &&[Vec<Hit>]| {
             let mut scores = vec![0.0; places.len()];
-            for (position, score) in method.comparable(&lists[number]) {
+            for (position, score) in method.comparable(&lists[number], depth) {
                 scores[places[&position]] = score as f32;
             }
             scores

@@ -111,7 +111,7 @@ impl Candidates for FusedCandidates<'_> {
         let found = self.members.iter().map(|member| member.search(query, k.max(FUSED_DEPTH)));
         let lists = found.collect::<Result<Vec<_>>>()?;
         let lists: Vec<&[Hit]> = lists.iter().map(Vec::as_slice).collect();
-        Ok(best(fuse_hits(&lists, &self.weights, self.method), k))
+        Ok(best(fuse_hits(&lists, &self.weights, self.method, FUSED_DEPTH), k))
     }
 }
 
@@ -119,22 +119,22 @@ impl Candidates for FusedCandidates<'_> {
 /// what it alone found is not in the list.
 ///
 /// Scores are made comparable within each list. A title that a ranker did not find gets nothing from it: the least score of
-/// that list, or no reciprocal rank. So the result depends on how long the lists are. A list of fewer than [`FUSED_DEPTH`] titles
-/// has all that have anything of the query, so the others count as titles with score 0: a word that only one title has is worth
-/// most.
+/// that list, or no reciprocal rank. So the result depends on how long the lists are. A list of fewer than `depth` titles, as many as
+/// were asked for ([`FUSED_DEPTH`] if nothing else is said), has all that have anything of the query, so the others count as titles
+/// with score 0: a word that only one title has is worth most.
 ///
 /// # Panics
 /// If there is not one weight for each list.
-pub fn fuse_hits(lists: &[&[Hit]], weights: &[f64], method: FusionMethod) -> Vec<Hit> {
+pub fn fuse_hits(lists: &[&[Hit]], weights: &[f64], method: FusionMethod, depth: usize) -> Vec<Hit> {
     assert_eq!(lists.len(), weights.len(), "one weight a ranker");
     let taking_part = lists.iter().zip(weights).filter(|&(_, &weight)| weight > 0.0);
-    let shares = taking_part.map(|(list, &weight)| fused_shares(list, weight, method));
+    let shares = taking_part.map(|(list, &weight)| fused_shares(list, weight, method, depth));
     sum_shares(&shares.collect::<Vec<_>>())
 }
 
-/// What each title of a ranker's list adds to a fusion, in the order of the list.
-pub fn fused_shares(list: &[Hit], weight: f64, method: FusionMethod) -> Vec<(u32, f64)> {
-    method.comparable(list).map(|(position, value)| (position, weight * value)).collect()
+/// What each title of a ranker's list adds to a fusion, in the order of the list. Nothing is missing in a list of fewer than `depth`.
+pub fn fused_shares(list: &[Hit], weight: f64, method: FusionMethod, depth: usize) -> Vec<(u32, f64)> {
+    method.comparable(list, depth).map(|(position, value)| (position, weight * value)).collect()
 }
 
 /// One list of what several rankers add, best first.
@@ -155,7 +155,8 @@ pub fn sum_shares(of_rankers: &[Vec<(u32, f64)>]) -> Vec<Hit> {
 /// rankers.
 ///
 /// Titles that no ranker tells apart have equal fused scores. A ranker that gives all titles the same score changes
-/// nothing. NaN counts as the lowest score, and infinities as the largest numbers.
+/// nothing. NaN and −∞, the score of a title that a run lacks, count as the least of the query's other scores (by reciprocal ranks,
+/// as less), and ∞ as the largest number.
 ///
 /// # Panics
 /// If there is not one weight for each ranker, or if the lists have different lengths.
@@ -176,6 +177,11 @@ fn add(fused: &mut [f64], normalized: &[f64], weight: f64) {
 impl FusionMethod {
     /// The normalised scores of one ranker for a query's titles.
     pub(crate) fn apply(self, scores: &[f64]) -> Vec<f64> {
+        let least = match self {
+            FusionMethod::ReciprocalRank { .. } => f64::MIN,
+            _ => scores.iter().copied().filter(|&score| is_number(score)).fold(f64::MAX, f64::min),
+        };
+        let finite = |score: f64| if is_number(score) { score.clamp(f64::MIN, f64::MAX) } else { least };
         let mut scores: Vec<f64> = scores.iter().copied().map(finite).collect();
         match self {
             FusionMethod::Linear => from_least(&mut scores),
@@ -187,11 +193,11 @@ impl FusionMethod {
     }
 
     /// What a ranker found, with scores that can be compared with those of other rankers: 0 is what it did not find.
-    pub(crate) fn comparable(self, hits: &[Hit]) -> impl Iterator<Item = (u32, f64)> {
+    pub(crate) fn comparable(self, hits: &[Hit], depth: usize) -> impl Iterator<Item = (u32, f64)> {
         let mut scores: Vec<f64> = hits.iter().map(|hit| f64::from(hit.score)).collect();
         let of_scores = !matches!(self, FusionMethod::ReciprocalRank { .. });
         // The list has all titles with anything of the query: the others would score 0.
-        if of_scores && hits.len() < FUSED_DEPTH {
+        if of_scores && hits.len() < depth {
             scores.push(scores.iter().copied().fold(0.0, f64::min));
         }
         let values = self.apply(&scores);
@@ -200,8 +206,9 @@ impl FusionMethod {
     }
 }
 
-fn finite(score: f64) -> f64 {
-    if score.is_nan() { f64::MIN } else { score.clamp(f64::MIN, f64::MAX) }
+/// Whether a title has this score: a run gives −∞ to those that it lacks.
+fn is_number(score: f64) -> bool {
+    score > f64::NEG_INFINITY
 }
 
 fn from_least(scores: &mut [f64]) {

@@ -87,11 +87,11 @@ impl Maker<'_> {
             let of_chosen: Vec<&[Vec<Hit>]> = of_chosen.iter().map(Vec::as_slice).collect();
             let asked: Vec<FullQuery> = queries.iter().map(|&query| set.queries[query].clone()).collect();
             let mut told = |progress| watch(Event::Step { system: "fusion of all titles", progress });
-            let fit = |method| fit_search_fusion(&of_chosen, &asked, method, &self.options, &mut told);
+            let fit = |method| fit_search_fusion(&of_chosen, &asked, (method, DEPTH), &self.options, &mut told);
             let (method, FittedWeights { weights, .. }) = best_of(methods, fit)?;
             let fuse = |query: usize| {
                 let of_query: Vec<&[Hit]> = lists.iter().map(|lists| lists[query].as_slice()).collect();
-                let mut fused = fuse_hits(&of_query, &weights, method);
+                let mut fused = fuse_hits(&of_query, &weights, method, DEPTH);
                 fused.truncate(DEPTH);
                 pack(&fused)
             };

@@ -10,7 +10,6 @@ use clickvec::eval::{
     EvaluateOptions, Evaluation, Judgments, Scores, TestSet, TestSetFiles, equal_weights, fit_fusion, fuse_scores,
     judge,
 };
-use clickvec::internals::ranker::save_fusion;
 use clickvec::ranker::{FitWatch, FittedWeights, FusionMethod, RECIPROCAL_RANK_K};
 
 use super::Args;
@@ -136,9 +135,14 @@ pub(super) struct Fusions<'a> {
 
 impl<'a> Fusions<'a> {
     /// Checks before any training that the systems can be fused as requested.
-    pub(super) fn new(args: &'a Args, entries: &[Entry], judgments: &Judgments) -> Result<Fusions<'a>> {
+    pub(super) fn new(
+        args: &'a Args,
+        keeping: Option<Keeping<'a>>,
+        entries: &[Entry],
+        judgments: &Judgments,
+    ) -> Result<Fusions<'a>> {
         let weights = Weights::of(args, entries, judgments)?;
-        Ok(Fusions { methods: &args.fusion, weights, keeping: Keeping::of(args), members: Vec::new(), missing: None })
+        Ok(Fusions { methods: &args.fusion, weights, keeping, members: Vec::new(), missing: None })
     }
 
     /// The queries that the weights are fitted on, if they are fitted.
@@ -178,6 +182,7 @@ impl<'a> Fusions<'a> {
         mut scored: impl FnMut(&str, &Scores) -> Result<()>,
     ) -> Result<Vec<(Evaluation, Fused)>> {
         if self.missing.is_some() {
+            self.keeping.iter().for_each(Keeping::note_waiting);
             return Ok(Vec::new());
         }
         let one = |flag: &MethodFlag| {
@@ -186,10 +191,10 @@ impl<'a> Fusions<'a> {
             let lists: Vec<&Scores> = self.members.iter().map(|member| &member.scores).collect();
             let scores = fuse_scores(&lists, &weights, method);
             let members = || self.members.iter().zip(weights.iter().copied());
-            if let Some(Keeping { folder, .. }) = &self.keeping {
+            if let Some(keeping) = &self.keeping {
                 let files: Vec<(&str, f64)> =
                     members().map(|(member, weight)| (member.file.as_str(), weight)).collect();
-                save_fusion(&folder.join(file_of(&name)), method, &files)?;
+                keeping.fusion(&name, method, &files)?;
             }
             scored(&name, &scores)?;
             let evaluation = judge(&name, &scores, judgments, options);

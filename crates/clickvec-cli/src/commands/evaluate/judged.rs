@@ -30,7 +30,8 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
     if let Some(out) = &args.qrels_out {
         trec::write_qrels(out, &judgments)?;
     }
-    let mut fusions = Fusions::new(args, &entries, &judgments)?;
+    let keeping = Keeping::of(args);
+    let mut fusions = Fusions::new(args, keeping.clone(), &entries, &judgments)?;
     let mut runs = args.run_out.as_deref().map(|folder| trec::RunFolder::new(folder, &judgments));
     let (corpus, overlap) = match learns {
         true => {
@@ -51,7 +52,6 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
         Resources { corpus: &corpus, contiguous: args.contiguous.as_deref(), load: args.load.as_deref(), vectors: &[] };
     let options = args.options();
     let bar = progress::bar(entries.len() as u64, "judging", "systems");
-    let keeping = Keeping::of(args);
     let mut evaluations = Vec::with_capacity(entries.len());
     let mut left_out = Vec::new();
     for system in &entries {

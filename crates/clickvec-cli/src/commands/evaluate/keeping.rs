@@ -1,49 +1,79 @@
 //! The folder of `--save-rankers`.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::{Result, bail};
 use clickvec::Error;
-use clickvec::internals::files::{self, TEMPORARY_PREFIX};
-use clickvec::internals::ranker::stored_fingerprint;
+use clickvec::internals::files::{self, TEMPORARY_PREFIX, TEMPORARY_SUFFIX};
+use clickvec::internals::ranker::{save_fusion, stored_fingerprint};
+use clickvec::ranker::FusionMethod;
+use tempfile::NamedTempFile;
 
 use super::Args;
 use super::systems::file_of;
 use crate::{input, output};
 
 /// Where trained rankers, models that are members of a fusion, and fusions are kept.
+#[derive(Clone)]
 pub(super) struct Keeping<'a> {
-    pub(super) folder: &'a Path,
+    folder: &'a Path,
     /// The fusions that this run writes.
     fusions: Vec<PathBuf>,
+    /// Members that wait until the fusions that have the old ones can be written: where each is, and its place.
+    waiting: Rc<RefCell<Vec<(NamedTempFile, PathBuf)>>>,
 }
 
 impl<'a> Keeping<'a> {
     /// The folder that `args` name, if they do.
     pub(super) fn of(args: &'a Args) -> Option<Keeping<'a>> {
         let folder = args.save_rankers.as_deref()?;
-        Some(Keeping { folder, fusions: args.fusion.iter().map(|flag| folder.join(file_of(&flag.name()))).collect() })
+        let fusions = args.fusion.iter().map(|flag| folder.join(file_of(&flag.name()))).collect();
+        Some(Keeping { folder, fusions, waiting: Rc::default() })
     }
 
     /// Keeps what `write` writes as the system of this name.
     ///
     /// An error if another fusion in the folder has this file as a member and the system is another one now: the fusion could not
-    /// be read any more.
+    /// be read any more. If this run writes that fusion anew, the system waits for [`Keeping::fusion`].
     pub(super) fn put(&self, name: &str, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-        let file = file_of(name);
-        let path = self.folder.join(&file);
-        let Some(fusion) = self.needed_by(&path) else { return write(&path) };
-        let beside = self.folder.join(format!("{TEMPORARY_PREFIX}{file}"));
-        let same = write(&beside).and_then(|()| Ok(stored_fingerprint(&beside)? == stored_fingerprint(&path)?));
-        let _ = std::fs::remove_file(&beside);
-        if !same? {
+        let path = self.folder.join(file_of(name));
+        let needing = self.needed_by(&path);
+        if needing.is_empty() {
+            return write(&path);
+        }
+        let beside =
+            tempfile::Builder::new().prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX).tempfile_in(self.folder);
+        let beside = beside.map_err(|source| Error::io(self.folder, "make a temporary file here", source))?;
+        write(beside.path())?;
+        if stored_fingerprint(beside.path())? == stored_fingerprint(&path)? {
+            return Ok(());
+        }
+        if let Some(fusion) = needing.iter().find(|fusion| !self.fusions.contains(fusion)) {
             bail!(
                 "{}: expected the same system as before, which `{}` needs, found another; name another folder",
                 output::path(&path),
-                output::printable(&fusion)
+                output::printable(&fusion.file_name().unwrap_or_default().to_string_lossy())
             );
         }
+        self.waiting.borrow_mut().push((beside, path));
         Ok(())
+    }
+
+    /// Writes a fusion of systems that were [put](Keeping::put) here. Members that replace those of an older fusion come first.
+    pub(super) fn fusion(&self, name: &str, method: FusionMethod, members: &[(&str, f64)]) -> Result<()> {
+        for (beside, path) in self.waiting.take() {
+            files::publish(beside.path(), &path)?;
+        }
+        Ok(save_fusion(&self.folder.join(file_of(name)), method, members)?)
+    }
+
+    /// Says which systems stay as they were, because the fusions that need them could not be written anew.
+    pub(super) fn note_waiting(&self) {
+        for (_, path) in self.waiting.take() {
+            output::note(format_args!("{}: stays as it was, since a fusion needs it", output::path(&path)));
+        }
     }
 
     /// Copies a model or a ranker into the folder as the system of this name, unless it is there already.
@@ -59,11 +89,9 @@ impl<'a> Keeping<'a> {
         })
     }
 
-    /// The name of a fusion in the folder that has this file as a member and that this run does not write anew.
-    fn needed_by(&self, path: &Path) -> Option<String> {
-        let entries = self.folder.read_dir().ok()?;
-        let fusions = entries.flatten().map(|entry| entry.path()).filter(|other| !self.fusions.contains(other));
-        let mut needing = fusions.filter(|other| input::members_of(other).iter().any(|of| input::same_file(of, path)));
-        needing.next().map(|fusion| fusion.file_name().unwrap_or_default().to_string_lossy().into_owned())
+    /// The fusions in the folder that have this file as a member.
+    fn needed_by(&self, path: &Path) -> Vec<PathBuf> {
+        let entries = self.folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|other| input::members_of(other).iter().any(|of| input::same_file(of, path))).collect()
     }
 }

@@ -39,15 +39,37 @@ fn a_word_that_one_title_has_counts() {
         // The last of many by vectors, and the only one with the word.
         let last = FUSED_DEPTH as u32 - 1;
         for by_words in [vec![hit(last, 7.5)], vec![hit(last, 7.5), hit(3, 7.4)]] {
-            let fused = fuse_hits(&[&by_vectors, &by_words], &[0.2, 0.8], method);
+            let fused = fuse_hits(&[&by_vectors, &by_words], &[0.2, 0.8], method, FUSED_DEPTH);
             assert!(fused.iter().position(|hit| hit.position == last).unwrap() < 2, "{method:?}: {:?}", &fused[..3]);
         }
         // A list that goes on says nothing about the rest, so its end counts nothing.
-        let shares = fused_shares(&by_vectors, 1.0, FusionMethod::MinMax);
+        let shares = fused_shares(&by_vectors, 1.0, FusionMethod::MinMax, FUSED_DEPTH);
         assert_eq!((shares[0].1, shares[FUSED_DEPTH - 1].1), (1.0, 0.0));
         // Logarithms of probabilities have no floor.
-        let shares = fused_shares(&[hit(0, -1.0), hit(1, -3.0)], 1.0, FusionMethod::MinMax);
+        let shares = fused_shares(&[hit(0, -1.0), hit(1, -3.0)], 1.0, FusionMethod::MinMax, FUSED_DEPTH);
         assert_eq!((shares[0].1, shares[1].1), (1.0, 0.0));
+    }
+}
+
+#[test]
+fn a_title_that_a_run_lacks_leaves_the_others_in_their_order() {
+    for method in METHODS {
+        let run = &[10.0, 9.0, 8.0, f64::NEG_INFINITY];
+        let fused = fuse(&[run, &[1.0, 1.1, 1.2, 1.3]], &[0.9, 0.1], method);
+        assert!(fused[0] > fused[1] && fused[1] > fused[2], "{method:?}: {fused:?}");
+        let alone = fuse(&[run], &[1.0], method);
+        assert!(alone[2] >= alone[3], "{method:?}: {alone:?}");
+    }
+    let lacking = fuse(&[&[10.0, 9.0, 8.0, f64::NEG_INFINITY]], &[1.0], FusionMethod::MinMax);
+    assert_close(&lacking, &[1.0, 0.5, 0.0, 0.0]);
+}
+
+#[test]
+fn a_list_that_was_cut_does_not_say_that_the_rest_is_nothing() {
+    let list = [Hit { position: 0, score: 1.0 }, Hit { position: 1, score: 0.75 }];
+    for (depth, expected) in [(2, [1.0, 0.0]), (3, [1.0, 0.75])] {
+        let shares = fused_shares(&list, 1.0, FusionMethod::MinMax, depth);
+        assert_close(&[shares[0].1, shares[1].1], &expected);
     }
 }
 
@@ -56,8 +78,8 @@ fn a_ranker_without_weight_takes_no_part() {
     let hit = |position, score| Hit { position, score };
     let lists = [&[hit(0, 3.0), hit(1, 1.0)][..], &[hit(2, 9.0), hit(1, 8.0)]];
     for method in METHODS {
-        let fused = fuse_hits(&lists, &[1.0, 0.0], method);
-        assert_eq!(fused, fuse_hits(&lists[..1], &[1.0], method), "{method:?}");
+        let fused = fuse_hits(&lists, &[1.0, 0.0], method, FUSED_DEPTH);
+        assert_eq!(fused, fuse_hits(&lists[..1], &[1.0], method, FUSED_DEPTH), "{method:?}");
         // A search does not ask it either: no title has the word, and one ranker alone finds nothing.
         let titles = ["red door", "blue lamp"];
         let members = ["bm25", "trigram"].map(|name| -> Arc<dyn Ranker> {

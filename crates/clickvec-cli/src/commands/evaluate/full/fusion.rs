@@ -5,8 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use clickvec::eval::{FullEvaluation, FullJudge, equal_search_weights, fit_search_fusion};
 use clickvec::index::Hit;
-use clickvec::internals::ranker::save_fusion;
-use clickvec::ranker::{FusionMethod, fuse_hits};
+use clickvec::ranker::{FUSED_DEPTH, FusionMethod, fuse_hits};
 
 use super::super::fusion::{Fused, MethodFlag, Weights, fitted, without_member};
 use super::super::keeping::Keeping;
@@ -38,8 +37,8 @@ pub(super) struct Fusions<'a> {
 }
 
 impl<'a> Fusions<'a> {
-    pub(super) fn new(args: &'a Args, weights: Weights) -> Fusions<'a> {
-        Fusions { methods: &args.fusion, weights, keeping: Keeping::of(args), members: Vec::new(), missing: None }
+    pub(super) fn new(args: &'a Args, keeping: Option<Keeping<'a>>, weights: Weights) -> Fusions<'a> {
+        Fusions { methods: &args.fusion, weights, keeping, members: Vec::new(), missing: None }
     }
 
     /// Whether the fusions need the lists of this system.
@@ -72,6 +71,7 @@ impl<'a> Fusions<'a> {
     /// Evaluates every fusion, and saves it or writes it as a run if asked to.
     pub(super) fn judged(&self, search: &Search<'_>, runs: Option<&Path>) -> Result<Vec<(FullEvaluation, Fused)>> {
         if self.missing.is_some() {
+            self.keeping.iter().for_each(Keeping::note_waiting);
             return Ok(Vec::new());
         }
         if !self.methods.is_empty() {
@@ -95,10 +95,10 @@ impl<'a> Fusions<'a> {
     fn fused(&self, flag: &MethodFlag, search: &Search<'_>, runs: Option<&Path>) -> Result<(FullEvaluation, Fused)> {
         let (method, name) = (flag.method(), flag.name());
         let weights = self.weights(&name, method, search)?;
-        if let Some(Keeping { folder, .. }) = &self.keeping {
+        if let Some(keeping) = &self.keeping {
             let files: Vec<(&str, f64)> =
                 self.members.iter().zip(&weights).map(|(member, &weight)| (member.file.as_str(), weight)).collect();
-            save_fusion(&folder.join(file_of(&name)), method, &files)?;
+            keeping.fusion(&name, method, &files)?;
         }
         let mut judge = FullJudge::new(&search.set.titles, search.measures, &search.options);
         let mut run = runs.map(|folder| trec::RunWriter::new(folder, &name)).transpose()?;
@@ -106,7 +106,7 @@ impl<'a> Fusions<'a> {
             let of_query = |number: usize| -> Vec<Hit> {
                 let lists: Vec<&[Hit]> =
                     self.members.iter().map(|member| member.lists.judged[number].as_slice()).collect();
-                let mut fused = fuse_hits(&lists, &weights, method);
+                let mut fused = fuse_hits(&lists, &weights, method, FUSED_DEPTH);
                 fused.truncate(search.depth);
                 fused
             };
@@ -135,7 +135,7 @@ impl<'a> Fusions<'a> {
             Weights::Fitted { .. } => {
                 let lists: Vec<&[Vec<Hit>]> = self.members.iter().map(|member| &member.lists.others[..]).collect();
                 let options = &search.options;
-                fitted(name, |watch| fit_search_fusion(&lists, search.others, method, options, watch))?
+                fitted(name, |watch| fit_search_fusion(&lists, search.others, (method, FUSED_DEPTH), options, watch))?
             }
         })
     }

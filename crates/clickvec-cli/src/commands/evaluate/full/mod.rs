@@ -14,7 +14,7 @@ use clickvec::eval::{
 };
 use clickvec::index::Hit;
 use clickvec::internals::files;
-use clickvec::ranker::{Corpus, Resources};
+use clickvec::ranker::{Corpus, FUSED_DEPTH, Resources};
 use clickvec::search::Searcher;
 use clickvec::tables::Title;
 
@@ -91,8 +91,8 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
         Resources { corpus: &corpus, contiguous: args.contiguous.as_deref(), load: args.load.as_deref(), vectors: &[] };
     let search =
         Search { set: &searched, others: &others, measures: &measures, options: args.options(), depth: args.depth() };
-    let mut fusions = Fusions::new(args, weights);
     let keeping = Keeping::of(args);
+    let mut fusions = Fusions::new(args, keeping.clone(), weights);
     let mut evaluations = Vec::with_capacity(entries.len());
     let mut left_out = Vec::new();
     let runs = args.run_out.as_deref();
@@ -252,15 +252,18 @@ impl Search<'_> {
         let mut judge = FullJudge::new(&self.set.titles, self.measures, &self.options);
         let mut lists = Lists::default();
         let mut run = runs.map(|folder| trec::RunWriter::new(folder, &entry.name)).transpose()?;
-        let mut take = |queries: &[FullQuery], found: Vec<Vec<Hit>>| -> Result<()> {
+        // A fusion takes a list of fewer titles for all that there is to find.
+        let depth = if keep { self.depth.max(FUSED_DEPTH) } else { self.depth };
+        let mut take = |queries: &[FullQuery], mut found: Vec<Vec<Hit>>| -> Result<()> {
+            if keep {
+                lists.judged.extend_from_slice(&found);
+            }
+            found.iter_mut().for_each(|list| list.truncate(self.depth));
             judge.add(queries, &found);
             if let Some(run) = &mut run {
                 run.add(queries, &found, &self.set.titles)?;
             }
             bar.inc(queries.len() as u64);
-            if keep {
-                lists.judged.extend(found);
-            }
             Ok(())
         };
         match system {
@@ -269,9 +272,9 @@ impl Search<'_> {
                 let queries = self.set.queries.iter().map(|query| query.text.as_str());
                 coverage::say(&entry.name, ranker.as_ref(), queries, texts.iter().copied())?;
                 let candidates = ranker.candidates(&texts)?;
-                search_all(candidates.as_ref(), &self.set.queries, self.depth, &mut take)?;
+                search_all(candidates.as_ref(), &self.set.queries, depth, &mut take)?;
                 if keep {
-                    search_all(candidates.as_ref(), self.others, self.depth, |queries, found| -> Result<()> {
+                    search_all(candidates.as_ref(), self.others, depth, |queries, found| -> Result<()> {
                         lists.others.extend(found);
                         bar.inc(queries.len() as u64);
                         Ok(())
@@ -281,9 +284,9 @@ impl Search<'_> {
             #[cfg(feature = "serve")]
             Loaded::Fused(engine) => {
                 let fused = FusedIndex::new(entry.file_name(), engine, self.set);
-                fused.search_all(&self.set.queries, self.depth, &mut take)?;
+                fused.search_all(&self.set.queries, depth, &mut take)?;
                 if keep {
-                    fused.search_all(self.others, self.depth, &mut |queries, found| {
+                    fused.search_all(self.others, depth, &mut |queries, found| {
                         lists.others.extend(found);
                         bar.inc(queries.len() as u64);
                         Ok(())
@@ -292,9 +295,9 @@ impl Search<'_> {
             }
             Loaded::Index(index) => {
                 let places = Places::new(&entry.file_name(), index, self.set)?;
-                search_all(&places, &self.set.queries, self.depth, &mut take)?;
+                search_all(&places, &self.set.queries, depth, &mut take)?;
                 if keep {
-                    search_all(&places, self.others, self.depth, |queries, found| -> Result<()> {
+                    search_all(&places, self.others, depth, |queries, found| -> Result<()> {
                         lists.others.extend(found);
                         bar.inc(queries.len() as u64);
                         Ok(())
@@ -302,7 +305,7 @@ impl Search<'_> {
                 }
             }
             Loaded::Run(run) => {
-                let found = run.lists(&self.set.queries, &self.set.titles, self.depth)?;
+                let found = run.lists(&self.set.queries, &self.set.titles, depth)?;
                 let name = entry.file_name().display().to_string();
                 coverage::of_searched_run(&name, &found, self.set.queries.len()).iter().for_each(output::note);
                 take(&self.set.queries, found.lists)?;

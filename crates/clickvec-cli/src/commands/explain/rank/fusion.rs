@@ -68,7 +68,7 @@ impl Fused {
                     candidates.search(&Query::new(query, vector.as_deref()), depth)?
                 }
             };
-            let adds = fused_shares(&hits, *weight, self.method);
+            let adds = fused_shares(&hits, *weight, self.method, FUSED_DEPTH);
             let shares: Vec<(usize, Share)> = hits
                 .iter()
                 .zip(&adds)
