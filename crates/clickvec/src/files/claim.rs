@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::path::{Found, folder_of};
+use super::path::{Found, folder_of, resolved};
 use super::temporary::{TEMPORARY_PREFIX, short_name};
 use crate::{Error, Result};
 
@@ -15,7 +15,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// A claim to `path`, by a lock of a file next to it. The lock ends with the process, however that ends; after a
+    /// A claim to what `path` leads to, by a lock of a file next to it. The lock ends with the process, however that ends; after a
     /// kill the empty file stays. Locking the folder would be wrong, because others write to it too, and the output
     /// itself does not exist yet or is replaced.
     ///
@@ -23,7 +23,8 @@ impl Claim {
     ///
     /// [`Error::InUse`] if another process holds it; [`Error::Io`].
     pub fn new(path: &Path) -> Result<Claim> {
-        let beside = folder_of(path).join(format!("{TEMPORARY_PREFIX}{}.lock", short_name(path)));
+        let target = resolved(path);
+        let beside = folder_of(&target).join(format!("{TEMPORARY_PREFIX}{}.lock", short_name(&target)));
         // If somebody else left a lock, the message should name it.
         let failed = |source| Error::io(if beside.exists() { &beside } else { path }, "write", source);
         // More often than the lock is likely to change hands meanwhile.

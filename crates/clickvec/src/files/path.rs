@@ -85,7 +85,8 @@ pub fn resolved(path: &Path) -> PathBuf {
             Err(_) => break,
         }
     }
-    path
+    // `.` and `..` have no name, and nothing can be put next to them or in their place.
+    if path.file_name().is_none() { fs::canonicalize(&path).unwrap_or(path) } else { path }
 }
 
 /// The folder that a file is in; `.` for a bare name.
