@@ -19,7 +19,7 @@ impl Bm25 {
     /// Those of tantivy.
     pub const USUAL: Bm25 = Bm25 { k1: 1.2, b: 0.75 };
 
-    /// These parameters, if an index can have them: k₁ (1 − b) is 0.3, and k₁ b is at most 0.9.
+    /// These parameters, if an index can have them: k₁ (1 − b) is 0.3, and k₁ b is between 0.001 and 0.9.
     pub fn new(k1: f64, b: f64) -> Option<Bm25> {
         let Bm25 { k1: usual, b: usual_b } = Bm25::USUAL;
         let is_same = (k1 * (1.0 - b) - usual * (1.0 - usual_b)).abs() < 1e-9;

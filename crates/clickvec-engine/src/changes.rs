@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use clickvec::internals::files::TEMPORARY_PREFIX;
-use clickvec::internals::index::{About, Changes, Folder};
+use clickvec::internals::index::{About, Changes, Folder, is_of_updates};
 
 /// The file and the folder of the update with this number.
 pub(crate) fn names(number: u64) -> [String; 2] {
@@ -26,8 +25,7 @@ pub(crate) fn sweep(changes: &Changes, path: &Path, file: Option<&str>) {
     kept.extend(file);
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let is_ours = [Changes::PREFIX, TEMPORARY_PREFIX].iter().any(|start| name.starts_with(start));
-        if !is_ours || kept.contains(name.as_str()) {
+        if !is_of_updates(&name) || kept.contains(name.as_str()) {
             continue;
         }
         // What cannot be removed now, the next update tries again.

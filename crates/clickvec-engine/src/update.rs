@@ -133,6 +133,8 @@ pub struct Updated {
     pub lost: u64,
     /// Ids to delete that the index did not have.
     pub missing: u64,
+    /// The first of these ids in the order of their bytes, at most [`Updated::MISSING_IDS`].
+    pub missing_ids: Vec<String>,
     /// The number of titles that can be found now.
     pub titles: u64,
     /// The number of segments now.
@@ -143,6 +145,11 @@ pub struct Updated {
     pub is_worth_compacting: bool,
     /// Whether so much was left behind that it should not wait: more than 64 segments, or more than half of the titles.
     pub is_compaction_overdue: bool,
+}
+
+impl Updated {
+    /// At most this many of the ids that the index did not have are named.
+    pub const MISSING_IDS: usize = 3;
 }
 
 impl Updater {
@@ -219,7 +226,8 @@ impl Updater {
                 Some(Segment::open(&Folder::open(&path.join(&name), &KNOWN)?)?)
             }
         };
-        let [mut added, mut replaced, mut deleted, mut left_out, mut lost, mut missing] = [0u64; 6];
+        let [mut added, mut replaced, mut deleted, mut left_out, mut lost] = [0u64; 5];
+        let mut missing: Vec<&String> = Vec::new();
         for (id, last) in &last {
             let was = engine.place(id);
             if let Some((segment, position)) = was {
@@ -233,7 +241,7 @@ impl Updater {
                     lost += u64::from(was.is_some());
                 }
                 (Last::Deleted, Some(_)) => deleted += 1,
-                (Last::Deleted, None) => missing += 1,
+                (Last::Deleted, None) => missing.push(id),
             }
             let Some(new) = &new else { continue };
             let mut positions = new.ids.find(id, &new.titles);
@@ -250,6 +258,7 @@ impl Updater {
         write_bytes_atomically(&path.join(&file), &bytes)?;
         let fingerprint = put_part::<About>(&path, &KNOWN, &CHANGES, &[&file])?;
         sweep(&changes, &path, Some(&file));
+        missing.sort_unstable();
         let dead: usize = changes.deleted.iter().map(Vec::len).sum();
         let all = engine.all_titles() + new.as_ref().map_or(0, Segment::len);
         let segments = changes.segments.len() + 1;
@@ -259,7 +268,8 @@ impl Updater {
             deleted,
             left_out,
             lost,
-            missing,
+            missing: missing.len() as u64,
+            missing_ids: missing.into_iter().take(Updated::MISSING_IDS).cloned().collect(),
             titles: (all - dead) as u64,
             segments,
             fingerprint,
@@ -288,8 +298,8 @@ pub struct Compacted {
 ///
 /// # Errors
 ///
-/// [`clickvec::Error::InUse`] if another process changes it; those of [`Engine::open`]; [`clickvec::Error::Io`].
-/// The index then stays as it was.
+/// [`clickvec::Error::InUse`] if another process changes it; those of [`Engine::open`] and [`Engine::check`];
+/// [`clickvec::Error::Io`]. The index then stays as it was.
 pub fn compact(path: &Path) -> Result<Compacted> {
     let path = &resolved(path);
     let before = Engine::open(path)?;
@@ -314,6 +324,8 @@ pub fn compact(path: &Path) -> Result<Compacted> {
             return Err(Error::index(path, EngineFault::Replaced { expected, found }));
         }
     };
+    // A damaged file would come out with a checksum that says it is sound.
+    engine.check()?;
     let mut titles = 0;
     engine.for_each_alive(|line, vector| {
         titles += 1;

@@ -27,7 +27,7 @@ pub mod encoder {
 pub mod error {
     pub use crate::error::json::json_found_in;
     pub use crate::error::shown::{cut, fitted, listed, printable, shortened, shown, shown_input};
-    pub use crate::error::table::{NOT_UTF_8, UTF_16};
+    pub use crate::error::table::{CR_ALONE, NOT_UTF_8, UTF_16};
 }
 
 /// The parts of a test set.
@@ -53,7 +53,7 @@ pub mod index {
     pub use crate::index::Codes;
     pub use crate::index::best::Best;
     pub use crate::index::file::{
-        FileEntry, FileReader, Folder, MANIFEST, Part, PartKind, looks_like_index, put_part, read,
+        FileEntry, FileReader, Folder, MANIFEST, Part, PartKind, is_of_updates, looks_like_index, put_part, read,
     };
     pub use crate::index::parts::{FlatParts, QuantizedParts};
     pub use crate::index::quantized::{Blocks, Scope};

@@ -92,9 +92,13 @@ fn titles_are_added_replaced_and_deleted() {
     let folder = with_index();
     folder
         .write("new.tsv", "id\ttitle\tbrand\tprice\nn1\tgreen hammer of brass\tnew\t1\nt0010\tyellow drill\tnew\t2\n");
-    folder.write("gone.txt", "t0020\nt9999\n");
+    folder.write("gone.txt", "t9998\nt0020\nt9999\nt9997\nt9996\n");
     let update = ["index", "--update", "new.tsv", "--delete", "gone.txt", "--output", "shop.index"];
-    folder.run(&update).code(0).says("1 added, 1 replaced, 1 deleted; 144 titles").says("1 id to delete");
+    folder
+        .run(&update)
+        .code(0)
+        .says("1 added, 1 replaced, 1 deleted; 144 titles")
+        .says("4 ids to delete that the index does not have: `t9996`, `t9997`, `t9998` and 1 more\n");
     let check = || {
         assert_eq!(ids(&folder, &["--mode", "words", "-k", "1", "green hammer of brass"]), ["n1"]);
         let all = ids(&folder, &["-k", "1000", "hammer"]);
@@ -123,7 +127,7 @@ fn titles_are_added_replaced_and_deleted() {
     assert_eq!(ids(&folder, &["-k", "144", "red drill"]), exact);
     folder.run(&["inspect", "shop.index"]).code(0);
     let line = folder.run(&["index", "--delete", "gone.txt", "--output", "shop.index", "--json"]).code(0).json_lines();
-    assert_eq!((&line[0]["updated"]["deleted"], &line[0]["updated"]["missing"]), (&0.into(), &2.into()));
+    assert_eq!((&line[0]["updated"]["deleted"], &line[0]["updated"]["missing"]), (&0.into(), &5.into()));
     folder.write("bad.tsv", "id\ttitle\nn2\tgreen\n");
     folder.run(&["index", "--update", "bad.tsv", "--output", "shop.index"]).code(2).says("`brand`");
     check();
@@ -461,4 +465,40 @@ fn a_title_that_is_no_longer_found_is_counted() {
     assert!(!found.contains(&id), "{found:?}");
     let report = folder.run(&[&update[..], &["--json"]].concat()).code(0).json_lines();
     assert_eq!((&report[0]["updated"]["left_out"], &report[0]["updated"]["lost"]), (&2.into(), &0.into()));
+}
+
+/// Its new checksum would say that it is sound.
+#[test]
+fn a_damaged_index_is_not_compacted() {
+    let folder = with_index();
+    folder.write("gone.txt", "t0020\n");
+    folder.run(&["index", "--delete", "gone.txt", "--output", "shop.index"]).code(0);
+    let titles = folder.read("shop.index/titles.tsv");
+    let at = titles.find("hammer").unwrap();
+    folder.write("shop.index/titles.tsv", [&titles[..at], "hummer", &titles[at + 6..]].concat());
+    folder.run(&["index", "--compact", "--output", "shop.index"]).code(2).says("titles.tsv");
+    folder.run(&["inspect", "shop.index", "--verify"]).code(1).prints("titles.tsv");
+}
+
+/// `.` is the index too: two names would be two locks.
+#[test]
+#[cfg(unix)]
+fn an_index_is_changed_from_within() {
+    let folder = with_index();
+    folder.write("gone.txt", "t0020\n");
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(crate::harness::program());
+        command.args(arguments).current_dir(folder.path("shop.index")).output().unwrap()
+    };
+    let held = clickvec::internals::files::Claim::new(&folder.path("shop.index")).unwrap();
+    let mut waiting = std::process::Command::new(crate::harness::program());
+    waiting.args(["index", "--delete", "../gone.txt", "--output", "."]).current_dir(folder.path("shop.index"));
+    let mut waiting = waiting.stderr(std::process::Stdio::null()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(waiting.try_wait().unwrap().is_none(), "it waits for whoever changes the index");
+    drop(held);
+    assert!(waiting.wait().unwrap().success());
+    let compacted = run(&["index", "--compact", "--output", "."]);
+    assert!(compacted.status.success(), "{}", String::from_utf8_lossy(&compacted.stderr));
+    folder.run(&["inspect", "shop.index", "--verify"]).code(0);
 }

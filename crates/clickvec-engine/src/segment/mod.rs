@@ -11,6 +11,7 @@ mod titles;
 mod vectors;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use bytemuck::Pod;
@@ -23,6 +24,8 @@ use clickvec::internals::index::{
 use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use clickvec::internals::text::Analysis;
 use serde::de::DeserializeOwned;
+use tantivy::TantivyError;
+use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 
 use crate::bm25::Bm25;
 use crate::error::{BadPlaces, EngineFault, Error, FormFault, Result};
@@ -385,6 +388,18 @@ fn titles_of(table: Shared<u8>, starts: Option<Shared<u64>>) -> Result<TitleLine
     TitleLines::new(table, starts).ok_or(FormFault::NotTitles { found })
 }
 
-fn of_words(path: &Path, error: &tantivy::TantivyError) -> Error {
+fn of_words(path: &Path, error: &TantivyError) -> Error {
+    // A full disk, or too many open files, is no damage.
+    let of_system = match error {
+        TantivyError::IoError(error) => Some(("read", error)),
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => Some(("open", io_error)),
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => Some(("write", io_error)),
+        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => Some(("open", io_error)),
+        _ => None,
+    };
+    if let Some((action, error)) = of_system.filter(|(_, error)| error.raw_os_error().is_some()) {
+        let source = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+        return clickvec::Error::io(&path.join("words"), action, source).into();
+    }
     Error::index(path, EngineFault::Words { name: "words".to_owned(), found: error.to_string() })
 }

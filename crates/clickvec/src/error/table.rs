@@ -11,10 +11,14 @@ pub const UTF_16: &str = "expected UTF-8, found UTF-16; save it as UTF-8 text (i
 /// The advice for bytes that are not UTF-8. Most often they are Latin-1.
 pub const NOT_UTF_8: &str = "save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t UTF-8)";
 
-/// The names of a header for a message, with a hint if the columns seem to be separated by commas.
+/// The advice for a file whose lines end with CR alone, as those of old Macintoshes.
+pub const CR_ALONE: &str = "lines must end with LF or CR LF, not with CR alone (tr '\\r' '\\n')";
+
+/// The names of a header for a message, with a hint if lines seem to end with CR, or columns to be separated by commas.
 fn header(names: &[String]) -> String {
     let shown = listed(names, SHOWN_NAMES);
     match names {
+        _ if names.iter().any(|name| name.contains('\r')) => format!("{shown}; {CR_ALONE}"),
         [line] if line.contains([',', ';']) => format!("{shown}, a line without the tabs that separate columns"),
         _ => shown,
     }
@@ -96,7 +100,9 @@ pub enum TableFault {
     #[error("expected a row, found the header again")]
     HeaderAgain,
     /// A line is too long to be read.
-    #[error("expected a line of at most {limit} bytes, found a longer one; is this a table of text lines?")]
+    #[error(
+        "expected a line of at most {limit} bytes, found a longer one; is this a table of text lines that end with LF or CR LF?"
+    )]
     LineTooLong {
         /// The limit.
         limit: usize,

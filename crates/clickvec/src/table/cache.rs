@@ -62,7 +62,12 @@ impl Cache {
         let (models, path) = (folder.join("models"), folder.join("lock"));
         refuse_others(folder, &path)?;
         files::create_folder(&models)?;
-        let lock = File::create(&path).map_err(|source| Error::io(&path, "make", source))?;
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|source| Error::io(&path, "make", source))?;
         if lock.try_lock().is_err() {
             return Err(Error::Plan(PlanFault::InUse { path: folder.to_owned() }));
         }
@@ -274,7 +279,9 @@ fn checked(bytes: &[u8]) -> Option<&[u8]> {
 fn remove_temporary(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(files::TEMPORARY_PREFIX) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let ends = [files::TEMPORARY_SUFFIX, ".lock"];
+        if name.starts_with(files::TEMPORARY_PREFIX) && ends.iter().any(|end| name.ends_with(end)) {
             let _ = std::fs::remove_file(entry.path());
         }
     }

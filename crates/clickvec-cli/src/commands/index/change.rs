@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::internals::error::shortened;
+use clickvec::internals::error::{listed, shortened};
 use clickvec_engine::{Compacted, Document, Error, Updated, Updater, compact};
 use serde::Serialize;
 
@@ -83,7 +83,10 @@ fn tell_update(args: &Args, updated: &Updated) {
     }
     if updated.missing > 0 {
         let missing = output::counted(updated.missing, "id");
-        output::note(format_args!("{missing} to delete: the index has no titles with such ids"));
+        let more = updated.missing - updated.missing_ids.len() as u64;
+        let more = if more > 0 { format!(" and {} more", output::count(more)) } else { String::new() };
+        let named = listed(&updated.missing_ids, Updated::MISSING_IDS);
+        output::note(format_args!("{missing} to delete that the index does not have: {named}{more}"));
     }
     let Updated { added, replaced, deleted, titles, fingerprint, .. } = updated;
     let [added, replaced, deleted] = [added, replaced, deleted].map(|number| output::count(*number));
@@ -158,6 +161,9 @@ fn delete(path: &Path, updater: &mut Updater) -> Result<()> {
         }
         for id in &ids {
             number += 1;
+            if id.trim().is_empty() {
+                continue;
+            }
             if id.contains('\t') {
                 bail!(
                     "{}:{number}: expected an id, found `{}` with a tab; give one id a line",

@@ -97,7 +97,7 @@ pub(crate) struct Args {
     delete: Option<PathBuf>,
 
     /// Clear away what updates left behind, which takes about as long as making the index. Updates do so by themselves only
-    /// after 64 others, or when more than half of the titles are old.
+    /// after 63 others, or when more than half of the titles are old.
     #[arg(long, conflicts_with_all = ["model", "titles", "shard", "join"])]
     compact: bool,
 

@@ -74,7 +74,7 @@ impl<'m> Finish<'m> {
 }
 
 /// What an index keeps when it is made again with another model.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Kept {
     /// The column that the texts come from; none if there is no index yet.
     pub(crate) field: Option<String>,
@@ -108,6 +108,10 @@ impl Unlisted {
             return Ok(unlisted);
         }
         let index = clickvec_engine::Engine::open(path)?;
+        if is_kept {
+            // A damaged title would come out with a checksum that says it is sound.
+            index.check()?;
+        }
         let mut all = 0;
         index.for_each_title(|mut title| {
             all += 1;
@@ -140,8 +144,20 @@ impl Unlisted {
 
 #[cfg(feature = "serve")]
 impl Kept {
-    /// What the index at `path` keeps; nothing if there is none yet.
+    /// What the index at `path` keeps; nothing if there is none yet. That weights were fitted with another model is told.
     pub(crate) fn of(path: &Path) -> Result<Kept> {
+        let kept = Kept::read(path)?;
+        if kept.fusion.is_given {
+            crate::output::note(format_args!(
+                "{}: the fitted weights of its fusion stay, though they were fitted with the old model",
+                crate::output::path(path)
+            ));
+        }
+        Ok(kept)
+    }
+
+    /// What the index at `path` keeps; nothing if there is none yet.
+    pub(crate) fn read(path: &Path) -> Result<Kept> {
         if !looks_like_index(path) {
             return Ok(Kept::default());
         }
@@ -155,12 +171,6 @@ impl Kept {
         }
         let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());
         let fusion = before.fusion().clone();
-        if fusion.is_given {
-            crate::output::note(format_args!(
-                "{}: the fitted weights of its fusion stay, though they were fitted with the old model",
-                crate::output::path(path)
-            ));
-        }
         Ok(Kept { field: Some(before.field().to_owned()), fields, fusion, format })
     }
 
@@ -181,6 +191,11 @@ impl Kept {
         }
         let searcher = clickvec::search::Searcher::open(path)?;
         Ok(Kept { field: searcher.summary().map(|summary| summary.field.clone()), ..Kept::default() })
+    }
+
+    /// [`Kept::of`].
+    pub(crate) fn read(path: &Path) -> Result<Kept> {
+        Kept::of(path)
     }
 
     #[allow(clippy::unused_self, reason = "with the feature `serve` it knows more")]

@@ -19,8 +19,8 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::{IndexFault, shortened};
 
 pub use read::{FileReader, Folder, read};
-pub use write::put_part;
 pub(crate) use write::{CHANGES, FolderWriter, check_replaceable};
+pub use write::{is_of_updates, put_part};
 
 /// The version of the folder's format, `format` in the manifest.
 const FORMAT: u32 = 2;

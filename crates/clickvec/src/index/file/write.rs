@@ -167,8 +167,18 @@ pub(crate) const CHANGES: &str = "changes-";
 fn abandoned(path: &Path) -> Vec<String> {
     let names = std::fs::read_dir(path).into_iter().flatten().flatten();
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let is_ours = |name: &String| [CHANGES, files::TEMPORARY_PREFIX].iter().any(|start| name.starts_with(start));
-    names.filter(is_ours).collect()
+    names.filter(|name| is_of_updates(name)).collect()
+}
+
+/// Whether an update may have made a file or folder of this name: `changes-000001.json`, `changes-000001` or a temporary one.
+pub fn is_of_updates(name: &str) -> bool {
+    let is_number = |rest: &str| {
+        let number = rest.strip_suffix(".json").unwrap_or(rest);
+        number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_temporary = |rest: &str| [files::TEMPORARY_SUFFIX, ".lock"].iter().any(|end| rest.ends_with(end));
+    name.strip_prefix(CHANGES).is_some_and(is_number)
+        || name.strip_prefix(files::TEMPORARY_PREFIX).is_some_and(is_temporary)
 }
 
 #[derive(Deserialize)]

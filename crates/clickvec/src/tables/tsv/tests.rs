@@ -86,6 +86,8 @@ fn a_missing_column() {
     let expected = "t.tsv: expected a column `title` in the header, found `id,title`, a line without the tabs that separate \
                     columns; see docs/reference/tables.md";
     assert_eq!(found, expected);
+    let found = table(b"query\ttitle\rred\tRed shoes\r").unwrap().require("title").unwrap_err().to_string();
+    assert!(found.contains("lines must end with LF or CR LF, not with CR alone (tr '\\r' '\\n')"), "{found}");
 }
 
 #[test]
