@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clickvec::internals::files;
 use clickvec::model::Model;
 use clickvec::search::IndexBuilder;
@@ -95,6 +95,12 @@ pub(super) fn write(
             false => stored::each_document(&args.titles, field, &kept.fields, add)?,
         }
         // The builder has claimed the index, so from now on nobody else changes it; titles may have been added during training.
+        ensure!(
+            Kept::read(index)? == *kept,
+            "{}: expected the index as it was when the update began, found one made anew meanwhile with other settings; nothing \
+             was replaced; update again",
+            output::path(index)
+        );
         let unlisted = Unlisted::of(index, &listed, args.keep_titles)?;
         if unlisted.count > known && !args.keep_titles {
             output::note(format_args!(

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clickvec::internals::files::{self, Claim};
 use clickvec::model::Model;
 use clickvec::ranker::{self, Corpus, Neural, Ranker};
@@ -151,6 +151,9 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     let started = Instant::now();
     let target = args.output.as_ref().unwrap_or(&args.model);
     check_outputs(&args, target)?;
+    // First: another update of this model may be about to replace it.
+    let _claim = Claim::new(target)?;
+    files::remove_abandoned(target);
     let old = Model::load(&args.model)?;
     let config = training_config(&old, args.fresh, args.epochs);
     let kept = args.index.as_deref().map(Kept::of).transpose()?.unwrap_or_default();
@@ -158,8 +161,6 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     args.titles = table.path().to_owned();
     stored::check(&args.titles, &kept.fields)?;
     let target = args.output.as_ref().unwrap_or(&args.model);
-    let _claim = Claim::new(target)?;
-    files::remove_abandoned(target);
     let titles = input::titles(&args.titles, &config.field)?;
     // The index may be of other columns than the model learnt from. That they are missing is told before anything is learnt.
     if let Some(field) = kept.field.as_ref().filter(|field| **field != config.field) {
@@ -340,7 +341,10 @@ fn stopped(args: &Args, interrupt: &Interrupt) -> Result<Answer> {
 }
 
 fn finish(report: &Report<'_>) -> Result<Answer> {
-    report::print(report)?;
+    report::print(report).with_context(|| match report.verdict {
+        Verdict::Promoted { .. } => "the new model is in place; its report cannot be written",
+        Verdict::Suspicious(_) | Verdict::Worse(_) => "the old model stays; the report cannot be written",
+    })?;
     Ok(match report.verdict {
         Verdict::Promoted { .. } => Answer::Done,
         Verdict::Suspicious(_) | Verdict::Worse(_) => Answer::No,
