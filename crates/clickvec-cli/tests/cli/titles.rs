@@ -34,6 +34,8 @@ fn titles_then_clicks_in_one_command_and_yesterday_then_today_in_two() {
     let epochs = events.iter().filter(|event| event["event"] == "epoch");
     let epochs: Vec<String> = epochs.map(|event| format!("{} {}", event["section"], event["epoch"])).collect();
     assert_eq!(epochs, [r#""titles" 1"#, r#""titles" 2"#, r#""clicks" 1"#, r#""clicks" 2"#, r#""clicks" 3"#]);
+    let told = &both[..both.len() - 1];
+    train(&folder, "told.safetensors", told).code(0).says("weights of epoch 3 of the clicks");
     let today = ["--clicks", "clicks.tsv", "--init", "both.safetensors", "--json"];
     let events = train(&folder, "today.safetensors", &today).code(0).json_lines();
     assert_eq!(events.last().unwrap()["event"], "done");
@@ -60,6 +62,14 @@ fn whole_words_are_features_too() {
     assert_eq!(inspected["training"]["config"]["word_count"], 2);
     folder.run(&["inspect", "words.safetensors"]).code(0).prints("whole words are features too");
     folder.run(&["search", "--model", "words.safetensors", "--titles", "titles.tsv", "red lamp"]).code(0);
+    // The words of an initial model stay, and the next training knows it.
+    let init = ["--clicks", "clicks.tsv", "--init", "words.safetensors"];
+    train(&folder, "next.safetensors", &init).code(0);
+    let inspected = folder.run(&["inspect", "next.safetensors", "--json"]).code(0).json_lines()[0].clone();
+    assert_eq!((&inspected["words"], &inspected["training"]["config"]["word_count"]), (&count.into(), &2.into()));
+    train(&folder, "m", &[&init[..], &["--word-count=none"]].concat())
+        .code(2)
+        .says("the model of `--init` has whole words");
     for wrong in ["0", "-1", "often"] {
         let flag = format!("--word-count={wrong}");
         train(&folder, "m", &["--clicks", "clicks.tsv", &flag])

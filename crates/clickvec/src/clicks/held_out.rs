@@ -1,5 +1,6 @@
 //! Clicked queries that are not learnt, so that a model can be judged by them.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -56,15 +57,18 @@ impl ClickLog {
     /// Takes a share of the clicked queries, at most 1,000, out of the log, with all their pairs. The words of the queries
     /// decide which. None are taken if that would be fewer than 100.
     pub(crate) fn hold_out(&mut self, share: f32, storage: Storage<'_>) -> Result<HeldOut> {
-        // A title without a click is in `clicked` as its own query.
-        let is_query = |of: &&[[u64; 2]]| of.len() > 1 || of[0][0] != of[0][1];
+        let clicks = self.section(Section::Clicks);
+        // A title without a click is in `clicked` as its own query; so is a query that was clicked for a title of the same words.
+        let pairs = clicks.clone().map(|number| self.pair(number as usize));
+        let own: HashSet<u64> = pairs.filter(|pair| pair.query == pair.title).map(|pair| pair.query).collect();
+        let is_query = |of: &&[[u64; 2]]| of.len() > 1 || of[0][0] != of[0][1] || own.contains(&of[0][0]);
         let of_queries = self.clicked.chunk_by(|a, b| a[0] == b[0]).filter(is_query).count();
         let mut held = HeldOut { of_queries: of_queries as u64, ..HeldOut::default() };
-        let wanted = ((of_queries as f64 * f64::from(share)) as usize).min(MOST);
+        // The share in 32 bits may be a little less than what was typed.
+        let wanted = ((of_queries as f64 * f64::from(share) * (1.0 + f64::from(f32::EPSILON))) as usize).min(MOST);
         if wanted < LEAST {
             return Ok(held);
         }
-        let clicks = self.section(Section::Clicks);
         let mut lowest: BTreeMap<u64, u64> = BTreeMap::new();
         for number in clicks.clone() {
             let pair = self.pair(number as usize);
@@ -83,6 +87,8 @@ impl ClickLog {
         let drawn: HashSet<u64> = lowest.into_values().collect();
         let (mut queries, mut positions) = (HashMap::new(), HashMap::new());
         let mut weights: Vec<Vec<f64>> = Vec::new();
+        // Where a query has a title.
+        let mut places: HashMap<(usize, u32), usize> = HashMap::new();
         for number in clicks {
             let pair = self.pair(number as usize);
             if !drawn.contains(&pair.query) {
@@ -104,9 +110,10 @@ impl ClickLog {
             let clicked = &mut held.queries[query].clicked;
             let weights = &mut weights[query];
             let worth = self.worth.get(number as usize).copied().map_or(1.0, f64::from);
-            match clicked.iter().position(|&(of, _)| of == title) {
-                Some(place) => weights[place] += worth,
-                None => {
+            match places.entry((query, title)) {
+                Entry::Occupied(place) => weights[*place.get()] += worth,
+                Entry::Vacant(place) => {
+                    place.insert(clicked.len());
                     clicked.push((title, 1));
                     weights.push(worth);
                 }
@@ -175,6 +182,17 @@ mod tests {
                 assert_eq!(clicked, [format!("title {number}"), format!("title {}", number + 1)]);
             }
         }
+    }
+
+    #[test]
+    fn a_query_that_was_clicked_for_its_own_words_counts() {
+        let same = |queries: usize| (0..queries).map(|i| (format!("query {i}"), format!("Query {i}"), 1.0));
+        let log = |queries| ClickLog::read(ClickSource::pairs(same(queries)), Storage::Memory, LogConfig::default());
+        let held = log(2000).expect("a log").hold_out(0.1, Storage::Memory).expect("held out");
+        assert_eq!((held.queries.len(), held.of_queries), (200, 2000));
+        // 0.35 is a little less in 32 bits.
+        let held = log(1000).expect("a log").hold_out(0.35, Storage::Memory).expect("held out");
+        assert_eq!(held.queries.len(), 350);
     }
 
     #[test]

@@ -81,7 +81,8 @@ pub(super) fn card(file: &Path, model: &Model, settings: &[(String, String)], ev
         let _ = writeln!(text, "| {name} | {} |", cell(&value));
     }
     text.push_str("\n## What it has learnt from\n\n| | |\n| --- | --- |\n");
-    let average = |words: u64| match log.pairs {
+    // Words are those of all pairs that were read.
+    let average = |words: u64| match log.pairs + log.held_out {
         0 => String::new(),
         pairs => format!("{:.1} words on average", words as f64 / pairs as f64),
     };
@@ -96,7 +97,7 @@ pub(super) fn card(file: &Path, model: &Model, settings: &[(String, String)], ev
         ("pairs of held-out queries, not learnt", log.held_out, String::new()),
         ("pairs with a rare query", log.rare, "their own trigrams are not in the model".to_owned()),
         ("broken lines, left out", log.skipped + titles.skipped, String::new()),
-        ("texts without a word, left out", log.without_words + titles.without_words, String::new()),
+        ("pairs and titles without a word, left out", log.without_words + titles.without_words, String::new()),
     ] {
         if number > 0 {
             let more = if more.is_empty() { more } else { format!(" ({more})") };

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use clickvec::internals::files;
+use clickvec::internals::files::{self, Found};
 use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec::train::{Keep, Output, TrainConfig, written_paths};
@@ -40,6 +40,9 @@ impl Trial {
         }
         let Some(output) = output else { return Ok(Some(Trial { path: None })) };
         // Say before the first of two trainings, not after it, that the second has no place.
+        if Found::is_special(output) {
+            return Err(clickvec::Error::NotAFile { path: output.to_owned() }.into());
+        }
         input::check_outputs(&written_paths(output))?;
         let path = held_out_path(output);
         // A private model stays private: the trial is written with the permissions of what it replaces.
@@ -79,8 +82,7 @@ impl Trial {
     /// Makes the trial's model the result, if it is a file.
     pub(super) fn keep(&self, output: Option<&Path>) -> Result<()> {
         let (Some(path), Some(output)) = (self.path(), output) else { return Ok(()) };
-        let moved = std::fs::rename(path, output);
-        Ok(moved.map_err(|source| clickvec::Error::io(output, "write", source))?)
+        Ok(files::publish(path, output)?)
     }
 
     /// Whether there is no model yet.

@@ -83,10 +83,7 @@ pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
         titles: !args.titles.is_empty(),
         vectors: !teachers.is_empty(),
         scores: !scores.is_empty(),
-        members: init.as_ref().map(|init| init.encoder_config().members()),
-        dimension: init.as_ref().and_then(|init| Some(init.encoder_config().projection()?.1)),
-        trigrams: init.as_ref().map(|init| init.dictionary().trigrams().len()),
-        ..Given::default()
+        ..Given::of_init(init.as_ref())
     };
     let config = args.settings.config(&args.encoder, given);
     let config = config.map_err(|fault| anyhow!("`train {label}`: {fault:#}"))?;
@@ -215,10 +212,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         titles: !args.titles.is_empty(),
         vectors: args.teacher.len() > scores.len(),
         scores: !scores.is_empty(),
-        members: init.as_ref().map(|init| init.encoder_config().members()),
-        dimension: init.as_ref().and_then(|init| Some(init.encoder_config().projection()?.1)),
-        trigrams: init.as_ref().map(|init| init.dictionary().trigrams().len()),
-        ..Given::default()
+        ..Given::of_init(init.as_ref())
     };
     let config = args.settings.config(&args.encoder, given)?;
     let clicks = match (&args.clicks, scored) {

@@ -28,8 +28,6 @@ pub(super) struct Reporter {
     titles: Vec<PathBuf>,
     /// The files of scores.
     scores: Vec<PathBuf>,
-    /// The epochs of all sections.
-    epochs: u32,
     /// Whether the best epoch is kept, so that its line is marked.
     keeps_best: bool,
     config: TrainConfig,
@@ -62,7 +60,6 @@ impl Reporter {
             clicks: clicks.map(ToOwned::to_owned),
             titles: titles.to_vec(),
             scores,
-            epochs: clicks.map_or(0, |_| config.epochs) + config.titles.map_or(0, |titles| titles.epochs),
             keeps_best: config.keep != Keep::Last,
             config: config.clone(),
             json,
@@ -153,8 +150,8 @@ impl Reporter {
             true => "finished before, nothing to do".to_owned(),
             false => format!("written after {}", progress::duration(self.started.elapsed())),
         };
-        let model = model.display();
-        output::note(format_args!("{model}: {when}; weights of epoch {epoch}, fingerprint {fingerprint}"));
+        let (model, epoch) = (model.display(), self.named_epoch(*epoch));
+        output::note(format_args!("{model}: {when}; weights of {epoch}, fingerprint {fingerprint}"));
     }
 
     /// Reports that a run with the files of `run` was stopped, and what it left, before it wrote to `output`.
@@ -211,6 +208,16 @@ impl Reporter {
         if self.titles.is_empty() { "" } else { section_name(section) }
     }
 
+    /// An epoch, counted from the beginning of the run, with its section if there are epochs of both.
+    fn named_epoch(&self, epoch: u32) -> String {
+        let of_titles = self.config.titles.map_or(0, |titles| titles.epochs);
+        match (of_titles, &self.clicks) {
+            (0, _) | (_, None) => format!("epoch {epoch}"),
+            (all, Some(_)) if epoch <= all => format!("epoch {epoch} of the titles"),
+            (all, Some(_)) => format!("epoch {} of the clicks", epoch - all),
+        }
+    }
+
     fn say(&self, event: &Event, held_out: Option<&Means>) {
         match event {
             Event::Log { statistics, trigrams, words, parameters, .. } => {
@@ -225,10 +232,8 @@ impl Reporter {
             Event::HeldOut(held_out) => Counts::of(held_out).say(self.learns_all),
             Event::Epoch(report) => self.say_epoch(report, held_out),
             Event::StoppedEarly { epoch, best, schedule_cut } => {
-                output::note(format_args!(
-                    "stopped after epoch {epoch} of {}: validation got no better after epoch {best}",
-                    self.epochs
-                ));
+                let [epoch, best] = [*epoch, *best].map(|epoch| self.named_epoch(epoch));
+                output::note(format_args!("stopped after {epoch}: validation got no better after {best}"));
                 if *schedule_cut {
                     output::note(
                         "the run stopped before the last 2 % of the momentum schedule, in which momentum is low",

@@ -6,6 +6,7 @@ mod idle;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::encoder::{EncoderConfig, Signals};
+use clickvec::model::Model;
 use clickvec::train::{
     Keep, LossKind, NegativeSource, OptimizerKind, Precision, Tail, TeacherConfig, TitleConfig, TrainConfig, Weighting,
 };
@@ -137,7 +138,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "SHARE")]
     teacher_score_share: Option<f32>,
 
-    #[arg(long, value_name = "G", value_parser = positive, help = teacher_help("γ of the softmax over the teacher's similarities, and over the model's that imitate them", |t| t.gamma))]
+    #[arg(long, value_name = "G", value_parser = positive, help = teacher_help("γ of the softmax over the teacher's similarities and the model's that imitate them, and of the margins of scores", |t| t.gamma))]
     teacher_gamma: Option<f32>,
 
     #[arg(long, value_enum, help = help("Precision of the factors in recurrent matrix products; sums and weights stay f32. bf16 takes up to a fifth less time, but works only for recurrent encoders, and needs a processor with AVX512-BF16 or AMX", |c| shown_precision(c.precision)))]
@@ -170,6 +171,21 @@ pub struct Given {
     pub dimension: Option<usize>,
     /// The number of letter trigrams that the initial model knows.
     pub trigrams: Option<usize>,
+    /// From how many occurrences whole words are features of the initial model.
+    pub word_count: Option<u64>,
+}
+
+impl Given {
+    /// What is known of the initial model, if there is one.
+    pub fn of_init(init: Option<&Model>) -> Given {
+        Given {
+            members: init.map(|init| init.encoder_config().members()),
+            dimension: init.and_then(|init| Some(init.encoder_config().projection()?.1)),
+            trigrams: init.map(|init| init.dictionary().trigrams().len()),
+            word_count: init.and_then(|init| init.training().config.word_count),
+            ..Given::default()
+        }
+    }
 }
 
 impl Settings {
@@ -229,13 +245,23 @@ impl Settings {
         set(&mut config.epochs, self.epochs);
         set(&mut config.max_words, self.max_words);
         set(&mut config.max_trigrams, self.max_trigrams);
-        set(&mut config.word_count, self.word_count.map(|flag| flag.0));
+        config.word_count = self.word_count_of(given)?;
         set(&mut config.seed, self.seed);
         set(&mut config.augment, self.augment.map(|flag| flag.0));
         config.titles = self.title_config(titles)?;
         config.teacher = self.teacher_config(given.vectors || given.scores, given.scores_alone)?;
         self.set_kinds(&mut config);
         Ok(config)
+    }
+
+    /// From how many occurrences whole words are features. The words of the initial model stay in any case.
+    fn word_count_of(&self, given: Given) -> Result<Option<u64>> {
+        let asked = self.word_count.map(|flag| flag.0);
+        ensure!(
+            asked != Some(None) || given.word_count.is_none(),
+            "`--word-count none`: the model of `--init` has whole words as features, and they stay; leave the option out"
+        );
+        Ok(asked.unwrap_or(given.word_count))
     }
 
     /// The option that asks for something to judge epochs by, if one does.
