@@ -140,7 +140,7 @@ impl Role {
         match self {
             Role::Clicked => "0 or 1 (or false, true, no, yes)",
             Role::Count => "a count, a whole number from 0 to 1,000,000,000,000",
-            Role::Position => "a position, a whole number from 0 to 65,535",
+            Role::Position => "a position, a whole number",
             Role::Time => "a time (2024-05-17, 2024-05-17 08:30:00, RFC 3339, or seconds since 1970)",
             Role::Query | Role::Title | Role::Item | Role::User | Role::Session | Role::Key => "a text",
         }

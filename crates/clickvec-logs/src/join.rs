@@ -27,6 +27,11 @@ pub(crate) struct Searches {
 }
 
 impl Searches {
+    /// The memory that it takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// An empty collection of at most `budget` bytes. With `by_time`, a click belongs to the last search before it.
     pub(crate) fn new(budget: usize, by_time: bool) -> Searches {
         Searches { by_key: HashMap::new(), bytes: 0, budget, by_time, repeated: 0, contradicting: 0 }

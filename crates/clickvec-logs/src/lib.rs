@@ -27,5 +27,5 @@ mod titles;
 mod user;
 
 pub use error::{Error, Result};
-pub use prepare::{Config, DEFAULT_MIN_USERS, DEFAULT_PRIVATE_USERS, PositionWeighting, Split, prepare};
+pub use prepare::{Config, DEFAULT_MIN_USERS, DEFAULT_PRIVATE_USERS, PositionWeighting, Split, prepare, value_fault};
 pub use report::Report;

@@ -146,7 +146,8 @@ impl SideTable {
 
 /// Checks that at most the share `max_bad` of all rows is broken. `is_early`: more rows may follow.
 pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad: f64, is_early: bool) -> Result<()> {
-    if broken as f64 <= max_bad * rows as f64 {
+    // 0.29 of 100 is a little less than 29.
+    if broken as f64 <= max_bad * rows as f64 * (1.0 + 1e-12) {
         return Ok(());
     }
     let line = |row: &BrokenRow| format!("\n  {}:{}: {}", row.path, row.line, row.reason);
@@ -156,7 +157,7 @@ pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad:
         first.push_str(&format!("\n  and {more} more"));
     }
     first.push('\n');
-    Err(Error::TooManyBroken { broken, rows, allowed: 100.0 * max_bad, is_early, first })
+    Err(Error::TooManyBroken { broken, rows, allowed: (100.0 * max_bad * 1e9).round() / 1e9, is_early, first })
 }
 
 /// A row that was left out because it is broken.
@@ -207,7 +208,7 @@ pub struct Count {
 /// Numbers of queries, pairs and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Distinct queries.
+    /// Distinct queries of a file. In the sum of what is left out of both files, a query of both counts twice.
     pub queries: u64,
     /// Distinct pairs of query and title.
     pub pairs: u64,
@@ -375,5 +376,12 @@ mod tests {
         [1, 3, 7].into_iter().for_each(|size| single.add_single(size, 3));
         let bars: Vec<_> = single.bars.iter().map(|bar| (bar.from, bar.to, bar.count)).collect();
         assert_eq!(bars, [(1, 1, 1), (2, 2, 0), (3, u64::MAX, 2)]);
+    }
+
+    #[test]
+    fn a_share_of_broken_rows_is_exact() {
+        assert!(judge(100, 29, &[], 0.29, false).is_ok());
+        let refused = judge(100, 30, &[], 0.29, false).unwrap_err().to_string();
+        assert!(refused.contains("at most 29 %"), "{refused}");
     }
 }

@@ -42,6 +42,7 @@ pub(crate) struct UserCounts {
     counts: Map,
     /// Rows that are not counted yet: user, day, query.
     rows: Vec<(u64, Option<i64>, u64)>,
+    saw_a_day: bool,
     budget: usize,
     folder: PathBuf,
     partitions: Vec<BufWriter<File>>,
@@ -65,7 +66,7 @@ impl UserCounts {
     /// Empty counts of at most `budget` bytes.
     pub(crate) fn new(limits: Limits, budget: usize, folder: &Path) -> UserCounts {
         let (rows, folder) = (Vec::with_capacity(AT_ONCE), folder.to_owned());
-        UserCounts { limits, counts: Map::default(), rows, budget, folder, partitions: Vec::new() }
+        UserCounts { limits, counts: Map::default(), rows, saw_a_day: false, budget, folder, partitions: Vec::new() }
     }
 
     /// Counts a row. `query` is a hash of the query and its time or visit. All rows of a user without a day count as
@@ -77,6 +78,7 @@ impl UserCounts {
     #[inline]
     pub(crate) fn add(&mut self, user: u64, day: Option<i64>, query: u64) -> Result<()> {
         self.rows.push((user, day, query));
+        self.saw_a_day |= day.is_some();
         match self.rows.len() < AT_ONCE {
             true => Ok(()),
             false => self.count_rows(),
@@ -107,6 +109,17 @@ impl UserCounts {
             entry.last = query;
             entry.queries = entry.queries.saturating_add(1);
         }
+    }
+
+    /// Whether any row had a day. Without one, the limit of a day says nothing.
+    pub(crate) fn saw_a_day(&self) -> bool {
+        self.saw_a_day
+    }
+
+    /// Counts what was added for the limit of the whole log alone.
+    pub(crate) fn without_days(mut self) -> UserCounts {
+        self.limits.day = None;
+        self
     }
 
     /// The users over a limit.

@@ -20,6 +20,7 @@ const BEIR_ID: &str = "_id";
 /// Titles by item.
 pub(crate) struct TitleTexts {
     by_item: HashMap<Box<str>, Box<str>>,
+    bytes: usize,
     /// The figures of the table.
     pub(crate) table: SideTable,
 }
@@ -38,8 +39,8 @@ impl TitleTexts {
         let mut table = LogTable::open(path, &options).map_err(|error| error.in_table(InputTable::Titles))?;
         let names = |name: &str| table.names().iter().any(|other| other == name);
         let is_corpus = names(BEIR_ID) && !names("id");
-        let mut titles = TitleTexts { by_item: HashMap::new(), table: SideTable::new(path) };
-        let (mut record, mut title, mut bytes) = (Record::default(), String::new(), 0);
+        let mut titles = TitleTexts { by_item: HashMap::new(), bytes: 0, table: SideTable::new(path) };
+        let (mut record, mut title) = (Record::default(), String::new());
         loop {
             match table.next(&mut record)? {
                 Next::End => break,
@@ -61,8 +62,8 @@ impl TitleTexts {
                         titles.table.contradicting += u64::from(**first != *title);
                         continue;
                     }
-                    bytes += item.len() + title.len() + TITLE_BYTES;
-                    if bytes > budget {
+                    titles.bytes += item.len() + title.len() + TITLE_BYTES;
+                    if titles.bytes > budget {
                         return Err(Error::table(path, TableFault::TooLarge { megabytes: budget >> 20 }));
                     }
                     titles.by_item.insert(item.into(), title.as_str().into());
@@ -81,6 +82,11 @@ impl TitleTexts {
     #[inline]
     pub(crate) fn get(&self, item: &str) -> Option<&str> {
         self.by_item.get(item).map(|title| &**title)
+    }
+
+    /// The memory that they take, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The number of items with a title.

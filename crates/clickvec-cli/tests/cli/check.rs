@@ -17,7 +17,7 @@ fn a_raw_log_and_its_titles_give_the_whole_command() {
         .prints("  query  column `search_term`")
         .prints("  2 faults:")
         .prints("my log.csv:3: expected a text in column `search_term`, found nothing")
-        .prints("my log.csv:4: expected a time in column `date`, found other text (4 characters)")
+        .prints("my log.csv:4: expected a time (2024-05-17, 2024-05-17 08:30:00, RFC 3339, or seconds since 1970) in column `date`, found other text (4 characters)")
         .prints("titles.csv: titles, csv, 2 columns, 1 row")
         .prints(expected);
     // The command works, but for the broken row.

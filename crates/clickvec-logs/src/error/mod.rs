@@ -6,7 +6,7 @@ mod parquet;
 use std::path::{Path, PathBuf};
 
 use clickvec::error::NotAnObject;
-use clickvec::internals::error::{NOT_UTF_8, UTF_16};
+use clickvec::internals::error::{CR_ALONE, NOT_UTF_8, UTF_16};
 
 use crate::columns::Role;
 use asked::left;
@@ -98,7 +98,9 @@ pub enum TableFault {
     #[error("expected a table, found a model or another file of tensors")]
     Tensors,
     /// The header is too long to be read.
-    #[error("expected a header of at most {limit} bytes, found a longer one; is this a log of text lines?")]
+    #[error(
+        "expected a header of at most {limit} bytes, found a longer one; is this a log of text lines that end with LF or CR LF?"
+    )]
     HeaderTooLong {
         /// The limit.
         limit: usize,
@@ -325,6 +327,9 @@ pub(crate) fn what(field: &str) -> String {
 fn names(names: &[String]) -> String {
     if names.is_empty() {
         return "none".to_owned();
+    }
+    if names.iter().any(|name| name.contains('\r')) {
+        return format!("a CR within the first line; {CR_ALONE}");
     }
     // The first line of a log without a header is something that people typed.
     if !crate::columns::is_header(names) {

@@ -29,6 +29,7 @@ use rows::Counter;
 
 pub use config::{Config, DEFAULT_MIN_USERS, DEFAULT_PRIVATE_USERS, Split};
 pub use positions::PositionWeighting;
+pub use rows::value_fault;
 
 /// The share of memory for counting pairs. Titles, searches and users share the rest.
 const COUNTING: f64 = 0.6;
@@ -57,6 +58,8 @@ pub fn prepare(
         }
     }
     let budget = |share: f64| (config.memory as f64 * share) as usize;
+    // What is left for everything but counting.
+    let mut left = budget(1.0 - COUNTING);
     let mut report = Report { min_count: config.min_count, ..Report::default() };
 
     let titles = match &config.titles {
@@ -66,7 +69,8 @@ pub fn prepare(
             let (id, text) = (config.title_id_column.as_deref(), config.title_text_column.as_deref());
             options.columns.name(Role::Item, id.unwrap_or("id"));
             options.columns.name(Role::Title, text.unwrap_or("title"));
-            let titles = TitleTexts::read(path, options, budget(1.0 - COUNTING), config.max_bad)?;
+            let titles = TitleTexts::read(path, options, left, config.max_bad)?;
+            left = left.saturating_sub(titles.bytes());
             report.side_tables.push(titles.table.clone());
             report.titles_read = Some(titles.len() as u64);
             Some(titles)
@@ -75,7 +79,8 @@ pub fn prepare(
     let queries = match (&config.queries, config.preset) {
         (Some(path), preset) => {
             let options = preset.and_then(Preset::queries).unwrap_or_default();
-            let (searches, table) = Searches::read(path, options, budget(1.0 - COUNTING), config.max_bad)?;
+            let (searches, table) = Searches::read(path, options, left, config.max_bad)?;
+            left = left.saturating_sub(searches.bytes());
             report.side_tables.push(table);
             Some(searches)
         }
@@ -112,26 +117,27 @@ pub fn prepare(
     let mut robots = Robots::default();
     if let Some(extract) = options.extract {
         // Searches must be known before the first click is counted.
-        let mut users = UserCounts::new(limits, budget(1.0 - COUNTING) / 2, &folder);
-        let mut found = Searches::new(budget(1.0 - COUNTING) / 2, extract.is_by_time());
+        let mut users = UserCounts::new(limits, left / 2, &folder);
+        let mut found = Searches::new(left / 2, extract.is_by_time());
         inputs.scan(config, &options, limited.then_some(&mut users), &mut found, progress)?;
         (report.repeated_searches, report.contradicting_searches) = (found.repeated, found.contradicting);
         found.sort();
         searches = Some(found);
+        let users = if users.saw_a_day() { users } else { users.without_days() };
         robots = users.robots()?;
     }
     let mut counter = Counter::new(config, |role| inputs.has(role), titles.as_ref(), searches.as_ref());
     if limited && options.extract.is_none() {
         // A user whose queries in the whole log do not exceed the daily limit is not a robot.
         let limit = limits.log.into_iter().chain(limits.day).min().unwrap_or(u64::MAX);
-        let mut queries = SharedCounts::new(budget(1.0 - COUNTING) / 4);
+        let mut queries = SharedCounts::new(left / 4);
         let mut deferred = Deferred::new(budget(COUNTING) / 2, &folder)?;
         inputs.each(config, &options, &mut report, progress, |_, record| {
             counter.defer(record, &mut queries, &mut deferred, &options)
         })?;
         if let Some(suspects) = queries.over(limit) {
             limits.day = limits.day.filter(|_| counter.saw_a_time());
-            let mut users = UserCounts::new(limits, budget(1.0 - COUNTING) / 2, &folder);
+            let mut users = UserCounts::new(limits, left / 2, &folder);
             deferred.each_asked(|asked| match suspects.contains(asked.user) {
                 true => users.add(asked.user, asked.day.map(i64::from), asked.query),
                 false => Ok(()),

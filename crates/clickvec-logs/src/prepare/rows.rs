@@ -267,10 +267,7 @@ impl Reader<'_> {
         let count = match record.get(Role::Count) {
             None if self.has_count => return Err(bad(Role::Count, "")),
             None => 1,
-            Some(text) => {
-                let count = text.trim().parse::<u64>().ok().filter(|count| *count <= MAX_COUNT);
-                count.ok_or_else(|| bad(Role::Count, text))?
-            }
+            Some(text) => count_of(text).ok_or_else(|| bad(Role::Count, text))?,
         };
         let (shown, clicks) = match record.get(Role::Clicked) {
             None if self.has_clicked => return Err(bad(Role::Clicked, "")),
@@ -314,6 +311,21 @@ enum Clicked {
     Yes,
     /// Other rows say what was shown.
     Event,
+}
+
+/// What is wrong with the value of a count, a click or a time. Other roles take any text, or (positions) are not always read.
+pub fn value_fault(role: Role, column: &str, text: &str) -> Option<RowFault> {
+    let is_fine = match role {
+        Role::Count => count_of(text).is_some(),
+        Role::Clicked => clicked(text.trim(), false).is_some(),
+        Role::Time => text.is_empty() || Time::parse(text).is_some(),
+        _ => true,
+    };
+    (!is_fine).then(|| RowFault::BadValue { column: column.to_owned(), role, found: what(text) })
+}
+
+fn count_of(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|count| *count <= MAX_COUNT)
 }
 
 fn clicked(text: &str, judgments: bool) -> Option<Clicked> {

@@ -160,6 +160,10 @@ impl Reader {
         for (role, path) in &self.paths {
             let Some(found) = lookup(&value, path) else { continue };
             self.seen[*role as usize] = true;
+            if let Some(found) = no_text(*role, found) {
+                let (column, role, found) = (path.clone(), *role, found.to_owned());
+                return Ok(Next::Broken(RowFault::BadValue { column, role, found }));
+            }
             if let Some(text) = scalar(found) {
                 record.push(*role, &text);
             }
@@ -169,5 +173,21 @@ impl Reader {
             return Err(Failed::Table(TableFault::LateColumn { column: column.clone(), line, lines, role }));
         }
         Ok(Next::Row)
+    }
+}
+
+/// What a value is that cannot be meant as the text of this role. Numbers that are too long for a reader of JSON would stand for each
+/// other.
+fn no_text(role: Role, value: &Value) -> Option<&'static str> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match (role, value) {
+        (_, Value::Object(_)) => Some("an object"),
+        (Role::Query | Role::Title | Role::Item, Value::Bool(_)) => Some("true or false"),
+        (Role::Item | Role::User | Role::Session | Role::Key, Value::Number(number))
+            if number.is_f64() && number.as_f64().is_some_and(|number| number.abs() >= EXACT) =>
+        {
+            Some("a number with more digits than readers of JSON keep; put it in quotes")
+        }
+        _ => None,
     }
 }

@@ -52,6 +52,20 @@ fn formats_read_alike() {
 }
 
 #[test]
+fn what_is_no_text_in_json_is_broken() {
+    let row = |query: &str, item: &str| {
+        let line = format!("{{\"query\":{query},\"title\":\"Couch\",\"item\":{item}}}\n");
+        texts("log.jsonl", line.as_bytes()).concat()
+    };
+    assert_eq!(row("\"sofa\"", "12345678901234567890"), "sofa|Couch");
+    assert_eq!(row("[\"red\",\"sofa\"]", "1.5"), "red sofa|Couch");
+    // Another id in the same 64 bits.
+    assert_eq!(row("\"sofa\"", "12345678901234567890121"), "!bad value");
+    assert_eq!(row("{\"text\":\"sofa\"}", "1"), "!bad value");
+    assert_eq!(row("true", "1"), "!bad value");
+}
+
+#[test]
 fn quotes_span_lines_and_are_doubled() {
     let bytes = b"query,title\na,\"one\ntwo\"\nb,\"5\"\" screen\"\nc,5\" screen\n";
     assert_eq!(
@@ -155,6 +169,12 @@ fn files_that_are_refused() {
         ("a", b"word\n", "a: expected tabs or commas in the header, found neither"),
         ("a.json", b"[{}]\n", "a.json: expected one JSON object a line, found an array; split it first (jq -c '.[]')"),
         ("a.csv", b"q,title\n", "a.csv: expected a column `query`, found `q`, `title`"),
+        (
+            "a.csv",
+            b"query,title\rred,Red shoes\r",
+            "a.csv: expected a column `title`, found a CR within the first line; lines must end with LF or CR LF, not with CR alone \
+             (tr '\\r' '\\n')",
+        ),
         (
             "a.csv",
             b"query,title,QUERY\n",

@@ -17,6 +17,7 @@ use clickvec::tables::titles_file;
 use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
+use clickvec_logs::value_fault;
 use serde::Serialize;
 
 use self::columns::Meaning;
@@ -266,10 +267,9 @@ fn is_model(path: &Path) -> Result<bool> {
     Ok(is_tensors(&files::first_bytes::<9>(path)?))
 }
 
-/// Reads the rows, and counts what is wrong with them.
-fn read(found: &mut Found) -> Result<()> {
-    // The roles only say where each field goes; grades take the place of keys.
-    let role = |meaning: Meaning| match meaning {
+/// Where a field goes while rows are read; grades take the place of keys.
+fn role(meaning: Meaning) -> Role {
+    match meaning {
         Meaning::Query => Role::Query,
         Meaning::Title => Role::Title,
         Meaning::Item => Role::Item,
@@ -280,7 +280,11 @@ fn read(found: &mut Found) -> Result<()> {
         Meaning::Time => Role::Time,
         Meaning::User => Role::User,
         Meaning::Session => Role::Session,
-    };
+    }
+}
+
+/// Reads the rows, and counts what is wrong with them.
+fn read(found: &mut Found) -> Result<()> {
     let mut options = Options::default();
     log_columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
     for (meaning, name) in &found.meanings {
@@ -341,6 +345,10 @@ fn fault_of(kind: InputKind, meaning: Meaning, column: &str, field: Option<&str>
                 true => None,
                 false => expected(&format!("a grade from 0 to {most}")),
             }
+        }
+        // As `prepare` reads them.
+        Meaning::Count | Meaning::Clicked | Meaning::Time if kind == InputKind::Log => {
+            value_fault(role(meaning), &column, field.unwrap_or_default()).map(|fault| fault.to_string())
         }
         Meaning::Count if text.parse::<u64>().is_err() => expected("a whole number"),
         Meaning::Time if !text.is_empty() && Time::parse(text).is_none() => expected("a time"),

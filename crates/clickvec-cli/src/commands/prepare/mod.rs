@@ -66,7 +66,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             &mut out,
             &report::Object {
                 output: args.output.to_string_lossy(),
-                validation: args.validation().map(|path| path.to_string_lossy()),
+                validation_output: args.validation().map(|path| path.to_string_lossy()),
                 report: &report,
             },
         )?;

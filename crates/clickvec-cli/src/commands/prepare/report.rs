@@ -20,9 +20,20 @@ const WORTH_KNOWING: f64 = 0.1;
 #[derive(Serialize)]
 pub(super) struct Object<'a> {
     pub(super) output: Cow<'a, str>,
-    pub(super) validation: Option<Cow<'a, str>>,
+    pub(super) validation_output: Option<Cow<'a, str>>,
     #[serde(flatten)]
     pub(super) report: &'a Report,
+}
+
+/// The number of robots, or why nobody knows.
+fn robots(report: &Report) -> String {
+    let why = match (report.robots, report.users, &report.days) {
+        (Some(robots), _, _) => return output::count(robots),
+        (None, None, _) => "cannot be told without users and times",
+        (None, Some(_), None) => "cannot be told without times",
+        (None, Some(_), Some(_)) => "not looked for: no limit was set",
+    };
+    why.to_owned()
 }
 
 /// The report as text.
@@ -255,10 +266,7 @@ pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
     if let Some(users) = report.users {
         add("users", about(users));
     }
-    match report.robots {
-        Some(robots) => add("robots", output::count(robots)),
-        None => add("robots", "cannot be told without users and times".to_owned()),
-    }
+    add("robots", robots(report));
     if let Some(items) = report.items {
         add("items", about(items));
     }
