@@ -8,10 +8,10 @@ use clickvec::error::{JsonFault, JsonProblem};
 use clickvec::internals::error::{cut, json_found_in};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use hyper::{HeaderMap, Method};
 use percent_encoding::percent_decode_str;
-use serde::de::{DeserializeOwned, Error as _, Unexpected};
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer as _, Unexpected};
 use serde::{Deserialize, Deserializer};
 
 use crate::fault::{Fault, FaultKind, quoted};
@@ -154,6 +154,10 @@ impl Call {
             let found = media.map_or("none".to_owned(), quoted);
             return Err(Fault::new(FaultKind::MediaType, "the Content-Type application/json", found));
         }
+        let encoding = self.headers.get(CONTENT_ENCODING).map(|encoding| encoding.to_str().unwrap_or_default());
+        if let Some(found) = encoding.filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
+            return Err(Fault::new(FaultKind::MediaType, "a body without Content-Encoding", quoted(found)));
+        }
         let text = std::str::from_utf8(&self.body).map_err(|error| {
             Fault::new(
                 FaultKind::BadRequest,
@@ -212,6 +216,19 @@ impl<'de> Deserialize<'de> for Whole {
         let expected = &"a whole number of 0 or more";
         whole.map(Whole).ok_or_else(|| D::Error::invalid_value(Unexpected::Other(&number.to_string()), expected))
     }
+}
+
+/// A value with a name, such as a side. What is no text at all is told as where a text is expected.
+pub(crate) fn named<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    String::deserialize(deserializer).and_then(|name| T::deserialize(name.into_deserializer()))
+}
+
+/// [`named`], or null.
+pub(crate) fn named_or_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    name.map(|name| T::deserialize(name.into_deserializer())).transpose()
 }
 
 /// A body that is not the JSON that was asked for.

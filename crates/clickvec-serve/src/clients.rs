@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 /// When this many clients are known, those that have their whole share are forgotten.
 const KNOWN: usize = 65_536;
 
+/// Nobody is told to wait longer.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
 /// What clients have left of their shares.
 pub(crate) struct Clients {
     /// Texts a second; 0 is no limit.
@@ -42,7 +45,8 @@ impl Clients {
         let left = all.entry(client.to_owned()).or_insert(Left { texts: self.burst, at: now });
         *left = Left { texts: self.now(left, now), at: now };
         if left.texts < texts {
-            return Err(Duration::from_secs_f64((texts - left.texts) / self.rate));
+            let wait = (texts - left.texts) / self.rate;
+            return Err(Duration::try_from_secs_f64(wait).map_or(LONGEST, |wait| wait.min(LONGEST)));
         }
         left.texts -= texts;
         Ok(())
@@ -69,6 +73,8 @@ mod tests {
         let later = start + Duration::from_secs(3600);
         assert_eq!(clients.take("a", 5, later), Err(Duration::from_millis(500)));
         assert_eq!(Clients::new(0.0, 1).take("a", 1_000_000, start), Ok(()));
+        // A share that takes longer than time can be counted.
+        assert_eq!(Clients::new(f64::MIN_POSITIVE, 1).take("a", 2, start), Err(LONGEST));
     }
 
     #[test]

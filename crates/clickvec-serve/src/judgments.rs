@@ -45,12 +45,14 @@ impl Judgments {
         Ok(Judgments { path: path.to_owned(), rows: Mutex::new(rows), _claim: claim })
     }
 
-    /// Keeps a grade, or takes it back. A title that is judged again for a query has the last grade. When this returns,
-    /// the table is on the disk, whole. Returns the number of judgments.
+    /// Keeps a grade, or takes it back. A title that is judged again for a query has the last grade, and every row of the title has
+    /// its last text, since `evaluate` refuses two texts of one id. When this returns, the table is on the disk, whole. Returns the
+    /// number of judgments.
     pub(crate) fn judge(&self, query: &str, id: &str, title: &str, grade: Option<u8>) -> clickvec::Result<usize> {
         let [query, id, title] = [query, id, title].map(plain);
         let mut rows = self.rows.lock().expect("no holder panics");
         let mut changed = rows.clone();
+        changed.iter_mut().filter(|row| row.id == id).for_each(|row| row.title.clone_from(&title));
         let place = changed.iter().position(|row| row.query == query && row.id == id);
         match (place, grade) {
             (Some(place), Some(grade)) => changed[place] = Row { query, id, title, grade },
@@ -131,6 +133,10 @@ mod tests {
         let again = Judgments::open(&path).unwrap();
         assert_eq!(again.judge("red shoe", "b", "Boot", None).unwrap(), 1);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\nred shoe\ta\tShoe in red\t3\n"));
+        // The title has another text by now.
+        assert_eq!(again.judge("shoe", "a", "Red shoe", Some(UP)).unwrap(), 2);
+        let expected = format!("{HEADER}\nred shoe\ta\tRed shoe\t3\nshoe\ta\tRed shoe\t4\n");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
     }
 
     #[test]

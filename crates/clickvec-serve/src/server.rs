@@ -36,6 +36,8 @@ const FEW_CLIENTS: usize = 128;
 const NAME: usize = 64;
 /// How often a thread that waits looks whether the service stops.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// However often folders are to be looked at, there is a pause between.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// A service that runs. If it is dropped, it stops as after [`Server::stop`].
 pub struct Server {
@@ -83,6 +85,8 @@ impl Server {
         let listener = runtime.block_on(async { bind(config.listen, config.limits.connections) }).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let canaries: Arc<[_]> = config.canaries.into();
+        // Before they are opened: an index that is replaced meanwhile has changed.
+        let seen: Vec<_> = config.indexes.iter().map(|(_, path)| state(path)).collect();
         let open = |(name, path): &(String, PathBuf)| Slot::open(name, path, Arc::clone(&canaries));
         let slots = config.indexes.iter().map(open).collect::<Result<Vec<Slot>>>()?;
         let judgments = config.judgments.as_deref().map(Judgments::open).transpose()?;
@@ -121,7 +125,7 @@ impl Server {
         })?;
         if let Some(every) = config.watch {
             let of_watch = Arc::clone(&server.service);
-            server.thread("watch", move || watch_folders(&of_watch, every))?;
+            server.thread("watch", move || watch_folders(&of_watch, seen, every))?;
         }
         if config.compact {
             let of_compaction = Arc::clone(&server.service);
@@ -262,9 +266,9 @@ fn check(config: &Config) -> Result<()> {
 /// How many looks a folder that keeps changing is given to come to rest. What `index` and `update` write is whole at any time.
 const LOOKS: u32 = 5;
 
-/// Reloads an index when its folder has changed and stays as it is for a moment, or has kept changing for [`LOOKS`].
-fn watch_folders(service: &Service, every: Duration) {
-    let mut seen: Vec<Option<ManifestStamp>> = service.slots.iter().map(|slot| state(slot.path())).collect();
+/// Reloads an index when its folder is not as it was `seen` and stays as it is for a moment, or has kept changing for [`LOOKS`].
+fn watch_folders(service: &Service, mut seen: Vec<Option<ManifestStamp>>, every: Duration) {
+    let every = every.max(SHORTEST);
     // What is to be reloaded once it has stopped changing, and how often it has been looked at.
     let mut pending: Vec<Option<(ManifestStamp, u32)>> = vec![None; seen.len()];
     let mut waited = Duration::ZERO;

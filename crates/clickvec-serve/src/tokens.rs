@@ -38,7 +38,7 @@ impl Tokens {
         }
         let fault = |line, fault| Error::Token { path: path.to_owned(), line, fault };
         let mut hashes = Vec::new();
-        for (line, text) in (1..).zip(text.lines().map(str::trim)) {
+        for (line, text) in (1..).zip(text.trim_start_matches('\u{feff}').lines().map(str::trim)) {
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }

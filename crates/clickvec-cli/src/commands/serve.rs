@@ -341,6 +341,37 @@ mod tests {
     }
 
     #[test]
+    fn each_limit_has_its_option() {
+        #[derive(clap::Parser)]
+        struct Asked {
+            #[command(flatten)]
+            flags: LimitFlags,
+        }
+        let asked = "serve --connections 2 --queue 3 --workers 4 --body 5 --text 6 --batch 7 --results 8 --batch-results 9 --depth 10 \
+                     --wait 11.5 --request 12.5 --headers 13.5 --idle 14.5 --drain 15.5 --client-rate 16.5";
+        let flags = <Asked as clap::Parser>::try_parse_from(asked.split_whitespace()).unwrap().flags;
+        let time = Duration::from_secs_f64;
+        let expected = Limits {
+            connections: 2,
+            queue: 3,
+            workers: 4,
+            body: 5,
+            text: 6,
+            batch: 7,
+            results: 8,
+            batch_results: 9,
+            depth: 10,
+            wait: time(11.5),
+            request: time(12.5),
+            headers: time(13.5),
+            idle: time(14.5),
+            drain: time(15.5),
+            client_rate: 16.5,
+        };
+        assert_eq!(flags.limits(), expected);
+    }
+
+    #[test]
     fn an_index_has_a_name() {
         for (text, name, path) in [
             ("shop=a/b.index", "shop", "a/b.index"),

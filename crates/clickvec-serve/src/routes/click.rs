@@ -89,7 +89,7 @@ pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>
         let expected = format!("the place of `id` in `shown`, {place}, or no position");
         return Err(Fault::new(FaultKind::Unprocessable, expected, found.to_string()).of("position"));
     }
-    let rows = shown.len().max(1);
+    let rows = shown.len() + usize::from(id.is_some() && place.is_none());
     if let Err(wait) = service.clients.take(asker.client, rows, Instant::now()) {
         service.metrics.shed(Shed::Client);
         return Err(Fault::new(FaultKind::ClientLimit, "fewer rows from one client", rows.to_string()).after(wait));
@@ -219,6 +219,7 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
     let (name, service) = (slot.name.clone(), Arc::clone(service));
     let written = tokio::task::spawn_blocking(move || {
         let title = title_of(&generation, &id)?;
+        check_other_indexes(&service, &id, &title)?;
         let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments", &service.advice.judgments))?;
         let kept = judgments.judge(&query, &id, &title, grade).map_err(|error| {
             Fault::new(FaultKind::Unavailable, "to write the judgment to the disk", error.to_string())
@@ -232,6 +233,21 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
     Ok(Answer { index: Some(name), ..Answer::json(body) })
 }
 
+/// Refuses an id that has another text in another index: the table of judgments has one text for each id.
+fn check_other_indexes(service: &Service, id: &str, title: &str) -> Result<(), Fault> {
+    for slot in &service.slots {
+        let other = slot.current().engine.get(id).map_err(|error| fault_of(&error))?;
+        if let Some(other) = other.filter(|other| other.title != title) {
+            let (expected, found) =
+                (format!("an id of one title in all indexes, {}", quoted(title)), quoted(&other.title));
+            return Err(Fault::new(FaultKind::Unprocessable, expected, format!("{found} in the index {}", slot.name))
+                .of("id")
+                .help("keep judgments of several collections with a service for each"));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a query that is too long, or none: what people did with an answer has a query.
 fn check_query(service: &Service, query: &str) -> Result<(), Fault> {
     service.check_text("query", query)?;
@@ -243,9 +259,9 @@ fn check_query(service: &Service, query: &str) -> Result<(), Fault> {
 
 fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {
     let document = generation.engine.get(id).map_err(|error| fault_of(&error))?;
-    document.map(|document| document.title).ok_or_else(|| {
-        Fault::new(FaultKind::NotFound, "the id of a title in the index", crate::fault::quoted(id)).of("id")
-    })
+    document
+        .map(|document| document.title)
+        .ok_or_else(|| Fault::new(FaultKind::NotFound, "the id of a title in the index", quoted(id)).of("id"))
 }
 
 fn off(what: &str, advice: &str) -> Fault {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clickvec::model::Side;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Answer, Call};
+use crate::call::{Answer, Call, named};
 use crate::fault::Fault;
 use crate::generation::Generation;
 use crate::service::{Asker, Service, fault_of};
@@ -20,7 +20,7 @@ const AT_ONCE: usize = 32;
 #[serde(deny_unknown_fields, expecting = "an object with `texts`")]
 struct Asked {
     texts: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "named")]
     side: Tower,
     index: Option<String>,
     generation: Option<String>,

@@ -163,7 +163,8 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
     let generation = service.generation(slot, generation.as_deref())?;
     let (name, number) = (slot.name.clone(), generation.number);
     let logged = service.log_queries.then(|| query.clone());
-    let texts = 2 + usize::from(other.is_some());
+    // However small the limit of a batch, a title can be explained.
+    let texts = (2 + usize::from(other.is_some())).min(service.limits.batch);
     let work = move || explained(&generation, &name, &query, &id, other.as_deref(), units);
     let (body, waited) = service.work(asker, texts, work).await?;
     let mut answer = Answer::json(body);

@@ -10,7 +10,7 @@ use clickvec_engine::{Filter, Mode, Request, Share, Timings};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Answer, Call, Whole};
+use crate::call::{Answer, Call, Whole, named_or_none};
 use crate::fault::{Fault, FaultKind};
 use crate::generation::Generation;
 use crate::service::{Asker, Service, fault_of};
@@ -26,6 +26,7 @@ struct Asked {
     k: Option<Whole>,
     #[serde(default = "first")]
     offset: Whole,
+    #[serde(default, deserialize_with = "named_or_none")]
     mode: Option<Mode>,
     #[serde(default)]
     filters: Vec<String>,

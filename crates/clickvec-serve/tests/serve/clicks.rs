@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 
 use serde_json::{Value, json};
 
-use crate::harness::Service;
+use crate::harness::{Service, write_index};
 
 fn keeping() -> Service {
     Service::with(|config, folder| {
@@ -126,6 +126,26 @@ fn judgments_are_a_table() {
         table,
         "query\ttitle_id\ttitle\tgrade\nsofa\tt1\tLeather sofa with three seats\t4\nsofa\tt5\tGarden hose, 20 m\t0\n"
     );
+}
+
+#[test]
+fn an_id_that_is_another_title_elsewhere_is_not_judged() {
+    let service = Service::with(|config, folder| {
+        let lamps = folder.join("lamps.index");
+        write_index(&lamps, &[("t1", "Lamp"), ("t3", "Desk lamp of brass"), ("t9", "Lamp shade")]);
+        config.indexes.push(("lamps".to_owned(), lamps));
+        config.judgments = Some(folder.join("judged.tsv"));
+    });
+    let judge = |index: &str, id: &str| {
+        service.post("/judge", json!({"query": "lamp", "id": id, "grade": "up", "index": index}).to_string())
+    };
+    judge("shop", "t3").is(200);
+    judge("lamps", "t3").is(200);
+    judge("lamps", "t9").is(200);
+    judge("shop", "t1").refuses(422, "found `Lamp` in the index lamps");
+    judge("lamps", "t1").refuses(422, "found `Leather sofa with three seats` in the index shop");
+    let table = std::fs::read_to_string(service.path("judged.tsv")).unwrap();
+    assert_eq!(table, "query\ttitle_id\ttitle\tgrade\nlamp\tt3\tDesk lamp of brass\t4\nlamp\tt9\tLamp shade\t4\n");
 }
 
 #[test]

@@ -41,6 +41,14 @@ fn texts_and_batches_have_limits_and_the_description_says_them() {
 }
 
 #[test]
+fn titles_are_explained_however_small_a_batch_is() {
+    let service = Service::with(|config, _| {
+        config.limits = Limits { batch: 1, queue: 1, client_rate: 1.0, ..config.limits.clone() };
+    });
+    service.post("/explain", r#"{"query":"sofa","id":"t1","other":"t2"}"#).is(200);
+}
+
+#[test]
 fn a_client_has_its_own_limit() {
     let service = Service::with(|config, _| {
         config.limits = Limits { client_rate: 0.001, batch: 4, ..config.limits.clone() };
