@@ -337,6 +337,34 @@ fn a_folder_of_something_else_is_refused() {
     folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop"]).code(0);
 }
 
+/// A request may be answered with 200 and a document refused.
+#[test]
+#[cfg(unix)]
+fn a_script_tells_what_opensearch_does_not_take() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::with_model();
+    folder
+        .run(&["export", "--model=model.safetensors", "--titles=titles.tsv", "--to=opensearch", "--output=os"])
+        .code(0);
+    let load = |bulk: &str| {
+        folder.write("curl", format!("#!/bin/sh\ncase \"$*\" in *_bulk*) {bulk} ;; *) echo fine ;; esac\n"));
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.path("curl"), executable).unwrap();
+        let paths = format!("{}:{}", folder.path("").display(), std::env::var("PATH").unwrap());
+        let mut bash = std::process::Command::new("bash");
+        let run = bash.arg("load.sh").current_dir(folder.path("os")).env("PATH", paths).output().unwrap();
+        let parts = std::fs::read_dir(folder.path("os")).unwrap();
+        let parts = parts.filter(|part| part.as_ref().unwrap().file_name().to_string_lossy().starts_with(".part"));
+        assert_eq!(parts.count(), 0, "parts are left");
+        (run.status.code(), String::from_utf8(run.stderr).unwrap())
+    };
+    assert_eq!(load(r#"echo '{"errors":false}'"#), (Some(0), String::new()));
+    let (code, told) = load(r#"echo '{"errors":true,"items":[]}'"#);
+    assert!(code == Some(1) && told.contains("not all documents were taken: {\"errors\":true"), "{told}");
+    let (code, told) = load("echo 'no disk'; exit 22");
+    assert!(code == Some(1) && told.contains("no disk"), "{told}");
+}
+
 /// Files that have the names of ours may be somebody else's.
 #[test]
 fn a_script_of_ones_own_is_not_replaced() {

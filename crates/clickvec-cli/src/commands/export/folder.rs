@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use clickvec::internals::files::{TEMPORARY_PREFIX, create_folder, write_bytes_atomically};
+use clickvec::internals::files::{Pending, TEMPORARY_PREFIX, create_folder, folder_of, write_bytes_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::{json_file, output};
@@ -49,6 +49,30 @@ pub(super) fn begin(folder: &Path, form: &str) -> Result<()> {
     create_folder(folder)?;
     let mark = serde_json::to_vec(&Mark { form: form.to_owned() })?;
     Ok(write_bytes_atomically(&folder.join(MARK), &[&mark[..], b"\n"].concat())?)
+}
+
+/// What loads or reads the other files of an export, and is written after them.
+const LAST: [&str; 4] = ["load.sh", "load.sql", "encode.py", "encode.mjs"];
+
+/// Removes what an earlier export wrote last, since it would load files of two exports if this one were killed half-way.
+pub(super) fn withdraw(folder: &Path) -> Result<()> {
+    for name in LAST {
+        let path = folder.join(name);
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(clickvec::Error::io(&path, "remove", source).into());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Puts the first file of an export into its place.
+pub(super) fn publish(file: Pending, path: &Path) -> Result<()> {
+    let file = file.seal()?;
+    withdraw(&folder_of(path))?;
+    Ok(file.publish()?)
 }
 
 /// Removes a folder that has nothing but the mark.

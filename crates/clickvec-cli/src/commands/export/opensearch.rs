@@ -13,6 +13,7 @@ use clickvec::ranker::FusionMethod;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::folder;
 use super::fusion::Weights;
 use super::titles::{Counts, ExportedTitles};
 
@@ -47,7 +48,7 @@ pub(super) fn write(path: &Path, index: &str, titles: ExportedTitles<'_>) -> Res
         }
         Ok(())
     })?;
-    file.seal()?.publish()?;
+    folder::publish(file, path)?;
     Ok(counts)
 }
 
@@ -128,13 +129,19 @@ pub(super) fn script(name: &str) -> String {
 # Loads the documents into OpenSearch 2.19 or later, in this folder: bash load.sh [http://localhost:9200]
 set -euo pipefail
 url="${{1:-http://localhost:9200}}"
-send() {{ curl --fail-with-body -sS -X "$1" -H "Content-Type: application/$4" --data-binary "$3" "$url$2"; echo; }}
+send() {{ curl --fail-with-body -sS -X "$1" -H "Content-Type: application/$4" --data-binary "$3" "$url$2" && echo; }}
 send PUT /_search/pipeline/{name}_hybrid @pipeline.json json
 send PUT /_index_template/{name} @template.json json
 # _bulk takes some megabytes at once; a document is two lines.
-split --lines=2000 --filter='cat > .part; cat .part | curl --fail-with-body -sS -X POST -H "Content-Type: application/x-ndjson" \
-    --data-binary @- "'"$url"'/_bulk?filter_path=errors,items.*.error"; echo' bulk.jsonl
-rm -f .part
+trap 'rm -f .part.*' EXIT
+split -l 2000 -a 6 bulk.jsonl .part.
+for part in .part.*; do
+    answer=$(send POST '/_bulk?filter_path=errors,items.*.error' "@$part" x-ndjson) || {{ printf '%s\n' "$answer" >&2; exit 1; }}
+    # The request may be fine and a document not.
+    case $answer in
+        *'"errors":true'*) printf 'not all documents were taken: %.2000s\n' "$answer" >&2; exit 1 ;;
+    esac
+done
 send POST /{name}/_refresh '' json
 "#
     )

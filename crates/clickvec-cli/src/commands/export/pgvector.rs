@@ -8,6 +8,7 @@ use clickvec::Error;
 use clickvec::internals::files::Pending;
 use clickvec::model::Model;
 
+use super::folder;
 use super::titles::{Counts, ExportedTitles};
 
 /// What a binary COPY begins with: the signature, no flags, no extension of the header.
@@ -41,7 +42,7 @@ pub(super) fn write(path: &Path, titles: ExportedTitles<'_>) -> Result<Counts> {
         Ok(())
     })?;
     out.write_all(&TRAILER.to_be_bytes()).map_err(failed)?;
-    file.seal()?.publish()?;
+    folder::publish(file, path)?;
     Ok(counts)
 }
 

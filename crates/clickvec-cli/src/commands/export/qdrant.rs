@@ -9,6 +9,7 @@ use clickvec::model::Model;
 use serde::Serialize;
 use serde_json::json;
 
+use super::folder;
 use super::titles::{Counts, ExportedTitles};
 
 /// The points of a batch, as Qdrant's documentation advises for loading many.
@@ -53,7 +54,7 @@ pub(super) fn write(path: &Path, titles: ExportedTitles<'_>) -> Result<Counts> {
         }
         Ok(())
     })?;
-    file.seal()?.publish()?;
+    folder::publish(file, path)?;
     Ok(counts)
 }
 

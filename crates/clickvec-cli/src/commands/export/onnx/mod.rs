@@ -93,6 +93,7 @@ pub(super) fn write(folder: &Path, model: &Model) -> Result<()> {
     // Nothing is written if a tower cannot be.
     let graphs = graphs.collect::<Result<Vec<_>>>()?;
     super::folder::begin(folder, "onnx")?;
+    super::folder::withdraw(folder)?;
     for (file, bytes) in graphs {
         write_bytes_atomically(&folder.join(file), &bytes)?;
     }
