@@ -81,9 +81,7 @@ pub(crate) fn train(
         titles: !titles.is_empty(),
         vectors: teachers.len() > scores.len(),
         scores: !scores.is_empty(),
-        members: init.map(|model| model.inner.encoder_config().members()),
-        dimension: init.and_then(|model| Some(model.inner.encoder_config().projection()?.1)),
-        ..Given::default()
+        ..Given::of_init(init.map(|model| &*model.inner))
     };
     let config = embedded::training(&settings, given).map_err(|words| error::told(py, &words))?;
     let (file, pairs) = match clicks {

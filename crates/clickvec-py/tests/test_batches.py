@@ -1,8 +1,10 @@
 """Batches of Arrow with vectors, and the SQL that counts a raw log: in DuckDB, and as the program counts."""
 
+import ast
 import pickle
 import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,6 +116,23 @@ def test_duckdb_counts_as_the_program_does(program, raw_log, users):
     weighted = counted(program, folder, [of_them], "--min-users", users, "--user-column", "who", *positions)
     assert weighted.startswith(b"query\ttitle\tcount\tweight\n") and weighted.count(b"\n") == expected.count(b"\n")
     assert counted(program, folder, [table], *positions) == weighted
+
+
+def test_duckdb_knows_every_name_of_nobody(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    source = (Path(__file__).parents[2] / "clickvec-logs/src/user.rs").read_text(encoding="utf-8")
+    names = ast.literal_eval(re.search(r"const NOBODY: \[&str; \d+\] = (\[.*?\]);", source, re.DOTALL)[1])
+    assert len(names) > 30
+    users = {f"nobody {number}": [name.upper(), "ann"] for number, name in enumerate([*names, "0.0", "[]", "{0-0}"])}
+    users |= {"fraction": ["17", " 17.0"], "people": ["ann", "bob"], "no fraction": ["17.5", "17"]}
+    database = duckdb.connect()
+    database.execute("create table titles as select 'i' as id")
+    database.execute("create table log (query text, item text, position int, clicked int, who text, time text)")
+    for query, of_query in users.items():
+        for who in of_query:
+            database.execute("insert into log values (?, 'i', 1, 1, ?, '2026-01-01')", [query, who])
+    counted = {row[0] for row in database.execute(count_sql()).fetchall()}
+    assert counted == {"people", "no fraction"}
 
 
 def test_counts_that_are_not_numbers():

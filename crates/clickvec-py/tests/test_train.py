@@ -140,6 +140,12 @@ def test_a_teacher_and_a_start(model):
         clickvec.train(CLICKS, teacher=(texts[:2], np.full((2, 2), np.nan)), progress=False, **SETTINGS)
 
 
+def test_what_a_start_cannot_have(model):
+    for settings, words in (({"init_range": 0.5}, "is about new weights"), ({"max_trigrams": 1}, "or more, which the model")):
+        with pytest.raises(clickvec.Error, match=words):
+            clickvec.train(CLICKS, init=model, progress=False, **settings)
+
+
 def test_events_reach_a_function():
     events = []
     model = clickvec.train(CLICKS, progress=events.append, **SETTINGS)

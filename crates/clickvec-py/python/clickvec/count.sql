@@ -5,12 +5,15 @@ with searches as (
         lower(trim(replace(replace(replace(replace(replace(query, chr(9), ' '), '  ', ' '), '  ', ' '), '  ', ' '), '  ', ' '))) as query,
         trim(item) as item, position, clicked, time,
         case
-            when translate(who, '0-{} ', '') = '' then null
+            when translate(who, '0-.{}[] ', '') = '' then null
             when lower(trim(who)) in (
                 'null', '<null>', '(null)', '\n', '\\n', 'nil', 'none', '(none)', 'nan', 'na', 'n/a', '#n/a', 'undefined',
                 'unknown', 'not set', '(not set)', 'not logged in', 'anonymous', 'anonymous user', 'anonymoususer', 'anon',
-                'guest', 'guest user', 'guestuser', 'nobody', '-1'
+                'guest', 'guest user', 'guestuser', 'nobody', '-1', '-1.0', '<na>', 'nat', '[null]', 'false'
             ) then null
+            -- A whole number that a program wrote as a fraction.
+            when translate(trim(who), '0123456789', '') = '.' and translate(split_part(trim(who), '.', 2), '0', '') = ''
+                and split_part(trim(who), '.', 2) <> '' then split_part(trim(who), '.', 1)
             else lower(trim(who))
         end as who
     from log
