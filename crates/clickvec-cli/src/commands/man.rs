@@ -15,7 +15,7 @@ use crate::{input, output};
 /// where `man` finds them, as in `man clickvec-train`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The command whose page to print [default: the program itself].
+    /// The command whose page to print, such as train or explain-match [default: the program itself].
     #[arg(value_name = "COMMAND")]
     page: Option<String>,
 
@@ -32,8 +32,8 @@ pub(crate) fn run(args: Args, command: clap::Command) -> Result<Answer> {
         None => {
             let page = match &args.page {
                 None => &command,
-                Some(name) => pages(&command).into_iter().find(|page| page.get_name() == name).with_context(|| {
-                    let names: Vec<&str> = pages(&command).iter().skip(1).map(|page| page.get_name()).collect();
+                Some(name) => pages(&command).into_iter().find(|page| short_name(page) == name).with_context(|| {
+                    let names: Vec<&str> = pages(&command).into_iter().skip(1).map(short_name).collect();
                     format!("expected a command, one of {}, found `{name}`", names.join(", "))
                 })?,
             };
@@ -45,7 +45,7 @@ pub(crate) fn run(args: Args, command: clap::Command) -> Result<Answer> {
                 .map_err(|source| clickvec::Error::io(folder, "make this folder", source))?;
             let pages = pages(&command);
             for page in &pages {
-                let name = page.get_display_name().unwrap_or(page.get_name());
+                let name = full_name(page);
                 files::write_bytes_atomically(&folder.join(format!("{name}.1")), &rendered(page)?)?;
             }
             let count = output::counted(pages.len() as u64, "page");
@@ -62,9 +62,20 @@ fn built(command: clap::Command) -> clap::Command {
     command
 }
 
-/// The program itself and its commands.
+/// The program itself and its commands, each followed by its own.
 fn pages(command: &clap::Command) -> Vec<&clap::Command> {
-    std::iter::once(command).chain(command.get_subcommands().filter(|page| !page.is_hide_set())).collect()
+    let commands = command.get_subcommands().filter(|page| !page.is_hide_set());
+    std::iter::once(command).chain(commands.flat_map(pages)).collect()
+}
+
+/// The name of a page: `clickvec-explain-match`.
+fn full_name(page: &clap::Command) -> &str {
+    page.get_display_name().unwrap_or(page.get_name())
+}
+
+/// The name of a command's page without the program's.
+fn short_name(page: &clap::Command) -> &str {
+    full_name(page).trim_start_matches("clickvec-")
 }
 
 fn rendered(page: &clap::Command) -> Result<Vec<u8>> {

@@ -1,7 +1,7 @@
 //! `clickvec simulate`.
 
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::harness::{Folder, program};
 
@@ -105,7 +105,12 @@ fn killed_half_way_it_leaves_nothing_that_looks_whole() {
     let large = ["simulate", "--output", "log", "--pairs", "20000000", "--impressions"];
     let mut child =
         Command::new(program()).args(large).current_dir(folder.path("")).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(400));
+    // It has begun when its temporary folder is there.
+    let begun = Instant::now();
+    while names(&folder, "") == ["log"] && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(200));
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().code(), None, "it ended before it was killed");
     assert_eq!(folder.read("log/clicks.tsv"), before);

@@ -323,11 +323,14 @@ impl Printer {
     }
 }
 
+/// The width of the column of ids. Longer ones move their titles to the right.
+const WIDEST_ID: usize = 60;
+
 /// One line for each title: rank, score, id, title.
 fn print_text(heading: &str, found: &[Shown], out: &mut impl Write) -> io::Result<()> {
     write!(out, "{heading}")?;
     let rank_width = found.last().map_or(1, |found| found.rank.to_string().len());
-    let id_width = found.iter().map(|found| found.id.chars().count()).max().unwrap_or(0);
+    let id_width = found.iter().map(|found| found.id.chars().count()).max().unwrap_or(0).min(WIDEST_ID);
     // Sums of reciprocal ranks are small.
     let digits = if found.iter().all(|found| found.score.abs() < 0.1) { 5 } else { 3 };
     let score_width = digits + 3;

@@ -183,7 +183,7 @@ for (const curves of groups.values()) {
   const [kind, formula, ignorant] = loss === "nce"
     ? ["Mean noise-contrastive loss", `ln(1 + ${negatives}) + ${negatives} ln(1 + 1/${negatives})`, Math.log(1 + negatives) + negatives * Math.log(1 + 1 / negatives)]
     : ["Mean loss", `ln(1 + ${negatives})`, Math.log(1 + negatives)];
-  $("training").append(make("p", `${kind} of a pair with ${negatives} negatives and γ = ${gamma}, epoch by epoch, logarithmic; ${ignorant.toFixed(2)} is ${formula}, the loss of a model that knows nothing`), picture);
+  $("training").append(make("p", `${kind} of a pair with ${negatives} negatives and γ = ${gamma}, epoch by epoch, logarithmic; a model that knows nothing has ${formula} = ${ignorant.toFixed(2)} times the mean weight of a pair`), picture);
 }
 if (data.parameters.length) {
   $("parameters").append(make("h2", "Parameters, fold by fold"));
