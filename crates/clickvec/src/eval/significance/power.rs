@@ -1,11 +1,15 @@
 //! The smallest difference that a test set can show.
 
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
+use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
 
 use super::{PairingFault, SIGNIFICANT, alike, paired_differences, probability_of_signs};
 
 /// The share of test sets that should show the difference.
 const POWER: f64 = 0.8;
+/// With more degrees of freedom, two terms of a series are exact enough.
+const MANY: f64 = 1000.0;
+/// More queries than anybody can judge.
+const MOST_QUERIES: u64 = 1 << 62;
 /// The fewest differing pairs from which their scatter can be estimated, and with which t follows Student's
 /// distribution well enough.
 pub const LEAST_DIFFERING: usize = 10;
@@ -51,13 +55,17 @@ pub fn minimum_detectable_difference(a: &[f64], b: &[f64], tests: usize) -> Resu
 /// The fewest queries that show a difference of `expected` in four of five cases, if `queries` show one of `least` so
 /// ([`minimum_detectable_difference`] with one test), and the scatter stays. However large the difference, six differing pairs are
 /// needed: the signs of fewer show nothing.
+///
+/// # Panics
+///
+/// With fewer than two queries.
 pub fn queries_that_show(expected: f64, least: f64, queries: usize) -> u64 {
     let scatter = least / standard_deviations(queries as f64, SIGNIFICANT);
     let show = |queries: u64| standard_deviations(queries as f64, SIGNIFICANT) * scatter <= expected * (1.0 + 1e-9);
     let fewest = (2..).find(|&pairs| probability_of_signs(pairs) < SIGNIFICANT).unwrap_or(2) as u64;
     let mut most = fewest;
-    while !show(most) && most < 1 << 62 {
-        most *= 2;
+    while !show(most) && most < MOST_QUERIES {
+        most = (2 * most).min(MOST_QUERIES);
     }
     // More queries show no less.
     let (mut low, mut high) = (fewest, most);
@@ -70,8 +78,17 @@ pub fn queries_that_show(expected: f64, least: f64, queries: usize) -> u64 {
 
 /// How many standard deviations the difference of means has that `n` pairs show, tested at `alpha`.
 fn standard_deviations(n: f64, alpha: f64) -> f64 {
-    let student = StudentsT::new(0.0, 1.0, n - 1.0).expect("two pairs or more");
-    (student.inverse_cdf(1.0 - alpha / 2.0) + student.inverse_cdf(POWER)) / n.sqrt()
+    (student(1.0 - alpha / 2.0, n - 1.0) + student(POWER, n - 1.0)) / n.sqrt()
+}
+
+/// Student's quantile with `free` degrees of freedom. With many it is that of the normal distribution and a correction (Abramowitz and
+/// Stegun 26.7.5), since the exact one is found by steps that no longer converge.
+fn student(at: f64, free: f64) -> f64 {
+    if free > MANY {
+        let z = Normal::standard().inverse_cdf(at);
+        return z + (z.powi(3) + z) / (4.0 * free);
+    }
+    StudentsT::new(0.0, 1.0, free).expect("a pair or more").inverse_cdf(at)
 }
 
 #[cfg(test)]
@@ -96,7 +113,10 @@ mod tests {
         assert!((393..=397).contains(&queries_that_show(0.01, 0.02, 100)));
         assert!((26..=28).contains(&queries_that_show(0.04, 0.02, 100)));
         assert_eq!(queries_that_show(0.5, 0.02, 100), 6);
-        assert_eq!(queries_that_show(1e-300, 0.02, 100), 1 << 62);
+        assert_eq!(queries_that_show(1e-300, 0.02, 100), MOST_QUERIES);
+        // The series goes on where the exact quantiles end.
+        let [exact, series] = [MANY, MANY + 1e-6].map(|free| student(0.975, free));
+        assert!((exact - series).abs() < 1e-5, "{exact} {series}");
     }
 
     #[test]
