@@ -185,24 +185,25 @@ impl<'a> Fusions<'a> {
             self.keeping.iter().for_each(Keeping::note_waiting);
             return Ok(Vec::new());
         }
-        let one = |flag: &MethodFlag| {
+        let weights = self.methods.iter().map(|flag| self.weights(&flag.name(), flag.method(), options));
+        let weights = weights.collect::<Result<Vec<_>>>()?;
+        // All at once: the members of one may be those of another.
+        if let Some(keeping) = &self.keeping {
+            let files: Vec<&str> = self.members.iter().map(|member| member.file.as_str()).collect();
+            keeping.fusions(self.methods.iter().map(|flag| (flag.name(), flag.method())).zip(&weights), &files)?;
+        }
+        let one = |(flag, weights): (&MethodFlag, Vec<f64>)| {
             let (method, name) = (flag.method(), flag.name());
-            let weights = self.weights(&name, method, options)?;
             let lists: Vec<&Scores> = self.members.iter().map(|member| &member.scores).collect();
             let scores = fuse_scores(&lists, &weights, method);
             let members = || self.members.iter().zip(weights.iter().copied());
-            if let Some(keeping) = &self.keeping {
-                let files: Vec<(&str, f64)> =
-                    members().map(|(member, weight)| (member.file.as_str(), weight)).collect();
-                keeping.fusion(&name, method, &files)?;
-            }
             scored(&name, &scores)?;
             let evaluation = judge(&name, &scores, judgments, options);
             let fitted_on = self.fitted_on().map(|judgments| judgments.queries.len());
             let members = members().map(|(member, weight)| (member.name.clone(), weight)).collect();
             Ok((evaluation, Fused { name, method: flag.value(), members, fitted_on }))
         };
-        self.methods.iter().map(one).collect()
+        self.methods.iter().zip(weights).map(one).collect()
     }
 
     fn weights(&self, name: &str, method: FusionMethod, options: &EvaluateOptions) -> Result<Vec<f64>> {

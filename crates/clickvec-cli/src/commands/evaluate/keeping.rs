@@ -36,7 +36,7 @@ impl<'a> Keeping<'a> {
     /// Keeps what `write` writes as the system of this name.
     ///
     /// An error if another fusion in the folder has this file as a member and the system is another one now: the fusion could not
-    /// be read any more. If this run writes that fusion anew, the system waits for [`Keeping::fusion`].
+    /// be read any more. If this run writes that fusion anew, the system waits for [`Keeping::fusions`].
     pub(super) fn put(&self, name: &str, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let path = self.folder.join(file_of(name));
         let needing = self.needed_by(&path);
@@ -61,12 +61,21 @@ impl<'a> Keeping<'a> {
         Ok(())
     }
 
-    /// Writes a fusion of systems that were [put](Keeping::put) here. Members that replace those of an older fusion come first.
-    pub(super) fn fusion(&self, name: &str, method: FusionMethod, members: &[(&str, f64)]) -> Result<()> {
+    /// Writes fusions, each with its name, method and weights, of the systems in `files`, which were [put](Keeping::put) here. Members
+    /// that replace those of older fusions come first.
+    pub(super) fn fusions<'f>(
+        &self,
+        fusions: impl Iterator<Item = ((String, FusionMethod), &'f Vec<f64>)>,
+        files: &[&str],
+    ) -> Result<()> {
         for (beside, path) in self.waiting.take() {
             files::publish(beside.path(), &path)?;
         }
-        Ok(save_fusion(&self.folder.join(file_of(name)), method, members)?)
+        for ((name, method), weights) in fusions {
+            let members: Vec<(&str, f64)> = files.iter().copied().zip(weights.iter().copied()).collect();
+            save_fusion(&self.folder.join(file_of(&name)), method, &members)?;
+        }
+        Ok(())
     }
 
     /// Says which systems stay as they were, because the fusions that need them could not be written anew.

@@ -77,7 +77,14 @@ impl<'a> Fusions<'a> {
         if !self.methods.is_empty() {
             self.note_alike();
         }
-        self.methods.iter().map(|flag| self.fused(flag, search, runs)).collect()
+        let weights = self.methods.iter().map(|flag| self.weights(&flag.name(), flag.method(), search));
+        let weights = weights.collect::<Result<Vec<_>>>()?;
+        // All at once: the members of one may be those of another.
+        if let Some(keeping) = &self.keeping {
+            let files: Vec<&str> = self.members.iter().map(|member| member.file.as_str()).collect();
+            keeping.fusions(self.methods.iter().map(|flag| (flag.name(), flag.method())).zip(&weights), &files)?;
+        }
+        self.methods.iter().zip(weights).map(|(flag, weights)| self.fused(flag, weights, search, runs)).collect()
     }
 
     /// Says so if two members find the same, as a model and an index that was made with it do.
@@ -92,14 +99,14 @@ impl<'a> Fusions<'a> {
         }
     }
 
-    fn fused(&self, flag: &MethodFlag, search: &Search<'_>, runs: Option<&Path>) -> Result<(FullEvaluation, Fused)> {
+    fn fused(
+        &self,
+        flag: &MethodFlag,
+        weights: Vec<f64>,
+        search: &Search<'_>,
+        runs: Option<&Path>,
+    ) -> Result<(FullEvaluation, Fused)> {
         let (method, name) = (flag.method(), flag.name());
-        let weights = self.weights(&name, method, search)?;
-        if let Some(keeping) = &self.keeping {
-            let files: Vec<(&str, f64)> =
-                self.members.iter().zip(&weights).map(|(member, &weight)| (member.file.as_str(), weight)).collect();
-            keeping.fusion(&name, method, &files)?;
-        }
         let mut judge = FullJudge::new(&search.set.titles, search.measures, &search.options);
         let mut run = runs.map(|folder| trec::RunWriter::new(folder, &name)).transpose()?;
         for (chunk, queries) in search.set.queries.chunks(QUERIES_AT_ONCE).enumerate() {
