@@ -217,9 +217,12 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, None)?;
     let (name, service) = (slot.name.clone(), Arc::clone(service));
+    let of_slot = name.clone();
     let written = tokio::task::spawn_blocking(move || {
         let title = title_of(&generation, &id)?;
-        check_other_indexes(&service, &id, &title)?;
+        if grade.is_some() {
+            check_other_indexes(&service, &of_slot, &id, &title)?;
+        }
         let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments", &service.advice.judgments))?;
         let kept = judgments.judge(&query, &id, &title, grade).map_err(|error| {
             Fault::new(FaultKind::Unavailable, "to write the judgment to the disk", error.to_string())
@@ -234,9 +237,11 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
 }
 
 /// Refuses an id that has another text in another index: the table of judgments has one text for each id.
-fn check_other_indexes(service: &Service, id: &str, title: &str) -> Result<(), Fault> {
-    for slot in &service.slots {
-        let other = slot.current().engine.get(id).map_err(|error| fault_of(&error))?;
+fn check_other_indexes(service: &Service, own: &str, id: &str, title: &str) -> Result<(), Fault> {
+    for slot in service.slots.iter().filter(|slot| slot.name != own) {
+        // One that is damaged answers nothing, so it has no say either.
+        let Ok(generation) = service.generation(slot, None) else { continue };
+        let Ok(other) = generation.engine.get(id) else { continue };
         if let Some(other) = other.filter(|other| other.title != title) {
             let (expected, found) =
                 (format!("an id of one title in all indexes, {}", quoted(title)), quoted(&other.title));
