@@ -101,6 +101,15 @@ pub(crate) struct Unlisted {
 
 #[cfg(feature = "serve")]
 impl Unlisted {
+    /// Checks that no file of the index at `path` is damaged, if there is one: titles that are kept would come out with a checksum
+    /// that says they are sound.
+    pub(crate) fn check(path: &Path) -> Result<()> {
+        if looks_like_index(path) {
+            clickvec_engine::Engine::open(path)?.check()?;
+        }
+        Ok(())
+    }
+
     /// The titles of the index at `path` that have none of the ids `listed`; none if there is no index yet.
     pub(crate) fn of(path: &Path, listed: &HashSet<String>, is_kept: bool) -> Result<Unlisted> {
         let mut unlisted = Unlisted::default();
@@ -109,7 +118,6 @@ impl Unlisted {
         }
         let index = clickvec_engine::Engine::open(path)?;
         if is_kept {
-            // A damaged title would come out with a checksum that says it is sound.
             index.check()?;
         }
         let mut all = 0;
@@ -136,6 +144,12 @@ impl Unlisted {
 
 #[cfg(not(feature = "serve"))]
 impl Unlisted {
+    /// Nothing: this program keeps no titles.
+    #[allow(clippy::unnecessary_wraps, reason = "with the feature `serve` it reads files")]
+    pub(crate) fn check(_: &Path) -> Result<()> {
+        Ok(())
+    }
+
     /// None: this program cannot have added any.
     pub(crate) fn of(_: &Path, _: &HashSet<String>, _: bool) -> Result<Unlisted> {
         Ok(Unlisted::default())

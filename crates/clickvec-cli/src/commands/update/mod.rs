@@ -169,6 +169,10 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     let unlisted = match &args.index {
         Some(index) => {
             let listed: HashSet<String> = titles.iter().map(|title| title.id.clone()).collect();
+            if args.keep_titles {
+                // Before anything is learnt: what is damaged cannot be kept.
+                Unlisted::check(index)?;
+            }
             Unlisted::of(index, &listed, false)?
         }
         None => Unlisted::default(),
