@@ -28,6 +28,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
+use crate::numbers::in_words;
 #[cfg(fuzzing)]
 pub(crate) use export::fusion_of_report;
 #[cfg(fuzzing)]
@@ -61,7 +62,7 @@ impl Cli {
     /// The arguments of a command line, the first of which is the program's name.
     pub(crate) fn of(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         let mut command = with_negative_numbers(Cli::command());
-        let mut matches = command.try_get_matches_from_mut(arguments)?;
+        let mut matches = command.try_get_matches_from_mut(arguments).map_err(in_words)?;
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
     }
 }

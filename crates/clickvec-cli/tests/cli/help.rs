@@ -161,10 +161,30 @@ fn completions_are_installed_where_the_shell_looks() {
     assert!(code == Some(2) && said.contains("expected bash, zsh or fish"), "{said}");
 }
 
+/// What a parser says to programmers ("invalid digit found in string") says nothing to others.
+#[test]
+fn numbers_that_are_none_are_told_in_words() {
+    let folder = Folder::new();
+    for (arguments, expected) in [
+        (["train", "--seed", "-1"], "invalid value '-1' for '--seed <N>': expected a whole number of 0 or more"),
+        (["train", "--seed", "18446744073709551616"], "'--seed <N>': expected a smaller number"),
+        (["train", "--epochs", "1e3"], "'--epochs <N>': expected a whole number"),
+        (["search", "-k", "99999999999"], "expected a smaller number"),
+        (["train", "--gamma", "1e39"], "expected a smaller number"),
+        (["train", "--gamma", "-1"], "expected a number above 0"),
+    ] {
+        folder.run(&arguments).code(2).says(expected);
+    }
+}
+
 #[test]
 fn manual_pages_have_every_command_and_flag() {
     let folder = Folder::new();
-    folder.run(&["man", "--output", "share/man1"]).code(0).says(" pages");
+    let run = folder.run(&["man", "--output", "share/man1"]).code(0);
+    let names = std::fs::read_dir(folder.path("share/man1")).unwrap();
+    let names: Vec<String> = names.map(|name| name.unwrap().file_name().into_string().unwrap()).collect();
+    run.says(&format!("{} pages", names.len()));
+    assert!(names.len() > COMMANDS.len() + 8 && !names.iter().any(|name| name.contains("-help")), "{names:?}");
     let plain = |page: &str| page.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "");
     let whole = plain(&folder.read("share/man1/clickvec.1"));
     for command in COMMANDS {

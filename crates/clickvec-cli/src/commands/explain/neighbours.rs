@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clickvec::explain::{Explainer, Neighbour, Neighbours, Space};
+use clickvec::internals::error::shortened;
 use clickvec::internals::text::words;
 use clickvec::ranker::{self, FileKind};
 use clickvec::tables::TITLE;
@@ -121,7 +122,7 @@ fn of_model(args: &Args, word: &str) -> Result<Vec<Near>> {
     for (name, space) in SPACES {
         let near = Neighbours::new(&explainer, args.side.side(), space, vocabulary.clone());
         let Some(nearest) = near.nearest(word, args.top) else {
-            bail!("expected a word with a letter trigram that the model knows, found `{}`", output::printable(word));
+            bail!("expected a word with a letter trigram that the model knows, found `{}`", shortened(word));
         };
         spaces.push((name.to_owned(), nearest));
     }
@@ -145,7 +146,7 @@ fn of_ranker(args: &Args, path: &Path, word: &str) -> Result<Vec<Near>> {
         );
     };
     let Some(nearest) = near.nearest(word, args.top) else {
-        bail!("expected a word that {} knows, found `{}`", ranker.name(), output::printable(word));
+        bail!("expected a word that {} knows, found `{}`", ranker.name(), shortened(word));
     };
     let name = name_of(path);
     let name = if name == ranker.name() { name } else { format!("{name} ({})", ranker.name()) };

@@ -134,6 +134,7 @@ send PUT /_search/pipeline/{name}_hybrid @pipeline.json json
 send PUT /_index_template/{name} @template.json json
 # _bulk takes some megabytes at once; a document is two lines.
 trap 'rm -f .part.*' EXIT
+rm -f .part.*
 split -l 2000 -a 6 bulk.jsonl .part.
 for part in .part.*; do
     answer=$(send POST '/_bulk?filter_path=errors,items.*.error' "@$part" x-ndjson) || {{ printf '%s\n' "$answer" >&2; exit 1; }}

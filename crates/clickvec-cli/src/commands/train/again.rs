@@ -34,7 +34,9 @@ impl Trial {
         if config.held_out <= 0.0 || files.iter().copied().chain(clicks.file()).any(files::is_stream) {
             return Ok(None);
         }
-        let least = (LEAST / f64::from(config.held_out)).ceil() as usize;
+        // As the library counts: the share in 32 bits may be a little less than what was typed.
+        let share = f64::from(config.held_out) * (1.0 + f64::from(f32::EPSILON));
+        let least = (LEAST / share).ceil() as usize;
         if !clicks.have_queries(Queries::new(least), config)? {
             return Ok(None);
         }

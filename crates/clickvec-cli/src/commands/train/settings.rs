@@ -118,7 +118,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "PAIRS", value_parser = crate::numbers::at_least_one::<usize>, help = title_help("Titles in a minibatch", |t| t.minibatch))]
     title_minibatch: Option<usize>,
 
-    #[arg(long, value_name = "G", value_parser = positive, help = title_help("γ for titles", |t| t.gamma))]
+    #[arg(long, value_name = "G", value_parser = positive, help = title_help("γ in the epochs of titles", |t| t.gamma))]
     title_gamma: Option<f32>,
 
     #[arg(long, value_name = "RATE", value_parser = positive, help = title_help("ε for titles", |t| t.learning_rate))]

@@ -213,7 +213,10 @@ impl Display for ViewsFlag {
 
 pub(super) fn positive(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|number: &f32| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "expected a number above 0".to_owned())
+    number.ok_or_else(|| match text.parse() {
+        Ok(number) if f64::MAX >= number && number > 1.0 => "expected a smaller number".to_owned(),
+        _ => "expected a number above 0".to_owned(),
+    })
 }
 
 pub(super) fn share(text: &str) -> Result<f32, String> {
