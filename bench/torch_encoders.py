@@ -247,7 +247,7 @@ class Optimizer:
                 nn.utils.clip_grad_norm_(tower.parameters(), self.clip)
         for part in self.parts:
             if self.nesterov:
-                low = min(self.update, self.updates - 1 - self.update) < FIRST_SHARE * self.updates
+                low = min(self.update, self.updates - 1 - self.update) < int(FIRST_SHARE * self.updates + 0.5)
                 part.param_groups[0]["momentum"] = FIRST_MOMENTUM if low else MOMENTUM
             part.step()
         self.update += 1

@@ -169,7 +169,7 @@ pub enum TableFault {
     #[error("cannot read this Parquet file: {0}")]
     Parquet(ParquetFault),
     /// A table of titles or queries does not fit in memory.
-    #[error("expected a table that fits into {megabytes} MB of memory, found a larger one")]
+    #[error("expected a table that fits into what is left of the memory, {megabytes} MB, found a larger one")]
     TooLarge {
         /// The limit.
         megabytes: usize,
