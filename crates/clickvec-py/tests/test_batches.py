@@ -4,7 +4,6 @@ import ast
 import pickle
 import re
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,7 +119,7 @@ def test_duckdb_counts_as_the_program_does(program, raw_log, users):
 
 def test_duckdb_knows_every_name_of_nobody(tmp_path):
     duckdb = pytest.importorskip("duckdb")
-    source = (Path(__file__).parents[2] / "clickvec-logs/src/user.rs").read_text(encoding="utf-8")
+    source = (SHOP.parents[1] / "crates" / "clickvec-logs" / "src" / "user.rs").read_text(encoding="utf-8")
     names = ast.literal_eval(re.search(r"const NOBODY: \[&str; \d+\] = (\[.*?\]);", source, re.DOTALL)[1])
     assert len(names) > 30
     users = {f"nobody {number}": [name.upper(), "ann"] for number, name in enumerate([*names, "0.0", "[]", "{0-0}"])}

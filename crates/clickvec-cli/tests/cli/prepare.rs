@@ -45,6 +45,33 @@ fn pairs_are_counted_in_order() {
 }
 
 #[test]
+fn columns_of_any_name_are_read() {
+    let folder = Folder::new();
+    let log =
+        "q,i,c,n,u,s\nred shoes,1,yes,2,u1,v1\nred shoes,1,no,5,u2,v1\nsofa,2,yes,3,u2,v2\nred shoes,1,yes,1,u2,v3\n";
+    folder.write("log.csv", log);
+    folder.write("titles.tsv", "id\ttitle\n1\tShoes\n2\tCouch\n");
+    let columns = [
+        ["--query-column", "q"],
+        ["--item-column", "i"],
+        ["--clicked-column", "c"],
+        ["--count-column", "n"],
+        ["--user-column", "u"],
+        ["--session-column", "s"],
+        ["--min-users", "1"],
+    ];
+    let command = ["prepare", "log.csv", "--titles", "titles.tsv", "--output", "clicks.tsv"];
+    folder.run(&[&command[..], &columns.concat()].concat()).code(0).says("not clicked  1 row");
+    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes\t3\nsofa\tCouch\t3\n");
+    // Queries by their ids.
+    folder.write("ids.csv", "k,title\n7,Shoes\n");
+    folder.write("queries.tsv", "query_id\tquery\n7\tred shoes\n");
+    let command = ["prepare", "ids.csv", "--key-column", "k", "--queries", "queries.tsv", "--output", "clicks.tsv"];
+    folder.run(&command).code(0);
+    assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes\t1\n");
+}
+
+#[test]
 fn train_takes_what_prepare_wrote() {
     let folder = Folder::with_data();
     let run = folder.run(&[

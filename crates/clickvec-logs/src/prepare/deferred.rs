@@ -84,11 +84,14 @@ impl Deferred {
         }
         self.queries.clear();
         self.titles.clear();
-        if self.names.bytes() >= self.budget {
-            let names = std::mem::take(&mut self.names);
-            names.write(&mut self.closed_names).map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
-            self.closed.push(self.rows);
-        }
+        if self.names.bytes() >= self.budget { self.close() } else { Ok(()) }
+    }
+
+    /// Writes the texts. The rows that follow do not refer to them.
+    fn close(&mut self) -> Result<()> {
+        let names = std::mem::take(&mut self.names);
+        names.write(&mut self.closed_names).map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
+        self.closed.push(self.rows);
         Ok(())
     }
 
@@ -110,6 +113,10 @@ impl Deferred {
         mut judge: impl FnMut(Row) -> Option<Sighting<u32>>,
     ) -> Result<()> {
         self.number()?;
+        // The last texts would take room in memory while the first ones are counted.
+        if !self.closed.is_empty() && self.closed.last() != Some(&self.rows) {
+            self.close()?;
+        }
         let mut rows = self.rows()?;
         let mut sightings = Vec::with_capacity(AT_ONCE);
         let failed = |source| Error::io(&self.folder, READ_TEMPORARY, source);
