@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::path::{Found, folder_of, resolved};
-use super::temporary::{TEMPORARY_PREFIX, short_name};
+use super::temporary::{LOCK_SUFFIX, TEMPORARY_PREFIX, short_name};
 use crate::{Error, Result};
 
 /// A claim to an output, for as long as it lives.
@@ -24,7 +24,7 @@ impl Claim {
     /// [`Error::InUse`] if another process holds it; [`Error::Io`].
     pub fn new(path: &Path) -> Result<Claim> {
         let target = resolved(path);
-        let beside = folder_of(&target).join(format!("{TEMPORARY_PREFIX}{}.lock", short_name(&target)));
+        let beside = folder_of(&target).join(format!("{TEMPORARY_PREFIX}{}{LOCK_SUFFIX}", short_name(&target)));
         // If somebody else left a lock, the message should name it.
         let failed = |source| Error::io(if beside.exists() { &beside } else { path }, "write", source);
         // More often than the lock is likely to change hands meanwhile.
@@ -81,6 +81,25 @@ mod tests {
         let path = folder.path().join("no/model");
         let error = Claim::new(&path).unwrap_err().to_string();
         assert!(error.starts_with(&format!("{}: cannot write: ", path.display())), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn two_names_of_an_output_are_one_claim() {
+        let folder = tempfile::tempdir().unwrap();
+        let [model, link, inner] = ["model", "link", "inner"].map(|name| folder.path().join(name));
+        fs::create_dir(&inner).unwrap();
+        std::os::unix::fs::symlink("model", &link).unwrap();
+        std::os::unix::fs::symlink("../model", inner.join("far")).unwrap();
+        let claim = Claim::new(&model).unwrap();
+        for other in [link, inner.join("far")] {
+            assert!(matches!(Claim::new(&other), Err(Error::InUse { .. })), "{}", other.display());
+        }
+        drop(claim);
+        // Without a name of its own, a path is what it leads to.
+        let _claim = Claim::new(&inner).unwrap();
+        fs::create_dir(inner.join("deep")).unwrap();
+        assert!(matches!(Claim::new(&inner.join("deep/..")), Err(Error::InUse { .. })));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub use path::{Found, folder_of, is_stream, resolved};
 pub use reading::{first_bytes, first_line, open};
 pub use replace::{Pending, Sealed, check_writable, publish, write_atomically, write_bytes_atomically};
 pub(crate) use replace::{check_replaceable, write_for};
+pub(crate) use temporary::is_temporary;
 pub use temporary::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, remove_abandoned};
 
 /// Large enough that system calls cost little compared with parsing, and small enough to stay in L2.

@@ -12,6 +12,8 @@ use super::path::{folder_of, resolved};
 pub const TEMPORARY_PREFIX: &str = ".clickvec-";
 /// The end of a temporary file's name.
 pub const TEMPORARY_SUFFIX: &str = ".tmp";
+/// The end of the name of a claim's lock.
+pub(super) const LOCK_SUFFIX: &str = ".lock";
 
 /// Most systems allow names of 255 bytes, and a temporary name is longer than that of its target.
 const KEPT_NAME_BYTES: usize = 200;
@@ -123,6 +125,12 @@ pub(super) fn name(file: &mut File, target: &Path) -> io::Result<tempfile::TempP
             }
         }
     }
+}
+
+/// Whether a name is that of a temporary file, or of the lock of a [`Claim`](super::Claim).
+pub(crate) fn is_temporary(name: &str) -> bool {
+    let ends = [TEMPORARY_SUFFIX, LOCK_SUFFIX];
+    name.starts_with(TEMPORARY_PREFIX) && ends.iter().any(|end| name.ends_with(end))
 }
 
 /// Removes temporary files that killed processes left while writing to `path`. A file that is still being written is

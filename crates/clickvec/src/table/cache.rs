@@ -279,9 +279,7 @@ fn checked(bytes: &[u8]) -> Option<&[u8]> {
 fn remove_temporary(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let ends = [files::TEMPORARY_SUFFIX, ".lock"];
-        if name.starts_with(files::TEMPORARY_PREFIX) && ends.iter().any(|end| name.ends_with(end)) {
+        if files::is_temporary(&entry.file_name().to_string_lossy()) {
             let _ = std::fs::remove_file(entry.path());
         }
     }

@@ -176,9 +176,7 @@ pub fn is_of_updates(name: &str) -> bool {
         let number = rest.strip_suffix(".json").unwrap_or(rest);
         number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())
     };
-    let is_temporary = |rest: &str| [files::TEMPORARY_SUFFIX, ".lock"].iter().any(|end| rest.ends_with(end));
-    name.strip_prefix(CHANGES).is_some_and(is_number)
-        || name.strip_prefix(files::TEMPORARY_PREFIX).is_some_and(is_temporary)
+    name.strip_prefix(CHANGES).is_some_and(is_number) || files::is_temporary(name)
 }
 
 #[derive(Deserialize)]
