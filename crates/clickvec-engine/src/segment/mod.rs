@@ -397,9 +397,8 @@ fn of_words(path: &Path, error: &TantivyError) -> Error {
         TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => Some(("open", io_error)),
         _ => None,
     };
-    if let Some((action, error)) = of_system.filter(|(_, error)| error.raw_os_error().is_some()) {
-        let source = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
-        return clickvec::Error::io(&path.join("words"), action, source).into();
+    if let Some((action, code)) = of_system.and_then(|(action, error)| Some((action, error.raw_os_error()?))) {
+        return clickvec::Error::io(&path.join("words"), action, io::Error::from_raw_os_error(code)).into();
     }
     Error::index(path, EngineFault::Words { name: "words".to_owned(), found: error.to_string() })
 }
