@@ -245,7 +245,7 @@ impl Settings {
         set(&mut config.epochs, self.epochs);
         set(&mut config.max_words, self.max_words);
         set(&mut config.max_trigrams, self.max_trigrams);
-        config.word_count = self.word_count_of(given)?;
+        set(&mut config.word_count, self.word_count_of(given)?);
         set(&mut config.seed, self.seed);
         set(&mut config.augment, self.augment.map(|flag| flag.0));
         config.titles = self.title_config(titles)?;
@@ -254,14 +254,14 @@ impl Settings {
         Ok(config)
     }
 
-    /// From how many occurrences whole words are features. The words of the initial model stay in any case.
-    fn word_count_of(&self, given: Given) -> Result<Option<u64>> {
+    /// From how many occurrences whole words are features, if it is asked for or the initial model says so: its words stay.
+    fn word_count_of(&self, given: Given) -> Result<Option<Option<u64>>> {
         let asked = self.word_count.map(|flag| flag.0);
         ensure!(
             asked != Some(None) || given.word_count.is_none(),
             "`--word-count none`: the model of `--init` has whole words as features, and they stay; leave the option out"
         );
-        Ok(asked.unwrap_or(given.word_count))
+        Ok(asked.or(given.word_count.map(Some)))
     }
 
     /// The option that asks for something to judge epochs by, if one does.
