@@ -319,6 +319,15 @@ mod tests {
     }
 
     #[test]
+    fn without_any_time_there_is_no_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut users = UserCounts::new(Limits { day: Some(9), log: None }, usize::MAX, folder.path());
+        (0..100).for_each(|query| users.add(1, None, query).unwrap());
+        assert!(!users.saw_a_day());
+        assert!(users.without_days().robots().unwrap().is_empty());
+    }
+
+    #[test]
     fn those_over_a_limit_whatever_the_memory() {
         for budget in [usize::MAX, 20 * ENTRY_BYTES] {
             let none = Limits { day: None, log: None };

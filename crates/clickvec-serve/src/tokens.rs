@@ -98,7 +98,8 @@ mod tests {
     fn tokens_and_hashes() {
         // printf 0123456789abcdef | sha256sum
         let hash = "9f9f5111f7b27a781f1f1ddde5ebc2dd2b796bfc7365c9c28b548e564176929f";
-        for text in ["# ours\n\n0123456789abcdef\n".to_owned(), format!("sha256:{hash}\r\n")] {
+        let marked = "\u{feff}0123456789abcdef\n".to_owned();
+        for text in ["# ours\n\n0123456789abcdef\n".to_owned(), format!("sha256:{hash}\r\n"), marked] {
             let tokens = read(&text).unwrap();
             assert!(tokens.has("0123456789abcdef"));
             for wrong in ["", "0123456789abcdeF", "0123456789abcdef ", hash] {

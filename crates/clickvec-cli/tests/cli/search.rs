@@ -18,6 +18,15 @@ fn the_best_titles_stand_first() {
 }
 
 #[test]
+fn an_id_of_any_length_is_printed() {
+    let folder = Folder::with_model();
+    let id = "i".repeat(70_000);
+    folder.write("long.tsv", format!("id\ttitle\n{id}\tred hammer\nb\tblue ladder\n"));
+    let run = folder.run(&["search", "--model", "model.safetensors", "--titles", "long.tsv", "red hammer"]).code(0);
+    assert!(run.stdout().contains(&format!("  {id}  red hammer\n")) && run.stdout().contains("  blue ladder\n"));
+}
+
+#[test]
 fn json_has_one_object_a_query() {
     let folder = Folder::with_model();
     let run = folder.run(&[&BASE[..], &["--json", "--top", "200", "red hammer", "blue ladder"]].concat()).code(0);

@@ -181,3 +181,19 @@ fn sizes_of_layers_are_one_list() {
     folder.write("spec.toml", format!("{DATA}{}grid = {{ cells = [4] }}\n", row("a", "train = \"--cells 8\"")));
     folder.run(&["table", "spec.toml"]).code(2).says("cannot be used multiple times");
 }
+
+/// Before the first of two trainings, and without a file next to it.
+#[test]
+#[cfg(unix)]
+fn a_pipe_is_no_place_for_a_model() {
+    let folder = Folder::with_data();
+    let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
+    assert!(made.success());
+    // Enough queries that some are held out.
+    let rows = (0..2000).map(|i| format!("query {i}\ttitle {i}\n")).collect::<String>();
+    folder.write("many.tsv", format!("query\ttitle\n{rows}"));
+    let run =
+        folder.run(&["train", "--clicks", "many.tsv", "--cells", "4", "--epochs", "1", "--output", "pipe"]).code(2);
+    assert!(!run.stderr().contains("epoch"), "{}", run.stderr());
+    assert!(!folder.path("pipe.held-out").exists());
+}

@@ -98,6 +98,8 @@ fn what_cannot_be_asked_is_refused_with_the_field() {
         r#"{"query":"a","k":1.5}"#,
         r#"{"query":"a","x":1}"#,
         r#"{"query":"a","mode":"bm25"}"#,
+        r#"{"query":"a","mode":1}"#,
+        r#"{"query":"a","mode":{"both":1}}"#,
         "[]",
         "null",
         "\"a\"",
@@ -119,6 +121,9 @@ fn what_cannot_be_asked_is_refused_with_the_field() {
     service.post("/v1/embeddings?api-version=2024", r#"{"input":"a","model":"shop"}"#).is(200);
     service.post("/search", r#"{"query":"a","index":"other"}"#).refuses(404, "shop");
     service.post("/search", r#"{"query":"a","generation":"previous"}"#).refuses(404, "nothing was reloaded");
+    service.post("/embed", r#"{"texts":["a"],"side":1}"#).refuses(422, "/openapi.json");
+    let packed = [("content-type", "application/json"), ("content-encoding", "gzip")];
+    service.ask("POST", "/search", &packed, b"\x1f\x8b").refuses(415, "without Content-Encoding, found `gzip`");
     service.get("/search").refuses(422, "`q`");
     service.get("/search?q=a&x=1").refuses(422, "x");
     service.get("/search?q=a&k=many").refuses(422, "k");
