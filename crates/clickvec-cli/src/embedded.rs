@@ -135,7 +135,9 @@ impl Watch for Teller<'_> {
     fn event(&mut self, event: &Event, _: Option<Means>) -> ControlFlow<()> {
         match event {
             // Said before. Whether to stop is asked with the next event.
-            Event::Log { .. } | Event::Teacher(_) | Event::TeacherScores(_) if self.again => ControlFlow::Continue(()),
+            Event::Log { .. } | Event::Teacher(_) | Event::TeacherScores(_) | Event::Start(_) if self.again => {
+                ControlFlow::Continue(())
+            }
             event => (self.on_event)(Told::Event(event)),
         }
     }

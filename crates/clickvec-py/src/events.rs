@@ -82,6 +82,12 @@ fn told(event: &Event) -> Option<Value> {
             "alone": coverage.alone,
             "skipped": coverage.skipped.iter().map(|skipped| skipped.count).sum::<u64>(),
         }),
+        Event::Start(start) => json!({
+            "event": "start",
+            "titles": start.titles,
+            "explained": start.explained,
+            "seconds": start.seconds,
+        }),
         Event::HeldOut(held_out) => json!({
             "event": "held_out",
             "queries": held_out.queries.len(),

@@ -112,6 +112,8 @@ def test_files_of_titles(tmp_path, monkeypatch):
     assert clickvec.train(titles=["a.tsv", tmp_path / "b.tsv"], **settings) == expected
     with pytest.raises(clickvec.Error, match="titles: expected titles or files, found both: 'c.tsv' is no file"):
         clickvec.train(titles=["a.tsv", "c.tsv"], **settings)
+    with pytest.raises(clickvec.Error, match="titles: expected files that are there, found none called 'c.tsv'"):
+        clickvec.train(titles=["c.tsv", "d.csv.gz"], **settings)
     assert clickvec.train(titles=["oak table", "red sofa"] * 9, **settings).dimension == 12
 
 

@@ -5,7 +5,7 @@ mod sources;
 
 pub use fault::SettingFault;
 use sources::chances;
-pub use sources::{TeacherConfig, TitleConfig};
+pub use sources::{TeacherConfig, TeacherStart, TitleConfig};
 
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
 use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, MembersConfig};
@@ -291,6 +291,10 @@ impl TrainConfig {
             .or_else(|| {
                 let sampled = self.teacher.is_some() && self.negatives != Negatives::All;
                 sampled.then_some(SettingFault::TaughtSamples)
+            })
+            .or_else(|| {
+                let fits = self.teacher.is_some_and(|teacher| teacher.start == TeacherStart::LeastSquares);
+                (fits && !self.encoder.adds_up()).then_some(SettingFault::TeacherStart { kind: self.encoder.kind() })
             })
             .or_else(|| {
                 let one_by_one = self.teacher.is_some() && self.loss != LossKind::Softmax;

@@ -200,7 +200,15 @@ def _sources(titles: object) -> list[object]:
                 f"titles: expected titles or files, found both: {other[0]!r:.80} is no file, others are; give paths as "
                 "pathlib.Path, or titles as (id, title)"
             )
+        if all(_names_a_table(one) for one in other):
+            raise Error(f"titles: expected files that are there, found none called {other[0]!r:.80}; or titles as (id, title)")
     return [numbered(titles)]
+
+
+def _names_a_table(text: str) -> bool:
+    """Whether a text looks like the name of a table: a word with its ending."""
+    packed = text.removesuffix(".gz").removesuffix(".zst")
+    return " " not in text and packed.endswith((".tsv", ".csv", ".jsonl"))
 
 
 def _teachers(teacher: object) -> list[object]:

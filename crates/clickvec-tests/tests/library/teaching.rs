@@ -1,12 +1,12 @@
 //! Training with a teacher: vectors of the same texts that another program made.
 
 use super::support::*;
-use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole};
+use clickvec::encoder::{DssmConfig, EncoderConfig, MembersConfig, Peephole};
 use clickvec::error::{LearnFault, ResumeFault, VectorFileFault, VectorPlace};
 use clickvec::model::{Model, Side};
 use clickvec::train::{
-    Agreement, ClickSource, Event, LossKind, Negatives, OptimizerKind, Outcome, SettingFault, Teacher, TeacherConfig,
-    TitleConfig, TrainConfig, TrainOptions, Views, train,
+    Agreement, ClickSource, Event, LossKind, Negatives, OptimizerKind, Outcome, SettingFault, StartReport, Teacher,
+    TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainOptions, Views, train,
 };
 use clickvec::{Error, Result};
 use std::ops::ControlFlow;
@@ -52,7 +52,10 @@ fn config(optimizer: OptimizerKind, teacher: TeacherConfig) -> TrainConfig {
     TrainConfig { titles: Some(titles), teacher: Some(teacher), negatives: Negatives::All, ..small(optimizer) }
 }
 
-const HALF: TeacherConfig = TeacherConfig { gamma: 10.0, titles: 0.5, clicks: 0.5, scores: 0.5 };
+const HALF: TeacherConfig =
+    TeacherConfig { gamma: 10.0, titles: 0.5, clicks: 0.5, scores: 0.5, start: TeacherStart::Random };
+
+const FITTED: TeacherConfig = TeacherConfig { start: TeacherStart::LeastSquares, ..HALF };
 
 fn agreements(events: &[Event]) -> Vec<Agreement> {
     let epoch = |event: &Event| match event {
@@ -74,6 +77,66 @@ fn similarities_are_learnt_without_a_click() {
     assert_eq!((found.len(), last.queries, last.titles), (20, 24, 96), "each text is on one side");
     assert!(last.spearman > 0.6 && last.spearman > first.spearman + 0.1, "{first:?} {last:?}");
     assert!(last.overlap > first.overlap, "{first:?} {last:?}");
+}
+
+/// A first epoch that learns next to nothing agrees with the teacher as its weights did before.
+#[test]
+fn weights_that_were_fitted_agree_with_the_teacher_before_anything_is_learnt() {
+    let lstm = EncoderConfig::Lstm(lstm(8, false, Peephole::None));
+    let members = EncoderConfig::Members(MembersConfig {
+        members: 2,
+        lstm: self::lstm(5, false, Peephole::None),
+        dimension: None,
+    });
+    for (encoder, pairs) in [(lstm.clone(), 0), (lstm, 240), (members, 0)] {
+        let place = place(pairs, usize::MAX);
+        let found = [HALF, FITTED].map(|teacher| {
+            let mut config = TrainConfig {
+                encoder: encoder.clone(),
+                shared_towers: pairs == 0,
+                ..config(OptimizerKind::Adam, teacher)
+            };
+            config.titles.as_mut().expect("titles").learning_rate = 1e-9;
+            let events = place.train(&config, How::default()).expect("trained");
+            let start = events.iter().find_map(|event| match event {
+                Event::Start(report) => Some(*report),
+                _ => None,
+            });
+            assert_eq!(start.is_some(), teacher.start == TeacherStart::LeastSquares);
+            if let Some(StartReport { titles, explained, .. }) = start {
+                assert_eq!(titles, 120);
+                assert!((0.5..1.0).contains(&explained), "{explained}");
+            }
+            agreements(&events)[0].spearman
+        });
+        assert!(found[1] > 0.7 && found[1] > found[0] + 0.3, "{encoder:?}, {pairs} pairs: {found:?}");
+    }
+}
+
+#[test]
+fn fitted_weights_are_for_encoders_that_add_up_and_for_new_ones() {
+    let place = place(240, usize::MAX);
+    let fitted = config(OptimizerKind::Adam, FITTED);
+    let gated = EncoderConfig::Lstm(lstm(5, true, Peephole::None));
+    for encoder in [EncoderConfig::Dssm(DssmConfig::default()), gated] {
+        let found = place.train(&TrainConfig { encoder, ..fitted.clone() }, How::default());
+        assert!(matches!(found, Err(Error::Setting(SettingFault::TeacherStart { .. }))), "{found:?}");
+    }
+    // An initial model has weights of its own.
+    place.train(&fitted, How::default()).expect("trained");
+    let init = Model::load(&place.output()).expect("a model");
+    let options = |teachers| TrainOptions { init: Some(&init), teachers, ..TrainOptions::default() };
+    let mut started = false;
+    let config = TrainConfig { titles: None, epochs: 1, ..fitted };
+    let teacher = place.teacher();
+    train(&config, ClickSource::file(&place.clicks()), options(vec![Teacher::file(&teacher)]), &mut |event| {
+        started |= matches!(event, Event::Start(_));
+        ControlFlow::Continue(())
+    })
+    .expect("trained")
+    .finished()
+    .expect("finished");
+    assert!(!started);
 }
 
 #[test]
@@ -113,7 +176,8 @@ fn the_same_bytes_at_any_number_of_threads_and_through_kills() {
     for (config, pairs) in [
         (config(OptimizerKind::Adam, HALF), 0),
         (config(OptimizerKind::Nesterov, HALF), 240),
-        (TrainConfig { shared_towers: true, encoder, ..config(OptimizerKind::Adam, HALF) }, 240),
+        (config(OptimizerKind::Adam, FITTED), 0),
+        (TrainConfig { shared_towers: true, encoder, ..config(OptimizerKind::Adam, FITTED) }, 240),
     ] {
         let how = How { checkpoint_every: Some(3), resume: true, ..How::default() };
         let run = |threads: usize| {

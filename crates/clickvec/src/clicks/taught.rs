@@ -143,6 +143,11 @@ impl Taught {
         self.fingerprint
     }
 
+    /// The dimension of the vectors.
+    pub(crate) fn dimension(&self) -> usize {
+        self.dimension
+    }
+
     /// The vector of the text with this hash, if the teacher has one.
     pub(crate) fn vector(&self, hash: u64) -> Option<&[f32]> {
         let &row = self.rows.get(&hash)?;

@@ -82,6 +82,11 @@ pub(super) trait EncoderKind {
         false
     }
 
+    /// Whether it adds up what its words put in, as long as its other weights are small.
+    fn adds_up(&self) -> bool {
+        false
+    }
+
     /// If it is made of encoders that are trained side by side: their number, and what each of them is.
     fn members(&self) -> Option<(usize, EncoderConfig)> {
         None
@@ -233,6 +238,13 @@ impl EncoderConfig {
     /// Whether the published per-gate error signals are defined for it: for LSTMs that read words.
     pub fn has_published_signals(&self) -> bool {
         self.ask(|kind| kind.has_published_signals())
+    }
+
+    /// Whether it adds up what its words put in, as long as its other weights are small: an LSTM of one layer without a forget
+    /// gate, or several side by side. Such an encoder can start from the weights of
+    /// [`crate::train::TeacherStart::LeastSquares`].
+    pub fn adds_up(&self) -> bool {
+        self.ask(|kind| kind.adds_up())
     }
 
     /// How it reads, and what it has inside.

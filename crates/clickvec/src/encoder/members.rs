@@ -108,6 +108,10 @@ impl EncoderKind for MembersConfig {
         true
     }
 
+    fn adds_up(&self) -> bool {
+        self.lstm.adds_up()
+    }
+
     fn members(&self) -> Option<(usize, EncoderConfig)> {
         Some((self.members, EncoderConfig::Lstm(self.lstm)))
     }

@@ -24,6 +24,25 @@ pub struct TeacherConfig {
     /// Omitted if it has the default.
     #[serde(default = "half", skip_serializing_if = "is_half")]
     pub scores: f32,
+    /// The weights that a run starts from if the teacher has vectors and no initial model gives any. Omitted if random.
+    #[serde(default, skip_serializing_if = "is_random")]
+    pub start: TeacherStart,
+}
+
+/// The weights that a run with a teacher starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TeacherStart {
+    /// Random numbers, as without a teacher. Models without this setting started so.
+    #[default]
+    Random,
+    /// W₄ by ridge regression from a title's features to the teacher's vector, the rest random in ±0.01 whatever the initial
+    /// range. For LSTMs of one layer without a forget gate, and several of them side by side.
+    LeastSquares,
+}
+
+fn is_random(start: &TeacherStart) -> bool {
+    *start == TeacherStart::Random
 }
 
 fn half() -> f32 {
@@ -37,7 +56,7 @@ fn is_half(share: &f32) -> bool {
 impl Default for TeacherConfig {
     /// What validation found best (docs/explanation/defaults.md); the share of scores was not tried.
     fn default() -> TeacherConfig {
-        TeacherConfig { gamma: 10.0, titles: 0.8, clicks: 0.3, scores: half() }
+        TeacherConfig { gamma: 10.0, titles: 0.8, clicks: 0.3, scores: half(), start: TeacherStart::LeastSquares }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a training run reports while it runs. These are numbers; showing them is up to the caller.
 
-use super::{Agreement, Score};
+use super::{Agreement, Score, StartReport};
 use crate::clicks::{HeldOut, LogStatistics, ScoreCoverage, Section, TeacherCoverage};
 use crate::tables::Skipped;
 
@@ -34,6 +34,8 @@ pub enum Event {
     TeacherScores(ScoreCoverage),
     /// Queries are held out of the clicks, or none if there are too few. The validation judges by them.
     HeldOut(HeldOut),
+    /// Training starts from weights that were fitted to the teacher's vectors.
+    Start(StartReport),
     /// Training continues from a checkpoint.
     Resumed {
         /// The section that the run is learning from.

@@ -16,6 +16,7 @@ mod agreement;
 mod checkpoint;
 pub(crate) mod device;
 mod event;
+mod least_squares;
 mod members;
 mod projection;
 mod run;
@@ -26,6 +27,7 @@ mod step;
 pub use self::agreement::Agreement;
 use self::device::{Cpu, Device};
 pub use self::event::{EpochReport, Event};
+pub use self::least_squares::StartReport;
 pub use crate::clicks::{
     ClickSource, HeldOut, HeldOutQuery, LogStatistics, NegativeSource, Negatives, ScoreCoverage, Section, Teacher,
     TeacherCoverage, Weighting,
@@ -34,7 +36,7 @@ pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::loss::LossKind;
 pub use crate::math::Precision;
 pub use crate::optimizer::OptimizerKind;
-pub use crate::settings::{Keep, SettingFault, TeacherConfig, TitleConfig, TrainConfig, TrainingRecord};
+pub use crate::settings::{Keep, SettingFault, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainingRecord};
 pub use crate::text::Tail;
 pub use crate::views::Views;
 

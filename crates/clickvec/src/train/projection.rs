@@ -63,7 +63,8 @@ impl Projection {
         let of_titles = towers.last().into_iter().cloned().collect();
         let members = encoders(config, log, of_titles).pop().map(Arc::from).expect("one or two towers");
         let embedder = Embedder::new(members, Arc::new(log.dictionary().clone()), config.limit()).raw();
-        let (components, share) = principal(&embedder.embed(&self.titles), self.units, self.dimension);
+        let Principal { directions: components, share, .. } =
+            principal(&embedder.embed(&self.titles), self.units, self.dimension);
         let projected = |tensors: Vec<Tensor>| {
             let mut encoder = config.encoder.build(log.dictionary().len());
             let (projection, of_members) = encoder.tensors_mut().split_last_mut().expect("an encoder has tensors");
@@ -79,9 +80,18 @@ impl Projection {
     }
 }
 
-/// The `count` orthogonal directions of length 1 that keep most of the squared lengths of `vectors` [texts, n], and the
-/// share of their variance, which is measured from their mean, that these directions keep: 1 if there is no variance.
-fn principal(vectors: &[f32], n: usize, count: usize) -> (Vec<Vec<f64>>, f64) {
+/// The principal components of some vectors.
+pub(super) struct Principal {
+    /// Orthogonal directions of length 1, those that keep most first.
+    pub(super) directions: Vec<Vec<f64>>,
+    /// What each keeps of the vectors' squared lengths.
+    pub(super) squares: Vec<f64>,
+    /// The share of the variance, which is measured from the mean, that all directions keep: 1 if there is none.
+    share: f64,
+}
+
+/// The `count` orthogonal directions that keep most of the squared lengths of `vectors` [texts, n].
+pub(super) fn principal(vectors: &[f32], n: usize, count: usize) -> Principal {
     let mut products = vec![0.0; n * n];
     // Each number is one sum over the texts in their order, at any number of threads. Only the upper half is summed.
     products.par_chunks_mut(ROWS * n).enumerate().for_each(|(block, rows)| {
@@ -102,17 +112,18 @@ fn principal(vectors: &[f32], n: usize, count: usize) -> (Vec<Vec<f64>>, f64) {
     }
     let texts = (vectors.len() / n).max(1) as f64;
     // Σ (x − mean)² along a direction is Σ x² − (Σ x)² / texts.
-    let squares: f64 = (0..n).map(|i| products[i * n + i]).sum();
-    let all = squares - sums.iter().map(|sum| sum * sum).sum::<f64>() / texts;
+    let lengths: f64 = (0..n).map(|i| products[i * n + i]).sum();
+    let all = lengths - sums.iter().map(|sum| sum * sum).sum::<f64>() / texts;
     let matrix = Tridiagonal::new(products, n);
-    let (values, _) = matrix.values(0);
+    let (mut squares, _) = matrix.values(0);
     let directions = matrix.vectors(count);
     let along = |direction: &[f64]| direction.iter().zip(&sums).map(|(x, sum)| x * sum).sum::<f64>();
     let kept: f64 =
-        directions.iter().zip(values).map(|(direction, value)| value - along(direction).powi(2) / texts).sum();
+        directions.iter().zip(&squares).map(|(direction, square)| square - along(direction).powi(2) / texts).sum();
     // What rounding leaves of no variance is no variance.
-    let share = if all > 1e-9 * squares { (kept / all).clamp(0.0, 1.0) } else { 1.0 };
-    (directions, share)
+    let share = if all > 1e-9 * lengths { (kept / all).clamp(0.0, 1.0) } else { 1.0 };
+    squares.truncate(count);
+    Principal { directions, squares, share }
 }
 
 #[cfg(test)]
@@ -147,7 +158,7 @@ mod tests {
         let ends = [(0, 3.0f32), (0, -3.0), (2, 1.0), (1, 2.0), (2, -1.0), (1, -2.0)];
         let vectors: Vec<f32> = ends.iter().flat_map(|&(axis, by)| axes[axis].map(|x| x * by)).collect();
         for (count, expected) in [(1, 9.0 / 14.0), (2, 13.0 / 14.0), (3, 1.0)] {
-            let (directions, share) = principal(&vectors, 3, count);
+            let Principal { directions, share, .. } = principal(&vectors, 3, count);
             assert_eq!(directions.len(), count);
             assert!((share - expected).abs() < 1e-6, "{count}: {share}");
             for (direction, axis) in directions.iter().zip(&axes) {
@@ -160,11 +171,11 @@ mod tests {
     fn the_share_is_of_the_variance_and_not_of_the_mean() {
         // The mean has nearly all of the squares and none of the variance.
         let vectors: Vec<f32> = [1.0f32, -1.0, 1.0, -1.0].iter().flat_map(|&x| [10.0, x]).collect();
-        let (directions, share) = principal(&vectors, 2, 1);
+        let Principal { directions, share, .. } = principal(&vectors, 2, 1);
         assert!((directions[0][0].abs() - 1.0).abs() < 1e-9 && share < 1e-9, "{directions:?} {share}");
-        assert_eq!(principal(&vectors, 2, 2).1, 1.0);
+        assert_eq!(principal(&vectors, 2, 2).share, 1.0);
         for alike in [[0.0f32, 0.0].repeat(3), [0.3, 0.4].repeat(3), vec![0.3, 0.4], Vec::new()] {
-            assert_eq!(principal(&alike, 2, 1).1, 1.0, "{alike:?}");
+            assert_eq!(principal(&alike, 2, 1).share, 1.0, "{alike:?}");
         }
     }
 
@@ -183,7 +194,7 @@ mod tests {
         let whole: Vec<Vec<f64>> = rows.iter().map(|row| wide(row)).collect();
         let mut before = 0.0;
         for count in [1, 5, 20, n] {
-            let (directions, share) = principal(&vectors, n, count);
+            let Principal { directions, share, .. } = principal(&vectors, n, count);
             for (i, a) in directions.iter().enumerate() {
                 for (j, b) in directions.iter().enumerate() {
                     assert!((dot(a, b) - f64::from(u8::from(i == j))).abs() < 1e-10, "{i} {j}");

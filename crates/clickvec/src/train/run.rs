@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::agreement::Probe;
 use super::checkpoint::{self, Progress, Resumed};
 use super::device::{Cpu, Device, Learner};
+use super::least_squares::Start;
 use super::members::begin;
 use super::projection::Projection;
 use super::stage::{Stage, stage_after, stages};
@@ -136,6 +137,8 @@ pub(super) struct Run<'a, 'v> {
     validation: Option<Validation<'v>>,
     /// The sample on which the model is compared with its teacher, if it has one that knows queries and titles.
     probe: Option<Probe>,
+    /// What the run started from, until it is told.
+    start: Option<Event>,
     /// What makes the projection of each epoch's model, if the encoder has one.
     projection: Option<Projection>,
     output: Option<&'a Output<'a>>,
@@ -163,7 +166,10 @@ impl<'a, 'v> Run<'a, 'v> {
         let bytes = weights.and_then(|weights| weights.checked_mul(sides * 3 * size_of::<f32>() as u64));
         room_for("the weights and what their updates remember", bytes)?;
         let device = options.device.unwrap_or(&Cpu);
-        let towers = initial_towers(config, log, options.init);
+        // The weights of an initial model, of a checkpoint or of an earlier run would take the start's place.
+        let has_weights = options.init.is_some() || options.after_titles.is_some() || output.is_some_and(resumes);
+        let start = if has_weights { None } else { Start::of(config, log)? };
+        let towers = initial_towers(config, log, options.init, start.as_ref());
         let learner = begin(device, &stages[0], towers)?;
         let validation = options.validation;
         let probe = log.taught().and_then(|taught| Probe::new(log, taught, config.seed));
@@ -180,6 +186,7 @@ impl<'a, 'v> Run<'a, 'v> {
             record,
             validation,
             probe,
+            start: start.map(|start| Event::Start(start.report)),
             projection,
             output,
             model: None,
@@ -227,6 +234,11 @@ impl<'a, 'v> Run<'a, 'v> {
         started: Instant,
         on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
+        if let Some(start) = self.start.take()
+            && on_event(&start).is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
         let mut begun = started;
         let mut buffers = [Vec::new(), Vec::new()];
         while self.progress.epoch < self.epochs && !self.out_of_patience() {
@@ -422,6 +434,11 @@ impl<'a, 'v> Run<'a, 'v> {
             model: self.output.filter(|_| kept > 0).map(|output| (partial(output.path), kept)),
         }
     }
+}
+
+/// Whether a run goes on from a checkpoint.
+fn resumes(output: &Output<'_>) -> bool {
+    output.resume && checkpoint::path(output.path).exists()
 }
 
 /// The number of epochs of all stages.

@@ -1,9 +1,13 @@
 //! The weights that a run starts from.
 
+use super::least_squares::Start;
 use crate::clicks::ClickLog;
-use crate::encoder::{Encoder, Tensor, TensorKind, TextStatistics, initialize};
+use crate::encoder::{Encoder, InitRange, Tensor, TensorKind, TextStatistics, initialize};
 use crate::model::{Model, prefixes};
 use crate::settings::TrainConfig;
+
+/// The range of random weights beside those that were fitted to a teacher's vectors.
+const SMALL: f32 = 0.01;
 
 /// Encoders with these weights, one for each tower, without a projection.
 pub(super) fn encoders(config: &TrainConfig, log: &ClickLog, towers: Vec<Vec<Tensor>>) -> Vec<Box<dyn Encoder>> {
@@ -17,8 +21,13 @@ pub(super) fn encoders(config: &TrainConfig, log: &ClickLog, towers: Vec<Vec<Ten
     towers.into_iter().map(encoder).collect()
 }
 
-/// The towers before the first update: the weights of `init`, and small random numbers for the rest.
-pub(super) fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<&Model>) -> Vec<Box<dyn Encoder>> {
+/// The towers before the first update: the weights of `init` or of `start`, and small random numbers for the rest.
+pub(super) fn initial_towers(
+    config: &TrainConfig,
+    log: &ClickLog,
+    init: Option<&Model>,
+    start: Option<&Start>,
+) -> Vec<Box<dyn Encoder>> {
     let statistics = log.statistics();
     let of = |words: u64, trigrams: u64, texts: u64| TextStatistics {
         trigrams_per_word: trigrams as f64 / words as f64,
@@ -43,7 +52,12 @@ pub(super) fn initial_towers(config: &TrainConfig, log: &ClickLog, init: Option<
         let of_members = config.encoder.without_projection();
         let mut encoder = of_members.build(log.dictionary().len());
         let side = prefix.trim_end_matches('.');
-        initialize(&mut *encoder, &of_members, side, statistics, config.init_range, config.seed);
+        // Gates and recurrent weights that are not small would undo the start.
+        let range = if start.is_some() { InitRange::Uniform(SMALL) } else { config.init_range };
+        initialize(&mut *encoder, &of_members, side, statistics, range, config.seed);
+        if let Some(start) = start {
+            start.set(&mut *encoder);
+        }
         if let Some(init) = init {
             // The initial model's trigrams come before new ones, and its words before new ones. One tower may become two.
             let from = init.towers.get(number).unwrap_or(&init.towers[0]).tensors();

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use clickvec::train::{Agreement, EpochReport, Event, ScoreCoverage, Section, TeacherCoverage, TrainConfig, Written};
+use clickvec::train::{
+    Agreement, EpochReport, Event, ScoreCoverage, Section, StartReport, TeacherCoverage, TrainConfig, Written,
+};
 use serde::Serialize;
 
 use super::held_out::{Counts, Means};
@@ -51,6 +53,11 @@ pub(super) enum JsonEvent<'a> {
         queries: u64,
         alone: u64,
         skipped: u64,
+    },
+    Start {
+        titles: u64,
+        explained: f64,
+        seconds: f64,
     },
     #[serde(rename = "held_out")]
     HeldOut(Counts),
@@ -175,6 +182,9 @@ impl JsonEvent<'_> {
                 let (scores, known, queries, alone) = (*scores, *known, *queries, *alone);
                 let skipped = skipped.iter().map(|skipped| skipped.count).sum();
                 JsonEvent::TeacherScores { scores, known, repeated: *repeated, queries, alone, skipped }
+            }
+            &Event::Start(StartReport { titles, explained, seconds }) => {
+                JsonEvent::Start { titles, explained, seconds }
             }
             &Event::StoppedEarly { epoch, best, schedule_cut } => JsonEvent::Stopped { epoch, best, schedule_cut },
             _ => return None,

@@ -10,8 +10,8 @@ use clickvec::encoder::EncoderConfig;
 use clickvec::eval::Metric;
 use clickvec::train::LogStatistics;
 use clickvec::train::{
-    Agreement, EpochReport, Event, Keep, ScoreCoverage, Section, Tail, TeacherCoverage, TrainConfig, Written,
-    written_paths,
+    Agreement, EpochReport, Event, Keep, ScoreCoverage, Section, StartReport, Tail, TeacherCoverage, TrainConfig,
+    Written, written_paths,
 };
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -76,7 +76,9 @@ impl Reporter {
     /// Reports an event. `held_out` is what was last measured on held-out queries.
     pub(super) fn event(&mut self, event: &Event, held_out: Option<Means>) {
         match event {
-            Event::Log { .. } | Event::Teacher(_) | Event::TeacherScores(_) if self.again => self.close(),
+            Event::Log { .. } | Event::Teacher(_) | Event::TeacherScores(_) | Event::Start(_) if self.again => {
+                self.close()
+            }
             Event::Reading { pairs } => self.reading(*pairs),
             Event::Minibatch { .. } => {
                 if self.watched {
@@ -229,6 +231,11 @@ impl Reporter {
             }
             Event::Teacher(coverage) => say_teacher(coverage),
             Event::TeacherScores(coverage) => say_scores(coverage),
+            &Event::Start(StartReport { titles, explained, seconds }) => output::note(format_args!(
+                "teacher: initial weights by least squares over {}, which explain {:.0} % of its vectors' variance  {seconds:.1} s",
+                output::counted(titles, "title"),
+                100.0 * explained
+            )),
             Event::HeldOut(held_out) => Counts::of(held_out).say(self.learns_all),
             Event::Epoch(report) => self.say_epoch(report, held_out),
             Event::StoppedEarly { epoch, best, schedule_cut } => {

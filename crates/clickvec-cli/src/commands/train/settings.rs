@@ -8,12 +8,13 @@ use anyhow::{Result, bail, ensure};
 use clickvec::encoder::{EncoderConfig, Signals};
 use clickvec::model::Model;
 use clickvec::train::{
-    Keep, LossKind, NegativeSource, OptimizerKind, Precision, Tail, TeacherConfig, TitleConfig, TrainConfig, Weighting,
+    Keep, LossKind, NegativeSource, OptimizerKind, Precision, Tail, TeacherConfig, TeacherStart, TitleConfig,
+    TrainConfig, Weighting,
 };
 
 use flags::{
     BpttFlag, ClipFlag, InitRangeFlag, KeepFlag, LossFlag, NegativeSourceFlag, NegativesFlag, OptimizerFlag,
-    PrecisionFlag, Preset, TailFlag, ViewsFlag, WordsFlag, positive, share,
+    PrecisionFlag, Preset, TailFlag, TeacherStartFlag, ViewsFlag, WordsFlag, positive, share,
 };
 use help::{
     help, shown_clip, shown_loss, shown_negatives, shown_optimizer, shown_precision, shown_range, shown_signals,
@@ -141,6 +142,11 @@ pub(super) struct Settings {
     #[arg(long, value_name = "G", value_parser = positive, help = teacher_help("γ of the softmax over the teacher's similarities and the model's that imitate them, and of the margins of scores", |t| t.gamma))]
     teacher_gamma: Option<f32>,
 
+    /// The initial weights with a teacher's vectors [default: least-squares for an lstm of one layer without a forget gate;
+    /// with another encoder or --init-range: random].
+    #[arg(long, value_enum, value_name = "WEIGHTS")]
+    teacher_start: Option<TeacherStartFlag>,
+
     #[arg(long, value_enum, help = help("Precision of the factors in recurrent matrix products; sums and weights stay f32. bf16 takes up to a fifth less time, but works only for recurrent encoders, and needs a processor with AVX512-BF16 or AMX", |c| shown_precision(c.precision)))]
     precision: Option<PrecisionFlag>,
 }
@@ -199,6 +205,10 @@ impl Settings {
                 "`--init-range` is about new weights, and those of `--init` are used; leave one of the two out"
             );
             ensure!(
+                self.teacher_start.is_none(),
+                "`--teacher-start` is about new weights, and those of `--init` are used; leave one of the two out"
+            );
+            ensure!(
                 self.max_trigrams.is_none_or(|most| most >= known),
                 "expected `--max-trigrams` of {known} or more, which the model of `--init` has, found {}; it bounds what is added",
                 self.max_trigrams.unwrap_or_default()
@@ -215,6 +225,12 @@ impl Settings {
         let per_gate = self.bptt == Some(BpttFlag::PerGate);
         encoder.refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_published_signals)?;
         encoder.refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
+        let fits = self.teacher_start == Some(TeacherStartFlag::LeastSquares);
+        encoder.refuse_unless(&architecture, "--teacher-start least-squares", fits, EncoderConfig::adds_up)?;
+        ensure!(
+            !fits || self.init_range.is_none(),
+            "`--init-range` is about random weights, and `--teacher-start least-squares` fits them; leave one of the two out"
+        );
         self.check_judge(given, held_out)?;
         if self.precision == Some(PrecisionFlag::Bf16) {
             encoder.refuse_unless(&architecture, "--precision bf16", true, EncoderConfig::is_recurrent)?;
@@ -249,7 +265,7 @@ impl Settings {
         set(&mut config.seed, self.seed);
         set(&mut config.augment, self.augment.map(|flag| flag.0));
         config.titles = self.title_config(titles)?;
-        config.teacher = self.teacher_config(given.vectors || given.scores, given.scores_alone)?;
+        config.teacher = self.teacher_config(given, &config.encoder)?;
         self.set_kinds(&mut config);
         Ok(config)
     }
@@ -340,13 +356,19 @@ impl Settings {
     }
 
     /// The settings for a teacher, if there is one.
-    fn teacher_config(&self, teacher: bool, scores_alone: bool) -> Result<Option<TeacherConfig>> {
-        if teacher {
+    fn teacher_config(&self, given: Given, encoder: &EncoderConfig) -> Result<Option<TeacherConfig>> {
+        if given.vectors || given.scores {
             let mut config = TeacherConfig::default();
             set(&mut config.clicks, self.teacher_share);
             set(&mut config.titles, self.teacher_title_share);
             set(&mut config.gamma, self.teacher_gamma);
-            set(&mut config.scores, self.teacher_score_share.or(scores_alone.then_some(1.0)));
+            set(&mut config.scores, self.teacher_score_share.or(given.scores_alone.then_some(1.0)));
+            let fits = given.vectors && given.trigrams.is_none() && self.init_range.is_none() && encoder.adds_up();
+            config.start = match self.teacher_start {
+                Some(TeacherStartFlag::LeastSquares) => TeacherStart::LeastSquares,
+                None if fits => TeacherStart::LeastSquares,
+                Some(TeacherStartFlag::Random) | None => TeacherStart::Random,
+            };
             return Ok(Some(config));
         }
         let given = [
@@ -354,6 +376,7 @@ impl Settings {
             ("--teacher-title-share", self.teacher_title_share.is_some()),
             ("--teacher-score-share", self.teacher_score_share.is_some()),
             ("--teacher-gamma", self.teacher_gamma.is_some()),
+            ("--teacher-start", self.teacher_start.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((flag, _)) => bail!("`{flag}` is about learning from a teacher; add `--teacher FILE`"),

@@ -114,6 +114,10 @@ impl EncoderKind for LstmConfig {
     fn has_published_signals(&self) -> bool {
         true
     }
+
+    fn adds_up(&self) -> bool {
+        !self.forget_gate
+    }
 }
 
 /// What every encoder of LSTMs has.

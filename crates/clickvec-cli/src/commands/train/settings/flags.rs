@@ -80,6 +80,14 @@ pub(super) enum BpttFlag {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum TeacherStartFlag {
+    /// Random numbers, as without a teacher.
+    Random,
+    /// Those that make sums of a title's features come closest to the teacher's vector.
+    LeastSquares,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum KeepFlag {
     /// The epoch with the best validation.
     Best,

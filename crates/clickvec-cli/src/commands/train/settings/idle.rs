@@ -36,6 +36,7 @@ impl Settings {
             bail!("`--teacher-title-share` is about training on titles; add `--titles FILE`");
         }
         let share = [
+            ("--teacher-start", self.teacher_start.is_some()),
             ("--teacher-share", self.teacher_share.is_some()),
             ("--teacher-title-share", self.teacher_title_share.is_some()),
         ];

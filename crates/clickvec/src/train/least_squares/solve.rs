@@ -1,0 +1,145 @@
+//! Ridge regression by conjugate gradients, a few columns at a time.
+//!
+//! Each task solves its own columns from the first number to the last, so the result is the same at any number of threads.
+
+use super::RIDGE;
+use super::texts::{Lists, Texts};
+use crate::text::Feature;
+
+/// The columns of a task: a cache line of numbers.
+pub(super) const LANES: usize = 16;
+
+/// A number for each column.
+pub(super) type Row = [f32; LANES];
+
+/// The steps of conjugate gradients. After 20, rankings no longer change (docs/explanation/defaults.md).
+const STEPS: usize = 30;
+
+/// The solution for a few columns.
+pub(super) struct Solved {
+    /// For each feature, its weights.
+    pub(super) weights: Vec<Row>,
+    /// The sum of the targets' squares.
+    pub(super) squares: f64,
+    /// That of the errors.
+    pub(super) errors: f64,
+    /// That of what the weights of a text's features add up to, with the text not scaled.
+    pub(super) outputs: f64,
+}
+
+/// The weights that come closest to the targets of each text.
+pub(super) fn solve(texts: &Texts<'_>, targets: &[Row]) -> Solved {
+    let mut working = Working::new(texts);
+    // Aᵀ t, of which what the solution explains is subtracted step by step; A = (counts · factors) / length.
+    let mut residual = vec![[0.0; LANES]; texts.factors.len()];
+    working.texts.copy_from_slice(targets);
+    working.scale_texts(texts, |scale| scale);
+    working.back(texts, &mut residual);
+    let mut weights = vec![[0.0f32; LANES]; residual.len()];
+    // The matrix's diagonal divides residuals: columns of A that are long do not need as much.
+    let divisors: Vec<f32> = texts.squares.iter().map(|square| square + RIDGE).collect();
+    let mut divided: Vec<Row> = divide(&residual, &divisors);
+    let mut direction = divided.clone();
+    let mut product = vec![[0.0f32; LANES]; residual.len()];
+    let mut before = dots(&residual, &divided);
+    for _ in 0..STEPS {
+        working.forth(texts, &direction);
+        working.scale_texts(texts, |scale| scale * scale);
+        working.back(texts, &mut product);
+        add(&mut product, &[RIDGE; LANES], &direction);
+        let steps = quotients(&before, &dots(&direction, &product));
+        add(&mut weights, &steps, &direction);
+        add(&mut residual, &steps.map(|step| -step), &product);
+        divided = divide(&residual, &divisors);
+        let now = dots(&residual, &divided);
+        let keep = quotients(&now, &before);
+        for (direction, divided) in direction.iter_mut().zip(&divided) {
+            direction.iter_mut().zip(divided).zip(keep).for_each(|((x, y), keep)| *x = y + keep * *x);
+        }
+        before = now;
+    }
+    working.forth(texts, &weights);
+    let outputs = sum_of_squares(&working.texts);
+    working.scale_texts(texts, |scale| scale);
+    add(&mut working.texts, &[-1.0; LANES], targets);
+    for (row, factor) in weights.iter_mut().zip(&texts.factors) {
+        row.iter_mut().for_each(|x| *x *= factor);
+    }
+    Solved { weights, squares: sum_of_squares(targets), errors: sum_of_squares(&working.texts), outputs }
+}
+
+/// Numbers for each word and each text.
+struct Working {
+    words: Vec<Row>,
+    texts: Vec<Row>,
+}
+
+impl Working {
+    fn new(texts: &Texts<'_>) -> Working {
+        Working { words: vec![[0.0; LANES]; texts.features.len()], texts: vec![[0.0; LANES]; texts.len()] }
+    }
+
+    /// Sets each text to the sum of its features' numbers times their factors.
+    fn forth(&mut self, texts: &Texts<'_>, features: &[Row]) {
+        let scaled = |feature: &Feature| texts.factors[feature.id as usize] * feature.count as f32;
+        sums(&texts.features, features, scaled, &mut self.words);
+        sums(&texts.words, &self.words, |word| word.count as f32, &mut self.texts);
+    }
+
+    /// Sets each feature to the sum of its texts' numbers, times its factor.
+    fn back(&mut self, texts: &Texts<'_>, features: &mut [Row]) {
+        sums(&texts.by_word, &self.texts, |text| text.count as f32, &mut self.words);
+        sums(&texts.by_feature, &self.words, |word| word.count as f32, features);
+        for (row, factor) in features.iter_mut().zip(&texts.factors) {
+            row.iter_mut().for_each(|x| *x *= factor);
+        }
+    }
+
+    /// Multiplies each text's numbers by a function of its scale.
+    fn scale_texts(&mut self, texts: &Texts<'_>, of: impl Fn(f32) -> f32) {
+        for (row, &scale) in self.texts.iter_mut().zip(&texts.scales) {
+            row.iter_mut().for_each(|x| *x *= of(scale));
+        }
+    }
+}
+
+/// Sets each of `out` to the weighted sum of the rows in its list.
+fn sums(lists: &Lists, rows: &[Row], weight: impl Fn(&Feature) -> f32, out: &mut [Row]) {
+    for (list, out) in lists.iter().zip(out) {
+        let mut sum = [0.0; LANES];
+        for item in list {
+            let weight = weight(item);
+            sum.iter_mut().zip(&rows[item.id as usize]).for_each(|(sum, x)| *sum += weight * x);
+        }
+        *out = sum;
+    }
+}
+
+/// `to` += `factors` · `from`, a factor for each column.
+fn add(to: &mut [Row], factors: &Row, from: &[Row]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        to.iter_mut().zip(from).zip(factors).for_each(|((to, from), factor)| *to += factor * from);
+    }
+}
+
+fn divide(rows: &[Row], by: &[f32]) -> Vec<Row> {
+    rows.iter().zip(by).map(|(row, by)| row.map(|x| x / by)).collect()
+}
+
+/// The dot product of each column.
+fn dots(a: &[Row], b: &[Row]) -> [f64; LANES] {
+    let mut sums = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (x, y))| *sum += f64::from(x * y));
+    }
+    sums
+}
+
+/// a / b; 0 for a column that is solved already.
+fn quotients(a: &[f64; LANES], b: &[f64; LANES]) -> Row {
+    std::array::from_fn(|lane| if b[lane] > 0.0 { (a[lane] / b[lane]) as f32 } else { 0.0 })
+}
+
+fn sum_of_squares(rows: &[Row]) -> f64 {
+    dots(rows, rows).iter().sum()
+}
