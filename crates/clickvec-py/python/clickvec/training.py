@@ -70,6 +70,7 @@ class TrainSettings(TypedDict, total=False):
     teacher_score_share: float
     teacher_title_share: float
     teacher_gamma: float
+    teacher_start: Literal["random", "least-squares"]
     precision: Literal["f32", "bf16"]
 
 
