@@ -54,9 +54,10 @@ fn is_half(share: &f32) -> bool {
 }
 
 impl Default for TeacherConfig {
-    /// What validation found best (docs/explanation/defaults.md); the share of scores was not tried.
+    /// What validation found best for vectors (docs/explanation/defaults.md); the share of scores was not tried, nor γ for
+    /// them.
     fn default() -> TeacherConfig {
-        TeacherConfig { gamma: 10.0, titles: 0.8, clicks: 0.3, scores: half(), start: TeacherStart::LeastSquares }
+        TeacherConfig { gamma: 5.0, titles: 0.8, clicks: 0.3, scores: half(), start: TeacherStart::LeastSquares }
     }
 }
 

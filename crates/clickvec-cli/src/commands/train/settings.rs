@@ -139,7 +139,9 @@ pub(super) struct Settings {
     #[arg(long, value_name = "SHARE")]
     teacher_score_share: Option<f32>,
 
-    #[arg(long, value_name = "G", value_parser = positive, help = teacher_help("γ of the softmax over the teacher's similarities and the model's that imitate them, and of the margins of scores", |t| t.gamma))]
+    /// γ of the softmax over the teacher's similarities and the model's that imitate them, and of the margins of scores
+    /// [default: 5; for scores without vectors: 10].
+    #[arg(long, value_name = "G", value_parser = positive)]
     teacher_gamma: Option<f32>,
 
     /// The initial weights with a teacher's vectors [default: least-squares for an lstm of one layer without a forget gate;
@@ -153,6 +155,9 @@ pub(super) struct Settings {
 
 /// The share of clicked queries that judge a model if nothing else does.
 const HELD_OUT: f32 = 0.1;
+
+/// γ of a teacher that has scores alone.
+const GAMMA_OF_SCORES: f32 = 10.0;
 
 /// What a model is learnt from and judged by.
 #[derive(Debug, Clone, Copy, Default)]
@@ -361,7 +366,7 @@ impl Settings {
             let mut config = TeacherConfig::default();
             set(&mut config.clicks, self.teacher_share);
             set(&mut config.titles, self.teacher_title_share);
-            set(&mut config.gamma, self.teacher_gamma);
+            set(&mut config.gamma, self.teacher_gamma.or((!given.vectors).then_some(GAMMA_OF_SCORES)));
             set(&mut config.scores, self.teacher_score_share.or(given.scores_alone.then_some(1.0)));
             let fits = given.vectors && given.trigrams.is_none() && self.init_range.is_none() && encoder.adds_up();
             config.start = match self.teacher_start {
