@@ -1,3 +1,5 @@
+//! The fitted weights, and the targets that they are fitted to, against plain formulas.
+
 use super::solve::{LANES, Row, solve};
 use super::texts::{Lists, Texts};
 use super::{RIDGE, Targets, rotation};
