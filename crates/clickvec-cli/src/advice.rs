@@ -117,7 +117,6 @@ fn advice_on_setting(fault: &SettingFault) -> Option<&'static str> {
         SettingFault::Share { .. } => "--teacher-share and --teacher-title-share set them",
         SettingFault::TaughtContrast => "--loss sets it",
         SettingFault::TaughtSamples => "--negatives all takes them all",
-        SettingFault::TeacherStart { .. } => "--teacher-start random does",
         SettingFault::Teacher { .. } => "--teacher names them",
         SettingFault::AllUniform => "--negatives and --negative-source set them",
         SettingFault::Alone => "--minibatch and --negative-source set them",

@@ -84,9 +84,9 @@ fn told(event: &Event) -> Option<Value> {
         }),
         Event::Start(start) => json!({
             "event": "start",
-            "titles": start.titles,
-            "explained": start.explained,
-            "seconds": start.seconds,
+            "titles": start.as_ref().map(|start| start.titles),
+            "explained": start.as_ref().map(|start| start.explained),
+            "seconds": start.as_ref().map(|start| start.seconds),
         }),
         Event::HeldOut(held_out) => json!({
             "event": "held_out",

@@ -293,10 +293,6 @@ impl TrainConfig {
                 sampled.then_some(SettingFault::TaughtSamples)
             })
             .or_else(|| {
-                let fits = self.teacher.is_some_and(|teacher| teacher.start == TeacherStart::LeastSquares);
-                (fits && !self.encoder.adds_up()).then_some(SettingFault::TeacherStart { kind: self.encoder.kind() })
-            })
-            .or_else(|| {
                 let one_by_one = self.teacher.is_some() && self.loss != LossKind::Softmax;
                 one_by_one.then_some(SettingFault::TaughtContrast)
             })

@@ -262,9 +262,21 @@ impl ClickLog {
     /// # Errors
     /// [`Error::Io`] if the temporary file cannot be written; [`Error::NoMemory`].
     pub(crate) fn distinct_titles(&self, storage: Storage<'_>) -> Result<Spooled<[u64; 2]>> {
+        self.distinct_titles_of(0..self.records.len() as u64, storage)
+    }
+
+    /// [`ClickLog::distinct_titles`] of the pairs with these numbers.
+    ///
+    /// # Errors
+    /// Those of [`ClickLog::distinct_titles`].
+    pub(crate) fn distinct_titles_of(
+        &self,
+        numbers: std::ops::Range<u64>,
+        storage: Storage<'_>,
+    ) -> Result<Spooled<[u64; 2]>> {
         let mut spool = Spool::new(storage)?;
-        for (number, record) in self.records.iter().enumerate() {
-            spool.push(&[record.title, number as u64])?;
+        for number in numbers {
+            spool.push(&[self.records[number as usize].title, number])?;
         }
         let mut titles = spool.finish()?;
         titles.change(|titles| titles.par_sort_unstable())?;

@@ -74,15 +74,6 @@ pub enum SettingFault {
     /// A teacher together with noise-contrastive estimation.
     #[error("expected the loss softmax, because a teacher compares titles with each other, found nce")]
     TaughtContrast,
-    /// Least squares as the start of an encoder that does not add up what its words put in.
-    #[error(
-        "expected an lstm of one layer without a forget gate, or several of them side by side, for a start by least squares, found {}; start from random weights",
-        named_kind(kind)
-    )]
-    TeacherStart {
-        /// The encoder.
-        kind: &'static str,
-    },
     /// A teacher without settings for it, or settings without a teacher.
     #[error("expected both a teacher and settings for it, or neither; found {teachers} teachers")]
     Teacher {

@@ -37,7 +37,9 @@ pub enum TeacherStart {
     #[default]
     Random,
     /// W₄ by ridge regression from a title's features to the teacher's vector, the rest random in ±0.01 whatever the initial
-    /// range. For LSTMs of one layer without a forget gate, and several of them side by side.
+    /// range. This is for LSTMs of one layer without a forget gate, and several of them side by side, and for vectors of at
+    /// least half of the titles that do not leave more than half of the cells without a target; else weights are random.
+    /// [`crate::train::Event::Start`] says which.
     LeastSquares,
 }
 

@@ -34,8 +34,9 @@ pub enum Event {
     TeacherScores(ScoreCoverage),
     /// Queries are held out of the clicks, or none if there are too few. The validation judges by them.
     HeldOut(HeldOut),
-    /// Training starts from weights that were fitted to the teacher's vectors.
-    Start(StartReport),
+    /// Training starts from weights that were fitted to the teacher's vectors, as its settings ask; `None` if from random ones,
+    /// because the encoder does not add up or the vectors say too little.
+    Start(Option<StartReport>),
     /// Training continues from a checkpoint.
     Resumed {
         /// The section that the run is learning from.

@@ -167,9 +167,12 @@ impl<'a, 'v> Run<'a, 'v> {
         room_for("the weights and what their updates remember", bytes)?;
         let device = options.device.unwrap_or(&Cpu);
         // The weights of an initial model, of a checkpoint or of an earlier run would take the start's place.
-        let has_weights = options.init.is_some() || options.after_titles.is_some() || output.is_some_and(resumes);
-        let start = if has_weights { None } else { Start::of(config, log)? };
+        let after_titles = options.after_titles.is_some() && stages.len() == 2;
+        let has_weights = options.init.is_some() || after_titles || output.is_some_and(resumes);
+        let is_asked = !has_weights && Start::is_asked(config, log);
+        let start = if is_asked { Start::of(config, log, storage)? } else { None };
         let towers = initial_towers(config, log, options.init, start.as_ref());
+        let start = is_asked.then(|| Event::Start(start.map(|start| start.report)));
         let learner = begin(device, &stages[0], towers)?;
         let validation = options.validation;
         let probe = log.taught().and_then(|taught| Probe::new(log, taught, config.seed));
@@ -186,7 +189,7 @@ impl<'a, 'v> Run<'a, 'v> {
             record,
             validation,
             probe,
-            start: start.map(|start| Event::Start(start.report)),
+            start,
             projection,
             output,
             model: None,

@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use clickvec::train::{
-    Agreement, EpochReport, Event, ScoreCoverage, Section, StartReport, TeacherCoverage, TrainConfig, Written,
-};
+use clickvec::train::{Agreement, EpochReport, Event, ScoreCoverage, Section, TeacherCoverage, TrainConfig, Written};
 use serde::Serialize;
 
 use super::held_out::{Counts, Means};
@@ -55,9 +53,9 @@ pub(super) enum JsonEvent<'a> {
         skipped: u64,
     },
     Start {
-        titles: u64,
-        explained: f64,
-        seconds: f64,
+        titles: Option<u64>,
+        explained: Option<f64>,
+        seconds: Option<f64>,
     },
     #[serde(rename = "held_out")]
     HeldOut(Counts),
@@ -183,9 +181,11 @@ impl JsonEvent<'_> {
                 let skipped = skipped.iter().map(|skipped| skipped.count).sum();
                 JsonEvent::TeacherScores { scores, known, repeated: *repeated, queries, alone, skipped }
             }
-            &Event::Start(StartReport { titles, explained, seconds }) => {
-                JsonEvent::Start { titles, explained, seconds }
-            }
+            Event::Start(start) => JsonEvent::Start {
+                titles: start.map(|start| start.titles),
+                explained: start.map(|start| start.explained),
+                seconds: start.map(|start| start.seconds),
+            },
             &Event::StoppedEarly { epoch, best, schedule_cut } => JsonEvent::Stopped { epoch, best, schedule_cut },
             _ => return None,
         })

@@ -231,11 +231,7 @@ impl Reporter {
             }
             Event::Teacher(coverage) => say_teacher(coverage),
             Event::TeacherScores(coverage) => say_scores(coverage),
-            &Event::Start(StartReport { titles, explained, seconds }) => output::note(format_args!(
-                "teacher: initial weights by least squares over {}, which explain {:.0} % of its vectors' variance  {seconds:.1} s",
-                output::counted(titles, "title"),
-                100.0 * explained
-            )),
+            Event::Start(start) => say_start(start.as_ref()),
             Event::HeldOut(held_out) => Counts::of(held_out).say(self.learns_all),
             Event::Epoch(report) => self.say_epoch(report, held_out),
             Event::StoppedEarly { epoch, best, schedule_cut } => {
@@ -338,6 +334,19 @@ impl Reporter {
 }
 
 /// Says how much of the log the teacher covers, and how much of the teacher is used. Texts that it lacks are learnt without it.
+fn say_start(start: Option<&StartReport>) {
+    match start {
+        Some(StartReport { titles, explained, seconds }) => output::note(format_args!(
+            "teacher: initial weights by least squares over {}: they explain {:.0} % of the variance of its vectors  {seconds:.1} s",
+            output::counted(*titles, "title"),
+            100.0 * explained
+        )),
+        None => output::note(
+            "teacher: random initial weights, because its vectors are of too few titles, or have too few numbers",
+        ),
+    }
+}
+
 fn say_teacher(coverage: &TeacherCoverage) {
     let &TeacherCoverage { queries, known_queries, titles, known_titles, dimension, vectors, unused, repeated } =
         coverage;

@@ -231,7 +231,10 @@ impl Settings {
         encoder.refuse_unless(&architecture, "--bptt per-gate", per_gate, EncoderConfig::has_published_signals)?;
         encoder.refuse_unless(&architecture, "--bptt-words", self.bptt_words.is_some(), EncoderConfig::is_recurrent)?;
         let fits = self.teacher_start == Some(TeacherStartFlag::LeastSquares);
-        encoder.refuse_unless(&architecture, "--teacher-start least-squares", fits, EncoderConfig::adds_up)?;
+        ensure!(
+            !fits || architecture.adds_up(),
+            "`--teacher-start least-squares` needs an lstm of one layer without `--forget-gate`; leave one of the two out"
+        );
         ensure!(
             !fits || self.init_range.is_none(),
             "`--init-range` is about random weights, and `--teacher-start least-squares` fits them; leave one of the two out"

@@ -1,13 +1,13 @@
 //! Initial weights from a teacher's vectors: those of the model without a network that comes closest to them.
 //!
-//! Such a model adds up a row of weights for each feature of a text, letter trigrams and whole words. The rows are the solution
-//! of a ridge regression: over the titles i, with the features' counts c and the teacher's vector t, they minimise
+//! Such a model adds up a row of weights for each feature of a text, letter trigrams and whole words. The rows s_f x_f are the
+//! solution of a ridge regression: over the titles i, with the features' counts c and the targets t, the x minimise
 //! Σ_i ‖Σ_f c_if s_f x_f / n_i − t_i‖² + λ Σ_f ‖x_f‖², where s_f is √(ln(titles / titles with f)), so that a rare feature says
 //! more, and n_i is the length of the text's numbers c_if s_f. An LSTM whose gates do little yet adds up the input y_g of its words,
 //! so with these rows as W₄ it begins as that model, and what it learns comes on top.
 //!
-//! The teacher's vectors are centred, and each principal component is divided by the fourth root of its standard deviation,
-//! because a few components would outweigh the rest otherwise.
+//! The targets are the teacher's vectors, centred, of length 1, and partly whitened: each principal component is divided by the
+//! fourth root of its standard deviation, because a few components would outweigh the rest otherwise.
 
 mod solve;
 #[cfg(test)]
@@ -16,14 +16,14 @@ mod texts;
 
 use rayon::prelude::*;
 
-use self::solve::{LANES, Row, solve};
+use self::solve::{LANES, Row, Solved, solve};
 use self::texts::Texts;
 use super::projection::{Principal, principal};
-use crate::clicks::ClickLog;
+use crate::clicks::{ClickLog, Storage};
 use crate::encoder::{Encoder, EncoderConfig, TensorKind};
 use crate::error::Result;
-use crate::math::vector::{scale_to_unit, sum_of_squares};
-use crate::memory::room_for;
+use crate::math::vector::sum_of_squares;
+use crate::memory::room_for_numbers;
 use crate::rng::stream;
 use crate::settings::{TeacherStart, TrainConfig};
 use rand::RngExt as _;
@@ -34,17 +34,23 @@ const MOST_TITLES: usize = 100_000;
 /// The largest number of titles that principal components are taken from.
 const MOST_FOR_COMPONENTS: usize = 20_000;
 
-/// λ, the weight of the rows' squared lengths.
-pub(super) const RIDGE: f32 = 0.3;
+/// The largest number of numbers that principal components are taken of. The time grows with its cube.
+const MOST_NUMBERS: usize = 1024;
 
-/// The power of its standard deviation that a component is divided by.
-const EVEN: f64 = 0.25;
+/// λ, the weight of the rows' squared lengths.
+const RIDGE: f32 = 0.3;
+
+/// The power of its standard deviation that a component is divided by. With 1 all would vary alike.
+const WHITENING: f64 = 0.25;
 
 /// What a run starts from, if not from random numbers.
 pub(super) struct Start {
-    /// For each member, W₄ of the features in the dictionary's order: [features, width], row by row. The width is at most the
-    /// number of cells.
-    members: Vec<(usize, Vec<f32>)>,
+    /// The weights, [`LANES`] columns each. The first columns are those of the first member, and so on.
+    solved: Vec<Solved>,
+    /// The columns of each member: one for each cell, or fewer.
+    width: usize,
+    /// The factor of all weights.
+    scale: f32,
     pub(super) report: StartReport,
 }
 
@@ -53,71 +59,81 @@ pub(super) struct Start {
 pub struct StartReport {
     /// The distinct titles that the weights were fitted to.
     pub titles: u64,
-    /// How much of the variance of the teacher's vectors, as the weights should give them, they explain: 1 − the sum of squared
-    /// errors divided by that of squares.
+    /// The share of the variance of these titles' targets that the weights explain: 1 − the sum of squared errors divided by that of
+    /// squares.
     pub explained: f64,
     /// Wall time in seconds.
     pub seconds: f64,
 }
 
 impl Start {
-    /// The start of a run, if its teacher has vectors of at least two titles and its settings ask for one.
-    pub(super) fn of(config: &TrainConfig, log: &ClickLog) -> Result<Option<Start>> {
+    /// Whether a run's settings ask for weights that are fitted, and its teacher has vectors.
+    pub(super) fn is_asked(config: &TrainConfig, log: &ClickLog) -> bool {
+        config.teacher.is_some_and(|teacher| teacher.start == TeacherStart::LeastSquares) && log.taught().is_some()
+    }
+
+    /// The start of a run; `None` if its encoder does not add up, or if the teacher's vectors say too little: if they are of less
+    /// than half of the titles, or would leave more than half of the cells random.
+    pub(super) fn of(config: &TrainConfig, log: &ClickLog, storage: Storage<'_>) -> Result<Option<Start>> {
         let begun = std::time::Instant::now();
-        let asked = config.teacher.is_some_and(|teacher| teacher.start == TeacherStart::LeastSquares);
-        let Some(taught) = log.taught().filter(|_| asked) else { return Ok(None) };
-        let (members, cells) = match config.encoder.without_projection() {
+        let (members, cells) = match &config.encoder {
             EncoderConfig::Lstm(config) => (1, config.cells),
             EncoderConfig::Members(config) => (config.members, config.lstm.cells),
             _ => return Ok(None),
         };
-        let features = log.dictionary().len();
-        // The weights, and what a task works with: five numbers for each feature, word and text.
-        let blocks = (members * cells).div_ceil(LANES).min(rayon::current_num_threads());
-        let working = 5 * LANES * blocks * (features + MOST_TITLES);
-        let bytes = (members as u64 * cells as u64).checked_mul(features as u64).map(|numbers| 4 * numbers);
-        room_for("a start from the teacher's vectors", bytes.and_then(|bytes| bytes.checked_add(4 * working as u64)))?;
-        let texts = Texts::of(log, taught, config.seed, MOST_TITLES);
-        if texts.len() < 2 {
+        let Some(taught) = log.taught().filter(|_| config.encoder.adds_up()) else { return Ok(None) };
+        let Some(texts) = Texts::of(log, taught, config.seed, MOST_TITLES, storage)? else { return Ok(None) };
+        let (features, dimension) = (log.dictionary().len(), taught.dimension());
+        let tasks = (members * cells).div_ceil(LANES).min(rayon::current_num_threads());
+        let numbers = dimension.min(MOST_NUMBERS);
+        room_for_numbers::<f32>(
+            "a start from the teacher's vectors",
+            &[
+                &[members * cells, features + dimension],
+                &[6, tasks, LANES, features + texts.features.len() + texts.len()],
+                &[texts.len().min(MOST_FOR_COMPONENTS), numbers],
+                // In f64: the matrix of products, its reflections, and its eigenvectors.
+                &[6, numbers, numbers],
+            ],
+        )?;
+        let targets = Targets::of(&texts, dimension);
+        let columns = targets.columns(members, cells, config.seed);
+        let width = columns.len() / members;
+        if 2 * width < cells {
             return Ok(None);
         }
-        let targets = Targets::of(&texts, taught.dimension());
-        let columns = targets.columns(members, cells, config.seed);
         let blocks: Vec<&[Vec<f64>]> = columns.chunks(LANES).collect();
         let solved: Vec<_> = blocks.par_iter().map(|columns| solve(&texts, &targets.block(&texts, columns))).collect();
-        let sum = |of: fn(&solve::Solved) -> f64| solved.iter().map(of).sum::<f64>();
+        let sum = |of: fn(&Solved) -> f64| solved.iter().map(of).sum::<f64>();
         let (squares, errors, outputs) = (sum(|s| s.squares), sum(|s| s.errors), sum(|s| s.outputs));
         if !(squares > 0.0 && outputs > 0.0 && outputs.is_finite()) {
             return Ok(None);
         }
         // What the words of a title put in adds up to 1, in root mean square: large enough for tanh to bound the largest.
         let scale = (texts.len() as f64 * columns.len() as f64 / outputs).sqrt() as f32;
-        let width = columns.len() / members;
-        let member = |member: usize| {
-            let row = |feature: usize| {
-                let place = member * width..(member + 1) * width;
-                place.map(move |column| (column / LANES, feature, column % LANES))
-            };
-            let numbers = (0..features).flat_map(row);
-            (width, numbers.map(|(block, feature, lane)| scale * solved[block].weights[feature][lane]).collect())
-        };
         let report = StartReport {
             titles: texts.len() as u64,
             explained: 1.0 - errors / squares,
             seconds: begun.elapsed().as_secs_f64(),
         };
-        Ok(Some(Start { members: (0..members).map(member).collect(), report }))
+        Ok(Some(Start { solved, width, scale, report }))
     }
 
-    /// Replaces the random W₄ of an encoder that [adds up](EncoderConfig::adds_up). Features without a title keep their random numbers.
+    /// Replaces the random W₄ of an encoder that [adds up](EncoderConfig::adds_up). Rows of features that no title
+    /// has, or every title, stay random.
     pub(super) fn set(&self, encoder: &mut dyn Encoder) {
         let inputs = encoder.tensors_mut().iter_mut().filter(|tensor| tensor.kind == TensorKind::Input);
-        for (tensor, (width, weights)) in inputs.zip(&self.members) {
+        for (member, tensor) in inputs.enumerate() {
             let found = tensor.ranges().find(|(group, _)| group.name.ends_with("w4")).map(|(_, columns)| columns);
-            let columns = found.expect("an LSTM has W4");
-            for (row, weights) in weights.chunks_exact(*width).enumerate() {
-                if weights.iter().any(|&x| x != 0.0) {
-                    tensor.value.row_mut(row)[columns.clone()][..*width].copy_from_slice(weights);
+            let first = found.expect("an LSTM has W4").start;
+            for feature in 0..tensor.value.rows() {
+                let row = &mut tensor.value.row_mut(feature)[first..];
+                for (cell, x) in row[..self.width].iter_mut().enumerate() {
+                    let column = member * self.width + cell;
+                    let weight = self.scale * self.solved[column / LANES].weights[feature][column % LANES];
+                    if weight != 0.0 {
+                        *x = weight;
+                    }
                 }
             }
         }
@@ -129,6 +145,8 @@ struct Targets {
     mean: Vec<f32>,
     /// For each text, 1 divided by the length of its centred vector; 0 if that is 0.
     scales: Vec<f32>,
+    sketch: Sketch,
+    /// Of the sketches of vectors.
     principal: Principal,
 }
 
@@ -145,15 +163,17 @@ impl Targets {
             // What rounding leaves of the mean itself has no direction.
             if length > 1e-6 { (1.0 / length) as f32 } else { 0.0 }
         };
-        let scales = texts.vectors.par_iter().map(scale).collect();
-        let sample = &texts.vectors[..texts.len().min(MOST_FOR_COMPONENTS)];
-        let unit = |vector: &&[f32]| {
-            let mut unit = centred(vector);
-            scale_to_unit(&mut unit);
-            unit
-        };
-        let sample: Vec<f32> = sample.iter().flat_map(unit).collect();
-        Targets { principal: principal(&sample, dimension, dimension), mean, scales }
+        let scales: Vec<f32> = texts.vectors.par_iter().map(scale).collect();
+        let sketch = Sketch::new(dimension);
+        let sample = texts.vectors.iter().zip(&scales).take(MOST_FOR_COMPONENTS);
+        let sample: Vec<f32> = sample
+            .flat_map(|(vector, scale)| {
+                let unit: Vec<f32> = centred(vector).iter().map(|x| x * scale).collect();
+                sketch.of(&unit)
+            })
+            .collect();
+        let principal = principal(&sample, sketch.numbers, sketch.numbers);
+        Targets { principal, sketch, mean, scales }
     }
 
     /// The directions whose products with a centred vector are the cells' targets: for each member in turn, as many as it has
@@ -169,8 +189,8 @@ impl Targets {
         let count = known.min(members * cells);
         let scaled: Vec<Vec<f64>> = (directions.iter().zip(squares).take(count))
             .map(|(direction, square)| {
-                let by = (square / largest).powf(-EVEN / 2.0);
-                direction.iter().map(|x| x * by).collect()
+                let by = (square / largest).powf(-WHITENING / 2.0);
+                self.sketch.back(direction).iter().map(|x| x * by).collect()
             })
             .collect();
         let mixed = |rotation: &[Vec<f64>]| -> Vec<Vec<f64>> {
@@ -184,10 +204,10 @@ impl Targets {
             rotation.iter().map(sum).collect()
         };
         if members * cells <= count {
-            return mixed(&rotation(count, seed, 0));
+            return mixed(&rotation(count, members * cells, seed, 0));
         }
         let width = cells.min(count);
-        (0..members).flat_map(|member| mixed(&rotation(count, seed, member as u64)[..width])).collect()
+        (0..members).flat_map(|member| mixed(&rotation(count, width, seed, member as u64))).collect()
     }
 
     /// For each text, its targets in these columns.
@@ -208,11 +228,44 @@ impl Targets {
     }
 }
 
-/// `n` orthogonal directions of length 1 in as many dimensions, drawn at random.
-fn rotation(n: usize, seed: u64, number: u64) -> Vec<Vec<f64>> {
+/// Vectors of many numbers in fewer: each number is added to one of the fewer ones or subtracted from it, as if by chance, which
+/// keeps dot products nearly as they are (Charikar, Chen and Farach-Colton 2002).
+struct Sketch {
+    /// How many there are.
+    numbers: usize,
+    /// For each number of a vector, where it goes and its sign.
+    places: Vec<(usize, f32)>,
+}
+
+impl Sketch {
+    /// That of vectors with this dimension; the vectors themselves up to [`MOST_NUMBERS`].
+    fn new(dimension: usize) -> Sketch {
+        if dimension <= MOST_NUMBERS {
+            return Sketch { numbers: dimension, places: (0..dimension).map(|number| (number, 1.0)).collect() };
+        }
+        let mut stream = stream(0, "sketch of a teacher's vectors", 0);
+        let sign = |is_negative: bool| if is_negative { -1.0 } else { 1.0 };
+        let places = (0..dimension).map(|number| (number % MOST_NUMBERS, sign(stream.random()))).collect();
+        Sketch { numbers: MOST_NUMBERS, places }
+    }
+
+    fn of(&self, vector: &[f32]) -> Vec<f32> {
+        let mut sketch = vec![0.0; self.numbers];
+        vector.iter().zip(&self.places).for_each(|(x, &(place, sign))| sketch[place] += sign * x);
+        sketch
+    }
+
+    /// The direction whose product with a vector is that of `direction` with its sketch.
+    fn back(&self, direction: &[f64]) -> Vec<f64> {
+        self.places.iter().map(|&(place, sign)| f64::from(sign) * direction[place]).collect()
+    }
+}
+
+/// The first `count` of `n` orthogonal directions of length 1 in n dimensions, drawn at random.
+fn rotation(n: usize, count: usize, seed: u64, number: u64) -> Vec<Vec<f64>> {
     let mut stream = stream(seed, "rotation of a teacher's components", number);
-    let mut found: Vec<Vec<f64>> = Vec::with_capacity(n);
-    while found.len() < n {
+    let mut found: Vec<Vec<f64>> = Vec::with_capacity(count);
+    while found.len() < count {
         // A sum of uniform numbers is nearly normal, and so has no preferred direction.
         let mut next: Vec<f64> = (0..n).map(|_| (0..6).map(|_| stream.random::<f64>() - 0.5).sum()).collect();
         // Twice, because rounding leaves some of the others after the first time.

@@ -3,8 +3,8 @@
 //! Each task solves its own columns from the first number to the last, so the result is the same at any number of threads.
 
 use super::RIDGE;
-use super::texts::{Lists, Texts};
-use crate::text::Feature;
+use super::texts::{Item, Texts};
+use crate::ragged::Ragged;
 
 /// The columns of a task: a cache line of numbers.
 pub(super) const LANES: usize = 16;
@@ -34,23 +34,24 @@ pub(super) fn solve(texts: &Texts<'_>, targets: &[Row]) -> Solved {
     let mut residual = vec![[0.0; LANES]; texts.factors.len()];
     working.texts.copy_from_slice(targets);
     working.scale_texts(texts, |scale| scale);
-    working.back(texts, &mut residual);
+    working.multiply_transposed(texts, &mut residual);
     let mut weights = vec![[0.0f32; LANES]; residual.len()];
     // The matrix's diagonal divides residuals: columns of A that are long do not need as much.
     let divisors: Vec<f32> = texts.squares.iter().map(|square| square + RIDGE).collect();
-    let mut divided: Vec<Row> = divide(&residual, &divisors);
+    let mut divided = residual.clone();
+    divide(&mut divided, &residual, &divisors);
     let mut direction = divided.clone();
     let mut product = vec![[0.0f32; LANES]; residual.len()];
     let mut before = dots(&residual, &divided);
     for _ in 0..STEPS {
-        working.forth(texts, &direction);
+        working.multiply(texts, &direction);
         working.scale_texts(texts, |scale| scale * scale);
-        working.back(texts, &mut product);
+        working.multiply_transposed(texts, &mut product);
         add(&mut product, &[RIDGE; LANES], &direction);
         let steps = quotients(&before, &dots(&direction, &product));
         add(&mut weights, &steps, &direction);
         add(&mut residual, &steps.map(|step| -step), &product);
-        divided = divide(&residual, &divisors);
+        divide(&mut divided, &residual, &divisors);
         let now = dots(&residual, &divided);
         let keep = quotients(&now, &before);
         for (direction, divided) in direction.iter_mut().zip(&divided) {
@@ -58,7 +59,7 @@ pub(super) fn solve(texts: &Texts<'_>, targets: &[Row]) -> Solved {
         }
         before = now;
     }
-    working.forth(texts, &weights);
+    working.multiply(texts, &weights);
     let outputs = sum_of_squares(&working.texts);
     working.scale_texts(texts, |scale| scale);
     add(&mut working.texts, &[-1.0; LANES], targets);
@@ -80,14 +81,14 @@ impl Working {
     }
 
     /// Sets each text to the sum of its features' numbers times their factors.
-    fn forth(&mut self, texts: &Texts<'_>, features: &[Row]) {
-        let scaled = |feature: &Feature| texts.factors[feature.id as usize] * feature.count as f32;
+    fn multiply(&mut self, texts: &Texts<'_>, features: &[Row]) {
+        let scaled = |feature: &Item| texts.factors[feature.number as usize] * feature.count as f32;
         sums(&texts.features, features, scaled, &mut self.words);
         sums(&texts.words, &self.words, |word| word.count as f32, &mut self.texts);
     }
 
     /// Sets each feature to the sum of its texts' numbers, times its factor.
-    fn back(&mut self, texts: &Texts<'_>, features: &mut [Row]) {
+    fn multiply_transposed(&mut self, texts: &Texts<'_>, features: &mut [Row]) {
         sums(&texts.by_word, &self.texts, |text| text.count as f32, &mut self.words);
         sums(&texts.by_feature, &self.words, |word| word.count as f32, features);
         for (row, factor) in features.iter_mut().zip(&texts.factors) {
@@ -104,12 +105,12 @@ impl Working {
 }
 
 /// Sets each of `out` to the weighted sum of the rows in its list.
-fn sums(lists: &Lists, rows: &[Row], weight: impl Fn(&Feature) -> f32, out: &mut [Row]) {
+fn sums(lists: &Ragged<Item>, rows: &[Row], weight: impl Fn(&Item) -> f32, out: &mut [Row]) {
     for (list, out) in lists.iter().zip(out) {
         let mut sum = [0.0; LANES];
         for item in list {
             let weight = weight(item);
-            sum.iter_mut().zip(&rows[item.id as usize]).for_each(|(sum, x)| *sum += weight * x);
+            sum.iter_mut().zip(&rows[item.number as usize]).for_each(|(sum, x)| *sum += weight * x);
         }
         *out = sum;
     }
@@ -122,8 +123,11 @@ fn add(to: &mut [Row], factors: &Row, from: &[Row]) {
     }
 }
 
-fn divide(rows: &[Row], by: &[f32]) -> Vec<Row> {
-    rows.iter().zip(by).map(|(row, by)| row.map(|x| x / by)).collect()
+/// Sets `to` to `rows`, each divided by a number.
+fn divide(to: &mut [Row], rows: &[Row], by: &[f32]) {
+    for ((to, row), by) in to.iter_mut().zip(rows).zip(by) {
+        *to = row.map(|x| x / by);
+    }
 }
 
 /// The dot product of each column.

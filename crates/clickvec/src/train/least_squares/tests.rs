@@ -1,10 +1,10 @@
 //! The fitted weights, and the targets that they are fitted to, against plain formulas.
 
 use super::solve::{LANES, Row, solve};
-use super::texts::{Lists, Texts};
-use super::{RIDGE, Targets, rotation};
+use super::texts::{Item, Texts};
+use super::{MOST_NUMBERS, RIDGE, Sketch, Targets, rotation};
+use crate::ragged::Ragged;
 use crate::rng::stream;
-use crate::text::Feature;
 use rand::RngExt as _;
 
 const FEATURES: usize = 9;
@@ -21,17 +21,17 @@ const WORDS: [&[(u32, u32)]; 6] = [
 
 fn texts(vectors: &[Vec<f32>]) -> (Texts<'_>, Vec<Vec<u32>>) {
     let mut random = stream(3, "texts", 0);
-    let (mut words, mut features, mut drawn) = (Lists::default(), Lists::default(), Vec::new());
+    let (mut words, mut features, mut drawn) = (Ragged::default(), Ragged::default(), Vec::new());
     for word in WORDS {
-        features.push(word.iter().map(|&(id, count)| Feature { id, count }));
+        features.push(word.iter().map(|&(number, count)| Item { number, count }));
     }
     for _ in vectors {
         // Some words twice.
         let of_text: Vec<u32> = (0..4).map(|_| random.random_range(0..6)).collect();
-        words.push(of_text.iter().map(|&id| Feature { id, count: 1 }));
+        words.push(of_text.iter().map(|&number| Item { number, count: 1 }));
         drawn.push(of_text);
     }
-    (Texts::new(vectors.iter().map(Vec::as_slice).collect(), words, features, FEATURES), drawn)
+    (Texts::new(vectors.iter().map(Vec::as_slice).collect(), words, features, FEATURES).unwrap(), drawn)
 }
 
 fn vectors(count: usize, dimension: usize) -> Vec<Vec<f32>> {
@@ -115,15 +115,16 @@ fn weights_are_those_of_ridge_regression() {
 
 #[test]
 fn a_rotation_keeps_lengths_and_angles() {
-    let directions = rotation(23, 1, 0);
+    let directions = rotation(23, 23, 1, 0);
     for (i, a) in directions.iter().enumerate() {
         for (j, b) in directions.iter().enumerate() {
             let product: f64 = a.iter().zip(b).map(|(x, y)| x * y).sum();
             assert!((product - f64::from(u8::from(i == j))).abs() < 1e-12, "{i} {j}: {product}");
         }
     }
-    assert_ne!(directions, rotation(23, 2, 0));
-    assert_ne!(directions, rotation(23, 1, 1));
+    assert_eq!(directions[..5], rotation(23, 5, 1, 0));
+    assert_ne!(directions, rotation(23, 23, 2, 0));
+    assert_ne!(directions, rotation(23, 23, 1, 1));
 }
 
 /// Together, the members' targets are the centred vectors of length 1, each component divided by the fourth root of its standard
@@ -163,6 +164,42 @@ fn targets_are_the_teachers_vectors_made_even() {
         let expected: f64 = of(text).iter().zip(of(0)).map(|(x, y)| x * y).sum();
         assert!((f64::from(*found) - expected).abs() < 1e-4, "{text}: {found} {expected}");
     }
+    // Two members of four cells share six components: each has a mixture of its own.
+    let (two, single) = (targets.columns(2, 4, 1), targets.columns(1, 4, 1));
+    assert_eq!((two.len(), single.len()), (8, 4));
+    assert_ne!(two[..4], two[4..]);
     // With fewer cells than components, the first components are kept.
-    assert_eq!(targets.columns(2, 2, 1).len(), 4);
+    for column in targets.columns(2, 2, 1) {
+        for direction in &principal.directions[4..] {
+            let along: f64 = column.iter().zip(direction).map(|(x, y)| x * y).sum();
+            assert!(along.abs() < 1e-6, "{along}");
+        }
+    }
+}
+
+/// The products of many vectors' sketches differ from those of the vectors by about 1 / √numbers.
+#[test]
+fn a_sketch_keeps_dot_products_nearly() {
+    let dimension = 3 * MOST_NUMBERS + 7;
+    let sketch = Sketch::new(dimension);
+    let mut vectors = vectors(8, dimension);
+    vectors.iter_mut().for_each(|vector| {
+        crate::math::vector::scale_to_unit(vector);
+    });
+    // Some that are alike.
+    let (first, rest) = vectors.split_first_mut().unwrap();
+    rest[..3].iter_mut().for_each(|vector| vector.iter_mut().zip(&*first).for_each(|(x, y)| *x = 0.6 * *x + 0.8 * y));
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(x * y)).sum::<f64>();
+    for a in &vectors {
+        for b in &vectors {
+            let (found, expected) = (dot(&sketch.of(a), &sketch.of(b)), dot(a, b));
+            assert!((found - expected).abs() < 0.15, "{found} {expected}");
+        }
+    }
+    let wide = |vector: &[f32]| vector.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+    let back = sketch.back(&wide(&sketch.of(&vectors[0])));
+    let found: f64 = back.iter().zip(wide(&vectors[1])).map(|(x, y)| x * y).sum();
+    assert!((found - dot(&sketch.of(&vectors[0]), &sketch.of(&vectors[1]))).abs() < 1e-4);
+    let small = Sketch::new(5);
+    assert_eq!(small.of(&[1.0, 2.0, 3.0, 4.0, 5.0]), [1.0, 2.0, 3.0, 4.0, 5.0]);
 }

@@ -1,55 +1,38 @@
 //! The titles that a teacher knows, as the features of their words.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use crate::clicks::{ClickLog, Section, Taught};
+use crate::clicks::{ClickLog, Section, Storage, Taught};
+use crate::error::Result;
+use crate::memory::NoRoom;
+use crate::ragged::Ragged;
 use crate::rng::Permutation;
 use crate::text::batch::WordFeatures as _;
 use crate::text::{Feature, WordId};
 
-/// Lists of numbers, one after another.
-#[derive(Debug, Default)]
-pub(super) struct Lists {
-    /// The end of each list.
-    ends: Vec<usize>,
-    /// The numbers of all lists, each with a count.
-    items: Vec<Feature>,
+/// An item of a list, and how often it is there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Item {
+    pub(super) number: u32,
+    pub(super) count: u32,
 }
 
-impl Lists {
-    pub(super) fn push(&mut self, items: impl Iterator<Item = Feature>) {
-        self.items.extend(items);
-        self.ends.push(self.items.len());
+impl From<Feature> for Item {
+    fn from(feature: Feature) -> Item {
+        Item { number: feature.id, count: feature.count }
     }
+}
 
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
+/// What memory is needed for.
+const WHAT: &str = "titles to fit weights to";
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[Feature]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.items[start..end])
-    }
-
-    /// For each of `count` numbers, the lists that have it, in order.
-    fn transposed(&self, count: usize) -> Lists {
-        let mut ends = vec![0; count + 1];
-        for item in &self.items {
-            ends[item.id as usize + 1] += 1;
+/// For each of `count` numbers, the lists that have it, in order.
+fn transposed(lists: &Ragged<Item>, count: usize) -> Result<Ragged<Item>, NoRoom> {
+    Ragged::sorted(WHAT, count, |each| {
+        for (list, items) in lists.iter().enumerate() {
+            items.iter().for_each(|item| each(item.number as usize, Item { number: list as u32, count: item.count }));
         }
-        (0..count).for_each(|number| ends[number + 1] += ends[number]);
-        let mut items = vec![Feature::default(); self.items.len()];
-        // `ends` has the start of each list until its items are written.
-        for (list, of_list) in self.iter().enumerate() {
-            for item in of_list {
-                let place = &mut ends[item.id as usize];
-                items[*place] = Feature { id: list as u32, count: item.count };
-                *place += 1;
-            }
-        }
-        ends.pop();
-        Lists { ends, items }
-    }
+    })
 }
 
 /// Distinct titles, and the matrix of their features in two steps: from texts to words, and from words to features.
@@ -57,13 +40,13 @@ pub(super) struct Texts<'a> {
     /// The teacher's vectors, of length 1.
     pub(super) vectors: Vec<&'a [f32]>,
     /// The words of each text.
-    pub(super) words: Lists,
+    pub(super) words: Ragged<Item>,
     /// The features of each word.
-    pub(super) features: Lists,
+    pub(super) features: Ragged<Item>,
     /// The texts that have each word.
-    pub(super) by_word: Lists,
+    pub(super) by_word: Ragged<Item>,
     /// The words that have each feature.
-    pub(super) by_feature: Lists,
+    pub(super) by_feature: Ragged<Item>,
     /// s: the factor of each feature.
     pub(super) factors: Vec<f32>,
     /// 1 / n: for each text, 1 divided by the length of its features' numbers; 0 if that is 0.
@@ -73,37 +56,55 @@ pub(super) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Up to `most` titles that `taught` has vectors of, drawn with the seed: titles that are learnt without a click if there are
-    /// any, otherwise clicked ones.
-    pub(super) fn of(log: &'a ClickLog, taught: &'a Taught, seed: u64, most: usize) -> Texts<'a> {
-        let section = [Section::Titles, Section::Clicks].map(|section| log.section(section));
-        let section = section.into_iter().find(|numbers| !numbers.is_empty()).unwrap_or_default();
-        let order = Permutation::new(section.end - section.start, seed, "titles to start from", 0);
-        let (mut seen, mut places) = (HashSet::new(), vec![u32::MAX; log.words()]);
-        let (mut vectors, mut words, mut features) = (Vec::new(), Lists::default(), Lists::default());
-        for place in 0..section.end - section.start {
-            let pair = log.pair((section.start + order.at(place)) as usize);
-            let Some(vector) = taught.vector(pair.title).filter(|_| seen.insert(pair.title)) else { continue };
-            let mut number = |&word: &WordId| {
-                let place = &mut places[word as usize];
-                if *place == u32::MAX {
-                    *place = features.len() as u32;
-                    features.push(log.features(word).iter().copied());
-                }
-                Feature { id: *place, count: 1 }
+    /// Up to `most` titles that `taught` has vectors of, drawn with the seed, from those that are learnt without a click if there
+    /// are any, otherwise from clicked ones. `None` if it has vectors of less than half of them.
+    pub(super) fn of(
+        log: &'a ClickLog,
+        taught: &'a Taught,
+        seed: u64,
+        most: usize,
+        storage: Storage<'_>,
+    ) -> Result<Option<Texts<'a>>> {
+        let sections = [Section::Titles, Section::Clicks].map(|section| log.section(section));
+        let section = sections.into_iter().find(|numbers| !numbers.is_empty()).unwrap_or_default();
+        let distinct = log.distinct_titles_of(section, storage)?;
+        let order = Permutation::new(distinct.len() as u64, seed, "titles to start from", 0);
+        let mut places = HashMap::new();
+        let (mut vectors, mut words, mut features) = (Vec::new(), Ragged::default(), Ragged::default());
+        let mut unknown = 0;
+        for place in 0..distinct.len() as u64 {
+            let [title, number] = distinct[order.at(place) as usize];
+            let Some(vector) = taught.vector(title) else {
+                unknown += 1;
+                continue;
             };
-            words.push(pair.title_words.iter().map(&mut number));
+            let mut item = |&word: &WordId| {
+                let number = *places.entry(word).or_insert_with(|| {
+                    features.push(log.features(word).iter().map(|&feature| Item::from(feature)));
+                    features.len() as u32 - 1
+                });
+                Item { number, count: 1 }
+            };
+            words.push(log.pair(number as usize).title_words.iter().map(&mut item));
             vectors.push(vector);
             if vectors.len() == most {
                 break;
             }
         }
-        Texts::new(vectors, words, features, log.dictionary().len())
+        if vectors.len() < 2 || vectors.len() < unknown {
+            return Ok(None);
+        }
+        Texts::new(vectors, words, features, log.dictionary().len()).map(Some)
     }
 
     /// Texts of these words, which have these of `count` features.
-    pub(super) fn new(vectors: Vec<&'a [f32]>, words: Lists, features: Lists, count: usize) -> Texts<'a> {
-        let (by_word, by_feature) = (words.transposed(features.len()), features.transposed(count));
+    pub(super) fn new(
+        vectors: Vec<&'a [f32]>,
+        words: Ragged<Item>,
+        features: Ragged<Item>,
+        count: usize,
+    ) -> Result<Texts<'a>> {
+        let (by_word, by_feature) = (transposed(&words, features.len())?, transposed(&features, count)?);
         let mut texts = Texts {
             vectors,
             words,
@@ -115,7 +116,7 @@ impl<'a> Texts<'a> {
             squares: vec![0.0; count],
         };
         texts.weigh();
-        texts
+        Ok(texts)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -143,14 +144,13 @@ impl<'a> Texts<'a> {
 
     /// Calls `take` with each text and the features that it has with their counts.
     fn each_text(&self, mut take: impl FnMut(usize, &[(usize, u32)])) {
-        let features: Vec<&[Feature]> = self.features.iter().collect();
         let (mut counts, mut found) = (vec![0u32; self.by_feature.len()], Vec::new());
         for (text, words) in self.words.iter().enumerate() {
             found.clear();
-            for feature in words.iter().flat_map(|word| features[word.id as usize]) {
-                let count = &mut counts[feature.id as usize];
+            for feature in words.iter().flat_map(|word| self.features.get(word.number as usize)) {
+                let count = &mut counts[feature.number as usize];
                 if *count == 0 {
-                    found.push((feature.id as usize, 0));
+                    found.push((feature.number as usize, 0));
                 }
                 *count += feature.count;
             }
