@@ -273,24 +273,26 @@ fn initial_weights_are_fitted_to_the_teacher() {
     let with = |more: &[&'static str]| train(&folder, "m", &[&teacher[..], more].concat());
     with(&[]).code(0).says("teacher: initial weights by least squares over 144 titles: they explain ");
     folder.run(&["inspect", "m"]).code(0).prints("teacher.start").prints("least-squares");
+    std::fs::copy(folder.path("m"), folder.path("init")).unwrap();
     let events = with(&["--json"]).code(0).json_lines();
     let start = events.iter().find(|event| event["event"] == "start").unwrap();
     assert_eq!(start["titles"], 144);
     let explained = start["explained"].as_f64().unwrap();
     assert!(0.3 < explained && explained < 1.0, "{start}");
-    for more in [
-        &["--init", "model.safetensors"][..],
-        &["--teacher-start", "random"],
-        &["--init-range", "0.1"],
-        &["--forget-gate"],
-    ] {
+    for more in [&["--init", "init"][..], &["--teacher-start", "random"], &["--init-range", "0.1"], &["--forget-gate"]]
+    {
         let run = with(more).code(0);
         assert!(!run.stderr().contains(SAID), "{more:?}: {}", run.stderr());
         let shown = folder.run(&["inspect", "m"]).code(0);
         assert!(!shown.stdout().contains("least-squares"), "{more:?}: {}", shown.stdout());
     }
-    with(&["--cells", "20"]).code(0).says("teacher: random initial weights, because its vectors are of too few titles");
-    let events = with(&["--cells", "20", "--json"]).code(0).json_lines();
+    let title = folder.read("titles.tsv").lines().nth(1).unwrap().split('\t').nth(1).unwrap().to_owned();
+    folder.write("few.jsonl", format!("{{\"text\": \"{title}\", \"vector\": [1, 2, 3, 4, 5, 6, 7, 8]}}\n"));
+    let few = ["--titles", "titles.tsv", "--teacher", "few.jsonl"];
+    train(&folder, "m", &few)
+        .code(0)
+        .says("teacher: random initial weights, because its vectors are of too few titles");
+    let events = train(&folder, "m", &[&few[..], &["--json"]].concat()).code(0).json_lines();
     assert!(events.iter().any(|event| event["event"] == "start" && event["titles"].is_null()), "{events:?}");
 }
 
