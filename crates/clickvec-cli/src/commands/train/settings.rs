@@ -18,7 +18,7 @@ use flags::{
 };
 use help::{
     help, shown_clip, shown_loss, shown_negatives, shown_optimizer, shown_precision, shown_range, shown_signals,
-    shown_source, shown_tail, shown_weighting, shown_words, teacher_help, title_help,
+    shown_source, shown_tail, shown_weighting, shown_words, teacher_gamma_help, teacher_help, title_help,
 };
 
 use super::encoder::EncoderFlags;
@@ -139,9 +139,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "SHARE")]
     teacher_score_share: Option<f32>,
 
-    /// γ of the softmax over the teacher's similarities and the model's that imitate them, and of the margins of scores
-    /// [default: 5; for scores without vectors: 10].
-    #[arg(long, value_name = "G", value_parser = positive)]
+    #[arg(long, value_name = "G", value_parser = positive, help = teacher_gamma_help(GAMMA_OF_SCORES))]
     teacher_gamma: Option<f32>,
 
     /// The initial weights with a teacher's vectors [default: least-squares for an lstm of one layer without a forget gate;

@@ -30,6 +30,15 @@ pub(super) fn teacher_help<T: Display>(text: &str, value: impl Fn(&TeacherConfig
     format!("{text} [default: {}]", value(&TeacherConfig::default()))
 }
 
+/// The help text of a teacher's γ, which is another for scores alone.
+pub(super) fn teacher_gamma_help(of_scores: f32) -> String {
+    let of_vectors = TeacherConfig::default().gamma;
+    format!(
+        "γ of the softmax over the teacher's similarities and the model's that imitate them, and of the margins of scores \
+         [default: {of_vectors}; for scores without vectors: {of_scores}]"
+    )
+}
+
 pub(super) fn shown_negatives(negatives: Negatives) -> String {
     match negatives {
         Negatives::All => "all".to_owned(),
