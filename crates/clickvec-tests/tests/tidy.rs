@@ -13,6 +13,7 @@ const ORDER: &[&str] = &[
     "files",
     "math",
     "text",
+    "ridge",
     "views",
     "loss",
     "encoder",

@@ -98,6 +98,7 @@ mod optimizer;
 mod pool;
 mod ragged;
 pub mod ranker;
+mod ridge;
 mod rng;
 pub mod search;
 mod settings;

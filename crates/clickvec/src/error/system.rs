@@ -219,6 +219,19 @@ pub enum LearnFault {
         /// Their number.
         of: u64,
     },
+    /// A file has vectors of too few of the titles to fit others to them.
+    #[error(
+        "expected vectors of at least {least} of the {of} titles as whole texts to fit others to, found {found}; give the file of \
+         these titles' vectors, or leave out `ridge`"
+    )]
+    NoKnownTitle {
+        /// The number that is needed.
+        least: usize,
+        /// The number of titles that have one.
+        found: usize,
+        /// The titles of the collection.
+        of: usize,
+    },
     /// There is no clicked pair with a word on both sides.
     #[error("expected clicked pairs to learn from, found none with a word on both sides")]
     NoClicks,

@@ -11,7 +11,7 @@ use super::system::{System, Values};
 use crate::error::{ContentFault, Error, FileFault, Result, shortened};
 pub(crate) use crate::tensor_file::{Array, Numbers};
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, fingerprint, write};
-use crate::text::Interner;
+use crate::text::{Interner, Trigram};
 
 /// `kind` in the JSON value of a file.
 pub(crate) const KIND: &str = "ranker";
@@ -45,6 +45,13 @@ impl RankerState {
     #[must_use]
     pub fn with_u32s(self, name: &str, numbers: &[u32]) -> RankerState {
         self.with(name, &[numbers.len()], Numbers::U32(numbers.to_vec()))
+    }
+
+    /// The state with a list of letter trigrams.
+    #[must_use]
+    pub fn with_trigrams(self, name: &str, trigrams: &[Trigram]) -> RankerState {
+        let letters = trigrams.iter().flat_map(|trigram| trigram.chars()).map(u32::from).collect();
+        self.with(name, &[trigrams.len(), 3], Numbers::U32(letters))
     }
 
     /// The state with a vocabulary.
@@ -110,6 +117,19 @@ impl RankerState {
             Array { numbers: Numbers::U32(numbers), .. } => Ok(numbers),
             other => Err(wrong(name, "U32", shape, other)),
         }
+    }
+
+    /// The letter trigrams that [`RankerState::with_trigrams`] added.
+    ///
+    /// # Errors
+    /// [`FileFault::MissingTensor`], [`FileFault::WrongTensor`], or [`FileFault::BadTrigram`].
+    pub fn trigrams(&self, name: &str) -> Result<Vec<Trigram>, FileFault> {
+        let trigram = |(row, &found): (usize, &[u32; 3])| {
+            let letter = |x| char::from_u32(x).ok_or(FileFault::BadTrigram { row, found });
+            let [a, b, c] = found;
+            Ok(Trigram::from_chars([letter(a)?, letter(b)?, letter(c)?]))
+        };
+        self.u32s(name, &[None, Some(3)])?.as_chunks::<3>().0.iter().enumerate().map(trigram).collect()
     }
 
     /// The vocabulary.

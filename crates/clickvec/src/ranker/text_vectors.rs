@@ -25,14 +25,22 @@ pub(super) struct TextReader {
 impl TextReader {
     /// The key of `text`, made of all its words, and those words that are in `vocabulary`.
     pub(super) fn read(&mut self, vocabulary: &Interner, text: &str) -> (u64, &[WordId]) {
+        let (key, words, _) = self.read_counted(vocabulary, text);
+        (key, words)
+    }
+
+    /// The same, with the number of all its words.
+    pub(super) fn read_counted(&mut self, vocabulary: &Interner, text: &str) -> (u64, &[WordId], usize) {
         let TextReader { buffer, joined, words } = self;
         joined.clear();
         words.clear();
+        let mut count = 0;
         for_each_word(text, buffer, |word| {
             push(joined, word);
             words.extend(vocabulary.get(word));
+            count += 1;
         });
-        (xxh3_64(joined.as_bytes()), words)
+        (xxh3_64(joined.as_bytes()), words, count)
     }
 
     /// The key of a text given as word numbers; `None` for a text without words.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::corpus::Corpus;
-use super::file::{self, Numbers, RankerState, check_range};
+use super::file::{self, RankerState, check_range};
 use super::system::{Parameter, System, Values};
 use super::{Ranker, RankerSpec, SystemRanker};
 use crate::error::{Error, FileFault, Result};
@@ -130,16 +130,9 @@ impl LetterTrigrams {
     }
 
     fn restore(values: &Values, state: &RankerState) -> Result<LetterTrigrams, FileFault> {
-        let letters = state.u32s("trigrams", &[None, Some(3)])?;
-        let document_frequency = state.u32s("document_frequency", &[Some(letters.len() / 3)])?.to_vec();
+        let trigrams = state.trigrams("trigrams")?;
+        let document_frequency = state.u32s("document_frequency", &[Some(trigrams.len())])?.to_vec();
         let &[documents] = state.u32s("documents", &[Some(1)])? else { unreachable!("the shape was checked") };
-        let trigram = |(row, &found): (usize, &[u32; 3])| {
-            let letter = |x| char::from_u32(x).ok_or(FileFault::BadTrigram { row, found });
-            let [a, b, c] = found;
-            Ok(Trigram::from_chars([letter(a)?, letter(b)?, letter(c)?]))
-        };
-        let rows = letters.as_chunks::<3>().0.iter();
-        let trigrams = rows.enumerate().map(trigram).collect::<Result<Vec<_>, FileFault>>()?;
         let dictionary = Dictionary::from_trigrams(trigrams).map_err(FileFault::Dictionary)?;
         check_range("document_frequency", &document_frequency, 0.0, f64::from(documents))?;
         Ok(LetterTrigrams::new(values, dictionary, document_frequency, documents))
@@ -232,10 +225,8 @@ impl SystemRanker for LetterTrigrams {
     }
 
     fn state(&self) -> RankerState {
-        let trigrams = self.dictionary.trigrams();
-        let letters: Vec<u32> = trigrams.iter().flat_map(|trigram| trigram.chars()).map(u32::from).collect();
         RankerState::default()
-            .with("trigrams", &[trigrams.len(), 3], Numbers::U32(letters))
+            .with_trigrams("trigrams", self.dictionary.trigrams())
             .with_u32s("document_frequency", &self.document_frequency)
             .with_u32s("documents", &[self.documents])
     }
@@ -244,6 +235,7 @@ impl SystemRanker for LetterTrigrams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ranker::file::Numbers;
     use crate::ranker::shop::{Shop, ndcg, restored};
     use crate::ranker::testing::{assert_close, corpus, is_kept_by_a_file, train};
     use crate::rng::stream;

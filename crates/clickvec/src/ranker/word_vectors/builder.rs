@@ -24,6 +24,23 @@ pub(super) struct Vectors {
     pub(super) texts: TextVectors,
 }
 
+impl Vectors {
+    /// The vector of a word.
+    pub(super) fn word(&self, word: &str) -> Option<&[f32]> {
+        let id = self.vocabulary.get(word)? as usize;
+        Some(&self.words[id * self.dimension..][..self.dimension])
+    }
+
+    /// The vector of a text as a whole, not made of its words'.
+    pub(super) fn whole(&self, reader: &mut TextReader, text: &str) -> Option<&[f32]> {
+        let (key, words, count) = reader.read_counted(&self.vocabulary, text);
+        match (words, count) {
+            (&[word], 1) => Some(&self.words[word as usize * self.dimension..][..self.dimension]),
+            _ => self.texts.get(key),
+        }
+    }
+}
+
 /// The vectors in a file, whose form is told by its content; `-` is standard input.
 pub(super) fn read(path: &Path) -> Result<Vectors> {
     let mut builder = Builder::default();

@@ -1,18 +1,26 @@
 //! Pretrained vectors: averaged word vectors, or vectors of whole texts from another program.
 
 mod builder;
+mod candidates;
+mod fitted;
 #[cfg(test)]
 mod tests;
 mod weighted;
 
 use self::builder::Vectors;
+use self::candidates::VectorCandidates;
+use self::fitted::Fitted;
 use self::weighted::{WeightedVectors, dot};
 use super::file::RankerState;
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_vectors::TextReader;
 use super::{InnerWords, Ranker, SystemRanker};
 use crate::error::{ContentFault, Error, FileFault, LearnFault, LearnSource, Result};
+use crate::index::Candidates;
 use crate::model::Side;
+
+/// The parameter for vectors of texts that the file lacks.
+const RIDGE: &str = "ridge";
 
 /// What the names of the tensors of the queries' own vectors begin with.
 const OF_QUERIES: &str = "query_";
@@ -21,13 +29,17 @@ const OF_QUERIES: &str = "query_";
 pub(super) const SYSTEM: System = System {
     name: "vectors",
     about: "vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy",
-    parameters: &[Parameter::of_scoring(
-        "idf",
-        0.0,
-        0.0,
-        4.0,
-        "the power of a word's idf in the mean; 0 weighs all words alike",
-    )],
+    parameters: &[
+        Parameter::of_training(
+            RIDGE,
+            0.0,
+            0.0,
+            1e6,
+            "above 0, texts that the file lacks get a vector from their trigrams and words, fitted to the titles' vectors by ridge \
+             regression; this is its λ",
+        ),
+        Parameter::of_scoring("idf", 0.0, 0.0, 4.0, "the power of a word's idf in the mean; 0 weighs all words alike"),
+    ],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(WordVectors::train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(WordVectors::restore(values, state)?)),
@@ -40,11 +52,17 @@ pub(super) const SYSTEM: System = System {
 /// also the cosine of the mean.) idf = ln(1 + (N − df + ½) / (df + ½)) for the collection's N titles, as in BM25. A
 /// word that is not in the file is left out. A text without known words has the zero vector, whose cosine with
 /// anything is 0. Queries and titles have the same file, or one each, of the same dimension.
+///
+/// With a `ridge` above 0, a text that the file does not contain as a whole has the sum of rows for its letter trigrams and words
+/// instead, which are fitted to the vectors of the collection's titles. So a transformer's vectors of titles are enough: nobody has to
+/// run it for a query.
 #[derive(Debug, Clone)]
 pub(super) struct WordVectors {
     /// The vectors of titles and, unless they have their own, of queries.
     titles: WeightedVectors,
     queries: Option<WeightedVectors>,
+    /// For texts of either side that have none.
+    fitted: Option<Fitted>,
     /// The number of titles in the collection.
     documents: u64,
 }
@@ -63,12 +81,22 @@ impl WordVectors {
         if let Some(found) = queries.as_ref().map(|side| side.vectors.dimension).filter(|&found| found != dimension) {
             return Err(fault(LearnFault::Dimensions { expected: found, found: dimension }));
         }
+        let fitted = match values.get(RIDGE) {
+            0.0 => None,
+            ridge => Some(Fitted::to(&titles.vectors, resources.corpus, ridge as f32, watch)?),
+        };
         watch(Progress { done: 1, of: 1, objective: None });
-        Ok(WordVectors::new(titles, queries, resources.corpus.titles.len() as u64, values))
+        Ok(WordVectors::new(titles, queries, fitted, resources.corpus.titles.len() as u64, values))
     }
 
-    fn new(titles: WeightedVectors, queries: Option<WeightedVectors>, documents: u64, values: &Values) -> WordVectors {
-        let mut ranker = WordVectors { titles, queries, documents };
+    fn new(
+        titles: WeightedVectors,
+        queries: Option<WeightedVectors>,
+        fitted: Option<Fitted>,
+        documents: u64,
+        values: &Values,
+    ) -> WordVectors {
+        let mut ranker = WordVectors { titles, queries, fitted, documents };
         ranker.tune(values);
         ranker
     }
@@ -92,7 +120,23 @@ impl WordVectors {
         if documents < f64::from(most) || documents.fract() != 0.0 {
             return Err(FileFault::content("documents", ContentFault::Count { least: most, found: documents }));
         }
-        Ok(WordVectors::new(titles, queries, documents as u64, values))
+        let fitted = Fitted::restore(state, titles.vectors.dimension)?;
+        Ok(WordVectors::new(titles, queries, fitted, documents as u64, values))
+    }
+
+    /// The vector of a text before normalisation, and its length.
+    fn vector(&self, reader: &mut TextReader, side: Side, text: &str) -> (Vec<f64>, f64) {
+        let vectors = self.vectors(side);
+        match &self.fitted {
+            Some(fitted) if vectors.vectors.whole(reader, text).is_none() => fitted.vector(text),
+            _ => vectors.vector(reader, text),
+        }
+    }
+
+    /// The vector of a text with length 1; `None` if it has none.
+    fn unit(&self, reader: &mut TextReader, side: Side, text: &str) -> Option<Vec<f32>> {
+        let (vector, length) = self.vector(reader, side, text);
+        (length > 0.0).then(|| vector.iter().map(|x| (x / length) as f32).collect())
     }
 
     /// The vectors for queries or for titles.
@@ -111,9 +155,9 @@ impl Ranker for WordVectors {
 
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         let mut reader = TextReader::default();
-        let (query, query_length) = self.vectors(Side::Query).vector(&mut reader, query);
+        let (query, query_length) = self.vector(&mut reader, Side::Query, query);
         let cosine = |title: &&str| {
-            let (title, length) = self.titles.vector(&mut reader, title);
+            let (title, length) = self.vector(&mut reader, Side::Title, title);
             let product = query_length * length;
             if product > 0.0 { dot(&query, &title) / product } else { 0.0 }
         };
@@ -121,7 +165,15 @@ impl Ranker for WordVectors {
     }
 
     fn has_vector(&self, text: &str, side: Side) -> Option<bool> {
-        Some(self.vectors(side).has(text))
+        let vectors = self.vectors(side);
+        Some(match &self.fitted {
+            Some(fitted) => vectors.vectors.whole(&mut TextReader::default(), text).is_some() || fitted.knows(text),
+            None => vectors.has(text),
+        })
+    }
+
+    fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
+        Ok(Box::new(VectorCandidates::new(self, titles)?))
     }
 
     fn word_vectors(&self) -> Option<InnerWords<'_>> {
@@ -139,6 +191,7 @@ impl SystemRanker for WordVectors {
 
     fn state(&self) -> RankerState {
         let state = self.titles.write(RankerState::default(), "").with_f64s("documents", &[self.documents as f64]);
+        let state = self.fitted.iter().fold(state, |state, fitted| fitted.write(state));
         self.queries.iter().fold(state, |state, queries| queries.write(state, OF_QUERIES))
     }
 }

@@ -1,22 +1,18 @@
 //! Initial weights from a teacher's vectors: those of the model without a network that comes closest to them.
 //!
-//! Such a model adds up a row of weights for each feature of a text, letter trigrams and whole words. The rows s_f x_f are the
-//! solution of a ridge regression: over the titles i, with the features' counts c and the targets t, the x minimise
-//! Σ_i ‖Σ_f c_if s_f x_f / n_i − t_i‖² + λ Σ_f ‖x_f‖², where s_f is √(ln(titles / titles with f)), so that a rare feature says
-//! more, and n_i is the length of the text's numbers c_if s_f. An LSTM whose gates do little yet adds up the input y_g of its words,
-//! so with these rows as W₄ it begins as that model, and what it learns comes on top.
+//! Such a model adds up a row of weights for each feature of a text, letter trigrams and whole words: the rows of a
+//! [ridge regression](crate::ridge) from titles to targets. An LSTM whose gates do little yet adds up the input y_g of its words, so
+//! with these rows as W₄ it begins as that model, and what it learns comes on top.
 //!
 //! The targets are the teacher's vectors, centred, of length 1, and partly whitened: each principal component is divided by the
 //! fourth root of its standard deviation, because a few components would outweigh the rest otherwise.
 
-mod solve;
 #[cfg(test)]
 mod tests;
 mod texts;
 
 use rayon::prelude::*;
 
-use self::solve::{LANES, Row, Solved, solve};
 use self::texts::Texts;
 use super::projection::{Principal, principal};
 use crate::clicks::{ClickLog, Storage};
@@ -24,12 +20,10 @@ use crate::encoder::{Encoder, EncoderConfig, TensorKind};
 use crate::error::Result;
 use crate::math::vector::sum_of_squares;
 use crate::memory::room_for_numbers;
+use crate::ridge::{LANES, MOST_TEXTS, Row, Solved, solve};
 use crate::rng::stream;
 use crate::settings::{TeacherStart, TrainConfig};
 use rand::RngExt as _;
-
-/// The largest number of titles that weights are fitted to.
-const MOST_TITLES: usize = 100_000;
 
 /// The largest number of titles that principal components are taken from.
 const MOST_FOR_COMPONENTS: usize = 20_000;
@@ -82,7 +76,7 @@ impl Start {
             _ => return Ok(None),
         };
         let Some(taught) = log.taught().filter(|_| config.encoder.adds_up()) else { return Ok(None) };
-        let Some(texts) = Texts::of(log, taught, config.seed, MOST_TITLES, storage)? else { return Ok(None) };
+        let Some(texts) = Texts::of(log, taught, config.seed, MOST_TEXTS, storage)? else { return Ok(None) };
         let (features, dimension) = (log.dictionary().len(), taught.dimension());
         let tasks = (members * cells).div_ceil(LANES).min(rayon::current_num_threads());
         let numbers = dimension.min(MOST_NUMBERS);
@@ -90,8 +84,8 @@ impl Start {
             "a start from the teacher's vectors",
             &[
                 &[members * cells, features + dimension],
-                &[6, tasks, LANES, features + texts.features.len() + texts.len()],
-                &[texts.len().min(MOST_FOR_COMPONENTS), numbers],
+                &texts.design.working(tasks),
+                &[texts.vectors.len().min(MOST_FOR_COMPONENTS), numbers],
                 // In f64: the matrix of products, its reflections, and its eigenvectors.
                 &[6, numbers, numbers],
             ],
@@ -103,16 +97,17 @@ impl Start {
             return Ok(None);
         }
         let blocks: Vec<&[Vec<f64>]> = columns.chunks(LANES).collect();
-        let solved: Vec<_> = blocks.par_iter().map(|columns| solve(&texts, &targets.block(&texts, columns))).collect();
+        let solved: Vec<_> =
+            blocks.par_iter().map(|columns| solve(&texts.design, &targets.block(&texts, columns), RIDGE)).collect();
         let sum = |of: fn(&Solved) -> f64| solved.iter().map(of).sum::<f64>();
         let (squares, errors, outputs) = (sum(|s| s.squares), sum(|s| s.errors), sum(|s| s.outputs));
         if !(squares > 0.0 && outputs > 0.0 && outputs.is_finite()) {
             return Ok(None);
         }
         // What the words of a title put in adds up to 1, in root mean square: large enough for tanh to bound the largest.
-        let scale = (texts.len() as f64 * columns.len() as f64 / outputs).sqrt() as f32;
+        let scale = (texts.vectors.len() as f64 * columns.len() as f64 / outputs).sqrt() as f32;
         let report = StartReport {
-            titles: texts.len() as u64,
+            titles: texts.vectors.len() as u64,
             explained: 1.0 - errors / squares,
             seconds: begun.elapsed().as_secs_f64(),
         };
@@ -156,7 +151,7 @@ impl Targets {
         for vector in &texts.vectors {
             sums.iter_mut().zip(*vector).for_each(|(sum, &x)| *sum += f64::from(x));
         }
-        let mean: Vec<f32> = sums.iter().map(|sum| (sum / texts.len() as f64) as f32).collect();
+        let mean: Vec<f32> = sums.iter().map(|sum| (sum / texts.vectors.len() as f64) as f32).collect();
         let centred = |vector: &[f32]| -> Vec<f32> { vector.iter().zip(&mean).map(|(x, mean)| x - mean).collect() };
         let scale = |vector: &&[f32]| {
             let length = sum_of_squares(&centred(vector)).sqrt();

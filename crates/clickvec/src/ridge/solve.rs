@@ -2,33 +2,32 @@
 //!
 //! Each task solves its own columns from the first number to the last, so the result is the same at any number of threads.
 
-use super::RIDGE;
-use super::texts::{Item, Texts};
+use super::{Design, Item};
 use crate::ragged::Ragged;
 
 /// The columns of a task: a cache line of numbers.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// A number for each column.
-pub(super) type Row = [f32; LANES];
+pub(crate) type Row = [f32; LANES];
 
 /// The steps of conjugate gradients. After 20, rankings no longer change (docs/explanation/defaults.md).
 const STEPS: usize = 30;
 
 /// The solution for a few columns.
-pub(super) struct Solved {
+pub(crate) struct Solved {
     /// For each feature, its weights.
-    pub(super) weights: Vec<Row>,
+    pub(crate) weights: Vec<Row>,
     /// The sum of the targets' squares.
-    pub(super) squares: f64,
+    pub(crate) squares: f64,
     /// That of the errors.
-    pub(super) errors: f64,
+    pub(crate) errors: f64,
     /// That of what the weights of a text's features add up to, with the text not scaled.
-    pub(super) outputs: f64,
+    pub(crate) outputs: f64,
 }
 
-/// The weights that come closest to the targets of each text.
-pub(super) fn solve(texts: &Texts<'_>, targets: &[Row]) -> Solved {
+/// The weights that come closest to the targets of each text; `ridge` is λ, the weight of the rows' squared lengths.
+pub(crate) fn solve(texts: &Design, targets: &[Row], ridge: f32) -> Solved {
     let mut working = Working::new(texts);
     // Aᵀ t, of which what the solution explains is subtracted step by step; A = (counts · factors) / length.
     let mut residual = vec![[0.0; LANES]; texts.factors.len()];
@@ -37,7 +36,7 @@ pub(super) fn solve(texts: &Texts<'_>, targets: &[Row]) -> Solved {
     working.multiply_transposed(texts, &mut residual);
     let mut weights = vec![[0.0f32; LANES]; residual.len()];
     // The matrix's diagonal divides residuals: columns of A that are long do not need as much.
-    let divisors: Vec<f32> = texts.squares.iter().map(|square| square + RIDGE).collect();
+    let divisors: Vec<f32> = texts.squares.iter().map(|square| square + ridge).collect();
     let mut divided = residual.clone();
     divide(&mut divided, &residual, &divisors);
     let mut direction = divided.clone();
@@ -47,7 +46,7 @@ pub(super) fn solve(texts: &Texts<'_>, targets: &[Row]) -> Solved {
         working.multiply(texts, &direction);
         working.scale_texts(texts, |scale| scale * scale);
         working.multiply_transposed(texts, &mut product);
-        add(&mut product, &[RIDGE; LANES], &direction);
+        add(&mut product, &[ridge; LANES], &direction);
         let steps = quotients(&before, &dots(&direction, &product));
         add(&mut weights, &steps, &direction);
         add(&mut residual, &steps.map(|step| -step), &product);
@@ -76,19 +75,19 @@ struct Working {
 }
 
 impl Working {
-    fn new(texts: &Texts<'_>) -> Working {
+    fn new(texts: &Design) -> Working {
         Working { words: vec![[0.0; LANES]; texts.features.len()], texts: vec![[0.0; LANES]; texts.len()] }
     }
 
     /// Sets each text to the sum of its features' numbers times their factors.
-    fn multiply(&mut self, texts: &Texts<'_>, features: &[Row]) {
+    fn multiply(&mut self, texts: &Design, features: &[Row]) {
         let scaled = |feature: &Item| texts.factors[feature.number as usize] * feature.count as f32;
         sums(&texts.features, features, scaled, &mut self.words);
         sums(&texts.words, &self.words, |word| word.count as f32, &mut self.texts);
     }
 
     /// Sets each feature to the sum of its texts' numbers, times its factor.
-    fn multiply_transposed(&mut self, texts: &Texts<'_>, features: &mut [Row]) {
+    fn multiply_transposed(&mut self, texts: &Design, features: &mut [Row]) {
         sums(&texts.by_word, &self.texts, |text| text.count as f32, &mut self.words);
         sums(&texts.by_feature, &self.words, |word| word.count as f32, features);
         for (row, factor) in features.iter_mut().zip(&texts.factors) {
@@ -97,7 +96,7 @@ impl Working {
     }
 
     /// Multiplies each text's numbers by a function of its scale.
-    fn scale_texts(&mut self, texts: &Texts<'_>, of: impl Fn(f32) -> f32) {
+    fn scale_texts(&mut self, texts: &Design, of: impl Fn(f32) -> f32) {
         for (row, &scale) in self.texts.iter_mut().zip(&texts.scales) {
             row.iter_mut().for_each(|x| *x *= of(scale));
         }
