@@ -40,6 +40,8 @@ pub struct Hit {
     pub words: Option<Share>,
     /// Its place among what the trigrams found; `None` if they did not find it or were not asked.
     pub trigrams: Option<Share>,
+    /// Its place among what the teacher's vectors found; `None` if they did not find it or were not asked.
+    pub teacher: Option<Share>,
 }
 
 /// The place of a title in the list of one part of the index.
@@ -48,7 +50,7 @@ pub struct Hit {
 pub struct Share {
     /// The rank in this list, counted from 1.
     pub rank: usize,
-    /// The score in this list: the cosine for vectors and trigrams, BM25 for words.
+    /// The score in this list: BM25 for words, the cosine for all others.
     pub score: f32,
     /// What it adds to the fused score; `None` if nothing was fused.
     pub adds: Option<f32>,
@@ -90,6 +92,8 @@ pub struct Timings {
     pub words: Duration,
     /// Search by trigrams.
     pub trigrams: Duration,
+    /// Search by the teacher's vectors, with the query's own.
+    pub teacher: Duration,
     /// Making one list of all.
     pub fuse: Duration,
     /// All of it, with reading the titles.
@@ -121,6 +125,8 @@ pub struct Explanation {
     pub words_score: f32,
     /// The cosine of the trigrams; `None` if the fusion has none.
     pub trigrams: Option<f32>,
+    /// The cosine of the teacher's vectors; `None` if the fusion has none.
+    pub teacher: Option<f32>,
 }
 
 /// The share of a word in the BM25 of a title.
@@ -153,6 +159,8 @@ pub struct Comparison {
     pub words: f64,
     /// The trigrams' cosine of the first title less that of the second; `None` if the fusion has none.
     pub trigrams: Option<f64>,
+    /// The teacher's cosine of the first title less that of the second; `None` if the fusion has none.
+    pub teacher: Option<f64>,
     /// For each unit of the vectors, what it adds to the cosine of the first title less what it adds to that of the
     /// second. They sum to `vectors`.
     pub units: Vec<f64>,

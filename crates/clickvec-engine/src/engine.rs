@@ -18,8 +18,9 @@ use crate::error::{EngineFault, Error, FormFault, RequestFault, Result};
 use crate::facts::{Choices, Facts, ModelFacts, VectorFacts, WordFacts};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
-use crate::segment::parts::{CENTROIDS_FILE, COPIES_FILE, KNOWN, LISTS, TRIGRAMS, WORDS};
+use crate::segment::parts::{CENTROIDS_FILE, COPIES_FILE, KNOWN, LISTS, TEACHER, TRIGRAMS, WORDS};
 use crate::segment::{Line, Segment};
+use crate::teacher::TeacherVectors;
 
 /// An index that answers queries.
 ///
@@ -50,11 +51,13 @@ pub(crate) struct Opened {
     pub(crate) alive: Option<Vec<u64>>,
     /// The number of titles that are gone.
     pub(crate) dead: usize,
+    /// The teacher's vectors of its titles, if the fusion has a teacher.
+    pub(crate) teacher: Option<Arc<TeacherVectors>>,
 }
 
 impl Engine {
     /// An index that `clickvec index` wrote. Its files are mapped, so that this takes no time in proportion to the number of
-    /// titles; [`Engine::check`] reads them all. An index that has only vectors, as earlier versions and smaller programs
+    /// titles, unless its fusion has a teacher, whose vectors are read; [`Engine::check`] reads all. An index that has only vectors, as earlier versions and smaller programs
     /// write it, is completed in memory.
     ///
     /// # Errors
@@ -135,7 +138,8 @@ impl Engine {
         let words = self.word_shares(query, &document.title)?;
         let words_score = words.iter().map(|word| word.share).sum();
         let trigrams = self.fusion().trigrams.as_ref().map(|trigrams| trigrams.score(query, &document.title));
-        Ok(Explanation { document, vectors, words, words_score, trigrams })
+        let teacher = self.fusion().teacher.as_ref().map(|teacher| teacher.score(query, &document.title));
+        Ok(Explanation { document, vectors, words, words_score, trigrams, teacher })
     }
 
     /// Why the title with the id `a` is above that with the id `b`, or below.
@@ -147,9 +151,11 @@ impl Engine {
         let (a, b) = (self.explain(query, a)?, self.explain(query, b)?);
         let vectors = f64::from(a.vectors.score) - f64::from(b.vectors.score);
         let words = f64::from(a.words_score) - f64::from(b.words_score);
-        let trigrams = a.trigrams.zip(b.trigrams).map(|(a, b)| f64::from(a) - f64::from(b));
+        let difference = |(a, b)| f64::from(a) - f64::from(b);
+        let (trigrams, teacher) =
+            (a.trigrams.zip(b.trigrams).map(difference), a.teacher.zip(b.teacher).map(difference));
         let units = a.vectors.units.iter().zip(&b.vectors.units).map(|(a, b)| a - b).collect();
-        Ok(Comparison { a, b, vectors, words, trigrams, units })
+        Ok(Comparison { a, b, vectors, words, trigrams, teacher, units })
     }
 
     /// The title with this id.
@@ -310,7 +316,7 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
     for (folder, deleted) in std::iter::once(folder).chain(&folders).zip(&changes.deleted) {
         let segment = open(folder)?;
         let (len, alive) = (segment.len(), alive(segment.len(), deleted));
-        segments.push(Opened { segment, first, dead: deleted.len(), alive });
+        segments.push(Opened { segment, first, dead: deleted.len(), alive, teacher: None });
         let next = u32::try_from(len).ok().and_then(|len| first.checked_add(len));
         first = next.ok_or(clickvec::error::VectorFault::TooMany { found: len }).map_err(clickvec::Error::from)?;
     }
@@ -326,6 +332,20 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
         let fault = FormFault::Analysis { expected, found: opened.segment.words.analysis() };
         let fault = EngineFault::Form { name: WORDS.first_file.to_owned(), fault };
         return Err(Error::index(&opened.segment.path, fault));
+    }
+    if let Some(teacher) = segments[0].segment.fusion.teacher.clone() {
+        let old = before.filter(|before| before.fusion().teacher.as_ref() == Some(&teacher));
+        for opened in &mut segments {
+            let same = old.and_then(|old| old.segments.iter().find(|old| Arc::ptr_eq(&old.segment, &opened.segment)));
+            opened.teacher = Some(match same.and_then(|old| old.teacher.clone()) {
+                Some(vectors) => vectors,
+                None => {
+                    let titles = &opened.segment.titles;
+                    let title = |position| titles.get(position).map_or("", |line| line.title);
+                    Arc::new(TeacherVectors::of(&teacher, titles.len(), title)?)
+                }
+            });
+        }
     }
     let left_out = std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum();
     let facts = facts(folder, left_out, &model.model, &segments)?;
@@ -388,6 +408,7 @@ fn facts(folder: &Folder<About>, left_out: u64, model: &Model, segments: &[Opene
             bytes: segments.iter().map(|opened| opened.segment.words_bytes).sum(),
         }),
         trigrams: first.fusion.trigrams.as_ref().map(|of| of.facts(bytes(&|name| name.starts_with("trigrams.")))),
+        teacher: first.fusion.teacher.as_ref().map(|of| of.facts(bytes(&|name| name == TEACHER.first_file))),
         fusion: first.fusion.facts(),
         fields: first.fields.0.iter().map(|column| column.facts()).collect(),
     })

@@ -105,7 +105,9 @@ pub enum EngineFault {
         found: String,
     },
     /// A fusion has a member that an index cannot ask.
-    #[error("expected a fusion of one model and `bm25`, with `trigram` or without, found one with {found}")]
+    #[error(
+        "expected a fusion of one model and `bm25`, with `trigram` and `vectors` or without, found one with {found}"
+    )]
     FusedSystem {
         /// The member.
         found: String,
@@ -182,6 +184,8 @@ pub struct FusionFound {
     pub words: f64,
     /// The weight of the trigrams, and how many the fusion knows; `None` if they take no part.
     pub trigrams: Option<(f64, usize)>,
+    /// The weight of the teacher's vectors, and their numbers; `None` if they take no part.
+    pub teacher: Option<(f64, usize)>,
     /// The BM25 of the words.
     pub bm25: Bm25,
     /// k₁ and b of the BM25 with which the weights were fitted, if an index cannot have them.
@@ -196,7 +200,7 @@ impl FusionFound {
     /// The fusion in a message about this other one.
     fn told_beside(&self, other: &FusionFound) -> String {
         match self == other {
-            true => format!("{self}, with other weights of its trigrams"),
+            true => format!("{self}, with other weights of its trigrams or another teacher"),
             false => self.to_string(),
         }
     }
@@ -219,6 +223,9 @@ impl fmt::Display for FusionFound {
         }
         if let Some((weight, known)) = self.trigrams {
             write!(f, " and {known} trigrams ({weight})")?;
+        }
+        if let Some((weight, numbers)) = self.teacher {
+            write!(f, " and a teacher's vectors of {numbers} numbers ({weight})")?;
         }
         if let Some((k1, b)) = self.fitted_at {
             write!(f, ", fitted with k1 {k1} and b {b}")?;
@@ -334,6 +341,7 @@ mod tests {
             vectors: 0.25,
             words: 0.5,
             trigrams: Some((0.25, 900)),
+            teacher: Some((0.5, 384)),
             bm25: Bm25::USUAL,
             fitted_at: Some((1.5, 0.4)),
             analysis: Analysis::EXACT,
@@ -343,13 +351,17 @@ mod tests {
             let (expected, found) = (Box::new(one.clone()), Box::new(found.clone()));
             EngineFault::MixedFusions { expected, found, other: PathBuf::from("a") }.to_string()
         };
-        let of_one = "min-max of vectors (0.25) and words (0.5) and 900 trigrams (0.25), fitted with k1 1.5 and b 0.4";
+        let of_one = "min-max of vectors (0.25) and words (0.5) and 900 trigrams (0.25) and a teacher's vectors of 384 numbers \
+                      (0.5), fitted with k1 1.5 and b 0.4";
         let advice = "; join indexes with one fusion, or give one";
-        let alike =
-            format!("expected the fusion of `a`, {of_one}, found {of_one}, with other weights of its trigrams{advice}");
+        let alike = format!(
+            "expected the fusion of `a`, {of_one}, found {of_one}, with other weights of its trigrams or \
+                     another teacher{advice}"
+        );
         assert_eq!(fault(&one), alike);
         let method = FusionMethod::ReciprocalRank { k: 60.0 };
-        let usual = FusionFound { method, trigrams: None, fitted_at: None, is_given: false, ..one.clone() };
+        let usual =
+            FusionFound { method, trigrams: None, teacher: None, fitted_at: None, is_given: false, ..one.clone() };
         let found = "reciprocal-rank with k 60 of vectors (0.25) and words (0.5), which nobody gave";
         assert_eq!(fault(&usual), format!("expected the fusion of `a`, {of_one}, found {found}{advice}"));
     }

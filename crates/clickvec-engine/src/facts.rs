@@ -35,6 +35,8 @@ pub struct Facts {
     pub words: Option<WordFacts>,
     /// The trigrams; `None` if the fusion has none.
     pub trigrams: Option<TrigramFacts>,
+    /// The teacher's vectors; `None` if the fusion has none.
+    pub teacher: Option<TeacherFacts>,
     /// How they are fused.
     pub fusion: FusionFacts,
     /// The stored fields, in the order of the table.
@@ -123,6 +125,16 @@ pub struct TrigramFacts {
     pub bytes: u64,
 }
 
+/// The facts of a teacher's vectors, whose cosine takes part in the fusion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TeacherFacts {
+    /// The numbers of a vector.
+    pub dimension: usize,
+    /// The size of its file in bytes.
+    pub bytes: u64,
+}
+
 /// The facts of a fusion of lists.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -135,6 +147,8 @@ pub struct FusionFacts {
     pub words: f64,
     /// The weight of the trigrams; `None` if they take no part.
     pub trigrams: Option<f64>,
+    /// The weight of the teacher's vectors; `None` if they take no part.
+    pub teacher: Option<f64>,
     /// The number of titles that each part finds for a fusion, at least.
     pub depth: usize,
 }

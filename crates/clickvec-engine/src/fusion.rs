@@ -1,4 +1,5 @@
-//! How the lists of an index are fused: that of the vectors, that of the words and, if a fusion has them, that of the trigrams.
+//! How the lists of an index are fused: that of the vectors, that of the words and, if a fusion has them, those of the trigrams and
+//! of a teacher's vectors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::bm25::Bm25;
 use crate::error::{EngineFault, Error, FusionFound, Result};
 use crate::facts::{Choices, FusionFacts};
+use crate::teacher::Teacher;
 use crate::trigrams::Trigrams;
 
 /// The number of titles that each part finds for the fusion of an index for which none was fitted. A title that is further down gets less than a
@@ -29,6 +31,8 @@ pub struct Fusion {
     pub words: f64,
     /// The trigrams; `None` if they take no part.
     pub trigrams: Option<Trigrams>,
+    /// The teacher's vectors; `None` if they take no part.
+    pub teacher: Option<Teacher>,
     /// The BM25 of the words.
     pub bm25: Bm25,
     /// k₁ and b of the BM25 with which the weights were fitted, if an index cannot have them.
@@ -39,7 +43,7 @@ pub struct Fusion {
     pub is_given: bool,
 }
 
-/// A [`Fusion`] as an index keeps it. The trigrams are in a file of their own.
+/// A [`Fusion`] as an index keeps it. The trigrams and the teacher are in files of their own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Kept {
     method: FusionMethod,
@@ -47,6 +51,8 @@ pub(crate) struct Kept {
     words: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) trigrams: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) teacher: Option<f64>,
     #[serde(default, skip_serializing_if = "is_usual")]
     pub(crate) bm25: Bm25,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,22 +75,24 @@ impl Kept {
     pub(crate) fn of(fusion: &Fusion) -> Kept {
         let Fusion { method, vectors, words, bm25, fitted_at, analysis, is_given, .. } = *fusion;
         let trigrams = fusion.trigrams.as_ref().map(|of| of.weight);
-        Kept { method, vectors, words, trigrams, bm25, fitted_at, analysis, given: is_given }
+        let teacher = fusion.teacher.as_ref().map(|of| of.weight);
+        Kept { method, vectors, words, trigrams, teacher, bm25, fitted_at, analysis, given: is_given }
     }
 
     /// What an index has that keeps it.
     pub(crate) fn choices(&self) -> Choices {
-        let Kept { method, vectors, words, trigrams, bm25, analysis, .. } = *self;
-        let has_fusion = trigrams.is_some() || self.clone().with(None).is_given;
+        let Kept { method, vectors, words, trigrams, teacher, bm25, analysis, .. } = *self;
+        let has_fusion = trigrams.is_some() || teacher.is_some() || self.clone().with(None, None).is_given;
         let depth = if has_fusion { FUSED_DEPTH } else { RANKS_DEPTH };
-        Choices { has_fusion, fusion: FusionFacts { method, vectors, words, trigrams, depth }, bm25, analysis }
+        Choices { has_fusion, fusion: FusionFacts { method, vectors, words, trigrams, teacher, depth }, bm25, analysis }
     }
 
-    /// The fusion, with the trigrams that are kept with it.
-    pub(crate) fn with(self, ranker: Option<LetterTrigrams>) -> Fusion {
-        let Kept { method, vectors, words, trigrams, bm25, fitted_at, analysis, given } = self;
+    /// The fusion, with the trigrams and the teacher that are kept with it.
+    pub(crate) fn with(self, ranker: Option<LetterTrigrams>, teacher: Option<Teacher>) -> Fusion {
+        let Kept { method, vectors, words, trigrams, bm25, fitted_at, analysis, given, .. } = self;
         let trigrams = trigrams.zip(ranker).map(|(weight, ranker)| Trigrams { weight, ranker: Arc::new(ranker) });
-        let mut fusion = Fusion { method, vectors, words, trigrams, bm25, fitted_at, analysis, is_given: false };
+        let mut fusion =
+            Fusion { method, vectors, words, trigrams, teacher, bm25, fitted_at, analysis, is_given: false };
         // Earlier versions did not say so.
         fusion.is_given = given || fusion != Fusion::default().analysed(analysis);
         fusion
@@ -96,7 +104,8 @@ impl Default for Fusion {
     fn default() -> Fusion {
         let method = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
         let (bm25, analysis) = (Bm25::USUAL, Analysis::EXACT);
-        Fusion { method, vectors: 0.5, words: 0.5, trigrams: None, bm25, fitted_at: None, analysis, is_given: false }
+        let (trigrams, teacher, fitted_at) = (None, None, None);
+        Fusion { method, vectors: 0.5, words: 0.5, trigrams, teacher, bm25, fitted_at, analysis, is_given: false }
     }
 }
 
@@ -111,7 +120,7 @@ impl Fusion {
         Fusion { analysis, ..self }
     }
 
-    /// The fusion in a file of `evaluate --save-rankers`: of a model and `bm25`, with or without `trigram`. A member whose weight
+    /// The fusion in a file of `evaluate --save-rankers`: of a model and `bm25`, with or without `trigram` and `vectors`. A member whose weight
     /// is 0 takes no part.
     ///
     /// # Errors
@@ -122,7 +131,7 @@ impl Fusion {
         let FusionFile { method, members } = fusion_members(path)?;
         let fault = |fault| Error::index(path, fault);
         let mut fusion = Fusion { method, vectors: 0.0, words: 0.0, is_given: true, ..Fusion::default() };
-        let mut seen = [false; 3];
+        let mut seen = [false; 4];
         for member in members {
             let place = match &member.system {
                 None if member.fingerprint != model => {
@@ -147,11 +156,18 @@ impl Fusion {
                     }
                     2
                 }
+                Some(("vectors", _)) => {
+                    if member.weight > 0.0 {
+                        fusion.teacher = Some(Teacher::load(&member.path, member.weight)?);
+                    }
+                    3
+                }
                 Some((other, _)) => return Err(fault(EngineFault::FusedSystem { found: (*other).to_owned() })),
             };
             if std::mem::replace(&mut seen[place], true) {
                 return Err(fault(EngineFault::FusedSystem {
-                    found: ["a second model", "a second bm25", "a second trigram"][place].to_owned(),
+                    found: ["a second model", "a second bm25", "a second trigram", "a second vectors"][place]
+                        .to_owned(),
                 }));
             }
             match place {
@@ -163,9 +179,10 @@ impl Fusion {
         Ok(fusion)
     }
 
-    /// The weights of the vectors, the words and the trigrams.
-    pub(crate) fn weights(&self) -> [f64; 3] {
-        [self.vectors, self.words, self.trigrams.as_ref().map_or(0.0, |trigrams| trigrams.weight)]
+    /// The weights of the vectors, the words, the trigrams and the teacher.
+    pub(crate) fn weights(&self) -> [f64; 4] {
+        let trigrams = self.trigrams.as_ref().map_or(0.0, |trigrams| trigrams.weight);
+        [self.vectors, self.words, trigrams, self.teacher.as_ref().map_or(0.0, |teacher| teacher.weight)]
     }
 
     /// The number of titles that each part finds, at least. For fitted weights it is that of the library, so that the index
@@ -176,13 +193,15 @@ impl Fusion {
 
     /// The fusion as messages tell it.
     pub(crate) fn found(&self) -> FusionFound {
-        let Fusion { method, vectors, words, ref trigrams, bm25, fitted_at, analysis, is_given } = *self;
+        let Fusion { method, vectors, words, ref trigrams, ref teacher, bm25, fitted_at, analysis, is_given } = *self;
         let trigrams = trigrams.as_ref().map(|of| (of.weight, of.ranker.len()));
-        FusionFound { method, vectors, words, trigrams, bm25, fitted_at, analysis, is_given }
+        let teacher = teacher.as_ref().map(|of| (of.weight, of.ranker.dimension()));
+        FusionFound { method, vectors, words, trigrams, teacher, bm25, fitted_at, analysis, is_given }
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {
-        let Fusion { method, vectors, words, ref trigrams, .. } = *self;
-        FusionFacts { method, vectors, words, trigrams: trigrams.as_ref().map(|of| of.weight), depth: self.depth() }
+        let Fusion { method, vectors, words, ref trigrams, ref teacher, .. } = *self;
+        let (trigrams, teacher) = (trigrams.as_ref().map(|of| of.weight), teacher.as_ref().map(|of| of.weight));
+        FusionFacts { method, vectors, words, trigrams, teacher, depth: self.depth() }
     }
 }

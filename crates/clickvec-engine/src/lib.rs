@@ -34,6 +34,7 @@ mod map;
 mod request;
 mod search;
 mod segment;
+mod teacher;
 mod trigrams;
 mod update;
 mod words;
@@ -45,10 +46,12 @@ pub use clickvec::internals::text::Analysis;
 pub use engine::Engine;
 pub use error::{Error, Result};
 pub use facts::{
-    Choices, Facts, FieldFacts, FusionFacts, ModelFacts, TrigramFacts, VectorFacts, VectorSearch, WordFacts,
+    Choices, Facts, FieldFacts, FusionFacts, ModelFacts, TeacherFacts, TrigramFacts, VectorFacts, VectorSearch,
+    WordFacts,
 };
 pub use format::VectorFormat;
 pub use fusion::Fusion;
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
+pub use teacher::Teacher;
 pub use trigrams::Trigrams;
 pub use update::{Compacted, Updated, Updater, compact, compact_in_background, finish, join};

@@ -1,4 +1,4 @@
-//! Answering a request: the vectors' list, the words' list, the trigrams' list, and one made of all.
+//! Answering a request: the lists of the vectors, the words, the trigrams and the teacher, and one made of all.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
@@ -6,6 +6,7 @@ use std::time::Instant;
 use clickvec::index::Hit as Place;
 use clickvec::internals::ranker::{fused_shares, sum_shares};
 use clickvec::internals::text;
+use clickvec::model::Side;
 use clickvec::ranker::FUSED_DEPTH;
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
@@ -15,6 +16,7 @@ use crate::error::{RequestFault, Result};
 use crate::fusion::Fusion;
 use crate::request::{Filter, Mode, Request};
 use crate::segment::MANY_HITS;
+use crate::teacher::Teacher;
 use crate::trigrams::Trigrams;
 use crate::words::{self, Statistics, Words};
 
@@ -50,7 +52,7 @@ impl Engine {
             Mode::Vectors | Mode::Words => wanted,
         };
         let parts = self.parts(request.mode);
-        let [mut by_vectors, mut by_words, mut by_trigrams] = [(); 3].map(|()| Vec::new());
+        let [mut by_vectors, mut by_words, mut by_trigrams, mut by_teacher] = [(); 4].map(|()| Vec::new());
         if parts[0] && query.has_vector {
             let began = in_time(request)?;
             let vector = self.model.queries.embed(&[&request.text]);
@@ -72,10 +74,15 @@ impl Engine {
             by_trigrams = self.by_trigrams(trigrams, &request.text, depth, &allowed);
             timings.trigrams = began.elapsed();
         }
+        if let Some(teacher) = self.fusion().teacher.as_ref().filter(|_| parts[3]) {
+            let began = in_time(request)?;
+            by_teacher = self.by_teacher(teacher, &request.text, depth, &allowed)?;
+            timings.teacher = began.elapsed();
+        }
         let began = in_time(request)?;
         let fusion = (request.mode == Mode::Both).then(|| self.fusion());
-        let weights = fusion.map_or([0.0; 3], Fusion::weights);
-        let lists = [&by_vectors, &by_words, &by_trigrams];
+        let weights = fusion.map_or([0.0; 4], Fusion::weights);
+        let lists = [&by_vectors, &by_words, &by_trigrams, &by_teacher];
         let adds: Vec<Vec<(u32, f64)>> = fusion.map_or_else(Vec::new, |fusion| {
             lists
                 .iter()
@@ -92,7 +99,7 @@ impl Engine {
         let shown: HashSet<u32> =
             list.iter().skip(request.offset).take(request.k).map(|place| place.position).collect();
         let of_part = |part: usize| shares(lists[part], adds.get(part), &shown);
-        let [of_vectors, of_words, of_trigrams] = [of_part(0), of_part(1), of_part(2)];
+        let [of_vectors, of_words, of_trigrams, of_teacher] = [0, 1, 2, 3].map(of_part);
         timings.fuse = began.elapsed();
         let mut hits = Vec::new();
         for (rank, place) in (1..).zip(list).skip(request.offset).take(request.k) {
@@ -108,17 +115,18 @@ impl Engine {
                 vectors: of_vectors.get(&place.position).copied(),
                 words: of_words.get(&place.position).copied(),
                 trigrams: of_trigrams.get(&place.position).copied(),
+                teacher: of_teacher.get(&place.position).copied(),
             });
         }
         timings.total = begin.elapsed();
         Ok(Answer { hits, total, query, timings })
     }
 
-    /// Whether the vectors, the words and the trigrams are asked. What has no weight in a fusion takes no part in it.
-    fn parts(&self, mode: Mode) -> [bool; 3] {
+    /// Whether the vectors, the words, the trigrams and the teacher are asked. What has no weight in a fusion takes no part in it.
+    fn parts(&self, mode: Mode) -> [bool; 4] {
         match mode {
-            Mode::Vectors => [true, false, false],
-            Mode::Words => [false, true, false],
+            Mode::Vectors => [true, false, false, false],
+            Mode::Words => [false, true, false, false],
             Mode::Both => self.fusion().weights().map(|weight| weight > 0.0),
         }
     }
@@ -292,6 +300,16 @@ impl Engine {
             hits.extend(found.map(|hit| opened.place(hit)));
         }
         best(hits, k)
+    }
+
+    fn by_teacher(&self, teacher: &Teacher, query: &str, k: usize, allowed: &[Allowed]) -> Result<Vec<Place>> {
+        let Some(vector) = teacher.ranker.unit(Side::Query, query) else { return Ok(Vec::new()) };
+        let mut hits = Vec::new();
+        for (opened, allowed) in self.segments.iter().zip(allowed) {
+            let Some(vectors) = &opened.teacher else { continue };
+            hits.extend(vectors.search(&vector, k, allowed.as_deref())?.into_iter().map(|hit| opened.place(hit)));
+        }
+        Ok(best(hits, k))
     }
 
     /// The segment of a title, and its position in it.

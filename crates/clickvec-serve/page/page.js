@@ -53,10 +53,11 @@ const marked = (title, words, keywords) => {
   return box;
 };
 const scores = hit => {
-  const parts = [hit.vectors, hit.words, hit.trigrams].filter(part => part).length > 1 ? [`score ${signed(hit.score, 4)}`] : [];
+  const parts = [hit.vectors, hit.words, hit.trigrams, hit.teacher].filter(part => part).length > 1 ? [`score ${signed(hit.score, 4)}`] : [];
   if (hit.vectors) parts.push(`cosine ${signed(hit.vectors.score)} (#${hit.vectors.rank})`);
   if (hit.words) parts.push(`BM25 ${signed(hit.words.score, 2)} (#${hit.words.rank})`);
   if (hit.trigrams) parts.push(`trigrams ${signed(hit.trigrams.score)} (#${hit.trigrams.rank})`);
+  if (hit.teacher) parts.push(`teacher ${signed(hit.teacher.score)} (#${hit.teacher.rank})`);
   return [...parts, hit.id, ...Object.entries(hit.fields).map(([name, value]) => `${name}: ${value}`)].join(" · ");
 };
 // A hand with its thumb up or down; fonts do not all have one.
@@ -176,7 +177,7 @@ const about = () => {
   add("Model", facts.model && `${facts.model.encoder}, ${facts.model.dimension} numbers, ${facts.model.fingerprint}`);
   add("Vectors", facts.vectors && facts.vectors.search && (facts.vectors.search.kind === "exact" ? "exact: every vector is looked at" : Object.entries(facts.vectors.search).map(([name, value]) => `${name} ${value}`).join(", ")));
   add("Words", facts.words ? `BM25, k₁ ${facts.words.k1}, b ${facts.words.b}, ${facts.words.mean_length.toFixed(1)} words a title${facts.words.stem ? ", plurals as singulars" : ""}${facts.words.split ? ", numbers apart from letters" : ""}` : "none");
-  add("Both", facts.fusion && typeof facts.fusion.vectors === "number" && `vectors ${facts.fusion.vectors}, words ${facts.fusion.words}${facts.fusion.trigrams === null ? "" : `, trigrams ${facts.fusion.trigrams}`}`);
+  add("Both", facts.fusion && typeof facts.fusion.vectors === "number" && `vectors ${facts.fusion.vectors}, words ${facts.fusion.words}${facts.fusion.trigrams === null ? "" : `, trigrams ${facts.fusion.trigrams}`}${facts.fusion.teacher === null ? "" : `, teacher ${facts.fusion.teacher}`}`);
   add("Fields", (facts.fields || []).map(field => field.name).join(", "));
   add("Generation", `${generation}, since ${opened.replace("T", " ").slice(0, 19)} UTC`); add("Fingerprint", facts.fingerprint);
   by("about").replaceChildren(list);

@@ -302,7 +302,7 @@ fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
     let mode = if facts.words.is_some() { Mode::Both } else { Mode::Vectors };
     for Document { title, .. } in engine.sample(OWN_TITLES)? {
         // Each part has its own share in a hit. What one part finds may be far down in the list of all.
-        let of_parts = Request::new(title, mode).with_k(3 * CANARY_TOP).with_depth(CANARY_TOP);
+        let of_parts = Request::new(title, mode).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);
         let answer = engine.search(&of_parts)?;
         let found = |is_in: fn(&Hit) -> bool| answer.hits.iter().any(is_in);
         // What has no weight in a fusion is not asked.

@@ -103,6 +103,7 @@ const ORDER_OF_ENGINE: &[&str] = &[
     "request",
     "answer",
     "facts",
+    "teacher",
     "trigrams",
     "fusion",
     "segment",

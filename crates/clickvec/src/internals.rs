@@ -95,7 +95,7 @@ pub mod math {
 
 /// Memory that is asked for before it is taken.
 pub mod memory {
-    pub use crate::memory::NoRoom;
+    pub use crate::memory::{NoRoom, room_for_numbers};
 }
 
 /// The optimiser.
@@ -110,6 +110,7 @@ pub mod ranker {
     pub use crate::ranker::fusion::{fused_shares, sum_shares};
     pub use crate::ranker::stored::fingerprint as stored_fingerprint;
     pub use crate::ranker::trigram::{LetterTrigrams, TrigramLists, TrigramQuery};
+    pub use crate::ranker::word_vectors::WordVectors;
 }
 
 /// Random streams.

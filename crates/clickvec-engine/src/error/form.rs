@@ -82,6 +82,12 @@ pub enum FormFault {
         /// Whether the fusion has the weight.
         has_weight: bool,
     },
+    /// The fusion weighs a teacher's vectors that the index does not have, or does not weigh those that it has.
+    #[error("expected a weight for a teacher in an index with a teacher only, found {}", if *has_weight { "one without a teacher" } else { "a teacher without a weight" })]
+    TeacherWeight {
+        /// Whether there is a weight.
+        has_weight: bool,
+    },
     /// The lists of trigrams do not follow each other from the first entry to the last one.
     #[error("expected ascending places of the trigrams' lists, from 0 to {entries}, found {found}")]
     TrigramLists {

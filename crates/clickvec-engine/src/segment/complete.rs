@@ -20,7 +20,7 @@ use super::cluster::{Clusters, Members, cluster};
 use super::fields::{self, Fields, Header};
 use super::ids::Ids;
 use super::parts::{
-    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TERMS, TRIGRAM_LENGTHS_FILE,
+    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TEACHER, TERMS, TRIGRAM_LENGTHS_FILE,
     TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
 use super::titles::TitleLines;
@@ -132,6 +132,10 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
         let words = words::guarded(|| Words::open(&folder.join("words"))).map_err(|error| of_words(folder, &error))?;
         target.json(CANARIES, &canaries::ask(&vectors, &words, fusion.bm25, &titles, recipe.model)?, Vec::new())?;
         target.json(FUSION, &Kept::of(fusion), Vec::new())?;
+        if let Some(teacher) = &fusion.teacher {
+            teacher.ranker.save(&folder.join(TEACHER.first_file))?;
+            target.parts.push((TEACHER, vec![TEACHER.first_file.to_owned()]));
+        }
     }
     target.parts.push((if recipe.analysis == Analysis::EXACT { WORDS } else { TERMS }, words_files));
     drop(vectors);

@@ -33,12 +33,13 @@ use crate::facts::Choices;
 use crate::format::VectorFormat;
 use crate::fusion::{Fusion, Kept};
 use crate::map::Map;
+use crate::teacher::Teacher;
 use crate::words::{self, Words};
 use canaries::Canary;
 use fields::{Fields, Header};
 use ids::Ids;
 use parts::{
-    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, LISTS_ONCE, OFFSETS, TERMS,
+    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, LISTS_ONCE, OFFSETS, TEACHER, TERMS,
     TRIGRAM_LENGTHS_FILE, TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
 pub(crate) use titles::{Line, TitleLines};
@@ -101,7 +102,7 @@ impl Segment {
     /// What the files of a folder are, without reading them.
     pub(crate) fn identity(folder: &Folder<About>) -> String {
         let of = |part: &PartKind| folder.parts().get(part.name).map(|part| format!("{:?}", part.files));
-        [TITLES, VECTORS, CODES, WORDS, FUSION, TRIGRAMS, TRIGRAM_WEIGHTS].iter().filter_map(of).collect()
+        [TITLES, VECTORS, CODES, WORDS, FUSION, TRIGRAMS, TRIGRAM_WEIGHTS, TEACHER].iter().filter_map(of).collect()
     }
 
     /// Opens a segment. Its files are mapped, and only small ones are read.
@@ -332,7 +333,15 @@ impl Reader<'_> {
             let fault = FormFault::TrigramWeight { has_weight: kept.trigrams.is_some() };
             return Err(self.form(FUSION.first_file, fault));
         }
-        Ok(kept.with(ranker))
+        let teacher = match (self.optional(&TEACHER)?, kept.teacher) {
+            (true, Some(weight)) => Some(Teacher::load(&self.folder.file(&TEACHER, TEACHER.first_file)?, weight)?),
+            (false, None) => None,
+            (_, weight) => {
+                let fault = FormFault::TeacherWeight { has_weight: weight.is_some() };
+                return Err(self.form(FUSION.first_file, fault));
+            }
+        };
+        Ok(kept.with(ranker, teacher))
     }
 
     fn trigrams(&self, titles: usize) -> Result<Option<TrigramLists>> {

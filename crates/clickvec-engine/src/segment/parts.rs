@@ -37,8 +37,11 @@ pub(crate) const TRIGRAM_LENGTHS_FILE: &str = "trigrams.lengths";
 /// The trigrams with their idf.
 pub(crate) const TRIGRAM_WEIGHTS: PartKind = part("trigram-weights", "ranker", "trigrams.safetensors");
 
+/// The teacher's vectors, and what gives a query one.
+pub(crate) const TEACHER: PartKind = part("teacher", "ranker", "teacher.safetensors");
+
 /// All parts that this version can read.
-pub(crate) const KNOWN: [PartKind; 19] = [
+pub(crate) const KNOWN: [PartKind; 20] = [
     MODEL,
     TITLES,
     VECTORS,
@@ -57,5 +60,6 @@ pub(crate) const KNOWN: [PartKind; 19] = [
     FUSION,
     TRIGRAMS,
     TRIGRAM_WEIGHTS,
+    TEACHER,
     CHANGES,
 ];

@@ -4,6 +4,7 @@ mod analysis;
 mod answers;
 mod faults;
 mod formats;
+mod teacher;
 mod trigrams;
 mod updates;
 mod world;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clickvec::index::Query;
 use clickvec::internals::ranker::save_fusion;
-use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, RankerSpec, System};
+use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, RankerSpec, Resources, System};
 use clickvec::search::Searcher;
 use clickvec_engine::{Engine, Fusion, Mode, Request, Updater, compact};
 
@@ -30,8 +30,11 @@ pub(crate) fn save(folder: &Path, method: FusionMethod, members: &[(&str, f64)])
         } else {
             let spec: RankerSpec = name.parse().unwrap();
             let system = System::named(&spec.name).unwrap();
-            let ranker = ranker::train(name, &corpus).unwrap();
-            system.save(&folder.join(&file), &system.values(&spec).unwrap(), ranker.as_ref()).unwrap();
+            let values = system.values(&spec).unwrap();
+            let files = if spec.name == "vectors" { vec![crate::teacher::vectors(folder)] } else { Vec::new() };
+            let resources = Resources { vectors: &files, ..Resources::from(&corpus) };
+            let ranker = system.train(&values, &resources, &mut |_| ()).unwrap();
+            system.save(&folder.join(&file), &values, ranker.as_ref()).unwrap();
         }
         files.push((file, weight));
     }

@@ -449,10 +449,13 @@ class Trigram(System):
 class WordVectors(System):
     """Vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy.
 
+    :param ridge: above 0, texts that the file lacks get a vector from their trigrams and words, fitted to the titles' vectors by
+        ridge regression; this is its λ (0 to 1000000) [default: 0].
     :param idf: the power of a word's idf in the mean; 0 weighs all words alike (0 to 4) [default: 0].
     """
 
     name = "vectors"
+    ridge: float | None = None
     idf: float | None = None
 
 

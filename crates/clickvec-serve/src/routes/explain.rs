@@ -62,6 +62,8 @@ struct Title<'a> {
     words: f32,
     /// The cosine of the trigrams, if they take part in the fusion.
     trigrams: Option<f32>,
+    /// The cosine of the teacher's vectors, if they take part in the fusion.
+    teacher: Option<f32>,
     bm25: Vec<Lexical<'a>>,
     query: Text<'a>,
     text: Text<'a>,
@@ -137,6 +139,7 @@ struct Gap<'a> {
     vectors: f64,
     words: f64,
     trigrams: Option<f64>,
+    teacher: Option<f64>,
     by_word: Vec<WordGap<'a>>,
 }
 
@@ -235,7 +238,7 @@ fn most_active(views: &[&TextView], most: usize) -> Vec<usize> {
 }
 
 fn title<'a>(explanation: &'a Explanation, shown: &Shown) -> Title<'a> {
-    let Explanation { document, vectors, words, words_score, trigrams, .. } = explanation;
+    let Explanation { document, vectors, words, words_score, trigrams, teacher, .. } = explanation;
     let lexical = words.iter().map(|of| Lexical {
         word: &of.word,
         in_query: of.in_query,
@@ -253,6 +256,7 @@ fn title<'a>(explanation: &'a Explanation, shown: &Shown) -> Title<'a> {
         vectors: vectors.score,
         words: *words_score,
         trigrams: *trigrams,
+        teacher: *teacher,
         bm25: lexical.collect(),
         query: text(&vectors.query, &vectors.query_words, shown),
         text: text(&vectors.title, &vectors.title_words, shown),
@@ -345,10 +349,12 @@ fn gap<'a>(first: &'a Explanation, second: &Explanation) -> Gap<'a> {
             None => by_word.push(WordGap { word: &of.word, vectors: 0.0, words }),
         }
     }
+    let difference = |(first, second)| f64::from(first) - f64::from(second);
     Gap {
         vectors: f64::from(above.score) - f64::from(below.score),
         words: f64::from(first.words_score) - f64::from(second.words_score),
-        trigrams: first.trigrams.zip(second.trigrams).map(|(first, second)| f64::from(first) - f64::from(second)),
+        trigrams: first.trigrams.zip(second.trigrams).map(difference),
+        teacher: first.teacher.zip(second.teacher).map(difference),
         by_word,
     }
 }

@@ -87,6 +87,7 @@ struct Title {
     vectors: Option<Place>,
     words: Option<Place>,
     trigrams: Option<Place>,
+    teacher: Option<Place>,
     fields: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keywords: Option<Vec<String>>,
@@ -238,6 +239,7 @@ fn found<'a>(
                 vectors: hit.vectors.map(place),
                 words: hit.words.map(place),
                 trigrams: hit.trigrams.map(place),
+                teacher: hit.teacher.map(place),
                 fields: hit.fields,
                 keywords: marked.as_mut().map(|marked| std::mem::take(&mut marked.titles[row])),
                 matched: matched.as_mut().map(|matched| std::mem::take(&mut matched[row])),
@@ -279,6 +281,7 @@ struct Stages {
     vectors: Duration,
     words: Duration,
     trigrams: Duration,
+    teacher: Duration,
     fuse: Duration,
 }
 
@@ -289,6 +292,7 @@ impl Stages {
         self.vectors += timings.vectors;
         self.words += timings.words;
         self.trigrams += timings.trigrams;
+        self.teacher += timings.teacher;
         self.fuse += timings.fuse;
     }
 
@@ -299,6 +303,7 @@ impl Stages {
             ("vectors", self.vectors),
             ("words", self.words),
             ("trigrams", self.trigrams),
+            ("teacher", self.teacher),
             ("fuse", self.fuse),
         ];
         let used = all.into_iter().filter(|(_, time)| !time.is_zero());

@@ -211,7 +211,8 @@ pub enum LearnFault {
     },
     /// A table of vectors has none of the texts that are judged.
     #[error(
-        "expected vectors for the texts of the test set, found none for its {of} {what}; is it the file of these texts?"
+        "expected vectors for the texts of the test set, found none for its {of} {what}; is it the file of these texts?{}",
+        if *what == "queries" { " With titles' vectors alone, `vectors:ridge=0.3` gives queries theirs" } else { "" }
     )]
     NoVector {
         /// The texts: `queries` or `titles`.

@@ -55,7 +55,7 @@ mod topic;
 mod translation;
 pub(crate) mod trigram;
 mod ulm;
-mod word_vectors;
+pub(crate) mod word_vectors;
 
 use crate::error::Result;
 use crate::index::Candidates;

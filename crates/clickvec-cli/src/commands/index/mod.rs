@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', conflicts_with_all = ["join", "update", "delete", "compact"])]
     store: Vec<String>,
 
-    /// How searches fuse vectors and words: a fusion of the model and `bm25`, with `trigram` or without, that `evaluate
+    /// How searches fuse vectors and words: a fusion of the model and `bm25`, with `trigram` and `vectors` or without, that `evaluate
     /// --save-rankers` wrote. Searches then use it unless told otherwise [default: reciprocal ranks, vectors and words with
     /// the same weight].
     #[arg(long, value_name = "FUSION", conflicts_with_all = ["shard", "update", "delete", "compact"])]

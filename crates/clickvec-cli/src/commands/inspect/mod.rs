@@ -162,7 +162,9 @@ fn searches(report: &IndexReport<'_>) -> Vec<(&'static str, String)> {
     let trigrams = fusion.trigrams.map_or_else(String::new, |weight| format!(", trigrams {weight:.3}"));
     let fitted = if *has_fusion { "" } else { "; not fitted, for `--mode both` alone" };
     let method = ranker::name_of(fusion.method).0;
-    let fused = format!("{method} of vectors {:.3}, words {:.3}{trigrams}{fitted}", fusion.vectors, fusion.words);
+    let teacher = fusion.teacher.map_or_else(String::new, |weight| format!(", teacher {weight:.3}"));
+    let (vectors, words_weight) = (fusion.vectors, fusion.words);
+    let fused = format!("{method} of vectors {vectors:.3}, words {words_weight:.3}{trigrams}{teacher}{fitted}");
     vec![("words", words), ("fusion", fused)]
 }
 

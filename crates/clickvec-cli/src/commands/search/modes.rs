@@ -18,7 +18,7 @@ use crate::fused::{keeps_fusion, stores_fields};
 #[group(skip)]
 pub(super) struct Args {
     /// What finds the titles of an index: `vectors`, `words` (BM25 with k1 = 1.2 and b = 0.75, unless the fusion of the index
-    /// has others), or `both`, fused, with letter trigrams if the fusion has them [default: both if the index was made with
+    /// has others), or `both`, fused, with letter trigrams and a teacher's vectors if the fusion has them [default: both if the index was made with
     /// --fusion, else vectors].
     #[arg(long, value_name = "MODE")]
     mode: Option<Mode>,

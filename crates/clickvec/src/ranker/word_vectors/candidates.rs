@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::super::text_vectors::TextReader;
 use super::WordVectors;
 use crate::error::Result;
 use crate::index::{Candidates, ExactIndex, FlatIndex, Hit, Query};
@@ -21,8 +20,8 @@ impl<'a> VectorCandidates<'a> {
     pub(super) fn new(ranker: &'a WordVectors, titles: &[&str]) -> Result<VectorCandidates<'a>> {
         let dimension = ranker.titles.vectors.dimension;
         room_for_numbers::<f32>("the vectors of titles", &[&[2, titles.len(), dimension]])?;
-        let of_title = |reader: &mut TextReader, title: &&str| ranker.unit(reader, Side::Title, title);
-        let vectors: Vec<Option<Vec<f32>>> = titles.par_iter().map_init(TextReader::default, of_title).collect();
+        let of_title = |title: &&str| ranker.unit(Side::Title, title);
+        let vectors: Vec<Option<Vec<f32>>> = titles.par_iter().map(of_title).collect();
         let known = (0..).zip(&vectors).filter_map(|(position, vector)| vector.is_some().then_some(position));
         let positions = known.collect();
         let index = FlatIndex::new(dimension, vectors.into_iter().flatten().flatten().collect())?;
@@ -40,9 +39,7 @@ impl Candidates for VectorCandidates<'_> {
     }
 
     fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
-        let Some(vector) = self.ranker.unit(&mut TextReader::default(), Side::Query, query.text) else {
-            return Ok(Vec::new());
-        };
+        let Some(vector) = self.ranker.unit(Side::Query, query.text) else { return Ok(Vec::new()) };
         let mut hits = self.index.search(&Query::new(query.text, Some(&vector)), k)?;
         hits.iter_mut().for_each(|hit| hit.position = self.positions[hit.position as usize]);
         Ok(hits)

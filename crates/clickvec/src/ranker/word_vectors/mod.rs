@@ -7,20 +7,24 @@ mod fitted;
 mod tests;
 mod weighted;
 
+use std::path::Path;
+
 use self::builder::Vectors;
 use self::candidates::VectorCandidates;
 use self::fitted::Fitted;
 use self::weighted::{WeightedVectors, dot};
-use super::file::RankerState;
+use super::file::{self, RankerState};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_vectors::TextReader;
-use super::{InnerWords, Ranker, SystemRanker};
+use super::{InnerWords, Ranker, RankerSpec, SystemRanker};
 use crate::error::{ContentFault, Error, FileFault, LearnFault, LearnSource, Result};
 use crate::index::Candidates;
 use crate::model::Side;
 
 /// The parameter for vectors of texts that the file lacks.
 const RIDGE: &str = "ridge";
+
+const IDF: &str = "idf";
 
 /// What the names of the tensors of the queries' own vectors begin with.
 const OF_QUERIES: &str = "query_";
@@ -38,7 +42,7 @@ pub(super) const SYSTEM: System = System {
             "above 0, texts that the file lacks get a vector from their trigrams and words, fitted to the titles' vectors by ridge \
              regression; this is its λ",
         ),
-        Parameter::of_scoring("idf", 0.0, 0.0, 4.0, "the power of a word's idf in the mean; 0 weighs all words alike"),
+        Parameter::of_scoring(IDF, 0.0, 0.0, 4.0, "the power of a word's idf in the mean; 0 weighs all words alike"),
     ],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(WordVectors::train(values, resources, watch)?)),
@@ -57,7 +61,7 @@ pub(super) const SYSTEM: System = System {
 /// instead, which are fitted to the vectors of the collection's titles. So a transformer's vectors of titles are enough: nobody has to
 /// run it for a query.
 #[derive(Debug, Clone)]
-pub(super) struct WordVectors {
+pub struct WordVectors {
     /// The vectors of titles and, unless they have their own, of queries.
     titles: WeightedVectors,
     queries: Option<WeightedVectors>,
@@ -65,6 +69,8 @@ pub(super) struct WordVectors {
     fitted: Option<Fitted>,
     /// The number of titles in the collection.
     documents: u64,
+    ridge: f64,
+    idf: f64,
 }
 
 impl WordVectors {
@@ -96,7 +102,7 @@ impl WordVectors {
         documents: u64,
         values: &Values,
     ) -> WordVectors {
-        let mut ranker = WordVectors { titles, queries, fitted, documents };
+        let mut ranker = WordVectors { titles, queries, fitted, documents, ridge: values.get(RIDGE), idf: 0.0 };
         ranker.tune(values);
         ranker
     }
@@ -124,6 +130,34 @@ impl WordVectors {
         Ok(WordVectors::new(titles, queries, fitted, documents as u64, values))
     }
 
+    /// The trained `vectors` in a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::File`] if the file is of another system or not valid.
+    pub fn load(path: &Path) -> Result<WordVectors> {
+        let (system, values, state) = file::load_state(path)?;
+        let of_file = |fault| Error::File { path: path.to_owned(), fault };
+        if system.name != SYSTEM.name {
+            return Err(of_file(FileFault::Kind { expected: SYSTEM.name, found: system.name.to_owned() }));
+        }
+        WordVectors::restore(&values, &state).map_err(of_file)
+    }
+
+    /// Writes it as the file of a trained `vectors`.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let parameters = [(RIDGE, self.ridge), (IDF, self.idf)].map(|(name, value)| (name.to_owned(), value)).into();
+        let spec = RankerSpec { name: SYSTEM.name.to_owned(), parameters };
+        SYSTEM.save(path, &SYSTEM.values(&spec).expect("its own parameters"), self)
+    }
+
+    /// The numbers of a vector.
+    pub fn dimension(&self) -> usize {
+        self.titles.vectors.dimension
+    }
+
     /// The vector of a text before normalisation, and its length.
     fn vector(&self, reader: &mut TextReader, side: Side, text: &str) -> (Vec<f64>, f64) {
         let vectors = self.vectors(side);
@@ -134,8 +168,8 @@ impl WordVectors {
     }
 
     /// The vector of a text with length 1; `None` if it has none.
-    fn unit(&self, reader: &mut TextReader, side: Side, text: &str) -> Option<Vec<f32>> {
-        let (vector, length) = self.vector(reader, side, text);
+    pub fn unit(&self, side: Side, text: &str) -> Option<Vec<f32>> {
+        let (vector, length) = self.vector(&mut TextReader::default(), side, text);
         (length > 0.0).then(|| vector.iter().map(|x| (x / length) as f32).collect())
     }
 
@@ -184,8 +218,9 @@ impl Ranker for WordVectors {
 
 impl SystemRanker for WordVectors {
     fn tune(&mut self, values: &Values) {
+        self.idf = values.get(IDF);
         for side in [Some(&mut self.titles), self.queries.as_mut()].into_iter().flatten() {
-            side.tune(values.get("idf"), self.documents);
+            side.tune(self.idf, self.documents);
         }
     }
 

@@ -24,13 +24,14 @@ fn rank(args: &Args, engine: &Engine, index: &Path) -> Result<Option<Ranked>> {
     let (query, model, facts) = (args.query.as_str(), engine.model()?, engine.facts());
     let depth = facts.fusion.depth.max(args.top);
     // All that any part found.
-    let request = Request::new(query, Mode::Both).with_k(depth.saturating_mul(3)).with_depth(depth);
+    let request = Request::new(query, Mode::Both).with_k(depth.saturating_mul(4)).with_depth(depth);
     let hits = engine.search(&request)?.hits;
     if hits.is_empty() {
         return Ok(None);
     }
     let mut parts = vec![(RankedBy::Words, facts.fusion.words), (RankedBy::Vectors, facts.fusion.vectors)];
     parts.extend(facts.fusion.trigrams.map(|weight| (RankedBy::Trigrams, weight)));
+    parts.extend(facts.fusion.teacher.map(|weight| (RankedBy::Teacher, weight)));
     // What has no weight takes no part.
     parts.retain(|&(_, weight)| weight > 0.0);
     let share = |hit: &Hit, kind: RankedBy| {
@@ -38,6 +39,7 @@ fn rank(args: &Args, engine: &Engine, index: &Path) -> Result<Option<Ranked>> {
             RankedBy::Words => hit.words,
             RankedBy::Vectors => hit.vectors,
             RankedBy::Trigrams => hit.trigrams,
+            RankedBy::Teacher => hit.teacher,
         };
         found.map(|share| Share { score: f64::from(share.score), adds: share.adds.map_or(0.0, f64::from) })
     };
@@ -78,6 +80,7 @@ fn rank(args: &Args, engine: &Engine, index: &Path) -> Result<Option<Ranked>> {
             shares,
             bm25: f64::from(explanation.words_score),
             trigrams: explanation.trigrams.map(f64::from),
+            teacher: explanation.teacher.map(f64::from),
             lexical: words.iter().map(|word| adds(&word.text)).collect(),
             found: is_known.then_some(explanation.vectors),
         });

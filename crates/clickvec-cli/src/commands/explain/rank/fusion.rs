@@ -14,7 +14,7 @@ use super::place::{Explained, Source, explained, scale};
 use super::{Args, Part, Ranked, RankedBy, Share};
 use crate::output;
 
-/// A fusion of one model with BM25, trigrams or both.
+/// A fusion of one model with BM25, trigrams or a teacher's vectors.
 pub(super) struct Fused {
     model: NamedModel,
     method: FusionMethod,
@@ -36,10 +36,15 @@ impl Fused {
             let mut found = file.members.iter().filter(|member| name(member) == wanted);
             (kind, found.next(), found.count())
         };
-        let found =
-            [(RankedBy::Words, "bm25"), (RankedBy::Vectors, "a model"), (RankedBy::Trigrams, "trigram")].map(of_kind);
+        let kinds = [
+            (RankedBy::Words, "bm25"),
+            (RankedBy::Vectors, "a model"),
+            (RankedBy::Trigrams, "trigram"),
+            (RankedBy::Teacher, "vectors"),
+        ];
+        let found = kinds.map(of_kind);
         let known = found.iter().filter(|(_, first, _)| first.is_some()).count();
-        let [_, (_, Some(model), 0), _] = found else { return refuse(path, &file.members, name) };
+        let [_, (_, Some(model), 0), _, _] = found else { return refuse(path, &file.members, name) };
         if known != file.members.len() {
             return refuse(path, &file.members, name);
         }
@@ -101,7 +106,8 @@ impl Fused {
         let of_kind = |kind: RankedBy| {
             self.members.iter().find(|member| member.kind == kind).map(|member| member.ranker.as_ref())
         };
-        let scores = Explained { bm25: of_kind(RankedBy::Words), trigrams: of_kind(RankedBy::Trigrams) };
+        let [bm25, trigrams, teacher] = [RankedBy::Words, RankedBy::Trigrams, RankedBy::Teacher].map(of_kind);
+        let scores = Explained { bm25, trigrams, teacher };
         let (words, titles) = explained(query, &self.model.model, sources, &scores);
         Ok(Some(Ranked {
             query: query.to_owned(),
@@ -119,7 +125,7 @@ impl Fused {
 fn refuse<T>(path: &Path, members: &[FusionMember], name: impl Fn(&FusionMember) -> &'static str) -> Result<T> {
     let found: Vec<&str> = members.iter().map(name).collect();
     bail!(
-        "{}: expected a fusion of one model with bm25, trigram or both, found one of {}; give the model alone",
+        "{}: expected a fusion of one model with bm25, trigram or vectors, found one of {}; give the model alone",
         output::path(path),
         found.join(", ")
     )

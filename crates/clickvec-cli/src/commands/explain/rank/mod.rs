@@ -1,4 +1,4 @@
-//! `clickvec explain rank`: why one title ranks above another, by words, by vectors and by trigrams.
+//! `clickvec explain rank`: why one title ranks above another, by words, by vectors, by trigrams and by a teacher.
 
 #[cfg(feature = "serve")]
 mod engine;
@@ -25,7 +25,7 @@ use crate::titles::{TitleColumns, without_field};
 /// Show why one title ranks above another: what each word of the query adds to BM25 and to the cosine of the vectors,
 /// and what they add to the sum.
 ///
-/// If `--model` is a fusion of one model with bm25, trigram or both that `clickvec evaluate` saved, or if the index was made
+/// If `--model` is a fusion of one model with bm25, trigram or vectors that `clickvec evaluate` saved, or if the index was made
 /// with one, the sum is that of the fusion's searches. Otherwise it is the fusion `z-score` with equal weights: half the z-score of BM25
 /// plus half the z-score of the cosine, where a z-score is the score minus its mean over all titles, divided by its standard
 /// deviation. With `--index`, vectors are read from the index; otherwise all titles are encoded first.
@@ -64,6 +64,7 @@ enum RankedBy {
     Words,
     Vectors,
     Trigrams,
+    Teacher,
 }
 
 impl RankedBy {
@@ -72,7 +73,13 @@ impl RankedBy {
             RankedBy::Words => "words",
             RankedBy::Vectors => "vectors",
             RankedBy::Trigrams => "trigrams",
+            RankedBy::Teacher => "teacher",
         }
+    }
+
+    /// Whether each word of the query has a share of the score.
+    fn has_words(self) -> bool {
+        matches!(self, RankedBy::Words | RankedBy::Vectors)
     }
 
     fn score(self) -> &'static str {
@@ -80,6 +87,7 @@ impl RankedBy {
             RankedBy::Words => "BM25",
             RankedBy::Vectors => "the cosine",
             RankedBy::Trigrams => "the cosine of the trigrams",
+            RankedBy::Teacher => "the cosine of the teacher's vectors",
         }
     }
 }
@@ -110,6 +118,8 @@ struct Placed {
     bm25: f64,
     /// The cosine of the trigrams, if they are a part.
     trigrams: Option<f64>,
+    /// The cosine of the teacher's vectors, if they are a part.
+    teacher: Option<f64>,
     /// What each word of the query adds to BM25.
     lexical: Vec<f64>,
     /// `None` if the model knows no word of the query: then its vector means nothing, and no search uses it.
@@ -185,7 +195,7 @@ impl Ranked {
                 RankedBy::Words => (above.lexical[word] - below.lexical[word]) * scale,
                 _ => (above.along(word) - below.along(word)) * scale,
             };
-            let scale = part.scale.filter(|_| is_found && part.kind != RankedBy::Trigrams);
+            let scale = part.scale.filter(|_| is_found && part.kind.has_words());
             let words = scale.map(|scale| (0..self.words.len()).map(|word| of_word(word, scale)).collect());
             GapOfPart { kind: part.kind, adds: above.adds(place) - below.adds(place), words: words.unwrap_or_default() }
         };
@@ -270,10 +280,14 @@ struct Line<'a> {
     vectors_part: Option<Option<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trigrams_part: Option<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    teacher_part: Option<Option<f64>>,
     bm25: f64,
     cosine: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
     trigrams: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    teacher: Option<f64>,
     query: Vec<JsonWord<'a>>,
 }
 
@@ -330,9 +344,11 @@ fn json<'a>(placed: &'a Placed, ranked: &'a Ranked) -> Line<'a> {
         words_part: part(RankedBy::Words),
         vectors_part: part(RankedBy::Vectors),
         trigrams_part: part(RankedBy::Trigrams),
+        teacher_part: part(RankedBy::Teacher),
         bm25: placed.bm25,
         cosine: placed.cosine(),
         trigrams: placed.trigrams,
+        teacher: placed.teacher,
         query: ranked.words.iter().enumerate().map(word).collect(),
     }
 }

@@ -60,11 +60,13 @@ fn by_word(placed: &Placed, words: &[String]) -> Markup {
                     @for place in 0..words.len() { td.n { (format!("{:+.3}", placed.along(place))) } }
                     td.n { (format!("{:.3}", placed.cosine())) }
                 }
-                @if let Some(trigrams) = placed.trigrams {
-                    tr {
-                        td { "cosine of trigrams" }
-                        @for _ in words { td.n {} }
-                        td.n { (format!("{trigrams:.3}")) }
+                @for (name, cosine) in [("trigrams", placed.trigrams), ("the teacher's vectors", placed.teacher)] {
+                    @if let Some(cosine) = cosine {
+                        tr {
+                            td { "cosine of " (name) }
+                            @for _ in words { td.n {} }
+                            td.n { (format!("{cosine:.3}")) }
+                        }
                     }
                 }
             }

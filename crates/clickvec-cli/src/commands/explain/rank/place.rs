@@ -28,6 +28,7 @@ pub(super) struct Source {
 pub(super) struct Explained<'a> {
     pub(super) bm25: Option<&'a dyn Ranker>,
     pub(super) trigrams: Option<&'a dyn Ranker>,
+    pub(super) teacher: Option<&'a dyn Ranker>,
 }
 
 /// The titles that are asked for, best first. `None` if nothing says anything about the query.
@@ -96,7 +97,7 @@ fn by_default(args: &Args, named: &NamedModel) -> Result<Option<Ranked>> {
         );
     }
     let part = |(kind, shares): (RankedBy, &Vec<Share>)| Part { kind, weight: WEIGHT, scale: scale(shares, method) };
-    let scores = Explained { bm25: Some(lexical.as_ref()), trigrams: None };
+    let scores = Explained { bm25: Some(lexical.as_ref()), trigrams: None, teacher: None };
     let (words, placed) = explained(query, &named.model, sources, &scores);
     Ok(Some(Ranked {
         query: query.to_owned(),
@@ -126,6 +127,7 @@ pub(super) fn explained(
             rank,
             bm25: bm25(query),
             trigrams: rankers.trigrams.map(|trigrams| score(trigrams, query)),
+            teacher: rankers.teacher.map(|teacher| score(teacher, query)),
             // BM25 is a sum over the query's words.
             lexical: query_words.iter().map(|word| bm25(&word.text)).collect(),
             found: is_known.then(|| explainer.explain(query, &title.title)),

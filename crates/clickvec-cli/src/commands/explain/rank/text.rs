@@ -12,20 +12,24 @@ type WordCell<'a> = &'a dyn Fn(&Placed, usize) -> String;
 pub(super) fn text(ranked: &Ranked) -> String {
     let mut rows = aligned::plain();
     let parts = ranked.parts.iter().map(|part| part.kind.name());
-    let has_trigrams = ranked.parts.iter().any(|part| part.kind == RankedBy::Trigrams);
-    let scores: &[&str] =
-        if has_trigrams { &["bm25", "cosine of vectors", "cosine of trigrams"] } else { &["bm25", "cosine"] };
+    let has = |kind: RankedBy| ranked.parts.iter().any(|part| part.kind == kind);
+    let mut scores = vec!["bm25", "cosine of vectors"];
+    scores.extend(has(RankedBy::Trigrams).then_some("cosine of trigrams"));
+    scores.extend(has(RankedBy::Teacher).then_some("cosine of teacher"));
+    if scores.len() == 2 {
+        scores[1] = "cosine";
+    }
     rows.set_header(["", "sum"].into_iter().chain(parts).chain(scores.iter().copied()).chain(["title"]));
     for placed in &ranked.titles {
         let mut row = vec![placed.rank.to_string(), ranked.signed(placed.sum())];
         // What did not find a title adds nothing.
         row.extend(placed.shares.iter().map(|of| of.map_or_else(|| "–".to_owned(), |of| ranked.signed(of.adds))));
         row.extend([format!("{:.2}", placed.bm25), format!("{:.3}", placed.cosine())]);
-        row.extend(placed.trigrams.map(|cosine| format!("{cosine:.3}")));
+        row.extend([placed.trigrams, placed.teacher].into_iter().flatten().map(|cosine| format!("{cosine:.3}")));
         row.push(output::printable(&placed.title.title).into_owned());
         rows.add_row(row);
     }
-    aligned::align_right(&mut rows, 0..ranked.parts.len() + 4 + usize::from(has_trigrams));
+    aligned::align_right(&mut rows, 0..ranked.parts.len() + 2 + scores.len());
     let mut text = format!(
         "query  {}\nmodel  {}; {}\n\n{}\n",
         output::printable(&ranked.query),
