@@ -15,8 +15,10 @@ has a titles.tsv and a judged.tsv too, models named OTHER-SEED (see `--other-nam
 Printed: NDCG@1 and @3 of judged titles, nDCG@10 and recall@100 of a search over all titles (what was not judged counts
 as bad, a grade of 2 or more as relevant), the processor seconds of a training; the same for the fusion of each model
 with BM25 and letter trigrams, whose weights are fitted on the other half of the queries (`--bm25` gives the BM25 parameters,
-which get a row of their own next to the plain `bm25`; `--vectors` adds the vectors of another program to the fusion); and paired tests of the per-query
-means over the seeds, each variant against the baselines and the variants before it. Needs Python 3.9 or later, and nothing else.
+which get a row of their own next to the plain `bm25`; `--vectors` adds the vectors of another program to the fusion, and `--ridge 0.3`
+gives the queries theirs from vectors of titles alone); the same with weights that are fitted and measured on all judged queries, which flatters
+them; and paired tests of the per-query means over the seeds, each variant against the baselines and the variants before it. Needs Python 3.9 or
+later, and nothing else.
 """
 
 import argparse
@@ -78,6 +80,17 @@ def judged(program, path, systems, *more):
         for row in rows(figures):
             found.setdefault(row["system"], []).append((float(row["ndcg@1"]), float(row["ndcg@3"])))
     return list(found.values())
+
+
+def judged_in_sample(program, path, systems, method, folder):
+    """The figures of a fusion whose weights are fitted to the queries that it is judged on, which `evaluate` refuses."""
+    row = next(iter(rows(path)))
+    other = folder / "other.tsv"
+    other.write_text(f"query\ttitle\tgrade\nno such query\t{row['title']}\t1\n", encoding="utf-8")
+    told = json.loads(run(program, "evaluate", "--judged", other, "--json", *systems, "--fusion", method, "--fusion-judged", path))
+    members = next(system["fusion"]["members"] for system in told["systems"] if system.get("fusion"))
+    weights = ",".join(str(member["weight"]) for member in members)
+    return judged(program, path, systems, "--fusion", method, "--fusion-weights", weights)[-1]
 
 
 def searched(program, path, titles, systems, *more):
@@ -210,6 +223,7 @@ def main():
     parser.add_argument("--bm25", default=BM25, help="the BM25 in the fusion, such as bm25:stem=1,split=1")
     parser.add_argument("--fusion", default="linear", help="how the model is fused with the baselines: methods, by commas")
     parser.add_argument("--vectors", metavar="QUERIES,TITLES", help="what the model is fused with besides: vectors of another program")
+    parser.add_argument("--ridge", help="`vectors:ridge=RIDGE` in the place of `vectors`: --vectors needs no queries")
     parser.add_argument("--development", action="store_true", help="leave the unseen queries alone")
     arguments = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -240,7 +254,15 @@ def measure(arguments, folder):
     fused_with = [arguments.bm25, TRIGRAM]
     baselines = list(dict.fromkeys([BM25, *fused_with]))
     of_baselines, of_rankers = ([part for name in names for part in ("--ranker", name)] for names in (baselines, fused_with))
-    if arguments.vectors:
+    if arguments.vectors and arguments.ridge:
+        name = f"vectors:ridge={arguments.ridge}"
+        files = ["--ranker", name, "--vectors", arguments.vectors, "--save-rankers", folder / "kept"]
+        judged(program, development, files, "--titles", titles)
+        # It is trained once.
+        kept = ["--model", next((folder / "kept").glob("vectors*.safetensors"))]
+        baselines.append(name)
+        of_baselines, of_rankers = [*of_baselines, *kept], [*of_rankers, *kept]
+    elif arguments.vectors:
         baselines.append("vectors")
         of_baselines, of_rankers = ([*rankers, "--vectors", arguments.vectors] for rankers in (of_baselines, of_rankers))
     of_other = [None] * len(baselines)
@@ -249,6 +271,7 @@ def measure(arguments, folder):
         of_other = judged(program, arguments.other / "judged.tsv", of_baselines, *other_titles)
     for name, found, other in zip(baselines, columns(of_baselines), of_other):
         table.add(name, [[each] for each in found] + ([[other]] if arguments.other else []))
+    in_sample = []
     for variant in arguments.variants:
         name, options = variant.split("=", 1)
         models, seconds = zip(*(trained(program, arguments, name, options, seed) for seed in seeds))
@@ -274,7 +297,13 @@ def measure(arguments, folder):
                     fused[-1].append(searched(program, half, titles, [*systems, other])[-1])
             rest = [None] if arguments.other else []
             table.add(f"{name}, fused by {method}", [*[list(each) for each in zip(*fused)], *rest])
+            systems = [[*of_rankers, "--model", model, "--titles", titles] for model in models]
+            of_all = [judged_in_sample(program, arguments.data / "judged.tsv", each, method, folder) for each in systems]
+            in_sample.append((f"{name}, fused by {method}", shown(*over_seeds(of_all))))
     table.tests(baselines)
+    if in_sample:
+        print("\n| weights fitted to all judged queries and measured on them | NDCG@1/@3 |\n| --- | --- |")
+        print("\n".join(f"| {name} | {figures} |" for name, figures in in_sample))
 
 
 if __name__ == "__main__":
