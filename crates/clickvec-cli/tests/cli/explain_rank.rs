@@ -72,7 +72,7 @@ fn a_rank_by_a_kept_fusion_has_its_weights_and_order() {
     folder
         .run(&["explain", "rank", "--model=three/fusion_z-score.safetensors", "--titles=titles.tsv", "red"])
         .code(2)
-        .says("expected a fusion of one model with bm25, trigram or both, found one of bm25, ulm, a model");
+        .says("expected a fusion of one model with bm25, trigram or vectors, found one of bm25, ulm, a model");
 }
 
 /// Sums and titles of `explain rank` are the scores and titles of a search, whether a fusion is in a file or in an index.

@@ -44,6 +44,7 @@ mod table_inputs;
 mod table_stopped;
 mod teacher;
 mod title_forms;
+mod title_vectors;
 mod titles;
 mod train;
 mod train_refused;
