@@ -51,13 +51,13 @@ pub(crate) struct Opened {
     pub(crate) alive: Option<Vec<u64>>,
     /// The number of titles that are gone.
     pub(crate) dead: usize,
-    /// The teacher's vectors of its titles, if the fusion has a teacher.
-    pub(crate) teacher: Option<Arc<TeacherVectors>>,
+    /// The teacher's vectors of its titles, for a fusion with a teacher.
+    pub(crate) teacher: Arc<TeacherVectors>,
 }
 
 impl Engine {
     /// An index that `clickvec index` wrote. Its files are mapped, so that this takes no time in proportion to the number of
-    /// titles, unless its fusion has a teacher, whose vectors are read; [`Engine::check`] reads all. An index that has only vectors, as earlier versions and smaller programs
+    /// titles; only a teacher's vectors are read, if its fusion has a teacher. [`Engine::check`] reads all files. An index that has only vectors, as earlier versions and smaller programs
     /// write it, is completed in memory.
     ///
     /// # Errors
@@ -189,6 +189,11 @@ impl Engine {
         Ok(&self.model.model)
     }
 
+    /// Whether a query has a vector of the teacher's kind; `false` without a teacher.
+    pub fn teacher_knows(&self, query: &str) -> bool {
+        self.fusion().teacher.as_ref().is_some_and(|teacher| teacher.ranker.unit(Side::Query, query).is_some())
+    }
+
     /// The fusion of the lists.
     pub fn fusion(&self) -> &Fusion {
         &self.segments[0].segment.fusion
@@ -316,7 +321,7 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
     for (folder, deleted) in std::iter::once(folder).chain(&folders).zip(&changes.deleted) {
         let segment = open(folder)?;
         let (len, alive) = (segment.len(), alive(segment.len(), deleted));
-        segments.push(Opened { segment, first, dead: deleted.len(), alive, teacher: None });
+        segments.push(Opened { segment, first, dead: deleted.len(), alive, teacher: Arc::default() });
         let next = u32::try_from(len).ok().and_then(|len| first.checked_add(len));
         first = next.ok_or(clickvec::error::VectorFault::TooMany { found: len }).map_err(clickvec::Error::from)?;
     }
@@ -333,18 +338,13 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
         let fault = EngineFault::Form { name: WORDS.first_file.to_owned(), fault };
         return Err(Error::index(&opened.segment.path, fault));
     }
-    if let Some(teacher) = segments[0].segment.fusion.teacher.clone() {
-        let old = before.filter(|before| before.fusion().teacher.as_ref() == Some(&teacher));
+    // What was made for the same titles by the same teacher is kept.
+    let teacher = segments[0].segment.fusion.teacher.as_ref();
+    if let Some(before) = before.filter(|before| teacher.is_some() && before.fusion().teacher.as_ref() == teacher) {
         for opened in &mut segments {
-            let same = old.and_then(|old| old.segments.iter().find(|old| Arc::ptr_eq(&old.segment, &opened.segment)));
-            opened.teacher = Some(match same.and_then(|old| old.teacher.clone()) {
-                Some(vectors) => vectors,
-                None => {
-                    let titles = &opened.segment.titles;
-                    let title = |position| titles.get(position).map_or("", |line| line.title);
-                    Arc::new(TeacherVectors::of(&teacher, titles.len(), title)?)
-                }
-            });
+            if let Some(old) = before.segments.iter().find(|old| Arc::ptr_eq(&old.segment, &opened.segment)) {
+                opened.teacher = Arc::clone(&old.teacher);
+            }
         }
     }
     let left_out = std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum();

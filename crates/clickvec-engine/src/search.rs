@@ -306,8 +306,10 @@ impl Engine {
         let Some(vector) = teacher.ranker.unit(Side::Query, query) else { return Ok(Vec::new()) };
         let mut hits = Vec::new();
         for (opened, allowed) in self.segments.iter().zip(allowed) {
-            let Some(vectors) = &opened.teacher else { continue };
-            hits.extend(vectors.search(&vector, k, allowed.as_deref())?.into_iter().map(|hit| opened.place(hit)));
+            let titles = &opened.segment.titles;
+            let title = |position: usize| titles.get(position as u32).map_or("", |line| line.title);
+            let found = opened.teacher.search((teacher, &vector), (titles.len(), &title), k, allowed.as_deref())?;
+            hits.extend(found.into_iter().map(|hit| opened.place(hit)));
         }
         Ok(best(hits, k))
     }

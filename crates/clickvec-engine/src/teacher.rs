@@ -1,18 +1,15 @@
 //! The teacher of an index: vectors of titles that another program made, a transformer say, as a fusion with the ranker `vectors`
 //! has them. A query's vector is in its file, or is fitted to those of the titles.
 //!
-//! The ranker is a file of the index. What is searched, a vector for each title, is made as the index is opened, because the
-//! ranker has nearly all of it already.
+//! The ranker is a file of the index. What is searched, a vector for each title, is made from it in memory, because the ranker has
+//! nearly all of it already.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
-use clickvec::internals::index::{QuantizedParts as _, Scope};
-use clickvec::internals::memory::room_for_numbers;
+use clickvec::index::{Hit, QuantizedIndex, SearchScratch};
+use clickvec::internals::index::{Codes, QuantizedParts as _, Scope};
 use clickvec::internals::ranker::{WordVectors, stored_fingerprint};
-use clickvec::model::Side;
-use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::facts::TeacherFacts;
@@ -52,45 +49,44 @@ impl Teacher {
     }
 }
 
-/// The teacher's vectors of a segment's titles.
+/// The teacher's vectors of a segment's titles. They are made when the first search asks for them: whoever opens an index to change it
+/// does not need them.
+#[derive(Default)]
 pub(crate) struct TeacherVectors {
-    /// A bit for each title that has a vector; `None` if all have.
-    known: Option<Vec<u64>>,
-    /// Titles without a vector have zeros.
-    index: QuantizedIndex,
+    index: OnceLock<QuantizedIndex>,
+    /// Held by the one who makes them.
+    making: Mutex<()>,
 }
 
 impl TeacherVectors {
-    /// Those of `count` titles, which `title` has by their positions.
-    pub(crate) fn of<'a>(
-        teacher: &Teacher,
-        count: usize,
-        title: impl Fn(u32) -> &'a str + Sync,
-    ) -> Result<TeacherVectors> {
-        let dimension = teacher.ranker.dimension();
-        room_for_numbers::<f32>("the teacher's vectors of titles", &[&[2, count, dimension]])
-            .map_err(clickvec::Error::from)?;
-        let mut vectors = vec![0.0f32; count * dimension];
-        let rows = vectors.par_chunks_mut(dimension).enumerate();
-        let known = rows.map(|(position, row)| {
-            let vector = teacher.ranker.unit(Side::Title, title(position as u32));
-            vector.iter().for_each(|vector| row.copy_from_slice(vector));
-            vector.is_some()
-        });
-        let known: Vec<bool> = known.collect();
-        let bits = |chunk: &[bool]| chunk.iter().enumerate().fold(0, |bits, (at, &is)| bits | u64::from(is) << at);
-        let known = known.contains(&false).then(|| known.chunks(64).map(bits).collect());
-        Ok(TeacherVectors { known, index: QuantizedIndex::new(FlatIndex::new(dimension, vectors)?) })
+    /// The best `k` titles among those that are allowed, a bit for each. A title without a vector has the score 0. `titles` are the
+    /// number of titles, and each by its position.
+    pub(crate) fn search<'t>(
+        &self,
+        (teacher, query): (&Teacher, &[f32]),
+        titles: (usize, &(dyn Fn(usize) -> &'t str + Sync)),
+        k: usize,
+        allowed: Option<&[u64]>,
+    ) -> Result<Vec<Hit>> {
+        let index = match self.index.get() {
+            Some(index) => index,
+            None => self.made(teacher, titles)?,
+        };
+        let scope = Scope { allowed, blocks: None };
+        Ok(index.search_in(query, k, &scope, &mut SearchScratch::default())?.to_vec())
     }
 
-    /// The best `k` titles among those that are allowed, a bit for each.
-    pub(crate) fn search(&self, query: &[f32], k: usize, allowed: Option<&[u64]>) -> Result<Vec<Hit>> {
-        let both = match (&self.known, allowed) {
-            (Some(known), Some(allowed)) => Some(known.iter().zip(allowed).map(|(a, b)| a & b).collect::<Vec<u64>>()),
-            _ => None,
-        };
-        let allowed = both.as_deref().or(self.known.as_deref()).or(allowed);
-        let scope = Scope { allowed, blocks: None };
-        Ok(self.index.search_in(query, k, &scope, &mut SearchScratch::default())?.to_vec())
+    fn made<'t>(
+        &self,
+        teacher: &Teacher,
+        (count, title): (usize, &(dyn Fn(usize) -> &'t str + Sync)),
+    ) -> Result<&QuantizedIndex> {
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let vectors = teacher.ranker.of_titles(count, title)?;
+        Codes::room(vectors.dimension(), vectors.len())?;
+        Ok(self.index.get_or_init(|| QuantizedIndex::new(vectors)))
     }
 }

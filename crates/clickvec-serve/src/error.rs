@@ -289,7 +289,7 @@ pub enum SelfTestFault {
     /// One of its parts finds nothing for one of its own titles.
     #[error("nothing by {by} for one of its own titles")]
     NothingFound {
-        /// The part: `vectors`, `words` or `trigrams`.
+        /// The part: `vectors`, `words`, `trigrams` or `teacher`.
         by: &'static str,
     },
     /// A score is NaN or infinite.

@@ -317,6 +317,9 @@ fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
             if facts.trigrams.is_some() && !found(|hit| hit.trigrams.is_some()) {
                 return Err(fault(SelfTestFault::NothingFound { by: "trigrams" }));
             }
+            if engine.teacher_knows(&of_parts.text) && !found(|hit| hit.teacher.is_some()) {
+                return Err(fault(SelfTestFault::NothingFound { by: "teacher" }));
+            }
         }
         if let Some(hit) = answer.hits.iter().find(|hit| !hit.score.is_finite()) {
             return Err(fault(SelfTestFault::NotFinite { found: hit.score.to_string() }));

@@ -95,7 +95,7 @@ pub mod math {
 
 /// Memory that is asked for before it is taken.
 pub mod memory {
-    pub use crate::memory::{NoRoom, room_for_numbers};
+    pub use crate::memory::NoRoom;
 }
 
 /// The optimiser.

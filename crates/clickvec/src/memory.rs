@@ -80,7 +80,7 @@ fn free_bytes() -> Option<u64> {
 /// # Errors
 ///
 /// [`NoRoom`].
-pub fn room_for_numbers<T>(what: &'static str, counts: &[&[usize]]) -> Result<(), NoRoom> {
+pub(crate) fn room_for_numbers<T>(what: &'static str, counts: &[&[usize]]) -> Result<(), NoRoom> {
     let product = |sizes: &&[usize]| sizes.iter().try_fold(1u64, |all, &size| all.checked_mul(size as u64));
     let numbers = counts.iter().try_fold(0u64, |all, sizes| all.checked_add(product(sizes)?));
     room_for(what, numbers.and_then(|numbers| numbers.checked_mul(size_of::<T>() as u64)))

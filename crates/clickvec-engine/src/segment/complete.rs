@@ -20,8 +20,8 @@ use super::cluster::{Clusters, Members, cluster};
 use super::fields::{self, Fields, Header};
 use super::ids::Ids;
 use super::parts::{
-    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, OFFSETS, TEACHER, TERMS, TRIGRAM_LENGTHS_FILE,
-    TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
+    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, FUSION_WITH_TEACHER, IDS, LISTS, OFFSETS, TEACHER, TERMS,
+    TRIGRAM_LENGTHS_FILE, TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
 use super::titles::TitleLines;
 use super::vectors::{ListHeader, Lists, Vectors, flat_of};
@@ -131,7 +131,8 @@ pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
     if let Some(fusion) = recipe.fusion {
         let words = words::guarded(|| Words::open(&folder.join("words"))).map_err(|error| of_words(folder, &error))?;
         target.json(CANARIES, &canaries::ask(&vectors, &words, fusion.bm25, &titles, recipe.model)?, Vec::new())?;
-        target.json(FUSION, &Kept::of(fusion), Vec::new())?;
+        let part = if fusion.teacher.is_some() { FUSION_WITH_TEACHER } else { FUSION };
+        target.json(part, &Kept::of(fusion), Vec::new())?;
         if let Some(teacher) = &fusion.teacher {
             teacher.ranker.save(&folder.join(TEACHER.first_file))?;
             target.parts.push((TEACHER, vec![TEACHER.first_file.to_owned()]));

@@ -39,8 +39,8 @@ use canaries::Canary;
 use fields::{Fields, Header};
 use ids::Ids;
 use parts::{
-    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, IDS, LISTS, LISTS_ONCE, OFFSETS, TEACHER, TERMS,
-    TRIGRAM_LENGTHS_FILE, TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
+    CANARIES, CENTROIDS_FILE, COPIES_FILE, FIELDS, FUSION, FUSION_WITH_TEACHER, IDS, LISTS, LISTS_ONCE, OFFSETS,
+    TEACHER, TERMS, TRIGRAM_LENGTHS_FILE, TRIGRAM_TITLES_FILE, TRIGRAM_WEIGHTS, TRIGRAMS, WORDS,
 };
 pub(crate) use titles::{Line, TitleLines};
 use vectors::{ListHeader, Lists, codes_of, flat_of, halves_of};
@@ -178,7 +178,7 @@ pub(crate) fn fusion(folder: &Folder<About>) -> Result<Fusion> {
 
 /// What was chosen when an index was made. What its trigrams weigh is not read.
 pub(crate) fn choices(folder: &Folder<About>) -> Result<Choices> {
-    let kept = Reader { folder }.json::<Kept>(&FUSION)?;
+    let kept = Reader { folder }.kept_fusion()?;
     Ok(kept.map_or_else(|| Fusion::default().choices(), |kept| kept.choices()))
 }
 
@@ -320,8 +320,15 @@ impl Reader<'_> {
         Ok((words, bytes))
     }
 
+    /// What an index says of its fusion.
+    fn kept_fusion(&self) -> Result<Option<Kept>> {
+        let has_teacher =
+            self.folder.parts().get(FUSION.name).is_some_and(|part| part.kind == FUSION_WITH_TEACHER.kind);
+        self.json(if has_teacher { &FUSION_WITH_TEACHER } else { &FUSION })
+    }
+
     fn fusion(&self) -> Result<Fusion> {
-        let Some(kept) = self.json::<Kept>(&FUSION)? else { return Ok(Fusion::default()) };
+        let Some(kept) = self.kept_fusion()? else { return Ok(Fusion::default()) };
         let ranker = match self.optional(&TRIGRAM_WEIGHTS)? {
             true => Some(LetterTrigrams::load(&self.folder.file(&TRIGRAM_WEIGHTS, TRIGRAM_WEIGHTS.first_file)?)?),
             false => None,

@@ -28,6 +28,8 @@ pub(crate) const FIELDS: PartKind = part("fields", "columns", "fields.json");
 pub(crate) const CANARIES: PartKind = part("canaries", "json", "canaries.json");
 /// How the lists are fused.
 pub(crate) const FUSION: PartKind = part("fusion", "json", "fusion.json");
+/// How they are fused with a teacher's, which earlier versions would leave out.
+pub(crate) const FUSION_WITH_TEACHER: PartKind = part("fusion", "json-teacher", "fusion.json");
 
 /// The inverted lists of the trigrams.
 pub(crate) const TRIGRAMS: PartKind = part("trigrams", "lists", "trigrams.starts");
@@ -41,7 +43,7 @@ pub(crate) const TRIGRAM_WEIGHTS: PartKind = part("trigram-weights", "ranker", "
 pub(crate) const TEACHER: PartKind = part("teacher", "ranker", "teacher.safetensors");
 
 /// All parts that this version can read.
-pub(crate) const KNOWN: [PartKind; 20] = [
+pub(crate) const KNOWN: [PartKind; 21] = [
     MODEL,
     TITLES,
     VECTORS,
@@ -58,6 +60,7 @@ pub(crate) const KNOWN: [PartKind; 20] = [
     FIELDS,
     CANARIES,
     FUSION,
+    FUSION_WITH_TEACHER,
     TRIGRAMS,
     TRIGRAM_WEIGHTS,
     TEACHER,

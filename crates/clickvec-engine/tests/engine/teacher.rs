@@ -147,6 +147,28 @@ fn updates_filters_and_deleted_titles_reach_the_teacher() {
 }
 
 #[test]
+fn only_programs_that_know_it_open_it_and_a_weight_of_0_leaves_it_out() {
+    let world = World::new();
+    let path = world.folder.path().join("four");
+    build(&path, &world.model, &world.titles, &fused(&world, FusionMethod::Linear));
+    let manifest = std::fs::read_to_string(path.join("manifest.json")).unwrap();
+    assert!(manifest.contains("\"json-teacher\""), "{manifest}");
+    assert!(Engine::choices(&path).unwrap().fusion.teacher == Some(0.4));
+    assert!(Engine::open(&path).unwrap().teacher_knows("anchors") && !Engine::open(&path).unwrap().teacher_knows("?"));
+    let folder = tempfile::tempdir().unwrap();
+    let none = [("bm25", 0.5), ("vectors:ridge=0.3", 0.0), ("model", 0.5)];
+    let none = Fusion::read(&save(folder.path(), FusionMethod::Linear, &none), world.model.fingerprint()).unwrap();
+    assert_eq!(none.teacher, None);
+    build(&path, &world.model, &world.titles, &none);
+    assert!(!std::fs::read_to_string(path.join("manifest.json")).unwrap().contains("teacher"));
+    assert_eq!(Engine::open(&path).unwrap().facts().teacher, None);
+    // Two indexes with the same weights and another teacher have different fusions.
+    let other = [("bm25", 0.2), ("trigram", 0.1), ("model", 0.3), ("vectors:ridge=3", 0.4)];
+    let other = Fusion::read(&save(folder.path(), FusionMethod::Linear, &other), world.model.fingerprint()).unwrap();
+    assert_ne!(other, fused(&world, FusionMethod::Linear));
+}
+
+#[test]
 fn a_damaged_or_missing_teacher_is_told() {
     let world = World::new();
     let path = world.folder.path().join("four");

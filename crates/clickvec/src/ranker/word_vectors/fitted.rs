@@ -16,7 +16,7 @@ use super::SYSTEM;
 use super::builder::Vectors;
 use super::weighted::dot;
 use crate::error::{ContentFault, Error, FileFault, LearnFault, Result};
-use crate::math::vector::normalize;
+use crate::math::vector::scale_to_unit;
 use crate::memory::room_for_numbers;
 use crate::ragged::Ragged;
 use crate::ridge::{Design, Item, LANES, MOST_TEXTS, Row, solve};
@@ -45,7 +45,7 @@ pub(super) struct Fitted {
 impl Fitted {
     /// The rows that come closest to the vectors of length 1 that `known` has of the corpus's titles; `ridge` is λ.
     pub(super) fn to(known: &Vectors, corpus: &Corpus, ridge: f32, watch: &mut Watch<'_>) -> Result<Fitted> {
-        let (titles, vectors) = known_titles(known, corpus);
+        let (titles, vectors) = known_titles(known, corpus)?;
         if titles.len() < LEAST_TEXTS {
             let fault = LearnFault::NoKnownTitle { least: LEAST_TEXTS, found: titles.len(), of: corpus.titles.len() };
             return Err(Error::Learn { ranker: SYSTEM.name, fault });
@@ -76,11 +76,6 @@ impl Fitted {
         Ok(Fitted { dictionary, dimension, rows })
     }
 
-    /// Whether a text has a word that it knows anything of.
-    pub(super) fn knows(&self, text: &str) -> bool {
-        self.dictionary.knows_a_word(text)
-    }
-
     /// The vector of a text before normalisation, and its length.
     pub(super) fn vector(&self, text: &str) -> (Vec<f64>, f64) {
         let mut sum = vec![0.0; self.dimension];
@@ -106,11 +101,8 @@ impl Fitted {
             .with(ROWS, &[self.dictionary.len(), self.dimension], Numbers::F32(self.rows.clone()))
     }
 
-    /// The rows that [`Fitted::write`] added; `None` if there are none.
-    pub(super) fn restore(state: &RankerState, dimension: usize) -> Result<Option<Fitted>, FileFault> {
-        if !state.has(ROWS) {
-            return Ok(None);
-        }
+    /// The rows that [`Fitted::write`] added.
+    pub(super) fn restore(state: &RankerState, dimension: usize) -> Result<Fitted, FileFault> {
         let trigrams = Dictionary::from_trigrams(state.trigrams(TRIGRAMS)?).map_err(FileFault::Dictionary)?;
         let halves = state.u32s(WORDS, &[None, Some(2)])?.as_chunks::<2>().0.iter();
         let words = halves.map(|&[low, high]| WordHash(u64::from(low) | u64::from(high) << 32)).collect();
@@ -118,13 +110,14 @@ impl Fitted {
             FileFault::content(WORDS, ContentFault::RepeatedText { first: twice.first, row: twice.second })
         })?;
         let rows = state.f32s(ROWS, &[Some(dictionary.len()), Some(dimension)])?.to_vec();
-        Ok(Some(Fitted { dictionary, dimension, rows }))
+        Ok(Fitted { dictionary, dimension, rows })
     }
 }
 
 /// Distinct titles of the corpus that `known` has a vector of, by their numbers, and these vectors with length 1. Of more than
 /// [`MOST_TEXTS`], so many as if drawn by chance.
-fn known_titles(known: &Vectors, corpus: &Corpus) -> (Vec<usize>, Vec<Vec<f32>>) {
+fn known_titles(known: &Vectors, corpus: &Corpus) -> Result<(Vec<usize>, Vec<Vec<f32>>)> {
+    room_for_numbers::<f32>("vectors of titles", &[&[corpus.titles.len().min(MOST_TEXTS), known.dimension]])?;
     let (mut titles, mut vectors) = (Vec::new(), Vec::new());
     let (mut reader, mut seen) = (TextReader::default(), HashSet::new());
     let order = Permutation::new(corpus.titles.len() as u64, 0, "titles to fit vectors to", 0);
@@ -137,7 +130,8 @@ fn known_titles(known: &Vectors, corpus: &Corpus) -> (Vec<usize>, Vec<Vec<f32>>)
         };
         let Some(vector) = vector.filter(|_| seen.insert(key)) else { continue };
         let mut unit = vector.to_vec();
-        if normalize(&mut unit) > 0.0 {
+        scale_to_unit(&mut unit);
+        if unit.iter().any(|&x| x != 0.0) {
             titles.push(number);
             vectors.push(unit);
         }
@@ -145,7 +139,7 @@ fn known_titles(known: &Vectors, corpus: &Corpus) -> (Vec<usize>, Vec<Vec<f32>>)
             break;
         }
     }
-    (titles, vectors)
+    Ok((titles, vectors))
 }
 
 /// All trigrams of these titles, and the words that several of them have.

@@ -9,6 +9,8 @@ mod weighted;
 
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use self::builder::Vectors;
 use self::candidates::VectorCandidates;
 use self::fitted::Fitted;
@@ -18,7 +20,8 @@ use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_vectors::TextReader;
 use super::{InnerWords, Ranker, RankerSpec, SystemRanker};
 use crate::error::{ContentFault, Error, FileFault, LearnFault, LearnSource, Result};
-use crate::index::Candidates;
+use crate::index::{Candidates, FlatIndex};
+use crate::memory::room_for_numbers;
 use crate::model::Side;
 
 /// The parameter for vectors of texts that the file lacks.
@@ -89,7 +92,11 @@ impl WordVectors {
         }
         let fitted = match values.get(RIDGE) {
             0.0 => None,
-            ridge => Some(Fitted::to(&titles.vectors, resources.corpus, ridge as f32, watch)?),
+            // The smallest are 0 in 32 bits, with which there may be many solutions.
+            ridge => {
+                let ridge = (ridge as f32).max(f32::MIN_POSITIVE);
+                Some(Fitted::to(&titles.vectors, resources.corpus, ridge, watch)?)
+            }
         };
         watch(Progress { done: 1, of: 1, objective: None });
         Ok(WordVectors::new(titles, queries, fitted, resources.corpus.titles.len() as u64, values))
@@ -126,7 +133,10 @@ impl WordVectors {
         if documents < f64::from(most) || documents.fract() != 0.0 {
             return Err(FileFault::content("documents", ContentFault::Count { least: most, found: documents }));
         }
-        let fitted = Fitted::restore(state, titles.vectors.dimension)?;
+        let fitted = match values.get(RIDGE) {
+            0.0 => None,
+            _ => Some(Fitted::restore(state, titles.vectors.dimension)?),
+        };
         Ok(WordVectors::new(titles, queries, fitted, documents as u64, values))
     }
 
@@ -173,6 +183,23 @@ impl WordVectors {
         (length > 0.0).then(|| vector.iter().map(|x| (x / length) as f32).collect())
     }
 
+    /// The vectors of `count` titles with length 1, zeros for those that have none; `title` has the titles by their positions.
+    ///
+    /// # Errors
+    /// [`Error::NoMemory`].
+    pub fn of_titles<'t>(&self, count: usize, title: impl Fn(usize) -> &'t str + Sync) -> Result<FlatIndex> {
+        let dimension = self.dimension();
+        // An index has codes besides.
+        room_for_numbers::<f32>("the vectors of titles", &[&[2, count, dimension]])?;
+        let mut vectors = vec![0.0f32; count * dimension];
+        vectors.par_chunks_mut(dimension).enumerate().for_each(|(position, row)| {
+            if let Some(vector) = self.unit(Side::Title, title(position)) {
+                row.copy_from_slice(&vector);
+            }
+        });
+        FlatIndex::new(dimension, vectors)
+    }
+
     /// The vectors for queries or for titles.
     fn vectors(&self, side: Side) -> &WeightedVectors {
         match (side, &self.queries) {
@@ -199,10 +226,9 @@ impl Ranker for WordVectors {
     }
 
     fn has_vector(&self, text: &str, side: Side) -> Option<bool> {
-        let vectors = self.vectors(side);
         Some(match &self.fitted {
-            Some(fitted) => vectors.vectors.whole(&mut TextReader::default(), text).is_some() || fitted.knows(text),
-            None => vectors.has(text),
+            Some(_) => self.unit(side, text).is_some(),
+            None => self.vectors(side).has(text),
         })
     }
 

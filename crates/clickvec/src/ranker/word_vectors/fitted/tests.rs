@@ -114,6 +114,56 @@ fn a_larger_ridge_gives_smaller_rows() {
 }
 
 #[test]
+fn the_size_of_numbers_does_not_matter() {
+    let (folder, path, titles) = shop();
+    let (corpus, all) = (corpus_of(&titles), titles.iter().map(String::as_str).collect::<Vec<_>>());
+    let bytes = fs::read(&path).unwrap();
+    let header = bytes.len() - titles.len() * DIMENSION * 4;
+    let expected = train("vectors:ridge=0.1", &corpus, &path).unwrap().score("sofa", &all);
+    for factor in [2f32.powi(-90), 2f32.powi(90)] {
+        let scaled =
+            bytes[header..].as_chunks::<4>().0.iter().flat_map(|&x| (f32::from_le_bytes(x) * factor).to_le_bytes());
+        fs::write(&path, [&bytes[..header], &scaled.collect::<Vec<u8>>()].concat()).unwrap();
+        let found = train("vectors:ridge=0.1", &corpus, &path).unwrap().score("sofa", &all);
+        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-5), "{factor}");
+    }
+    fs::write(&path, bytes).unwrap();
+    // A word that all titles have, and a λ that is 0 in 32 bits.
+    let acme: Vec<String> = titles.iter().map(|title| format!("acme {title}")).collect();
+    fs::write(folder.path().join("titles.txt"), acme.join("\n")).unwrap();
+    let ranker = train("vectors:ridge=1e-46", &corpus_of(&acme), &path).unwrap();
+    let scores = ranker.score("acme sofa", &acme.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(scores.iter().all(|score| score.is_finite()) && scores.iter().any(|&score| score > 0.3), "{scores:?}");
+    let saved = folder.path().join("ranker.safetensors");
+    file::save(&saved, &SYSTEM, &values("vectors:ridge=1e-46"), &ranker).unwrap();
+    file::load(&saved).map(drop).unwrap();
+    // Titles that do not differ in their words say nothing of any word.
+    let same = corpus_of(&["sofa lamp door".to_owned(), "lamp sofa door".to_owned()]);
+    fs::write(
+        folder.path().join("titles.txt"),
+        [&["sofa lamp door", "lamp sofa door"][..], &all[2..]].concat().join("\n"),
+    )
+    .unwrap();
+    let ranker = train("vectors:ridge=1", &same, &path).unwrap();
+    assert_eq!(ranker.has_vector("sofa", Side::Query), Some(false));
+}
+
+#[test]
+fn queries_may_have_a_file_and_the_rest_are_fitted() {
+    let (folder, path, titles) = shop();
+    let queries = folder.path().join("queries.jsonl");
+    let vector: Vec<f32> = (0..DIMENSION).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect();
+    fs::write(&queries, format!("{{\"text\": \"red sofa\", \"vector\": {vector:?}}}\n")).unwrap();
+    let corpus = corpus_of(&titles);
+    let resources = Resources { vectors: &[queries, path.clone()], ..Resources::from(&corpus) };
+    let both = WordVectors::train(&values("vectors:ridge=1"), &resources, &mut |_| ()).unwrap();
+    let one = train("vectors:ridge=1", &corpus, &path).unwrap();
+    assert_eq!(both.unit(Side::Query, "red sofa"), Some(vector));
+    assert_eq!(both.unit(Side::Query, "sofa"), one.unit(Side::Query, "sofa"));
+    assert_eq!(both.unit(Side::Title, "red sofa"), one.unit(Side::Title, "red sofa"));
+}
+
+#[test]
 fn vectors_of_other_texts_cannot_be_fitted_to() {
     let (_folder, path, titles) = shop();
     for (corpus, found) in [(corpus_of(&["red brick".to_owned(), "lamp".to_owned()]), 0), (corpus_of(&titles[..1]), 1)]
@@ -142,6 +192,9 @@ fn damaged_rows_are_refused() {
     let twice = [&words[..2], &words[..words.len() - 2]].concat();
     let twice = state.clone().with(WORDS, &[words.len() / 2, 2], Numbers::U32(twice));
     assert!(matches!(restored(&twice), Err(FileFault::Content { .. })));
+    // A file without them, of a ranker that has them.
+    let plain = train("vectors", &corpus_of(&titles), &path).unwrap().state();
+    assert!(matches!(restored(&plain), Err(FileFault::MissingTensor { .. })));
     let letters = state.clone().with(TRIGRAMS, &[1, 3], Numbers::U32(vec![0xD800; 3]));
     assert!(matches!(restored(&letters), Err(FileFault::BadTrigram { .. })));
 }
