@@ -137,3 +137,18 @@ for ranker in terms-rankers/*; do rankers+=(--model "$ranker"); done
 for mode in vectors words both; do
     "$program" search --index terms --mode $mode --json -k 5 < texts > terms.$mode.jsonl
 done
+
+# What follows came later still and lies in format-7: vectors of titles and what gives other texts theirs, as a ranker of a fusion
+# and in an index with an update.
+"$program" embed --model "$work/tiny.safetensors" --side title titles.tsv > "$work/titles.jsonl"
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
+    --ranker trigram --ranker vectors:ridge=0.3 --vectors "$work/titles.jsonl" --fusion linear --save-rankers taught-rankers \
+    --json > "$work/evaluated"
+rankers=()
+for ranker in taught-rankers/*; do rankers+=(--model "$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query taught-rankers.tsv > /dev/null
+"$program" index --model taught-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output taught 2> "$work/log"
+"$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output taught 2> "$work/log"
+for mode in vectors words both; do
+    "$program" search --index taught --mode $mode --json -k 5 < texts > taught.$mode.jsonl
+done

@@ -131,6 +131,14 @@ fn an_index_that_fuses_three_answers_as_it_did() {
     }
 }
 
+/// An index with an update whose fusion has a teacher's vectors of titles too.
+#[cfg(feature = "serve")]
+#[test]
+fn an_index_with_a_teacher_answers_as_it_did() {
+    let files = ["teacher.safetensors", "trigrams.safetensors", "fusion.json", "changes-000001/trigrams.titles"];
+    answer_as_they_did("taught", 39, "f32", &files, &[]);
+}
+
 #[test]
 fn shards_are_joined_to_an_index_that_answers_as_it_did() {
     for format in formats_of("shards") {
