@@ -35,6 +35,25 @@ fn search_finds_titles_by_get_and_by_post() {
 }
 
 #[test]
+fn a_teachers_part_is_in_answers_and_explanations() {
+    let taught = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-7/taught");
+    let service = Service::with(|config, _| config.indexes = vec![("taught".to_owned(), taught)]);
+    let answer = service.get("/search?q=oak+vanity&k=5").is(200);
+    let hit = &answer["results"][0];
+    let adds = |part: &str| hit[part]["adds"].as_f64().unwrap_or(0.0);
+    let sum: f64 = ["vectors", "words", "trigrams", "teacher"].map(adds).iter().sum();
+    assert!((sum - hit["score"].as_f64().unwrap()).abs() < 1e-4 && adds("teacher") > 0.0, "{answer}");
+    let [first, second] = [0, 1].map(|place| ids(&answer)[place].to_owned());
+    let explained =
+        service.post("/explain", json!({"query": "oak vanity", "id": first, "other": second}).to_string()).is(200);
+    let near = |a: &Value, b: &Value| (a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 1e-5;
+    assert!(near(&explained["title"]["teacher"], &hit["teacher"]["score"]), "{explained}");
+    assert!(explained["gap"]["teacher"].is_number(), "{explained}");
+    let facts = service.get("/indexes").is(200).to_string();
+    assert!(facts.contains("\"teacher\":{\"") && service.stop().contains("sound"), "{facts}");
+}
+
+#[test]
 fn pages_follow_each_other() {
     let service = Service::start();
     let all = service.get("/search?q=leather+sofa&mode=vectors&k=6").is(200);
