@@ -189,11 +189,6 @@ impl Engine {
         Ok(&self.model.model)
     }
 
-    /// Whether a query has a vector of the teacher's kind; `false` without a teacher.
-    pub fn teacher_knows(&self, query: &str) -> bool {
-        self.fusion().teacher.as_ref().is_some_and(|teacher| teacher.ranker.unit(Side::Query, query).is_some())
-    }
-
     /// The fusion of the lists.
     pub fn fusion(&self) -> &Fusion {
         &self.segments[0].segment.fusion

@@ -122,6 +122,26 @@ impl Engine {
         Ok(Answer { hits, total, query, timings })
     }
 
+    /// Makes what searches need besides the files: the teacher's vectors of the titles, if the fusion has a teacher. Otherwise the first
+    /// search does so, and each of several that come at once.
+    ///
+    /// # Errors
+    ///
+    /// [`clickvec::Error::NoMemory`].
+    pub fn prepare(&self) -> Result<()> {
+        let Some(teacher) = &self.fusion().teacher else { return Ok(()) };
+        self.segments.iter().try_for_each(|opened| {
+            let titles = &opened.segment.titles;
+            let title = |position: usize| titles.get(position as u32).map_or("", |line| line.title);
+            opened.teacher.made(teacher, (titles.len(), &title)).map(drop)
+        })
+    }
+
+    /// Whether a query has a vector of the teacher's kind; `false` without a teacher.
+    pub fn teacher_knows(&self, query: &str) -> bool {
+        self.fusion().teacher.as_ref().is_some_and(|teacher| teacher.ranker.unit(Side::Query, query).is_some())
+    }
+
     /// Whether the vectors, the words, the trigrams and the teacher are asked. What has no weight in a fusion takes no part in it.
     fn parts(&self, mode: Mode) -> [bool; 4] {
         match mode {

