@@ -93,14 +93,22 @@ fn write(mut sink: Box<dyn Write + Send>, received: &Receiver<Line>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
     use super::*;
 
-    /// A reader that takes nothing, for as long as nobody lets go of the other end.
-    struct Stuck(Receiver<()>);
+    /// A reader that takes nothing.
+    struct Stuck {
+        /// Until nobody holds its other end.
+        release: Receiver<()>,
+        /// Hears of each write as it begins.
+        begun: Sender<()>,
+    }
 
     impl Write for Stuck {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            let _ = self.0.recv();
+            let _ = self.begun.send(());
+            let _ = self.release.recv();
             Ok(bytes.len())
         }
 
@@ -111,8 +119,12 @@ mod tests {
 
     #[test]
     fn a_reader_that_takes_nothing_does_not_keep_the_service_from_its_end() {
-        let (let_go, stuck) = sync_channel(0);
-        let (log, writer) = Log::new(Box::new(Stuck(stuck))).unwrap();
+        let (let_go, release) = sync_channel(0);
+        let (begun, writes) = channel();
+        let (log, writer) = Log::new(Box::new(Stuck { release, begun })).unwrap();
+        log.event("line", []);
+        // From here on it takes no line.
+        writes.recv_timeout(Duration::from_secs(60)).unwrap();
         while log.dropped() == 0 {
             log.event("line", []);
         }
