@@ -57,8 +57,8 @@ pub(crate) struct Opened {
 
 impl Engine {
     /// An index that `clickvec index` wrote. Its files are mapped, so that this takes no time in proportion to the number of
-    /// titles; only a teacher's vectors are read, if its fusion has a teacher. [`Engine::check`] reads all files. An index that has only vectors, as earlier versions and smaller programs
-    /// write it, is completed in memory.
+    /// titles; only a teacher's vectors are read, if its fusion has a teacher. [`Engine::check`] reads all files. An index that has
+    /// only vectors, as earlier versions and smaller programs write it, is completed in memory.
     ///
     /// # Errors
     ///
