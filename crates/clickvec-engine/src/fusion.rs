@@ -15,10 +15,9 @@ use crate::facts::{Choices, FusionFacts};
 use crate::teacher::Teacher;
 use crate::trigrams::Trigrams;
 
-/// The number of titles that each part finds for the fusion of an index for which none was fitted. A title that is further down gets less than a
-/// sixth of what the first one gets. Among 53,000 titles 99.6 % of the first ten, and all of the first three, are those of lists
-/// of 1,000, at a third of the time.
-const RANKS_DEPTH: usize = 300;
+/// The number of titles that each part finds for the fusion of an index for which none was fitted. Lists of 1,000 take three times
+/// as long, and are no better on real queries (docs/explanation/defaults.md).
+const UNFITTED_DEPTH: usize = 300;
 
 /// Method and weights.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +82,7 @@ impl Kept {
     pub(crate) fn choices(&self) -> Choices {
         let Kept { method, vectors, words, trigrams, teacher, bm25, analysis, .. } = *self;
         let has_fusion = trigrams.is_some() || teacher.is_some() || self.clone().with(None, None).is_given;
-        let depth = if has_fusion { FUSED_DEPTH } else { RANKS_DEPTH };
+        let depth = if has_fusion { FUSED_DEPTH } else { UNFITTED_DEPTH };
         Choices { has_fusion, fusion: FusionFacts { method, vectors, words, trigrams, teacher, depth }, bm25, analysis }
     }
 
@@ -93,16 +92,19 @@ impl Kept {
         let trigrams = trigrams.zip(ranker).map(|(weight, ranker)| Trigrams { weight, ranker: Arc::new(ranker) });
         let mut fusion =
             Fusion { method, vectors, words, trigrams, teacher, bm25, fitted_at, analysis, is_given: false };
-        // Earlier versions did not say so.
-        fusion.is_given = given || fusion != Fusion::default().analysed(analysis);
+        // Versions of before did not say so. What nobody gave was by reciprocal ranks then.
+        let unfitted = [Fusion::default().method, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }];
+        let is_unfitted = |method| fusion == Fusion { method, ..Fusion::default().analysed(analysis) };
+        fusion.is_given = given || !unfitted.into_iter().any(is_unfitted);
         fusion
     }
 }
 
-/// Reciprocal ranks, both with the same weight.
+/// Scores from 0 to 1, both with the same weight: of what needs no judged queries, the best on real ones
+/// (docs/explanation/defaults.md).
 impl Default for Fusion {
     fn default() -> Fusion {
-        let method = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
+        let method = FusionMethod::MinMax;
         let (bm25, analysis) = (Bm25::USUAL, Analysis::EXACT);
         let (trigrams, teacher, fitted_at) = (None, None, None);
         Fusion { method, vectors: 0.5, words: 0.5, trigrams, teacher, bm25, fitted_at, analysis, is_given: false }
@@ -188,7 +190,7 @@ impl Fusion {
     /// The number of titles that each part finds, at least. For fitted weights it is that of the library, so that the index
     /// finds what they were fitted on: what a title is worth depends on the list that it is in.
     pub(crate) fn depth(&self) -> usize {
-        if self.is_given { FUSED_DEPTH } else { RANKS_DEPTH }
+        if self.is_given { FUSED_DEPTH } else { UNFITTED_DEPTH }
     }
 
     /// The fusion as messages tell it.

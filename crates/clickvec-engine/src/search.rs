@@ -7,7 +7,6 @@ use clickvec::index::Hit as Place;
 use clickvec::internals::ranker::{fused_shares, sum_shares};
 use clickvec::internals::text;
 use clickvec::model::Side;
-use clickvec::ranker::FUSED_DEPTH;
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 use crate::bm25::Bm25;
@@ -87,7 +86,7 @@ impl Engine {
             lists
                 .iter()
                 .zip(weights)
-                .map(|(list, weight)| fused_shares(list, weight, fusion.method, FUSED_DEPTH))
+                .map(|(list, weight)| fused_shares(list, weight, fusion.method, fusion.depth()))
                 .collect()
         });
         let fused = sum_shares(&adds);

@@ -8,7 +8,7 @@ use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
 use clickvec::search::Searcher;
 use clickvec::tables::Title;
 use clickvec_engine::error::{Error, RequestFault};
-use clickvec_engine::{Analysis, Bm25, Condition, Engine, Filter, Fusion, Hit, Mode, Request};
+use clickvec_engine::{Analysis, Bm25, Condition, Engine, Filter, Fusion, Hit, Mode, Request, join};
 
 use crate::world::{QUERIES, World, build, field_names, fields, found, search, testdata, titles};
 
@@ -124,6 +124,38 @@ fn both_are_fused_as_the_library_fuses() {
                 assert!(hit.vectors.is_some() || hit.words.is_some());
             }
         }
+    }
+}
+
+/// Nobody said how: scores from 0 to 1 of the same weight, from lists of 300 titles.
+#[test]
+fn without_a_fusion_both_count_alike() {
+    let world = World::new();
+    let (path, titles) = (world.folder.path().join("unfitted"), many());
+    build(&path, &world.model, &titles, &Fusion::default());
+    let engine = Engine::open(&path).unwrap();
+    let facts = engine.facts();
+    assert!(!engine.fusion().is_given && !Engine::choices(&path).unwrap().has_fusion);
+    assert_eq!((facts.fusion.method, facts.fusion.vectors, facts.fusion.words), (FusionMethod::MinMax, 0.5, 0.5));
+    assert!(titles.len() > facts.fusion.depth && facts.fusion.depth == 300);
+    let position = |id: &str| titles.iter().position(|title| title.id == id).unwrap() as u32;
+    for query in ["white seat with kit", "leather sofa with wool kit in white", "leather sofa"] {
+        let list = |mode| -> Vec<clickvec::index::Hit> {
+            let hits = search(&engine, query, mode, 300).hits;
+            hits.iter().map(|hit| clickvec::index::Hit { position: position(&hit.id), score: hit.score }).collect()
+        };
+        let (vectors, words) = (list(Mode::Vectors), list(Mode::Words));
+        assert!(vectors.len() == 300 && !words.is_empty(), "{query}: {} {}", vectors.len(), words.len());
+        let expected = ranker::fuse_hits(&[&vectors, &words], &[0.5, 0.5], FusionMethod::MinMax, 300);
+        let found = search(&engine, query, Mode::Both, 20).hits;
+        assert_eq!(found.len(), 20);
+        for (hit, expected) in found.iter().zip(&expected) {
+            assert!((hit.score - expected.score).abs() < 1e-5, "{query}: {hit:?} {expected:?}");
+            let [vectors, words] = [hit.vectors, hit.words].map(|part| part.map_or(0.0, |part| part.adds.unwrap()));
+            assert!((0.0..=0.5).contains(&vectors) && (0.0..=0.5).contains(&words), "{query}: {hit:?}");
+        }
+        // The first of a list has all that the list can give.
+        assert!(found.iter().any(|hit| hit.vectors.is_some_and(|part| part.rank == 1 && part.adds == Some(0.5))));
     }
 }
 
@@ -336,6 +368,24 @@ fn indexes_of_earlier_versions_answer_in_every_mode() {
         assert!(engine.check().unwrap().files >= 3);
         assert_eq!((engine.facts().words.unwrap().bytes, engine.stored_fields().len()), (0, 0));
     }
+}
+
+/// In the first versions what nobody gave was by reciprocal ranks. Such an index keeps that until it is made anew.
+#[test]
+fn indexes_of_earlier_versions_keep_their_unfitted_fusion() {
+    let (world, ranks) = (World::new(), FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K });
+    let old = testdata("frozen/format-3/lists");
+    let engine = Engine::open(&old).unwrap();
+    assert!(engine.fusion().method == ranks && !engine.fusion().is_given && engine.facts().fusion.depth == 300);
+    let folder = world.folder.path();
+    join(&[old], &folder.join("anew"), engine.model().unwrap(), None, None, None).unwrap();
+    let anew = Engine::open(&folder.join("anew")).unwrap();
+    assert_eq!(anew.fusion(), &Fusion::default());
+    // One that was given stays.
+    let given = Fusion { method: ranks, is_given: true, ..Fusion::default() };
+    build(&folder.join("given"), &world.model, &world.titles, &given);
+    join(&[folder.join("given")], &folder.join("kept"), &world.model, None, None, None).unwrap();
+    assert_eq!(Engine::open(&folder.join("kept")).unwrap().fusion(), &given);
 }
 
 #[test]

@@ -55,8 +55,8 @@ pub(crate) struct Args {
     store: Vec<String>,
 
     /// How searches fuse vectors and words: a fusion of the model and `bm25`, with `trigram` and `vectors` or without, that `evaluate
-    /// --save-rankers` wrote. Searches then use it unless told otherwise [default: reciprocal ranks, vectors and words with
-    /// the same weight].
+    /// --save-rankers` wrote. Searches then use it unless told otherwise [default: scores scaled to 0 … 1, vectors and words
+    /// with the same weight].
     #[arg(long, value_name = "FUSION", conflicts_with_all = ["shard", "update", "delete", "compact"])]
     fusion: Option<PathBuf>,
 
