@@ -58,8 +58,9 @@ pub(crate) struct Kept {
     fitted_at: Option<(f64, f64)>,
     #[serde(default, skip_serializing_if = "is_exact")]
     pub(crate) analysis: Analysis,
+    /// The first versions did not say so.
     #[serde(default)]
-    given: bool,
+    given: Option<bool>,
 }
 
 fn is_usual(bm25: &Bm25) -> bool {
@@ -75,7 +76,7 @@ impl Kept {
         let Fusion { method, vectors, words, bm25, fitted_at, analysis, is_given, .. } = *fusion;
         let trigrams = fusion.trigrams.as_ref().map(|of| of.weight);
         let teacher = fusion.teacher.as_ref().map(|of| of.weight);
-        Kept { method, vectors, words, trigrams, teacher, bm25, fitted_at, analysis, given: is_given }
+        Kept { method, vectors, words, trigrams, teacher, bm25, fitted_at, analysis, given: Some(is_given) }
     }
 
     /// What an index has that keeps it.
@@ -92,10 +93,11 @@ impl Kept {
         let trigrams = trigrams.zip(ranker).map(|(weight, ranker)| Trigrams { weight, ranker: Arc::new(ranker) });
         let mut fusion =
             Fusion { method, vectors, words, trigrams, teacher, bm25, fitted_at, analysis, is_given: false };
-        // Versions of before did not say so. What nobody gave was by reciprocal ranks then.
-        let unfitted = [Fusion::default().method, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }];
-        let is_unfitted = |method| fusion == Fusion { method, ..Fusion::default().analysed(analysis) };
-        fusion.is_given = given || !unfitted.into_iter().any(is_unfitted);
+        fusion.is_given = given.unwrap_or_else(|| {
+            // What nobody gave was by reciprocal ranks then.
+            let method = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
+            fusion != Fusion { method, ..Fusion::default() }.analysed(analysis)
+        });
         fusion
     }
 }

@@ -46,10 +46,11 @@ impl Engine {
         let query = self.query(&request.text)?;
         let wanted = request.k.saturating_add(request.offset).min(total as usize);
         // A fused score depends on how long the lists are, so these must be the same for every page.
-        let depth = match request.mode {
-            Mode::Both => request.depth.unwrap_or(request.k.max(self.fusion().depth())).min(total as usize),
+        let asked = match request.mode {
+            Mode::Both => request.depth.unwrap_or(request.k.max(self.fusion().depth())),
             Mode::Vectors | Mode::Words => wanted,
         };
+        let depth = asked.min(total as usize);
         let parts = self.parts(request.mode);
         let [mut by_vectors, mut by_words, mut by_trigrams, mut by_teacher] = [(); 4].map(|()| Vec::new());
         if parts[0] && query.has_vector {
@@ -83,11 +84,7 @@ impl Engine {
         let weights = fusion.map_or([0.0; 4], Fusion::weights);
         let lists = [&by_vectors, &by_words, &by_trigrams, &by_teacher];
         let adds: Vec<Vec<(u32, f64)>> = fusion.map_or_else(Vec::new, |fusion| {
-            lists
-                .iter()
-                .zip(weights)
-                .map(|(list, weight)| fused_shares(list, weight, fusion.method, fusion.depth()))
-                .collect()
+            lists.iter().zip(weights).map(|(list, weight)| fused_shares(list, weight, fusion.method, asked)).collect()
         });
         let fused = sum_shares(&adds);
         let list = match request.mode {

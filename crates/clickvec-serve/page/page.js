@@ -177,7 +177,7 @@ const about = () => {
   add("Model", facts.model && `${facts.model.encoder}, ${facts.model.dimension} numbers, ${facts.model.fingerprint}`);
   add("Vectors", facts.vectors && facts.vectors.search && (facts.vectors.search.kind === "exact" ? "exact: every vector is looked at" : Object.entries(facts.vectors.search).map(([name, value]) => `${name} ${value}`).join(", ")));
   add("Words", facts.words ? `BM25, k₁ ${facts.words.k1}, b ${facts.words.b}, ${facts.words.mean_length.toFixed(1)} words a title${facts.words.stem ? ", plurals as singulars" : ""}${facts.words.split ? ", numbers apart from letters" : ""}` : "none");
-  add("Both", facts.fusion && typeof facts.fusion.vectors === "number" && `vectors ${facts.fusion.vectors}, words ${facts.fusion.words}${facts.fusion.trigrams === null ? "" : `, trigrams ${facts.fusion.trigrams}`}${facts.fusion.teacher === null ? "" : `, teacher ${facts.fusion.teacher}`}`);
+  add("Both", facts.fusion && typeof facts.fusion.vectors === "number" && `${typeof facts.fusion.method === "string" ? facts.fusion.method : Object.keys(facts.fusion.method)[0]}: vectors ${facts.fusion.vectors}, words ${facts.fusion.words}${facts.fusion.trigrams === null ? "" : `, trigrams ${facts.fusion.trigrams}`}${facts.fusion.teacher === null ? "" : `, teacher ${facts.fusion.teacher}`}`);
   add("Fields", (facts.fields || []).map(field => field.name).join(", "));
   add("Generation", `${generation}, since ${opened.replace("T", " ").slice(0, 19)} UTC`); add("Fingerprint", facts.fingerprint);
   by("about").replaceChildren(list);

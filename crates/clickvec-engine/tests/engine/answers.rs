@@ -8,7 +8,7 @@ use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
 use clickvec::search::Searcher;
 use clickvec::tables::Title;
 use clickvec_engine::error::{Error, RequestFault};
-use clickvec_engine::{Analysis, Bm25, Condition, Engine, Filter, Fusion, Hit, Mode, Request, join};
+use clickvec_engine::{Analysis, Bm25, Condition, Engine, Filter, Fusion, Hit, Mode, Request, Share, join};
 
 use crate::world::{QUERIES, World, build, field_names, fields, found, search, testdata, titles};
 
@@ -155,7 +155,44 @@ fn without_a_fusion_both_count_alike() {
             assert!((0.0..=0.5).contains(&vectors) && (0.0..=0.5).contains(&words), "{query}: {hit:?}");
         }
         // The first of a list has all that the list can give.
-        assert!(found.iter().any(|hit| hit.vectors.is_some_and(|part| part.rank == 1 && part.adds == Some(0.5))));
+        let is_first = |part: Option<Share>| part.is_some_and(|part| part.rank == 1 && part.adds == Some(0.5));
+        assert!(found.iter().any(|hit| is_first(hit.vectors)) && found.iter().any(|hit| is_first(hit.words)));
+    }
+}
+
+/// What is not asked for is not missing: a list that ends where it was cut says nothing of the rest.
+#[test]
+fn a_list_is_complete_if_it_is_shorter_than_was_asked() {
+    let world = World::new();
+    let (path, titles) = (world.folder.path().join("unfitted"), many());
+    build(&path, &world.model, &titles, &Fusion::default());
+    let engine = Engine::open(&path).unwrap();
+    let query = "white seat with kit";
+    for depth in [100, 300, 700] {
+        let hits =
+            engine.search(&Request::new(query, Mode::Both).with_k(4 * titles.len()).with_depth(depth)).unwrap().hits;
+        let last = |of: fn(&Hit) -> Option<Share>| {
+            let last = hits.iter().filter_map(of).max_by_key(|part| part.rank).unwrap();
+            (last.rank, last.adds.unwrap())
+        };
+        // All lists of the vectors go on; the words end at some point, and what has none of them would score 0.
+        assert_eq!(last(|hit| hit.vectors), (depth, 0.0), "{depth}");
+        let (rank, adds) = last(|hit| hit.words);
+        assert_eq!(adds == 0.0, rank == depth, "{depth}: {rank} {adds}");
+    }
+    // 1,400 titles, of which some 400 have the word, all alike.
+    let alike: Vec<Title> = (0..1400)
+        .map(|n| Title {
+            id: format!("a{n}"),
+            title: format!("{} seat number", if n % 7 < 2 { "zynqo" } else { "oak" }),
+        })
+        .collect();
+    build(&path, &world.model, &alike, &Fusion::default());
+    let engine = Engine::open(&path).unwrap();
+    for (query, k) in [("zynqo", 10), ("zynqo", 1000), ("zynqo seat", 10)] {
+        let hits = search(&engine, query, Mode::Both, k).hits;
+        assert!(hits.len() >= k.min(400) && hits[0].title.starts_with("zynqo"), "{query} {k}: {:?}", hits[0]);
+        assert!(hits[0].words.unwrap().adds == Some(0.5), "{query} {k}: {:?}", hits[0]);
     }
 }
 
@@ -367,6 +404,8 @@ fn indexes_of_earlier_versions_answer_in_every_mode() {
         }
         assert!(engine.check().unwrap().files >= 3);
         assert_eq!((engine.facts().words.unwrap().bytes, engine.stored_fields().len()), (0, 0));
+        // They do not say how they fuse.
+        assert_eq!(engine.fusion(), &Fusion::default());
     }
 }
 
@@ -378,9 +417,21 @@ fn indexes_of_earlier_versions_keep_their_unfitted_fusion() {
     let engine = Engine::open(&old).unwrap();
     assert!(engine.fusion().method == ranks && !engine.fusion().is_given && engine.facts().fusion.depth == 300);
     let folder = world.folder.path();
-    join(&[old], &folder.join("anew"), engine.model().unwrap(), None, None, None).unwrap();
+    let model = engine.model().unwrap();
+    join(&[old], &folder.join("anew"), model, None, None, None).unwrap();
     let anew = Engine::open(&folder.join("anew")).unwrap();
     assert_eq!(anew.fusion(), &Fusion::default());
+    // Old and new ones agree: nobody gave either.
+    let half = world.titles.len() / 2;
+    build(&folder.join("old"), &world.model, &world.titles[..half], &Fusion { method: ranks, ..Fusion::default() });
+    assert_eq!(Engine::open(&folder.join("old")).unwrap().fusion().method, ranks);
+    // As many as the first, so that both store the same columns.
+    build(&folder.join("new"), &world.model, &world.titles[half..][..half], &Fusion::default());
+    for (place, names) in [["old", "new"], ["new", "old"]].iter().enumerate() {
+        let (both, joined) = (names.map(|name| folder.join(name)), folder.join(format!("both-{place}")));
+        join(&both, &joined, &world.model, None, None, None).unwrap();
+        assert_eq!(Engine::open(&joined).unwrap().fusion(), &Fusion::default());
+    }
     // One that was given stays.
     let given = Fusion { method: ranks, is_given: true, ..Fusion::default() };
     build(&folder.join("given"), &world.model, &world.titles, &given);

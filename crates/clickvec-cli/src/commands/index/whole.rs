@@ -184,7 +184,11 @@ impl Kept {
             );
         }
         let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());
-        let fusion = before.fusion().clone();
+        let fusion = match before.fusion() {
+            given if given.is_given => given.clone(),
+            // An index of an earlier version may have another that nobody gave.
+            unfitted => clickvec_engine::Fusion::default().analysed(unfitted.analysis),
+        };
         Ok(Kept { field: Some(before.field().to_owned()), fields, fusion, format })
     }
 

@@ -160,7 +160,7 @@ fn searches(report: &IndexReport<'_>) -> Vec<(&'static str, String)> {
     };
     let words = format!("BM25 with k1 {} and b {}, compared by `{analysis}`", bm25.k1, bm25.b);
     let trigrams = fusion.trigrams.map_or_else(String::new, |weight| format!(", trigrams {weight:.3}"));
-    let fitted = if *has_fusion { "" } else { "; not fitted, for `--mode both` alone" };
+    let fitted = if *has_fusion { "" } else { "; not fitted: used by `serve` and by `search --mode both`" };
     let method = ranker::name_of(fusion.method).0;
     let teacher = fusion.teacher.map_or_else(String::new, |weight| format!(", teacher {weight:.3}"));
     let (vectors, words_weight) = (fusion.vectors, fusion.words);

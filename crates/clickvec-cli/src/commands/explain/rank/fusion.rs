@@ -61,7 +61,8 @@ impl Fused {
         let query = args.query.as_str();
         let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
         let is_known = self.model.model.dictionary().knows_a_word(query);
-        let depth = FUSED_DEPTH.max(args.top).min(titles.len());
+        let asked = FUSED_DEPTH.max(args.top);
+        let depth = asked.min(titles.len());
         let (mut parts, mut lists, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for Member { kind, weight, ranker } in &self.members {
             let hits = match (kind, is_known) {
@@ -73,7 +74,7 @@ impl Fused {
                     candidates.search(&Query::new(query, vector.as_deref()), depth)?
                 }
             };
-            let adds = fused_shares(&hits, *weight, self.method, FUSED_DEPTH);
+            let adds = fused_shares(&hits, *weight, self.method, asked);
             let shares: Vec<(usize, Share)> = hits
                 .iter()
                 .zip(&adds)
