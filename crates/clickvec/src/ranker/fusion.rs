@@ -121,7 +121,8 @@ impl Candidates for FusedCandidates<'_> {
 /// Scores are made comparable within each list. A title that a ranker did not find gets nothing from it: the least score of
 /// that list, or no reciprocal rank. So the result depends on how long the lists are. A list of fewer than `depth` titles, as many as
 /// were asked for ([`FUSED_DEPTH`] if nothing else is said), has all that have anything of the query, so the others count as titles
-/// with score 0: a word that only one title has is worth most. So they do if all titles of a list have the same score.
+/// with score 0: a word that only one title has is worth most. So they do, except with z-scores, if all titles of a list have the
+/// same score.
 ///
 /// # Panics
 /// If there is not one weight for each list.
@@ -197,9 +198,10 @@ impl FusionMethod {
         let mut scores: Vec<f64> = hits.iter().map(|hit| f64::from(hit.score)).collect();
         let of_scores = !matches!(self, FusionMethod::ReciprocalRank { .. });
         // The list has all titles with anything of the query: the others would score 0. They do if all scores are the same, too: a
-        // word that many titles have, all of one length, would be worth nothing otherwise.
+        // word that many titles have, all of one length, would be worth nothing otherwise. (Its z-score would be worth too much.)
+        let is_ranged = matches!(self, FusionMethod::Linear | FusionMethod::MinMax);
         let is_alike = || scores.windows(2).all(|pair| pair[0] == pair[1]);
-        if of_scores && (hits.len() < depth || is_alike()) {
+        if of_scores && (hits.len() < depth || is_ranged && is_alike()) {
             scores.push(scores.iter().copied().fold(0.0, f64::min));
         }
         let values = self.apply(&scores);
