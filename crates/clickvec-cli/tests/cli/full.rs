@@ -193,6 +193,15 @@ fn a_run_that_did_not_search_the_collection_is_told() {
     folder.write("searched.run", unjudged + "\n");
     let said = run("searched.run").code(0).stderr();
     assert!(!said.contains("only judged titles"), "{said}");
+    assert!(!said.contains("of other queries"), "{said}");
+    // Each query has the titles of another.
+    let queries: Vec<&str> = lines.iter().map(|line| line.split(' ').next().unwrap()).collect();
+    let mut distinct = queries.clone();
+    distinct.dedup();
+    let next = |query: &str| distinct[(distinct.iter().position(|of| *of == query).unwrap() + 7) % distinct.len()];
+    let moved = lines.iter().zip(&queries).map(|(line, query)| line.replacen(query, next(query), 1) + "\n");
+    folder.write("moved.run", moved.collect::<String>());
+    run("moved.run").code(0).says("warning: moved.run: has ").says("its query ids are of other queries");
     // Queries that are not judged are counted; if none is, the run is refused.
     folder.write("more.run", lines.join("\n") + "\nother Q0 t0020 1 2.0 a\nthird Q0 t0020 1 2.0 a\n");
     run("more.run").code(0).says("more.run: left out 2 queries without judgments");

@@ -53,12 +53,21 @@ pub(super) fn of_searched_run(name: &str, run: &RunLists, queries: usize) -> Vec
         let left_out = output::counted(other_queries as u64, "query");
         lines.push(format!("{name}: left out {left_out} without judgments"));
     }
+    let with_titles = queries - lacking_queries;
+    if with_titles >= 10 && judged_titles < with_titles / 10 {
+        lines.push(format!(
+            "warning: {name}: has {} of the judged titles for {}; if that is unlikely, its query ids are of other queries: a run of \
+             `search --trec --topics FILE` has those of the queries of FILE, so give that file as `--judged`",
+            output::count(judged_titles as u64),
+            output::counted(with_titles as u64, "query")
+        ));
+    }
     if titles > 0 && titles == judged_titles {
         lines.push(format!(
             "{name}: has only judged titles, {} for {}, as a run has that ranks them anew and did not search the collection; do \
              not compare its figures with those of systems that did, or leave `--full` out",
             output::count(titles as u64),
-            output::counted((queries - lacking_queries) as u64, "query")
+            output::counted(with_titles as u64, "query")
         ));
     }
     lines
