@@ -82,12 +82,13 @@ class Work:
         made = collections.Counter(re.findall(r"^(\d+) +(\w+)\(", log.read_text(), re.M))
         return {name: max((n for (_, call), n in made.items() if call == name), default=0) for name in CALLS}
 
-    def check(self, what, before, after, command):
+    def check(self, what, before, after, again, command):
         now = self.answer()
         assert now in (before, after), f"{what}: another answer than before and after"
-        # The next try is not disturbed by what was left.
+        # The next try is not disturbed by what was left. It is a second one if the first was done: BM25 counts titles that an
+        # update replaced until the index is compacted, so scores may differ.
         self.done(command)
-        assert self.answer() == after, f"{what}: another answer after the next try"
+        assert self.answer() == (again if now == after else after), f"{what}: another answer after the next try"
         left = [path for path in self.folder.rglob("*") if path.name.startswith(".clickvec") or ".tmp" in path.name]
         assert not left, f"{what}: {left}"
         return now == after
@@ -102,6 +103,8 @@ def check_changes(work, most):
     for name, (start, command) in work.commands.items():
         places = work.places(start, command)
         after = work.answer()
+        work.done(command)
+        again = work.answer()
         work.begin(start)
         before = work.answer()
         cases = [(f"{call}:{{}}:when={place}", []) for call, count in places.items() for place in spread(count, most)]
@@ -118,7 +121,7 @@ def check_changes(work, most):
                 what = f"{name}, {fault} at {case}"
                 assert "panicked" not in done.stderr, (what, done.stderr)
                 tried += 1
-                is_after = work.check(what, before, after, command)
+                is_after = work.check(what, before, after, again, command)
                 if "error" in fault:
                     assert done.returncode in (0, 2), (what, done.returncode, done.stderr)
                 assert is_after or done.returncode != 0, f"{what}: it said that it was done, and it was not"
