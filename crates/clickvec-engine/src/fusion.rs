@@ -102,8 +102,8 @@ impl Kept {
     }
 }
 
-/// Scores from 0 to 1, both with the same weight: of what needs no judged queries, the best on real ones
-/// (docs/explanation/defaults.md).
+/// Scores from 0 to 1, both with the same weight: the best on real queries of what needs to know nothing of the scores before the
+/// first search (docs/explanation/defaults.md).
 impl Default for Fusion {
     fn default() -> Fusion {
         let method = FusionMethod::MinMax;
@@ -117,6 +117,12 @@ impl Fusion {
     /// What an index of this fusion has.
     pub fn choices(&self) -> Choices {
         Kept::of(self).choices()
+    }
+
+    /// The fusion of an index that is made anew: the same if somebody gave it, and otherwise the present default, because an
+    /// earlier version may have had another.
+    pub fn renewed(self) -> Fusion {
+        if self.is_given { self } else { Fusion::default().analysed(self.analysis) }
     }
 
     /// The same fusion of words that are analysed in this way.

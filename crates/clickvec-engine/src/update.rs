@@ -71,10 +71,7 @@ fn common(
         let kept = folder.parts().get(VECTORS.name).and_then(|part| VectorFormat::of_kind(&part.kind));
         let mut found = (if wants_fusion { fusion(&folder)? } else { Fusion::default() }, kept.unwrap_or_default());
         found.0.analysis = analysis.unwrap_or(found.0.analysis);
-        // Earlier versions had another one that nobody gave.
-        if !found.0.is_given {
-            found.0 = Fusion::default().analysed(found.0.analysis);
-        }
+        found.0 = found.0.renewed();
         let Some(expected) = &first else {
             first = Some(found);
             continue;

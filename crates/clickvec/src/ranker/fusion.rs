@@ -108,10 +108,11 @@ impl Candidates for FusedCandidates<'_> {
     }
 
     fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
-        let found = self.members.iter().map(|member| member.search(query, k.max(FUSED_DEPTH)));
+        let asked = k.max(FUSED_DEPTH);
+        let found = self.members.iter().map(|member| member.search(query, asked));
         let lists = found.collect::<Result<Vec<_>>>()?;
         let lists: Vec<&[Hit]> = lists.iter().map(Vec::as_slice).collect();
-        Ok(best(fuse_hits(&lists, &self.weights, self.method, k.max(FUSED_DEPTH)), k))
+        Ok(best(fuse_hits(&lists, &self.weights, self.method, asked), k))
     }
 }
 

@@ -184,11 +184,7 @@ impl Kept {
             );
         }
         let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());
-        let fusion = match before.fusion() {
-            given if given.is_given => given.clone(),
-            // An index of an earlier version may have another that nobody gave.
-            unfitted => clickvec_engine::Fusion::default().analysed(unfitted.analysis),
-        };
+        let fusion = before.fusion().clone().renewed();
         Ok(Kept { field: Some(before.field().to_owned()), fields, fusion, format })
     }
 
