@@ -317,6 +317,11 @@ impl Tensors<'_> {
         self.0.len()
     }
 
+    /// Whether the name of a tensor begins so.
+    pub(crate) fn has(&self, prefix: &str) -> bool {
+        self.0.iter().any(|(name, _)| name.starts_with(prefix))
+    }
+
     /// The [`fingerprint`] of all tensors, computed directly from the file.
     pub(crate) fn fingerprint(&self, settings: &impl Serialize) -> String {
         let mut views: Vec<(&str, TensorView<'_>)> = self.0.iter().collect();

@@ -272,7 +272,7 @@ fn initial_weights_are_fitted_to_the_teacher() {
     let teacher = ["--teacher", "teacher.npy"];
     let with = |more: &[&'static str]| train(&folder, "m", &[&teacher[..], more].concat());
     with(&[]).code(0).says("teacher: initial weights by least squares over 144 titles: they explain ");
-    folder.run(&["inspect", "m"]).code(0).prints("teacher.start").prints("least-squares");
+    folder.run(&["inspect", "m"]).code(0).prints("teacher.start").prints("least-squares").prints("0.2");
     std::fs::copy(folder.path("m"), folder.path("init")).unwrap();
     let events = with(&["--json"]).code(0).json_lines();
     let start = events.iter().find(|event| event["event"] == "start").unwrap();
@@ -284,7 +284,9 @@ fn initial_weights_are_fitted_to_the_teacher() {
         let run = with(more).code(0);
         assert!(!run.stderr().contains(SAID), "{more:?}: {}", run.stderr());
         let shown = folder.run(&["inspect", "m"]).code(0);
-        assert!(!shown.stdout().contains("least-squares"), "{more:?}: {}", shown.stdout());
+        for fitted in ["least-squares", "start-share", "start_share"] {
+            assert!(!shown.stdout().contains(fitted), "{more:?}: {}", shown.stdout());
+        }
     }
     let title = folder.read("titles.tsv").lines().nth(1).unwrap().split('\t').nth(1).unwrap().to_owned();
     folder.write("few.jsonl", format!("{{\"text\": \"{title}\", \"vector\": [1, 2, 3, 4, 5, 6, 7, 8]}}\n"));
@@ -307,4 +309,12 @@ fn where_no_weights_are_fitted_none_are_asked_for() {
     with(&["--forget-gate"]).says("needs an lstm of one layer without `--forget-gate`");
     with(&["--init-range", "0.1"]).says("`--init-range` is about random weights");
     with(&["--init", "model.safetensors"]).says("`--teacher-start` is about new weights");
+    let share = ["--teacher-start-share", "0.5"];
+    let with = |more: &[&str]| train(&folder, "m", &[&share[..], more].concat()).code(2);
+    with(&[]).says("`--teacher-start-share` is about learning from a teacher; add `--teacher FILE`");
+    let with = |more: &[&str]| with(&[&taught[..], more].concat());
+    with(&["--teacher-start", "random"])
+        .says("about weights that are fitted to a teacher's vectors, found random ones");
+    with(&["--forget-gate"]).says("about weights that are fitted to a teacher's vectors, found random ones");
+    with(&["--init", "model.safetensors"]).says("`--teacher-start-share` is about new weights");
 }

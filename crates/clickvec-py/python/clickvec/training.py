@@ -71,6 +71,7 @@ class TrainSettings(TypedDict, total=False):
     teacher_title_share: float
     teacher_gamma: float
     teacher_start: Literal["random", "least-squares"]
+    teacher_start_share: float
     precision: Literal["f32", "bf16"]
 
 

@@ -5,8 +5,8 @@ use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole};
 use clickvec::error::{LearnFault, ResumeFault, VectorFileFault, VectorPlace};
 use clickvec::model::{Model, Side};
 use clickvec::train::{
-    Agreement, ClickSource, Event, LossKind, Negatives, OptimizerKind, Outcome, SettingFault, StartReport, Teacher,
-    TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainOptions, Views, train,
+    Agreement, ClickSource, Event, LossKind, Negatives, OptimizerKind, Outcome, Score, SettingFault, StartReport,
+    Teacher, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainOptions, Validation, Views, train,
 };
 use clickvec::{Error, Result};
 use std::ops::ControlFlow;
@@ -53,7 +53,7 @@ fn config(optimizer: OptimizerKind, teacher: TeacherConfig) -> TrainConfig {
 }
 
 const HALF: TeacherConfig =
-    TeacherConfig { gamma: 10.0, titles: 0.5, clicks: 0.5, scores: 0.5, start: TeacherStart::Random };
+    TeacherConfig { gamma: 10.0, titles: 0.5, clicks: 0.5, scores: 0.5, start: TeacherStart::Random, start_share: 0.2 };
 
 const FITTED: TeacherConfig = TeacherConfig { start: TeacherStart::LeastSquares, ..HALF };
 
@@ -173,6 +173,74 @@ fn an_initial_model_has_weights_of_its_own() {
     .finished()
     .expect("finished");
     assert!(!asked);
+}
+
+/// A run of members that start from fitted weights, with this share of a stage's first weights in its models.
+fn averaging(share: f32) -> TrainConfig {
+    let lstm = lstm(5, false, Peephole::None);
+    let encoder = EncoderConfig::Members(MembersConfig { members: 2, lstm, dimension: None });
+    let teacher = TeacherConfig { start_share: share, ..FITTED };
+    TrainConfig { encoder, shared_towers: true, ..config(OptimizerKind::Adam, teacher) }
+}
+
+#[test]
+fn a_model_is_the_mean_of_what_a_stage_learnt_and_what_it_began_with() {
+    let numbers = |place: &Place, config: &TrainConfig| -> Vec<f32> {
+        place.train(config, How::default()).expect("trained");
+        let model = Model::load(&place.output()).expect("a model");
+        model.encoder(Side::Title).tensors().iter().flat_map(|tensor| tensor.value.data().to_vec()).collect()
+    };
+    for pairs in [0, 240] {
+        let place = place_of_sums(pairs, usize::MAX);
+        let still = |mut config: TrainConfig| {
+            config.learning_rate = 1e-20;
+            config.titles.as_mut().expect("titles").learning_rate = 1e-20;
+            config
+        };
+        let first = numbers(&place, &still(averaging(0.0)));
+        // Each stage goes back to the weights that it began with.
+        assert_eq!(numbers(&place, &averaging(1.0)), first, "{pairs} pairs");
+        // One stage: the titles, or the clicks if no title is learnt before them.
+        let one = |share: f32| {
+            let mut config = averaging(share);
+            if pairs > 0 {
+                config.titles.as_mut().expect("titles").epochs = 0;
+            }
+            numbers(&place, &config)
+        };
+        let (learnt, mean) = (one(0.0), one(0.25));
+        for (mean, (learnt, first)) in mean.iter().zip(learnt.iter().zip(&first)) {
+            assert!((mean - (0.75 * learnt + 0.25 * first)).abs() < 1e-6, "{mean}: {learnt} and {first}");
+        }
+        let moved = learnt.iter().zip(&first).map(|(learnt, first)| (learnt - first).abs()).fold(0.0, f32::max);
+        assert!(moved > 0.01, "{moved}");
+    }
+}
+
+#[test]
+fn the_clicks_begin_with_the_mean_of_the_titles() {
+    let place = place_of_sums(240, usize::MAX);
+    let (teacher, titles) = (place.teacher(), [place.titles()]);
+    let config = averaging(0.25);
+    let run = |after_titles: Option<&Model>| {
+        let mut at_titles = None;
+        let mut judge = |model: &Model| {
+            at_titles = (model.training().epoch == 2).then(|| model.clone()).or(at_titles.take());
+            Score { value: 0.0, metrics: None }
+        };
+        let options = TrainOptions {
+            titles: &titles,
+            teachers: vec![Teacher::file(&teacher)],
+            validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge: &mut judge }),
+            after_titles,
+            ..TrainOptions::default()
+        };
+        let outcome = train(&config, ClickSource::file(&place.clicks()), options, &mut |_| ControlFlow::Continue(()));
+        (outcome.expect("trained").finished().expect("finished"), at_titles)
+    };
+    let (whole, at_titles) = run(None);
+    let (later, _) = run(Some(&at_titles.expect("a model after the titles")));
+    assert_eq!(later.fingerprint(), whole.fingerprint());
 }
 
 #[test]
@@ -365,6 +433,8 @@ fn a_teacher_and_its_settings_agree() {
         let teacher = Some(TeacherConfig { clicks: wrong, ..HALF });
         assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
         let teacher = Some(TeacherConfig { scores: wrong, ..HALF });
+        assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
+        let teacher = Some(TeacherConfig { start_share: wrong, ..HALF });
         assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
         let teacher = Some(TeacherConfig { titles: wrong, ..HALF });
         assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));

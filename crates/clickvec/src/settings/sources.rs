@@ -27,6 +27,12 @@ pub struct TeacherConfig {
     /// The weights that a run starts from if the teacher has vectors and no initial model gives any. Omitted if random.
     #[serde(default, skip_serializing_if = "is_random")]
     pub start: TeacherStart,
+    /// The share of the weights that a stage began with (the titles, then the clicks) in its models, if the run starts by
+    /// [`TeacherStart::LeastSquares`] and without an initial model: a model's weights are 1 − this times those that were learnt, plus this
+    /// times the first ones. The next stage begins with that mean. The first stage takes part only if its weights could be fitted.
+    /// Omitted if 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_share: f32,
 }
 
 /// The weights that a run with a teacher starts from.
@@ -47,6 +53,10 @@ fn is_random(start: &TeacherStart) -> bool {
     *start == TeacherStart::Random
 }
 
+fn is_zero(share: &f32) -> bool {
+    *share == 0.0
+}
+
 fn half() -> f32 {
     0.5
 }
@@ -59,7 +69,14 @@ impl Default for TeacherConfig {
     /// What validation found best for vectors (docs/explanation/defaults.md); the share of scores was not tried, nor γ for
     /// them.
     fn default() -> TeacherConfig {
-        TeacherConfig { gamma: 5.0, titles: 0.8, clicks: 0.3, scores: half(), start: TeacherStart::LeastSquares }
+        TeacherConfig {
+            gamma: 5.0,
+            titles: 0.8,
+            clicks: 0.3,
+            scores: half(),
+            start: TeacherStart::LeastSquares,
+            start_share: 0.2,
+        }
     }
 }
 
@@ -72,6 +89,7 @@ impl TeacherConfig {
                 ("share of the teacher in titles", self.titles),
                 ("share of the teacher in clicks", self.clicks),
                 ("share of the teacher's scores", self.scores),
+                ("share of the weights that a stage began with", self.start_share),
             ];
             let wrong = shares.into_iter().find(|(_, share)| !(0.0..=1.0).contains(share));
             wrong.map(|(name, value)| SettingFault::Share { name, value })
@@ -107,6 +125,13 @@ impl Default for TitleConfig {
             views: Views { few: 1.0, drop: 0.0, swap: 0.1, misspell: 0.1 },
             among_clicks: 1.0,
         }
+    }
+}
+
+impl TitleConfig {
+    /// The best settings in validation for a run that starts from a teacher's vectors ([`TeacherStart::LeastSquares`]).
+    pub fn taught() -> TitleConfig {
+        TitleConfig { among_clicks: 2.0, ..TitleConfig::default() }
     }
 }
 

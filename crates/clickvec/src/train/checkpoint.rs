@@ -2,6 +2,7 @@
 //! writes the same bytes as one that was never interrupted. Rows that the optimiser has not brought up to date are
 //! saved as they are.
 
+use super::average::Average;
 use super::device::{Learner, OptimizerState, TowerState};
 use super::stage::{Stage, stage_after};
 use super::{partial, with_suffix};
@@ -79,9 +80,18 @@ pub(super) fn remove(output: &Path) {
     let _ = std::fs::remove_file(path(output));
 }
 
-pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, learner: &dyn Learner) -> Result<()> {
+/// Writes the checkpoint next to `output`.
+pub(super) fn save(
+    output: &Path,
+    run: &TrainingRecord,
+    progress: &Progress,
+    learner: &dyn Learner,
+    average: Option<&Average>,
+) -> Result<()> {
     let (states, updates) = (learner.states()?, learner.updates());
-    let all = all_entries(&states);
+    let first: Vec<&[Tensor]> =
+        average.iter().flat_map(|average| &average.first).map(|tower| tower.tensors()).collect();
+    let all = all_entries(&states, &first);
     let header = Header {
         format: FORMAT,
         kind: KIND.to_owned(),
@@ -93,9 +103,15 @@ pub(super) fn save(output: &Path, run: &TrainingRecord, progress: &Progress, lea
     write_for(&path(output), output, &header, all)
 }
 
-/// The weights and optimiser states of all towers, as entries of the file.
-fn all_entries<'a>(towers: &'a [TowerState<'_>]) -> Vec<Entry<'a>> {
+/// What comes before the names of a stage's first weights.
+const FIRST: &str = "first.";
+
+/// The weights and optimiser states of all towers, and the stage's first weights if they are kept, as entries of the file.
+fn all_entries<'a>(towers: &'a [TowerState<'_>], first: &[&'a [Tensor]]) -> Vec<Entry<'a>> {
     let mut all = Vec::new();
+    for (prefix, tensors) in prefixes(first.len() == 1).into_iter().zip(first) {
+        all.extend(entries(&format!("{FIRST}{prefix}"), tensors));
+    }
     for (prefix, tower) in prefixes(towers.len() == 1).into_iter().zip(towers) {
         all.extend(entries(prefix, &tower.tensors));
         for (i, (tensor, state)) in tower.tensors.iter().zip(&tower.optimizer).enumerate() {
@@ -118,6 +134,8 @@ pub(super) struct Resumed {
     pub(super) progress: Progress,
     /// The fingerprint of the model in `.partial`, if the run has kept one.
     pub(super) kept: Option<String>,
+    /// The weights that the stage began with, if its models need them.
+    pub(super) first: Option<Vec<Vec<Tensor>>>,
 }
 
 /// What the run records of itself whose checkpoint is next to `output`. The states are not read.
@@ -152,7 +170,10 @@ pub(super) fn load(
     }
     let kept = kept_model(output, &path, run, header.progress.kept)?;
     let states = read(&tensors, header.updates, &learner.states()?).map_err(damaged)?;
-    let found = fingerprint(&all_entries(&states), &(header.updates, &header.progress, &header.run));
+    let first = read_first(&tensors, &states).map_err(damaged)?;
+    let first_of_towers: Vec<&[Tensor]> = first.iter().flatten().map(Vec::as_slice).collect();
+    let all = all_entries(&states, &first_of_towers);
+    let found = fingerprint(&all, &(header.updates, &header.progress, &header.run));
     if found != header.fingerprint {
         return Err(damaged(FileFault::Fingerprint { expected: header.fingerprint, found }));
     }
@@ -161,7 +182,7 @@ pub(super) fn load(
         begin(stage, learner)?;
     }
     learner.restore(header.updates, states)?;
-    Ok(Resumed { progress: header.progress, kept })
+    Ok(Resumed { progress: header.progress, kept, first })
 }
 
 /// Checks the model in `.partial` and returns its fingerprint. It becomes the output if no better epoch follows, so it
@@ -216,14 +237,29 @@ pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> 
         .then(|| ResumeFault::Program { expected: interrupted.version.clone(), found: run.version.clone() })
 }
 
+/// A tensor of this shape for numbers that are read.
+fn like(tensor: &Tensor) -> Tensor {
+    let zeros = Matrix::zeros(tensor.value.rows(), tensor.value.columns());
+    Tensor::new(tensor.kind, tensor.groups.clone(), zeros)
+}
+
+/// Reads the weights that the stage began with, which are shaped like those of `towers`; `None` if the file has none.
+fn read_first(file: &Tensors<'_>, towers: &[TowerState<'_>]) -> Result<Option<Vec<Vec<Tensor>>>, FileFault> {
+    if !file.has(FIRST) {
+        return Ok(None);
+    }
+    let of_tower = |(prefix, tower): (&str, &TowerState<'_>)| {
+        let mut tensors: Vec<Tensor> = tower.tensors.iter().map(like).collect();
+        file.read(&format!("{FIRST}{prefix}"), &mut tensors)?;
+        Ok(tensors)
+    };
+    prefixes(towers.len() == 1).into_iter().zip(towers).map(of_tower).collect::<Result<_, _>>().map(Some)
+}
+
 /// Reads the states of all towers, which are shaped like `towers`.
 fn read(file: &Tensors<'_>, updates: u64, towers: &[TowerState<'_>]) -> Result<Vec<TowerState<'static>>, FileFault> {
     let mut all = Vec::with_capacity(towers.len());
     for (prefix, tower) in prefixes(towers.len() == 1).into_iter().zip(towers) {
-        let like = |tensor: &Tensor| {
-            let zeros = Matrix::zeros(tensor.value.rows(), tensor.value.columns());
-            Tensor::new(tensor.kind, tensor.groups.clone(), zeros)
-        };
         let mut tensors: Vec<Tensor> = tower.tensors.iter().map(like).collect();
         file.read(prefix, &mut tensors)?;
         let mut states = Vec::new();

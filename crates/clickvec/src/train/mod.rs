@@ -13,12 +13,15 @@
 //! ```
 
 mod agreement;
+mod average;
 mod checkpoint;
 pub(crate) mod device;
 mod event;
 mod least_squares;
 mod members;
 mod projection;
+mod read;
+mod record;
 mod run;
 mod stage;
 mod start;
@@ -46,6 +49,8 @@ use crate::eval::{Metric, Metrics};
 use crate::files::{Claim, check_replaceable, folder_of, remove_abandoned, resolved};
 use crate::model::Model;
 use crate::settings::encoder_text;
+use read::read;
+use record::record;
 use run::Run;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -172,7 +177,7 @@ pub fn train(
     let started = Instant::now();
     check_settings(config, &clicks, &options)?;
     let storage = options.scratch.map_or(Storage::Memory, Storage::Folder);
-    let ControlFlow::Continue(log) = run::read(config, clicks, &mut options, storage, on_event)? else {
+    let ControlFlow::Continue(log) = read(config, clicks, &mut options, storage, on_event)? else {
         return Ok(Outcome::Cancelled);
     };
     let after_titles = options.after_titles;
@@ -220,10 +225,10 @@ pub fn train_to_file(
     }
     let beside = folder_of(output.path);
     let storage = Storage::Folder(options.scratch.unwrap_or(&beside));
-    let ControlFlow::Continue(log) = run::read(config, clicks, &mut options, storage, on_event)? else {
+    let ControlFlow::Continue(log) = read(config, clicks, &mut options, storage, on_event)? else {
         return Ok(Outcome::Cancelled);
     };
-    let record = run::record(config, &log, &options);
+    let record = record(config, &log, &options);
     let checkpoint = checkpoint::path(output.path);
     // A run that was killed after publishing its model may leave its checkpoint, but no `.partial`.
     let may_be_finished = output.resume && !(checkpoint.exists() && partial(output.path).exists());

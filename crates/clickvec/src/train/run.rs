@@ -7,121 +7,23 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::agreement::Probe;
+use super::average::Average;
 use super::checkpoint::{self, Progress, Resumed};
 use super::device::{Cpu, Device, Learner};
 use super::least_squares::Start;
 use super::members::begin;
 use super::projection::Projection;
+use super::record::record;
 use super::stage::{Stage, stage_after, stages};
 use super::start::{encoders, initial_towers};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
-use crate::clicks::{ClickLog, ClickSource, LogConfig, Minibatch, Storage, Taught, Teacher};
+use crate::clicks::{ClickLog, Minibatch, Storage};
 use crate::encoder::Tensor;
 use crate::error::{Error, Result};
 use crate::files::publish;
 use crate::memory::room_for;
 use crate::model::Model;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
-
-/// Reads the training pairs and the teachers, and reports what they contain.
-pub(super) fn read(
-    config: &TrainConfig,
-    clicks: ClickSource<'_>,
-    options: &mut TrainOptions<'_>,
-    storage: Storage<'_>,
-    on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
-) -> Result<ControlFlow<(), ClickLog>> {
-    let log_config = LogConfig {
-        field: &config.field,
-        weighting: config.weighting,
-        max_words: config.max_words,
-        tail: config.tail,
-        max_trigrams: config.max_trigrams,
-        word_count: config.word_count,
-        titles: options.titles,
-        dictionary: options.init.map(Model::dictionary),
-    };
-    let progress = &mut |pairs| on_event(&Event::Reading { pairs });
-    let ControlFlow::Continue(mut log) = ClickLog::read_watched(clicks, storage, log_config, progress)? else {
-        return Ok(ControlFlow::Break(()));
-    };
-    let rows = log.dictionary().len();
-    let towers = if config.shared_towers { 1 } else { 2 };
-    let flow = on_event(&Event::Log {
-        statistics: log.statistics().clone(),
-        skipped: log.skipped().clone(),
-        skipped_titles: log.skipped_titles().to_vec(),
-        trigrams: log.dictionary().trigrams().len(),
-        words: log.dictionary().words().len(),
-        parameters: config.encoder.parameters(rows).unwrap_or(u64::MAX).saturating_mul(towers),
-    });
-    if flow.is_break() {
-        return Ok(ControlFlow::Break(()));
-    }
-    let teachers = std::mem::take(&mut options.teachers);
-    let (scores, vectors): (Vec<_>, Vec<_>) = teachers.into_iter().partition(Teacher::has_scores);
-    if !vectors.is_empty() {
-        let coverage = log.teach(vectors, config.limit(), storage)?;
-        if on_event(&Event::Teacher(coverage)).is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
-    }
-    if config.held_out > 0.0 && !log.is_empty() {
-        let held_out = log.hold_out(config.held_out, storage)?;
-        if held_out.queries.is_empty() {
-            options.validation = None;
-        }
-        if on_event(&Event::HeldOut(held_out)).is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
-    }
-    if !scores.is_empty() {
-        let coverage = log.teach_scores(scores, config.limit(), storage)?;
-        if on_event(&Event::TeacherScores(coverage)).is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
-    }
-    Ok(ControlFlow::Continue(log))
-}
-
-/// What every model of this run records, except for its epoch.
-pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOptions<'_>) -> TrainingRecord {
-    let has_a_say = config.keep != Keep::Last || config.patience.is_some();
-    let validation = options.validation.as_ref().filter(|_| has_a_say);
-    TrainingRecord {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        level: level(config, options),
-        config: config.clone(),
-        log: log.statistics().clone(),
-        log_fingerprint: format!("{:016x}", log.fingerprint()),
-        validation_fingerprint: validation.map(|validation| format!("{:016x}", validation.fingerprint)),
-        epoch: 0,
-        updates: 0,
-        loss: 0.0,
-        init: options.init.map(|model| model.fingerprint().to_owned()),
-        left_out: options.left_out,
-        teacher: teacher(log),
-        variance: None,
-    }
-}
-
-/// What the results of this run depend on, apart from settings and data: the device, and its instructions for rounded products
-/// if there are several kinds.
-fn level(config: &TrainConfig, options: &TrainOptions<'_>) -> String {
-    match (options.device, config.precision.instructions()) {
-        (Some(device), _) => device.name(),
-        (None, None) => Cpu.name(),
-        (None, Some(instructions)) => format!("{}-{instructions}", Cpu.name()),
-    }
-}
-
-/// A fingerprint of what the teacher says of the log, if there is one.
-fn teacher(log: &ClickLog) -> Option<String> {
-    let vectors = log.taught().map(Taught::fingerprint);
-    let scores = log.scored().map(|scored| scored.fingerprint().rotate_left(1));
-    let both = vectors.into_iter().chain(scores).reduce(|a, b| a ^ b);
-    both.map(|fingerprint| format!("{fingerprint:016x}"))
-}
 
 /// A training run. Everything that changes is in `learner` and `progress`.
 pub(super) struct Run<'a, 'v> {
@@ -137,6 +39,10 @@ pub(super) struct Run<'a, 'v> {
     validation: Option<Validation<'v>>,
     /// The sample on which the model is compared with its teacher, if it has one that knows queries and titles.
     probe: Option<Probe>,
+    /// The share in its models of the weights that a stage began with, if they have one.
+    start_share: Option<f32>,
+    /// Those of the current stage. The first stage has none if its weights were not fitted.
+    average: Option<Average>,
     /// What the run started from, until it is told.
     start: Option<Event>,
     /// What makes the projection of each epoch's model, if the encoder has one.
@@ -160,10 +66,12 @@ impl<'a, 'v> Run<'a, 'v> {
         let epochs = epochs(&stages);
         let record = record(config, log, &options);
         let sides = if config.shared_towers { 1 } else { 2 };
-        // Memory holds the weights and, for each weight, its velocity or its two moments. Of the gradients it holds
-        // only the rows that occur in a minibatch.
+        // Memory holds the weights and, for each weight, its velocity or its two moments, and its first value if that is to be
+        // averaged in. Of the gradients it holds only the rows that occur in a minibatch.
         let weights = config.encoder.parameters(log.dictionary().len());
-        let bytes = weights.and_then(|weights| weights.checked_mul(sides * 3 * size_of::<f32>() as u64));
+        let start_share = if options.init.is_none() { Average::share(config, log) } else { None };
+        let copies = if start_share.is_some() { 4 } else { 3 };
+        let bytes = weights.and_then(|weights| weights.checked_mul(sides * copies * size_of::<f32>() as u64));
         room_for("the weights and what their updates remember", bytes)?;
         let device = options.device.unwrap_or(&Cpu);
         // The weights of an initial model, of a checkpoint or of an earlier run would take the start's place.
@@ -172,6 +80,8 @@ impl<'a, 'v> Run<'a, 'v> {
         let is_asked = !has_weights && Start::is_asked(config, log);
         let start = if is_asked { Start::of(config, log, storage)? } else { None };
         let towers = initial_towers(config, log, options.init, start.as_ref());
+        let first = || towers.iter().map(|tower| tower.tensors().to_vec()).collect();
+        let average = (start_share.filter(|_| start.is_some())).map(|share| Average::new(share, config, log, first()));
         let start = is_asked.then(|| Event::Start(start.map(|start| start.report)));
         let learner = begin(device, &stages[0], towers)?;
         let validation = options.validation;
@@ -189,6 +99,8 @@ impl<'a, 'v> Run<'a, 'v> {
             record,
             validation,
             probe,
+            start_share,
+            average,
             start,
             projection,
             output,
@@ -205,7 +117,10 @@ impl<'a, 'v> Run<'a, 'v> {
             *learner = begin(*device, &stages[stage], towers)?;
             Ok(())
         };
-        let Resumed { progress, kept } = checkpoint::load(output, &self.record, stages, &mut self.learner, begin)?;
+        let Resumed { progress, kept, first } =
+            checkpoint::load(output, &self.record, stages, &mut self.learner, begin)?;
+        let average = |(share, first)| Average::new(share, config, log, first);
+        self.average = self.start_share.zip(first).map(average);
         (self.progress, self.fingerprint) = (progress, kept);
         let stage = self.stage();
         let epoch = self.progress.epoch - stage.before + 1;
@@ -330,7 +245,7 @@ impl<'a, 'v> Run<'a, 'v> {
                 && let Some(Output { path, checkpoint_every: Some(every), .. }) = self.output
                 && (flow.is_break() || self.learner.updates().is_multiple_of(*every))
             {
-                checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
+                checkpoint::save(path, &self.record, &self.progress, &*self.learner, self.average.as_ref())?;
             }
         }
         Ok(flow)
@@ -338,10 +253,10 @@ impl<'a, 'v> Run<'a, 'v> {
 
     /// Scores the model of the epoch that just ended, and keeps it if it is the best.
     fn finish_epoch(&mut self, seconds: f64, resumed_at: u64) -> Result<EpochReport> {
-        let snapshot = self.learner.snapshot()?;
+        let weights = self.weights()?;
         // The last update may have produced NaN or infinity, and no later loss will show it.
         let is_finite = |tensor: &Tensor| tensor.value.data().iter().all(|x| x.is_finite());
-        if !snapshot.iter().flatten().all(is_finite) {
+        if !weights.iter().flatten().all(is_finite) {
             return Err(self.diverged(self.progress.minibatch));
         }
         let number = stage_after(&self.stages, self.progress.epoch);
@@ -351,7 +266,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let before = self.stages[..number].iter().map(Stage::updates).sum::<u64>();
         self.record.updates = before + self.learner.updates();
         self.record.loss = loss;
-        let model = self.model_of(snapshot);
+        let model = self.model_of(weights);
         let validation = self.validation.as_mut().map(|validation| (validation.judge)(&model));
         let agreement = self.probe.as_ref().map(|probe| probe.agreement(&model));
         let progress = &mut self.progress;
@@ -390,13 +305,30 @@ impl<'a, 'v> Run<'a, 'v> {
         progress.begin_epoch();
         let next = stage_after(&self.stages, self.progress.epoch);
         if next > number {
-            let towers = encoders(self.config, self.log, self.learner.snapshot()?);
-            self.learner = begin(self.device, &self.stages[next], towers)?;
+            let weights = self.weights()?;
+            self.begin_stage(next, weights)?;
         }
         if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
-            checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
+            checkpoint::save(path, &self.record, &self.progress, &*self.learner, self.average.as_ref())?;
         }
         Ok(report)
+    }
+
+    /// The weights of a model that would be made now.
+    fn weights(&self) -> Result<Vec<Vec<Tensor>>> {
+        let mut weights = self.learner.snapshot()?;
+        if let Some(average) = &self.average {
+            average.apply(&mut weights);
+        }
+        Ok(weights)
+    }
+
+    /// Begins a stage after the first with the weights of the model before it.
+    fn begin_stage(&mut self, stage: usize, weights: Vec<Vec<Tensor>>) -> Result<()> {
+        let Run { config, log, .. } = self;
+        self.average = self.start_share.map(|share| Average::new(share, config, log, weights.clone()));
+        self.learner = begin(self.device, &self.stages[stage], encoders(config, log, weights))?;
+        Ok(())
     }
 
     /// Keeps the model of the epoch that was finished last.

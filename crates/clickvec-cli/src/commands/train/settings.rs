@@ -17,8 +17,9 @@ use flags::{
     PrecisionFlag, Preset, TailFlag, TeacherStartFlag, ViewsFlag, WordsFlag, positive, share,
 };
 use help::{
-    help, shown_clip, shown_loss, shown_negatives, shown_optimizer, shown_precision, shown_range, shown_signals,
-    shown_source, shown_tail, shown_weighting, shown_words, teacher_gamma_help, teacher_help, title_help,
+    among_help, help, shown_clip, shown_loss, shown_negatives, shown_optimizer, shown_precision, shown_range,
+    shown_signals, shown_source, shown_tail, shown_weighting, shown_words, teacher_gamma_help, teacher_help,
+    title_help,
 };
 
 use super::encoder::EncoderFlags;
@@ -125,7 +126,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "RATE", value_parser = positive, help = title_help("ε for titles", |t| t.learning_rate))]
     title_learning_rate: Option<f32>,
 
-    #[arg(long, value_name = "R", help = title_help("Titles mixed into each epoch of clicks, as a number per clicked pair", |t| t.among_clicks))]
+    #[arg(long, value_name = "R", help = among_help())]
     titles_among_clicks: Option<f32>,
 
     #[arg(long, value_name = "SHARE", help = teacher_help("The teacher's share of the loss of a clicked pair, from 0 to 1; the rest comes from the click", |t| t.clicks))]
@@ -146,6 +147,11 @@ pub(super) struct Settings {
     /// with another encoder or --init-range: random].
     #[arg(long, value_enum, value_name = "WEIGHTS")]
     teacher_start: Option<TeacherStartFlag>,
+
+    /// The share of a stage's initial weights in the model after it, from 0 to 1, if training starts from weights that were fitted to
+    /// the teacher's vectors. The stages are the epochs of titles and those of clicks [default: 0.2].
+    #[arg(long, value_name = "SHARE")]
+    teacher_start_share: Option<f32>,
 
     #[arg(long, value_enum, help = help("Precision of the factors in recurrent matrix products; sums and weights stay f32. bf16 takes up to a fifth less time, but works only for recurrent encoders, and needs a processor with AVX512-BF16 or AMX", |c| shown_precision(c.precision)))]
     precision: Option<PrecisionFlag>,
@@ -212,6 +218,10 @@ impl Settings {
                 "`--teacher-start` is about new weights, and those of `--init` are used; leave one of the two out"
             );
             ensure!(
+                self.teacher_start_share.is_none(),
+                "`--teacher-start-share` is about new weights, and those of `--init` are used; leave one of the two out"
+            );
+            ensure!(
                 self.max_trigrams.is_none_or(|most| most >= known),
                 "expected `--max-trigrams` of {known} or more, which the model of `--init` has, found {}; it bounds what is added",
                 self.max_trigrams.unwrap_or_default()
@@ -270,8 +280,9 @@ impl Settings {
         set(&mut config.word_count, self.word_count_of(given)?);
         set(&mut config.seed, self.seed);
         set(&mut config.augment, self.augment.map(|flag| flag.0));
-        config.titles = self.title_config(titles)?;
         config.teacher = self.teacher_config(given, &config.encoder)?;
+        let is_fitted = config.teacher.is_some_and(|teacher| teacher.start == TeacherStart::LeastSquares);
+        config.titles = self.title_config(titles, is_fitted)?;
         self.set_kinds(&mut config);
         Ok(config)
     }
@@ -335,10 +346,10 @@ impl Settings {
         Ok(share)
     }
 
-    /// The settings for titles, if there are any.
-    fn title_config(&self, titles: bool) -> Result<Option<TitleConfig>> {
+    /// The settings for titles, if there are any. `is_fitted` says whether a run starts from a teacher's vectors.
+    fn title_config(&self, titles: bool, is_fitted: bool) -> Result<Option<TitleConfig>> {
         if titles {
-            let mut config = TitleConfig::default();
+            let mut config = if is_fitted { TitleConfig::taught() } else { TitleConfig::default() };
             set(&mut config.views, self.title_views.map(|flag| flag.0));
             set(&mut config.epochs, self.title_epochs);
             set(&mut config.minibatch, self.title_minibatch);
@@ -375,6 +386,14 @@ impl Settings {
                 None if fits => TeacherStart::LeastSquares,
                 Some(TeacherStartFlag::Random) | None => TeacherStart::Random,
             };
+            if config.start == TeacherStart::Random {
+                ensure!(
+                    self.teacher_start_share.is_none(),
+                    "`--teacher-start-share` is about weights that are fitted to a teacher's vectors, found random ones; leave it out"
+                );
+                config.start_share = 0.0;
+            }
+            set(&mut config.start_share, self.teacher_start_share);
             return Ok(Some(config));
         }
         let given = [
@@ -383,6 +402,7 @@ impl Settings {
             ("--teacher-score-share", self.teacher_score_share.is_some()),
             ("--teacher-gamma", self.teacher_gamma.is_some()),
             ("--teacher-start", self.teacher_start.is_some()),
+            ("--teacher-start-share", self.teacher_start_share.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((flag, _)) => bail!("`{flag}` is about learning from a teacher; add `--teacher FILE`"),

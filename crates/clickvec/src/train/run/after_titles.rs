@@ -6,8 +6,6 @@ use crate::error::{Error, InitFault, Result, SettingDifference};
 use crate::model::Model;
 use crate::settings::{TrainConfig, TrainingRecord};
 use crate::text::Dictionary;
-use crate::train::members::begin;
-use crate::train::start::encoders;
 use crate::train::{Output, checkpoint};
 
 impl Run<'_, '_> {
@@ -64,11 +62,11 @@ impl Run<'_, '_> {
         self.record.epoch = clicks.before;
         self.record.updates = titles.updates();
         self.record.loss = model.training().loss;
-        self.learner = begin(self.device, clicks, encoders(self.config, self.log, weights()))?;
+        self.begin_stage(1, weights())?;
         let model = self.model_of(weights());
         self.keep(model)?;
         if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
-            checkpoint::save(path, &self.record, &self.progress, &*self.learner)?;
+            checkpoint::save(path, &self.record, &self.progress, &*self.learner, self.average.as_ref())?;
         }
         Ok(())
     }

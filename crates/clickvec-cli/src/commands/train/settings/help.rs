@@ -25,6 +25,15 @@ pub(super) fn title_help<T: Display>(text: &str, value: impl Fn(&TitleConfig) ->
     format!("{text} [default: {}]", value(&TitleConfig::default()))
 }
 
+/// The help text of how many titles come among the clicks, which are more if a run starts from a teacher's vectors.
+pub(super) fn among_help() -> String {
+    let (usual, taught) = (TitleConfig::default().among_clicks, TitleConfig::taught().among_clicks);
+    format!(
+        "Titles mixed into each epoch of clicks, as a number per clicked pair [default: {usual}; with initial weights fitted to a \
+         teacher's vectors: {taught}]"
+    )
+}
+
 /// A help text with the default for training with a teacher.
 pub(super) fn teacher_help<T: Display>(text: &str, value: impl Fn(&TeacherConfig) -> T) -> String {
     format!("{text} [default: {}]", value(&TeacherConfig::default()))

@@ -37,6 +37,7 @@ impl Settings {
         }
         let share = [
             ("--teacher-start", self.teacher_start.is_some()),
+            ("--teacher-start-share", self.teacher_start_share.is_some()),
             ("--teacher-share", self.teacher_share.is_some()),
             ("--teacher-title-share", self.teacher_title_share.is_some()),
         ];

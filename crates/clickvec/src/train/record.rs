@@ -1,0 +1,45 @@
+//! What a model records of the run that trained it.
+
+use super::TrainOptions;
+use super::device::{Cpu, Device};
+use crate::clicks::{ClickLog, Taught};
+use crate::settings::{Keep, TrainConfig, TrainingRecord};
+
+/// What every model of this run records, except for its epoch.
+pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOptions<'_>) -> TrainingRecord {
+    let has_a_say = config.keep != Keep::Last || config.patience.is_some();
+    let validation = options.validation.as_ref().filter(|_| has_a_say);
+    TrainingRecord {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        level: level(config, options),
+        config: config.clone(),
+        log: log.statistics().clone(),
+        log_fingerprint: format!("{:016x}", log.fingerprint()),
+        validation_fingerprint: validation.map(|validation| format!("{:016x}", validation.fingerprint)),
+        epoch: 0,
+        updates: 0,
+        loss: 0.0,
+        init: options.init.map(|model| model.fingerprint().to_owned()),
+        left_out: options.left_out,
+        teacher: teacher(log),
+        variance: None,
+    }
+}
+
+/// What the results of this run depend on, apart from settings and data: the device, and its instructions for rounded products
+/// if there are several kinds.
+fn level(config: &TrainConfig, options: &TrainOptions<'_>) -> String {
+    match (options.device, config.precision.instructions()) {
+        (Some(device), _) => device.name(),
+        (None, None) => Cpu.name(),
+        (None, Some(instructions)) => format!("{}-{instructions}", Cpu.name()),
+    }
+}
+
+/// A fingerprint of what the teacher says of the log, if there is one.
+fn teacher(log: &ClickLog) -> Option<String> {
+    let vectors = log.taught().map(Taught::fingerprint);
+    let scores = log.scored().map(|scored| scored.fingerprint().rotate_left(1));
+    let both = vectors.into_iter().chain(scores).reduce(|a, b| a ^ b);
+    both.map(|fingerprint| format!("{fingerprint:016x}"))
+}
