@@ -114,7 +114,11 @@ fn advice_on_setting(fault: &SettingFault) -> Option<&'static str> {
         SettingFault::Chance { .. } => "--augment and --title-views set it",
         SettingFault::Negative { .. } => "--titles-among-clicks sets it",
         SettingFault::NothingToLearnFrom => "name a log with --clicks or titles with --titles",
-        SettingFault::Share { .. } => "--teacher-share and --teacher-title-share set them",
+        SettingFault::Share { name, .. } => match *name {
+            "share of the teacher's scores" => "--teacher-score-share sets it",
+            "share of the weights that a stage began with" => "--teacher-start-share sets it",
+            _ => "--teacher-share and --teacher-title-share set them",
+        },
         SettingFault::TaughtContrast => "--loss sets it",
         SettingFault::TaughtSamples => "--negatives all takes them all",
         SettingFault::Teacher { .. } => "--teacher names them",

@@ -272,7 +272,13 @@ fn initial_weights_are_fitted_to_the_teacher() {
     let teacher = ["--teacher", "teacher.npy"];
     let with = |more: &[&'static str]| train(&folder, "m", &[&teacher[..], more].concat());
     with(&[]).code(0).says("teacher: initial weights by least squares over 144 titles: they explain ");
-    folder.run(&["inspect", "m"]).code(0).prints("teacher.start").prints("least-squares").prints("0.2");
+    folder.run(&["inspect", "m"]).code(0).prints("teacher.start").prints("least-squares");
+    let shown = |name: &str| {
+        let run = folder.run(&["inspect", "m"]).code(0);
+        let line = run.stdout().lines().find(|line| line.contains(name)).map(str::to_owned);
+        line.unwrap_or_default().split_whitespace().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(shown("start_share"), "0.2");
     std::fs::copy(folder.path("m"), folder.path("init")).unwrap();
     let events = with(&["--json"]).code(0).json_lines();
     let start = events.iter().find(|event| event["event"] == "start").unwrap();
@@ -294,6 +300,7 @@ fn initial_weights_are_fitted_to_the_teacher() {
     train(&folder, "m", &few)
         .code(0)
         .says("teacher: random initial weights, because its vectors are of too few titles");
+    assert_eq!(shown("among_clicks"), "2.0");
     let events = train(&folder, "m", &[&few[..], &["--json"]].concat()).code(0).json_lines();
     assert!(events.iter().any(|event| event["event"] == "start" && event["titles"].is_null()), "{events:?}");
 }
@@ -309,6 +316,8 @@ fn where_no_weights_are_fitted_none_are_asked_for() {
     with(&["--forget-gate"]).says("needs an lstm of one layer without `--forget-gate`");
     with(&["--init-range", "0.1"]).says("`--init-range` is about random weights");
     with(&["--init", "model.safetensors"]).says("`--teacher-start` is about new weights");
+    let wrong = train(&folder, "m", &["--teacher", "teacher.npy", "--teacher-start-share", "1.5"]).code(2);
+    wrong.says("between 0 and 1, found 1.5; --teacher-start-share sets it");
     let share = ["--teacher-start-share", "0.5"];
     let with = |more: &[&str]| train(&folder, "m", &[&share[..], more].concat()).code(2);
     with(&[]).says("`--teacher-start-share` is about learning from a teacher; add `--teacher FILE`");

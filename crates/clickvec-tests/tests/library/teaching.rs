@@ -8,6 +8,7 @@ use clickvec::train::{
     Agreement, ClickSource, Event, LossKind, Negatives, OptimizerKind, Outcome, Score, SettingFault, StartReport,
     Teacher, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainOptions, Validation, Views, train,
 };
+use clickvec::update::training_config;
 use clickvec::{Error, Result};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -162,17 +163,58 @@ fn an_initial_model_has_weights_of_its_own() {
     assert!(events.iter().any(|event| matches!(event, Event::Start(Some(_)))));
     let init = Model::load(&place.output()).expect("a model");
     let (teacher, titles) = (place.teacher(), [place.titles()]);
-    let teachers = vec![Teacher::file(&teacher)];
-    let options = TrainOptions { init: Some(&init), titles: &titles, teachers, ..TrainOptions::default() };
+    let options = || TrainOptions {
+        init: Some(&init),
+        titles: &titles,
+        teachers: vec![Teacher::file(&teacher)],
+        ..TrainOptions::default()
+    };
     let mut asked = false;
-    train(&fitted, ClickSource::file(&place.clicks()), options, &mut |event| {
-        asked |= matches!(event, Event::Start(_));
-        ControlFlow::Continue(())
-    })
-    .expect("trained")
-    .finished()
-    .expect("finished");
+    let mut run = |config: &TrainConfig, options| {
+        let outcome = train(config, ClickSource::file(&place.clicks()), options, &mut |event| {
+            asked |= matches!(event, Event::Start(_));
+            ControlFlow::Continue(())
+        });
+        let model = outcome.expect("trained").finished().expect("finished");
+        model.encoder(Side::Title).tensors().to_vec()
+    };
+    let learnt = run(&fitted, options());
+    // Nothing is kept of the initial model but what goes on learning.
+    let share = fitted.teacher.map(|teacher| TeacherConfig { start_share: 0.0, ..teacher });
+    assert_eq!(learnt, run(&TrainConfig { teacher: share, ..fitted.clone() }, options()));
     assert!(!asked);
+}
+
+#[test]
+fn an_update_without_the_teacher_learns_as_many_titles_as_others() {
+    let place = place_of_sums(240, usize::MAX);
+    for (among_clicks, updated) in
+        [(TitleConfig::taught().among_clicks, TitleConfig::default().among_clicks), (0.5, 0.5)]
+    {
+        let mut config = averaging(0.25);
+        config.titles.as_mut().expect("titles").among_clicks = among_clicks;
+        place.train(&config, How::default()).expect("trained");
+        let model = Model::load(&place.output()).expect("a model");
+        let config = training_config(&model, true, None);
+        assert_eq!((config.teacher, config.titles.expect("titles").among_clicks), (None, updated));
+    }
+}
+
+#[test]
+fn clicks_keep_what_titles_have_learnt_from_random_weights() {
+    let place = place_of_sums(240, usize::MAX);
+    let titles = texts(&place.titles(), 1);
+    let few = titles[..10].iter().map(|title| format!("{{\"text\": \"{title}\", \"vector\": [1, 0]}}\n"));
+    std::fs::write(place.teacher(), few.collect::<String>()).expect("written");
+    let weights = |share: f32, epochs: u32| {
+        let mut config = averaging(share);
+        config.titles.as_mut().expect("titles").epochs = epochs;
+        let events = place.train(&config, How::default()).expect("trained");
+        assert!(events.iter().any(|event| matches!(event, Event::Start(None))));
+        Model::load(&place.output()).expect("a model").encoder(Side::Title).tensors().to_vec()
+    };
+    assert_eq!(weights(0.5, 0), weights(0.0, 0), "one stage, from random weights");
+    assert_ne!(weights(0.5, 2), weights(0.0, 2), "two");
 }
 
 /// A run of members that start from fitted weights, with this share of a stage's first weights in its models.

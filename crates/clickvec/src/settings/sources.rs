@@ -27,10 +27,10 @@ pub struct TeacherConfig {
     /// The weights that a run starts from if the teacher has vectors and no initial model gives any. Omitted if random.
     #[serde(default, skip_serializing_if = "is_random")]
     pub start: TeacherStart,
-    /// The share of the weights that a stage began with (the titles, then the clicks) in its models, if the run starts by
-    /// [`TeacherStart::LeastSquares`] and without an initial model: a model's weights are 1 − this times those that were learnt, plus this
-    /// times the first ones. The next stage begins with that mean. The first stage takes part only if its weights could be fitted.
-    /// Omitted if 0.
+    /// With [`TeacherStart::LeastSquares`] and without an initial model: the share of the weights that a stage began with (the titles,
+    /// then the clicks) in its models. A model's weights are 1 − this times those that were learnt, plus this times the first ones, and
+    /// the next stage begins with that mean. If no weights could be fitted, the first stage begins with random ones, of which nothing
+    /// is kept. Omitted if 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start_share: f32,
 }
@@ -129,13 +129,11 @@ impl Default for TitleConfig {
 }
 
 impl TitleConfig {
-    /// The best settings in validation for a run that starts from a teacher's vectors ([`TeacherStart::LeastSquares`]).
+    /// The best settings in validation with [`TeacherStart::LeastSquares`].
     pub fn taught() -> TitleConfig {
         TitleConfig { among_clicks: 2.0, ..TitleConfig::default() }
     }
-}
 
-impl TitleConfig {
     pub(super) fn fault(&self) -> Option<SettingFault> {
         let above_0 = |name, value: f32| {
             (!(value.is_finite() && value > 0.0)).then_some(SettingFault::NotPositive { name, value })

@@ -3,10 +3,11 @@
 //! What a stage learns makes a model better at that and forgets some of what its first weights knew of other texts. A weighted mean of the
 //! two often has both (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models").
 
+use super::least_squares::Start;
 use super::start::encoders;
 use crate::clicks::ClickLog;
 use crate::encoder::{Encoder, Tensor};
-use crate::settings::{TeacherConfig, TeacherStart, TrainConfig};
+use crate::settings::TrainConfig;
 
 /// The weights that a stage began with, and their share in its models.
 pub(super) struct Average {
@@ -16,11 +17,10 @@ pub(super) struct Average {
 }
 
 impl Average {
-    /// The share of a stage's first weights in its models, if a run without an initial model gives them any.
-    pub(super) fn share(config: &TrainConfig, log: &ClickLog) -> Option<f32> {
-        let of = |teacher: TeacherConfig| (teacher.start == TeacherStart::LeastSquares).then_some(teacher.start_share);
-        let has_vectors = log.taught().is_some();
-        config.teacher.and_then(of).filter(|&share| share > 0.0 && has_vectors && config.encoder.adds_up())
+    /// The share of first weights that the settings of a run without an initial model ask for.
+    pub(super) fn asked_share(config: &TrainConfig, log: &ClickLog) -> Option<f32> {
+        let teacher = config.teacher.filter(|_| Start::is_asked(config, log) && config.encoder.adds_up());
+        teacher.map(|teacher| teacher.start_share).filter(|&share| share > 0.0)
     }
 
     pub(super) fn new(share: f32, config: &TrainConfig, log: &ClickLog, first: Vec<Vec<Tensor>>) -> Average {

@@ -25,7 +25,7 @@ use crate::memory::room_for;
 use crate::model::Model;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
 
-/// A training run. Everything that changes is in `learner` and `progress`.
+/// A training run. What changes with every minibatch is in `learner` and `progress`.
 pub(super) struct Run<'a, 'v> {
     config: &'a TrainConfig,
     log: &'a ClickLog,
@@ -39,9 +39,9 @@ pub(super) struct Run<'a, 'v> {
     validation: Option<Validation<'v>>,
     /// The sample on which the model is compared with its teacher, if it has one that knows queries and titles.
     probe: Option<Probe>,
-    /// The share in its models of the weights that a stage began with, if they have one.
-    start_share: Option<f32>,
-    /// Those of the current stage. The first stage has none if its weights were not fitted.
+    /// The share of a stage's first weights in its models, if the run keeps any of them.
+    first_share: Option<f32>,
+    /// The first weights of the current stage, unless nothing or only random numbers would be kept.
     average: Option<Average>,
     /// What the run started from, until it is told.
     start: Option<Event>,
@@ -69,8 +69,8 @@ impl<'a, 'v> Run<'a, 'v> {
         // Memory holds the weights and, for each weight, its velocity or its two moments, and its first value if that is to be
         // averaged in. Of the gradients it holds only the rows that occur in a minibatch.
         let weights = config.encoder.parameters(log.dictionary().len());
-        let start_share = if options.init.is_none() { Average::share(config, log) } else { None };
-        let copies = if start_share.is_some() { 4 } else { 3 };
+        let first_share = if options.init.is_none() { Average::asked_share(config, log) } else { None };
+        let copies = if first_share.is_some() { 4 } else { 3 };
         let bytes = weights.and_then(|weights| weights.checked_mul(sides * copies * size_of::<f32>() as u64));
         room_for("the weights and what their updates remember", bytes)?;
         let device = options.device.unwrap_or(&Cpu);
@@ -80,8 +80,10 @@ impl<'a, 'v> Run<'a, 'v> {
         let is_asked = !has_weights && Start::is_asked(config, log);
         let start = if is_asked { Start::of(config, log, storage)? } else { None };
         let towers = initial_towers(config, log, options.init, start.as_ref());
-        let first = || towers.iter().map(|tower| tower.tensors().to_vec()).collect();
-        let average = (start_share.filter(|_| start.is_some())).map(|share| Average::new(share, config, log, first()));
+        let average = first_share.filter(|_| start.is_some()).map(|share| {
+            let first = towers.iter().map(|tower| tower.tensors().to_vec()).collect();
+            Average::new(share, config, log, first)
+        });
         let start = is_asked.then(|| Event::Start(start.map(|start| start.report)));
         let learner = begin(device, &stages[0], towers)?;
         let validation = options.validation;
@@ -99,7 +101,7 @@ impl<'a, 'v> Run<'a, 'v> {
             record,
             validation,
             probe,
-            start_share,
+            first_share,
             average,
             start,
             projection,
@@ -120,7 +122,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let Resumed { progress, kept, first } =
             checkpoint::load(output, &self.record, stages, &mut self.learner, begin)?;
         let average = |(share, first)| Average::new(share, config, log, first);
-        self.average = self.start_share.zip(first).map(average);
+        self.average = self.first_share.zip(first).map(average);
         (self.progress, self.fingerprint) = (progress, kept);
         let stage = self.stage();
         let epoch = self.progress.epoch - stage.before + 1;
@@ -326,7 +328,7 @@ impl<'a, 'v> Run<'a, 'v> {
     /// Begins a stage after the first with the weights of the model before it.
     fn begin_stage(&mut self, stage: usize, weights: Vec<Vec<Tensor>>) -> Result<()> {
         let Run { config, log, .. } = self;
-        self.average = self.start_share.map(|share| Average::new(share, config, log, weights.clone()));
+        self.average = self.first_share.map(|share| Average::new(share, config, log, weights.clone()));
         self.learner = begin(self.device, &self.stages[stage], encoders(config, log, weights))?;
         Ok(())
     }

@@ -21,7 +21,7 @@ pub use trial::{LEAST_QUERIES, Models, Trial};
 pub use window::{DayCount, Pairs, Survey, Window};
 
 use crate::model::Model;
-use crate::settings::{Keep, TrainConfig};
+use crate::settings::{Keep, TitleConfig, TrainConfig};
 
 /// The settings for training the new model. It starts from the weights of `old` or, if `fresh`, from random weights.
 ///
@@ -32,8 +32,13 @@ pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>) -> TrainCo
     config.keep = Keep::Last;
     config.patience = None;
     config.held_out = 0.0;
-    // A teacher's vectors belong to the texts of the old log.
-    config.teacher = None;
+    // A teacher's vectors belong to the texts of the old log, and what is best with them is not without them.
+    let teacher = config.teacher.take();
+    if let (Some(_), Some(titles)) = (teacher, &mut config.titles)
+        && titles.among_clicks == TitleConfig::taught().among_clicks
+    {
+        titles.among_clicks = TitleConfig::default().among_clicks;
+    }
     if !fresh {
         config.epochs = WARM_EPOCHS;
         if let Some(titles) = &mut config.titles {

@@ -148,8 +148,8 @@ pub(super) struct Settings {
     #[arg(long, value_enum, value_name = "WEIGHTS")]
     teacher_start: Option<TeacherStartFlag>,
 
-    /// The share of a stage's initial weights in the model after it, from 0 to 1, if training starts from weights that were fitted to
-    /// the teacher's vectors. The stages are the epochs of titles and those of clicks [default: 0.2].
+    /// The share that the weights before the epochs of titles have in the models after them, from 0 to 1, and likewise for clicks; with
+    /// --teacher-start least-squares [default: 0.2].
     #[arg(long, value_name = "SHARE")]
     teacher_start_share: Option<f32>,
 
@@ -281,8 +281,8 @@ impl Settings {
         set(&mut config.seed, self.seed);
         set(&mut config.augment, self.augment.map(|flag| flag.0));
         config.teacher = self.teacher_config(given, &config.encoder)?;
-        let is_fitted = config.teacher.is_some_and(|teacher| teacher.start == TeacherStart::LeastSquares);
-        config.titles = self.title_config(titles, is_fitted)?;
+        let fits = config.teacher.is_some_and(|teacher| teacher.start == TeacherStart::LeastSquares);
+        config.titles = self.title_config(titles, fits)?;
         self.set_kinds(&mut config);
         Ok(config)
     }
@@ -346,10 +346,10 @@ impl Settings {
         Ok(share)
     }
 
-    /// The settings for titles, if there are any. `is_fitted` says whether a run starts from a teacher's vectors.
-    fn title_config(&self, titles: bool, is_fitted: bool) -> Result<Option<TitleConfig>> {
+    /// The settings for titles, if there are any. `fits` says whether weights are to be fitted to a teacher's vectors.
+    fn title_config(&self, titles: bool, fits: bool) -> Result<Option<TitleConfig>> {
         if titles {
-            let mut config = if is_fitted { TitleConfig::taught() } else { TitleConfig::default() };
+            let mut config = if fits { TitleConfig::taught() } else { TitleConfig::default() };
             set(&mut config.views, self.title_views.map(|flag| flag.0));
             set(&mut config.epochs, self.title_epochs);
             set(&mut config.minibatch, self.title_minibatch);

@@ -25,12 +25,12 @@ pub(super) fn title_help<T: Display>(text: &str, value: impl Fn(&TitleConfig) ->
     format!("{text} [default: {}]", value(&TitleConfig::default()))
 }
 
-/// The help text of how many titles come among the clicks, which are more if a run starts from a teacher's vectors.
+/// The help text of how many titles come among the clicks, which are more if weights are fitted to a teacher's vectors.
 pub(super) fn among_help() -> String {
     let (usual, taught) = (TitleConfig::default().among_clicks, TitleConfig::taught().among_clicks);
     format!(
-        "Titles mixed into each epoch of clicks, as a number per clicked pair [default: {usual}; with initial weights fitted to a \
-         teacher's vectors: {taught}]"
+        "Titles mixed into each epoch of clicks, as a number per clicked pair [default: {usual}; with --teacher-start \
+         least-squares: {taught}]"
     )
 }
 
