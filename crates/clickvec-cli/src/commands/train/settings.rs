@@ -148,9 +148,7 @@ pub(super) struct Settings {
     #[arg(long, value_enum, value_name = "WEIGHTS")]
     teacher_start: Option<TeacherStartFlag>,
 
-    /// The share that the weights before the epochs of titles have in the models after them, from 0 to 1, and likewise for clicks; with
-    /// --teacher-start least-squares [default: 0.2].
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", help = teacher_help("The share that the weights before the epochs of titles have in the models after them, from 0 to 1, and likewise for clicks; with --teacher-start least-squares", |t| t.start_share))]
     teacher_start_share: Option<f32>,
 
     #[arg(long, value_enum, help = help("Precision of the factors in recurrent matrix products; sums and weights stay f32. bf16 takes up to a fifth less time, but works only for recurrent encoders, and needs a processor with AVX512-BF16 or AMX", |c| shown_precision(c.precision)))]
