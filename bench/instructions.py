@@ -7,7 +7,9 @@ writes that file again. Counts do not depend on what else the machine does, but 
 no AVX-512, so what is counted is the level avx2.
 """
 import argparse
+import concurrent.futures
 import json
+import os
 import platform
 import re
 import shutil
@@ -89,14 +91,15 @@ def main():
     program = build()
     found, grown = {}, []
     print(f"{'instructions a round':20} {'baseline':>12} {'now':>12} {'change':>8}")
-    for kernel in KERNELS:
-        now = found[kernel] = instructions(program, kernel)
-        before = baseline["instructions"].get(kernel)
-        change = now / before - 1 if before else None
-        shown = "new" if change is None else f"{100 * change:+.2f} %"
-        print(f"{kernel:20} {before or '':>12} {now:12} {shown:>8}", flush=True)
-        if change is None or change > GROWTH:
-            grown.append(kernel)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for kernel, now in zip(KERNELS, pool.map(lambda kernel: instructions(program, kernel), KERNELS)):
+            found[kernel] = now
+            before = baseline["instructions"].get(kernel)
+            change = now / before - 1 if before else None
+            shown = "new" if change is None else f"{100 * change:+.2f} %"
+            print(f"{kernel:20} {before or '':>12} {now:12} {shown:>8}", flush=True)
+            if change is None or change > GROWTH:
+                grown.append(kernel)
     if update:
         BASELINE.write_text(json.dumps({"rustc": rustc, "level": LEVEL, "instructions": found}, indent=2) + "\n")
     elif grown:
