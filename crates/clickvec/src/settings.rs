@@ -1,15 +1,16 @@
 //! The settings of a training run, and what it records in the model.
 
+mod differences;
 mod fault;
 mod sources;
 
+pub(crate) use differences::encoder_text;
 pub use fault::SettingFault;
 use sources::chances;
 pub use sources::{TeacherConfig, TeacherStart, TitleConfig};
 
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
 use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, MembersConfig};
-use crate::error::{SettingDifference, shortened};
 use crate::loss::LossKind;
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
@@ -319,75 +320,6 @@ impl TrainConfig {
                 (!self.precision.is_f32() && !self.encoder.is_recurrent())
                     .then_some(SettingFault::Precision { kind: self.encoder.kind() })
             })
-    }
-
-    /// The settings in which this run differs from an earlier one.
-    pub fn differences(&self, before: &TrainConfig) -> Vec<SettingDifference> {
-        let as_map = |config: &TrainConfig| -> serde_json::Map<String, serde_json::Value> {
-            let serde_json::Value::Object(mut map) = typed(config) else { return serde_json::Map::new() };
-            // Settings that are omitted if they have the default.
-            map.insert("precision".to_owned(), typed(&config.precision));
-            map.insert("loss".to_owned(), typed(&config.loss));
-            map.insert("tail".to_owned(), typed(&config.tail));
-            map.insert("field".to_owned(), typed(&config.field));
-            map.insert("augment".to_owned(), typed(&config.augment));
-            map.insert("titles".to_owned(), typed(&config.titles));
-            map.insert("held_out".to_owned(), typed(&config.held_out));
-            map.insert("word_count".to_owned(), typed(&config.word_count));
-            map.insert("teacher".to_owned(), typed(&config.teacher));
-            map
-        };
-        let (mine, theirs) = (as_map(self), as_map(before));
-        let differing = mine.iter().filter(|(name, value)| theirs.get(*name) != Some(value));
-        differing
-            .map(|(name, value)| SettingDifference {
-                name: name.replace('_', "-"),
-                now: shown(value),
-                before: shown(theirs.get(name).unwrap_or(&serde_json::Value::Null)),
-            })
-            .collect()
-    }
-}
-
-impl TrainingRecord {
-    /// The figures in which the log of this run differs from that of an earlier one, and their fingerprints if those do.
-    pub(crate) fn log_differences(&self, before: &TrainingRecord) -> Vec<SettingDifference> {
-        let figures = self.log.figures().into_iter().zip(before.log.figures());
-        let figures = figures.map(|((name, now), (_, before))| (name, now.to_string(), before.to_string()));
-        let fingerprints = ("fingerprint", self.log_fingerprint.clone(), before.log_fingerprint.clone());
-        let differing = figures.chain([fingerprints]).filter(|(_, now, before)| now != before);
-        let difference = |(name, now, before): (&str, String, String)| {
-            let [now, before] = [now, before].map(|value| shortened(&value));
-            SettingDifference { name: name.to_owned(), now, before }
-        };
-        differing.map(difference).collect()
-    }
-}
-
-/// A setting as JSON. Going through text writes an f32 as short as it was typed.
-fn typed(setting: &impl Serialize) -> serde_json::Value {
-    serde_json::to_string(setting).and_then(|json| serde_json::from_str(&json)).unwrap_or_default()
-}
-
-/// An encoder and its sizes, for messages.
-pub(crate) fn encoder_text(encoder: &EncoderConfig) -> String {
-    serde_json::to_value(encoder).map_or_else(|_| encoder.kind().to_owned(), |value| shown(&value))
-}
-
-/// A setting as a user would type it.
-fn shown(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::Null => "none".to_owned(),
-        // The name of a column, which a file may say.
-        serde_json::Value::String(text) => shortened(text),
-        serde_json::Value::Object(fields) => match fields.values().collect::<Vec<_>>()[..] {
-            [only] => shown(only),
-            _ => fields.iter().map(|(name, value)| format!("{name}={}", shown(value))).collect::<Vec<_>>().join(","),
-        },
-        other => {
-            let text = other.to_string();
-            text.strip_suffix(".0").unwrap_or(&text).to_owned()
-        }
     }
 }
 

@@ -29,7 +29,12 @@ fn what_older_models_do_not_have_is_written_only_if_it_is_not_the_default() {
     assert_eq!(serde_json::from_str::<TrainConfig>(&json(&contrast)).expect("a config"), contrast);
     assert_eq!(differences(&contrast, &exact), [["loss", "nce", "softmax"]]);
     assert_eq!(differences(&exact, &contrast), [["loss", "softmax", "nce"]]);
-    let taught = TrainConfig { teacher: Some(TeacherConfig::default()), ..contrast };
+    let teacher = TeacherConfig::default();
+    let taught = TrainConfig { teacher: Some(teacher), ..contrast };
+    let whole =
+        TrainConfig { teacher: Some(TeacherConfig { start_share: 0.0, gamma: 7.0, ..teacher }), ..taught.clone() };
+    assert_eq!(differences(&taught, &whole), [["teacher gamma", "5", "7"], ["teacher start-share", "0.2", "0"]]);
+    assert_eq!(differences(&taught, &TrainConfig { teacher: None, ..taught.clone() }).len(), 1);
     assert_eq!(taught.fault(), Some(SettingFault::TaughtContrast));
     let feed_forward = EncoderConfig::Dssm(crate::encoder::DssmConfig { layers: vec![8] });
     let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
