@@ -17,6 +17,16 @@ fn search(folder: &Folder, source: &[&str], more: &[&str]) -> Run {
 }
 
 #[test]
+fn titles_that_cannot_be_found_do_not_replace_an_index() {
+    let folder = with_index();
+    folder.write("titles.tsv", "id\ttitle\nx\t日本\ny\t!!!\n");
+    folder.run(&INDEX).code(2).says(
+        "shop.index: expected titles with words that the model knows, found none among 2; give texts such as it has learnt",
+    );
+    folder.run(&["search", "--index", "shop.index", "red hammer"]).code(0);
+}
+
+#[test]
 fn an_index_answers_as_model_and_titles_do() {
     let folder = with_index();
     let titles = folder.read("titles.tsv") + "x1\t日本\n";

@@ -96,6 +96,12 @@ fn a_fusion_brings_its_own() {
         (&about[0]["searches"]["analysis"]["stem"], &about[0]["searches"]["has_fusion"]),
         (&true.into(), &true.into())
     );
+    for (given, found) in [("z-score", "no such file"), ("kept", "a folder")] {
+        index(&folder, &["--fusion", given]).code(2).says(&format!(
+            "{given}: expected a fusion that `evaluate --fusion METHOD --save-rankers FOLDER` wrote, such as \
+             FOLDER/fusion_linear.safetensors, found {found}"
+        ));
+    }
     index(&folder, &["--fusion", fusion, "--words", "exact"]).code(2).says("cannot be used with");
     let model = ["index", "--model", fusion, "--titles", "part.tsv", "--output", "shop.index"];
     let words =

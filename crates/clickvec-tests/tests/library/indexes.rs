@@ -349,6 +349,20 @@ fn what_cannot_be_saved_leaves_the_old_index() {
     let long = (0..5000).map(|i| Title { id: format!("{i}\t"), title: "red".to_owned() });
     assert!(long.map(|title| builder.add(title)).any(|added| added.is_err()));
     assert_eq!(fault(builder.finish()), IndexFault::GivenUp);
+    // An index without a title that can be found would take its place.
+    let unknown = vec![Title { id: "x".to_owned(), title: "жжж".to_owned() }];
+    assert_eq!(fault(made.save(unknown.clone(), &made.index())), IndexFault::NoneKnown { titles: 1 });
+    let shards = [1, 2].map(|number| made.folder.path().join(number.to_string()));
+    for (number, path) in (1..).zip(&shards) {
+        let mut shard =
+            IndexBuilder::new(&made.model, path).expect("begun").of_shard(Shard { number, of: 2, titles: 2 });
+        shard.add(unknown[0].clone()).expect("left out");
+        assert_eq!(shard.finish().expect("a shard may be empty").left_out, 1);
+    }
+    assert_eq!(fault(join_indexes(&shards, &made.index())), IndexFault::NoneKnown { titles: 2 });
+    for path in shards {
+        std::fs::remove_dir_all(path).expect("removed");
+    }
     // Nor does one that is given up.
     let mut builder = IndexBuilder::new(&made.model, &made.index()).expect("begun");
     assert!(matches!(made.save(titles(), &made.index()), Err(Error::InUse { .. })));

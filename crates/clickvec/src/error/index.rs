@@ -68,6 +68,14 @@ pub enum IndexFault {
     /// An index cannot be finished because adding a title failed.
     #[error("expected an index to which every title was added, found one that was given up; begin it anew")]
     GivenUp,
+    /// An index would have no title that can be found.
+    #[error(
+        "expected titles with words that the model knows, found none among {titles}; give texts such as it has learnt"
+    )]
+    NoneKnown {
+        /// How many titles there are.
+        titles: u64,
+    },
     /// The file that says which shard an index is says something else.
     #[error("expected a shard's number and how many there are in `shard.json`, found {found}; make the shard anew")]
     BadShard {

@@ -132,8 +132,9 @@ impl IndexBuilder {
     ///
     /// # Errors
     ///
-    /// Those of [`IndexBuilder::add`] and of [`IndexBuilder::new`], and [`IndexFault::GivenUp`] if a title could not
-    /// be added before. Whatever was in the place is then untouched.
+    /// Those of [`IndexBuilder::add`] and of [`IndexBuilder::new`]; [`IndexFault::GivenUp`] if a title could not
+    /// be added before, and [`IndexFault::NoneKnown`] if all titles were left out, unless they are a shard. Whatever was in the
+    /// place is then untouched.
     pub fn finish(self) -> Result<BuiltIndex> {
         self.finish_with(|_| Ok(Vec::new()))
     }
@@ -163,7 +164,8 @@ fn rest_of_line(values: &[impl AsRef<str>]) -> Result<String> {
 ///
 /// Those of [`IndexBuilder::new`] and of reading an index; [`Error::Index`] with [`IndexFault::OtherModel`],
 /// [`IndexFault::DuplicateId`], [`IndexFault::MissingShards`], [`IndexFault::RepeatedShard`] or
-/// [`IndexFault::OtherShards`]. Shards that were made before indexes said so are joined as they come.
+/// [`IndexFault::OtherShards`]; [`IndexFault::NoneKnown`] as in [`IndexBuilder::finish`]. Shards that were made before indexes said so
+/// are joined as they come.
 pub fn join_indexes(indexes: &[PathBuf], path: &Path) -> Result<BuiltIndex> {
     join_indexes_with(indexes, path, |_| Ok(Vec::new()))
 }
@@ -348,6 +350,10 @@ impl Output {
     ) -> Result<BuiltIndex, E> {
         let Output { model, dimension, field, shard, has_model, mut titles, vectors, mut folder, .. } = self;
         let count = vectors.rows() as u64;
+        // A shard, or a segment of an update, may have nothing; an index that would never answer is a mistake.
+        if left_out > 0 && count == 0 && shard.is_none() && has_model {
+            return Err(folder.fault(IndexFault::NoneKnown { titles: left_out }).into());
+        }
         titles.flush().and_then(|()| vectors.finish()).map_err(|source| folder.failed(source))?;
         if has_model {
             folder.part(&MODEL, &[MODEL_FILE])?;

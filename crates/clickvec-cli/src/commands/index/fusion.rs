@@ -1,4 +1,4 @@
-//! A fusion in the place of a model.
+//! A fusion, in the place of a model or next to one.
 
 use std::path::{Path, PathBuf};
 
@@ -25,4 +25,19 @@ pub(super) fn model_of(path: &Path, fusion: Option<&Path>) -> Result<Option<Path
              `search --model` searches any fusion, and `train --members` makes one model of several"
         ),
     }
+}
+
+/// Refuses a `--fusion` that is no file: the name of a method, or the folder that has the file.
+#[cfg(feature = "serve")]
+pub(super) fn refuse_no_file(path: &Path) -> Result<()> {
+    let found = match path {
+        _ if path.is_file() => return Ok(()),
+        _ if path.is_dir() => "a folder",
+        _ => "no such file",
+    };
+    bail!(
+        "{}: expected a fusion that `evaluate --fusion METHOD --save-rankers FOLDER` wrote, such as FOLDER/fusion_linear.safetensors, \
+         found {found}",
+        output::path(path)
+    )
 }

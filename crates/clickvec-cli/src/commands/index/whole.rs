@@ -305,6 +305,7 @@ fn format_of(vectors: Option<VectorForm>) -> clickvec_engine::VectorFormat {
 #[cfg(feature = "serve")]
 fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_engine::Fusion> {
     let Some(path) = path else { return Ok(clickvec_engine::Fusion::default()) };
+    super::fusion::refuse_no_file(path)?;
     let fusion = clickvec_engine::Fusion::read(path, model)?;
     if let Some((k1, b)) = fusion.fitted_at.filter(|_| fusion.words > 0.0) {
         let Analysis { stem, split } = fusion.analysis;
