@@ -30,10 +30,11 @@ pub(super) fn model_of(path: &Path, fusion: Option<&Path>) -> Result<Option<Path
 /// Refuses a `--fusion` that is no file: the name of a method, or the folder that has the file.
 #[cfg(feature = "serve")]
 pub(super) fn refuse_no_file(path: &Path) -> Result<()> {
-    let found = match path {
-        _ if path.is_file() => return Ok(()),
-        _ if path.is_dir() => "a folder",
-        _ => "no such file",
+    let found = match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => "a folder",
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "no such file",
+        // Reading it says whatever else is wrong.
+        _ => return Ok(()),
     };
     bail!(
         "{}: expected a fusion that `evaluate --fusion METHOD --save-rankers FOLDER` wrote, such as FOLDER/fusion_linear.safetensors, \
