@@ -7,7 +7,7 @@ pub(crate) mod json;
 mod learn_file;
 mod plan;
 mod run;
-pub(crate) mod shown;
+pub(crate) use clickvec_tables::shown;
 mod system;
 pub(crate) mod table;
 mod test_set;
@@ -96,6 +96,9 @@ pub enum Error {
     /// A table of systems, or a row of it, cannot be made.
     #[error(transparent)]
     Plan(#[from] PlanFault),
+    /// A fault in the form that all crates share.
+    #[error(transparent)]
+    Shared(#[from] clickvec_tables::Error),
     /// The caller asked to stop.
     #[error("stopped, as was asked for")]
     Cancelled,

@@ -21,7 +21,7 @@ pub fn shortened(text: &str) -> String {
 }
 
 /// A fault as text, made [`printable`].
-pub(crate) fn told(fault: &impl std::fmt::Display) -> String {
+pub fn told(fault: &impl std::fmt::Display) -> String {
     cut(&fault.to_string(), FAULT_CHARACTERS)
 }
 
