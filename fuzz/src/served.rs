@@ -9,7 +9,7 @@ use clickvec::Error;
 use clickvec::model::{Model, Side};
 use clickvec::search::IndexBuilder;
 use clickvec::tables::Title;
-use clickvec_engine::{Engine, Filter, Mode, Request};
+use clickvec_index::{Engine, Filter, Mode, Request};
 use clickvec_serve::{Config, Server, Tokens, fuzzing};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
@@ -30,7 +30,7 @@ fn make(path: &Path) {
         let title = Title { id: id.to_owned(), title: title.to_owned() };
         builder.add_with_fields(title, &[format!("b{}", number % 3)]).unwrap();
     }
-    clickvec_engine::fuzzing::finish_with_lists(builder, &model).unwrap();
+    clickvec_index::fuzzing::finish_with_lists(builder, &model).unwrap();
 }
 
 /// The service that is asked; it never ends.
@@ -245,7 +245,7 @@ fn fingerprint(manifest: &[u8]) -> Option<String> {
 /// Opens an index. What only the engine says of it is no fault that can be repaired.
 fn open(path: &Path) -> Result<Engine, Error> {
     Engine::open(path).map_err(|error| match error {
-        clickvec_engine::Error::Library(error) => error,
+        clickvec_index::Error::Library(error) => error,
         other => {
             assert!(other.to_string().len() < 20_000);
             Error::Cancelled

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec::internals::index::looks_like_index;
-use clickvec_engine::{Choices, Engine};
+use clickvec_index::{Choices, Engine};
 
 /// Whether an index was made with a fusion. A damaged one is not searched in another way.
 pub(crate) fn keeps_fusion(index: &Path) -> Result<bool> {
@@ -23,9 +23,9 @@ pub(crate) fn choices(index: &Path) -> Result<Choices> {
 }
 
 /// A library's error, so that advice is found for it.
-fn as_itself(error: clickvec_engine::Error) -> anyhow::Error {
+fn as_itself(error: clickvec_index::Error) -> anyhow::Error {
     match error {
-        clickvec_engine::Error::Library(error) => error.into(),
+        clickvec_index::Error::Library(error) => error.into(),
         error => error.into(),
     }
 }

@@ -6,7 +6,6 @@ mod aligned;
 mod answer;
 mod commands;
 pub mod embedded;
-#[cfg(feature = "serve")]
 mod fused;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -16,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// An index cannot be opened.
     #[error(transparent)]
-    Index(#[from] clickvec_engine::Error),
+    Index(#[from] clickvec_index::Error),
 
     /// The file of judgments cannot be claimed.
     #[error(transparent)]

@@ -14,8 +14,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use clickvec::error::IndexFault;
 use clickvec::internals::index::Changes;
-use clickvec_engine::error::EngineFault;
-use clickvec_engine::{Checked, Document, Engine, Error as Fault, Hit, Mode, Request};
+use clickvec_index::error::EngineFault;
+use clickvec_index::{Checked, Document, Engine, Error as Fault, Hit, Mode, Request};
 
 use crate::error::{Error, Result, SelfTestFault};
 
@@ -115,7 +115,7 @@ impl Slot {
             test(path, &engine, &canaries).map(|()| engine)
         };
         // A damaged file may show as a fault of another, or of the answers.
-        let engine = open().or_else(|error| clickvec_engine::check_files(path).map_err(Error::from).and(Err(error)))?;
+        let engine = open().or_else(|error| clickvec_index::check_files(path).map_err(Error::from).and(Err(error)))?;
         let pair = Pair { current: Arc::new(Generation::new(1, engine, Files::Unread)), previous: None };
         Ok(Slot {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! The search service: HTTP in front of the indexes that `clickvec-engine` opens.
+//! The search service: HTTP in front of the indexes that `clickvec-index` opens.
 //!
 //! ```no_run
 //! use clickvec_serve::{Config, Server};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use clickvec_engine::error::RequestFault;
+use clickvec_index::error::RequestFault;
 
 use crate::clicks::Clicks;
 use crate::clients::Clients;
@@ -132,7 +132,7 @@ impl Service {
     /// Compacts an index and reloads it, and says so in the log.
     pub(crate) fn compact(&self, slot: &Slot) {
         let started = Instant::now();
-        let result = clickvec_engine::compact_in_background(slot.path());
+        let result = clickvec_index::compact_in_background(slot.path());
         let compacted = result.as_ref().ok();
         self.log.event(
             "compaction",
@@ -232,8 +232,8 @@ fn damaged(slot: &Slot, found: &str) -> Fault {
 }
 
 /// What an error of an index is to a client.
-pub(crate) fn fault_of(error: &clickvec_engine::Error) -> Fault {
-    let clickvec_engine::Error::Request(fault) = error else { return Fault::internal(error) };
+pub(crate) fn fault_of(error: &clickvec_index::Error) -> Fault {
+    let clickvec_index::Error::Request(fault) = error else { return Fault::internal(error) };
     let of_kind = |kind: FaultKind| Fault::new(kind, fault.expected(), fault.found());
     match fault {
         RequestFault::Id { .. } => of_kind(FaultKind::NotFound).of("id"),

@@ -213,7 +213,7 @@ struct Crate {
 
 const LIBRARY: Crate = Crate { folder: "clickvec", order: ORDER };
 const LOGS: Crate = Crate { folder: "clickvec-logs", order: ORDER_OF_LOGS };
-const ENGINE: Crate = Crate { folder: "clickvec-engine", order: ORDER_OF_ENGINE };
+const ENGINE: Crate = Crate { folder: "clickvec-index", order: ORDER_OF_ENGINE };
 const SERVICE: Crate = Crate { folder: "clickvec-serve", order: ORDER_OF_SERVICE };
 const PROGRAM: Crate = Crate { folder: "clickvec-cli", order: ORDER_OF_PROGRAM };
 /// The crate of the Python package, a workspace of its own.
@@ -552,7 +552,7 @@ fn unsafe_code_is_in_the_kernels_and_around_memory_maps() {
 
 #[test]
 fn files_are_short_and_say_what_they_are() {
-    let folders = ["clickvec", "clickvec-tests", "clickvec-logs", "clickvec-engine", "clickvec-serve", "clickvec-cli"];
+    let folders = ["clickvec", "clickvec-tests", "clickvec-logs", "clickvec-index", "clickvec-serve", "clickvec-cli"];
     let folders = folders.map(|name| root().join("crates").join(name));
     let folders = folders.iter().flat_map(|folder| ["src", "tests", "examples"].map(|inner| folder.join(inner)));
     let folders = folders.chain([root().join("bench/src")]).filter(|folder| folder.is_dir());

@@ -301,7 +301,7 @@ pub(crate) fn canaries(path: &Path) -> Result<Vec<Canary>> {
 /// An error with the option that helps.
 fn advised(error: Error) -> anyhow::Error {
     // As itself, so that advice is found for it.
-    if let Error::Index(clickvec_engine::Error::Library(error)) = error {
+    if let Error::Index(clickvec_index::Error::Library(error)) = error {
         return error.into();
     }
     let advice = match &error {

@@ -1,5 +1,4 @@
 //! `clickvec index` with words and stored columns, its changes, and what kills and a full disk leave.
-#![cfg(feature = "serve")]
 
 use std::process::Stdio;
 use std::time::Duration;

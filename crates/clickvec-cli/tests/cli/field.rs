@@ -201,7 +201,6 @@ fn rows_have_columns_of_their_own_and_are_scored_together() {
 
 /// An index keeps the column of its texts: titles that come later are read from the same one.
 #[test]
-#[cfg(feature = "serve")]
 fn an_index_keeps_its_field() {
     let folder = folder();
     folder.train("m", &[]).code(0);

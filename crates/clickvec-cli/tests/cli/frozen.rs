@@ -86,7 +86,6 @@ fn are_as_before(found: &[Value], expected: &[Value], of: &str) {
 }
 
 /// Searches whole indexes of a name in each way and with these options, after looking whether they have these files.
-#[cfg(feature = "serve")]
 fn answer_as_they_did(name: &str, titles: u64, vectors: &str, files: &[&str], options: &[&str]) {
     let folder = Folder::new();
     for format in formats_of(name) {
@@ -111,7 +110,6 @@ fn answer_as_they_did(name: &str, titles: u64, vectors: &str, files: &[&str], op
 }
 
 /// Indexes with words, a column and an update, whose vectors are kept in each form.
-#[cfg(feature = "serve")]
 #[test]
 fn whole_indexes_answer_as_they_did() {
     for form in ["f32", "f16", "int8"] {
@@ -122,7 +120,6 @@ fn whole_indexes_answer_as_they_did() {
 
 /// Indexes with an update that fuse vectors, words and letter trigrams: standard scores, and scores as they are, the last with
 /// stemmed words.
-#[cfg(feature = "serve")]
 #[test]
 fn an_index_that_fuses_three_answers_as_it_did() {
     let files = ["trigrams.safetensors", "trigrams.titles", "fusion.json", "changes-000001/trigrams.titles"];
@@ -132,7 +129,6 @@ fn an_index_that_fuses_three_answers_as_it_did() {
 }
 
 /// An index with an update whose fusion has a teacher's vectors of titles too.
-#[cfg(feature = "serve")]
 #[test]
 fn an_index_with_a_teacher_answers_as_it_did() {
     let files = ["teacher.safetensors", "trigrams.safetensors", "fusion.json", "changes-000001/trigrams.titles"];
@@ -153,7 +149,6 @@ fn shards_are_joined_to_an_index_that_answers_as_it_did() {
 }
 
 /// An index whose vectors are in lists, as those of many titles are.
-#[cfg(feature = "serve")]
 #[test]
 fn an_index_with_lists_answers_as_it_did() {
     let files = ["centroids.f32", "copies.bin", "lists.json"];

@@ -328,7 +328,6 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
 
 /// An index that was made with the fusion finds what `evaluate` says of the fusion.
 #[test]
-#[cfg(feature = "serve")]
 fn an_index_gives_the_numbers_of_its_fusion() {
     let folder = Folder::with_model();
     for (method, bm25) in [

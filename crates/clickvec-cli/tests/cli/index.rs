@@ -208,7 +208,6 @@ fn shards_joined_are_the_index_of_one_run() {
 
 /// A shard stays one when titles change, and is not made anew from all titles.
 #[test]
-#[cfg(feature = "serve")]
 fn a_shard_that_was_updated_joins_with_the_others() {
     let folder = with_index();
     for shard in ["1/2", "2/2"] {

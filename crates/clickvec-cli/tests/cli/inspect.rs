@@ -105,7 +105,6 @@ fn a_card_says_what_was_learnt_and_how_good_it_is() {
 }
 
 /// The files of a folder and of those in it, by their names.
-#[cfg(feature = "serve")]
 fn files(path: &std::path::Path, inside: &str) -> Vec<String> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(path).unwrap() {
@@ -120,7 +119,6 @@ fn files(path: &std::path::Path, inside: &str) -> Vec<String> {
     names
 }
 
-#[cfg(feature = "serve")]
 #[test]
 fn a_changed_byte_in_any_file_of_an_index_is_named() {
     let folder = Folder::with_model();

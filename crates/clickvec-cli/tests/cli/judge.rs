@@ -102,7 +102,6 @@ fn broken_rows_of_the_queries_are_counted_and_shown() {
 
 /// The sheet has what the fusion of an index finds, also where it is only found by words.
 #[test]
-#[cfg(feature = "serve")]
 fn an_index_with_a_fusion_is_pooled_as_it_is_searched() {
     let folder = Folder::with_model();
     let three = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "--ranker=bm25:k1=1.2,b=0.75"];

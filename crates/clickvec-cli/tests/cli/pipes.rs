@@ -66,8 +66,6 @@ fn a_device_without_an_end_is_refused() {
         &["embed", "--model=model.safetensors", "--side=title", "/dev/zero"],
         #[cfg(feature = "serve")]
         &["serve", "--index=shop.index", "--listen=127.0.0.1:0", "--canaries=/dev/zero"],
-        #[cfg(not(feature = "serve"))]
-        &["search", "--model=model.safetensors", "--titles=/dev/zero", "red"],
     ];
     // A program that reads on would otherwise fill the disk, or never end.
     let refused = |command: &[&str], input: Stdio, name: &str| {

@@ -85,7 +85,6 @@ fn swapped(day: &str) -> String {
 }
 
 /// Does something while an update trains its model.
-#[cfg(feature = "serve")]
 fn while_learning(folder: &Folder, update: &str, meanwhile: impl FnOnce()) {
     use std::io::{BufRead as _, BufReader};
     let mut command = Command::new(program());
@@ -100,7 +99,6 @@ fn while_learning(folder: &Folder, update: &str, meanwhile: impl FnOnce()) {
 }
 
 /// The weights of a fusion stay; titles that were added to the index since `--titles` was written do not vanish without a word.
-#[cfg(feature = "serve")]
 fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) {
     let split = |command: &str| command.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let run = |command: &str| folder.run(&split(command).iter().map(String::as_str).collect::<Vec<_>>());
@@ -203,7 +201,6 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     assert!(drift["vectors"]["mean"].as_f64() < Some(0.99999), "{drift}");
 
     // An index keeps what it stores and how.
-    #[cfg(feature = "serve")]
     {
         let priced = |(number, line): (usize, &str)| match number {
             0 => format!("{line}\tprice\n"),
@@ -371,7 +368,6 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     );
     refused("update --model titles.tsv --titles titles.tsv --clicks day01.tsv", "titles.tsv");
     // An index that has none of the titles is that of another collection.
-    #[cfg(feature = "serve")]
     {
         folder.write("others.tsv", "id\ttitle\nx1\tzeppelin charger\nx2\tzeppelin\n");
         folder.run(&["index", "--model=m", "--titles=others.tsv", "--output=others.index"]).code(0);

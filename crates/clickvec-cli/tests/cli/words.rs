@@ -1,5 +1,4 @@
 //! `clickvec index --words`, and a `bm25` that analyses words: plurals and numbers in searches.
-#![cfg(feature = "serve")]
 
 use crate::harness::{Folder, Run};
 

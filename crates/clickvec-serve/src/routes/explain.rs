@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clickvec::encoder::{Direction, EncoderConfig, State};
 use clickvec::explain::{KeywordOptions, Match, Panel, SharedUnit, TextView, WordShares};
 use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vectors};
-use clickvec_engine::Explanation;
+use clickvec_index::Explanation;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Answer, Call, Whole};

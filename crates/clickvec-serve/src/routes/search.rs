@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clickvec::explain::{Explainer, KeywordOptions, TextView};
 use clickvec::model::Side;
-use clickvec_engine::{Filter, Mode, Request, Share, Timings};
+use clickvec_index::{Filter, Mode, Request, Share, Timings};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
@@ -124,7 +124,7 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
         }
     };
     service.check_texts("query", &queries)?;
-    let (k, offset) = (k.map_or(clickvec_engine::DEFAULT_K.min(service.limits.results), |Whole(k)| k), offset.0);
+    let (k, offset) = (k.map_or(clickvec_index::DEFAULT_K.min(service.limits.results), |Whole(k)| k), offset.0);
     check_page(service, queries.len(), k, offset)?;
     let filters = filters.iter().map(|text| text.parse::<Filter>()).collect::<Result<Vec<_>, _>>();
     let filters = filters.map_err(|fault| fault_of(&fault.into()))?;
@@ -210,7 +210,7 @@ fn found<'a>(
     index: &'a str,
     query: &'a str,
     mode: Mode,
-    answer: clickvec_engine::Answer,
+    answer: clickvec_index::Answer,
     marks: Marks,
 ) -> Result<Found<'a>, Fault> {
     let facts = generation.engine.facts();
@@ -248,7 +248,7 @@ fn found<'a>(
     })
 }
 
-fn titles_of(answer: &clickvec_engine::Answer) -> Vec<&str> {
+fn titles_of(answer: &clickvec_index::Answer) -> Vec<&str> {
     answer.hits.iter().map(|hit| hit.title.as_str()).collect()
 }
 
@@ -259,7 +259,7 @@ struct Marked {
 }
 
 impl Marked {
-    fn of(generation: &Generation, query: &str, answer: &clickvec_engine::Answer) -> Result<Marked, Fault> {
+    fn of(generation: &Generation, query: &str, answer: &clickvec_index::Answer) -> Result<Marked, Fault> {
         let model = generation.engine.model().map_err(|error| fault_of(&error))?;
         let explainer = Explainer::new(model);
         let titles = explainer.texts(Side::Title, &titles_of(answer)).iter().map(keywords_of).collect();

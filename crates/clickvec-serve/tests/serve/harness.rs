@@ -74,7 +74,7 @@ pub(crate) fn write_whole_index(path: &Path, titles: &[(&str, &str)]) {
     for (id, title) in titles {
         builder.add_with_fields(Title { id: (*id).to_owned(), title: (*title).to_owned() }, &["acme"]).unwrap();
     }
-    clickvec_engine::finish(builder, &model, &Default::default(), Default::default()).unwrap();
+    clickvec_index::finish(builder, &model, &Default::default(), Default::default()).unwrap();
 }
 
 /// The header of an administrator.

@@ -73,7 +73,7 @@ fn a_client_has_its_own_limit() {
 #[test]
 fn the_largest_batch_fits() {
     let limits = Limits::default();
-    assert!(limits.batch * clickvec_engine::DEFAULT_K <= limits.batch_results);
+    assert!(limits.batch * clickvec_index::DEFAULT_K <= limits.batch_results);
     assert!(limits.batch_results < limits.batch * limits.results);
 }
 

@@ -122,7 +122,7 @@ fn no_request_is_lost_while_generations_change() {
 #[test]
 fn an_index_is_compacted_while_it_answers() {
     let service = Service::with(|config, _| config.compact = true);
-    let mut updater = clickvec_engine::Updater::open(&service.index()).unwrap();
+    let mut updater = clickvec_index::Updater::open(&service.index()).unwrap();
     updater.delete("t5");
     updater.delete("t4");
     assert!(updater.commit().unwrap().is_worth_compacting);
@@ -178,7 +178,7 @@ fn going_back_lasts_until_the_index_changes() {
     until(3);
     roll_back();
     stays(4 + 2);
-    let mut updater = clickvec_engine::Updater::open(&service.index()).unwrap();
+    let mut updater = clickvec_index::Updater::open(&service.index()).unwrap();
     updater.delete("t1");
     updater.commit().unwrap();
     until(2);

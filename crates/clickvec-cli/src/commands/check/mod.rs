@@ -127,19 +127,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 }
 
 /// Reads every file of an index. The first damaged one is the error.
-#[cfg(feature = "serve")]
 fn look_into_index(path: &Path) -> Result<()> {
-    match clickvec_engine::verify(path)?.damaged.into_iter().next() {
+    match clickvec_index::verify(path)?.damaged.into_iter().next() {
         Some(damaged) => Err(damaged.into()),
         None => Ok(()),
     }
-}
-
-/// Opens an index, which reads the files that a search by vectors needs.
-#[cfg(not(feature = "serve"))]
-fn look_into_index(path: &Path) -> Result<()> {
-    clickvec::search::Searcher::open(path)?;
-    Ok(())
 }
 
 fn look(path: &Path) -> Result<Found> {

@@ -64,8 +64,7 @@ pub(super) enum Loaded {
     Run(Run),
     Index(Box<Searcher>),
     /// An index that has a fusion.
-    #[cfg(feature = "serve")]
-    Fused(Box<clickvec_engine::Engine>),
+    Fused(Box<clickvec_index::Engine>),
 }
 
 /// A function that scores all judged titles.
@@ -195,7 +194,6 @@ impl Entry {
     pub(super) fn is_fusion(&self) -> bool {
         match &self.source {
             Source::File { is_fusion, .. } => *is_fusion,
-            #[cfg(feature = "serve")]
             Source::Index(path) => crate::fused::keeps_fusion(path).unwrap_or(false),
             _ => false,
         }
@@ -230,7 +228,6 @@ impl Entry {
                 Box::new(move |judgments| run.scores(judgments))
             }
             // It may have other titles than the judged ones.
-            #[cfg(feature = "serve")]
             Loaded::Fused(_) => bail!("{}: expected a model, found an index; add `--full`", self.file_name().display()),
             Loaded::Index(_) => bail!("{}: expected a model, found an index; add `--full`", self.file_name().display()),
         })
@@ -262,9 +259,8 @@ impl Entry {
             }
             Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load(path)?)),
             Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
-            #[cfg(feature = "serve")]
             Source::Index(path) if crate::fused::keeps_fusion(path)? => {
-                let engine = clickvec_engine::Engine::open(path)?;
+                let engine = clickvec_index::Engine::open(path)?;
                 engine.prepare()?;
                 Ok(Loaded::Fused(Box::new(engine)))
             }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::internals::error::{listed, shortened};
-use clickvec_engine::{Compacted, Document, Error, Updated, Updater, compact};
+use clickvec_index::{Compacted, Document, Error, Updated, Updater, compact};
 use serde::Serialize;
 
 use super::Args;
@@ -103,7 +103,7 @@ fn tell_update(args: &Args, updated: &Updated) {
 }
 
 /// Waits for its turn if another process changes the index: a service may be compacting it.
-fn in_turn<T>(index: &Path, change: impl Fn() -> clickvec_engine::Result<T>) -> Result<T> {
+fn in_turn<T>(index: &Path, change: impl Fn() -> clickvec_index::Result<T>) -> Result<T> {
     let begun = Instant::now();
     let mut was_told = false;
     loop {

@@ -28,7 +28,6 @@ pub(super) fn model_of(path: &Path, fusion: Option<&Path>) -> Result<Option<Path
 }
 
 /// Refuses a `--fusion` that is no file: the name of a method, or the folder that has the file.
-#[cfg(feature = "serve")]
 pub(super) fn refuse_no_file(path: &Path) -> Result<()> {
     let found = match path.metadata() {
         Ok(metadata) if metadata.is_dir() => "a folder",

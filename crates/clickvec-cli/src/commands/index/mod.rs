@@ -1,6 +1,5 @@
 //! `clickvec index`: encodes titles once for all later searches, and changes them.
 
-#[cfg(feature = "serve")]
 mod change;
 mod fusion;
 pub(super) mod whole;
@@ -226,16 +225,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-#[cfg(feature = "serve")]
 fn change(args: &Args) -> Result<Answer> {
     change::run(args)
-}
-
-#[cfg(not(feature = "serve"))]
-fn change(_: &Args) -> Result<Answer> {
-    bail!(
-        "expected a program that can change indexes, found one that was built without the feature `serve`; build it with"
-    )
 }
 
 fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Result<BuiltIndex> {

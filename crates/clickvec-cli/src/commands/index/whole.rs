@@ -9,35 +9,24 @@ use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::Title;
-#[cfg(feature = "serve")]
-use clickvec_engine::Choices;
-#[cfg(feature = "serve")]
-use clickvec_engine::error::EngineFault;
+use clickvec_index::Choices;
+use clickvec_index::error::EngineFault;
 
 use super::VectorForm;
-#[cfg(feature = "serve")]
 use crate::fused::choices;
 
 /// The largest number of ids to show of titles that a catalogue lacks.
-#[cfg(feature = "serve")]
 const SHOWN: usize = 3;
 
 /// How an index is finished.
 pub(super) struct Finish<'m> {
-    #[cfg(feature = "serve")]
     model: &'m Model,
-    #[cfg(feature = "serve")]
-    fusion: Option<clickvec_engine::Fusion>,
+    fusion: Option<clickvec_index::Fusion>,
     /// How words are to be compared, if somebody said so.
-    #[cfg(feature = "serve")]
     words: Option<Analysis>,
-    #[cfg(feature = "serve")]
-    format: clickvec_engine::VectorFormat,
-    #[cfg(not(feature = "serve"))]
-    model: std::marker::PhantomData<&'m Model>,
+    format: clickvec_index::VectorFormat,
 }
 
-#[cfg(feature = "serve")]
 impl<'m> Finish<'m> {
     /// For an index with this model. A shard gets the rest as it is joined with others.
     pub(super) fn new(
@@ -65,7 +54,7 @@ impl<'m> Finish<'m> {
     pub(super) fn finish(self, builder: IndexBuilder) -> Result<BuiltIndex> {
         let step = crate::progress::step("indexing words and vectors");
         let built = match self.fusion {
-            Some(fusion) => clickvec_engine::finish(builder, self.model, &fusion, self.format)?,
+            Some(fusion) => clickvec_index::finish(builder, self.model, &fusion, self.format)?,
             None => builder.finish()?,
         };
         step.finish_and_clear();
@@ -80,10 +69,8 @@ pub(crate) struct Kept {
     pub(crate) field: Option<String>,
     /// The stored fields.
     pub(crate) fields: Vec<String>,
-    #[cfg(feature = "serve")]
-    fusion: clickvec_engine::Fusion,
-    #[cfg(feature = "serve")]
-    format: clickvec_engine::VectorFormat,
+    fusion: clickvec_index::Fusion,
+    format: clickvec_index::VectorFormat,
 }
 
 /// The titles of an index that a catalogue lacks: added to the index after the catalogue was written, or no longer sold.
@@ -99,13 +86,12 @@ pub(crate) struct Unlisted {
     pub(crate) titles: Vec<(Title, Vec<String>)>,
 }
 
-#[cfg(feature = "serve")]
 impl Unlisted {
     /// Checks that no file of the index at `path` is damaged, if there is one: titles that are kept would come out with a checksum
     /// that says they are sound.
     pub(crate) fn check(path: &Path) -> Result<()> {
         if looks_like_index(path) {
-            clickvec_engine::Engine::open(path)?.check()?;
+            clickvec_index::Engine::open(path)?.check()?;
         }
         Ok(())
     }
@@ -116,7 +102,7 @@ impl Unlisted {
         if !looks_like_index(path) {
             return Ok(unlisted);
         }
-        let index = clickvec_engine::Engine::open(path)?;
+        let index = clickvec_index::Engine::open(path)?;
         if is_kept {
             index.check()?;
         }
@@ -142,21 +128,6 @@ impl Unlisted {
     }
 }
 
-#[cfg(not(feature = "serve"))]
-impl Unlisted {
-    /// Nothing: this program keeps no titles.
-    #[allow(clippy::unnecessary_wraps, reason = "with the feature `serve` it reads files")]
-    pub(crate) fn check(_: &Path) -> Result<()> {
-        Ok(())
-    }
-
-    /// None: this program cannot have added any.
-    pub(crate) fn of(_: &Path, _: &HashSet<String>, _: bool) -> Result<Unlisted> {
-        Ok(Unlisted::default())
-    }
-}
-
-#[cfg(feature = "serve")]
 impl Kept {
     /// What the index at `path` keeps; nothing if there is none yet. That weights were fitted with another model is told.
     pub(crate) fn of(path: &Path) -> Result<Kept> {
@@ -175,7 +146,7 @@ impl Kept {
         if !looks_like_index(path) {
             return Ok(Kept::default());
         }
-        let before = clickvec_engine::Engine::open(path)?;
+        let before = clickvec_index::Engine::open(path)?;
         if let Some(shard) = before.shard() {
             anyhow::bail!(
                 "{}: expected an index of all titles, found shard {shard}, which would get the titles of the others too; join the \
@@ -190,43 +161,18 @@ impl Kept {
 
     pub(crate) fn finish(&self, builder: IndexBuilder, model: &Model) -> Result<BuiltIndex> {
         let step = crate::progress::step("indexing words and vectors");
-        let built = clickvec_engine::finish(builder, model, &self.fusion, self.format)?;
+        let built = clickvec_index::finish(builder, model, &self.fusion, self.format)?;
         step.finish_and_clear();
         Ok(built)
     }
 }
 
-#[cfg(not(feature = "serve"))]
-impl Kept {
-    /// What the index at `path` keeps; nothing if there is none yet.
-    pub(crate) fn of(path: &Path) -> Result<Kept> {
-        if !looks_like_index(path) {
-            return Ok(Kept::default());
-        }
-        let searcher = clickvec::search::Searcher::open(path)?;
-        Ok(Kept { field: searcher.summary().map(|summary| summary.field.clone()), ..Kept::default() })
-    }
-
-    /// [`Kept::of`].
-    pub(crate) fn read(path: &Path) -> Result<Kept> {
-        Kept::of(path)
-    }
-
-    #[allow(clippy::unused_self, reason = "with the feature `serve` it knows more")]
-    pub(crate) fn finish(&self, builder: IndexBuilder, _: &Model) -> Result<BuiltIndex> {
-        note();
-        Ok(builder.finish()?)
-    }
-}
-
 /// What was chosen when the index was made that is to be replaced, if there is one.
-#[cfg(feature = "serve")]
 fn choices_of(output: &Path) -> Result<Option<Choices>> {
     looks_like_index(output).then(|| choices(output)).transpose()
 }
 
 /// Says what the new index lacks of the one that it replaces, unless it was `asked` for.
-#[cfg(feature = "serve")]
 fn note_what_is_lost(output: &Path, before: Option<Choices>, now: Choices, asked: Option<Analysis>) {
     let (Some(before), replaced) = (before, crate::output::path(output)) else { return };
     if before.has_fusion && !now.has_fusion {
@@ -244,7 +190,6 @@ fn note_what_is_lost(output: &Path, before: Option<Choices>, now: Choices, asked
 }
 
 /// Joins indexes.
-#[cfg(feature = "serve")]
 pub(super) fn join(
     indexes: &[PathBuf],
     output: &Path,
@@ -273,17 +218,17 @@ pub(super) fn join(
     let format = vectors.map(|form| format_of(Some(form)));
     let before = choices_of(output)?;
     let joined =
-        clickvec_engine::join(indexes, output, &model, fusion.as_ref(), words, format).map_err(
+        clickvec_index::join(indexes, output, &model, fusion.as_ref(), words, format).map_err(
             |error| match error {
                 // As itself, so that advice is found for it.
-                clickvec_engine::Error::Library(error) => error.into(),
-                clickvec_engine::Error::Index { fault: EngineFault::MixedFormats { .. }, .. } => {
+                clickvec_index::Error::Library(error) => error.into(),
+                clickvec_index::Error::Index { fault: EngineFault::MixedFormats { .. }, .. } => {
                     anyhow::anyhow!("{error} (`--vectors`)")
                 }
-                clickvec_engine::Error::Index { fault: EngineFault::MixedFusions { .. }, .. } => {
+                clickvec_index::Error::Index { fault: EngineFault::MixedFusions { .. }, .. } => {
                     anyhow::anyhow!("{error} (`--fusion`)")
                 }
-                clickvec_engine::Error::Index { fault: EngineFault::MixedWords { .. }, .. } => {
+                clickvec_index::Error::Index { fault: EngineFault::MixedWords { .. }, .. } => {
                     anyhow::anyhow!("{error} (`--words`)")
                 }
                 other => other.into(),
@@ -293,20 +238,18 @@ pub(super) fn join(
     Ok(joined)
 }
 
-#[cfg(feature = "serve")]
-fn format_of(vectors: Option<VectorForm>) -> clickvec_engine::VectorFormat {
+fn format_of(vectors: Option<VectorForm>) -> clickvec_index::VectorFormat {
     match vectors {
-        None | Some(VectorForm::F32) => clickvec_engine::VectorFormat::F32,
-        Some(VectorForm::F16) => clickvec_engine::VectorFormat::F16,
-        Some(VectorForm::Int8) => clickvec_engine::VectorFormat::Int8,
+        None | Some(VectorForm::F32) => clickvec_index::VectorFormat::F32,
+        Some(VectorForm::F16) => clickvec_index::VectorFormat::F16,
+        Some(VectorForm::Int8) => clickvec_index::VectorFormat::Int8,
     }
 }
 
-#[cfg(feature = "serve")]
-fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_engine::Fusion> {
-    let Some(path) = path else { return Ok(clickvec_engine::Fusion::default()) };
+fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_index::Fusion> {
+    let Some(path) = path else { return Ok(clickvec_index::Fusion::default()) };
     super::fusion::refuse_no_file(path)?;
-    let fusion = clickvec_engine::Fusion::read(path, model)?;
+    let fusion = clickvec_index::Fusion::read(path, model)?;
     if let Some((k1, b)) = fusion.fitted_at.filter(|_| fusion.words > 0.0) {
         let Analysis { stem, split } = fusion.analysis;
         let of_words =
@@ -320,66 +263,3 @@ fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_engine::Fusion
     Ok(fusion)
 }
 
-#[cfg(not(feature = "serve"))]
-impl<'m> Finish<'m> {
-    pub(super) fn new(
-        _: &'m Model,
-        fusion: Option<&Path>,
-        words: Option<Analysis>,
-        vectors: Option<VectorForm>,
-        _: bool,
-    ) -> Result<Finish<'m>> {
-        refuse(fusion, words, vectors)?;
-        Ok(Finish { model: std::marker::PhantomData })
-    }
-
-    #[allow(
-        clippy::unnecessary_wraps,
-        clippy::unused_self,
-        reason = "with the feature `serve` it can fail and knows more"
-    )]
-    pub(super) fn note_what_is_lost(&self, _: &Path) -> Result<()> {
-        Ok(())
-    }
-
-    pub(super) fn finish(self, builder: IndexBuilder) -> Result<BuiltIndex> {
-        note();
-        Ok(builder.finish()?)
-    }
-}
-
-/// Joins indexes.
-#[cfg(not(feature = "serve"))]
-pub(super) fn join(
-    indexes: &[PathBuf],
-    output: &Path,
-    fusion: Option<&Path>,
-    words: Option<Analysis>,
-    vectors: Option<VectorForm>,
-) -> Result<BuiltIndex> {
-    refuse(fusion, words, vectors)?;
-    note();
-    Ok(clickvec::search::join_indexes(indexes, output)?)
-}
-
-#[cfg(not(feature = "serve"))]
-fn refuse(fusion: Option<&Path>, words: Option<Analysis>, vectors: Option<VectorForm>) -> Result<()> {
-    anyhow::ensure!(
-        fusion.is_none(),
-        "expected a program that can fuse, found one that was built without the feature `serve`; build it with"
-    );
-    anyhow::ensure!(
-        words.is_none_or(|analysis| analysis == Analysis::EXACT),
-        "expected a program that can search by words, found one that was built without the feature `serve`; build it with"
-    );
-    anyhow::ensure!(
-        vectors.is_none_or(|form| form == VectorForm::F32),
-        "expected a program that can round vectors, found one that was built without the feature `serve`; build it with"
-    );
-    Ok(())
-}
-
-#[cfg(not(feature = "serve"))]
-fn note() {
-    crate::output::note("vectors only: this program was built without the feature `serve`, so there are no words");
-}

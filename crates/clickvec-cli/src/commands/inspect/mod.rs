@@ -2,7 +2,6 @@
 
 mod card;
 mod ranker;
-#[cfg(feature = "serve")]
 mod verify;
 
 use std::fmt::Write as _;
@@ -41,7 +40,6 @@ pub(crate) struct Args {
 
     /// Read all files of an index, compare their checksums, and repeat the queries whose answers it keeps. Each file
     /// that has changed is named, and the exit status is then 1. A search reads only what it needs, and may miss damage.
-    #[cfg(feature = "serve")]
     #[arg(long, conflicts_with = "card")]
     verify: bool,
 
@@ -84,14 +82,12 @@ struct IndexReport<'a> {
     #[serde(flatten)]
     summary: IndexSummary,
     /// How it is searched by words and by both, if it has words.
-    #[cfg(feature = "serve")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    searches: Option<clickvec_engine::Choices>,
+    searches: Option<clickvec_index::Choices>,
 }
 
 /// Loads the model or the index, which checks it, and prints what is in it.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    #[cfg(feature = "serve")]
     if args.verify {
         return verify::run(&args.file, args.json);
     }
@@ -133,13 +129,11 @@ pub(crate) fn evaluation_of_report(path: &Path) -> Result<String> {
 fn run_index(args: &Args) -> Result<Answer> {
     let searcher = Searcher::open(&args.file)?;
     let summary = searcher.summary().context("an index that was opened says what it is")?.clone();
-    #[cfg(feature = "serve")]
     let has_words = summary.parts.contains_key("words");
     let report = IndexReport {
         index: &args.file,
         encoder: searcher.model().encoder_config(),
         summary,
-        #[cfg(feature = "serve")]
         searches: has_words.then(|| crate::fused::choices(&args.file)).transpose()?,
     };
     let mut out = output::stdout();
@@ -153,9 +147,8 @@ fn run_index(args: &Args) -> Result<Answer> {
 }
 
 /// How an index is searched by words and by both.
-#[cfg(feature = "serve")]
 fn searches(report: &IndexReport<'_>) -> Vec<(&'static str, String)> {
-    let Some(clickvec_engine::Choices { has_fusion, fusion, bm25, analysis, .. }) = &report.searches else {
+    let Some(clickvec_index::Choices { has_fusion, fusion, bm25, analysis, .. }) = &report.searches else {
         return Vec::new();
     };
     let words = format!("BM25 with k1 {} and b {}, compared by `{analysis}`", bm25.k1, bm25.b);
@@ -166,11 +159,6 @@ fn searches(report: &IndexReport<'_>) -> Vec<(&'static str, String)> {
     let (vectors, words_weight) = (fusion.vectors, fusion.words);
     let fused = format!("{method} of vectors {vectors:.3}, words {words_weight:.3}{trigrams}{teacher}{fitted}");
     vec![("words", words), ("fusion", fused)]
-}
-
-#[cfg(not(feature = "serve"))]
-fn searches(_: &IndexReport<'_>) -> Vec<(&'static str, String)> {
-    Vec::new()
 }
 
 fn index_text(report: &IndexReport<'_>) -> String {

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use clickvec_engine::{Verified, verify};
+use clickvec_index::{Verified, verify};
 use serde::Serialize;
 
 use crate::answer::Answer;

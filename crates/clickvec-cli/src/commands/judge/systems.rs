@@ -11,8 +11,7 @@ use clickvec::internals::files;
 use clickvec::ranker::{self, Ranker, RankerSpec, Resources, System};
 use clickvec::search::{self, Searcher};
 use clickvec::tables::{TITLE, Title};
-#[cfg(feature = "serve")]
-use clickvec_engine::{Engine, Mode, Request};
+use clickvec_index::{Engine, Mode, Request};
 
 use super::pool::Args;
 use super::queries::PoolQuery;
@@ -44,7 +43,6 @@ pub(super) fn pool(args: &Args, table: &Path, queries: &[PoolQuery], titles: &[T
     let by_id: HashMap<&str, usize> = titles.iter().map(|title| title.id.as_str()).zip(0..).collect();
     for path in &args.index {
         let name = path.display().to_string();
-        #[cfg(feature = "serve")]
         if crate::fused::keeps_fusion(path)? {
             let engine = Engine::open(path)?;
             let of_query = |query: &&str| -> Result<Vec<usize>> {

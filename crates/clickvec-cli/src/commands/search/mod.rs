@@ -1,6 +1,5 @@
 //! `clickvec search`: the best of all titles for each query.
 
-#[cfg(feature = "serve")]
 mod modes;
 mod outcome;
 
@@ -68,7 +67,6 @@ pub(crate) struct Args {
     #[arg(long, short = 'k', default_value_t = 10, value_name = "K", value_parser = crate::numbers::at_least_one::<u32>)]
     top: u32,
 
-    #[cfg(feature = "serve")]
     #[command(flatten)]
     modes: modes::Args,
 
@@ -106,7 +104,6 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
             Ok(outcome::all(&search::answers(candidates.as_ref(), &titles, queries, top)?))
         });
     }
-    #[cfg(feature = "serve")]
     if let (Some(index), None, None) = (&args.index, &args.model, &args.titles)
         && let Some(engine) = modes::engine(index, &args.modes)?
     {
@@ -138,18 +135,12 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
     answer(&args, &|queries, top| Ok(outcome::all(&searcher.search_batch(queries, top)?)))
 }
 
-#[cfg(feature = "serve")]
 fn modes_need_an_index(args: &Args) -> Result<()> {
     if args.modes.are_given() && args.index.is_none() {
         bail!(
             "expected `--index INDEX` with `--mode`, `--filter` or `--offset`, found none; make one with `clickvec index`"
         );
     }
-    Ok(())
-}
-
-#[cfg(not(feature = "serve"))]
-fn modes_need_an_index(_: &Args) -> Result<()> {
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clickvec::Error;
 use clickvec::error::IndexFault;
 use clickvec::internals::index::{About, Folder, MODEL, SHARD, TITLES, VECTORS};
-use clickvec_engine::{Answer, Engine, Filter, Hit, Mode, Request};
+use clickvec_index::{Answer, Engine, Filter, Hit, Mode, Request};
 use rayon::prelude::*;
 
 use super::outcome::{Nothing, Outcome, Shown};

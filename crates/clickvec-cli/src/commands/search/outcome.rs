@@ -23,13 +23,10 @@ pub(super) enum Nothing {
     /// The model knows none of its words.
     Known,
     /// No title meets the conditions.
-    #[cfg(feature = "serve")]
     Met,
     /// No title that meets the conditions has anything of the query.
-    #[cfg(feature = "serve")]
     FoundOfMet,
     /// There are titles, but none after those that were to be left out.
-    #[cfg(feature = "serve")]
     After {
         /// How many were to be left out.
         offset: usize,
@@ -42,11 +39,8 @@ impl Display for Nothing {
             Nothing::Found => f.write_str("no title has any of these words"),
             Nothing::OfWords => f.write_str("expected words, found none"),
             Nothing::Known => f.write_str("the model knows none of its words"),
-            #[cfg(feature = "serve")]
             Nothing::Met => f.write_str("no title meets the conditions of --filter"),
-            #[cfg(feature = "serve")]
             Nothing::FoundOfMet => f.write_str("no title that meets the conditions of --filter has any of these words"),
-            #[cfg(feature = "serve")]
             Nothing::After { offset } => write!(f, "the list ends before --offset {offset}"),
         }
     }

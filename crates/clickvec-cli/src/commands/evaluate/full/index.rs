@@ -2,27 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-#[cfg(feature = "serve")]
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-#[cfg(feature = "serve")]
 use clickvec::eval::FullQuery;
 use clickvec::eval::FullTestSet;
 use clickvec::index::{Candidates, Hit, Query};
-#[cfg(feature = "serve")]
 use clickvec::internals::eval::room_for_lists;
 use clickvec::search::Searcher;
 use clickvec::tables::Title;
-#[cfg(feature = "serve")]
-use clickvec_engine::{Engine, Mode, Request};
-#[cfg(feature = "serve")]
+use clickvec_index::{Engine, Mode, Request};
 use rayon::prelude::*;
 
 use crate::output;
 
 /// The queries that are searched for at once.
-#[cfg(feature = "serve")]
 const QUERIES_AT_ONCE: usize = 256;
 
 /// The places of titles in the collection, by id or, if judged titles have no ids, by text.
@@ -55,7 +49,6 @@ impl<'a> Known<'a> {
 }
 
 /// The titles of an index that has a fusion; `None` if it has none.
-#[cfg(feature = "serve")]
 pub(super) fn fused_titles(index: &Path) -> Result<Option<Vec<Title>>> {
     if !crate::fused::keeps_fusion(index)? {
         return Ok(None);
@@ -68,21 +61,13 @@ pub(super) fn fused_titles(index: &Path) -> Result<Option<Vec<Title>>> {
     Ok(Some(titles))
 }
 
-#[cfg(not(feature = "serve"))]
-#[allow(clippy::unnecessary_wraps, reason = "with the feature `serve` it can fail")]
-pub(super) fn fused_titles(_: &Path) -> Result<Option<Vec<Title>>> {
-    Ok(None)
-}
-
 /// An index with a fusion, searched as `search` and the service do.
-#[cfg(feature = "serve")]
 pub(super) struct FusedIndex<'a> {
     path: PathBuf,
     engine: &'a Engine,
     known: Known<'a>,
 }
 
-#[cfg(feature = "serve")]
 impl<'a> FusedIndex<'a> {
     pub(super) fn new(path: PathBuf, engine: &'a Engine, set: &'a FullTestSet) -> FusedIndex<'a> {
         FusedIndex { path, engine, known: Known::new(set) }
@@ -106,7 +91,7 @@ impl<'a> FusedIndex<'a> {
     fn search(&self, query: &str, depth: usize) -> Result<Vec<Hit>> {
         let mut seen = HashSet::new();
         let answer = self.engine.search(&Request::new(query, Mode::Both).with_k(depth))?;
-        let hit = |hit: clickvec_engine::Hit| -> Result<Hit> {
+        let hit = |hit: clickvec_index::Hit| -> Result<Hit> {
             Ok(Hit { position: self.known.place(&self.path, &hit.id, &hit.title)?, score: hit.score })
         };
         let mut hits = answer.hits.into_iter().map(hit).collect::<Result<Vec<Hit>>>()?;

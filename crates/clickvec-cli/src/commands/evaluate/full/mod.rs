@@ -19,7 +19,6 @@ use clickvec::search::Searcher;
 use clickvec::tables::Title;
 
 use self::fusion::Fusions;
-#[cfg(feature = "serve")]
 use self::index::FusedIndex;
 use self::index::{Places, fused_titles};
 use super::fusion::{Fused, Weights};
@@ -281,7 +280,6 @@ impl Search<'_> {
                     })?;
                 }
             }
-            #[cfg(feature = "serve")]
             Loaded::Fused(engine) => {
                 let fused = FusedIndex::new(entry.file_name(), engine, self.set);
                 fused.search_all(&self.set.queries, depth, &mut take)?;

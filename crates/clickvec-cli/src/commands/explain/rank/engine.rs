@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use clickvec::tables::Title;
-use clickvec_engine::{Engine, Hit, Mode, Request};
+use clickvec_index::{Engine, Hit, Mode, Request};
 
 use super::fusion::check_ids;
 use super::place::{Source, scale, words_of};

@@ -1,6 +1,5 @@
 //! `clickvec explain rank`: why one title ranks above another, by words, by vectors, by trigrams and by a teacher.
 
-#[cfg(feature = "serve")]
 mod engine;
 mod fusion;
 mod page;

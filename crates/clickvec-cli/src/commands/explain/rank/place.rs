@@ -39,7 +39,6 @@ pub(super) fn place(args: &Args) -> Result<Option<Ranked>> {
         let fused = Fused::load(path)?;
         return fused.rank(args, &titles_of(args)?);
     }
-    #[cfg(feature = "serve")]
     if let Some(index) = &args.model.index
         && let Some(ranked) = super::engine::place(args, index)?
     {
@@ -58,13 +57,10 @@ fn by_default(args: &Args, named: &NamedModel) -> Result<Option<Ranked>> {
     ensure!(cosines.iter().all(|score| score.is_finite()), "the model's scores are not finite");
     let mut corpus = Corpus::default();
     titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
-    #[cfg(feature = "serve")]
     let analysis = match &args.model.index {
         Some(index) => crate::fused::choices(index)?.analysis,
         None => Analysis::EXACT,
     };
-    #[cfg(not(feature = "serve"))]
-    let analysis = Analysis::EXACT;
     let lexical = bm25(&corpus, analysis)?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let by_words = lexical.score(query, &texts);

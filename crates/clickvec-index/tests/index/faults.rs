@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clickvec::error::IndexFault;
 use clickvec::model::Model;
 use clickvec::ranker::FusionMethod;
-use clickvec_engine::{Analysis, Bm25, Engine, Error, Fusion, Mode, Request, Updater};
+use clickvec_index::{Analysis, Bm25, Engine, Error, Fusion, Mode, Request, Updater};
 
 use crate::world::{World, build, document, testdata};
 
@@ -28,7 +28,7 @@ fn files(path: &Path) -> Vec<String> {
 /// Opens an index, checks it and asks it; whatever is wrong must be an error and never a panic.
 fn look(path: &Path) -> Result<(), String> {
     let engine = Engine::open(path).map_err(|error| error.to_string())?;
-    let told = |error: clickvec_engine::Error| error.to_string();
+    let told = |error: clickvec_index::Error| error.to_string();
     // The answers may be wrong as long as nobody has checked.
     for mode in Mode::ALL {
         let _ = engine.search(&Request::new("nylon anchor", mode));

@@ -1,9 +1,9 @@
 //! An index on disk that answers queries by vectors, by words, or by both fused.
 //!
 //! ```
-//! use clickvec_engine::{Engine, Mode, Request};
+//! use clickvec_index::{Engine, Mode, Request};
 //!
-//! # fn main() -> clickvec_engine::Result<()> {
+//! # fn main() -> clickvec_index::Result<()> {
 //! # let path = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/frozen/format-1/index"));
 //! let engine = Engine::open(path)?;
 //! let answer = engine.search(&Request::new("oak vanity", Mode::Both).with_k(3))?;

@@ -3,7 +3,7 @@
 use clickvec::internals::ranker::save_fusion;
 use clickvec::ranker::FusionMethod;
 use clickvec::tables::Title;
-use clickvec_engine::{Analysis, Bm25, Engine, Fusion, Mode, Updater, compact, join};
+use clickvec_index::{Analysis, Bm25, Engine, Fusion, Mode, Updater, compact, join};
 
 use crate::trigrams::save;
 use crate::world::{World, build, document, search};

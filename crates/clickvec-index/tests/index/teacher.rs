@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clickvec::index::Query;
 use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
 use clickvec::search::Searcher;
-use clickvec_engine::{Engine, Fusion, Mode, Request, Updater, compact};
+use clickvec_index::{Engine, Fusion, Mode, Request, Updater, compact};
 
 use crate::trigrams::save;
 use crate::world::{QUERIES, World, build, document, fields, search, titles};

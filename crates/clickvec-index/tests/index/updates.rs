@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
-use clickvec_engine::error::Error;
-use clickvec_engine::{
+use clickvec_index::error::Error;
+use clickvec_index::{
     Analysis, Bm25, Condition, Engine, Filter, Fusion, Mode, Request, Updater, compact, compact_in_background,
 };
 
@@ -161,7 +161,7 @@ fn only_one_changes_an_index_at_a_time() {
     assert!(in_use(compact(&world.path).map(drop)));
     drop(updater);
     let mut updater = Updater::open(&world.path).unwrap();
-    let error = updater.put(&clickvec_engine::Document {
+    let error = updater.put(&clickvec_index::Document {
         fields: [("colour".to_owned(), String::new())].into_iter().collect(),
         ..document("a", "b", "")
     });

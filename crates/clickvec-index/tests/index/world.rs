@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clickvec::model::Model;
 use clickvec::search::IndexBuilder;
 use clickvec::tables::{Title, read_titles};
-use clickvec_engine::{Answer, Document, Engine, Fusion, Mode, Request, VectorFormat, finish};
+use clickvec_index::{Answer, Document, Engine, Fusion, Mode, Request, VectorFormat, finish};
 
 pub(crate) fn testdata(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata")).join(name)
