@@ -63,8 +63,8 @@ fn what_reads_a_model_reads_the_projection() {
         let run = folder.run(&[&["search", "--json", "-k", "3", "red hammer"], more].concat()).code(0);
         run.json_lines()[0]["results"].clone()
     };
-    let mode = ["--mode=vectors"];
-    let found = score(&[&["--index=shop"], &mode].concat());
+    let mode: &[&str] = &["--mode=vectors"];
+    let found = score(&[&["--index=shop"], mode].concat());
     assert_eq!(found[0]["score"], score(&["--model=model.safetensors", "--titles=titles.tsv"])[0]["score"]);
     let best = found[0]["title"].as_str().unwrap();
     let explain = ["explain", "match", "--model=model.safetensors", "red hammer", best];

@@ -218,22 +218,20 @@ pub(super) fn join(
     let format = vectors.map(|form| format_of(Some(form)));
     let before = choices_of(output)?;
     let joined =
-        clickvec_index::join(indexes, output, &model, fusion.as_ref(), words, format).map_err(
-            |error| match error {
-                // As itself, so that advice is found for it.
-                clickvec_index::Error::Library(error) => error.into(),
-                clickvec_index::Error::Index { fault: EngineFault::MixedFormats { .. }, .. } => {
-                    anyhow::anyhow!("{error} (`--vectors`)")
-                }
-                clickvec_index::Error::Index { fault: EngineFault::MixedFusions { .. }, .. } => {
-                    anyhow::anyhow!("{error} (`--fusion`)")
-                }
-                clickvec_index::Error::Index { fault: EngineFault::MixedWords { .. }, .. } => {
-                    anyhow::anyhow!("{error} (`--words`)")
-                }
-                other => other.into(),
-            },
-        )?;
+        clickvec_index::join(indexes, output, &model, fusion.as_ref(), words, format).map_err(|error| match error {
+            // As itself, so that advice is found for it.
+            clickvec_index::Error::Library(error) => error.into(),
+            clickvec_index::Error::Index { fault: EngineFault::MixedFormats { .. }, .. } => {
+                anyhow::anyhow!("{error} (`--vectors`)")
+            }
+            clickvec_index::Error::Index { fault: EngineFault::MixedFusions { .. }, .. } => {
+                anyhow::anyhow!("{error} (`--fusion`)")
+            }
+            clickvec_index::Error::Index { fault: EngineFault::MixedWords { .. }, .. } => {
+                anyhow::anyhow!("{error} (`--words`)")
+            }
+            other => other.into(),
+        })?;
     note_what_is_lost(output, before, choices(output)?, words);
     Ok(joined)
 }
@@ -262,4 +260,3 @@ fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_index::Fusion>
     }
     Ok(fusion)
 }
-
