@@ -64,8 +64,7 @@ fn built(command: clap::Command) -> clap::Command {
 
 /// The program itself and its commands, each followed by its own.
 fn pages(command: &clap::Command) -> Vec<&clap::Command> {
-    let commands = command.get_subcommands().filter(|page| !page.is_hide_set());
-    std::iter::once(command).chain(commands.flat_map(pages)).collect()
+    std::iter::once(command).chain(command.get_subcommands().flat_map(pages)).collect()
 }
 
 /// The name of a page: `clickvec-explain-match`.

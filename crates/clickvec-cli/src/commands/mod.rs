@@ -28,7 +28,6 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
-use crate::numbers::in_words;
 #[cfg(fuzzing)]
 pub(crate) use export::fusion_of_report;
 #[cfg(fuzzing)]
@@ -62,17 +61,15 @@ impl Cli {
     /// The arguments of a command line, the first of which is the program's name.
     pub(crate) fn of(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         let mut command = with_negative_numbers(Cli::command());
-        let mut matches = command.try_get_matches_from_mut(arguments).map_err(in_words)?;
+        let mut matches = command.try_get_matches_from_mut(arguments)?;
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
     }
 }
 
 /// The command, for whose options `-1` is a value: they say what they expected. Otherwise it would be an unknown option.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
-    let with = |option: clap::Arg| match option.is_positional() || !option.get_action().takes_values() {
-        true => option,
-        false => option.allow_negative_numbers(true),
-    };
+    let takes_value = |option: &clap::Arg| !option.is_positional() && option.get_action().takes_values();
+    let with = |option: clap::Arg| if takes_value(&option) { option.allow_negative_numbers(true) } else { option };
     command.mut_args(with).mut_subcommands(with_negative_numbers)
 }
 
@@ -100,7 +97,9 @@ enum Command {
     Explain(Box<explain::Args>),
     Export(export::Args),
     Simulate(simulate::Args),
+    #[command(hide = true)]
     Completions(completions::Args),
+    #[command(hide = true)]
     Man(man::Args),
 }
 

@@ -38,7 +38,6 @@ pub(crate) use self::teacher::{has_scores, open as open_teacher};
 use super::check::looks_raw;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
-use crate::numbers::in_words;
 use crate::titles::TitleColumns;
 use crate::{input, output, test_set};
 
@@ -108,7 +107,7 @@ fn parse(data: &[&str], arguments: &[String]) -> Result<Args> {
         if error.kind() == clap::error::ErrorKind::DisplayHelp {
             return anyhow!("expected options of `train`, found one that asks for help; see `clickvec train --help`");
         }
-        let text = in_words(error).to_string();
+        let text = error.to_string();
         anyhow!("{}", text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: "))
     })?;
     Ok(line.args)
