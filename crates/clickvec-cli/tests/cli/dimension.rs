@@ -67,7 +67,7 @@ fn what_reads_a_model_reads_the_projection() {
     let found = score(&[&["--index=shop"], mode].concat());
     assert_eq!(found[0]["score"], score(&["--model=model.safetensors", "--titles=titles.tsv"])[0]["score"]);
     let best = found[0]["title"].as_str().unwrap();
-    let explain = ["explain", "match", "--model=model.safetensors", "red hammer", best];
+    let explain = ["explain", "match", "model.safetensors", "red hammer", best];
     let explained = folder.run(&[&explain[..], &["--json"]].concat()).code(0).json_lines()[0]["models"][0].clone();
     assert_eq!(explained["score"], found[0]["score"]);
     assert_eq!(explained["units"].as_array().unwrap().len(), 6);

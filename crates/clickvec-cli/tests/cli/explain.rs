@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::harness::Folder;
 
-const MATCH: [&str; 6] = ["explain", "match", "--model", "model.safetensors", "red hammer", "hammer in red, 10 in."];
+const MATCH: [&str; 5] = ["explain", "match", "model.safetensors", "red hammer", "hammer in red, 10 in."];
 
 /// [`Folder::with_model`] and models of other encoders: `clsm`, `bilstm`, `rnn` and `dssm`.
 fn with_models() -> Folder {
@@ -54,15 +54,11 @@ fn a_match_says_the_score_of_the_search_and_shares_that_sum_to_it() {
 fn an_index_explains_with_its_model() {
     let folder = Folder::with_model();
     folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
-    let of = |which: [&str; 2]| {
-        let arguments = [&["explain", "match", "--json"][..], &which, &["red hammer", "hammer in red"]].concat();
+    let of = |which: &str| {
+        let arguments = ["explain", "match", "--json", which, "red hammer", "hammer in red"];
         folder.run(&arguments).code(0).json_lines()[0]["models"][0]["score"].clone()
     };
-    assert_eq!(of(["--index", "shop.index"]), of(["--model", "model.safetensors"]));
-    folder
-        .run(&["explain", "match", "--index", "titles.tsv", "a", "b"])
-        .code(2)
-        .says("expected the folder of an index");
+    assert_eq!(of("shop.index"), of("model.safetensors"));
 }
 
 #[test]
@@ -70,8 +66,8 @@ fn models_stand_side_by_side_with_the_grade() {
     let folder = with_models();
     let kinds = ["model", "bilstm", "rnn", "clsm", "dssm"];
     let files = kinds.map(|kind| format!("{kind}.safetensors"));
-    let models: Vec<&str> = files.iter().flat_map(|file| ["--model", file]).collect();
-    let arguments = [&["explain", "match", "--judged", "judged.tsv", "--limit", "2"][..], &models].concat();
+    let models: Vec<&str> = files[1..].iter().flat_map(|file| ["--compare", file]).collect();
+    let arguments = [&["explain", "match", &files[0], "--judged", "judged.tsv", "--limit", "2"][..], &models].concat();
     let text = folder.run(&arguments).code(0).stdout();
     for part in ["grade  4", "grade  0", "bilstm (bilstm, 8 cells in each direction)", "max-pooling unit", "dssm (dssm"]
     {
@@ -90,7 +86,7 @@ fn models_stand_side_by_side_with_the_grade() {
         assert!(page.contains(part), "no `{part}` on the page");
     }
     folder.write("pairs.tsv", "query\ttitle\nred hammer\thammer in red\nbroken\n");
-    let pairs = ["explain", "match", "--model", "rnn.safetensors", "--pairs", "pairs.tsv", "--json"];
+    let pairs = ["explain", "match", "rnn.safetensors", "--pairs", "pairs.tsv", "--json"];
     let run = folder.run(&pairs).code(0).says("skipped 1 broken line");
     assert_eq!(run.json_lines().len(), 1);
 }
@@ -105,7 +101,7 @@ fn a_merged_tail_is_shown_as_one_word() {
         let arguments = [&["explain", what][..], model, more].concat();
         folder.run(&arguments).code(0)
     };
-    let tail = ["--model", "tail.safetensors"];
+    let tail = ["tail.safetensors"];
     let text = explain("match", &tail, &texts).stdout();
     for part in [
         "… (4 words)",
@@ -119,11 +115,10 @@ fn a_merged_tail_is_shown_as_one_word() {
     let words = line["models"][0]["title"]["words"].as_array().unwrap().clone();
     let of = |key: &str| words.iter().map(|word| word[key].clone()).collect::<Vec<_>>();
     assert_eq!(of("word"), ["hammer", "in", "red 10 in"]);
-    assert_eq!(of("parts")[2], 3);
-    assert!(words[0].get("parts").is_none());
+    assert_eq!(of("parts"), [1, 1, 3]);
 
     // Next to a model that reads other words, each number is at its own word.
-    let both = [&tail[..], &["--model", "cut.safetensors"]].concat();
+    let both = [&tail[..], &["--compare", "cut.safetensors"]].concat();
     let text = explain("match", &both, &[&texts[..], &["--html", "page.html"]].concat()).stdout();
     let along = text.split("\n\n").find(|part| part.starts_with("along")).unwrap();
     let rows: Vec<Vec<&str>> = along.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
@@ -134,8 +129,9 @@ fn a_merged_tail_is_shown_as_one_word() {
     let text = explain("keywords", &tail, &[texts[0]]).stdout();
     assert!(text.contains("… (4 words)"), "{text}");
 
-    let rank = ["--titles", "titles.tsv", texts[0]];
-    let text = explain("rank", &tail, &rank).stdout();
+    let index = ["index", "--model", "tail.safetensors", "--titles", "titles.tsv", "--output", "tail.index"];
+    folder.run(&index).code(0);
+    let text = explain("rank", &["tail.index"], &[texts[0]]).stdout();
     assert!(text.contains("red  hammer  … (4 words)"), "{text}");
 }
 
@@ -144,7 +140,7 @@ fn keywords_of_every_encoder() {
     let folder = with_models();
     let run = |kind: &str, more: &[&str]| {
         let model = format!("{kind}.safetensors");
-        folder.run(&[&["explain", "keywords", "--model", &model, "red hammer in <b>white</b>"][..], more].concat())
+        folder.run(&[&["explain", "keywords", &model, "red hammer in <b>white</b>"][..], more].concat())
     };
     let text = run("model", &["--threshold", "0"]).code(0).stdout();
     // With a threshold of zero every word except the first has every cell.
@@ -164,10 +160,8 @@ fn keywords_of_every_encoder() {
     run("model", &["--html", "keywords.html"]).code(0);
     let page = folder.read("keywords.html");
     assert!(page.contains("Keywords") && page.contains("<svg") && !page.contains("<b>white"), "markup is escaped");
-    let lines = folder.run_with(
-        &["explain", "keywords", "--model", "model.safetensors", "--file", "-", "--json"],
-        "red paint\n\nblue shelf\n",
-    );
+    let lines = folder
+        .run_with(&["explain", "keywords", "model.safetensors", "--file", "-", "--json"], "red paint\n\nblue shelf\n");
     assert_eq!(lines.code(0).json_lines().len(), 2);
 }
 
@@ -177,7 +171,7 @@ fn topics_contexts_and_neighbours() {
     let judged = folder.read("judged.tsv");
     let queries: Vec<&str> = judged.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
     folder.write("queries.txt", queries.join("\n"));
-    let topics = ["explain", "topics", "--queries", "queries.txt", "--threshold", "0.01", "--model"];
+    let topics = ["explain", "topics", "--queries", "queries.txt", "--threshold", "0.01"];
     let text = folder.run(&[&topics[..], &["model.safetensors", "--html", "topics.html"]].concat()).code(0).stdout();
     assert!(text.contains("purity") && text.contains("144 queries"), "{text}");
     assert!(folder.read("topics.html").contains("What the cells represent"));
@@ -187,32 +181,32 @@ fn topics_contexts_and_neighbours() {
     );
     folder.run(&[&topics[..], &["dssm.safetensors"]].concat()).code(2).says("found a dssm, which reads bags of words");
 
-    let without = ["explain", "context", "red", "red hammer", "blue shelf", "--model", "clsm.safetensors"];
+    let without = ["explain", "context", "clsm.safetensors", "red", "red hammer", "blue shelf"];
     folder.run(&without).code(2).says("expected texts with the word `red`, found `blue shelf`");
-    let context = ["explain", "context", "red", "red hammer", "red paint", "--model"];
-    let lines = folder.run(&[&context[..], &["clsm.safetensors", "--json"]].concat()).code(0).json_lines();
+    let context = |model: &str| folder.run(&["explain", "context", model, "red", "red hammer", "red paint", "--json"]);
+    let lines = context("clsm.safetensors").code(0).json_lines();
     assert_eq!((lines.len(), &lines[1]["context"]), (2, &"red paint".into()));
-    folder.run(&[&context[..], &["model.safetensors"]].concat()).code(2).says("expected a clsm");
+    context("model.safetensors").code(2).says("expected a clsm");
     // The encoder is what is wrong, also where the texts are a table.
-    let table = ["explain", "context", "red", "--file", "clicks.tsv", "--model", "model.safetensors"];
+    let table = ["explain", "context", "model.safetensors", "red", "--file", "clicks.tsv"];
     folder.run(&table).code(2).says("expected a clsm");
-    let one = ["explain", "context", "red", "red hammer", "--model", "clsm.safetensors"];
+    let one = ["explain", "context", "clsm.safetensors", "red", "red hammer"];
     folder.run(&one).code(1).says("expected other texts with the word `red` to compare with this one").prints_nothing();
     folder.write("none.txt", "?!\n");
     folder
-        .run(&["explain", "topics", "--model", "model.safetensors", "--queries", "none.txt"])
+        .run(&["explain", "topics", "model.safetensors", "--queries", "none.txt"])
         .code(1)
         .prints("no query has a word");
-    let few = ["explain", "topics", "--model", "model.safetensors", "--queries", "queries.txt", "--threshold", "100"];
+    let few = ["explain", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "100"];
     folder.run(&few).code(1).prints("no cell collects a word of 144 queries; try a threshold below 100");
-    let two = ["explain", "context", "red hammer", "red", "--model", "clsm.safetensors"];
+    let two = ["explain", "context", "clsm.safetensors", "red hammer", "red"];
     folder.run(&two).code(2).says("expected one word, found 2");
 
-    let near = ["explain", "neighbours", "hamer", "--words", "queries.txt", "--model", "model.safetensors", "--json"];
+    let near = ["explain", "neighbours", "model.safetensors", "hamer", "--words", "queries.txt", "--json"];
     let lines = folder.run(&near).code(0).json_lines();
     assert_eq!((&lines[0]["space"], &lines[0]["neighbours"][0]["word"]), (&"input layer".into(), &"hammer".into()));
     assert_eq!(lines[1]["space"], "embedding");
-    let strange = ["explain", "neighbours", "北", "--words", "queries.txt", "--model", "model.safetensors"];
+    let strange = ["explain", "neighbours", "model.safetensors", "北", "--words", "queries.txt"];
     folder.run(&strange).code(2).says("expected a word with a letter trigram that the model knows");
 }
 
@@ -220,9 +214,9 @@ fn topics_contexts_and_neighbours() {
 fn odd_texts_and_places_are_told() {
     let folder = Folder::with_model();
     let explain = |query: &str, title: &str| {
-        folder.run(&["explain", "match", "--model", "model.safetensors", query, title]).code(0).stdout()
+        folder.run(&["explain", "match", "model.safetensors", query, title]).code(0).stdout()
     };
-    let limited = ["explain", "match", "--model", "model.safetensors", "--limit", "1", "red", "hammer"];
+    let limited = ["explain", "match", "model.safetensors", "--limit", "1", "red", "hammer"];
     folder.run(&limited).code(2).says("the argument '--limit <N>' cannot be used with '[QUERY]'").prints_nothing();
     assert!(explain("", "hammer").contains("the query has no words"));
     let nothing = explain("", " ");
@@ -233,9 +227,9 @@ fn odd_texts_and_places_are_told() {
     assert!(!explain("hammer \u{1b}[31m", "hammer").contains('\u{1b}'));
     let long = "hammer ".repeat(100_000);
     assert!(explain(&long[..100_000], "hammer").contains("score"));
-    folder.run(&["explain", "match", "--model", "model.safetensors"]).code(2).says("expected a query and a title");
-    folder.run(&["explain", "match", "--model", "model.safetensors", "one"]).code(2).prints_nothing();
-    folder.run(&["explain", "match", "a", "b"]).code(2).says("--model");
+    folder.run(&["explain", "match", "model.safetensors"]).code(2).says("expected a query and a title");
+    folder.run(&["explain", "match", "model.safetensors", "one"]).code(2).prints_nothing();
+    folder.run(&["explain", "match"]).code(2).says("<MODEL>");
     folder.run(&[&MATCH[..], &["--html", "none/page.html"]].concat()).code(2).prints_nothing();
     folder
         .run(&[&MATCH[..], &["--html", "model.safetensors"]].concat())
@@ -243,7 +237,7 @@ fn odd_texts_and_places_are_told() {
         .says("expected an output that is not an input");
     folder.run(&[&MATCH[..], &["--threshold", "NaN"]].concat()).code(2).says("expected a number of 0 or more");
     folder.write("empty.txt", "\n \n");
-    let empty = ["explain", "keywords", "--model", "model.safetensors", "--file", "empty.txt"];
+    let empty = ["explain", "keywords", "model.safetensors", "--file", "empty.txt"];
     folder.run(&empty).code(2).says("empty.txt: expected texts, one a line, found none");
     assert!(fs::read(folder.path("model.safetensors")).is_ok_and(|bytes| bytes.len() > 1000));
 }
@@ -254,8 +248,7 @@ fn errors_are_grouped_by_what_is_hard() {
     let judged = "query\ttitle\tgrade\nred hamer\thammer in red\t4\nred hamer\tpaint for kitchens\t0\n\
                   plutonium 12\tladder\t0\nplutonium 12\tshelf for isotopes\t3\n";
     folder.write("hard.tsv", judged);
-    let arguments =
-        ["explain", "errors", "--model", "model.safetensors", "--judged", "hard.tsv", "--titles", "titles.tsv"];
+    let arguments = ["explain", "errors", "model.safetensors", "--judged", "hard.tsv", "--titles", "titles.tsv"];
     let mut lines = folder.run(&[&arguments[..], &["--json"]].concat()).code(0).json_lines();
     lines.sort_by_key(|line| line["query"].to_string());
     let difficulties = |line: &serde_json::Value| line["difficulties"].to_string();
@@ -272,7 +265,7 @@ fn a_model_shows_no_column_that_it_has_nothing_for() {
     let folder = with_models();
     let header = |kind: &str| {
         let model = format!("{kind}.safetensors");
-        let arguments = ["explain", "match", "--model", &model, "red hammer", "hammer in red"];
+        let arguments = ["explain", "match", &model, "red hammer", "hammer in red"];
         let text = folder.run(&arguments).code(0).stdout();
         text.lines().find(|line| line.contains("along")).map(str::to_owned).unwrap()
     };
@@ -286,7 +279,8 @@ fn a_model_shows_no_column_that_it_has_nothing_for() {
 #[test]
 fn queries_are_shown_with_the_title_that_comes_first() {
     let folder = with_models();
-    let table_8 = ["explain", "keywords", "--search", "--model", "clsm.safetensors", "--titles", "titles.tsv"];
+    folder.run(&["index", "--model", "clsm.safetensors", "--titles", "titles.tsv", "--output", "c.index"]).code(0);
+    let table_8 = ["explain", "keywords", "--search", "c.index"];
     let run = |more: &[&str]| folder.run(&[&table_8[..], more].concat());
     let text = run(&["red hammer", "", "北"]).code(0).stdout();
     assert!(text.contains("title ranked first") && text.contains('*'), "{text}");
@@ -302,24 +296,19 @@ fn queries_are_shown_with_the_title_that_comes_first() {
     run(&["red hammer", "--html", "first.html"]).code(0);
     assert!(folder.read("first.html").contains("<b class=\"key\">"));
     run(&["北"]).code(1);
-    folder
-        .run(&["explain", "keywords", "--search", "--model", "clsm.safetensors", "red"])
-        .code(2)
-        .says("--titles FILE");
-    folder.run(&["index", "--model", "clsm.safetensors", "--titles", "titles.tsv", "--output", "c.index"]).code(0);
-    let of_index = folder.run(&["explain", "keywords", "--search", "--index", "c.index", "red hammer", "--json"]);
-    assert_eq!(of_index.code(0).json_lines()[0]["first"], line["first"]);
+    let file = ["explain", "keywords", "--search", "clsm.safetensors", "red"];
+    folder.run(&file).code(2).says("clsm.safetensors: expected an index for `--search`, found a file");
 }
 
 #[test]
 fn a_text_without_words_is_said_to_have_none() {
     let folder = Folder::with_model();
-    let run = |text: &str| folder.run(&["explain", "keywords", "--model", "model.safetensors", text]);
+    let run = |text: &str| folder.run(&["explain", "keywords", "model.safetensors", text]);
     run("").code(1).prints("(empty)\nno keywords: the text has no words");
     run("?!").code(1).prints("no keywords: the text has no words");
     run(&"hammer ".repeat(10_000)).code(0).prints("more words, which the model does not read");
     run("hammer").code(0).prints("-");
-    folder.run(&["explain", "keywords", "--model", ".", "red"]).code(2).says("if it is an index, use `--index`");
+    folder.run(&["explain", "keywords", "none", "red"]).code(2).says("none: cannot ");
 }
 
 #[test]
@@ -329,10 +318,10 @@ fn what_is_said_of_keywords_is_tested() {
     let queries: Vec<&str> = judged.lines().skip(1).filter_map(|line| line.split('\t').nth(1)).collect();
     folder.write("texts.txt", queries.join("\n"));
     let claims = ["explain", "keywords", "--claims", "--file", "texts.txt", "--threshold"];
-    let text = folder.run(&[&claims[..], &["0.2", "--model", "model.safetensors"]].concat()).code(0).stdout();
+    let text = folder.run(&[&claims[..], &["0.2", "model.safetensors"]].concat()).code(0).stdout();
     assert!(text.contains("change of the vector without it") && text.contains("mean input gate"), "{text}");
     let [line] = folder
-        .run(&[&claims[..], &["0.5", "--model", "rnn.safetensors", "--json"]].concat())
+        .run(&[&claims[..], &["0.5", "rnn.safetensors", "--json"]].concat())
         .code(0)
         .json_lines()
         .try_into()
@@ -340,10 +329,10 @@ fn what_is_said_of_keywords_is_tested() {
     let p = line["removal"]["p"].as_f64().unwrap();
     assert!((0.0..=1.0).contains(&p) && line["texts"].as_u64().unwrap() > 1, "{line}");
     assert!(line.get("input_gate").is_none(), "an RNN has no gates");
-    folder.run(&[&claims[..], &["0.2", "--model", "dssm.safetensors"]].concat()).code(1).says("reads a bag of words");
+    folder.run(&[&claims[..], &["0.2", "dssm.safetensors"]].concat()).code(1).says("reads a bag of words");
     folder.write("texts.txt", "hammer\n");
     folder
-        .run(&[&claims[..], &["0.2", "--model", "model.safetensors"]].concat())
+        .run(&[&claims[..], &["0.2", "model.safetensors"]].concat())
         .code(1)
         .says("at least two texts with a keyword");
 }
@@ -352,7 +341,7 @@ fn what_is_said_of_keywords_is_tested() {
 fn topics_are_printed_as_the_paper_does() {
     let folder = Folder::with_model();
     folder.write("queries.txt", "red hammer\nblue paint for kitchens\nwhite shelf\n");
-    let topics = ["explain", "topics", "--model", "model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
+    let topics = ["explain", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
     let text = folder.run(&[&topics[..], &["--table"]].concat()).code(0).stdout();
     let header = text.lines().next().unwrap();
     assert!(header.starts_with("query") && header.contains("cell "), "{text}");
@@ -392,7 +381,7 @@ fn a_rankers_own_words_have_neighbours() {
     let file =
         |name: &str| files.iter().find(|file| file.contains(name)).unwrap_or_else(|| panic!("{files:?}")).clone();
     let near = |name: &str, word: &str, more: &[&str]| {
-        folder.run(&[&["explain", "neighbours", "--model", &file(name), word][..], more].concat())
+        folder.run(&[&["explain", "neighbours", &file(name), word][..], more].concat())
     };
     for name in ["doc2vec", "lsa"] {
         let [line] = near(name, "hammer", &["--json", "-k", "3"]).code(0).json_lines().try_into().unwrap();
@@ -405,30 +394,24 @@ fn a_rankers_own_words_have_neighbours() {
     assert_eq!(line["neighbours"].as_array().unwrap().len(), 1);
     near("doc2vec", "plutonium", &[]).code(2).says("expected a word that doc2vec knows");
     near("bm25", "hammer", &[]).code(2).says("which has none");
-    folder
-        .run(&["explain", "neighbours", "--model", "model.safetensors", "red"])
-        .code(2)
-        .says("expected `--words FILE`");
+    folder.run(&["explain", "neighbours", "model.safetensors", "red"]).code(2).says("expected `--words FILE`");
     folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "n.index"]).code(0);
-    folder.run(&["explain", "neighbours", "--index", "n.index", "hamer"]).code(0).prints("hammer");
+    folder.run(&["explain", "neighbours", "n.index", "hamer"]).code(0).prints("hammer");
 }
 
 #[test]
 fn titles_are_compared_by_their_ids() {
     let folder = Folder::with_model();
     folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "r.index"]).code(0);
-    let all = ["explain", "rank", "--index", "r.index", "red hammer", "--json", "-k", "10000"];
+    let all = ["explain", "rank", "r.index", "red hammer", "--json", "-k", "10000"];
     let all = folder.run(&all).code(0).json_lines();
     let (third, last) = (&all[2], all.last().unwrap());
     let ids = format!("{},{}", last["id"].as_str().unwrap(), third["id"].as_str().unwrap());
-    let two = ["explain", "rank", "--index", "r.index", "red hammer", "--ids", &ids];
+    let two = ["explain", "rank", "r.index", "red hammer", "--ids", &ids];
     let lines = folder.run(&[&two[..], &["--json"]].concat()).code(0).json_lines();
     assert_eq!((&lines[0], &lines[1], lines.len()), (third, last, 2));
     let text = folder.run(&two).code(0).stdout();
     assert!(text.contains(&format!("3 above {} by", all.len())), "{text}");
-    folder
-        .run(&["explain", "rank", "--index", "r.index", "red", "--ids", "nobody"])
-        .code(2)
-        .says("no title with the id `nobody`");
-    folder.run(&["explain", "rank", "--index", "r.index", "北"]).code(1).says("no title has any of its words");
+    folder.run(&["explain", "rank", "r.index", "red", "--ids", "nobody"]).code(2).says("no title with the id `nobody`");
+    folder.run(&["explain", "rank", "r.index", "北"]).code(1).says("no title has any of its words");
 }

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use crate::harness::Folder;
 
-const TOPICS: [&str; 7] =
-    ["explain", "topics", "--model=model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
+const TOPICS: [&str; 7] = ["explain", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
 
 #[test]
 fn a_cell_has_the_same_number_in_text_and_json() {
@@ -28,7 +27,7 @@ fn a_cell_has_the_same_number_in_text_and_json() {
         rows.iter().flat_map(|row| numbers(row["cells"].as_array().unwrap(), "cell")).collect();
     assert!(cells.iter().all(|cell| in_rows.contains(cell)), "{in_rows:?} {cells:?}");
 
-    let pair = ["explain", "match", "--model=model.safetensors", "red hammer", "hammer in red"];
+    let pair = ["explain", "match", "model.safetensors", "red hammer", "hammer in red"];
     let [found] = folder.run(&[&pair[..], &["--json"]].concat()).code(0).json_lines().try_into().unwrap();
     let model = &found["models"][0];
     let shared = model["shared"].as_array().unwrap();
@@ -38,7 +37,7 @@ fn a_cell_has_the_same_number_in_text_and_json() {
     // The first number of the shares is that of cell 1.
     for unit in shared {
         let place = unit["unit"].as_u64().unwrap() as usize - 1;
-        assert_eq!(model["units"][place], unit["product"]);
+        assert_eq!(model["units"][place], unit["share"]);
     }
     let counts = &model["query"]["cells"][0];
     let active: Vec<u64> =
@@ -57,7 +56,7 @@ fn a_table_is_not_explained_as_texts() {
         let said =
             ": expected texts, one a line, found a table with `query`, `title`; write its column of texts to a file";
         folder.run(&TOPICS).code(2).says(&format!("queries.txt{said}")).prints_nothing();
-        let keywords = ["explain", "keywords", "--model=model.safetensors", "--file"];
+        let keywords = ["explain", "keywords", "model.safetensors", "--file"];
         folder.run(&[&keywords[..], &[name]].concat()).code(2).says(&format!("{name}{said}"));
         folder.run_with(&[&keywords[..], &["-"]].concat(), table).code(2).says(&format!("standard input{said}"));
     }

@@ -64,7 +64,7 @@ fn help_shows_defaults() {
 
 #[test]
 fn help_names_no_option_that_the_command_lacks() {
-    for command in ["update", "judge pool", "simulate", "explain errors", "explain rank", "explain keywords"] {
+    for command in ["update", "judge pool", "simulate", "explain errors"] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let help = Folder::new().run(&words).code(0).stdout();
         assert!(help.contains("with the texts [default: title]") && !help.contains("--field"), "{command}: {help}");

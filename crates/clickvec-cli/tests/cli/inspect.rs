@@ -56,9 +56,12 @@ fn a_fusion_and_its_rankers_are_described() {
     let bm25 = "kept/bm25_k1=1.2,b=0.75.safetensors";
     folder.run(&["inspect", bm25]).code(0).prints("ranker  bm25:k1=1.2,b=0.75");
     // What takes a model alone says who takes a fusion.
-    for command in [&["embed", "--side=query"][..], &["explain", "match", "red", "red door"]] {
-        let run = folder.run(&[command, &["--model", fusion]].concat()).code(2);
-        run.says("expected a model, found a `fusion`; this takes its model, which is next to it");
+    let embed = ["embed", "--side=query", "--model", fusion];
+    for command in [&embed[..], &["explain", "match", fusion, "red", "red door"]] {
+        folder
+            .run(command)
+            .code(2)
+            .says("expected a model, found a `fusion`; this takes its model, which is next to it");
     }
 }
 

@@ -115,7 +115,7 @@ fn texts_that_are_no_lines() {
     for array in ["[{\"title\": \"red\"}]", "[\n{\"title\": \"red\"}\n]", "[\"red\"]"] {
         let told = "standard input: expected texts, one a line, or JSON lines, found a JSON array";
         embed(array, &[]).code(2).says(told);
-        let explain = ["explain", "keywords", "--model=model.safetensors", "--file=-"];
+        let explain = ["explain", "keywords", "model.safetensors", "--file=-"];
         folder.run_with(&explain, array).code(2).says(told).prints_nothing();
     }
     assert_eq!(embed("[red] hammer\n", &[]).code(0).json_lines()[0]["text"], "[red] hammer");

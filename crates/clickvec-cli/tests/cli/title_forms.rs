@@ -48,7 +48,6 @@ fn every_command_that_takes_titles_takes_them() {
     assert!(["titles.tsv", "vectors.npy"].iter().all(|name| file("a.index", name) == file("b.index", name)));
     with(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25"]);
     with(&["evaluate", "--full", "--judged", "judged.tsv", "--ranker", "bm25", "--model", "model.safetensors"]);
-    with(&["explain", "rank", "--model", "model.safetensors", "red hammer"]);
     let train = ["train", "--cells", "8", "--members", "1", "--title-epochs", "1", "--seed", "7", "--output"];
     with(&[&train[..], &["csv.safetensors"]].concat()).says("titles.csv: 144 titles");
     folder.run(&[&train[..], &["tsv.safetensors", "--titles", "titles.tsv"]].concat()).code(0);
@@ -156,7 +155,7 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
     folder.write("spec.toml", "[data]\njudged = \"judged.tsv\"\n[[system]]\nname = \"b\"\nranker = \"bm25\"\n");
     folder.write("q.qrels", "1 0 t1 1\n");
     folder.write("r.run", "1 Q0 t1 1 0.5 r\n");
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 9] = [
         &["search", "--index=shop.index", "red hammer"],
         &["train", "--clicks=clicks.tsv", "--output=new"],
         &["evaluate", "--judged=judged.tsv", "--model=model.safetensors"],
@@ -164,10 +163,7 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
         &["evaluate", "--qrels=q.qrels", "--run=r.run"],
         &["simulate", "--pairs=100", "--output=new"],
         &["table", "spec.toml"],
-        &["explain", "errors", "--model=model.safetensors", "--judged=judged.tsv"],
-        &["explain", "rank", "--index=shop.index", "red hammer"],
-        &["explain", "keywords", "--model=model.safetensors", "red hammer"],
-        &["explain", "keywords", "--index=shop.index", "--search", "red hammer"],
+        &["explain", "errors", "model.safetensors", "--judged=judged.tsv"],
         &["search", "--model=model.safetensors", "red hammer"],
     ];
     for command in commands {

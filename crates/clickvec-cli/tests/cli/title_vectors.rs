@@ -61,30 +61,27 @@ fn an_index_searches_with_them_and_its_sums_are_explained() {
         folder.run(&["index", &model, "--titles=titles.tsv", "--output=four.index"]).code(0);
         let inspected = folder.run(&["inspect", "four.index"]).code(0).stdout();
         assert!(inspected.contains("teacher 0.500"), "{inspected}");
-        let file = [&model[..], "--titles=titles.tsv"];
-        for of in [&file[..], &["--index=four.index"]] {
-            let mut by_teacher = 0;
-            for query in ["red hammer", "hamers in red"] {
-                let explained = folder.run(&[&["explain", "rank"], of, &[query, "-k=7", "--json"]].concat());
-                let lines = explained.code(0).json_lines();
-                let found = folder.run(&[&["search"], of, &[query, "-k=7", "--json"]].concat()).code(0).json_lines();
-                let results = found[0]["results"].as_array().unwrap();
-                assert_eq!((lines.len(), results.len()), (7, 7));
-                for (line, result) in lines.iter().zip(results) {
-                    let number = |value: &Value| value.as_f64().unwrap_or(0.0);
-                    assert_eq!(line["title"], result["title"], "{method} {of:?} {query}");
-                    assert!((number(&line["sum"]) - number(&result["score"])).abs() < 1e-5, "{line} {result}");
-                    let parts = ["words_part", "vectors_part", "teacher_part"].map(|key| number(&line[key]));
-                    assert!((parts.iter().sum::<f64>() - number(&line["sum"])).abs() < 1e-6, "{line}");
-                    by_teacher += u32::from(parts[2] > 0.0 && line["teacher"].is_number());
-                }
+        let mut by_teacher = 0;
+        for query in ["red hammer", "hamers in red"] {
+            let explained = folder.run(&["explain", "rank", "four.index", query, "-k=7", "--json"]);
+            let lines = explained.code(0).json_lines();
+            let found = folder.run(&["search", "--index=four.index", query, "-k=7", "--json"]).code(0).json_lines();
+            let results = found[0]["results"].as_array().unwrap();
+            assert_eq!((lines.len(), results.len()), (7, 7));
+            for (line, result) in lines.iter().zip(results) {
+                let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+                assert_eq!(line["title"], result["title"], "{method} {query}");
+                assert!((number(&line["sum"]) - number(&result["score"])).abs() < 1e-5, "{line} {result}");
+                let parts = ["words_part", "vectors_part", "teacher_part"].map(|key| number(&line[key]));
+                assert!((parts.iter().sum::<f64>() - number(&line["sum"])).abs() < 1e-6, "{line}");
+                by_teacher += u32::from(parts[2] > 0.0 && line["teacher"].is_number());
             }
-            assert!(by_teacher > 5, "{by_teacher}");
-            let page = ["explain", "rank", "--html=four.html", "red hammer"];
-            let text = folder.run(&[&page[..], of].concat()).code(0).stdout();
-            assert!(text.contains("cosine of teacher") && text.contains("half"), "{text}");
-            assert!(folder.read("four.html").contains("cosine of the teacher"));
         }
+        assert!(by_teacher > 5, "{by_teacher}");
+        let page = ["explain", "rank", "--html=four.html", "four.index", "red hammer"];
+        let text = folder.run(&page).code(0).stdout();
+        assert!(text.contains("cosine of teacher") && text.contains("half"), "{text}");
+        assert!(folder.read("four.html").contains("cosine of the teacher"));
     }
     // An update keeps it, and a damaged file is told.
     folder.write("new.tsv", "id\ttitle\nnew1\tred hammer of steel\n");

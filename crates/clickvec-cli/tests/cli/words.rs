@@ -138,7 +138,7 @@ fn what_is_no_way_to_compare_words_is_refused() {
 fn an_explanation_compares_words_as_the_index_does() {
     let folder = folder();
     index(&folder, &["--words", "stem,split"]).code(0);
-    let explain = ["explain", "rank", "--index", "shop.index", "--json", "hammers"];
+    let explain = ["explain", "rank", "shop.index", "--json", "hammers"];
     let told = folder.run(&explain).code(0).json_lines();
     let bm25 = |id: &str| told.iter().find(|of| of["id"] == id).unwrap()["bm25"].as_f64().unwrap();
     assert!(bm25("a") > 0.0 && bm25("b") > 0.0 && bm25("c") == 0.0, "{told:?}");

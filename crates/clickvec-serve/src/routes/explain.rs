@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clickvec::encoder::{Direction, EncoderConfig, State};
-use clickvec::explain::{KeywordOptions, Match, Panel, SharedUnit, TextView, WordShares};
+use clickvec::explain::{KeywordOptions, Match, Panel, SharedUnit, TextReport, TextView, WordPair, WordShares};
 use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vectors};
-use clickvec_index::Explanation;
+use clickvec_index::{Explanation, WordShare};
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Answer, Call, Whole};
@@ -64,73 +64,30 @@ struct Title<'a> {
     trigrams: Option<f32>,
     /// The cosine of the teacher's vectors, if they take part in the fusion.
     teacher: Option<f32>,
-    bm25: Vec<Lexical<'a>>,
+    bm25: &'a [WordShare],
     query: Text<'a>,
     text: Text<'a>,
     /// The pairs of words that add most to the cosine.
-    pairs: Vec<PairOfWords>,
-    units: Vec<Unit>,
-}
-
-#[derive(Serialize)]
-struct Lexical<'a> {
-    word: &'a str,
-    in_query: u32,
-    in_title: u32,
-    titles: u64,
-    share: f32,
+    pairs: Vec<WordPair>,
+    units: Vec<SharedUnit>,
 }
 
 #[derive(Serialize)]
 struct Text<'a> {
-    words: Vec<Word<'a>>,
-    /// Words beyond those that the model reads.
-    cut: usize,
-    /// Whether a word has a keyword's mark at all: models that read bags of words have none.
-    has_keywords: bool,
+    #[serde(flatten)]
+    report: TextReport<'a>,
     heat: Vec<Heat>,
-}
-
-#[derive(Serialize)]
-struct Word<'a> {
-    word: &'a str,
-    parts: usize,
-    known: bool,
-    keyword: bool,
-    along: f64,
-    without: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    input_gate: Option<f64>,
 }
 
 /// A state of the units that are shown, at each word.
 #[derive(Serialize)]
 struct Heat {
     state: String,
-    direction: &'static str,
+    direction: Direction,
     /// The numbers of the units, counted from 1.
     units: Vec<usize>,
     /// For each unit, its value at each word.
     values: Vec<Vec<f32>>,
-}
-
-#[derive(Serialize)]
-struct PairOfWords {
-    query_word: usize,
-    title_word: usize,
-    share: f64,
-}
-
-#[derive(Serialize)]
-struct Unit {
-    unit: usize,
-    share: f64,
-    query: f32,
-    title: f32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    query_word: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title_word: Option<usize>,
 }
 
 /// The scores of the title less those of the other, in all and for each word of the query.
@@ -239,16 +196,8 @@ fn most_active(views: &[&TextView], most: usize) -> Vec<usize> {
 
 fn title<'a>(explanation: &'a Explanation, shown: &Shown) -> Title<'a> {
     let Explanation { document, vectors, words, words_score, trigrams, teacher, .. } = explanation;
-    let lexical = words.iter().map(|of| Lexical {
-        word: &of.word,
-        in_query: of.in_query,
-        in_title: of.in_title,
-        titles: of.titles,
-        share: of.share,
-    });
     let pairs = vectors.word_pairs().into_iter().take(shown.dimensions.len());
-    let pairs = pairs.map(|of| PairOfWords { query_word: of.query_word, title_word: of.title_word, share: of.share });
-    let units = shown.dimensions.iter().filter_map(|&unit| vectors.shared.iter().find(|of| of.unit == unit)).map(unit);
+    let units = shown.dimensions.iter().filter_map(|&unit| vectors.shared.iter().find(|of| of.unit == unit).copied());
     Title {
         id: &document.id,
         title: &document.title,
@@ -257,7 +206,7 @@ fn title<'a>(explanation: &'a Explanation, shown: &Shown) -> Title<'a> {
         words: *words_score,
         trigrams: *trigrams,
         teacher: *teacher,
-        bm25: lexical.collect(),
+        bm25: words,
         query: text(&vectors.query, &vectors.query_words, shown),
         text: text(&vectors.title, &vectors.title_words, shown),
         pairs: pairs.collect(),
@@ -265,33 +214,11 @@ fn title<'a>(explanation: &'a Explanation, shown: &Shown) -> Title<'a> {
     }
 }
 
-fn unit(of: &SharedUnit) -> Unit {
-    Unit {
-        unit: of.unit + 1,
-        share: of.product,
-        query: of.query,
-        title: of.title,
-        query_word: of.query_word,
-        title_word: of.title_word,
-    }
-}
-
 fn text<'a>(view: &'a TextView, shares: &WordShares, shown: &Shown) -> Text<'a> {
     let keywords = view.keywords(&KeywordOptions::default());
-    let word = |(place, word): (usize, &'a clickvec::explain::Word)| Word {
-        word: &word.text,
-        parts: word.parts,
-        known: word.known,
-        keyword: keywords.as_ref().is_some_and(|keywords| keywords.is_keyword[place]),
-        along: shares.along.get(place).copied().unwrap_or(0.0),
-        without: shares.without.get(place).copied().unwrap_or(0.0),
-        input_gate: keywords.as_ref().and_then(|keywords| keywords.input_gate.get(place).copied()),
-    };
     let panels = view.panels.iter().filter(|panel| shown.telling.contains(&panel.quantity.state));
     Text {
-        words: view.words.iter().enumerate().map(word).collect(),
-        cut: view.cut,
-        has_keywords: keywords.is_some(),
+        report: view.report(keywords.as_ref(), Some(shares)),
         heat: panels.filter_map(|panel| heat(view, panel, shown)).collect(),
     }
 }
@@ -317,7 +244,7 @@ fn heat(view: &TextView, panel: &Panel, shown: &Shown) -> Option<Heat> {
     let values = units.iter().map(|&unit| (0..view.words.len()).map(|word| panel.at(word)[unit]).collect());
     Some(Heat {
         state: panel.quantity.state.to_string(),
-        direction: if is_backward { "backward" } else { "forward" },
+        direction: panel.quantity.direction,
         values: values.collect(),
         units: units.iter().map(|unit| unit + start + 1).collect(),
     })

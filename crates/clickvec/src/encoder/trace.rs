@@ -96,7 +96,8 @@ impl fmt::Display for State {
 }
 
 /// The order in which an encoder reads words. It never changes the order of a [`StateReader`]'s answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// From the first word to the last.
     Forward,

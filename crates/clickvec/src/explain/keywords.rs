@@ -1,7 +1,10 @@
 //! Keywords as the papers define them: words that change the most active cells (LSTM paper, tables I, II), or words
 //! that win the most active max-pooling units (CLSM paper, table 3).
 
+use serde::Serialize;
+
 use super::TextView;
+use super::report::{from_one, from_one_each, from_one_each_word};
 use super::text::changes;
 use crate::encoder::{Direction, State};
 
@@ -39,29 +42,34 @@ pub struct Keywords {
 }
 
 /// The evidence by which words were chosen as keywords.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Evidence {
     /// Cells that each word changed, for each direction in which the encoder reads.
+    #[serde(rename = "cells")]
     Changes(Vec<DirectionCounts>),
     /// Words that won the most active max-pooling units.
     Winners(Vec<Winner>),
 }
 
 /// The cells assigned to each word by an encoder that reads in one direction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DirectionCounts {
     /// The direction.
     pub direction: Direction,
     /// The most active cells of the last state, most active first.
+    #[serde(rename = "most_active", serialize_with = "from_one_each")]
     pub cells: Vec<usize>,
     /// For each word, which of these cells it changed; `None` for the word that was read first, which changes them all.
+    #[serde(serialize_with = "from_one_each_word")]
     pub assigned: Vec<Option<Vec<usize>>>,
 }
 
 /// A max-pooling unit and the word that won it: the word at which the unit is largest.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Winner {
     /// The unit.
+    #[serde(serialize_with = "from_one")]
     pub unit: usize,
     /// Its value.
     pub value: f32,

@@ -1,5 +1,8 @@
 //! Why a title matches a query: what each dimension of the vectors and each word adds to the cosine.
 
+use serde::Serialize;
+
+use super::report::from_one;
 use super::text::{Panel, changes};
 use super::{Explainer, TextView};
 use crate::encoder::{Direction, State};
@@ -46,24 +49,28 @@ pub struct WordShares {
 }
 
 /// A unit with its values on both sides: a dimension of the vectors, or a max-pooling unit.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SharedUnit {
     /// The unit.
+    #[serde(serialize_with = "from_one")]
     pub unit: usize,
     /// The product of the two sides' values.
+    #[serde(rename = "share")]
     pub product: f64,
     /// The query's value.
     pub query: f32,
     /// The title's value.
     pub title: f32,
     /// The word of the query that moved the unit most towards its value, or won it; `None` if the encoder does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub query_word: Option<usize>,
     /// The same for the title.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title_word: Option<usize>,
 }
 
 /// A word of the query and a word of the title, with the units that both moved most.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WordPair {
     /// The word of the query.
     pub query_word: usize,

@@ -3,6 +3,8 @@
 //! All numbers are read from the states of the forward pass that computes the score, through
 //! [`crate::encoder::StateReader`]; no formula of an encoder is repeated here. The explained score equals the score of
 //! a search bit for bit.
+//!
+//! What programs print as JSON derives `Serialize` here. It counts cells and units from 1 and words from 0.
 
 mod claims;
 mod context;
@@ -11,6 +13,7 @@ mod keywords;
 mod matching;
 mod neighbours;
 mod quantity;
+mod report;
 mod text;
 mod topics;
 
@@ -21,6 +24,7 @@ pub use keywords::{DirectionCounts, Evidence, KeywordOptions, Keywords, Winner};
 pub use matching::{Match, SharedUnit, WordPair, WordShares};
 pub use neighbours::{Neighbour, Neighbours, Space};
 pub use quantity::{Quantity, quantities};
+pub use report::{TextReport, WordReport};
 pub use text::{Panel, TextView, Word};
 pub use topics::{CellTopic, CellWord, QueryTopics, Topics};
 

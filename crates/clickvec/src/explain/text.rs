@@ -5,12 +5,14 @@ use crate::encoder::{Direction, Quantity, State, TextStates};
 use crate::math::vector::scale_to_unit;
 use crate::model::Side;
 use crate::text::{ReadWords, WordBuffer};
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
 /// A word as the model reads it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Word {
     /// The word after normalisation; of a merged tail, its words with spaces between them.
+    #[serde(rename = "word")]
     pub text: String,
     /// Whether the model knows any of its letter trigrams.
     pub known: bool,
@@ -43,6 +45,21 @@ impl Panel {
     /// All units at a word.
     pub fn at(&self, word: usize) -> &[f32] {
         &self.values[word * self.units..][..self.units]
+    }
+}
+
+/// Writes the state, the direction, and the values of all units at each word.
+impl Serialize for Panel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Rows<'a> {
+            state: String,
+            direction: Direction,
+            values: Vec<&'a [f32]>,
+        }
+        let Quantity { state, direction, .. } = self.quantity;
+        let values = self.values.chunks_exact(self.units.max(1)).collect();
+        Rows { state: state.to_string(), direction, values }.serialize(serializer)
     }
 }
 

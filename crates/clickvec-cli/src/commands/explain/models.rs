@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clickvec::encoder::EncoderConfig;
 use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vectors};
 use clickvec::model::Model;
@@ -13,30 +13,28 @@ const MODEL_OF_INDEX: &str = "model.safetensors";
 /// The models to explain.
 #[derive(clap::Args)]
 pub(super) struct Models {
-    /// A model that `clickvec train` wrote; several models are shown side by side.
-    #[arg(long, value_name = "MODEL", required_unless_present = "index")]
-    pub(super) model: Vec<PathBuf>,
+    /// A model that `clickvec train` wrote, or an index that has one.
+    #[arg(value_name = "MODEL")]
+    first: PathBuf,
 
-    /// An index that `clickvec index` wrote, instead of a model.
-    #[arg(long, value_name = "INDEX", conflicts_with = "model")]
-    pub(super) index: Option<PathBuf>,
+    /// Another model or index to show next to it; may be repeated.
+    #[arg(long, value_name = "MODEL")]
+    compare: Vec<PathBuf>,
 }
 
 /// The one model to explain.
 #[derive(clap::Args)]
 pub(super) struct OneModel {
-    /// The model that `clickvec train` wrote.
-    #[arg(long, value_name = "MODEL", required_unless_present = "index")]
-    pub(super) model: Option<PathBuf>,
-
-    /// An index that `clickvec index` wrote, instead of a model.
-    #[arg(long, value_name = "INDEX", conflicts_with = "model")]
-    pub(super) index: Option<PathBuf>,
+    /// A model that `clickvec train` wrote, or an index that has one.
+    #[arg(value_name = "MODEL")]
+    pub(super) path: PathBuf,
 }
 
 /// A model and its name.
 pub(super) struct NamedModel {
     pub(super) name: String,
+    /// The file, or the folder of the index.
+    pub(super) path: PathBuf,
     pub(super) model: Model,
 }
 
@@ -89,63 +87,43 @@ pub(super) fn one_of_each_kind(models: &[NamedModel], is: impl Fn(Description) -
 impl Models {
     /// Loads all of them. Models whose files have the same name are called by their paths.
     pub(super) fn load(&self) -> Result<Vec<NamedModel>> {
-        let mut models = match &self.index {
-            Some(index) => vec![load_of_index(index)?],
-            None => self.model.iter().map(|path| load(path)).collect::<Result<_>>()?,
-        };
+        let mut models: Vec<NamedModel> = self.files().map(|path| load(path)).collect::<Result<_>>()?;
         let names: Vec<String> = models.iter().map(|named| named.name.clone()).collect();
-        for (named, path) in models.iter_mut().zip(&self.model) {
+        for named in &mut models {
             if names.iter().filter(|&name| *name == named.name).count() > 1 {
-                named.name = path.display().to_string();
+                named.name = named.path.display().to_string();
             }
         }
         Ok(models)
     }
 
     pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.model.iter().chain(&self.index)
+        std::iter::once(&self.first).chain(&self.compare)
     }
 }
 
 impl OneModel {
-    /// The index, if the model is that of one.
+    /// Returns the folder if the model is that of an index.
     pub(super) fn index(&self) -> Option<&Path> {
-        self.index.as_deref()
+        Some(self.path.as_path()).filter(|path| path.is_dir())
     }
 
     pub(super) fn load(&self) -> Result<NamedModel> {
-        match (&self.index, &self.model) {
-            (Some(index), _) => load_of_index(index),
-            (None, Some(model)) => load(model),
-            (None, None) => unreachable!("one of them is required"),
-        }
+        load(&self.path)
     }
 
     pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.model.iter().chain(&self.index)
+        std::iter::once(&self.path)
     }
 }
 
-pub(super) fn load(path: &Path) -> Result<NamedModel> {
-    ensure!(
-        !path.is_dir(),
-        "{}: expected a model file, found a folder; if it is an index, use `--index`",
-        path.display()
-    );
-    Ok(NamedModel { name: name_of(path), model: Model::load(path)? })
+/// Loads the model in a file or an index.
+fn load(path: &Path) -> Result<NamedModel> {
+    let model = if path.is_dir() { Model::load(&path.join(MODEL_OF_INDEX))? } else { Model::load(path)? };
+    Ok(NamedModel { name: name_of(path), path: path.to_owned(), model })
 }
 
-/// A file's name without its extension.
+/// Returns a file's name without its extension.
 pub(super) fn name_of(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-fn load_of_index(index: &Path) -> Result<NamedModel> {
-    ensure!(
-        index.is_dir(),
-        "{}: expected the folder of an index, which `clickvec index` writes, found {}; for a model file, use `--model`",
-        index.display(),
-        if index.exists() { "a file" } else { "nothing" }
-    );
-    Ok(NamedModel { name: name_of(index), model: Model::load(&index.join(MODEL_OF_INDEX))? })
 }

@@ -25,7 +25,7 @@ const TITLES_OF_INDEX: &str = "titles.tsv";
 /// what was clicked.
 ///
 /// A model knows letter trigrams and has no list of words, so the words to compare come from a file or from the titles
-/// of an index. `--model` also takes a ranker that `evaluate --save-rankers` wrote, if it has vectors of words: doc2vec
+/// of an index. MODEL can also be a ranker that `evaluate --save-rankers` wrote, if it has vectors of words: doc2vec
 /// (`dm=1`, or `dm=0,dbow-words=1`), lsa, vectors, skip-thought.
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -75,10 +75,9 @@ type Near = (String, Vec<Neighbour>);
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain(&args.words))?;
     let word = &super::one_word(&args.word)?;
-    let spaces = match &args.model.model {
-        Some(path) if !path.is_dir() && FileKind::of(path)? != FileKind::Model => of_ranker(args, path, word)?,
-        _ => of_model(args, word)?,
-    };
+    let path = &args.model.path;
+    let is_model = path.is_dir() || FileKind::of(path)? == FileKind::Model;
+    let spaces = if is_model { of_model(args, word)? } else { of_ranker(args, path, word)? };
     let mut out = output::stdout();
     if args.form.json {
         for (space, neighbours) in &spaces {
@@ -102,7 +101,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 }
 
 fn of_model(args: &Args, word: &str) -> Result<Vec<Near>> {
-    let texts = match (&args.words, &args.model.index) {
+    let texts = match (&args.words, args.model.index()) {
         (Some(path), _) => super::lines(path)?,
         (None, Some(index)) => {
             let titles = input::titles(&index.join(TITLES_OF_INDEX), TITLE)?;

@@ -8,13 +8,12 @@ use clickvec::explain::{Explainer, KeywordOptions, Keywords, TextView};
 use clickvec::internals::encoder::Reading;
 use clickvec::model::Side;
 use clickvec::search::Searcher;
-use clickvec::tables::{TITLE, Title};
 use maud::html;
 use serde::Serialize;
 
 use super::{Args, NamedModel, Seen, what_is_counted};
 use crate::answer::Answer;
-use crate::commands::explain::json::{self, JsonText};
+use crate::commands::explain::json::JsonText;
 use crate::commands::explain::{given, page, sections};
 use crate::{aligned, output};
 
@@ -49,17 +48,10 @@ struct JsonFirst<'a> {
 
 /// Shows the queries and their titles. The answer is no if no title was found.
 pub(super) fn run(args: &Args, models: &[NamedModel], queries: &[String], options: &KeywordOptions) -> Result<Answer> {
-    let titles: Vec<Title> = match &args.titles {
-        Some(path) => args.title_columns.titles(path, TITLE)?,
-        None => Vec::new(),
-    };
     let mut out = output::stdout();
     let mut all: Vec<Vec<Row>> = Vec::new();
     for model in models {
-        let searcher = match &args.models.index {
-            Some(index) => Searcher::open(index)?,
-            None => Searcher::encode(&model.model, titles.iter().cloned())?,
-        };
+        let searcher = Searcher::open(&model.path)?;
         let rows = rows(model, &searcher, queries, options)?;
         if args.form.json {
             for row in &rows {
@@ -93,7 +85,7 @@ fn rows(model: &NamedModel, searcher: &Searcher, queries: &[String], options: &K
 }
 
 fn json<'a>(model: &'a NamedModel, row: &'a Row, options: &KeywordOptions) -> Line<'a> {
-    let text = |seen: &'a Seen| json::text(&seen.view, seen.keywords.as_ref(), None, false);
+    let text = |seen: &'a Seen| JsonText::new(&seen.view, seen.keywords.as_ref(), None);
     Line {
         model: &model.name,
         encoder: model.model.encoder_config().to_string(),

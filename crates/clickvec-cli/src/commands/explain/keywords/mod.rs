@@ -8,19 +8,18 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 use clickvec::encoder::Direction;
 use clickvec::explain::{DirectionCounts, Evidence, Explainer, KeywordOptions, Keywords, TextView};
 use clickvec::internals::encoder::Reading;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::json::{self, JsonText};
+use super::json::JsonText;
 use super::models::{one_of_each_kind, states};
 use super::sections::{self, Shown};
 use super::{Form, KeywordFlags, Models, NamedModel, SideFlag, page};
 use crate::answer::Answer;
-use crate::titles::{TitleColumns, without_field};
 use crate::{aligned, output};
 
 /// Show the keywords of a text: the words that a model keeps.
@@ -30,9 +29,9 @@ use crate::{aligned, output};
 /// first changes all cells, so it has no count (`-`). For a CLSM, keywords are the words that win the five most active
 /// max-pooling units.
 ///
-/// With `--search`, each text is a query, shown next to the title that a search ranks first, with the keywords of both.
+/// With `--search`, each text is a query, shown next to the title of the index that a search by vectors ranks first, with the
+/// keywords of both.
 #[derive(clap::Args)]
-#[command(mut_arg("title_column", without_field))]
 pub(super) struct Args {
     #[command(flatten)]
     models: Models,
@@ -52,13 +51,6 @@ pub(super) struct Args {
     /// Show each query with the title that a search ranks first, and the keywords of both (CLSM paper, table 8).
     #[arg(long, conflicts_with = "side")]
     search: bool,
-
-    /// The titles to search if there is no index: a table with the columns id and title.
-    #[arg(long, value_name = "FILE", requires = "search", conflicts_with = "index")]
-    titles: Option<PathBuf>,
-
-    #[command(flatten)]
-    title_columns: TitleColumns,
 
     /// Test over all texts what the LSTM paper says about keywords: that removing one changes the vector more than
     /// removing another word (partly true by construction), and that input gates close at the other words.
@@ -90,12 +82,10 @@ struct Line<'a> {
 
 /// Shows the keywords. The answer is no if no text has words, or if no model has states word by word.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    args.title_columns.need(args.titles.is_some())?;
-    args.form.check(args.models.files().chain(&args.file).chain(&args.titles))?;
-    ensure!(
-        !args.search || args.titles.is_some() || args.models.index.is_some(),
-        "`--search` needs titles: expected `--index INDEX`, or `--titles FILE` together with `--model`"
-    );
+    args.form.check(args.models.files().chain(&args.file))?;
+    if let Some(file) = args.models.files().find(|path| args.search && !path.is_dir()) {
+        bail!("{}: expected an index for `--search`, found a file; `clickvec index` makes one", output::path(file));
+    }
     let models = args.models.load()?;
     let texts = super::texts(&args.texts, args.file.as_deref())?;
     let options = args.keywords.options();
@@ -115,7 +105,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         for (model, seen) in models.iter().zip(&seen) {
             let seen = &seen[number];
             if args.form.json {
-                let text = json::text(&seen.view, seen.keywords.as_ref(), None, false);
+                let text = JsonText::new(&seen.view, seen.keywords.as_ref(), None);
                 let encoder = model.model.encoder_config().to_string();
                 output::json_line(&mut out, &Line { model: &model.name, encoder, threshold: options.threshold, text })?;
             } else {

@@ -7,12 +7,12 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
-use clickvec::explain::{Evidence, Explainer, Keywords, Match, SharedUnit, TextView, Word, WordShares};
+use clickvec::explain::{Evidence, Explainer, Keywords, Match, SharedUnit, TextView, Word, WordPair, WordShares};
 use clickvec::internals::tables::{Line, TableReader};
 use clickvec::tables::{Skipped, TITLE};
 use serde::Serialize;
 
-use super::json::{self, JsonMatch};
+use super::json::JsonText;
 use super::{Form, KeywordFlags, Models, NamedModel};
 use crate::answer::Answer;
 use crate::{input, output};
@@ -25,9 +25,9 @@ use crate::{input, output};
 /// how far the vector moves towards the other text while the word is read: these sum to the score and depend on the
 /// order of the words. `without` is how much the score falls when the word is removed: these do not sum to the score.
 #[derive(clap::Args)]
-#[command(override_usage = "clickvec explain match --model MODEL [OPTIONS] QUERY TITLE\n       \
-    clickvec explain match --model MODEL [OPTIONS] --judged FILE\n       \
-    clickvec explain match --model MODEL [OPTIONS] --pairs FILE")]
+#[command(override_usage = "clickvec explain match [OPTIONS] MODEL QUERY TITLE\n       \
+    clickvec explain match [OPTIONS] MODEL --judged FILE\n       \
+    clickvec explain match [OPTIONS] MODEL --pairs FILE")]
 pub(super) struct Args {
     #[command(flatten)]
     models: Models,
@@ -94,6 +94,24 @@ struct JsonPair<'a> {
     models: Vec<JsonMatch<'a>>,
 }
 
+/// A match as one model sees it.
+#[derive(Serialize)]
+struct JsonMatch<'a> {
+    model: &'a str,
+    encoder: String,
+    score: f32,
+    query: JsonText<'a>,
+    title: JsonText<'a>,
+    /// What each dimension of the vectors adds to the score.
+    units: &'a [f64],
+    shared: &'a [SharedUnit],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    maximum: &'a [SharedUnit],
+    /// The pairs of words that make the texts match; their shares sum to the score.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pairs: Vec<WordPair>,
+}
+
 /// Explains the pairs.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.models.files().chain(&args.judged).chain(&args.pairs))?;
@@ -110,17 +128,12 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     for (number, pair) in pairs.iter().enumerate() {
         let seen: Vec<Seen> = models.iter().map(|model| look(model, pair)).collect();
         if args.form.json {
-            let models = models.iter().zip(&seen).map(|(model, seen)| {
-                let keywords = [seen.keywords[0].as_ref(), seen.keywords[1].as_ref()];
-                let encoder = model.model.encoder_config().to_string();
-                json::of_match(&model.name, encoder, &seen.found, keywords, args.states, args.top)
-            });
             let line = JsonPair {
                 query: &pair.query,
                 title: &pair.title,
                 grade: pair.grade,
                 threshold: options.threshold,
-                models: models.collect(),
+                models: models.iter().zip(&seen).map(|(model, seen)| args.json(model, seen)).collect(),
             };
             output::json_line(&mut out, &line)?;
         } else {
@@ -140,6 +153,25 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 }
 
 impl Args {
+    fn json<'a>(&self, model: &'a NamedModel, seen: &'a Seen) -> JsonMatch<'a> {
+        let [query, title] = seen.sides().map(|half| {
+            let text = JsonText::new(half.view, half.keywords, Some(half.shares));
+            if self.states { text.with_states(half.view) } else { text }
+        });
+        let most = |units: &'a [SharedUnit]| &units[..self.top.min(units.len())];
+        JsonMatch {
+            model: &model.name,
+            encoder: model.model.encoder_config().to_string(),
+            score: seen.found.score,
+            query,
+            title,
+            units: &seen.found.units,
+            shared: most(&seen.found.shared),
+            maximum: most(&seen.found.maximum),
+            pairs: seen.found.word_pairs(),
+        }
+    }
+
     /// The pairs to explain.
     fn pairs(&self) -> Result<Vec<Pair>> {
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
