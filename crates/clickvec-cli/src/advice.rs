@@ -43,10 +43,7 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::File { fault: FileFault::Kind { expected: "model", found }, .. } if found == "fusion" => Some(
             "this takes its model, which is next to it; `index`, `search`, `evaluate` and `explain rank` take the fusion",
         ),
-        // What `--model` is given most often besides a model.
-        Error::IsFolder { path } if looks_like_index(path) => Some(
-            "in an index the model is the file model.safetensors; `search` and `explain` take the folder with --index",
-        ),
+        Error::Shared(error) => advice_on_shared(error),
         Error::Index { fault: IndexFault::NotAFolder | IndexFault::NoManifest, .. } => {
             Some("make one with `clickvec index`")
         }
@@ -56,10 +53,6 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Table { fault, .. } => advice_on_table(fault),
         Error::Setting(fault) => advice_on_setting(fault),
         Error::Init(_) => Some("--init names it"),
-        // Files of a run are next to its output and have longer names.
-        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::InvalidFilename => {
-            Some("choose a shorter name")
-        }
         Error::Diverged { .. } => Some("--learning-rate and --clip-norm set them"),
         Error::TooFewPairs { .. } => Some("--pairs sets how many"),
         Error::Resume { fault: ResumeFault::Settings { differences }, .. }
@@ -73,6 +66,27 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Resume { .. } => Some("leave --resume out"),
         _ => None,
     }
+}
+
+/// [`told`] of an error in the form that all crates share.
+pub(crate) fn told_shared(error: &clickvec_tables::Error) -> String {
+    match advice_on_shared(error) {
+        Some(advice) => format!("{error}; {advice}"),
+        None => error.to_string(),
+    }
+}
+
+fn advice_on_shared(error: &clickvec_tables::Error) -> Option<&'static str> {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    if cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::InvalidFilename) {
+        // Files of a run are next to its output and have longer names.
+        return Some("choose a shorter name");
+    }
+    // What `--model` is given most often besides a model.
+    let is_index = error.what_was_expected() == Some("a file") && error.path().is_some_and(looks_like_index);
+    is_index.then_some(
+        "in an index the model is the file model.safetensors; `search` and `explain` take the folder with --index",
+    )
 }
 
 /// What to do about a table.

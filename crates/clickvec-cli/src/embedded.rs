@@ -40,7 +40,10 @@ impl From<anyhow::Error> for Fault {
     fn from(error: anyhow::Error) -> Fault {
         match error.downcast() {
             Ok(error) => Fault::Error(error),
-            Err(error) => Fault::Told(output::reason(&error)),
+            Err(error) => match error.downcast::<clickvec_tables::Error>() {
+                Ok(error) => Fault::Error(error.into()),
+                Err(error) => Fault::Told(output::reason(&error)),
+            },
         }
     }
 }

@@ -174,7 +174,7 @@ impl Lines {
     fn start(opened: Option<Box<dyn BufRead + Send>>, path: PathBuf) -> Lines {
         let (sender, receiver) = sync_channel(WAITING_LINES);
         std::thread::spawn(move || {
-            let reader = match opened.map_or_else(|| files::open(&path), Ok) {
+            let reader = match opened.map_or_else(|| files::open(&path).map_err(Error::from), Ok) {
                 Ok(reader) => LineReader {
                     lines: BoundedLines::new(reader, MAX_LINE_BYTES),
                     path: named(path),
@@ -234,7 +234,7 @@ impl LineReader {
     fn read(&mut self) -> Result<Option<String>, Error> {
         let found = self.lines.next(&mut self.bytes).map_err(|source| {
             let line = self.lines.number() + 1;
-            Error::ReadAt { path: self.path.clone(), line, source }
+            clickvec_tables::Error::read_at(&self.path, line, source)
         })?;
         let line = self.lines.number();
         let fault = |fault| Error::Table { path: self.path.clone(), line: Some(line), fault };
@@ -330,7 +330,7 @@ pub(crate) fn check_output(output: &Path) -> Result<()> {
     );
     let folder = files::folder_of(output);
     if !folder.is_dir() {
-        return Err(Error::NoFolder { path: folder }.into());
+        return Err(files::no_folder(&folder).into());
     }
     refuse_in_index(output)?;
     Ok(files::check_writable(output)?)

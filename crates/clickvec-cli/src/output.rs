@@ -105,9 +105,9 @@ pub(crate) fn complain(error: &anyhow::Error) {
 
 /// Why a command could not be done: the error and those causes that it does not already repeat.
 pub(crate) fn reason(error: &anyhow::Error) -> String {
-    let told = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
-        Some(error) => advice::told(error),
-        None => cause.to_string(),
+    let told = |cause: &(dyn std::error::Error + 'static)| {
+        let shared = || cause.downcast_ref().map(advice::told_shared);
+        cause.downcast_ref().map(advice::told).or_else(shared).unwrap_or_else(|| cause.to_string())
     };
     let mut text = String::new();
     for (number, cause) in error.chain().enumerate() {

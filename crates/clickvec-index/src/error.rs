@@ -36,6 +36,12 @@ pub enum Error {
     Request(#[from] RequestFault),
 }
 
+impl From<clickvec_tables::Error> for Error {
+    fn from(error: clickvec_tables::Error) -> Error {
+        Error::Library(error.into())
+    }
+}
+
 /// A fault in a part of an index, or in a change to it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]

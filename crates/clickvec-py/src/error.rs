@@ -2,8 +2,10 @@
 
 use std::any::Any;
 use std::io;
+use std::path::Path;
 
 use clickvec::Error;
+use clickvec_tables::ErrorKind;
 use clickvec_cli::embedded;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -26,8 +28,9 @@ enum ExceptionKind {
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let words = words(error);
     match error {
-        Error::Io { path, source, .. } | Error::ReadAt { path, source, .. } => {
-            make(py, ExceptionKind::File, &words, errno(source), path.to_str())
+        Error::Shared(shared) if shared.kind() == ErrorKind::Io => {
+            let cause = std::error::Error::source(shared).and_then(|cause| cause.downcast_ref::<io::Error>());
+            make(py, ExceptionKind::File, &words, cause.and_then(errno), shared.path().and_then(Path::to_str))
         }
         _ => make(py, ExceptionKind::Given, &words, None, None),
     }

@@ -20,7 +20,7 @@ pub enum Error {
 
     /// The file of judgments cannot be claimed.
     #[error(transparent)]
-    Claim(Box<clickvec::Error>),
+    Claim(clickvec_tables::Error),
 
     /// A limit that lets nothing through, or contradicts another.
     #[error("{fault}")]

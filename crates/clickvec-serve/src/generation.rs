@@ -16,6 +16,7 @@ use clickvec::error::IndexFault;
 use clickvec::internals::index::Changes;
 use clickvec_index::error::EngineFault;
 use clickvec_index::{Checked, Document, Engine, Error as Fault, Hit, Mode, Request};
+use clickvec_tables::ErrorKind;
 
 use crate::error::{Error, Result, SelfTestFault};
 
@@ -277,7 +278,8 @@ fn told(fault: &Fault) -> String {
             }
             other => other.to_string(),
         },
-        Fault::Library(clickvec::Error::Io { path, .. }) => {
+        Fault::Library(clickvec::Error::Shared(error)) if error.kind() == ErrorKind::Io => {
+            let path = error.path().unwrap_or(Path::new(""));
             format!("`{}`, which cannot be read", path.file_name().unwrap_or_default().to_string_lossy())
         }
         Fault::Index { fault: EngineFault::Canary { .. }, .. } => "other answers than it keeps".to_owned(),

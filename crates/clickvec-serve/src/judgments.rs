@@ -36,7 +36,7 @@ impl Judgments {
     /// Claims the table and reads it, if there is one.
     pub(crate) fn open(path: &Path) -> Result<Judgments> {
         refuse_special(path)?;
-        let claim = Claim::new(path).map_err(|error| Error::Claim(Box::new(error)))?;
+        let claim = Claim::new(path).map_err(|error| Error::Claim(error))?;
         let rows = match File::open(path) {
             Ok(file) => rows_of(BufReader::new(file), path)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

@@ -108,6 +108,12 @@ impl Error {
         Error::new(ErrorKind::Io, message).at(path).caused_by(source)
     }
 
+    /// Creates the error of reading that stopped in the middle of a table, as when a compressed file was cut short.
+    pub fn read_at(path: &Path, line: u64, source: io::Error) -> Error {
+        let message = format!("cannot read this line: {source}");
+        Error::new(ErrorKind::Io, message).help("is the file whole?").at_line(path, line).caused_by(source)
+    }
+
     /// Creates the error of a caller that asked to stop.
     pub fn interrupted() -> Error {
         Error::new(ErrorKind::Interrupted, "interrupted")

@@ -25,9 +25,9 @@ pub mod encoder {
 
 /// How messages show paths, names and texts.
 pub mod error {
-    pub use crate::error::json::json_found_in;
     pub use crate::error::shown::{cut, fitted, listed, printable, shortened, shown, shown_input};
     pub use crate::error::table::{CR_ALONE, NOT_UTF_8, UTF_16};
+    pub use clickvec_tables::json_found_in;
 }
 
 /// The parts of a test set.
@@ -42,7 +42,7 @@ pub mod eval {
 pub mod files {
     pub use crate::files::{
         Claim, Found, Pending, Sealed, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, check_writable, create_folder, first_bytes,
-        first_line, folder_of, is_stream, open, publish, remove_abandoned, resolved, write_atomically,
+        first_line, folder_of, is_stream, no_folder, open, publish, remove_abandoned, resolved, write_atomically,
         write_bytes_atomically,
     };
     pub use crate::vector_file::texts_path;
@@ -95,7 +95,7 @@ pub mod math {
 
 /// Memory that is asked for before it is taken.
 pub mod memory {
-    pub use crate::memory::NoRoom;
+    pub use clickvec_tables::memory::NoRoom;
 }
 
 /// The optimiser.
@@ -121,9 +121,9 @@ pub mod rng {
 /// Tables, line by line.
 pub mod tables {
     pub use crate::tables::field::repeated as repeated_in_field;
-    pub use crate::tables::json::json_object;
-    pub use crate::tables::lines::{FoundLine, Lines};
     pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_parquet, is_tensors, is_utf16};
+    pub use clickvec_tables::json::json_object;
+    pub use clickvec_tables::{FoundLine, Lines};
 }
 
 /// Words, trigrams and batches.

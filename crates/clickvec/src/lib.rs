@@ -83,7 +83,6 @@ pub mod encoder;
 pub mod error;
 pub mod eval;
 pub mod explain;
-mod files;
 pub mod index;
 // For the other crates of the workspace, which are built from the same commit. Not behind a feature: what is published must be what
 // they were tested with.
@@ -91,7 +90,6 @@ pub mod index;
 pub mod internals;
 mod loss;
 mod math;
-mod memory;
 pub mod model;
 mod npy;
 mod optimizer;
@@ -113,4 +111,5 @@ mod vector_file;
 pub mod vectors;
 mod views;
 
+use clickvec_tables::{files, memory};
 pub use error::{Error, Result};

@@ -189,7 +189,7 @@ fn what_a_killed_update_left_is_cleared_away_by_the_next() {
     // One with somebody else's files cannot.
     fs::write(world.path.join("words").join("mine"), "").unwrap();
     let builder = clickvec::search::IndexBuilder::new(&world.model, &world.path);
-    assert!(matches!(builder, Err(clickvec::Error::NotReplaceable { .. })));
+    assert!(builder.is_err_and(|error| error.kind() == Some(clickvec_tables::ErrorKind::Occupied)));
 }
 
 #[test]

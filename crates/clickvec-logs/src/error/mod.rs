@@ -78,6 +78,12 @@ pub enum Error {
     NoLog,
 }
 
+impl From<clickvec_tables::Error> for Error {
+    fn from(error: clickvec_tables::Error) -> Error {
+        Error::File(error.into())
+    }
+}
+
 /// A fault of a file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -156,7 +156,7 @@ impl LogTable {
         }
         .map_err(|source| {
             let line = record.line + 1;
-            Error::File(clickvec::Error::ReadAt { path: self.path.clone(), line, source })
+            clickvec_tables::Error::read_at(&self.path, line, source).into()
         })
     }
 

@@ -15,6 +15,7 @@ use clickvec::train::{
     EpochReport, Event, Keep, Outcome as Ended, Output, Score, SettingFault, TrainConfig, TrainOptions, Validation,
     train, train_to_file,
 };
+use clickvec_tables::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -456,7 +457,7 @@ fn settings_that_are_none_are_refused_before_the_log_is_read() {
         assert!(matches!(error, Error::Setting(_)), "{error}");
     }
     let error = place.train(&base, How::default()).expect_err("there is no log");
-    assert!(matches!(error, Error::Io { .. }), "{error}");
+    assert_eq!(error.kind(), Some(ErrorKind::Io), "{error}");
 }
 
 /// The pairs of [`log_rows`], one by one.
@@ -581,7 +582,7 @@ fn an_output_that_can_only_be_a_folder_is_refused_at_once() {
         let output = Output { path: &path, checkpoint_every: None, resume: false };
         let clicks = ClickSource::file(Path::new("/nonexistent"));
         let outcome = train_to_file(&TrainConfig::default(), clicks, &output, TrainOptions::default(), &mut go_on);
-        assert!(matches!(outcome.expect_err("refused"), Error::IsFolder { .. } | Error::NoFolder { .. }), "{name}");
+        assert!(matches!(outcome.expect_err("refused").kind(), Some(ErrorKind::Mismatch | ErrorKind::Io)), "{name}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
 }

@@ -12,6 +12,7 @@ use crate::loss::Targets;
 use crate::math::gemm::{Left, gemm};
 use crate::math::matrix::transpose;
 use crate::math::vector::scale_to_unit;
+use crate::memory::NoRoom;
 use crate::text::{WordBuffer, WordLimit};
 
 /// The influence of a teacher on the loss.
@@ -74,8 +75,7 @@ impl Taught {
         let all = log.section(Section::Clicks).chain(log.section(Section::Titles));
         for pair in all.map(|number| log.pair(number as usize)) {
             let needed = (rows.len() + 2) * size_of::<(u64, u32)>();
-            rows.try_reserve(2)
-                .map_err(|_| Error::NoMemory { what: "the teacher's texts", bytes: Some(needed as u64) })?;
+            rows.try_reserve(2).map_err(|_| NoRoom { what: "the teacher's texts", bytes: Some(needed as u64) })?;
             rows.insert(pair.query, NONE);
             rows.insert(pair.title, NONE);
         }

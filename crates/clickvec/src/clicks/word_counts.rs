@@ -1,7 +1,7 @@
 //! How often the words of a log occur.
 
-use crate::error::{Error, Result};
-use crate::memory::bytes_of;
+use crate::error::Result;
+use crate::memory::{NoRoom, bytes_of};
 use crate::text::WordHash;
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ impl WordCounts {
     pub(super) fn add(&mut self, word: WordHash, count: u64) -> Result<()> {
         if self.counts.len() == self.counts.capacity() {
             let more = self.counts.len().max(1024);
-            let fault = |_| Error::NoMemory { what: "the counts of words", bytes: bytes_of::<(WordHash, u64)>(more) };
+            let fault = |_| NoRoom { what: "the counts of words", bytes: bytes_of::<(WordHash, u64)>(more) };
             self.counts.try_reserve(more).map_err(fault)?;
         }
         *self.counts.entry(word).or_default() += count;

@@ -31,7 +31,7 @@ pub enum FileFault {
     #[error("expected a file written by clickvec, found a safetensors file without its settings")]
     NoSettings,
     /// The system does not provide as much memory as what is in the file requires.
-    #[error("expected {} of memory for {what}, found less; free some, or use a computer with more", super::mebibytes(*bytes))]
+    #[error("expected {} of memory for {what}, found less; free some, or use a computer with more", clickvec_tables::memory::mebibytes(*bytes))]
     NoMemory {
         /// What the memory is for.
         what: &'static str,
@@ -240,4 +240,10 @@ impl FileFault {
 
 fn or_too_many(count: Option<u64>) -> String {
     count.map_or_else(|| "more than 2^64".to_owned(), |count| count.to_string())
+}
+
+impl From<clickvec_tables::memory::NoRoom> for FileFault {
+    fn from(fault: clickvec_tables::memory::NoRoom) -> FileFault {
+        FileFault::NoMemory { what: fault.what, bytes: fault.bytes }
+    }
 }

@@ -3,7 +3,6 @@
 mod content;
 mod file;
 mod index;
-pub(crate) mod json;
 mod learn_file;
 mod plan;
 mod run;
@@ -13,10 +12,10 @@ pub(crate) mod table;
 mod test_set;
 mod vector_file;
 
+pub use clickvec_tables::{JsonFault, JsonKind, JsonProblem, NotAnObject};
 pub use content::ContentFault;
 pub use file::{FileFault, NotTensors};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
-pub use json::{JsonFault, JsonKind, JsonProblem, NotAnObject};
 pub use learn_file::{LearnFileFault, LearnPlace, NpzFound};
 pub use plan::PlanFault;
 pub use run::{InitFault, ResumeFault, SettingDifference};
@@ -38,47 +37,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused to read, write, map or rename a file.
-    #[error("{}: cannot {action}: {source}", if *action == "read" { shown_input(path) } else { shown(path) })]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What was tried, as a verb: `read`, `write`, `map`.
-        action: &'static str,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
-    /// There is a folder where a file should be.
-    #[error("{}: expected a file, found a folder; name a file inside it", shown(path))]
-    IsFolder {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A file to be mapped or read in any order is not a plain file.
-    #[error(
-        "{}: expected a plain file, found a pipe, a device or the like; save what comes from it as a file first",
-        shown(path)
-    )]
-    NotPlain {
-        /// The pipe, device or the like.
-        path: PathBuf,
-    },
-    /// A device in the place of a file that is read from front to back.
-    #[error("{}: expected a file or a pipe, found a device, which may never end; name another", shown_input(path))]
-    Device {
-        /// The device.
-        path: PathBuf,
-    },
-    /// Reading stopped in the middle of a table, as it does when a compressed file was cut short.
-    #[error("{}:{line}: cannot read this line: {source}; is the file whole?", shown_input(path))]
-    ReadAt {
-        /// The file.
-        path: PathBuf,
-        /// The line that could not be read, counted from 1.
-        line: u64,
-        /// What the operating system or the decoder said.
-        source: std::io::Error,
-    },
     /// Vectors, or a query to them, are not valid.
     #[error("vectors: {}", told(.0))]
     Vectors(#[from] VectorFault),
@@ -124,39 +82,6 @@ pub enum Error {
     /// No indexes were given to join.
     #[error("expected indexes to join, found none; name at least one")]
     NothingToJoin,
-    /// An output exists and is not an ordinary file.
-    #[error(
-        "{}: expected an ordinary file or none, found a device, a pipe or the like; name another output",
-        shown(path)
-    )]
-    NotAFile {
-        /// The output.
-        path: PathBuf,
-    },
-    /// The system does not provide as much memory as the sizes require.
-    #[error("expected {} of memory for {what}, found less; ask for less", mebibytes(*bytes))]
-    NoMemory {
-        /// What the memory is for.
-        what: &'static str,
-        /// The number of bytes; `None` if it exceeds 64 bits.
-        bytes: Option<u64>,
-    },
-    /// Another process writes to the same place.
-    #[error("{}: another process writes to this output; wait for it or name another output", shown(path))]
-    InUse {
-        /// The output.
-        path: PathBuf,
-    },
-    /// The output already exists as something else, which would be lost.
-    #[error("{}: expected {what} to replace, or nothing, found {}; name another output", shown(path), told(found))]
-    NotReplaceable {
-        /// The output.
-        path: PathBuf,
-        /// What is replaced.
-        what: &'static str,
-        /// What there is.
-        found: Obstacle,
-    },
     /// No title of a simulation has a word, so none could be clicked.
     #[error("expected a title with a word, found none")]
     NoTitleToClick,
@@ -175,12 +100,6 @@ pub enum Error {
         wanted: u64,
         /// The number of different pairs in a day of the log.
         pairs_a_day: u64,
-    },
-    /// The folder to write a file into does not exist.
-    #[error("{}: expected a folder to write into, found none; make it first", shown(path))]
-    NoFolder {
-        /// The folder.
-        path: PathBuf,
     },
     /// A title contains a tab or a line end, so no table can hold it.
     #[error("expected an id and a title without tab and line end, found `{found}`; leave such characters out")]
@@ -270,42 +189,25 @@ pub enum Error {
     },
 }
 
-/// An obstacle where an output should be: something that is not replaced.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Obstacle {
-    /// A file.
-    #[error("a file")]
-    File,
-    /// A folder of another kind.
-    #[error("a folder with other files in it")]
-    OtherFolder,
-    /// A folder of the right kind with a file of somebody else in it.
-    #[error("one with `{name}` in it, which would be lost")]
-    Surplus {
-        /// The name of the file, shortened.
-        name: String,
-    },
+impl From<clickvec_tables::memory::NoRoom> for Error {
+    fn from(fault: clickvec_tables::memory::NoRoom) -> Error {
+        Error::Shared(fault.into())
+    }
 }
 
 impl Error {
-    /// An [`Error::Io`] for `path`.
-    pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
-        Error::Io { path: path.to_owned(), action, source }
-    }
-}
-
-fn mebibytes(bytes: Option<u64>) -> String {
-    let Some(bytes) = bytes else { return "more than 2^64 bytes".to_owned() };
-    let digits = bytes.div_ceil(1 << 20).to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
+    /// Returns the kind of a fault in the form that all crates share; `None` of any other.
+    pub fn kind(&self) -> Option<clickvec_tables::ErrorKind> {
+        match self {
+            Error::Shared(error) => Some(error.kind()),
+            _ => None,
         }
-        text.push(digit);
     }
-    format!("{text} MiB")
+
+    /// Creates the error of a call to the operating system.
+    pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
+        clickvec_tables::Error::io(path, action, source).into()
+    }
 }
 
 fn at_line(path: &Path, line: Option<u64>) -> String {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, TryReserveError};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, TableFault, shortened};
+use crate::memory::NoRoom;
 use crate::tables::JudgedRow;
 
 /// The best grade there is: perfect.
@@ -73,7 +74,7 @@ impl JudgmentsBuilder {
     ///
     /// [`Error::Table`] for a bad grade, an empty id, an id with two texts, or two grades for one title.
     pub(super) fn push(&mut self, row: JudgedRow<'_>) -> Result<()> {
-        self.reserve().map_err(|_| Error::NoMemory { what: "judged titles", bytes: None })?;
+        self.reserve().map_err(|_| NoRoom { what: "judged titles", bytes: None })?;
         self.add(row).map_err(|fault| Error::Table { path: self.path.clone(), line: Some(row.line), fault })
     }
 

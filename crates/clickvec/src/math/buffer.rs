@@ -6,7 +6,7 @@ use std::panic::panic_any;
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
 
-use crate::error::Error;
+use crate::memory::NoRoom;
 
 /// A cache line, which is also as long as the longest vector register. A load that does not begin at a line touches
 /// two.
@@ -29,7 +29,7 @@ pub struct OutOfMemory {
 
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Error::NoMemory { what: "a table of numbers", bytes: Some(self.bytes as u64) }.fmt(f)
+        NoRoom { what: "a table of numbers", bytes: Some(self.bytes as u64) }.fmt(f)
     }
 }
 

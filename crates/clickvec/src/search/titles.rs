@@ -1,7 +1,7 @@
 //! Ids and texts of titles in one string. A search looks at only a few of them.
 
 use crate::error::{Error, IndexFault, Result, TitleLine, shortened};
-use crate::memory::reserve;
+use crate::memory::{NoRoom, reserve};
 
 /// The header, as in a table of titles (docs/reference/tables.md). More columns may follow.
 pub(super) const HEADER: &str = "id\ttitle\n";
@@ -36,7 +36,7 @@ impl Titles {
     pub(super) fn push(&mut self, id: &str, title: &str) -> Result<()> {
         let (what, more) = ("titles", id.len() + title.len() + 2);
         reserve(&mut self.starts, 1, what)?;
-        self.table.try_reserve(more).map_err(|_| Error::NoMemory { what, bytes: Some(more as u64) })?;
+        self.table.try_reserve(more).map_err(|_| NoRoom { what, bytes: Some(more as u64) })?;
         write_line(&mut self.table, id, title, "")?;
         self.starts.push(self.table.len());
         Ok(())

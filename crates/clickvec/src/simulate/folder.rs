@@ -54,9 +54,9 @@ struct Known {
 ///
 /// # Errors
 ///
-/// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
+/// That of [`files::check_replaceable_folder`].
 pub fn check_output(path: &Path) -> Result<()> {
-    files::check_replaceable_folder(path, "a simulation", |path| {
+    Ok(files::check_replaceable_folder(path, "a simulation", |path| {
         let truth = path.join(TRUTH);
         let mut bytes = Vec::new();
         files::open_plain(&truth).ok()?.take(MAX_TRUTH_BYTES + 1).read_to_end(&mut bytes).ok()?;
@@ -66,7 +66,7 @@ pub fn check_output(path: &Path) -> Result<()> {
         let known: Known = serde_json::from_slice(&bytes).ok()?;
         let names = known.files.into_iter().chain([TRUTH.to_owned()]);
         (known.kind == KIND).then(|| names.collect())
-    })
+    })?)
 }
 
 /// A writer of the files of a folder.

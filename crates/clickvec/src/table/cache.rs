@@ -265,7 +265,7 @@ const TAIL: &str = "}";
 fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     let value = serde_json::to_string(value).map_err(|error| Error::io(path, "write", error.into()))?;
     let checksum = xxh3_128(value.as_bytes());
-    files::write_bytes_atomically(path, format!("{HEAD}{checksum:032x}{MIDDLE}{value}{TAIL}").as_bytes())
+    Ok(files::write_bytes_atomically(path, format!("{HEAD}{checksum:032x}{MIDDLE}{value}{TAIL}").as_bytes())?)
 }
 
 /// The value written by [`write`], if its checksum is right.

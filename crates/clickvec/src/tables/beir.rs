@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use clickvec_tables::json::json_object;
+
 use super::field;
-use super::json::json_object;
 use super::{FoundLine, Lines, MAX_LINE_BYTES, TITLE};
-use crate::error::{Error, Result, TableFault, shortened};
+use crate::error::{Result, TableFault, shortened};
 
 /// The member with the id.
 const ID: &str = "_id";
@@ -41,7 +42,7 @@ impl JsonLines {
         loop {
             let found = self.lines.next(&mut self.bytes).map_err(|source| {
                 let line = self.lines.number() + 1;
-                Error::ReadAt { path: self.path.clone(), line, source }
+                clickvec_tables::Error::read_at(&self.path, line, source)
             })?;
             let line = self.lines.number();
             match found {

@@ -3,22 +3,18 @@
 
 mod beir;
 pub(crate) mod field;
-pub(crate) mod json;
 mod judged;
-pub(crate) mod lines;
 mod titles;
 pub(crate) mod tsv;
-mod unique_ids;
 
 pub use crate::error::TableFault;
 pub(crate) use beir::{JsonLine, JsonLines, query as beir_query};
+pub(crate) use clickvec_tables::{FoundLine, Lines, UniqueIds};
 pub(crate) use field::Field;
 pub(crate) use judged::{JudgedRow, judged_of};
-pub(crate) use lines::{FoundLine, Lines};
 pub(crate) use titles::{CORPUS, FoundTitle, beir_file, each_title, open as open_titles};
 pub use titles::{Title, TitleFile, TitlesSummary, for_each_title, read_titles, titles_file};
 pub(crate) use tsv::{Line, MAX_LINE_BYTES, Row, Step, TableReader};
-pub(crate) use unique_ids::UniqueIds;
 
 /// The column with the texts to rank, unless another is named.
 pub const TITLE: &str = "title";

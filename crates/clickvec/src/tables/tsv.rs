@@ -82,7 +82,7 @@ impl TableReader {
     pub(crate) fn from_reader(path: &Path, mut source: Box<dyn BufRead + Send>) -> Result<TableReader> {
         let mut head = Vec::new();
         let read = source.by_ref().take(FIRST_BYTES).read_to_end(&mut head);
-        read.map_err(|source| Error::ReadAt { path: path.to_owned(), line: 1, source })?;
+        read.map_err(|source| clickvec_tables::Error::read_at(path, 1, source))?;
         let other = other_than_table(&head);
         let source: Box<dyn BufRead + Send> = Box::new(Cursor::new(head).chain(source));
         let mut table = TableReader {
@@ -193,7 +193,7 @@ impl TableReader {
                     return Ok(Step::Broken(TableFault::LineTooLong { limit: self.lines.limit() }));
                 }
                 Err(source) => {
-                    return Err(Error::ReadAt { path: self.path.clone(), line: self.line() + 1, source });
+                    return Err(clickvec_tables::Error::read_at(&self.path, self.line() + 1, source).into());
                 }
             }
             match String::from_utf8(bytes) {

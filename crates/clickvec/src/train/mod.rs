@@ -46,7 +46,7 @@ pub use crate::views::Views;
 use crate::clicks::Storage;
 use crate::error::{Error, InitFault, Result};
 use crate::eval::{Metric, Metrics};
-use crate::files::{Claim, check_replaceable, folder_of, remove_abandoned, resolved};
+use crate::files::{Claim, check_replaceable, folder_of, is_folder, remove_abandoned, resolved};
 use crate::model::Model;
 use crate::settings::encoder_text;
 use read::read;
@@ -213,7 +213,7 @@ pub fn train_to_file(
     let started = Instant::now();
     check_settings(config, &clicks, &options)?;
     if names_a_folder(output.path) {
-        return Err(Error::IsFolder { path: output.path.to_owned() });
+        return Err(is_folder(output.path).into());
     }
     // Check before training that these files can be written, names included.
     for path in &written_paths(output.path) {

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{Entries, MAX_DIMENSION, MAX_NUMBER, MAX_TEXT, Stop, at_line};
 use crate::error::{JsonFault, JsonKind, NotAVector, VectorFileFault, VectorPlace};
-use crate::tables::json::json_object;
 use crate::tables::{FoundLine, Lines};
+use clickvec_tables::json::json_object;
 
 #[derive(Deserialize)]
 struct Line {

@@ -4,7 +4,6 @@ use std::io::{BufRead, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, ensure};
-use clickvec::Error;
 use clickvec::internals::error::listed;
 use clickvec::internals::files;
 use clickvec::internals::tables::is_parquet as is_parquet_head;
@@ -140,7 +139,7 @@ fn is_parquet(path: &Path) -> Result<bool> {
 fn first_line(reader: &mut impl BufRead, path: &Path) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     let read = reader.take(FIRST_BYTES).read_until(b'\n', &mut line);
-    read.map_err(|source| Error::ReadAt { path: input::named(path.to_owned()), line: 1, source })?;
+    read.map_err(|source| clickvec_tables::Error::read_at(path, 1, source))?;
     Ok(line)
 }
 

@@ -145,7 +145,7 @@ pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> Strin
 /// Writes one row for each system and query.
 pub(super) fn write_per_query(path: &Path, results: &Results) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
-    let written = files::write_atomically(path, |file| {
+    files::write_atomically(path, |file| {
         let keys = Metric::ALL.map(metrics::key).join("\t");
         writeln!(file, "system\tquery_id\tquery\t{keys}").map_err(failed)?;
         for system in &results.evaluations {
@@ -156,8 +156,7 @@ pub(super) fn write_per_query(path: &Path, results: &Results) -> Result<()> {
             }
         }
         Ok(())
-    });
-    Ok(written?)
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use clickvec::internals::error::{listed, shortened};
 use clickvec_index::{Compacted, Document, Error, Updated, Updater, compact};
+use clickvec_tables::ErrorKind;
 use serde::Serialize;
 
 use super::Args;
@@ -108,7 +109,7 @@ fn in_turn<T>(index: &Path, change: impl Fn() -> clickvec_index::Result<T>) -> R
     let mut was_told = false;
     loop {
         match change() {
-            Err(Error::Library(clickvec::Error::InUse { .. })) if begun.elapsed() < LONGEST => {
+            Err(Error::Library(error)) if error.kind() == Some(ErrorKind::Busy) && begun.elapsed() < LONGEST => {
                 if !std::mem::replace(&mut was_told, true) {
                     output::note(format_args!("{}: waiting for another process that changes it", output::path(index)));
                 }

@@ -203,7 +203,7 @@ fn write(args: &Args, rows: &[Row]) -> Result<()> {
         for Row { query, id, title } in rows {
             writeln!(out, "{query}\t{id}\t{title}\t").map_err(failed)?;
         }
-        Ok(())
+        Ok::<(), Error>(())
     })?;
     if let Some(html) = &args.html {
         files::write_bytes_atomically(html, page::page(rows, &filled(&args.output))?.as_bytes())?;

@@ -103,7 +103,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             *counts.entry(grade).or_default() += 1;
             writeln!(out, "{query}\t{id}\t{title}\t{grade}").map_err(failed)?;
         }
-        Ok(())
+        Ok::<(), Error>(())
     })?;
     let mut queries: Vec<&str> = order.iter().map(|row| row.query.as_str()).collect();
     queries.sort_unstable();

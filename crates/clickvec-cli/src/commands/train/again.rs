@@ -43,7 +43,7 @@ impl Trial {
         let Some(output) = output else { return Ok(Some(Trial { path: None })) };
         // Say before the first of two trainings, not after it, that the second has no place.
         if Found::is_special(output) {
-            return Err(clickvec::Error::NotAFile { path: output.to_owned() }.into());
+            return Err(clickvec_tables::files::not_replaceable(output).into());
         }
         input::check_outputs(&written_paths(output))?;
         let path = held_out_path(output);

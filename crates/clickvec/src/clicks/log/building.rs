@@ -14,7 +14,7 @@ use crate::clicks::spool::{Spool, Storage};
 use crate::clicks::statistics::LogStatistics;
 use crate::clicks::word_counts::WordCounts;
 use crate::error::{Error, LogFault, Result};
-use crate::memory::bytes_of;
+use crate::memory::{NoRoom, bytes_of};
 use crate::ragged::starts;
 use crate::tables::{Skipped, each_title, open_titles};
 use crate::text::{Dictionary, Interner, JOINT, Trigram, WordBuffer, WordHash, WordId, for_each_trigram, trigrams_in};
@@ -225,7 +225,7 @@ impl Building<'_> {
                 // which could abort the process.
                 if trigrams.capacity() - trigrams.len() <= word.len() {
                     let more = word.len() + 1;
-                    let fault = |_| Error::NoMemory { what: "the click log", bytes: bytes_of::<(Trigram, u64)>(more) };
+                    let fault = |_| NoRoom { what: "the click log", bytes: bytes_of::<(Trigram, u64)>(more) };
                     trigrams.try_reserve(more).map_err(fault)?;
                 }
                 for_each_trigram(word, |trigram| *trigrams.entry(trigram).or_default() += count);

@@ -5,7 +5,8 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use super::*;
-use crate::error::{Error, Obstacle, Result};
+use crate::error::{Error, Result};
+use clickvec_tables::ErrorKind;
 
 const TITLES: PartKind = PartKind { name: "titles", kind: "table", first_file: "titles.tsv" };
 const VECTORS: PartKind = PartKind { name: "vectors", kind: "f32", first_file: "vectors.npy" };
@@ -170,7 +171,7 @@ fn manifests_of_other_kinds_versions_and_lengths() {
     assert_eq!(fault(open(&path)), IndexFault::NoManifest);
     assert_eq!(fault(open(&path.join(".."))), IndexFault::NoManifest);
     assert_eq!(fault(open(&path.join("titles.tsv"))), IndexFault::NotAFolder);
-    assert!(matches!(open(&path.join("nothing")), Err(Error::Io { action: "open", .. })));
+    assert!(matches!(open(&path.join("nothing")), Err(Error::Shared(error)) if error.kind() == ErrorKind::Io));
 }
 
 #[test]
@@ -221,15 +222,12 @@ fn only_an_index_with_nothing_else_in_it_is_replaced() {
     let (_folder, path) = made();
     check_replaceable(&path).unwrap();
     std::fs::write(path.join("mine"), "").unwrap();
-    let found = match check_replaceable(&path) {
-        Err(Error::NotReplaceable { found, .. }) => found,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(found, Obstacle::Surplus { name: "mine".to_owned() });
+    let refused = check_replaceable(&path).unwrap_err().to_string();
+    assert!(refused.ends_with("found one with `mine` in it, which would be lost; name another output"), "{refused}");
     assert!(write(&path, "titles").is_err());
     std::fs::remove_file(path.join("mine")).unwrap();
     let manifest = path.join(MANIFEST);
     let other = std::fs::read_to_string(&manifest).unwrap().replace("\"kind\": \"index\"", "\"kind\": \"box\"");
     std::fs::write(&manifest, other).unwrap();
-    assert!(matches!(check_replaceable(&path), Err(Error::NotReplaceable { .. })));
+    assert!(matches!(check_replaceable(&path), Err(Error::Shared(error)) if error.kind() == ErrorKind::Occupied));
 }

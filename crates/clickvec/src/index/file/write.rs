@@ -149,15 +149,15 @@ fn sealed(path: &Path) -> io::Result<FileEntry> {
 ///
 /// # Errors
 ///
-/// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
+/// That of [`files::check_replaceable_folder`].
 pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
-    files::check_replaceable_folder(path, "an index", |path| {
+    Ok(files::check_replaceable_folder(path, "an index", |path| {
         // An index of any version will do: only the names of its files matter.
         let known: OnlyFiles = serde_json::from_slice(&read_manifest(path).ok()?).ok()?;
         let FileNames { files, parts } = known.contents;
         let names = files.into_keys().chain(parts.into_values().flat_map(|part| part.files.into_keys()));
         (known.kind == KIND).then(|| names.chain([MANIFEST.to_owned()]).chain(abandoned(path)).collect())
-    })
+    })?)
 }
 
 /// What updates of an index begin their files and folders with.

@@ -208,7 +208,7 @@ fn texts_that_have_hardly_anything_are_learnt_or_refused() {
         assert!(matches!(train(spec, text), Err(Error::Learn { fault: LearnFault::BadFile { .. }, .. })), "{text}");
     }
     let missing = learn(spec, Some(Path::new("/no/such/file")), None, &mut Vec::new());
-    assert!(matches!(missing, Err(Error::Io { .. })));
+    assert!(matches!(missing, Err(Error::Shared(_))));
 }
 
 #[test]

@@ -142,7 +142,8 @@ fn a_read_error_names_the_line() {
             Err(error) => break error,
         }
     };
-    let Error::ReadAt { line, .. } = &error else { panic!("{error}") };
-    assert_eq!(*line, table.line() + 1);
+    let Error::Shared(shared) = &error else { panic!("{error}") };
+    let line = shared.line().unwrap();
+    assert_eq!(line, table.line() + 1);
     assert!(error.to_string().contains("cannot read"), "{error}");
 }

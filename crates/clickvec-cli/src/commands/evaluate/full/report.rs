@@ -146,7 +146,7 @@ fn tests_table(results: &Results<'_>, tests: &[Comparison<Measure>]) -> String {
 /// Writes one row for each system and query.
 fn write_per_query(path: &Path, results: &Results<'_>) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
-    let written = files::write_atomically(path, |file| {
+    files::write_atomically(path, |file| {
         let keys: Vec<String> = results.measures.iter().map(Measure::to_string).collect();
         writeln!(file, "system\tquery_id\tquery\t{}", keys.join("\t")).map_err(failed)?;
         for system in &results.evaluations {
@@ -157,8 +157,7 @@ fn write_per_query(path: &Path, results: &Results<'_>) -> Result<()> {
             }
         }
         Ok(())
-    });
-    Ok(written?)
+    })
 }
 
 #[derive(Serialize)]

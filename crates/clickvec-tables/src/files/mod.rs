@@ -10,17 +10,45 @@ mod temporary;
 
 pub use claim::Claim;
 pub use folder::create_folder;
-pub(crate) use folder::{TemporaryFolder, check_replaceable_folder};
-pub(crate) use path::open_plain;
+pub use folder::{TemporaryFolder, check_replaceable_folder};
+pub use path::open_plain;
 pub use path::{Found, folder_of, is_stream, resolved};
 pub use reading::{first_bytes, first_line, open};
 pub use replace::{Pending, Sealed, check_writable, publish, write_atomically, write_bytes_atomically};
-pub(crate) use replace::{check_replaceable, write_for};
-pub(crate) use temporary::is_temporary;
+pub use replace::{check_replaceable, write_for};
+pub use temporary::is_temporary;
 pub use temporary::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, remove_abandoned};
+
+use std::path::Path;
+
+use crate::{Error, ErrorKind};
 
 /// Large enough that system calls cost little compared with parsing, and small enough to stay in L2.
 const BUFFER_BYTES: usize = 256 * 1024;
+
+/// Creates the error of a folder where a file should be.
+pub fn is_folder(path: &Path) -> Error {
+    Error::expected(ErrorKind::Mismatch, "a file", "a folder").help("name a file inside it").at(path)
+}
+
+/// Creates the error of a missing folder to write into.
+pub fn no_folder(path: &Path) -> Error {
+    Error::expected(ErrorKind::Io, "a folder to write into", "none").help("make it first").at(path)
+}
+
+/// Creates the error of a pipe, a device or the like where a file must be mapped or read in any order.
+pub fn not_plain(path: &Path) -> Error {
+    Error::expected(ErrorKind::Mismatch, "a plain file", "a pipe, a device or the like")
+        .help("save what comes from it as a file first")
+        .at(path)
+}
+
+/// Creates the error of an output that exists and is not an ordinary file.
+pub fn not_replaceable(path: &Path) -> Error {
+    Error::expected(ErrorKind::Occupied, "an ordinary file or none", "a device, a pipe or the like")
+        .help("name another output")
+        .at(path)
+}
 
 #[cfg(test)]
 mod tests {

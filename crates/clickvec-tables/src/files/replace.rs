@@ -9,6 +9,7 @@ use super::access;
 use super::folder::sync_folder;
 use super::path::{Found, folder_of, resolved};
 use super::temporary::{Readers, Temporary, link, name, new_named, new_temporary};
+use super::{is_folder, no_folder, not_replaceable};
 use crate::{Error, Result};
 
 /// Writes a file under a temporary name or none, syncs it and renames it, so that `path` always has either all of the
@@ -19,9 +20,12 @@ use crate::{Error, Result};
 ///
 /// # Errors
 ///
-/// Whatever `write` returns, and [`Error::Io`] or [`Error::IsFolder`] if the file cannot be created. The temporary
+/// Whatever `write` returns, and [`ErrorKind::Io`](crate::ErrorKind::Io) or [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) if the file cannot be created. The temporary
 /// file is then removed, and whatever was at `path` is untouched.
-pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
+pub fn write_atomically<E: From<Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<(), E> {
     write_for(path, path, write)
 }
 
@@ -31,14 +35,14 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut BufWriter<File>) ->
 /// # Errors
 ///
 /// Those of [`write_atomically`].
-pub(crate) fn write_for(
+pub fn write_for<E: From<Error>>(
     path: &Path,
     output: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<()>,
-) -> Result<()> {
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<(), E> {
     let mut pending = Pending::begin(path, output, new_temporary)?;
     write(pending.writer())?;
-    pending.seal()?.publish()
+    Ok(pending.seal()?.publish()?)
 }
 
 /// [`write_atomically`] for bytes that are already in memory.
@@ -92,7 +96,7 @@ impl Pending {
     ///
     /// # Errors
     ///
-    /// [`Error::IsFolder`], [`Error::Io`].
+    /// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch), [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn new(path: &Path) -> Result<Pending> {
         Pending::begin(path, path, new_temporary)
     }
@@ -104,7 +108,7 @@ impl Pending {
     ) -> Result<Pending> {
         let mut place = Place { path: path.to_owned(), target: resolved(path), is_taken: false, like: None };
         let (file, temporary) = match Found::at(path).map_err(|source| place.failed(source))? {
-            Found::Folder => return Err(Error::IsFolder { path: path.to_owned() }),
+            Found::Folder => return Err(is_folder(path)),
             Found::Special => {
                 let file = File::options().write(true).open(path).map_err(|source| place.failed(source))?;
                 (file, Temporary::Straight)
@@ -136,7 +140,7 @@ impl Pending {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn seal(self) -> Result<Sealed> {
         let Pending { place, file, temporary } = self;
         let file = file.into_inner().map_err(|error| place.failed(error.into_error()))?;
@@ -153,7 +157,7 @@ impl Sealed {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn publish(self) -> Result<()> {
         let Sealed { place, mut file, temporary } = self;
         let temporary = match temporary {
@@ -176,7 +180,7 @@ impl Sealed {
 ///
 /// # Errors
 ///
-/// [`Error::Io`]; whatever was at `path` is then untouched.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io); whatever was at `path` is then untouched.
 pub fn publish(written: &Path, path: &Path) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
     check_replaceable(path)?;
@@ -194,15 +198,15 @@ pub fn publish(written: &Path, path: &Path) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`Error::NoFolder`], [`Error::IsFolder`], [`Error::NotAFile`] or [`Error::Io`].
-pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
+/// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch), [`ErrorKind::Occupied`](crate::ErrorKind::Occupied) or [`ErrorKind::Io`](crate::ErrorKind::Io).
+pub fn check_replaceable(path: &Path) -> Result<()> {
     let folder = folder_of(&resolved(path));
     if !folder.is_dir() {
-        return Err(Error::NoFolder { path: folder });
+        return Err(no_folder(&folder));
     }
     match Found::at(path).map_err(|source| Error::io(path, "write", source))? {
-        Found::Folder => Err(Error::IsFolder { path: path.to_owned() }),
-        Found::Special => Err(Error::NotAFile { path: path.to_owned() }),
+        Found::Folder => Err(is_folder(path)),
+        Found::Special => Err(not_replaceable(path)),
         Found::File(_) | Found::Nothing => Ok(()),
     }
 }
@@ -211,19 +215,19 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`Error::NoFolder`], [`Error::IsFolder`] or [`Error::Io`]; whatever is at `path` is untouched.
+/// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) or [`ErrorKind::Io`](crate::ErrorKind::Io); whatever is at `path` is untouched.
 pub fn check_writable(path: &Path) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
     let target = resolved(path);
     match Found::at(path).map_err(failed)? {
-        Found::Folder => Err(Error::IsFolder { path: path.to_owned() }),
+        Found::Folder => Err(is_folder(path)),
         // Opening a pipe would wait for its reader.
         Found::Special => Ok(()),
         // `new/` names a folder to be, not a file.
         Found::Nothing if [&b"/"[..], b"/."].iter().any(|end| path.as_os_str().as_encoded_bytes().ends_with(end)) => {
-            Err(Error::NoFolder { path: path.to_owned() })
+            Err(no_folder(path))
         }
-        Found::Nothing if !folder_of(&target).is_dir() => Err(Error::NoFolder { path: folder_of(&target) }),
+        Found::Nothing if !folder_of(&target).is_dir() => Err(no_folder(&folder_of(&target))),
         Found::File(_) | Found::Nothing => {
             // Only a look-up shows whether the file system allows the name and its length.
             Found::at(&target).map_err(failed)?;
@@ -235,6 +239,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::files::tests::names;
     use crate::files::{TEMPORARY_PREFIX, remove_abandoned};
 
@@ -302,10 +307,12 @@ mod tests {
     fn a_folder_that_is_not_there_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("no").join("model");
-        assert!(matches!(write_bytes_atomically(&path, b""), Err(Error::Io { action: "write", .. })));
-        assert!(matches!(check_writable(&path), Err(Error::NoFolder { .. })));
-        assert!(matches!(check_writable(&folder.path().join("no/")), Err(Error::NoFolder { .. })));
-        assert!(matches!(check_writable(folder.path()), Err(Error::IsFolder { .. })));
+        let refused =
+            |result: Result<()>, message: &str| assert!(result.unwrap_err().to_string().contains(message), "{message}");
+        refused(write_bytes_atomically(&path, b""), "cannot write: ");
+        refused(check_writable(&path), "no: expected a folder to write into");
+        refused(check_writable(&folder.path().join("no/")), "no/: expected a folder to write into");
+        refused(check_writable(folder.path()), "expected a file, found a folder");
         check_writable(&folder.path().join("new")).unwrap();
         assert!(names(folder.path()).is_empty());
     }
@@ -324,7 +331,7 @@ mod tests {
         drop(crate::files::Claim::new(&path).unwrap());
         assert_eq!(names(folder.path()).len(), 1);
         let long = folder.path().join("n".repeat(256));
-        assert!(matches!(check_writable(&long), Err(Error::Io { .. })) && write_bytes_atomically(&long, b"").is_err());
+        assert!(check_writable(&long).is_err() && write_bytes_atomically(&long, b"").is_err());
     }
 
     #[cfg(unix)]
@@ -353,7 +360,7 @@ mod tests {
         // A file on its way to another place is as private as what it will replace there.
         let partial = folder.path().join("model.partial");
         for _ in 0..2 {
-            write_for(&partial, &path, |_| Ok(())).unwrap();
+            write_for(&partial, &path, |_| Ok::<(), Error>(())).unwrap();
             assert_eq!(mode(&partial) & 0o777, 0o400);
             fs::set_permissions(&partial, fs::Permissions::from_mode(0o644)).unwrap();
         }
@@ -376,8 +383,8 @@ mod tests {
 
         let socket = folder.path().join("socket");
         let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        assert!(matches!(publish(&plain, &socket), Err(Error::NotAFile { .. })));
-        assert!(matches!(publish(&plain, folder.path()), Err(Error::IsFolder { .. })));
+        assert_eq!(publish(&plain, &socket).unwrap_err().kind(), ErrorKind::Occupied);
+        assert_eq!(publish(&plain, folder.path()).unwrap_err().kind(), ErrorKind::Mismatch);
         assert!(plain.exists());
     }
 }

@@ -3,9 +3,10 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use super::not_replaceable;
 use super::path::{Found, folder_of, resolved};
 use super::temporary::{LOCK_SUFFIX, TEMPORARY_PREFIX, short_name};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A claim to an output, for as long as it lives.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ impl Claim {
     ///
     /// # Errors
     ///
-    /// [`Error::InUse`] if another process holds it; [`Error::Io`].
+    /// [`ErrorKind::Busy`] if another process holds it; [`ErrorKind::Io`].
     pub fn new(path: &Path) -> Result<Claim> {
         let target = resolved(path);
         let beside = folder_of(&target).join(format!("{TEMPORARY_PREFIX}{}{LOCK_SUFFIX}", short_name(&target)));
@@ -30,7 +31,7 @@ impl Claim {
         // More often than the lock is likely to change hands meanwhile.
         for _ in 0..1000 {
             if Found::is_special(&beside) {
-                return Err(Error::NotAFile { path: beside });
+                return Err(not_replaceable(&beside));
             }
             let lock = File::options().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
             match lock.try_lock() {
@@ -38,12 +39,12 @@ impl Claim {
                 // nobody away.
                 Ok(()) if is_nameless(&lock) => {}
                 Ok(()) => return Ok(Claim { path: beside, _lock: lock }),
-                Err(fs::TryLockError::WouldBlock) => return Err(Error::InUse { path: path.to_owned() }),
+                Err(fs::TryLockError::WouldBlock) => return Err(in_use(path)),
                 // On a file system without locks nobody can be kept away.
                 Err(fs::TryLockError::Error(_)) => return Ok(Claim { path: beside, _lock: lock }),
             }
         }
-        Err(Error::InUse { path: path.to_owned() })
+        Err(in_use(path))
     }
 }
 
@@ -51,6 +52,12 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+fn in_use(path: &Path) -> Error {
+    Error::new(ErrorKind::Busy, "another process writes to this output")
+        .help("wait for it or name another output")
+        .at(path)
 }
 
 #[cfg(unix)]
@@ -74,7 +81,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         let claim = Claim::new(&path).unwrap();
-        assert!(matches!(Claim::new(&path), Err(Error::InUse { .. })));
+        assert_eq!(Claim::new(&path).unwrap_err().kind(), ErrorKind::Busy);
         drop(claim);
         drop(Claim::new(&path).unwrap());
         assert!(names(folder.path()).is_empty());
@@ -93,13 +100,13 @@ mod tests {
         std::os::unix::fs::symlink("../model", inner.join("far")).unwrap();
         let claim = Claim::new(&model).unwrap();
         for other in [link, inner.join("far")] {
-            assert!(matches!(Claim::new(&other), Err(Error::InUse { .. })), "{}", other.display());
+            assert_eq!(Claim::new(&other).unwrap_err().kind(), ErrorKind::Busy, "{}", other.display());
         }
         drop(claim);
         // Without a name of its own, a path is what it leads to.
         let _claim = Claim::new(&inner).unwrap();
         fs::create_dir(inner.join("deep")).unwrap();
-        assert!(matches!(Claim::new(&inner.join("deep/..")), Err(Error::InUse { .. })));
+        assert_eq!(Claim::new(&inner.join("deep/..")).unwrap_err().kind(), ErrorKind::Busy);
     }
 
     #[test]

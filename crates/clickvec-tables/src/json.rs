@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::error::{JsonFault, JsonKind, NotAnObject};
+use crate::json_fault::{JsonFault, JsonKind, NotAnObject};
 
 /// The JSON object in a line.
 ///

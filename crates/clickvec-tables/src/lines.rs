@@ -31,7 +31,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Sets another limit for the following lines.
-    pub(crate) fn set_limit(&mut self, limit: usize) {
+    pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
     }
 

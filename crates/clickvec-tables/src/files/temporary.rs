@@ -128,7 +128,7 @@ pub(super) fn name(file: &mut File, target: &Path) -> io::Result<tempfile::TempP
 }
 
 /// Whether a name is that of a temporary file, or of the lock of a [`Claim`](super::Claim).
-pub(crate) fn is_temporary(name: &str) -> bool {
+pub fn is_temporary(name: &str) -> bool {
     let ends = [TEMPORARY_SUFFIX, LOCK_SUFFIX];
     name.starts_with(TEMPORARY_PREFIX) && ends.iter().any(|end| name.ends_with(end))
 }

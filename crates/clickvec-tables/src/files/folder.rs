@@ -6,16 +6,17 @@ use std::io;
 use std::path::Path;
 
 use super::access;
+use super::no_folder;
 use super::path::{Found, folder_of, resolved};
 use super::temporary::{Readers, new_folder};
-use crate::error::{Obstacle, shortened};
-use crate::{Error, Result};
+use crate::shown::shortened;
+use crate::{Error, ErrorKind, Result};
 
 /// Creates a folder and its parents, unless it exists.
 ///
 /// # Errors
 ///
-/// [`Error::Io`].
+/// [`ErrorKind::Io`].
 pub fn create_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|source| Error::io(path, "make this folder", source))
 }
@@ -25,8 +26,8 @@ pub fn create_folder(path: &Path) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
-pub(crate) fn check_replaceable_folder(
+/// [`ErrorKind::Occupied`] or [`ErrorKind::Io`].
+pub fn check_replaceable_folder(
     path: &Path,
     what: &'static str,
     names: impl FnOnce(&Path) -> Option<HashSet<String>>,
@@ -34,13 +35,17 @@ pub(crate) fn check_replaceable_folder(
     let path = &resolved(path);
     let parent = folder_of(path);
     if !parent.is_dir() {
-        return Err(Error::NoFolder { path: parent });
+        return Err(no_folder(&parent));
     }
-    let refused = |found| Err(Error::NotReplaceable { path: path.to_owned(), what, found });
+    let refused = |found: &str| {
+        let expected = format!("{what} to replace, or nothing");
+        let error = Error::expected(ErrorKind::Occupied, expected, found.to_owned());
+        Err(error.help("name another output").at(path))
+    };
     let failed = |source| Error::io(path, "read", source);
     match Found::at(path).map_err(failed)? {
         Found::Nothing => return Ok(()),
-        Found::File(_) | Found::Special => return refused(Obstacle::File),
+        Found::File(_) | Found::Special => return refused("a file"),
         Found::Folder => {}
     }
     let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(failed)?;
@@ -48,7 +53,7 @@ pub(crate) fn check_replaceable_folder(
         return Ok(());
     }
     let Some(names) = names(path) else {
-        return refused(Obstacle::OtherFolder);
+        return refused("a folder with other files in it");
     };
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -56,7 +61,7 @@ pub(crate) fn check_replaceable_folder(
         // A folder that is named goes as a whole; of another, each file must be named.
         let is_known = names.contains(&name) || is_folder && has_only(&entry.path(), &name, &names).map_err(failed)?;
         if !is_known {
-            return refused(Obstacle::Surplus { name: shortened(&name) });
+            return refused(&format!("one with `{}` in it, which would be lost", shortened(&name)));
         }
     }
     Ok(())
@@ -78,7 +83,7 @@ fn has_only(folder: &Path, name: &str, names: &HashSet<String>) -> io::Result<bo
 
 /// A folder that is written under a temporary name. It is removed with its contents unless it is published.
 #[derive(Debug)]
-pub(crate) struct TemporaryFolder {
+pub struct TemporaryFolder {
     folder: tempfile::TempDir,
     /// A lock that shows that the folder is in use.
     lock: Option<File>,
@@ -86,7 +91,7 @@ pub(crate) struct TemporaryFolder {
 
 impl TemporaryFolder {
     /// An empty folder next to `target`. It gets the permissions of a folder that it replaces only when it does.
-    pub(crate) fn new(target: &Path) -> io::Result<TemporaryFolder> {
+    pub fn new(target: &Path) -> io::Result<TemporaryFolder> {
         let readers = if target.is_dir() { Readers::Owner } else { Readers::Umask };
         let folder = new_folder(target, readers)?;
         // Some systems cannot open a folder, and some file systems have no locks. Then it is not protected.
@@ -95,13 +100,13 @@ impl TemporaryFolder {
     }
 
     /// The path of the folder.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// Moves this folder to `target`. A folder that was there is removed, but its permissions and those of its files
     /// are kept. The new files must have been synced.
-    pub(crate) fn publish(self, target: &Path) -> io::Result<()> {
+    pub fn publish(self, target: &Path) -> io::Result<()> {
         let TemporaryFolder { folder, lock } = self;
         if !target.is_dir() {
             sync_folder(folder.path())?;

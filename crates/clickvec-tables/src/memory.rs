@@ -3,14 +3,13 @@
 //! Where one piece of memory is large because something from outside is (a file, a setting, a minibatch), it is asked for here
 //! first, so that a lack of it is an error. What grows line by line is asked for with [`reserve`] where it is large: vectors,
 //! titles, judgments, phrases, the words of a vocabulary. Still, memory may run out elsewhere, which ends the process as with any
-//! `Vec`: small pieces are not asked for, and nobody else's memory is known. Large buffers of `math` panic, with
-//! [`crate::math::OutOfMemory`].
+//! `Vec`: small pieces are not asked for, and the memory of other processes is unknown.
 
 use std::fmt;
 
 use memmap2::MmapMut;
 
-use crate::error::{Error, FileFault};
+use crate::{Error, ErrorKind};
 
 /// Memory that the system does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,13 +22,8 @@ pub struct NoRoom {
 
 impl From<NoRoom> for Error {
     fn from(NoRoom { what, bytes }: NoRoom) -> Error {
-        Error::NoMemory { what, bytes }
-    }
-}
-
-impl From<NoRoom> for FileFault {
-    fn from(NoRoom { what, bytes }: NoRoom) -> FileFault {
-        FileFault::NoMemory { what, bytes }
+        Error::expected(ErrorKind::Memory, format!("{} of memory for {what}", mebibytes(bytes)), "less")
+            .help("ask for less")
     }
 }
 
@@ -37,6 +31,20 @@ impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Error::from(*self).fmt(f)
     }
+}
+
+/// Returns memory in MiB, with separated thousands.
+pub fn mebibytes(bytes: Option<u64>) -> String {
+    let Some(bytes) = bytes else { return "more than 2^64 bytes".to_owned() };
+    let digits = bytes.div_ceil(1 << 20).to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    format!("{text} MiB")
 }
 
 /// Up to here, the system is only asked whether it would hand out the memory, not how much is free.
@@ -48,7 +56,7 @@ const FREE_FROM: u64 = 256 << 20;
 /// # Errors
 ///
 /// [`NoRoom`].
-pub(crate) fn room_for(what: &'static str, bytes: Option<u64>) -> Result<(), NoRoom> {
+pub fn room_for(what: &'static str, bytes: Option<u64>) -> Result<(), NoRoom> {
     let fault = || NoRoom { what, bytes };
     let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(fault)?;
     if bytes as u64 > FREE_FROM && free_bytes().is_some_and(|free| bytes as u64 > free) {
@@ -80,7 +88,7 @@ fn free_bytes() -> Option<u64> {
 /// # Errors
 ///
 /// [`NoRoom`].
-pub(crate) fn room_for_numbers<T>(what: &'static str, counts: &[&[usize]]) -> Result<(), NoRoom> {
+pub fn room_for_numbers<T>(what: &'static str, counts: &[&[usize]]) -> Result<(), NoRoom> {
     let product = |sizes: &&[usize]| sizes.iter().try_fold(1u64, |all, &size| all.checked_mul(size as u64));
     let numbers = counts.iter().try_fold(0u64, |all, sizes| all.checked_add(product(sizes)?));
     room_for(what, numbers.and_then(|numbers| numbers.checked_mul(size_of::<T>() as u64)))
@@ -91,12 +99,12 @@ pub(crate) fn room_for_numbers<T>(what: &'static str, counts: &[&[usize]]) -> Re
 /// # Errors
 ///
 /// [`NoRoom`].
-pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize, what: &'static str) -> Result<(), NoRoom> {
+pub fn reserve<T>(list: &mut Vec<T>, more: usize, what: &'static str) -> Result<(), NoRoom> {
     list.try_reserve(more).map_err(|_| NoRoom { what, bytes: bytes_of::<T>(more) })
 }
 
 /// The bytes of `count` items; `None` is more than can be counted.
-pub(crate) fn bytes_of<T>(count: usize) -> Option<u64> {
+pub fn bytes_of<T>(count: usize) -> Option<u64> {
     (count as u64).checked_mul(size_of::<T>() as u64)
 }
 

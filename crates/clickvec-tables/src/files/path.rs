@@ -4,6 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::{is_folder, not_plain};
 use crate::{Error, Result};
 
 /// What is at a path, links followed.
@@ -64,12 +65,13 @@ pub fn is_stream(path: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// [`Error::IsFolder`], [`Error::NotPlain`]; [`Error::Io`] if it is missing or cannot be read.
-pub(crate) fn open_plain(path: &Path) -> Result<File> {
+/// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) for a folder, a pipe or a device; [`ErrorKind::Io`](crate::ErrorKind::Io)
+/// if it is missing or cannot be read.
+pub fn open_plain(path: &Path) -> Result<File> {
     let failed = |source| Error::io(path, "open", source);
     match Found::at(path).map_err(failed)? {
-        Found::Folder => Err(Error::IsFolder { path: path.to_owned() }),
-        Found::Special => Err(Error::NotPlain { path: path.to_owned() }),
+        Found::Folder => Err(is_folder(path)),
+        Found::Special => Err(not_plain(path)),
         Found::File(_) | Found::Nothing => File::open(path).map_err(failed),
     }
 }
@@ -119,7 +121,7 @@ mod tests {
         std::os::unix::fs::symlink("file", &link).unwrap();
         assert!(matches!(Found::at(&link).unwrap(), Found::File(metadata) if metadata.len() == 2));
         assert!(matches!(Found::at(folder.path()).unwrap(), Found::Folder));
-        assert!(matches!(open_plain(folder.path()), Err(Error::IsFolder { .. })));
+        assert!(open_plain(folder.path()).unwrap_err().to_string().contains("expected a file, found a folder"));
         let missing = folder.path().join("missing");
         assert!(matches!(Found::at(&missing).unwrap(), Found::Nothing));
         let error = open_plain(&missing).unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::shortened;
+use crate::shown::shortened;
 
 /// The most arrays and objects inside each other that are read; the parser's limit.
 const MOST_DEPTH: usize = 127;
@@ -86,7 +86,8 @@ pub enum JsonKind {
 }
 
 impl JsonKind {
-    pub(crate) fn of(value: &serde_json::Value) -> JsonKind {
+    /// Returns the kind of a value.
+    pub fn of(value: &serde_json::Value) -> JsonKind {
         use serde_json::Value;
         match value {
             Value::Null => JsonKind::Null,
