@@ -11,6 +11,7 @@ use clickvec::internals::clicks::ClickReader;
 use clickvec::ranker::{Corpus, Ranker, RankerSpec, Resources, System};
 use clickvec::tables::{TITLE, read_titles};
 use clickvec::train::Weighting;
+use clickvec_lab::SYSTEMS;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The default rankers: every system that learns from titles and clicks alone.
@@ -58,9 +59,9 @@ fn main() -> Result<()> {
     let all: Vec<&str> = if args.rankers.is_empty() { RANKERS.to_vec() } else { named.collect() };
     for name in all {
         let spec: RankerSpec = name.parse().with_context(|| format!("`{name}`"))?;
-        let system = System::named(&spec.name)?;
+        let system = System::named(&spec.name, &SYSTEMS)?;
         let values = system.values(&spec)?;
-        let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };
+        let resources = Resources::from(&corpus);
         let (began, before) = (Instant::now(), processor_seconds(ClockId::ProcessCPUTime));
         let ranker = system.train(&values, &resources, &mut |_| ())?;
         let training = processor_seconds(ClockId::ProcessCPUTime) - before;

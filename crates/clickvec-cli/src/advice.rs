@@ -29,8 +29,8 @@ fn advice(error: &Error) -> Option<&'static str> {
             Some("the whole collection, which --titles names, has more")
         }
         Error::Learn { fault: LearnFault::NoFile { file: LearnSource::Vectors }, .. } => Some("name it with --vectors"),
-        Error::Learn { fault: LearnFault::NoFile { file: LearnSource::Text }, .. } => {
-            Some("name it with --contiguous FILE or --load FOLDER")
+        Error::Learn { fault: LearnFault::NoFile { file: LearnSource::Encoder }, .. } => {
+            Some("name it with --load FOLDER")
         }
         Error::TestSet { path, fault: TestSetFault::NotBeir { .. } } if looks_like_index(path) => {
             Some("this is an index, which holds titles; name the table that it was made from")

@@ -286,7 +286,8 @@ pub(crate) fn members_of(path: &Path) -> Vec<PathBuf> {
     if !is_fusion(path) {
         return Vec::new();
     }
-    fusion_members(path).map_or_else(|_| Vec::new(), |file| file.members.into_iter().map(|of| of.path).collect())
+    fusion_members(path, &clickvec_lab::SYSTEMS)
+        .map_or_else(|_| Vec::new(), |file| file.members.into_iter().map(|of| of.path).collect())
 }
 
 /// Refuses an `output` in the folder of an index: replacing one of its files would damage it, and a file of something else would

@@ -138,7 +138,7 @@ impl Fusion {
     /// [`Error::Library`] if it cannot be read; [`Error::Index`] if it has other members, or another model than the one with
     /// this fingerprint.
     pub fn read(path: &Path, model: &str) -> Result<Fusion> {
-        let FusionFile { method, members } = fusion_members(path)?;
+        let FusionFile { method, members } = fusion_members(path, &clickvec::ranker::SYSTEMS)?;
         let fault = |fault| Error::index(path, fault);
         let mut fusion = Fusion { method, vectors: 0.0, words: 0.0, is_given: true, ..Fusion::default() };
         let mut seen = [false; 4];

@@ -34,8 +34,15 @@ pub mod error {
 pub mod eval {
     pub use crate::eval::full::room_for_lists;
     pub use crate::eval::queries::read_queries;
+    pub use crate::eval::significance::is_same;
     pub use crate::eval::test_set::files_of_test_set;
     pub use crate::eval::topics::Topic;
+}
+
+/// What explanations read of a model's states.
+pub mod explain {
+    pub use crate::explain::keywords::{largest, mean_activation};
+    pub use crate::explain::text::{changes, unit};
 }
 
 /// Reading plain and compressed files, and writing files that no reader sees half written.
@@ -45,7 +52,6 @@ pub mod files {
         first_line, folder_of, is_stream, no_folder, open, publish, remove_abandoned, resolved, write_atomically,
         write_bytes_atomically,
     };
-    pub use crate::vector_file::texts_path;
 }
 
 /// The folder of an index, and what a search by vectors keeps in addition to them.
@@ -79,7 +85,12 @@ pub mod math {
 
     /// Activations.
     pub mod activation {
-        pub use crate::math::activation::{exp_slice, sigmoid_slice, tanh_slice};
+        pub use crate::math::activation::{exp_slice, ln_slice, sigmoid_slice, tanh_slice};
+    }
+
+    /// Eigenvalues.
+    pub mod eigen {
+        pub use crate::math::eigen::Tridiagonal;
     }
 
     /// Products of matrices.
@@ -87,9 +98,14 @@ pub mod math {
         pub use crate::math::gemm::{Left, gemm, gemm_into};
     }
 
+    /// The score of two vectors.
+    pub mod score {
+        pub use crate::math::score::score;
+    }
+
     /// Vectors.
     pub mod vector {
-        pub use crate::math::vector::{add, add_scaled, dot, normalize, sum_of_squares};
+        pub use crate::math::vector::{add, add_scaled, dot, normalize, scale_to_unit, sum_of_squares};
     }
 }
 
@@ -98,24 +114,37 @@ pub mod memory {
     pub use clickvec_tables::memory::NoRoom;
 }
 
+/// NumPy's arrays.
+pub mod npy {
+    pub use crate::npy::{Fault, MAGIC, Reader};
+}
+
 /// The optimiser.
 pub mod optimizer {
     pub use crate::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
 }
 
-/// Rankers as files.
+/// Lists of different lengths in one piece.
+pub mod ragged {
+    pub use crate::ragged::{Ragged, starts};
+}
+
+/// What systems are made of, and rankers as files.
 pub mod ranker {
-    pub use crate::ranker::file::ranker_parameters;
+    pub use crate::ranker::corpus::{ClickedPairs, UNKNOWN, WordLists, WordReader};
+    pub use crate::ranker::file::{Numbers, RankerState, check_range, load as load_ranker, ranker_parameters};
     pub use crate::ranker::fusion::file::{FusionFile, FusionMember, members as fusion_members, save as save_fusion};
-    pub use crate::ranker::fusion::{fused_shares, sum_shares};
+    pub use crate::ranker::fusion::{fit_weights, fused_shares, sum_shares};
+    pub use crate::ranker::inverted::InvertedLists;
     pub use crate::ranker::stored::fingerprint as stored_fingerprint;
+    pub use crate::ranker::text_vectors::{TextReader, TextVectors};
     pub use crate::ranker::trigram::{LetterTrigrams, TrigramLists, TrigramQuery};
     pub use crate::ranker::word_vectors::WordVectors;
 }
 
 /// Random streams.
 pub mod rng {
-    pub use crate::rng::stream;
+    pub use crate::rng::{Permutation, stream};
 }
 
 /// Tables, line by line.
@@ -129,8 +158,8 @@ pub mod tables {
 /// Words, trigrams and batches.
 pub mod text {
     pub use crate::text::{
-        Analysis, Dictionary, Feature, Interner, Tail, Trigram, WordBuffer, WordHash, WordId, WordLimit, for_each_term,
-        for_each_trigram, for_each_word, terms, words,
+        Analysis, Dictionary, Feature, Interner, ReadWords, Tail, Trigram, WordBuffer, WordHash, WordId, WordLimit,
+        Words, for_each_term, for_each_trigram, for_each_word, terms, words,
     };
 
     /// Texts packed for an encoder.
@@ -142,6 +171,11 @@ pub mod text {
 /// The interface of a device that trains.
 pub mod train {
     pub use crate::train::device::{Cpu, Device, Learner, OptimizerState, RunPlan, TowerState};
+}
+
+/// Files of vectors.
+pub mod vector_file {
+    pub use crate::vector_file::{MAX_DIMENSION, texts_path};
 }
 
 /// Views of titles.

@@ -65,15 +65,14 @@
 //! | [`train`] | learning a model from a file or any iterator of pairs |
 //! | [`model`] | a trained model, and the vectors of texts |
 //! | [`search`] | titles for a query, from memory or an index on disk |
-//! | [`ranker`] | BM25 and the other systems of the papers' tables, and a trait for one of your own |
+//! | [`ranker`] | BM25, trigrams, given vectors and fusion, and traits for rankers of your own |
 //! | [`eval`] | NDCG and the other metrics, and tests of differences |
 //! | [`update`] | a new model in the place of the old one, if it is not worse |
-//! | [`table`] | many systems compared by cross validation |
 //! | [`explain`] | why a title matches a query |
 //! | [`encoder`] | the kinds of encoder and their sizes; what happened inside one |
 //! | [`tables`] | reading titles and other tables |
 //! | [`vectors`] | vectors in files of other programs |
-//! | [`simulate`], [`click_model`] | click logs with known truth; how often each position is looked at |
+//! | [`click_model`] | how often each position is looked at |
 //!
 //! The module `internals`, not listed here, is for the project's own crates and tests and may change at any time.
 
@@ -100,8 +99,6 @@ mod ridge;
 mod rng;
 pub mod search;
 mod settings;
-pub mod simulate;
-pub mod table;
 pub mod tables;
 mod tensor_file;
 mod text;

@@ -7,7 +7,7 @@ use crate::error::shortened;
 /// The header is padded to a multiple of this, so that the numbers can be mapped.
 const ALIGNMENT: usize = 64;
 /// The first bytes of a file.
-pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
+pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// The longest header that is read. NumPy's own have about a hundred bytes, and it reads none above 10,000.
 const MAX_HEADER: usize = 1 << 16;
 
@@ -83,7 +83,7 @@ impl<W: Write + Seek> Appender<W> {
 
 /// Why an array could not be read.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// Reading the source failed.
     Io(io::Error),
     /// The file does not begin like an array, but with these bytes.
@@ -109,7 +109,7 @@ impl From<io::Error> for Fault {
 /// A reader of an array of little-endian `f4` or `f8`, format 1 to 3, after its header was read. The source may
 /// contain anything, and no memory is allocated for more than it has.
 #[derive(Debug)]
-pub(crate) struct Reader<R> {
+pub struct Reader<R> {
     source: R,
     header: Header,
     /// The bytes of a number: 4 or 8.
@@ -121,7 +121,7 @@ pub(crate) struct Reader<R> {
 
 impl<R: Read> Reader<R> {
     /// A reader of the array in `source`, whose header is read here.
-    pub(crate) fn open(mut source: R) -> Result<Reader<R>, Fault> {
+    pub fn open(mut source: R) -> Result<Reader<R>, Fault> {
         let mut begin = [0; MAGIC.len() + 2];
         let found = fill(&mut source, &mut begin)?;
         if !begin[..found].starts_with(&MAGIC[..found.min(MAGIC.len())]) {
@@ -154,28 +154,28 @@ impl<R: Read> Reader<R> {
     }
 
     /// The sizes, with the slowest first.
-    pub(crate) fn shape(&self) -> &[usize] {
+    pub fn shape(&self) -> &[usize] {
         &self.header.shape
     }
 
     /// Whether rows are stored one after the other.
-    pub(crate) fn is_by_rows(&self) -> bool {
+    pub fn is_by_rows(&self) -> bool {
         !self.header.fortran_order
     }
 
     /// The bytes of a number.
-    pub(crate) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.width
     }
 
     /// The bytes of the whole file according to its header.
-    pub(crate) fn file_bytes(&self) -> Option<usize> {
+    pub fn file_bytes(&self) -> Option<usize> {
         let numbers = self.header.shape.iter().try_fold(self.width, |bytes, &size| bytes.checked_mul(size))?;
         numbers.checked_add(self.start)
     }
 
     /// Reads the next numbers. Returns the number of bytes read, which is smaller at the end.
-    pub(crate) fn read(&mut self, numbers: &mut [f32]) -> io::Result<usize> {
+    pub fn read(&mut self, numbers: &mut [f32]) -> io::Result<usize> {
         self.bytes.resize(numbers.len() * self.width, 0);
         let found = fill(&mut self.source, &mut self.bytes)?;
         match self.width {

@@ -6,7 +6,7 @@ use crate::memory::{NoRoom, reserve, room_for_numbers};
 
 /// Lists of different lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ragged<T> {
+pub struct Ragged<T> {
     /// The end of each list.
     ends: Vec<usize>,
     items: Vec<T>,
@@ -25,7 +25,7 @@ impl<T> Ragged<T> {
     /// # Errors
     ///
     /// [`NoRoom`].
-    pub(crate) fn sorted(
+    pub fn sorted(
         what: &'static str,
         lists: usize,
         each: impl Fn(&mut dyn FnMut(usize, T)),
@@ -51,7 +51,7 @@ impl<T> Ragged<T> {
     }
 
     /// No list yet, with room for this many lists and items of all lists together.
-    pub(crate) fn with_capacity(lists: usize, items: usize) -> Ragged<T> {
+    pub fn with_capacity(lists: usize, items: usize) -> Ragged<T> {
         Ragged { ends: Vec::with_capacity(lists), items: Vec::with_capacity(items) }
     }
 
@@ -60,11 +60,7 @@ impl<T> Ragged<T> {
     /// # Errors
     ///
     /// [`NoRoom`].
-    pub(crate) fn try_push(
-        &mut self,
-        what: &'static str,
-        list: impl ExactSizeIterator<Item = T>,
-    ) -> Result<(), NoRoom> {
+    pub fn try_push(&mut self, what: &'static str, list: impl ExactSizeIterator<Item = T>) -> Result<(), NoRoom> {
         reserve(&mut self.items, list.len(), what)?;
         reserve(&mut self.ends, 1, what)?;
         self.push(list);
@@ -72,13 +68,13 @@ impl<T> Ragged<T> {
     }
 
     /// Adds a list.
-    pub(crate) fn push(&mut self, list: impl IntoIterator<Item = T>) {
+    pub fn push(&mut self, list: impl IntoIterator<Item = T>) {
         self.items.extend(list);
         self.ends.push(self.items.len());
     }
 
     /// The number of lists.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.ends.len()
     }
 
@@ -86,7 +82,7 @@ impl<T> Ragged<T> {
     ///
     /// # Panics
     /// If there is no list `i`.
-    pub(crate) fn range(&self, i: usize) -> Range<usize> {
+    pub fn range(&self, i: usize) -> Range<usize> {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         start..self.ends[i]
     }
@@ -95,7 +91,7 @@ impl<T> Ragged<T> {
     ///
     /// # Panics
     /// If there is no list `i`.
-    pub(crate) fn get(&self, i: usize) -> &[T] {
+    pub fn get(&self, i: usize) -> &[T] {
         &self.items[self.range(i)]
     }
 
@@ -103,30 +99,30 @@ impl<T> Ragged<T> {
     ///
     /// # Panics
     /// If there is no list `i`.
-    pub(crate) fn get_mut(&mut self, i: usize) -> &mut [T] {
+    pub fn get_mut(&mut self, i: usize) -> &mut [T] {
         let range = self.range(i);
         &mut self.items[range]
     }
 
     /// All lists.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> + Clone {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> + Clone {
         (0..self.len()).map(|i| self.get(i))
     }
 
     /// The end of each list, and the items of all lists.
-    pub(crate) fn into_parts(self) -> (Vec<usize>, Vec<T>) {
+    pub fn into_parts(self) -> (Vec<usize>, Vec<T>) {
         (self.ends, self.items)
     }
 
     /// The items of all lists.
-    pub(crate) fn items(&self) -> &[T] {
+    pub fn items(&self) -> &[T] {
         &self.items
     }
 }
 
 /// The start of each list where all lists lie one after the other, and the end of the last one. `of` has the list of
 /// each item, below `lists`.
-pub(crate) fn starts<N>(lists: usize, of: impl Iterator<Item = usize>) -> Vec<N>
+pub fn starts<N>(lists: usize, of: impl Iterator<Item = usize>) -> Vec<N>
 where
     N: Copy + AddAssign + From<bool>,
 {

@@ -14,7 +14,7 @@ pub fn stream(seed: u64, name: &str, index: u64) -> Xoshiro256PlusPlus {
 /// A random order of 0 … n − 1 that is computed place by place, with a Feistel network over the next power of four
 /// that is repeated until the result is below n.
 #[derive(Debug, Clone)]
-pub(crate) struct Permutation {
+pub struct Permutation {
     n: u64,
     half_bits: u32,
     keys: [u64; 6],
@@ -22,7 +22,7 @@ pub(crate) struct Permutation {
 
 impl Permutation {
     /// The order `name` with number `index` of a run with this seed.
-    pub(crate) fn new(n: u64, seed: u64, name: &str, index: u64) -> Permutation {
+    pub fn new(n: u64, seed: u64, name: &str, index: u64) -> Permutation {
         use rand::RngExt as _;
         let bits = 64 - n.saturating_sub(1).leading_zeros();
         let mut stream = stream(seed, name, index);
@@ -33,7 +33,7 @@ impl Permutation {
     ///
     /// # Panics
     /// If `place` is not below n.
-    pub(crate) fn at(&self, place: u64) -> u64 {
+    pub fn at(&self, place: u64) -> u64 {
         assert!(place < self.n, "place {place} of a permutation of {}", self.n);
         let mask = (1u64 << self.half_bits) - 1;
         let mut x = place;

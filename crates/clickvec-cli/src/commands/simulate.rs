@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use clickvec::simulate::{self, SimulateConfig, Summary};
 use clickvec::tables::TITLE;
+use clickvec_lab::simulate::{self, SimulateConfig, Summary};
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -37,11 +37,6 @@ pub(crate) struct Args {
     /// id and title, or a BEIR corpus; also as .gz or .zst; `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "collection")]
     titles: Option<PathBuf>,
-
-    /// Also write this many documents of running text (20000 if no number is given) to text.txt, one sentence a line,
-    /// for `evaluate --contiguous`.
-    #[arg(long, value_name = "DOCUMENTS", num_args = 0..=1, default_value_t = 0, default_missing_value = "20000")]
-    contiguous: u64,
 
     /// Titles of the invented web. There is at least one for everything that can be looked for.
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().titles, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
@@ -122,7 +117,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         click_noise: args.click_noise,
         seed: args.seed,
         impressions: args.impressions,
-        documents: args.contiguous,
     };
     args.title_columns.need(args.titles.is_some())?;
     simulate::check_output(&args.output)?;

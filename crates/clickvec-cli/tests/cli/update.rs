@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use clickvec::simulate::in_new_words;
+use clickvec_lab::simulate::in_new_words;
 use serde_json::Value;
 
 use crate::harness::{Folder, Run, program};

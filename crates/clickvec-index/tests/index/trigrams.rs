@@ -29,7 +29,7 @@ pub(crate) fn save(folder: &Path, method: FusionMethod, members: &[(&str, f64)])
             std::fs::copy(crate::world::testdata("frozen/format-1/lstm.safetensors"), folder.join(&file)).unwrap();
         } else {
             let spec: RankerSpec = name.parse().unwrap();
-            let system = System::named(&spec.name).unwrap();
+            let system = System::named(&spec.name, &ranker::SYSTEMS).unwrap();
             let values = system.values(&spec).unwrap();
             let files = if spec.name == "vectors" { vec![crate::teacher::vectors(folder)] } else { Vec::new() };
             let resources = Resources { vectors: &files, ..Resources::from(&corpus) };

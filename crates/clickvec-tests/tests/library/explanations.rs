@@ -2,7 +2,7 @@
 
 use super::support::*;
 use clickvec::encoder::{ClsmConfig, EncoderConfig, Peephole, RnnConfig};
-use clickvec::explain::{Evidence, Explainer, KeywordOptions, Neighbours, Space, Topics, contexts};
+use clickvec::explain::{Evidence, Explainer, KeywordOptions};
 use clickvec::internals::rng;
 use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
@@ -11,6 +11,7 @@ use clickvec::search::Searcher;
 use clickvec::tables::Title;
 use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
+use clickvec_lab::explain::{Neighbours, Space, Topics, contexts};
 use rand::RngExt as _;
 
 fn model_of(encoder: EncoderConfig, rows: &str, epochs: u32, shared_towers: bool) -> Model {
@@ -276,7 +277,7 @@ fn a_window_tells_the_senses_of_a_word_apart() {
     let clsm = ClsmConfig { window: 3, convolution: 24, hidden: vec![], semantic: 12, bias: true };
     let model = model_of(EncoderConfig::Clsm(clsm), &rows, 8, false);
     let explainer = Explainer::new(&model);
-    let mean = |some: &[clickvec::explain::Context]| some.iter().map(|c| c.cosine).sum::<f32>() / some.len() as f32;
+    let mean = |some: &[clickvec_lab::explain::Context]| some.iter().map(|c| c.cosine).sum::<f32>() / some.len() as f32;
     let texts_of = |senses: &[[&str; 4]; 2]| senses.concat().into_iter().map(str::to_owned).collect::<Vec<String>>();
     for (word, senses) in ["office", "body"].into_iter().zip(&senses) {
         let found = contexts(&explainer, Side::Query, word, &texts_of(senses)).expect("windows");

@@ -2,7 +2,6 @@
 
 mod batches;
 mod checkpoints;
-mod claims;
 mod embedding;
 mod explanations;
 mod files;
@@ -13,7 +12,6 @@ mod optimizers;
 mod projecting;
 mod scores;
 mod searching;
-mod simulation;
 mod states;
 mod support;
 mod tails;

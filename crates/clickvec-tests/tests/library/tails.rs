@@ -2,7 +2,7 @@
 
 use super::support::*;
 use clickvec::encoder::{DssmConfig, EncoderConfig, Peephole};
-use clickvec::explain::{Evidence, Explainer, KeywordOptions, Topics, contexts};
+use clickvec::explain::{Evidence, Explainer, KeywordOptions};
 use clickvec::internals::encoder::{Encoder, Trace};
 use clickvec::internals::text::batch::Batch;
 use clickvec::internals::text::{Feature, WordId, words};
@@ -10,6 +10,7 @@ use clickvec::model::{Model, Side};
 use clickvec::search::Searcher;
 use clickvec::tables::Title;
 use clickvec::train::{OptimizerKind, Tail, TitleConfig, TrainConfig, Views};
+use clickvec_lab::explain::{Topics, contexts};
 
 /// Words of a text in these tests; the last of them is a tail, if there are more.
 const MOST: usize = 4;

@@ -248,7 +248,8 @@ impl EncoderConfig {
     }
 
     /// How it reads, and what it has inside.
-    pub(crate) fn description(&self) -> Description {
+    #[doc(hidden)]
+    pub fn description(&self) -> Description {
         self.ask(|kind| kind.description())
     }
 

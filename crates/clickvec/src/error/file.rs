@@ -233,7 +233,7 @@ impl From<SafeTensorError> for NotTensors {
 
 impl FileFault {
     /// A [`FileFault::Content`].
-    pub(crate) fn content(tensor: impl Into<String>, fault: ContentFault) -> FileFault {
+    pub fn content(tensor: impl Into<String>, fault: ContentFault) -> FileFault {
         FileFault::Content { tensor: tensor.into(), fault }
     }
 }

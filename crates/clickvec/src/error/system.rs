@@ -254,12 +254,6 @@ pub enum LearnFault {
         /// The file that the ranker needs.
         file: LearnSource,
     },
-    /// All parts of the ranker were turned off.
-    #[error("expected a size above 0 for `{}`, found none; ask for a part", parameters.join("` or `"))]
-    NoPart {
-        /// The parameters that give the sizes of the parts.
-        parameters: Vec<&'static str>,
-    },
     /// A file to learn from, or to take weights from, is not valid.
     #[error("{}: {fault}", super::learn_file::at(path, place))]
     BadFile {
@@ -319,9 +313,9 @@ pub enum LearnSource {
     /// Vectors of words or texts.
     #[error("a file of vectors that another program trained")]
     Vectors,
-    /// Sentences, or an encoder that learnt from some.
-    #[error("running text to learn from, or a trained encoder")]
-    Text,
+    /// An encoder that another program trained.
+    #[error("a trained encoder")]
+    Encoder,
 }
 
 /// A change of a parameter that may keep training from diverging.

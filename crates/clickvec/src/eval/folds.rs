@@ -52,13 +52,13 @@ impl Folds {
     }
 
     /// The fold of each query.
-    pub(crate) fn of_queries(&self) -> &[usize] {
+    pub fn of_queries(&self) -> &[usize] {
         &self.of
     }
 
     /// Whether `query` helps to choose the parameters for `fold`: any query of another fold, or every query if there
     /// is only one fold.
-    pub(crate) fn chooses(&self, query: usize, fold: usize) -> bool {
+    pub fn chooses(&self, query: usize, fold: usize) -> bool {
         self.count == 1 || self.of[query] != fold
     }
 }

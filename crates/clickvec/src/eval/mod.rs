@@ -12,7 +12,7 @@ mod metrics;
 mod overlap;
 pub(crate) mod queries;
 mod run;
-mod significance;
+pub(crate) mod significance;
 pub(crate) mod test_set;
 pub(crate) mod topics;
 pub mod trec;
@@ -30,15 +30,12 @@ pub use measure::{Measure, NoMeasure};
 pub use metrics::{Gain, Ranking, Scored, Ties};
 pub use overlap::{Overlap, overlap};
 pub use run::{Run, RunCoverage, RunLists};
-pub(crate) use significance::is_same;
 pub use significance::{
     BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, PairingFault,
     RandomizationTest, Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all,
     compare_with, confidence_intervals, differing_pairs, holm, minimum_detectable_difference, paired_t_test,
     queries_that_show, randomization_test,
 };
-
-pub(crate) use test_set::files_of_test_set;
 pub use test_set::{Form, Ids, TestSet, TestSetFiles, read_test_set};
 
 pub use crate::clicks::click_grades;

@@ -85,7 +85,7 @@ impl DirectionCounts {
 }
 
 /// The indices of the `n` values with the largest `key`, largest first; ties keep their order.
-pub(super) fn largest(values: &[f32], n: usize, key: impl Fn(f32) -> f32) -> Vec<usize> {
+pub fn largest(values: &[f32], n: usize, key: impl Fn(f32) -> f32) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| key(values[b]).total_cmp(&key(values[a])).then(a.cmp(&b)));
     order.truncate(n);
@@ -141,7 +141,7 @@ impl TextView {
 }
 
 /// Mean of |y| over some cells.
-pub(super) fn mean_activation(activation: &[f32], cells: &[usize]) -> f32 {
+pub fn mean_activation(activation: &[f32], cells: &[usize]) -> f32 {
     cells.iter().map(|&cell| activation[cell].abs()).sum::<f32>() / cells.len().max(1) as f32
 }
 

@@ -6,32 +6,20 @@
 //!
 //! What programs print as JSON derives `Serialize` here. It counts cells and units from 1 and words from 0.
 
-mod claims;
-mod context;
-mod errors;
-mod keywords;
+pub(crate) mod keywords;
 mod matching;
-mod neighbours;
-mod quantity;
 mod report;
-mod text;
-mod topics;
+pub(crate) mod text;
 
-pub use claims::{Contrast, KeywordClaims};
-pub use context::{Context, contexts};
-pub use errors::{Difficulty, Outcome, outcomes};
 pub use keywords::{DirectionCounts, Evidence, KeywordOptions, Keywords, Winner};
 pub use matching::{Match, SharedUnit, WordPair, WordShares};
-pub use neighbours::{Neighbour, Neighbours, Space};
-pub use quantity::{Quantity, quantities};
 pub use report::{TextReport, WordReport};
 pub use text::{Panel, TextView, Word};
-pub use topics::{CellTopic, CellWord, QueryTopics, Topics};
 
 use crate::encoder::{EncoderConfig, TextStates};
 use crate::math::score::score;
 use crate::model::{Model, Side};
-use crate::text::{JOINT, WordBuffer, Words, for_each_trigram};
+use crate::text::{Feature, JOINT, WordBuffer, Words, for_each_trigram};
 
 /// An explainer of what a model does; it borrows the model.
 #[derive(Clone, Copy)]
@@ -54,12 +42,12 @@ impl<'m> Explainer<'m> {
     }
 
     /// Calls `read` with the states of each text, in order.
-    pub(crate) fn read<S: Words>(&self, side: Side, texts: &[S], read: impl FnMut(usize, TextStates<'_>)) {
+    pub fn read<S: Words>(&self, side: Side, texts: &[S], read: impl FnMut(usize, TextStates<'_>)) {
         self.model.embedder(side).with_cache_bytes(CACHE_BYTES).read_states_of(texts, read);
     }
 
     /// The words that the encoder gets of a text, and the number of words that the text has.
-    pub(crate) fn words(&self, text: &str, buffer: &mut WordBuffer) -> (Vec<Word>, usize) {
+    pub fn words(&self, text: &str, buffer: &mut WordBuffer) -> (Vec<Word>, usize) {
         let mut words = Vec::new();
         let all = self.model.training().config.limit().for_each_word(text, buffer, |word| {
             let (parts, mut known) = (word.matches(JOINT).count() + 1, false);
@@ -70,7 +58,7 @@ impl<'m> Explainer<'m> {
     }
 
     /// Whether the model knows any letter trigram of a word.
-    pub(crate) fn knows(&self, word: &str) -> bool {
+    pub fn knows(&self, word: &str) -> bool {
         self.model.dictionary().knows_a_word(word)
     }
 
@@ -88,8 +76,21 @@ impl<'m> Explainer<'m> {
         scores
     }
 
+    /// Returns the sums of the word's rows in every input matrix, one after the other.
+    pub fn input_sums(&self, side: Side, word: &str) -> Vec<f32> {
+        let mut features: Vec<Feature> = Vec::new();
+        self.model.dictionary().hash_word(word, &mut features);
+        let mut sums = Vec::new();
+        for input in self.model.encoder(side).inputs() {
+            let start = sums.len();
+            sums.resize(start + input.width(), 0.0);
+            input.weights.sum_rows(&features, &mut sums[start..]);
+        }
+        sums
+    }
+
     /// Vectors of unit length.
-    pub(crate) fn unit_vectors<S: Words>(&self, side: Side, texts: &[S]) -> Vec<Vec<f32>> {
+    pub fn unit_vectors<S: Words>(&self, side: Side, texts: &[S]) -> Vec<Vec<f32>> {
         let mut vectors = Vec::with_capacity(texts.len());
         self.read(side, texts, |_, states| vectors.push(text::unit(states.embedding())));
         vectors

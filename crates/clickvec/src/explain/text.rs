@@ -102,7 +102,7 @@ impl TextView {
     }
 
     /// Whether the vector is made of these activations, each taken after the last word that its direction reads.
-    pub(super) fn ends_in(&self, activations: &[&Panel]) -> bool {
+    pub fn ends_in(&self, activations: &[&Panel]) -> bool {
         let last = |panel: &&Panel| match panel.quantity.direction {
             Direction::Forward => panel.at(self.words.len() - 1).to_vec(),
             Direction::Backward => panel.at(0).to_vec(),
@@ -111,20 +111,20 @@ impl TextView {
     }
 
     /// The words, leaving out word `out`.
-    pub(super) fn without(&self, out: usize) -> ReadWords<'_> {
+    pub fn without(&self, out: usize) -> ReadWords<'_> {
         let words = self.words.iter().enumerate().filter(|&(word, _)| word != out);
         ReadWords(words.map(|(_, word)| word.text.as_str()).collect())
     }
 
     /// The first `n` words.
-    pub(super) fn first(&self, n: usize) -> ReadWords<'_> {
+    pub fn first(&self, n: usize) -> ReadWords<'_> {
         ReadWords(self.words[..n].iter().map(|word| word.text.as_str()).collect())
     }
 }
 
 /// The change of each unit at each word: y(t) minus y at the word read before it, in the panel's direction; for the
 /// word that is read first, y itself. [words, units]
-pub(super) fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
+pub fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
     let before = |word: usize| match panel.quantity.direction {
         Direction::Forward => word.checked_sub(1),
         Direction::Backward => Some(word + 1).filter(|&word| word < words),
@@ -137,7 +137,7 @@ pub(super) fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
 }
 
 /// A vector divided by its length; zeros stay zeros.
-pub(super) fn unit(vector: &[f32]) -> Vec<f32> {
+pub fn unit(vector: &[f32]) -> Vec<f32> {
     let mut unit = vector.to_vec();
     scale_to_unit(&mut unit);
     unit

@@ -110,7 +110,7 @@ fn ln_body<const FMA: bool>(values: &mut [f32]) {
 
 by_level! {
     /// ln x of every number, in place. Numbers below the smallest normal number count as that number.
-    pub(crate) fn ln_slice(values: &mut [f32]) = ln_body
+    pub fn ln_slice(values: &mut [f32]) = ln_body
 }
 by_level! {
     /// tanh of every number, in place.

@@ -13,7 +13,7 @@ const ROWS: usize = 64;
 const MAX_STEPS: usize = 64;
 
 /// A symmetric matrix A = Q T Qᵀ with a tridiagonal T.
-pub(crate) struct Tridiagonal {
+pub struct Tridiagonal {
     /// Q = H₀ H₁ …, where H_k acts on the coordinates from k + 1 on.
     reflections: Vec<Vec<f64>>,
     diagonal: Vec<f64>,
@@ -23,7 +23,7 @@ pub(crate) struct Tridiagonal {
 
 impl Tridiagonal {
     /// The tridiagonal form of `matrix`, n × n, row by row.
-    pub(crate) fn new(mut matrix: Vec<f64>, n: usize) -> Tridiagonal {
+    pub fn new(mut matrix: Vec<f64>, n: usize) -> Tridiagonal {
         assert_eq!(matrix.len(), n * n);
         let reflections = tridiagonalize(&mut matrix, n);
         let diagonal = (0..n).map(|i| matrix[i * n + i]).collect();
@@ -33,7 +33,7 @@ impl Tridiagonal {
 
     /// The eigenvalues, largest first, and the last `count` coordinates of each eigenvector, which is far cheaper than
     /// whole vectors.
-    pub(crate) fn values(&self, count: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
+    pub fn values(&self, count: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
         let n = self.diagonal.len();
         // The columns are Qᵀ times the last unit vectors.
         let mut columns = vec![vec![0.0; n]; count.min(n)];
@@ -53,7 +53,7 @@ impl Tridiagonal {
     }
 
     /// The eigenvectors of the `count` largest eigenvalues.
-    pub(crate) fn vectors(&self, count: usize) -> Vec<Vec<f64>> {
+    pub fn vectors(&self, count: usize) -> Vec<Vec<f64>> {
         let n = self.diagonal.len();
         let identity = |panel: usize| {
             let mut rows = vec![0.0; n * PANEL];

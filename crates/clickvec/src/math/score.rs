@@ -24,7 +24,7 @@ fn score_body<const FMA: bool>(a: &[f32], b: &[f32]) -> f32 {
 
 by_level! {
     /// Σ aᵢ·bᵢ
-    pub(crate) fn score(a: &[f32], b: &[f32]) -> f32 = score_body
+    pub fn score(a: &[f32], b: &[f32]) -> f32 = score_body
 }
 
 #[inline(always)]

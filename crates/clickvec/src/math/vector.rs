@@ -105,7 +105,7 @@ fn scale_to_unit_body<const FMA: bool>(x: &mut [f32]) {
 by_level! {
     /// Divides a vector by its length, in f64, where the squares of floats neither overflow nor vanish: the same bits at
     /// every level. A zero vector stays zero, and so does one whose length is not a number.
-    pub(crate) fn scale_to_unit(x: &mut [f32]) = scale_to_unit_body
+    pub fn scale_to_unit(x: &mut [f32]) = scale_to_unit_body
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ use crate::ragged::Ragged;
 use crate::text::{Analysis, Interner, WordBuffer, WordId, for_each_word};
 
 /// The number of every word that is not in the vocabulary.
-pub(super) const UNKNOWN: WordId = WordId::MAX;
+pub const UNKNOWN: WordId = WordId::MAX;
 
 /// Texts as lists of words in one piece of memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct WordLists(Ragged<WordId>);
+pub struct WordLists(Ragged<WordId>);
 
 impl WordLists {
     /// Adds a text.
@@ -21,12 +21,12 @@ impl WordLists {
     /// # Errors
     ///
     /// [`NoRoom`].
-    pub(crate) fn push(&mut self, words: &[WordId]) -> Result<(), NoRoom> {
+    pub fn push(&mut self, words: &[WordId]) -> Result<(), NoRoom> {
         self.0.try_push("the words of texts", words.iter().copied())
     }
 
     /// The number of texts.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
@@ -34,7 +34,7 @@ impl WordLists {
     ///
     /// # Panics
     /// If there is no text `i`.
-    pub(crate) fn get(&self, i: usize) -> &[WordId] {
+    pub fn get(&self, i: usize) -> &[WordId] {
         self.0.get(i)
     }
 
@@ -42,28 +42,28 @@ impl WordLists {
     ///
     /// # Panics
     /// If there is no text `i`.
-    pub(crate) fn range(&self, i: usize) -> Range<usize> {
+    pub fn range(&self, i: usize) -> Range<usize> {
         self.0.range(i)
     }
 
     /// All texts.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[WordId]> + Clone {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[WordId]> + Clone {
         self.0.iter()
     }
 
     /// The words of all texts, one text after the other.
-    pub(crate) fn words(&self) -> &[WordId] {
+    pub fn words(&self) -> &[WordId] {
         self.0.items()
     }
 }
 
 /// Clicked pairs: title `i` was clicked for query `i`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct ClickedPairs {
+pub struct ClickedPairs {
     /// The queries.
     pub queries: WordLists,
     /// The title that was clicked for each of them.
-    pub(crate) titles: WordLists,
+    pub titles: WordLists,
     /// The weight of each pair; finite, 0 or more.
     pub weights: Vec<f32>,
 }
@@ -81,14 +81,14 @@ pub(super) struct TitleTerms<'a> {
 #[derive(Debug, Default)]
 pub struct Corpus {
     /// All words that occur.
-    pub(crate) vocabulary: Interner,
+    pub vocabulary: Interner,
     /// The collection, with repeated titles.
-    pub(crate) titles: WordLists,
+    pub titles: WordLists,
     /// The click log.
-    pub(crate) clicks: ClickedPairs,
+    pub clicks: ClickedPairs,
     /// The test queries, without their judgments, for systems that are trained on the texts of the test set too, like
     /// the papers' Doc2Vec.
-    pub(crate) test_queries: WordLists,
+    pub test_queries: WordLists,
     buffer: WordBuffer,
     words: Vec<WordId>,
 }
@@ -194,14 +194,14 @@ impl Corpus {
 
 /// A reader of texts as numbers of a vocabulary's words.
 #[derive(Debug, Default)]
-pub(super) struct WordReader {
+pub struct WordReader {
     buffer: WordBuffer,
     words: Vec<WordId>,
 }
 
 impl WordReader {
     /// The words of `text`, with [`UNKNOWN`] for each that is not in `vocabulary`.
-    pub(super) fn read(&mut self, vocabulary: &Interner, text: &str) -> &[WordId] {
+    pub fn read(&mut self, vocabulary: &Interner, text: &str) -> &[WordId] {
         self.words.clear();
         for_each_word(text, &mut self.buffer, |word| self.words.push(vocabulary.get(word).unwrap_or(UNKNOWN)));
         &self.words

@@ -9,8 +9,8 @@ use super::SystemRanker;
 use super::spec::RankerSpec;
 use super::system::{System, Values};
 use crate::error::{ContentFault, Error, FileFault, Result, shortened};
-pub(crate) use crate::tensor_file::{Array, Numbers};
-use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, fingerprint, write};
+pub use crate::tensor_file::Numbers;
+use crate::tensor_file::{Array, Data, Entry, FORMAT, TensorFile, fingerprint, write};
 use crate::text::{Interner, Trigram};
 
 /// `kind` in the JSON value of a file.
@@ -172,12 +172,7 @@ impl RankerState {
 ///
 /// # Errors
 /// [`FileFault::Content`] with a [`ContentFault::Range`].
-pub(super) fn check_range<N: Copy + Into<f64>>(
-    tensor: &str,
-    numbers: &[N],
-    least: f64,
-    most: f64,
-) -> Result<(), FileFault> {
+pub fn check_range<N: Copy + Into<f64>>(tensor: &str, numbers: &[N], least: f64, most: f64) -> Result<(), FileFault> {
     let outside = |&number: &N| !(number.into().is_finite() && (least..=most).contains(&number.into()));
     match numbers.iter().position(outside) {
         None => Ok(()),
@@ -232,8 +227,8 @@ pub(super) fn save(path: &Path, system: &System, values: &Values, ranker: &dyn S
 ///
 /// # Errors
 /// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
-pub(crate) fn load(path: &Path) -> Result<(&'static System, Values, Box<dyn SystemRanker>)> {
-    let (system, values, state) = load_state(path)?;
+pub fn load(path: &Path, systems: &[&'static System]) -> Result<(&'static System, Values, Box<dyn SystemRanker>)> {
+    let (system, values, state) = load_state(path, systems)?;
     let ranker = (system.restore)(&values, &state).map_err(|fault| Error::File { path: path.to_owned(), fault })?;
     Ok((system, values, ranker))
 }
@@ -242,8 +237,8 @@ pub(crate) fn load(path: &Path) -> Result<(&'static System, Values, Box<dyn Syst
 ///
 /// # Errors
 /// Those of [`crate::ranker::load`].
-pub fn ranker_parameters(path: &Path) -> Result<(&'static str, Vec<(&'static str, f64)>)> {
-    let (system, values, _) = load(path)?;
+pub fn ranker_parameters(path: &Path, systems: &[&'static System]) -> Result<(&'static str, Vec<(&'static str, f64)>)> {
+    let (system, values, _) = load(path, systems)?;
     Ok((system.name, values.iter().map(|(parameter, value)| (parameter.name, value)).collect()))
 }
 
@@ -251,19 +246,19 @@ pub fn ranker_parameters(path: &Path) -> Result<(&'static str, Vec<(&'static str
 ///
 /// # Errors
 /// Those of [`load`].
-pub(super) fn load_state(path: &Path) -> Result<(&'static System, Values, RankerState)> {
+pub(super) fn load_state(path: &Path, systems: &[&'static System]) -> Result<(&'static System, Values, RankerState)> {
     let file = TensorFile::open(path)?;
-    parse(&file).map_err(|fault| Error::File { path: path.to_owned(), fault })
+    parse(&file, systems).map_err(|fault| Error::File { path: path.to_owned(), fault })
 }
 
-fn parse(file: &TensorFile) -> Result<(&'static System, Values, RankerState), FileFault> {
+fn parse(file: &TensorFile, systems: &[&'static System]) -> Result<(&'static System, Values, RankerState), FileFault> {
     let (tensors, header) = file.parse::<Header>(KIND)?;
     let found = tensors.fingerprint(&header.ranker);
     if found != header.fingerprint {
         return Err(FileFault::Fingerprint { expected: shortened(&header.fingerprint), found });
     }
     let settings = header.ranker;
-    let system = System::named(&settings.system).map_err(FileFault::Ranker)?;
+    let system = System::named(&settings.system, systems).map_err(FileFault::Ranker)?;
     let spec = RankerSpec { name: settings.system, parameters: settings.parameters.into_iter().collect() };
     let values = system.values(&spec).map_err(FileFault::Ranker)?;
     Ok((system, values, RankerState { arrays: tensors.arrays()? }))

@@ -283,7 +283,7 @@ pub type FitWatch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 /// # Errors
 ///
 /// [`Error::Cancelled`] if `watch` breaks.
-pub(crate) fn fit_weights(
+pub fn fit_weights(
     members: usize,
     objective: &mut dyn FnMut(&[f64]) -> f64,
     watch: &mut FitWatch<'_>,

@@ -9,7 +9,7 @@ use crate::text::WordId;
 
 /// The titles of each word, in order, with the number of occurrences and the length of each title.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct InvertedLists {
+pub struct InvertedLists {
     titles: Ragged<u32>,
     /// The number of occurrences of the word in each title.
     counts: Vec<u32>,
@@ -25,7 +25,7 @@ impl InvertedLists {
     /// # Errors
     ///
     /// [`NoRoom`].
-    pub(super) fn new(titles: &WordLists, words: usize) -> Result<InvertedLists, NoRoom> {
+    pub fn new(titles: &WordLists, words: usize) -> Result<InvertedLists, NoRoom> {
         let what = "the titles of each word";
         let of_titles =
             Ragged::sorted(what, words, |each| for_each_distinct(titles, |title, word, _| each(word, title)))?;
@@ -48,22 +48,22 @@ impl InvertedLists {
     }
 
     /// The titles that have the word, in order.
-    pub(super) fn get(&self, word: WordId) -> &[u32] {
+    pub fn get(&self, word: WordId) -> &[u32] {
         self.titles.get(word as usize)
     }
 
     /// The number of occurrences in each of these titles.
-    pub(super) fn counts(&self, word: WordId) -> &[u32] {
+    pub fn counts(&self, word: WordId) -> &[u32] {
         &self.counts[self.range(word)]
     }
 
     /// The number of words in each of these titles.
-    pub(super) fn lengths(&self, word: WordId) -> &[u32] {
+    pub fn lengths(&self, word: WordId) -> &[u32] {
         &self.lengths[self.range(word)]
     }
 
     /// The most occurrences of the word in a title.
-    pub(super) fn most(&self, word: WordId) -> u32 {
+    pub fn most(&self, word: WordId) -> u32 {
         self.most[word as usize]
     }
 }

@@ -29,67 +29,43 @@
 
 mod bm25;
 mod candidates;
-mod corpus;
+pub(crate) mod corpus;
 mod coverage;
-mod dependence;
-mod doc2vec;
 pub(crate) mod file;
 pub(crate) mod fusion;
 mod inner_words;
-mod inverted;
-mod language_model;
-mod lce;
-mod lsa;
-mod mrf;
+pub(crate) mod inverted;
 mod neural;
 #[cfg(test)]
 pub(crate) mod shop;
-mod skip_thought;
 mod spec;
 pub(crate) mod stored;
 mod system;
 #[cfg(test)]
 pub(crate) mod testing;
-mod text_vectors;
-mod topic;
-mod translation;
+pub(crate) mod text_vectors;
 pub(crate) mod trigram;
-mod ulm;
 pub(crate) mod word_vectors;
 
 use crate::error::Result;
 use crate::index::Candidates;
 use crate::model::Side;
 use candidates::Scan;
-use file::RankerState;
 
 pub use corpus::Corpus;
 pub use coverage::VectorCoverage;
+pub use file::RankerState;
+
 pub(crate) use fusion::fit_weights;
 pub use fusion::{FUSED_DEPTH, FitWatch, FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse, fuse_hits};
 pub use inner_words::InnerWords;
 pub use neural::Neural;
 pub use spec::{RankerSpec, SpecFault};
-pub use stored::{FileKind, load};
-pub use system::{Parameter, Progress, Resources, Stage, System, Values, Watch};
+pub use stored::{FileKind, load, load_with};
+pub use system::{Parameter, Progress, Resources, Restore, Stage, System, Train, Values, Watch};
 
-/// Every system except encoders, in the order of the papers' tables.
-pub const SYSTEMS: [&System; 14] = [
-    &bm25::SYSTEM,
-    &ulm::SYSTEM,
-    &lsa::SYSTEM,
-    &topic::plsa::SYSTEM,
-    &topic::lda::SYSTEM,
-    &topic::bltm::SYSTEM,
-    &translation::wtm::SYSTEM,
-    &translation::ptm::SYSTEM,
-    &mrf::SYSTEM,
-    &lce::SYSTEM,
-    &doc2vec::SYSTEM,
-    &skip_thought::SYSTEM,
-    &trigram::SYSTEM,
-    &word_vectors::SYSTEM,
-];
+/// Every system of this crate except encoders. A caller with systems of its own passes a longer list.
+pub const SYSTEMS: [&System; 3] = [&bm25::SYSTEM, &trigram::SYSTEM, &word_vectors::SYSTEM];
 
 /// A system of the comparison, neural or not. It is ready to score, and scoring does not change it.
 pub trait Ranker: Send + Sync {
@@ -136,26 +112,23 @@ pub trait Ranker: Send + Sync {
 /// The scores of some titles, given by their positions, for a query; see [`Ranker::scorer`].
 pub type Scorer<'a> = Box<dyn Fn(&str, &[u32]) -> Vec<f64> + Sync + 'a>;
 
-/// A trained ranker of one of the [`SYSTEMS`].
+/// A trained ranker of a [`System`].
 pub trait SystemRanker: Ranker {
     /// Sets the parameters of [`Stage::Scoring`], and ignores all others.
     fn tune(&mut self, values: &Values);
 
     /// What [`System::save`] must write so that the ranker scores the same after loading.
-    // The library alone implements this trait, and nobody else can name what this returns. A ranker of another crate is a
-    // `Ranker`.
-    #[doc(hidden)]
     fn state(&self) -> RankerState;
 }
 
-/// The trained ranker that `spec` describes, such as `bm25` or `plsa:topics=100,lambda=0.5`. Rankers that need files
-/// besides the corpus are trained by [`System::train`].
+/// Trains the ranker that `spec` describes, such as `bm25:k1=1.2`, one of [`SYSTEMS`]. Rankers that need files besides the corpus
+/// are trained by [`System::train`].
 ///
 /// # Errors
 ///
 /// [`crate::Error::Ranker`] for a spec that is not valid; [`crate::Error::Learn`] if the corpus is not enough.
 pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>> {
     let spec: RankerSpec = spec.parse()?;
-    let system = System::named(&spec.name)?;
+    let system = System::named(&spec.name, &SYSTEMS)?;
     system.train(&system.values(&spec)?, &Resources::from(corpus), &mut |_| ())
 }

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::corpus::Corpus;
 use super::file::RankerState;
-use super::{RankerSpec, System, SystemRanker};
+use super::{RankerSpec, SYSTEMS, System, SystemRanker};
 use crate::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 use crate::rng::stream;
 use crate::text::Interner;
@@ -92,7 +92,7 @@ pub(crate) fn ndcg(ranker: &dyn SystemRanker, judgments: &Judgments) -> f64 {
 /// The ranker restored from another state.
 pub(crate) fn restored(spec: &str, state: &RankerState) -> Box<dyn SystemRanker> {
     let spec: RankerSpec = spec.parse().unwrap();
-    let system = System::named(&spec.name).unwrap();
+    let system = System::named(&spec.name, &SYSTEMS).unwrap();
     (system.restore)(&system.values(&spec).unwrap(), state).unwrap()
 }
 

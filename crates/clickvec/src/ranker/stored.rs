@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Neural, Ranker, file, fusion};
+use super::{Neural, Ranker, SYSTEMS, System, file, fusion};
 use crate::error::{Error, FileFault, Result};
 use crate::model::Model;
 use crate::tensor_file::TensorFile;
@@ -10,15 +10,23 @@ use crate::tensor_file::TensorFile;
 /// `kind` in the JSON value of a model's file.
 const MODEL: &str = "model";
 
-/// The ranker in a file and, for a fusion, in the files next to it. Nothing in a file is trusted.
+/// Loads the ranker in a file and, for a fusion, in the files next to it. Nothing in a file is trusted.
 ///
 /// # Errors
 /// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
 pub fn load(path: &Path) -> Result<Box<dyn Ranker>> {
+    load_with(path, &SYSTEMS)
+}
+
+/// Loads the ranker in a file, as [`load`] does, where a trained ranker is of one of these systems.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn load_with(path: &Path, systems: &[&'static System]) -> Result<Box<dyn Ranker>> {
     Ok(match FileKind::of(path)? {
         FileKind::Model => Box::new(Neural::new(MODEL.to_owned(), Model::load(path)?)),
-        FileKind::Ranker => file::load(path)?.2,
-        FileKind::Fusion => Box::new(fusion::file::load(path)?),
+        FileKind::Ranker => file::load(path, systems)?.2,
+        FileKind::Fusion => Box::new(fusion::file::load(path, systems)?),
     })
 }
 
@@ -27,7 +35,7 @@ pub fn load(path: &Path) -> Result<Box<dyn Ranker>> {
 pub enum FileKind {
     /// A model trained on clicks.
     Model,
-    /// One of [`super::SYSTEMS`].
+    /// A trained ranker of a [`System`].
     Ranker,
     /// A fusion of several rankers.
     Fusion,

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::SystemRanker;
 use super::corpus::Corpus;
 use super::file::RankerState;
 use super::spec::{RankerSpec, SpecFault};
-use super::{SYSTEMS, SystemRanker};
 use crate::error::{FileFault, Result, shortened};
 
 /// The stage in which a parameter acts.
@@ -39,19 +39,13 @@ pub struct Parameter {
 
 impl Parameter {
     /// A whole number that acts in training.
-    pub(super) const fn count(
-        name: &'static str,
-        default: u32,
-        least: u32,
-        most: u32,
-        about: &'static str,
-    ) -> Parameter {
+    pub const fn count(name: &'static str, default: u32, least: u32, most: u32, about: &'static str) -> Parameter {
         let (default, least, most) = (default as f64, least as f64, most as f64);
         Parameter { name, stage: Stage::Training, default, least, most, whole: true, about }
     }
 
     /// A number that acts in training.
-    pub(super) const fn of_training(
+    pub const fn of_training(
         name: &'static str,
         default: f64,
         least: f64,
@@ -62,19 +56,12 @@ impl Parameter {
     }
 
     /// A number that acts in scoring.
-    pub(super) const fn of_scoring(
-        name: &'static str,
-        default: f64,
-        least: f64,
-        most: f64,
-        about: &'static str,
-    ) -> Parameter {
+    pub const fn of_scoring(name: &'static str, default: f64, least: f64, most: f64, about: &'static str) -> Parameter {
         Parameter { name, stage: Stage::Scoring, default, least, most, whole: false, about }
     }
 
     /// The random seed of training.
-    pub(super) const SEED: Parameter =
-        Parameter::count("seed", 1, 0, u32::MAX, "the seed of what is random in training");
+    pub const SEED: Parameter = Parameter::count("seed", 1, 0, u32::MAX, "the seed of what is random in training");
 }
 
 /// A value for each parameter of a system.
@@ -106,7 +93,7 @@ impl Values {
     ///
     /// # Panics
     /// If the system has no seed.
-    pub(crate) fn reseeded(&self, by: u32) -> Values {
+    pub fn reseeded(&self, by: u32) -> Values {
         let seed = (self.get(Parameter::SEED.name) as u32).wrapping_add(by);
         let value = |(parameter, value): (&Parameter, f64)| {
             if parameter.name == Parameter::SEED.name { f64::from(seed) } else { value }
@@ -125,8 +112,6 @@ impl Values {
 pub struct Resources<'a> {
     /// The collection, the clicks and the test queries.
     pub corpus: &'a Corpus,
-    /// A file with lines of running text, for `skip-thought`.
-    pub contiguous: Option<&'a Path>,
     /// A folder with an encoder that another program trained, for `skip-thought`.
     pub load: Option<&'a Path>,
     /// Vectors that another program trained, for `vectors`: one file, or those of queries and of titles apart.
@@ -135,7 +120,7 @@ pub struct Resources<'a> {
 
 impl<'a> From<&'a Corpus> for Resources<'a> {
     fn from(corpus: &'a Corpus) -> Resources<'a> {
-        Resources { corpus, contiguous: None, load: None, vectors: &[] }
+        Resources { corpus, load: None, vectors: &[] }
     }
 }
 
@@ -153,8 +138,10 @@ pub struct Progress {
 /// A receiver of the progress of training.
 pub type Watch<'a> = dyn FnMut(Progress) + 'a;
 
-type Train = fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn SystemRanker>>;
-type Restore = fn(&Values, &RankerState) -> Result<Box<dyn SystemRanker>, FileFault>;
+/// Trains a ranker; see [`System::train`].
+pub type Train = fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn SystemRanker>>;
+/// Restores a ranker from what [`SystemRanker::state`] returned.
+pub type Restore = fn(&Values, &RankerState) -> Result<Box<dyn SystemRanker>, FileFault>;
 
 /// A system of the comparison, except for models that `train` makes.
 pub struct System {
@@ -165,12 +152,12 @@ pub struct System {
     /// Its free parameters.
     pub parameters: &'static [Parameter],
     /// Parameters at least one of which must be above 0; empty if there is no such rule.
-    pub(super) one_above_zero: &'static [&'static str],
+    pub one_above_zero: &'static [&'static str],
     /// The function that trains it.
-    pub(super) train: Train,
+    pub train: Train,
     /// The function that restores it from [`SystemRanker::state`]. The state may come from anywhere, so all sizes and
     /// positions must be checked.
-    pub(super) restore: Restore,
+    pub restore: Restore,
 }
 
 impl fmt::Debug for System {
@@ -180,19 +167,19 @@ impl fmt::Debug for System {
 }
 
 impl System {
-    /// The system with this name.
+    /// Returns the system of `systems` with this name.
     ///
     /// # Errors
     /// [`SpecFault::UnknownRanker`].
-    pub fn named(name: &str) -> Result<&'static System, SpecFault> {
-        SYSTEMS.iter().find(|system| system.name == name).copied().ok_or_else(|| SpecFault::UnknownRanker {
+    pub fn named(name: &str, systems: &[&'static System]) -> Result<&'static System, SpecFault> {
+        systems.iter().find(|system| system.name == name).copied().ok_or_else(|| SpecFault::UnknownRanker {
             found: shortened(name),
-            known: SYSTEMS.iter().map(|system| system.name).collect(),
+            known: systems.iter().map(|system| system.name).collect(),
         })
     }
 
     /// Whether anything is random in its training.
-    pub(crate) fn has_seed(&self) -> bool {
+    pub fn has_seed(&self) -> bool {
         self.parameters.iter().any(|parameter| parameter.name == Parameter::SEED.name)
     }
 
@@ -206,10 +193,10 @@ impl System {
         let value = |parameter: &Parameter| {
             let Parameter { name, default, least, most, whole, .. } = *parameter;
             let value = spec.number(name, default, least..=most)?;
-            match whole && value.fract() != 0.0 {
-                true => Err(SpecFault::NotWhole { ranker: shortened(&spec.name), parameter: name, found: value }),
-                false => Ok(value),
+            if whole && value.fract() != 0.0 {
+                return Err(SpecFault::NotWhole { ranker: shortened(&spec.name), parameter: name, found: value });
             }
+            Ok(value)
         };
         let values = self.parameters.iter().map(value).collect::<Result<_, SpecFault>>()?;
         let values = Values { parameters: self.parameters, values };

@@ -2,7 +2,7 @@
 
 use super::corpus::Corpus;
 use super::system::{Resources, System};
-use super::{RankerSpec, SystemRanker, file};
+use super::{RankerSpec, SYSTEMS, SystemRanker, file};
 use crate::Error;
 
 /// A corpus of these titles and clicked pairs.
@@ -25,9 +25,9 @@ pub(crate) fn try_train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRan
 /// The ranker, and the objectives that its training reported.
 pub(crate) fn train_watched(spec: &str, corpus: &Corpus) -> Result<(Box<dyn SystemRanker>, Vec<f64>), Error> {
     let spec: RankerSpec = spec.parse().unwrap();
-    let system = System::named(&spec.name)?;
+    let system = System::named(&spec.name, &SYSTEMS)?;
     let mut objectives = Vec::new();
-    let resources = Resources { corpus, contiguous: None, load: None, vectors: &[] };
+    let resources = Resources { corpus, load: None, vectors: &[] };
     let ranker =
         system.train(&system.values(&spec)?, &resources, &mut |progress| objectives.extend(progress.objective))?;
     Ok((ranker, objectives))
@@ -45,11 +45,11 @@ pub(crate) fn is_kept_by_a_file(spec: &str, corpus: &Corpus) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ranker.safetensors");
     let parsed: RankerSpec = spec.parse().unwrap();
-    let system = System::named(&parsed.name).unwrap();
+    let system = System::named(&parsed.name, &SYSTEMS).unwrap();
     let values = system.values(&parsed).unwrap();
     let ranker = train(spec, corpus);
     system.save(&path, &values, ranker.as_ref()).unwrap();
-    let (found, found_values, loaded) = file::load(&path).unwrap();
+    let (found, found_values, loaded) = file::load(&path, &SYSTEMS).unwrap();
     assert_eq!((found.name, &found_values), (system.name, &values));
     let texts = |lists: &super::corpus::WordLists| -> Vec<String> {
         let text = |words: &[u32]| words.iter().map(|&word| corpus.vocabulary.word(word)).collect::<Vec<_>>().join(" ");

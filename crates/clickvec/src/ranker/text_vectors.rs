@@ -16,7 +16,7 @@ const VECTORS: &str = "text_vectors";
 
 /// A reader of texts that returns the words in a vocabulary, and a key that is unique to the text.
 #[derive(Debug, Default)]
-pub(super) struct TextReader {
+pub struct TextReader {
     buffer: WordBuffer,
     joined: String,
     words: Vec<WordId>,
@@ -24,13 +24,13 @@ pub(super) struct TextReader {
 
 impl TextReader {
     /// The key of `text`, made of all its words, and those words that are in `vocabulary`.
-    pub(super) fn read(&mut self, vocabulary: &Interner, text: &str) -> (u64, &[WordId]) {
+    pub fn read(&mut self, vocabulary: &Interner, text: &str) -> (u64, &[WordId]) {
         let (key, words, _) = self.read_counted(vocabulary, text);
         (key, words)
     }
 
     /// The same, with the number of all its words.
-    pub(super) fn read_counted(&mut self, vocabulary: &Interner, text: &str) -> (u64, &[WordId], usize) {
+    pub fn read_counted(&mut self, vocabulary: &Interner, text: &str) -> (u64, &[WordId], usize) {
         let TextReader { buffer, joined, words } = self;
         joined.clear();
         words.clear();
@@ -44,7 +44,7 @@ impl TextReader {
     }
 
     /// The key of a text given as word numbers; `None` for a text without words.
-    pub(super) fn key(&mut self, vocabulary: &Interner, text: &[WordId]) -> Option<u64> {
+    pub fn key(&mut self, vocabulary: &Interner, text: &[WordId]) -> Option<u64> {
         self.joined.clear();
         text.iter().for_each(|&word| push(&mut self.joined, vocabulary.word(word)));
         if text.is_empty() { None } else { Some(xxh3_64(self.joined.as_bytes())) }
@@ -62,7 +62,7 @@ fn push(joined: &mut String, word: &str) {
 /// Texts are identified by 64-bit hashes of their words, and a hit is not verified. Among a million texts the
 /// probability of any collision is 3 in 10⁸.
 #[derive(Debug, Clone, Default)]
-pub(super) struct TextVectors {
+pub struct TextVectors {
     places: HashMap<u64, u32>,
     keys: Vec<u64>,
     dimension: usize,
@@ -71,11 +71,14 @@ pub(super) struct TextVectors {
 }
 
 impl TextVectors {
-    pub(super) fn new(dimension: usize) -> TextVectors {
+    /// Creates a table of vectors with this many numbers, without any.
+    pub fn new(dimension: usize) -> TextVectors {
         TextVectors { dimension, ..TextVectors::default() }
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// The number of texts.
+    #[allow(clippy::len_without_is_empty, reason = "no caller asks whether it is empty")]
+    pub fn len(&self) -> usize {
         self.keys.len()
     }
 
@@ -87,7 +90,7 @@ impl TextVectors {
     ///
     /// # Panics
     /// If the vector has another dimension.
-    pub(super) fn insert(&mut self, key: u64, vector: &[f32]) -> Result<bool, NoRoom> {
+    pub fn insert(&mut self, key: u64, vector: &[f32]) -> Result<bool, NoRoom> {
         assert_eq!(vector.len(), self.dimension);
         if self.places.contains_key(&key) || self.keys.len() >= UNKNOWN as usize {
             return Ok(false);
@@ -99,17 +102,18 @@ impl TextVectors {
         Ok(true)
     }
 
-    pub(super) fn get(&self, key: u64) -> Option<&[f32]> {
+    /// The vector of the text with this key.
+    pub fn get(&self, key: u64) -> Option<&[f32]> {
         self.places.get(&key).map(|&place| &self.vectors[place as usize * self.dimension..][..self.dimension])
     }
 
     /// The vectors, text by text.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[f32]> {
+    pub fn iter(&self) -> impl Iterator<Item = &[f32]> {
         self.vectors.chunks_exact(self.dimension.max(1))
     }
 
     /// The contents of a file with the texts added. The names of its tensors begin with `prefix`.
-    pub(super) fn write(&self, state: RankerState, prefix: &str) -> RankerState {
+    pub fn write(&self, state: RankerState, prefix: &str) -> RankerState {
         // A file has 32-bit integers: the lower half comes first, then the upper.
         let halves = self.keys.iter().flat_map(|&key| [key as u32, (key >> 32) as u32]).collect();
         state.with(&format!("{prefix}{KEYS}"), &[self.len(), 2], Numbers::U32(halves)).with(
@@ -120,7 +124,7 @@ impl TextVectors {
     }
 
     /// The texts that [`TextVectors::write`] added.
-    pub(super) fn restore(state: &RankerState, prefix: &str, dimension: usize) -> Result<TextVectors, FileFault> {
+    pub fn restore(state: &RankerState, prefix: &str, dimension: usize) -> Result<TextVectors, FileFault> {
         let [names, numbers] = [KEYS, VECTORS].map(|name| format!("{prefix}{name}"));
         let keys = state.u32s(&names, &[None, Some(2)])?;
         let vectors = state.f32s(&numbers, &[Some(keys.len() / 2), Some(dimension)])?;

@@ -65,7 +65,7 @@ impl WordLimit {
 }
 
 /// A text that an encoder reads.
-pub(crate) trait Words {
+pub trait Words {
     /// Calls `word` with each word that an encoder gets; see [`WordLimit::for_each_word`].
     fn for_each_word(&self, limit: WordLimit, buffer: &mut WordBuffer, word: impl FnMut(&str));
 }
@@ -78,7 +78,7 @@ impl<S: AsRef<str>> Words for S {
 
 /// Some of the words that an encoder got of a text, a merged tail still one word. No limit applies to them again.
 #[derive(Debug, Clone)]
-pub(crate) struct ReadWords<'t>(pub(crate) Vec<&'t str>);
+pub struct ReadWords<'t>(pub(crate) Vec<&'t str>);
 
 impl Words for ReadWords<'_> {
     fn for_each_word(&self, _: WordLimit, _: &mut WordBuffer, word: impl FnMut(&str)) {

@@ -14,7 +14,7 @@ use crate::memory::NoRoom;
 use crate::tables::{FoundLine, Lines};
 
 /// The largest dimension that is read.
-pub(crate) const MAX_DIMENSION: usize = 1 << 16;
+pub const MAX_DIMENSION: usize = 1 << 16;
 /// By how much of a file its form is recognised.
 const PREFIX: usize = 1 << 16;
 /// The longest word of a binary file, and of a text file apart from its numbers.

@@ -168,7 +168,7 @@ fn look(path: &Path) -> Result<Found> {
     }
     if is_model(path)? {
         // Whole, as what uses it would read it.
-        clickvec::ranker::load(path)?;
+        clickvec::ranker::load_with(path, &clickvec_lab::SYSTEMS)?;
         found.kind = InputKind::Model;
         return Ok(found);
     }

@@ -13,8 +13,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use clickvec::eval::{Comparison, Evaluation};
 use clickvec::internals::files;
-use clickvec::simulate::SimulateConfig;
 use clickvec::train::TrainConfig;
+use clickvec_lab::simulate::SimulateConfig;
 
 use self::next::Next;
 use self::searches::Search;

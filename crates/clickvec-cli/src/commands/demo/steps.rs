@@ -8,12 +8,12 @@ use anyhow::{Context, Result};
 use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::eval::{self, EvaluateOptions, Judgments};
 use clickvec::model::Model;
-use clickvec::ranker::{Corpus, Neural, Ranker, RankerSpec, Resources, System};
+use clickvec::ranker::{self, Corpus, Neural, Ranker};
 use clickvec::search::Searcher;
-use clickvec::simulate::{self, QueryKind, SimulateConfig};
 use clickvec::tables::{TITLE, Title};
 use clickvec::train::ClickSource;
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
+use clickvec_lab::simulate::{self, QueryKind, SimulateConfig};
 
 use super::searches::{self, Engines};
 use super::{Args, OfKind, Report};
@@ -110,11 +110,7 @@ fn bm25(titles: &[Title], judgments: &Judgments) -> Result<Box<dyn Ranker>> {
     let mut corpus = Corpus::default();
     titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
     judgments.queries.iter().try_for_each(|query| corpus.add_test_query(&query.text))?;
-    let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };
-    let spec: RankerSpec = "bm25".parse().map_err(clickvec::Error::from)?;
-    let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
-    let values = system.values(&spec).map_err(clickvec::Error::from)?;
-    Ok(system.train(&values, &resources, &mut |_| ())?)
+    Ok(ranker::train("bm25", &corpus)?)
 }
 
 fn trained(name: &str, config: &TrainConfig, folder: &Path, bar: &indicatif::ProgressBar) -> Result<Model> {

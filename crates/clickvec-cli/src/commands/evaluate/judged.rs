@@ -48,8 +48,7 @@ pub(super) fn evaluate(files: &TestSetFiles<'_>, args: &Args) -> Result<Results>
         }
         false => (Corpus::default(), args.overlap(files.judged, &judgments, None)?),
     };
-    let resources =
-        Resources { corpus: &corpus, contiguous: args.contiguous.as_deref(), load: args.load.as_deref(), vectors: &[] };
+    let resources = Resources { corpus: &corpus, load: args.load.as_deref(), vectors: &[] };
     let options = args.options();
     let bar = progress::bar(entries.len() as u64, "judging", "systems");
     let mut evaluations = Vec::with_capacity(entries.len());

@@ -18,7 +18,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::eval::{self, EvaluateOptions, Gain, Judgments, Measure, Overlap, ReadCorpus, TestSetFiles, Ties};
 use clickvec::internals::eval::files_of_test_set;
-use clickvec::internals::files;
+use clickvec::internals::vector_file::texts_path;
 use clickvec::tables::TITLE;
 use clickvec::train::Weighting;
 
@@ -84,12 +84,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "qrels")]
     field: String,
 
-    /// Running text, one sentence per line, for the ranker `skip-thought`.
-    #[arg(long, value_name = "FILE", conflicts_with = "qrels")]
-    contiguous: Option<PathBuf>,
-
     /// A trained Skip-Thought encoder in its original form, for the ranker `skip-thought`.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["qrels", "contiguous"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
     load: Option<PathBuf>,
 
     /// Vectors that another program trained, of words or of texts: one file, or QUERIES,TITLES. Adds the ranker `vectors`,
@@ -264,11 +260,11 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     args.title_columns.need(args.titles.is_some())?;
     let judged = args.test_set().map_or_else(Vec::new, |files| files_of_test_set(&files));
     let vectors: Vec<PathBuf> = args.vectors.iter().flat_map(|VectorFiles(files)| files.clone()).collect();
-    let texts: Vec<PathBuf> = vectors.iter().map(|path| files::texts_path(path)).collect();
+    let texts: Vec<PathBuf> = vectors.iter().map(|path| texts_path(path)).collect();
     input::check_outputs(args.per_query.iter().chain(&args.qrels_out))?;
     for output in args.per_query.iter().chain(&args.qrels_out) {
         let read = args.fusion_judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles);
-        let read = read.chain(&args.contiguous).chain(&vectors).chain(&texts);
+        let read = read.chain(&vectors).chain(&texts);
         input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run).chain(&judged))?;
     }
     let table = args.titles.as_deref().map(|titles| args.title_columns.table(titles, &args.field)).transpose()?;

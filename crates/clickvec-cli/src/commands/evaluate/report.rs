@@ -8,7 +8,8 @@ use anyhow::Result;
 use clickvec::Error;
 use clickvec::eval::{Comparison, Correction, EvaluateOptions, Evaluation, Gain, Metric, Ties, beaten};
 use clickvec::internals::files;
-use clickvec::ranker::{Parameter, SYSTEMS, Stage};
+use clickvec::ranker::{Parameter, Stage};
+use clickvec_lab::SYSTEMS;
 
 use super::fusion::{Fused, MethodFlag};
 use super::{Results, power};

@@ -8,6 +8,7 @@ use anyhow::{Result, bail, ensure};
 use clickvec::eval::{self, Judgments, Run, Scores};
 use clickvec::ranker::{self, FileKind, Ranker, RankerSpec, Resources, System, Values};
 use clickvec::search::Searcher;
+use clickvec_lab::SYSTEMS;
 
 use super::fusion::MethodFlag;
 use super::keeping::Keeping;
@@ -17,7 +18,7 @@ use crate::{input, output, progress};
 /// The ranker that reads the files of `--vectors`.
 const VECTORS: &str = "vectors";
 
-/// The ranker that reads `--contiguous` and `--load`.
+/// The ranker that reads `--load`.
 const SKIP_THOUGHT: &str = "skip-thought";
 
 /// The files of one `--vectors`: one of all texts, or one of queries and one of titles.
@@ -82,7 +83,7 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
     for text in rankers {
         let spec: RankerSpec = text.parse().map_err(clickvec::Error::from)?;
         ensure!(
-            System::named(&spec.name).is_ok() || !Path::new(text).exists(),
+            System::named(&spec.name, &SYSTEMS).is_ok() || !Path::new(text).exists(),
             "expected a ranker, found the file `{}`; name a model or a saved ranker with `--model`",
             output::printable(text)
         );
@@ -91,15 +92,12 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
     if !args.vectors.is_empty() && specs.iter().all(|spec| spec.name != VECTORS) {
         specs.push(VECTORS.parse().map_err(clickvec::Error::from)?);
     }
-    let texts = [("--contiguous FILE", args.contiguous.is_some()), ("--load FOLDER", args.load.is_some())];
-    if let Some((option, _)) = texts.into_iter().find(|(_, given)| *given) {
-        ensure!(
-            specs.iter().any(|spec| spec.name == SKIP_THOUGHT),
-            "expected `--ranker {SKIP_THOUGHT}` with `{option}`, which only it reads, found none; add it, or leave `{option}` out"
-        );
-    }
+    ensure!(
+        args.load.is_none() || specs.iter().any(|spec| spec.name == SKIP_THOUGHT),
+        "expected `--ranker {SKIP_THOUGHT}` with `--load FOLDER`, which only it reads, found none; add it, or leave `--load` out"
+    );
     for spec in specs {
-        let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
+        let system = System::named(&spec.name, &SYSTEMS).map_err(clickvec::Error::from)?;
         let values = system.values(&spec).map_err(clickvec::Error::from)?;
         let ranker = |name, vectors| Entry { name, source: Source::Ranker { system, values: values.clone(), vectors } };
         match (spec.name == VECTORS, &args.vectors[..]) {
@@ -257,7 +255,7 @@ impl Entry {
                 }
                 Ok(Loaded::Ranker(ranker))
             }
-            Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load(path)?)),
+            Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load_with(path, &SYSTEMS)?)),
             Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
             Source::Index(path) if crate::fused::keeps_fusion(path)? => {
                 let engine = clickvec_index::Engine::open(path)?;

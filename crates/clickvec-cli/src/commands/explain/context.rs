@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::encoder::EncoderConfig;
-use clickvec::explain::{Context, Explainer, contexts};
+use clickvec::explain::Explainer;
 use clickvec::internals::encoder::{Reading, describe, kinds_that, named_kinds_that};
 use clickvec::internals::text::words;
+use clickvec_lab::explain::{Context, contexts};
 use maud::{Markup, html};
 use serde::Serialize;
 

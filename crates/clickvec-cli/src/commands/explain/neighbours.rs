@@ -5,11 +5,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use clickvec::explain::{Explainer, Neighbour, Neighbours, Space};
+use clickvec::explain::Explainer;
 use clickvec::internals::error::shortened;
 use clickvec::internals::text::words;
 use clickvec::ranker::{self, FileKind};
 use clickvec::tables::TITLE;
+use clickvec_lab::explain::{Neighbour, Neighbours, Space};
 use maud::html;
 use serde::Serialize;
 
@@ -135,7 +136,7 @@ fn of_ranker(args: &Args, path: &Path, word: &str) -> Result<Vec<Near>> {
         all.insert(word.to_owned());
         all.into_iter().collect::<Vec<_>>()
     });
-    let ranker = ranker::load(path)?;
+    let ranker = ranker::load_with(path, &clickvec_lab::SYSTEMS)?;
     let Some(near) = Neighbours::of_ranker(ranker.as_ref(), wanted.as_deref()) else {
         bail!(
             "{}: expected a model, or a ranker with vectors of words (doc2vec with dm=1 or dbow-words=1, lsa, vectors, skip-thought), found \

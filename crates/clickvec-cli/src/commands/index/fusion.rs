@@ -14,7 +14,8 @@ pub(super) fn model_of(path: &Path, fusion: Option<&Path>) -> Result<Option<Path
     }
     let shown = output::path(path);
     ensure!(fusion.is_none(), "{shown}: expected a model with `--fusion`, found a fusion too; give one of them");
-    let mut models = fusion_members(path)?.members.into_iter().filter(|member| member.system.is_none());
+    let mut models =
+        fusion_members(path, &clickvec::ranker::SYSTEMS)?.members.into_iter().filter(|member| member.system.is_none());
     match (models.next(), models.next()) {
         (Some(model), None) => Ok(Some(model.path)),
         (None, _) => {

@@ -17,7 +17,7 @@ type SystemParameters = (&'static str, Vec<(&'static str, f64)>);
 
 /// Prints a ranker's system with its parameters.
 pub(super) fn ranker(path: &Path, is_json: bool) -> Result<Answer> {
-    let system = ranker_parameters(path)?;
+    let system = ranker_parameters(path, &clickvec_lab::SYSTEMS)?;
     print(is_json, &json!({ "ranker": of_system(&system) }), || format!("ranker  {}\n", spec(&system)))
 }
 
@@ -33,7 +33,7 @@ pub(super) fn name_of(method: FusionMethod) -> (&'static str, Option<f64>) {
 
 /// Prints the method and the members of a fusion, with their weights.
 pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
-    let FusionFile { method, members } = fusion_members(path)?;
+    let FusionFile { method, members } = fusion_members(path, &clickvec_lab::SYSTEMS)?;
     let (name, k) = name_of(method);
     let of_member = |member: &FusionMember| {
         json!({

@@ -76,10 +76,10 @@ fn rankers(args: &Args, titles: &Path) -> Result<Vec<(String, Box<dyn Ranker>)>>
         };
         let nothing_judged: [&Judgments; 0] = [];
         let corpus = eval::read_corpus(&files, &nothing_judged)?.corpus;
-        let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };
+        let resources = Resources { corpus: &corpus, load: None, vectors: &[] };
         for text in &args.ranker {
             let spec: RankerSpec = text.parse().map_err(Error::from)?;
-            let system = System::named(&spec.name).map_err(Error::from)?;
+            let system = System::named(&spec.name, &clickvec_lab::SYSTEMS).map_err(Error::from)?;
             let values = system.values(&spec).map_err(Error::from)?;
             let bar = progress::bar(1, &output::printable(text), "steps");
             let ranker = system.train(&values, &resources, &mut |progress| {
@@ -91,7 +91,7 @@ fn rankers(args: &Args, titles: &Path) -> Result<Vec<(String, Box<dyn Ranker>)>>
         }
     }
     for path in &args.model {
-        rankers.push((path.display().to_string(), ranker::load(path)?));
+        rankers.push((path.display().to_string(), ranker::load_with(path, &clickvec_lab::SYSTEMS)?));
     }
     Ok(rankers)
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use clickvec::eval::Metric;
-use clickvec::table::Full;
+use clickvec_lab::table::Full;
 use serde::Serialize;
 
 use super::report::{Report, verdict};

@@ -13,7 +13,7 @@ use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::eval::{self, Correction, Overlap};
 use clickvec::internals::files;
-use clickvec::table::{self, Options, Plan};
+use clickvec_lab::table::{self, Options, Plan};
 
 use self::spec::Spec;
 use self::watch::Watcher;
@@ -61,10 +61,6 @@ pub(crate) struct Args {
     #[arg(long)]
     no_overlap: bool,
 
-    /// Running text for `skip-thought`, instead of the spec's.
-    #[arg(long, value_name = "FILE")]
-    contiguous: Option<PathBuf>,
-
     /// The column to judge and learn from instead of the title, whatever the spec says; `title+text` joins two.
     #[arg(long, value_name = "COLUMN")]
     field: Option<String>,
@@ -107,11 +103,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     ensure!(
         args.weighting.is_none() || spec.data.clicks.is_some(),
         "`--weighting` is about the counts of a click log; name one with `--clicks`"
-    );
-    ensure!(
-        args.contiguous.is_none() || spec.systems.iter().any(spec::RowSpec::learns_running_text),
-        "expected a system `ranker = \"skip-thought\"` without `load` for `--contiguous FILE`, which only it reads, found none; add \
-         it, or leave `--contiguous` out"
     );
     args.title_columns.need(spec.data.titles.is_some())?;
     let plan = spec.plan()?;
@@ -218,7 +209,6 @@ fn take_over(spec: &mut Spec, args: &Args) {
         (&mut data.topics, &args.topics),
         (&mut data.clicks, &args.clicks),
         (&mut data.titles, &args.titles),
-        (&mut data.contiguous, &args.contiguous),
     ];
     for (of_spec, given) in pairs {
         if given.is_some() {

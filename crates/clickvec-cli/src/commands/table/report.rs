@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use clickvec::eval::{BaselineComparison, Comparison, Correction, Measure, Metric, Overlap, Verdict, beaten};
-use clickvec::table::{Full, Judged, Plan, Row, Source, Statistics, Table};
 use clickvec::tables::TITLE;
 use clickvec::train::TrainConfig;
+use clickvec_lab::table::{Full, Judged, Plan, Row, Source, Statistics, Table};
 
 use super::grades::{FirstGrades, ranks};
 use super::spec::Spec;

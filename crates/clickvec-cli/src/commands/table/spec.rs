@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clickvec::internals::error::shortened;
 use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K};
-use clickvec::table::{self, Entry, Plan};
 use clickvec::tables::{TITLE, titles_file};
 use clickvec::train::Weighting;
+use clickvec_lab::table::{self, Entry, Plan};
 use serde::Deserialize;
 
 use crate::weighting::WeightingFlag;
@@ -45,8 +45,6 @@ pub(super) struct Data {
     pub(super) topics: Option<PathBuf>,
     pub(super) clicks: Option<PathBuf>,
     pub(super) titles: Option<PathBuf>,
-    /// Running text.
-    pub(super) contiguous: Option<PathBuf>,
     /// The column to judge and learn from instead of the title.
     pub(super) field: Option<String>,
     /// How the column count of the log becomes the weight of a pair for rankers.
@@ -64,11 +62,11 @@ impl Data {
         let Some(judged) = self.judged.clone() else {
             bail!("expected judged titles, found none; name them with `--judged FILE` or in the spec's `[data]`");
         };
-        let Data { topics, clicks, titles, contiguous, .. } = self.clone();
+        let Data { topics, clicks, titles, .. } = self.clone();
         // A file, and not its folder: other files in the folder should not change the result.
         let titles = titles.map(|titles| titles_file(&titles)).transpose()?;
         let weighting = self.weighting.map_or(Weighting::Log, Weighting::from);
-        Ok(table::Data { judged, topics, clicks, titles, contiguous, field: self.field().to_owned(), weighting })
+        Ok(table::Data { judged, topics, clicks, titles, field: self.field().to_owned(), weighting })
     }
 }
 
@@ -211,8 +209,8 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
     let mut spec: Spec =
         toml::from_str(&text).with_context(|| format!("{}: expected a table's spec", path.display()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let Data { judged, topics, clicks, titles, contiguous, field: _, weighting: _ } = &mut spec.data;
-    for file in [judged, topics, clicks, titles, contiguous].into_iter().flatten() {
+    let Data { judged, topics, clicks, titles, field: _, weighting: _ } = &mut spec.data;
+    for file in [judged, topics, clicks, titles].into_iter().flatten() {
         *file = folder.join(&*file);
     }
     for system in &mut spec.systems {

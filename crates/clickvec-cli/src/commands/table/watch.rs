@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use clickvec::table::{Event, Plan};
 use clickvec::train;
+use clickvec_lab::table::{Event, Plan};
 use indicatif::ProgressBar;
 
 use crate::commands::evaluate::{lacking_in_run, lacking_vectors};

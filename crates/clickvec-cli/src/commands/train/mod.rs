@@ -21,11 +21,11 @@ use clap::Parser;
 use clickvec::Error;
 use clickvec::eval::TestSetFiles;
 use clickvec::internals::eval::files_of_test_set;
-use clickvec::internals::files;
+use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;
-use clickvec::table::{Training, Validation};
 use clickvec::tables::{TITLE, TableFault};
 use clickvec::train::{Event, Output, TrainConfig};
+use clickvec_lab::table::{Training, Validation};
 
 pub use self::again::Queries;
 pub(crate) use self::again::Trial;
@@ -240,7 +240,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let trial = Trial::of(&config, clicks, &files, Some(&args.output)).map_err(told)?;
     let validation = args.validation_files();
-    let texts: Vec<PathBuf> = args.teacher.iter().map(|path| files::texts_path(path)).collect();
+    let texts: Vec<PathBuf> = args.teacher.iter().map(|path| texts_path(path)).collect();
     let read = validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init);
     let read: Vec<&PathBuf> = read.chain(&args.teacher).chain(&texts).collect();
     let outputs = trial.iter().filter_map(Trial::path).chain([args.output.as_path()]);

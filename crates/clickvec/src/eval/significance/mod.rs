@@ -44,7 +44,7 @@ impl Default for Resampling {
 }
 
 /// Whether two values differ by rounding at most.
-pub(crate) fn is_same(a: f64, b: f64) -> bool {
+pub fn is_same(a: f64, b: f64) -> bool {
     (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
 }
 

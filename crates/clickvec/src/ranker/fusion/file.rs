@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::{Fusion, FusionMethod};
 use crate::error::{ContentFault, Error, FileFault, Result, shortened};
 use crate::files;
-use crate::ranker::Ranker;
 use crate::ranker::file::check_range;
 use crate::ranker::stored::{self, FileKind};
+use crate::ranker::{Ranker, System};
 use crate::tensor_file::{Array, Data, Entry, FORMAT, Numbers, TensorFile, fingerprint, write};
 
 /// `kind` in the JSON value of a file.
@@ -102,7 +102,7 @@ pub struct FusionMember {
 ///
 /// # Errors
 /// Those of [`crate::ranker::load`].
-pub fn members(path: &Path) -> Result<FusionFile> {
+pub fn members(path: &Path, systems: &[&'static System]) -> Result<FusionFile> {
     let of_file = |fault| Error::File { path: path.to_owned(), fault };
     let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
     let folder = files::folder_of(path);
@@ -110,7 +110,7 @@ pub fn members(path: &Path) -> Result<FusionFile> {
         let path = folder.join(&file);
         let system = match FileKind::of(&path)? {
             FileKind::Model => None,
-            FileKind::Ranker => Some(crate::ranker::file::ranker_parameters(&path)?),
+            FileKind::Ranker => Some(crate::ranker::file::ranker_parameters(&path, systems)?),
             FileKind::Fusion => {
                 let fault = FileFault::Kind { expected: "model or ranker", found: KIND.to_owned() };
                 return Err(Error::File { path, fault });
@@ -130,7 +130,7 @@ pub fn members(path: &Path) -> Result<FusionFile> {
 ///
 /// # Errors
 /// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
-pub(in crate::ranker) fn load(path: &Path) -> Result<Fusion> {
+pub(in crate::ranker) fn load(path: &Path, systems: &[&'static System]) -> Result<Fusion> {
     let of_file = |fault| Error::File { path: path.to_owned(), fault };
     let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
     let folder = files::folder_of(path);
@@ -141,7 +141,7 @@ pub(in crate::ranker) fn load(path: &Path) -> Result<Fusion> {
             let fault = FileFault::Kind { expected: "model or ranker", found: KIND.to_owned() };
             return Err(Error::File { path, fault });
         }
-        let ranker = stored::load(&path)?;
+        let ranker = stored::load_with(&path, systems)?;
         let found = stored::fingerprint(&path)?;
         if found != fingerprint {
             return Err(of_file(FileFault::Member { file, expected: shortened(&fingerprint), found }));
@@ -198,16 +198,16 @@ fn check(Settings { method, members }: &Settings, weights: &[f64]) -> Result<(),
 mod tests {
     use super::*;
     use crate::ranker::testing::{corpus, train};
-    use crate::ranker::{RECIPROCAL_RANK_K, RankerSpec, System, fuse};
+    use crate::ranker::{RECIPROCAL_RANK_K, RankerSpec, SYSTEMS, fuse};
 
     const TITLES: [&str; 4] = ["red door", "red lamp", "lamp", ""];
 
-    /// A folder with a saved `bm25` and `ulm`, and their scores of the titles.
+    /// A folder with a saved `bm25` and `trigram`, and their scores of the titles.
     fn folder() -> (tempfile::TempDir, [Vec<f64>; 2]) {
         let folder = tempfile::tempdir().unwrap();
         let corpus = corpus(&["red door", "red", "blue lamp", "a red red lamp"], &[]);
-        let scores = ["bm25", "ulm"].map(|name| {
-            let system = System::named(name).unwrap();
+        let scores = ["bm25", "trigram"].map(|name| {
+            let system = System::named(name, &SYSTEMS).unwrap();
             let values = system.values(&name.parse::<RankerSpec>().unwrap()).unwrap();
             let ranker = train(name, &corpus);
             system.save(&folder.path().join(format!("{name}.safetensors")), &values, ranker.as_ref()).unwrap();
@@ -216,7 +216,7 @@ mod tests {
         (folder, scores)
     }
 
-    const MEMBERS: [(&str, f64); 2] = [("bm25.safetensors", 0.25), ("ulm.safetensors", 0.75)];
+    const MEMBERS: [(&str, f64); 2] = [("bm25.safetensors", 0.25), ("trigram.safetensors", 0.75)];
 
     #[test]
     fn a_file_keeps_it() {
@@ -242,7 +242,7 @@ mod tests {
     fn each_fault_is_named() {
         let (folder, _) = folder();
         let path = folder.path().join("fusion.safetensors");
-        let message = |path: &Path| load(path).err().expect("a fault").to_string();
+        let message = |path: &Path| load(path, &SYSTEMS).err().expect("a fault").to_string();
         let refused = |members: &[(&str, f64)], k: f64| {
             save(&path, FusionMethod::ReciprocalRank { k }, members).unwrap_err().to_string()
         };
@@ -258,7 +258,7 @@ mod tests {
         );
         assert!(refused(&[MEMBERS[0], MEMBERS[0]], 60.0).contains("each once, found `bm25.safetensors`"));
         assert!(refused(&[("./bm25.safetensors", 1.0)], 60.0).contains("each once, found `./bm25.safetensors`"));
-        assert!(refused(&[("lsa.safetensors", 1.0)], 60.0).contains("lsa.safetensors: cannot open"));
+        assert!(refused(&[("missing.safetensors", 1.0)], 60.0).contains("missing.safetensors: cannot open"));
         assert!(!path.exists());
 
         save(&path, FusionMethod::MinMax, &MEMBERS).unwrap();
@@ -274,17 +274,17 @@ mod tests {
         }
         std::fs::write(&path, &whole).unwrap();
         // Members that were replaced, that are fusions, or that are missing.
-        let (bm25, ulm) = (folder.path().join("bm25.safetensors"), folder.path().join("ulm.safetensors"));
-        let kept = std::fs::read(&ulm).unwrap();
-        std::fs::copy(&bm25, &ulm).unwrap();
-        assert!(message(&path).contains("expected member `ulm.safetensors` with the fingerprint "));
-        std::fs::copy(&path, &ulm).unwrap();
-        assert!(message(&path).ends_with("ulm.safetensors: expected a model or ranker, found a `fusion`"));
-        std::fs::remove_file(&ulm).unwrap();
-        assert!(message(&path).contains("ulm.safetensors: cannot open"));
-        std::fs::write(&ulm, &kept).unwrap();
-        assert!(load(&path).is_ok());
-        assert!(message(&ulm).ends_with("expected a fusion, found a `ranker`"));
+        let (bm25, trigram) = (folder.path().join("bm25.safetensors"), folder.path().join("trigram.safetensors"));
+        let kept = std::fs::read(&trigram).unwrap();
+        std::fs::copy(&bm25, &trigram).unwrap();
+        assert!(message(&path).contains("expected member `trigram.safetensors` with the fingerprint "));
+        std::fs::copy(&path, &trigram).unwrap();
+        assert!(message(&path).ends_with("trigram.safetensors: expected a model or ranker, found a `fusion`"));
+        std::fs::remove_file(&trigram).unwrap();
+        assert!(message(&path).contains("trigram.safetensors: cannot open"));
+        std::fs::write(&trigram, &kept).unwrap();
+        assert!(load(&path, &SYSTEMS).is_ok());
+        assert!(message(&trigram).ends_with("expected a fusion, found a `ranker`"));
     }
 
     /// Files with hostile contents and a matching fingerprint.
@@ -298,7 +298,7 @@ mod tests {
         for file in ["../bm25.safetensors", "", ".", "..", "a/../bm25.safetensors", &outside] {
             let settings = Settings { method: FusionMethod::MinMax, members: vec![member(file)] };
             write_parts(&path, settings, &one(Numbers::F64(vec![1.0]))).unwrap();
-            let message = load(&path).err().expect("a fault").to_string();
+            let message = load(&path, &SYSTEMS).err().expect("a fault").to_string();
             assert!(message.contains("expected the names of other files in the same folder"), "{file}: {message}");
         }
         let cases = [
@@ -321,7 +321,7 @@ mod tests {
         ];
         for (members, weights, expected) in cases {
             write_parts(&path, Settings { method: FusionMethod::ZScore, members }, &weights).unwrap();
-            let message = load(&path).err().expect("a fault").to_string();
+            let message = load(&path, &SYSTEMS).err().expect("a fault").to_string();
             assert!(message.contains(expected), "{message}");
         }
     }

@@ -1,8 +1,6 @@
 //! Tests of fusions.
 
 use super::*;
-use crate::eval::{EvaluateOptions, Metric, evaluate};
-use crate::ranker::shop::Shop;
 use crate::ranker::testing::{assert_close, corpus, train};
 
 const METHODS: [FusionMethod; 4] = [
@@ -172,8 +170,9 @@ fn any_scores_fuse_to_finite_numbers() {
 fn it_is_a_ranker_of_rankers() {
     let corpus = corpus(&["red door", "red", "blue lamp", "a red red lamp"], &[]);
     let titles = ["red door", "red lamp", "lamp", ""];
-    let members: Vec<Arc<dyn Ranker>> =
-        ["bm25", "ulm"].map(|spec| -> Arc<dyn Ranker> { Arc::from(train(spec, &corpus) as Box<dyn Ranker>) }).into();
+    let members: Vec<Arc<dyn Ranker>> = ["bm25", "trigram"]
+        .map(|spec| -> Arc<dyn Ranker> { Arc::from(train(spec, &corpus) as Box<dyn Ranker>) })
+        .into();
     let scores: Vec<Vec<f64>> = members.iter().map(|member| member.score("red lamp", &titles)).collect();
     for method in METHODS {
         let fusion = Fusion::new("both".to_owned(), members.iter().cloned().zip([0.25, 0.75]).collect(), method);
@@ -184,24 +183,6 @@ fn it_is_a_ranker_of_rankers() {
 
 fn fitted(members: usize, objective: &mut dyn FnMut(&[f64]) -> f64) -> FittedWeights {
     fit_weights(members, objective, &mut |_| ControlFlow::Continue(())).unwrap()
-}
-
-#[test]
-fn shuffled_weights_rank_worse() {
-    let mut shop = Shop::new();
-    shop.renamed.queries.truncate(50);
-    let ranker = |spec| -> Arc<dyn Ranker> { Arc::from(train(spec, &shop.corpus) as Box<dyn Ranker>) };
-    // BM25 does not know other names for the same thing; LSA does.
-    let members = [ranker("bm25"), ranker("lsa:dimensions=35"), ranker("ulm")];
-    let ndcg = |weights: &[f64]| {
-        let members = members.iter().cloned().zip(weights.iter().copied()).collect();
-        let fusion = Fusion::new("all".to_owned(), members, FusionMethod::MinMax);
-        evaluate(&fusion, &shop.renamed, &EvaluateOptions::default()).mean.get(Metric::Ndcg3)
-    };
-    let FittedWeights { mut weights, objective } = fitted(3, &mut |weights| ndcg(weights));
-    assert_eq!(objective, ndcg(&weights));
-    weights.rotate_left(1);
-    assert!(objective > ndcg(&weights) + 0.05, "{objective}, shuffled {}", ndcg(&weights));
 }
 
 #[test]

@@ -145,7 +145,7 @@ impl WordVectors {
     /// # Errors
     /// [`Error::Io`], or [`Error::File`] if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<WordVectors> {
-        let (system, values, state) = file::load_state(path)?;
+        let (system, values, state) = file::load_state(path, &[&SYSTEM])?;
         let of_file = |fault| Error::File { path: path.to_owned(), fault };
         if system.name != SYSTEM.name {
             return Err(of_file(FileFault::Kind { expected: SYSTEM.name, found: system.name.to_owned() }));

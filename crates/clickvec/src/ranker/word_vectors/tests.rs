@@ -28,7 +28,7 @@ fn train(spec: &str, corpus: &Corpus, path: &Path) -> Result<WordVectors> {
 }
 
 fn train_files(spec: &str, corpus: &Corpus, files: &[PathBuf]) -> Result<WordVectors> {
-    let resources = Resources { corpus, contiguous: None, load: None, vectors: files };
+    let resources = Resources { corpus, load: None, vectors: files };
     WordVectors::train(&values(spec), &resources, &mut |_| ())
 }
 
@@ -233,7 +233,7 @@ fn messages_say_where_and_what_to_do() {
     );
     assert_eq!(builder::read(&path).unwrap_err().to_string(), expected);
     let corpus = Corpus::default();
-    let resources = Resources { corpus: &corpus, contiguous: None, load: None, vectors: &[] };
+    let resources = Resources { corpus: &corpus, load: None, vectors: &[] };
     let error = WordVectors::train(&values("vectors"), &resources, &mut |_| ()).unwrap_err();
     let expected = "vectors: expected a file of vectors that another program trained, found none";
     assert_eq!(error.to_string(), expected);
@@ -321,7 +321,7 @@ fn a_file_keeps_it_and_shuffled_vectors_are_worse() {
 
     let saved = folder.path().join("ranker.safetensors");
     file::save(&saved, &SYSTEM, &values("vectors:idf=0.5"), &ranker).unwrap();
-    let (system, found, loaded) = file::load(&saved).unwrap();
+    let (system, found, loaded) = file::load(&saved, &[&SYSTEM]).unwrap();
     assert_eq!((system.name, found), ("vectors", values("vectors:idf=0.5")));
     assert_eq!(loaded.score("sofa lamp", &words), ranker.score("sofa lamp", &words));
 }
@@ -372,7 +372,7 @@ fn queries_and_titles_may_have_files_of_their_own() {
     let (folder, _) = file_of(b"");
     let saved = folder.path().join("ranker.safetensors");
     file::save(&saved, &SYSTEM, &values("vectors"), &ranker).unwrap();
-    assert_eq!(of(file::load(&saved).unwrap().2.as_ref()), [0.0, 0.6, 0.0]);
+    assert_eq!(of(file::load(&saved, &[&SYSTEM]).unwrap().2.as_ref()), [0.0, 0.6, 0.0]);
     let (_third, other) = npy(&header("<f4", "(1, 3)"), &floats(&[1.0, 0.0, 0.0]), b"lamp\n");
     let refused = |files: &[PathBuf]| train_files("vectors", &Corpus::default(), files).unwrap_err().to_string();
     let message = refused(&[queries.clone(), other]);

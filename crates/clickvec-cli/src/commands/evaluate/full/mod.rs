@@ -86,8 +86,7 @@ pub(super) fn run(files: &TestSetFiles<'_>, args: &Args) -> Result<Answer> {
         true => corpus(files.judged, args, collection.as_deref(), &searched, judgments, &weights)?,
         false => (Corpus::default(), args.overlap(files.judged, judgments, None)?),
     };
-    let resources =
-        Resources { corpus: &corpus, contiguous: args.contiguous.as_deref(), load: args.load.as_deref(), vectors: &[] };
+    let resources = Resources { corpus: &corpus, load: args.load.as_deref(), vectors: &[] };
     let search =
         Search { set: &searched, others: &others, measures: &measures, options: args.options(), depth: args.depth() };
     let keeping = Keeping::of(args);

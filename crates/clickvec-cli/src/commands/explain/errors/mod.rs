@@ -10,10 +10,10 @@ use anyhow::Result;
 use clickvec::eval::{
     CorpusFiles, JudgedQuery, Judgments, LEAST_DIFFERING, Metric, differing_pairs, paired_t_test, read_corpus, score,
 };
-use clickvec::explain::{Difficulty, Outcome, Quantity, outcomes, quantities};
 use clickvec::internals::text::Analysis;
-use clickvec::ranker::{Neural, Ranker, RankerSpec, Resources, System};
+use clickvec::ranker::{self, Neural, Ranker};
 use clickvec::tables::TITLE;
+use clickvec_lab::explain::{Difficulty, Outcome, Quantity, outcomes, quantities};
 use serde::Serialize;
 
 use super::{Form, OneModel};
@@ -179,11 +179,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 /// BM25 over a collection whose words are analysed in this way.
 pub(super) fn bm25(corpus: &clickvec::ranker::Corpus, analysis: Analysis) -> Result<Box<dyn Ranker>> {
     let [stem, split] = [analysis.stem, analysis.split].map(u8::from);
-    let spec: RankerSpec = format!("bm25:stem={stem},split={split}").parse().map_err(clickvec::Error::from)?;
-    let system = System::named(&spec.name).map_err(clickvec::Error::from)?;
-    let values = system.values(&spec).map_err(clickvec::Error::from)?;
-    let resources = Resources { corpus, contiguous: None, load: None, vectors: &[] };
-    Ok(system.train(&values, &resources, &mut |_| ())?)
+    Ok(ranker::train(&format!("bm25:stem={stem},split={split}"), corpus)?)
 }
 
 fn groups(found: &[Outcome]) -> Vec<Group<'_>> {

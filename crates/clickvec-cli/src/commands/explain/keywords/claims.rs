@@ -3,8 +3,9 @@
 use std::io::Write as _;
 
 use anyhow::Result;
-use clickvec::explain::{Contrast, Explainer, KeywordClaims, KeywordOptions};
+use clickvec::explain::{Explainer, KeywordOptions};
 use clickvec::internals::encoder::Reading;
+use clickvec_lab::explain::{Contrast, KeywordClaims, keyword_claims};
 use serde::Serialize;
 
 use super::{Args, NamedModel};
@@ -37,7 +38,7 @@ pub(super) fn run(args: &Args, models: &[NamedModel], texts: &[String], options:
     let mut out = output::stdout();
     let mut any = false;
     for (number, model) in models.iter().enumerate() {
-        let Some(claims) = Explainer::new(&model.model).keyword_claims(args.side.side(), texts, options) else {
+        let Some(claims) = keyword_claims(&Explainer::new(&model.model), args.side.side(), texts, options) else {
             let why = match model.description().reading {
                 Reading::Bag => super::NO_STATES,
                 _ => "nothing to test; expected at least two texts with a keyword and another word",

@@ -9,9 +9,10 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::encoder::EncoderConfig;
-use clickvec::explain::{CellTopic, Explainer, KeywordOptions, QueryTopics, Topics};
+use clickvec::explain::{Explainer, KeywordOptions};
 use clickvec::internals::encoder::{Reading, describe, kinds_that, named};
 use clickvec::model::Side;
+use clickvec_lab::explain::{CellTopic, QueryTopics, Topics};
 use serde::Serialize;
 
 use super::{Form, OneModel};
@@ -140,7 +141,7 @@ fn share(cell: &CellTopic, topics: &Topics) -> f64 {
 }
 
 fn json<'a>(cell: &'a CellTopic, topics: &Topics, words: usize) -> JsonCell<'a> {
-    let word = |word: &'a clickvec::explain::CellWord| JsonWord {
+    let word = |word: &'a clickvec_lab::explain::CellWord| JsonWord {
         word: &word.word,
         count: word.count,
         information: word.information,
@@ -156,7 +157,7 @@ fn json<'a>(cell: &'a CellTopic, topics: &Topics, words: usize) -> JsonCell<'a> 
 }
 
 fn words_of(cell: &CellTopic, most: usize) -> String {
-    let word = |word: &clickvec::explain::CellWord| format!("{} {}", word.word, word.count);
+    let word = |word: &clickvec_lab::explain::CellWord| format!("{} {}", word.word, word.count);
     cell.words.iter().take(most).map(word).collect::<Vec<_>>().join(", ")
 }
 

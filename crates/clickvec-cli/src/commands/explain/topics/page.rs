@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clickvec::explain::{CellTopic, Topics};
+use clickvec_lab::explain::{CellTopic, Topics};
 use maud::{Markup, html};
 
 use super::super::{NamedModel, page as frame};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use anyhow::{Context, Result, bail, ensure};
 use clickvec::internals::error::shortened;
 use clickvec::ranker::RankerSpec;
-use clickvec::table::Source;
+use clickvec_lab::table::Source;
 
 use super::{LearntTitles, Method, Paths, RowSpec, Spec};
 use crate::commands::train;
@@ -14,11 +14,6 @@ impl RowSpec {
     /// Whether it is this ranker.
     fn is_ranker(&self, name: &str) -> bool {
         self.ranker.as_ref().is_some_and(|ranker| ranker.split(':').next() == Some(name))
-    }
-
-    /// Whether it is trained on running text.
-    pub(in crate::commands::table) fn learns_running_text(&self) -> bool {
-        self.is_ranker("skip-thought") && self.load.is_none()
     }
 }
 
@@ -90,7 +85,8 @@ impl Spec {
             (Some(ranker), None, None, None, None) => {
                 let base: RankerSpec = ranker.parse().map_err(clickvec::Error::from)?;
                 let points = grid()?.iter().map(|point| at_point(&base, point)).collect::<Result<Vec<_>>>()?;
-                let known = clickvec::ranker::System::named(&base.name).map_err(clickvec::Error::from)?;
+                let known = clickvec::ranker::System::named(&base.name, &clickvec_lab::SYSTEMS)
+                    .map_err(clickvec::Error::from)?;
                 for point in &points {
                     known.values(point).map_err(clickvec::Error::from)?;
                 }

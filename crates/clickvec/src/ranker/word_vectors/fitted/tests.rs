@@ -52,7 +52,7 @@ fn corpus_of(titles: &[String]) -> Corpus {
 }
 
 fn train(spec: &str, corpus: &Corpus, path: &Path) -> Result<WordVectors> {
-    let resources = Resources { corpus, contiguous: None, load: None, vectors: &[path.to_owned()] };
+    let resources = Resources { corpus, load: None, vectors: &[path.to_owned()] };
     WordVectors::train(&values(spec), &resources, &mut |_| ())
 }
 
@@ -95,7 +95,7 @@ fn a_query_that_the_file_lacks_finds_the_titles_of_its_words() {
 
     let saved = folder.path().join("ranker.safetensors");
     file::save(&saved, &SYSTEM, &values("vectors:ridge=0.001"), &ranker).unwrap();
-    let loaded = file::load(&saved).unwrap().2;
+    let loaded = file::load(&saved, &[&SYSTEM]).unwrap().2;
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let again = alone.install(|| train("vectors:ridge=0.001", &corpus, &path).unwrap());
     for query in ["sofa", "mirrors lamp"] {
@@ -136,7 +136,7 @@ fn the_size_of_numbers_does_not_matter() {
     assert!(scores.iter().all(|score| score.is_finite()) && scores.iter().any(|&score| score > 0.3), "{scores:?}");
     let saved = folder.path().join("ranker.safetensors");
     file::save(&saved, &SYSTEM, &values("vectors:ridge=1e-46"), &ranker).unwrap();
-    file::load(&saved).map(drop).unwrap();
+    file::load(&saved, &[&SYSTEM]).map(drop).unwrap();
     // Titles that do not differ in their words say nothing of any word.
     let same = corpus_of(&["sofa lamp door".to_owned(), "lamp sofa door".to_owned()]);
     fs::write(

@@ -1,0 +1,255 @@
+//! Queries on which a model is worse than another system, grouped by what makes them hard.
+
+use super::quantity::has_number_or_unit;
+use clickvec::eval::{EvaluateOptions, Judgments, Metric, Scores, judge};
+use clickvec::internals::eval::is_same;
+use clickvec::internals::text::{Interner, WordId, words};
+
+/// A reason that makes a query hard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Difficulty {
+    /// A word that occurs in no known text and is not a misspelling of one that does.
+    UnseenWord,
+    /// A word that occurs in no known text and is one edit away from one that does.
+    Misspelt,
+    /// Six words or more.
+    Long,
+    /// A number or a unit: a size, a model, a price.
+    Number,
+    /// None of these.
+    Other,
+    /// A word of the query that the best title has, and the bad title that the model ranks first has too: it is too general, or has two
+    /// senses. A query is in this group because the model fails, whatever else makes it hard.
+    SharedWord,
+}
+
+impl Difficulty {
+    /// All of them.
+    pub const ALL: [Difficulty; 6] = [
+        Difficulty::UnseenWord,
+        Difficulty::Misspelt,
+        Difficulty::Long,
+        Difficulty::Number,
+        Difficulty::Other,
+        Difficulty::SharedWord,
+    ];
+
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Difficulty::UnseenWord => "unseen word",
+            Difficulty::Misspelt => "misspelt",
+            Difficulty::Long => "long",
+            Difficulty::Number => "number or unit",
+            Difficulty::Other => "other",
+            Difficulty::SharedWord => "shared word",
+        }
+    }
+}
+
+/// A query of this many words or more is long.
+const LONG: usize = 6;
+/// Words with fewer letters are never taken for misspellings: too many words are one edit away.
+const SPELT: usize = 4;
+/// Words with more letters are no words, and looking at each of their neighbours would take long.
+const LONGEST_SPELT: usize = 64;
+/// The lowest grade of a good title.
+const GOOD: u8 = 2;
+
+/// A judged query with the results of a model and of another system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The query's index in the judgments.
+    pub query: usize,
+    /// What makes it hard; never empty.
+    pub difficulties: Vec<Difficulty>,
+    /// Its words that occur in no known text and are not misspellings.
+    pub unseen: Vec<String>,
+    /// Its misspelt words, each with the known word that is one edit away.
+    pub misspelt: Vec<(String, String)>,
+    /// The metric of the model's ranking.
+    pub model: f64,
+    /// The metric of the other system's ranking.
+    pub other: f64,
+    /// The index of the title that the model ranks first.
+    pub first: usize,
+    /// The index of the title with the best grade; the first one if there are several.
+    pub best: usize,
+}
+
+/// All judged queries that have a title, starting with those on which the model is furthest behind the other system.
+/// `vocabulary` holds the words of all known texts.
+///
+/// # Panics
+///
+/// If there is not exactly one score for each judged title.
+pub fn outcomes(
+    judgments: &Judgments,
+    model: &Scores,
+    other: &Scores,
+    metric: Metric,
+    vocabulary: &Interner,
+) -> Vec<Outcome> {
+    let options = EvaluateOptions::default();
+    let values = |scores: &Scores| judge("system", scores, judgments, &options).values(metric);
+    let (model_values, other_values) = (values(model), values(other));
+    let mut outcomes = Vec::new();
+    for (place, query) in judgments.queries.iter().enumerate() {
+        if query.titles.is_empty() {
+            continue;
+        }
+        // The first of equal ones.
+        let largest = |value: &dyn Fn(usize) -> f64| {
+            (1..query.titles.len()).fold(0, |best, title| if value(title) > value(best) { title } else { best })
+        };
+        let first = largest(&|title| model[place][title]);
+        let best = largest(&|title| f64::from(query.titles[title].grade));
+        let told = [first, best].map(|title| (words(&query.titles[title].text), query.titles[title].grade));
+        let (unseen, misspelt) = unknown_words(&query.text, vocabulary);
+        outcomes.push(Outcome {
+            query: place,
+            difficulties: difficulties(&query.text, (&unseen, &misspelt), &told[0], &told[1]),
+            unseen,
+            misspelt,
+            model: model_values[place],
+            other: if is_same(model_values[place], other_values[place]) {
+                model_values[place]
+            } else {
+                other_values[place]
+            },
+            first,
+            best,
+        });
+    }
+    outcomes.sort_by(|a, b| (a.model - a.other).total_cmp(&(b.model - b.other)).then(a.query.cmp(&b.query)));
+    outcomes
+}
+
+type Title = (Vec<String>, u8);
+
+/// Words that no known text has: the unseen ones, and the misspelt ones with the known word that is one edit away.
+type Unknown = (Vec<String>, Vec<(String, String)>);
+
+fn unknown_words(text: &str, vocabulary: &Interner) -> Unknown {
+    let (mut unseen, mut misspelt) = (Vec::new(), Vec::new());
+    for word in words(text).into_iter().filter(|word| vocabulary.get(word).is_none()) {
+        match correction(&word, vocabulary) {
+            Some(known) => misspelt.push((word, known)),
+            None => unseen.push(word),
+        }
+    }
+    (unseen, misspelt)
+}
+
+fn difficulties(
+    text: &str,
+    (unseen, misspelt): (&[String], &[(String, String)]),
+    first: &Title,
+    best: &Title,
+) -> Vec<Difficulty> {
+    let query = words(text);
+    let mut found = Vec::new();
+    if !unseen.is_empty() {
+        found.push(Difficulty::UnseenWord);
+    }
+    if !misspelt.is_empty() {
+        found.push(Difficulty::Misspelt);
+    }
+    if query.len() >= LONG {
+        found.push(Difficulty::Long);
+    }
+    if has_number_or_unit(text) {
+        found.push(Difficulty::Number);
+    }
+    if found.is_empty() {
+        found.push(Difficulty::Other);
+    }
+    let in_both = |word: &String| first.0.contains(word) && best.0.contains(word);
+    if first.1 < GOOD && best.1 >= GOOD && query.iter().any(in_both) {
+        found.push(Difficulty::SharedWord);
+    }
+    found
+}
+
+/// The known word that is one edit away: one letter inserted, deleted or replaced, or two adjacent letters swapped. If
+/// there are several, it is the one with the lowest number: titles are numbered before clicks, which have misspellings
+/// of their own. A word with a digit has no correction.
+fn correction(word: &str, vocabulary: &Interner) -> Option<String> {
+    let letters: Vec<char> = word.chars().collect();
+    if !(SPELT..=LONGEST_SPELT).contains(&letters.len()) || letters.iter().any(|c| c.is_numeric()) {
+        return None;
+    }
+    let mut others: Vec<char> = letters.iter().copied().filter(|c| !c.is_ascii()).collect();
+    others.sort_unstable();
+    others.dedup();
+    let alphabet: Vec<char> = ('a'..='z').chain(others).collect();
+    let mut best: Option<WordId> = None;
+    let mut edit = |parts: [&[char]; 3]| {
+        let known = vocabulary.get(&parts.concat().iter().collect::<String>());
+        best = best.into_iter().chain(known).min();
+    };
+    for at in 0..=letters.len() {
+        let (before, after) = letters.split_at(at);
+        if let [first, rest @ ..] = after {
+            edit([before, &[], rest]);
+            alphabet.iter().for_each(|&c| edit([before, &[c], rest]));
+            if let [second, rest @ ..] = rest {
+                edit([before, &[*second, *first], rest]);
+            }
+        }
+        alphabet.iter().for_each(|&c| edit([before, &[c], after]));
+    }
+    best.map(|word| vocabulary.word(word).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vocabulary() -> Interner {
+        let mut vocabulary = Interner::default();
+        for word in ["leather", "couch", "oak", "grün", "hammer", "office", "chair"] {
+            vocabulary.intern(word);
+        }
+        vocabulary
+    }
+
+    #[test]
+    fn one_edit_makes_a_misspelling() {
+        let vocabulary = vocabulary();
+        for (word, expected) in [
+            ("lether", true),
+            ("leatherr", true),
+            ("laether", true),
+            ("leathar", true),
+            ("lethar", false),
+            ("elk", false),
+            ("grühn", true),
+            ("hammer2", false),
+            ("zzzzzz", false),
+        ] {
+            assert_eq!(correction(word, &vocabulary).is_some(), expected, "{word}");
+        }
+        assert_eq!(correction("lether", &vocabulary).as_deref(), Some("leather"));
+        // It is looked up at most so often, however long it is.
+        assert_eq!(correction(&"ж".repeat(1_000_000), &vocabulary), None);
+    }
+
+    #[test]
+    fn queries_are_put_into_their_groups() {
+        let vocabulary = vocabulary();
+        let title = |text: &str, grade| (words(text), grade);
+        let told = |query: &str, first, best| {
+            let (unseen, misspelt) = unknown_words(query, &vocabulary);
+            difficulties(query, (&unseen, &misspelt), &first, &best)
+        };
+        let (good, bad) = (title("office chair", 4), title("office suite", 0));
+        assert_eq!(told("office chair", good.clone(), good.clone()), [Difficulty::Other]);
+        assert_eq!(told("office", bad.clone(), good.clone()), [Difficulty::Other, Difficulty::SharedWord]);
+        assert_eq!(told("lether couch", good.clone(), good.clone()), [Difficulty::Misspelt]);
+        assert_eq!(told("plutonium couch 12", bad, good.clone()), [Difficulty::UnseenWord, Difficulty::Number]);
+        assert_eq!(told("office chair 3/8 in.", good.clone(), good.clone())[1..], [Difficulty::Number]);
+        let long = "oak couch oak couch oak couch";
+        assert_eq!(told(long, title("a", 0), title("b", 0)), [Difficulty::Long]);
+    }
+}

@@ -1,0 +1,74 @@
+//! The words most similar to a word.
+
+use clickvec::explain::Explainer;
+use clickvec::internals::explain::largest;
+use clickvec::internals::explain::unit;
+use clickvec::internals::math::score::score;
+use clickvec::internals::math::vector::scale_to_unit;
+use clickvec::model::Side;
+use clickvec::ranker::{InnerWords, Ranker};
+
+/// The space in which words are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Space {
+    /// The output of the input layer for the word, without biases: it knows a word by its letter trigrams.
+    Input,
+    /// The vector of the word as a text of its own, which knows what was clicked.
+    Embedding,
+}
+
+/// A word and how similar it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Neighbour {
+    /// The word.
+    pub word: String,
+    /// The cosine.
+    pub cosine: f32,
+}
+
+/// The vectors of a vocabulary, to find neighbours among.
+pub struct Neighbours {
+    words: Vec<String>,
+    /// Of unit length, [words, dimension].
+    vectors: Vec<f32>,
+    dimension: usize,
+}
+
+impl Neighbours {
+    /// The vectors of `words` on one side of the model. Unknown words are left out.
+    pub fn new(explainer: &Explainer<'_>, side: Side, space: Space, words: Vec<String>) -> Neighbours {
+        let words: Vec<String> = words.into_iter().filter(|word| explainer.knows(word)).collect();
+        let vectors = match space {
+            Space::Embedding => explainer.unit_vectors(side, &words).concat(),
+            Space::Input => words.iter().flat_map(|word| unit(&explainer.input_sums(side, word))).collect(),
+        };
+        let dimension = vectors.len() / words.len().max(1);
+        Neighbours { words, vectors, dimension }
+    }
+
+    /// The word vectors of a ranker that has some, such as Doc2Vec (LSTM paper, Appendix F); if `wanted` is given, only
+    /// of those words. `None` if the ranker has no word vectors.
+    pub fn of_ranker(ranker: &dyn Ranker, wanted: Option<&[String]>) -> Option<Neighbours> {
+        let InnerWords { words: vocabulary, vectors: table, dimension } = ranker.word_vectors()?;
+        let all = || (0..vocabulary.len()).collect::<Vec<usize>>();
+        let known = |words: &[String]| words.iter().filter_map(|word| Some(vocabulary.get(word)? as usize)).collect();
+        let numbers: Vec<usize> = wanted.map_or_else(all, known);
+        let mut vectors = Vec::with_capacity(numbers.len() * dimension);
+        for &number in &numbers {
+            vectors.extend_from_slice(&table[number * dimension..][..dimension]);
+        }
+        vectors.chunks_exact_mut(dimension.max(1)).for_each(scale_to_unit);
+        let words = numbers.iter().map(|&number| vocabulary.word(number as u32).to_owned()).collect();
+        Some(Neighbours { words, vectors, dimension })
+    }
+
+    /// The `n` words most similar to `word`, most similar first, without `word` itself. `None` if `word` is unknown.
+    pub fn nearest(&self, word: &str, n: usize) -> Option<Vec<Neighbour>> {
+        let own = self.words.iter().position(|each| each == word)?;
+        let vector = |place: usize| &self.vectors[place * self.dimension..][..self.dimension];
+        let cosines: Vec<f32> = (0..self.words.len()).map(|place| score(vector(own), vector(place))).collect();
+        let nearest = largest(&cosines, n.saturating_add(1), |cosine| cosine).into_iter().filter(|&other| other != own);
+        let neighbour = |other: usize| Neighbour { word: self.words[other].clone(), cosine: cosines[other] };
+        Some(nearest.take(n).map(neighbour).collect())
+    }
+}

@@ -1,0 +1,169 @@
+//! What each cell is about: the keywords that it collects over many queries (LSTM paper, table III).
+
+use clickvec::encoder::{Direction, State, TextStates};
+use clickvec::explain::{Explainer, KeywordOptions, Panel, Word};
+use clickvec::internals::explain::changes;
+use clickvec::internals::explain::{largest, mean_activation};
+use clickvec::internals::text::WordBuffer;
+use clickvec::model::Side;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The words that a model's cells collect over a set of queries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Topics {
+    /// Number of queries with a word.
+    pub queries: usize,
+    /// The cells that collected a word, those with the most queries first.
+    pub cells: Vec<CellTopic>,
+    /// Table III: the queries, each with the words of its most active cells.
+    pub table: Vec<QueryTopics>,
+}
+
+/// A query and the keywords that its most active cells collect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryTopics {
+    /// The query.
+    pub query: String,
+    /// Its most active cells, most active first, each with the keywords that it collects (possibly none).
+    pub cells: Vec<(usize, Vec<String>)>,
+}
+
+/// The words that a cell collects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellTopic {
+    /// The cell. Cells of the second direction of a bidirectional LSTM follow those of the first.
+    pub cell: usize,
+    /// Number of queries in which it collects a word.
+    pub queries: usize,
+    /// The mean pointwise mutual information, in bits, of the cell and the words that it collects: 0 if it collects
+    /// words in proportion to their frequency, large if it collects a few words that other cells do not.
+    pub purity: f64,
+    /// The words, most informative about the cell first.
+    pub words: Vec<CellWord>,
+}
+
+/// A word that a cell collects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellWord {
+    /// The word.
+    pub word: String,
+    /// How often the cell collects it.
+    pub count: usize,
+    /// log₂ P(word | cell) / P(word), over everything that cells collect.
+    pub information: f64,
+}
+
+/// Words in a cell's name.
+const NAME_WORDS: usize = 3;
+
+impl CellTopic {
+    /// A name for the cell: its most informative words.
+    pub fn name(&self) -> String {
+        self.words.iter().take(NAME_WORDS).map(|word| word.word.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Topics {
+    /// The words that the `active` most active cells of each query collect. `None` if the encoder reads a bag of words,
+    /// because it then has no states word by word.
+    ///
+    /// A cell of a recurrent encoder collects the words that change it by more than [`KeywordOptions::threshold`],
+    /// except the word that is read first. A max-pooling unit of a CLSM collects the word that wins it. No cell
+    /// collects a merged tail.
+    pub fn new(
+        explainer: &Explainer<'_>,
+        side: Side,
+        queries: &[String],
+        active: usize,
+        options: &KeywordOptions,
+    ) -> Option<Topics> {
+        let mut table = Vec::with_capacity(queries.len());
+        let (mut has_states, mut buffer) = (true, WordBuffer::default());
+        explainer.read(side, queries, |number, states| {
+            has_states &= !states.of_words().is_empty();
+            if states.words() > 0 {
+                let words = explainer.words(&queries[number], &mut buffer).0;
+                let cells = collected(&words, states, active, options);
+                table.push(QueryTopics { query: queries[number].clone(), cells });
+            }
+        });
+        has_states.then(|| Topics { queries: table.len(), cells: by_cell(&table), table })
+    }
+
+    /// For each query of the table, its most active cell that collects a word.
+    pub fn main_cells(&self) -> impl Iterator<Item = Option<usize>> {
+        self.table.iter().map(|query| query.cells.iter().find(|(_, words)| !words.is_empty()).map(|&(cell, _)| cell))
+    }
+}
+
+/// A query's most active cells with the words that each collects.
+fn collected(
+    words: &[Word],
+    states: TextStates<'_>,
+    active: usize,
+    options: &KeywordOptions,
+) -> Vec<(usize, Vec<String>)> {
+    let read = words.len();
+    let named = |word: usize| Some(&words[word]).filter(|word| word.parts == 1).map(|word| word.text.clone());
+    if let Some(winners) = states.winners() {
+        let maximum = states.whole(State::Maximum).expect("what winners win");
+        let units = largest(&maximum, active, |value| value).into_iter();
+        return units.map(|unit| (unit, named(winners[unit] as usize).into_iter().collect())).collect();
+    }
+    let mut cells = Vec::new();
+    let mut offset = 0;
+    for direction in [Direction::Forward, Direction::Backward] {
+        let quantity = State::Activation.read(direction);
+        let rows: Vec<_> = (0..read).filter_map(|word| states.at(quantity, word)).collect();
+        let Some(units) = rows.first().map(|row| row.len()) else { continue };
+        let panel = Panel { quantity, units, values: rows.concat() };
+        let (first, last) = match direction {
+            Direction::Forward => (0, read - 1),
+            Direction::Backward => (read - 1, 0),
+        };
+        let changes = changes(&panel, read);
+        let most_active = largest(panel.at(last), active, f32::abs);
+        let threshold = options.threshold * mean_activation(panel.at(last), &most_active);
+        for cell in most_active {
+            let collects = |word: &usize| *word != first && changes[*word][cell].abs() > threshold;
+            cells.push((offset + cell, (0..read).filter(collects).filter_map(named).collect()));
+        }
+        offset += units;
+    }
+    cells
+}
+
+fn by_cell(table: &[QueryTopics]) -> Vec<CellTopic> {
+    let mut counts: BTreeMap<usize, BTreeMap<&str, usize>> = BTreeMap::new();
+    let mut queries: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut of_word: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut total = 0usize;
+    for query in table {
+        let mut seen = BTreeSet::new();
+        for (cell, words) in &query.cells {
+            for word in words {
+                *counts.entry(*cell).or_default().entry(word).or_default() += 1;
+                *of_word.entry(word).or_default() += 1;
+                total += 1;
+            }
+            if !words.is_empty() && seen.insert(cell) {
+                *queries.entry(*cell).or_default() += 1;
+            }
+        }
+    }
+    let topic = |(cell, words): (usize, BTreeMap<&str, usize>)| {
+        let of_cell: usize = words.values().sum();
+        let word = |(&word, &count): (&&str, &usize)| {
+            let information = ((count * total) as f64 / (of_cell * of_word[word]) as f64).log2();
+            CellWord { word: word.to_owned(), count, information }
+        };
+        let mut words: Vec<CellWord> = words.iter().map(word).collect();
+        let says = |word: &CellWord| word.count as f64 * word.information;
+        words.sort_by(|a, b| says(b).total_cmp(&says(a)).then(b.count.cmp(&a.count)).then(a.word.cmp(&b.word)));
+        let purity = words.iter().map(says).sum::<f64>() / of_cell as f64;
+        CellTopic { cell, queries: queries[&cell], purity, words }
+    };
+    let mut cells: Vec<CellTopic> = counts.into_iter().map(topic).collect();
+    cells.sort_by(|a, b| b.queries.cmp(&a.queries).then(a.cell.cmp(&b.cell)));
+    cells
+}

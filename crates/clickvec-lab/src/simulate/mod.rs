@@ -1,0 +1,179 @@
+//! Click logs whose truth is known: users with wants look at ranked titles and click.
+//!
+//! What users want and how they say it comes from a small invented world, or from a user's own titles. Clicks follow
+//! the position-based model: a rank is examined with its own probability, and an examined title is clicked with a
+//! probability that depends on its true grade (Richardson et al. 2007; the forms of both are those of Joachims et al.
+//! 2017 and Ai et al. 2018).
+
+mod collection;
+mod days;
+mod folder;
+mod judged;
+mod market;
+mod misspelling;
+mod new_words;
+mod own_titles;
+mod query;
+mod users;
+mod world;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use clickvec::error::{Error, Result};
+use clickvec::internals::error::shortened;
+use clickvec::tables::Title;
+pub use folder::check_output;
+use market::Market as _;
+pub use market::QueryKind;
+pub use new_words::in_new_words;
+
+/// The settings of a simulation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SimulateConfig {
+    /// The number of rows of `clicks.tsv`.
+    pub pairs: u64,
+    /// The least number of titles in the world. Own titles are used as they are.
+    pub titles: u32,
+    /// The number of judged queries of each kind.
+    pub judged: u32,
+    /// The number of queries in the validation set.
+    pub validation: u32,
+    /// The share of queries that are misspelt.
+    pub misspelt: f64,
+    /// η: the title at rank r (from 1) is examined with probability r^−η.
+    pub position_bias: f64,
+    /// How far the engine ranks by what sells best instead of by what is asked for, from 0 (not at all) to 1 (only by
+    /// that).
+    pub engine_bias: f64,
+    /// ε: how often a useless title is clicked when examined.
+    pub click_noise: f64,
+    /// The random seed; equal seeds give equal bytes.
+    pub seed: u64,
+    /// Whether to write every impression.
+    pub impressions: bool,
+}
+
+impl Default for SimulateConfig {
+    fn default() -> SimulateConfig {
+        SimulateConfig {
+            pairs: 200_000,
+            titles: 20_000,
+            judged: 100,
+            validation: 200,
+            misspelt: 0.2,
+            position_bias: 1.0,
+            engine_bias: 0.0,
+            click_noise: 0.1,
+            seed: 1,
+            impressions: false,
+        }
+    }
+}
+
+/// The figures of a simulation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Rows of `clicks.tsv`: a query and a title clicked for it on one day.
+    pub pairs: u64,
+    /// Clicks in these rows.
+    pub clicks: u64,
+    /// Clicks on titles of grade 3 or 4.
+    pub relevant_clicks: u64,
+    /// Lists that were shown.
+    pub impressions: u64,
+    /// Lists for a misspelt query.
+    pub misspelt: u64,
+    /// Days of the log.
+    pub days: u64,
+    /// Titles that can be shown.
+    pub titles: u64,
+    /// Rows of `judged.tsv`.
+    pub judged: u64,
+    /// Rows of `validation.tsv`.
+    pub validation: u64,
+    /// The kinds for which fewer judged queries were found than requested.
+    pub fewer_judged: Vec<Fewer>,
+    /// The number of queries in the validation set, if fewer were found than requested.
+    pub fewer_validation: Option<u64>,
+}
+
+/// A kind with fewer judged queries than requested.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fewer {
+    /// The kind.
+    pub kind: QueryKind,
+    /// The number found. If it is 0, there is no table for this kind.
+    pub found: u64,
+}
+
+/// The true grades of all titles of the invented world for each of these queries, in the order of `titles.tsv`. `None`
+/// for a query that is neither judged nor in the validation set.
+///
+/// They are computed again from the settings of the simulation.
+pub fn true_grades(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<Vec<u8>>> {
+    let world = world::World::new();
+    let market = collection::WorldMarket::new(&world, config.titles, config.seed);
+    let (judged, validation) = judged::judge(config, &market);
+    let grades = |query: &&str| {
+        let known = judged.iter().chain(&validation).find(|judged| judged.query == *query)?;
+        Some((0..market.titles().len() as u32).map(|title| market.grade(&known.intent, title)).collect())
+    };
+    queries.iter().map(grades).collect()
+}
+
+/// The topic of each of these queries, as its number in the invented world; `None` for a query that is neither judged nor
+/// in the validation set, or that asks for an ordered pair or a site, which have no topic.
+///
+/// They are computed again from the configuration that the simulation was made with.
+pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usize>> {
+    let world = world::World::new();
+    let market = collection::WorldMarket::new(&world, config.titles, config.seed);
+    let (judged, validation) = judged::judge(config, &market);
+    let topic = |query: &&str| {
+        let known = judged.iter().chain(&validation).find(|judged| judged.query == *query)?;
+        match known.intent {
+            collection::Want::Thing { thing, .. } => Some(world.things[thing].topic),
+            _ => None,
+        }
+    };
+    queries.iter().map(topic).collect()
+}
+
+/// The summary of a folder that is written with a simulated log, judged titles and the truth. `on_pairs` gets the number of rows
+/// of clicks so far.
+///
+/// Users look for what is in the invented world or, if there are `titles`, for those.
+///
+/// # Errors
+///
+/// Those of [`check_output`], [`Error::BadTitle`], [`Error::NoTitleToClick`], [`Error::NoQueryToClick`], [`Error::TooFewPairs`],
+/// [`Error::InUse`] and [`Error::Io`].
+/// Whatever was at `output` is then untouched.
+pub fn simulate(
+    config: &SimulateConfig,
+    titles: Option<Vec<Title>>,
+    output: &Path,
+    on_pairs: &mut dyn FnMut(u64),
+) -> Result<Summary> {
+    check_output(output)?;
+    match titles {
+        None => {
+            let world = world::World::new();
+            let market = collection::WorldMarket::new(&world, config.titles, config.seed);
+            folder::write(config, &market, output, on_pairs)
+        }
+        Some(titles) => {
+            let breaks = |text: &&String| text.contains(['\t', '\n', '\r']);
+            if let Some(found) = titles.iter().flat_map(|title| [&title.id, &title.title]).find(breaks) {
+                return Err(Error::BadTitle { found: shortened(found) });
+            }
+            let count = u32::try_from(titles.len()).unwrap_or(u32::MAX);
+            let market = own_titles::OwnMarket::new(titles, config.seed);
+            let market = market.ok_or(Error::NoTitleToClick)?;
+            let config = SimulateConfig { titles: count, ..config.clone() };
+            folder::write(&config, &market, output, on_pairs)
+        }
+    }
+}

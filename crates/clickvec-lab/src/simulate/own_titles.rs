@@ -1,0 +1,313 @@
+//! A user's own titles as the world to search. A query consists of words of the wanted title.
+
+use std::collections::{HashMap, HashSet};
+
+use rand::RngExt as _;
+use rand::seq::SliceRandom as _;
+
+use super::market::{BEST_SELLERS, Market, QueryKind, Rng};
+use clickvec::internals::rng::Permutation;
+use clickvec::internals::text::words;
+use clickvec::tables::Title;
+
+/// The shares of queries with 1, 2, 3 and 4 words, cumulative.
+const LENGTHS: [f64; 4] = [0.1, 0.5, 0.85, 1.0];
+/// A number that is added to a rank in Zipf's law.
+const ZIPF_SHIFT: f64 = 50.0;
+/// English words that nobody searches for, so they do not occur in queries.
+const STOP_WORDS: &str = "a about above after again all also am an and any are as at be because been before being below \
+     between both but by can could did do does doing down during each few for from had has have he her here him his how i \
+     if in into is it its just me more most my no nor not of off on once only or other our out over own same she should \
+     so some such than that the their them then there these they this those through to too under until up upon very was \
+     we were what when where which while who why will with within without would you your";
+/// Words in more than this share of all titles say little and are seldom typed. So are numbers, single letters, and
+/// words of only one title.
+const COMMON: f64 = 0.1;
+/// How much less often such words are typed.
+const SELDOM: f64 = 0.15;
+/// How often words are typed in another order than in the title.
+const SHUFFLED: f64 = 0.25;
+/// The share of a query's information that a title needs for grade 1, 2, 3 and 4.
+const COVERED: [f64; 4] = [0.25, 0.5, 0.75, 0.999];
+/// The number of titles in a list that have nothing to do with the query.
+const ANY: usize = 4;
+
+/// A want: a title, and the words to ask for it with.
+#[derive(Debug, Clone)]
+pub(super) struct OwnWant {
+    title: u32,
+    /// The words, in the order of the title.
+    words: Vec<u32>,
+}
+
+/// The titles and their words.
+pub(super) struct OwnMarket {
+    titles: Vec<Title>,
+    words: Vec<String>,
+    /// The distinct words of each title, in order.
+    of_titles: Vec<Vec<u32>>,
+    /// The titles of each word.
+    of_words: Vec<Vec<u32>>,
+    /// For each word, those of its titles that are wanted most often, at most [`BEST_SELLERS`].
+    best_sellers: Vec<Vec<u32>>,
+    /// The information of each word.
+    information: Vec<f64>,
+    /// Titles with words, most wanted first after mapping by `order`.
+    usable: Vec<u32>,
+    order: Permutation,
+}
+
+impl OwnMarket {
+    /// The market of these titles; `None` if no title has a word that could be searched for.
+    pub(super) fn new(titles: Vec<Title>, seed: u64) -> Option<OwnMarket> {
+        let stop_words: HashSet<&str> = STOP_WORDS.split_whitespace().collect();
+        let (mut numbers, mut all) = (HashMap::new(), Vec::new());
+        let (mut of_titles, mut of_words, mut usable) = (Vec::new(), Vec::<Vec<u32>>::new(), Vec::new());
+        for (place, title) in (0u32..).zip(&titles) {
+            let mut own = Vec::new();
+            for word in units(&title.title).into_iter().filter(|word| !stop_words.contains(word.as_str())) {
+                let number = *numbers.entry(word).or_insert_with_key(|word| {
+                    all.push(word.clone());
+                    of_words.push(Vec::new());
+                    (all.len() - 1) as u32
+                });
+                if !own.contains(&number) {
+                    own.push(number);
+                    of_words[number as usize].push(place);
+                }
+            }
+            if !own.is_empty() {
+                usable.push(place);
+            }
+            of_titles.push(own);
+        }
+        if usable.is_empty() {
+            return None;
+        }
+        let order = Permutation::new(usable.len() as u64, seed, "popularity", 0);
+        let mut best_sellers = vec![Vec::new(); all.len()];
+        for place in 0..usable.len() as u64 {
+            let title = usable[order.at(place) as usize];
+            for &word in &of_titles[title as usize] {
+                let best: &mut Vec<u32> = &mut best_sellers[word as usize];
+                if best.len() < BEST_SELLERS {
+                    best.push(title);
+                }
+            }
+        }
+        let said = |titles_of: &Vec<u32>| (1.0 + titles.len() as f64 / titles_of.len() as f64).ln();
+        let information = of_words.iter().map(said).collect();
+        Some(OwnMarket { titles, words: all, of_titles, of_words, best_sellers, information, usable, order })
+    }
+
+    fn weight(&self, word: u32) -> f64 {
+        let text = &self.words[word as usize];
+        let found = self.of_words[word as usize].len();
+        let says_little = found == 1
+            || found as f64 > COMMON * self.titles.len() as f64
+            || text.chars().count() == 1
+            || text.chars().all(|c| c.is_ascii_digit());
+        if says_little { SELDOM } else { 1.0 }
+    }
+
+    /// Among the titles with the query's rarest word, those that are wanted most often.
+    fn best_sellers_of(&self, want: &OwnWant) -> &[u32] {
+        let rarest = want.words.iter().min_by_key(|&&word| self.of_words[word as usize].len());
+        rarest.map_or(&[], |&word| &self.best_sellers[word as usize])
+    }
+
+    /// Chooses some words of a title, each at most once. At least one of them is informative, if any is.
+    fn choose(&self, title: u32, rng: &mut Rng) -> Vec<u32> {
+        let own = &self.of_titles[title as usize];
+        let at = rng.random::<f64>();
+        let wanted = LENGTHS.iter().position(|&sum| at < sum).unwrap_or(0) + 1;
+        let mut chosen: Vec<usize> = Vec::new();
+        while chosen.len() < wanted.min(own.len()) {
+            let left = (0..own.len()).filter(|place| !chosen.contains(place));
+            let mut weights: Vec<(usize, f64)> = left.map(|place| (place, self.weight(own[place]))).collect();
+            if chosen.is_empty() && weights.iter().any(|&(_, weight)| weight == 1.0) {
+                weights.retain(|&(_, weight)| weight == 1.0);
+            }
+            let mut rest = rng.random::<f64>() * weights.iter().map(|(_, weight)| weight).sum::<f64>();
+            let found = weights.iter().find(|(_, weight)| {
+                rest -= weight;
+                rest < 0.0
+            });
+            chosen.extend(found.or(weights.last()).map(|&(place, _)| place));
+        }
+        chosen.sort_unstable();
+        chosen.into_iter().map(|place| own[place]).collect()
+    }
+}
+
+/// The words of a title. Of consecutive ideographs, each of which is a word, all pairs of neighbours.
+fn units(title: &str) -> Vec<String> {
+    let all = words(title);
+    let mut units = Vec::new();
+    for run in all.chunk_by(|a, b| a.starts_with(is_ideograph) && b.starts_with(is_ideograph)) {
+        match run {
+            [_] => units.push(run[0].clone()),
+            run => units.extend(run.windows(2).map(<[String]>::concat)),
+        }
+    }
+    units
+}
+
+/// Roughly the characters of scripts without spaces.
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+impl Market for OwnMarket {
+    type Intent = OwnWant;
+
+    fn titles(&self) -> &[Title] {
+        &self.titles
+    }
+
+    fn kinds(&self) -> &[QueryKind] {
+        &[QueryKind::Plain, QueryKind::Misspelt]
+    }
+
+    fn draw(&self, rng: &mut Rng) -> OwnWant {
+        // A rank with probability ∝ 1 / (rank + shift), by inverting its distribution.
+        let n = self.usable.len() as f64;
+        let rank = ZIPF_SHIFT * ((1.0 + n / ZIPF_SHIFT).powf(rng.random()) - 1.0);
+        let rank = (rank as u64).min(self.usable.len() as u64 - 1);
+        let title = self.usable[self.order.at(rank) as usize];
+        OwnWant { title, words: self.choose(title, rng) }
+    }
+
+    fn draw_for(&self, _: QueryKind, rng: &mut Rng) -> OwnWant {
+        self.draw(rng)
+    }
+
+    fn ask(&self, want: &OwnWant, rng: &mut Rng, text: &mut String) -> QueryKind {
+        let mut asked = want.words.clone();
+        let in_a_row = |&word: &u32| self.words[word as usize].starts_with(is_ideograph);
+        if rng.random_bool(SHUFFLED) && !asked.iter().any(in_a_row) {
+            asked.shuffle(rng);
+        }
+        for (place, &word) in asked.iter().enumerate() {
+            let word = &self.words[word as usize];
+            if place > 0 && !(text.ends_with(is_ideograph) && word.starts_with(is_ideograph)) {
+                text.push(' ');
+            }
+            // Neighbours overlap by one ideograph.
+            let first = word.chars().next().filter(|&c| is_ideograph(c) && text.ends_with(c));
+            text.push_str(first.map_or(word.as_str(), |c| &word[c.len_utf8()..]));
+        }
+        QueryKind::Plain
+    }
+
+    fn ask_for(&self, _: QueryKind, want: &OwnWant, rng: &mut Rng, text: &mut String) {
+        self.ask(want, rng, text);
+    }
+
+    fn grade(&self, want: &OwnWant, title: u32) -> u8 {
+        let own = &self.of_titles[title as usize];
+        let (mut all, mut covered) = (0.0, 0.0);
+        for &word in &want.words {
+            let information = self.information[word as usize];
+            all += information;
+            covered += if own.contains(&word) { information } else { 0.0 };
+        }
+        COVERED.iter().filter(|&&share| covered >= share * all).count() as u8
+    }
+
+    fn candidates(&self, want: &OwnWant, rng: &mut Rng, found: &mut Vec<u32>) {
+        found.push(want.title);
+        let mut by_rarity = want.words.clone();
+        by_rarity.sort_by_key(|&word| self.of_words[word as usize].len());
+        // Titles with several of the words, as far as they are among the titles of the rarest word.
+        let grade_of = |title: u32| self.grade(want, title);
+        let some_of = |word: u32, count: usize, rng: &mut Rng| -> Vec<u32> {
+            let titles = &self.of_words[word as usize];
+            let start = rng.random_range(0..titles.len());
+            (0..count.min(titles.len())).map(|step| titles[(start + step) % titles.len()]).collect()
+        };
+        let mut looked_at = some_of(by_rarity[0], 40, rng);
+        looked_at.sort_by_cached_key(|&title| std::cmp::Reverse(grade_of(title)));
+        looked_at.truncate(5);
+        found.extend(looked_at);
+        for &word in &by_rarity {
+            found.extend(some_of(word, 3, rng));
+        }
+        found.extend((0..ANY).map(|_| rng.random_range(0..self.titles.len() as u32)));
+    }
+
+    fn best_sellers(&self, want: &OwnWant, _: &mut Rng, found: &mut Vec<u32>) {
+        found.extend(self.best_sellers_of(want));
+    }
+
+    fn sells_best(&self, want: &OwnWant, title: u32) -> bool {
+        self.best_sellers_of(want).contains(&title)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clickvec::internals::rng;
+
+    fn market() -> OwnMarket {
+        let mut titles: Vec<Title> = ["Oak shelf", "Oak table", "Pine shelf 3 ft", "!!!", "Steel lamp"]
+            .iter()
+            .enumerate()
+            .map(|(place, title)| Title { id: place.to_string(), title: (*title).to_owned() })
+            .collect();
+        titles.push(Title { id: "x".to_owned(), title: "Oak shelf oak".to_owned() });
+        OwnMarket::new(titles, 3).unwrap()
+    }
+
+    #[test]
+    fn grades_follow_how_much_of_the_query_a_title_covers() {
+        let market = market();
+        let number = |word: &str| market.words.iter().position(|known| known == word).unwrap() as u32;
+        let want = OwnWant { title: 0, words: vec![number("oak"), number("shelf")] };
+        let grades: Vec<u8> = (0..6).map(|title| market.grade(&want, title)).collect();
+        assert_eq!(grades, [4, 2, 2, 0, 0, 4]);
+    }
+
+    #[test]
+    fn queries_are_words_of_the_title_that_is_wanted() {
+        let market = market();
+        let mut rng = rng::stream(1, "own", 0);
+        let mut lengths = [0; 5];
+        for _ in 0..500 {
+            let want = market.draw(&mut rng);
+            let mut text = String::new();
+            market.ask(&want, &mut rng, &mut text);
+            let own = words(&market.titles[want.title as usize].title);
+            assert!(words(&text).iter().all(|word| own.contains(word)), "{text}: {own:?}");
+            assert_eq!(market.grade(&want, want.title), 4);
+            lengths[words(&text).len()] += 1;
+        }
+        assert!(lengths[0] == 0 && lengths[1] > 20 && lengths[2] > 200, "{lengths:?}");
+    }
+
+    #[test]
+    fn stop_words_are_not_asked_for_and_ideographs_stay_together() {
+        let title = |id: &str, title: &str| Title { id: id.to_owned(), title: title.to_owned() };
+        assert_eq!(units("Oak 木製の机"), ["oak", "木製", "の", "机"]);
+        let titles = vec![title("a", "The Bridge over the River"), title("b", "and the"), title("c", "电动螺丝刀")];
+        let market = OwnMarket::new(titles, 1).unwrap();
+        let mut rng = rng::stream(1, "own", 0);
+        for _ in 0..200 {
+            let want = market.draw(&mut rng);
+            let mut text = String::new();
+            market.ask(&want, &mut rng, &mut text);
+            assert_ne!(want.title, 1);
+            match want.title {
+                0 => assert!(words(&text).iter().all(|word| word == "bridge" || word == "river"), "{text}"),
+                _ => assert!(text.chars().count() >= 2 && !text.contains(' ') && !text.contains("动动"), "{text}"),
+            }
+        }
+    }
+
+    #[test]
+    fn without_words_there_is_nothing_to_look_for() {
+        let titles = vec![Title { id: "a".to_owned(), title: "—".to_owned() }];
+        assert!(OwnMarket::new(titles, 1).is_none());
+    }
+}

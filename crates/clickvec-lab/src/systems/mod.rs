@@ -1,0 +1,54 @@
+//! The systems of the papers' tables other than encoders.
+
+mod dependence;
+mod doc2vec;
+mod language_model;
+mod lce;
+mod lsa;
+mod mrf;
+#[cfg(test)]
+pub(crate) mod shop;
+mod skip_thought;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod topic;
+mod translation;
+mod ulm;
+
+use clickvec::Result;
+use clickvec::ranker::{self, Corpus, RankerSpec, Resources, System, SystemRanker};
+
+/// Every system except encoders, those of [`clickvec::ranker::SYSTEMS`] among them, in the order of the papers' tables.
+pub const SYSTEMS: [&System; 14] = {
+    let [bm25, trigram, vectors] = ranker::SYSTEMS;
+    [
+        bm25,
+        &ulm::SYSTEM,
+        &lsa::SYSTEM,
+        &topic::plsa::SYSTEM,
+        &topic::lda::SYSTEM,
+        &topic::bltm::SYSTEM,
+        &translation::wtm::SYSTEM,
+        &translation::ptm::SYSTEM,
+        &mrf::SYSTEM,
+        &lce::SYSTEM,
+        &doc2vec::SYSTEM,
+        &skip_thought::SYSTEM,
+        trigram,
+        vectors,
+    ]
+};
+
+/// Trains the ranker that `spec` describes, such as `plsa:topics=100,lambda=0.5`, one of [`SYSTEMS`]. Rankers that need files
+/// besides the corpus are trained by [`System::train`].
+///
+/// # Errors
+///
+/// [`clickvec::Error::Ranker`] for a spec that is not valid; [`clickvec::Error::Learn`] if the corpus is not enough.
+pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>> {
+    let spec: RankerSpec = spec.parse()?;
+    let system = System::named(&spec.name, &SYSTEMS)?;
+    system.train(&system.values(&spec)?, &Resources::from(corpus), &mut |_| ())
+}

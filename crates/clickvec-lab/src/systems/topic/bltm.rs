@@ -1,0 +1,43 @@
+//! BLTM: the bilingual topic model (Gao, Toutanova, Yih, "Clickthrough-based latent semantic models for web search",
+//! 2011).
+
+use super::em;
+use super::plsa::{ALPHA, BETA, ITERATIONS, inference, settings};
+use super::side::Side;
+use super::{LAMBDA, TOPICS, TopicRanker, enough_words};
+use crate::systems::ulm::MU;
+use clickvec::error::{Error, LearnFault, Result};
+use clickvec::internals::ranker::ClickedPairs;
+use clickvec::ranker::{Parameter, Resources, System, Values, Watch};
+
+/// The system before training: name, parameters, how to train and restore it.
+pub(in crate::systems) const SYSTEM: System = System {
+    name: "bltm",
+    about: "bilingual topic model of clicked pairs, by EM with priors (Gao, Toutanova, Yih 2011)",
+    parameters: &[TOPICS, ITERATIONS, ALPHA, BETA, Parameter::SEED, LAMBDA, MU],
+    one_above_zero: &[],
+    train: |values, resources, watch| Ok(Box::new(train(values, resources, watch)?)),
+    restore: |values, state| Ok(Box::new(TopicRanker::restore("bltm", values, state, true, inference(values))?)),
+};
+
+fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<TopicRanker> {
+    let corpus = resources.corpus;
+    let fault = |fault| Error::Learn { ranker: SYSTEM.name, fault };
+    let ClickedPairs { queries, titles, weights } = &corpus.clicks;
+    let counts = |&i: &usize| !queries.get(i).is_empty() && !titles.get(i).is_empty() && weights[i] > 0.0;
+    let pairs: Vec<usize> = (0..weights.len()).filter(counts).collect();
+    if pairs.is_empty() {
+        return Err(fault(LearnFault::NoClicks));
+    }
+    let words = corpus.vocabulary.len();
+    let queries = Side::new(pairs.iter().map(|&i| queries.get(i)), words)?;
+    let titles = Side::new(pairs.iter().map(|&i| titles.get(i)), words)?;
+    enough_words(&titles, values.count(TOPICS.name)).map_err(fault)?;
+    let weights: Vec<f32> = pairs.iter().map(|&i| weights[i]).collect();
+    let sides = [&queries, &titles];
+    em::room(&sides, weights.len(), values.count(TOPICS.name))?;
+    let mut topics = em::train(&sides, &weights, &settings(values), watch).map_err(fault)?;
+    let titles = topics.swap_remove(1);
+    let queries = topics.swap_remove(0);
+    Ok(TopicRanker::new(SYSTEM.name, values, corpus, (titles, Some(queries)), inference(values)))
+}

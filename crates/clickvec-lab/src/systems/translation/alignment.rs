@@ -1,0 +1,84 @@
+//! Word alignment of two texts: the best alignments in both directions, and their combination (Och, Ney, "A systematic
+//! comparison of various statistical alignment models", 2003).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::ibm1::Ibm1;
+use clickvec::internals::text::WordId;
+
+/// The most probable source position of each target word by model 1; `None` if the empty word is more probable.
+///
+/// Of equally good positions, the one right after the previous word's is taken, otherwise the first.
+pub(super) fn viterbi(model: &Ibm1, source: &[WordId], target: &[WordId]) -> Vec<Option<usize>> {
+    let mut next = 0;
+    let best = |&word: &WordId| {
+        let (mut best, mut place) = (model.probability_of_empty(word), None);
+        for (i, &other) in source.iter().enumerate() {
+            let probability = model.probability(word, other);
+            if probability > best || (probability == best && (place.is_none() || i == next)) {
+                (best, place) = (probability, Some(i));
+            }
+        }
+        next = place.map_or(next, |place| place + 1);
+        place
+    };
+    target.iter().map(best).collect()
+}
+
+/// The first and the last position that a word is linked to.
+type Span = Option<(usize, usize)>;
+
+/// Links between the words of two texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Alignment {
+    /// For each position in the target, the source positions that it is linked to.
+    pub(super) of_target: Vec<Span>,
+    /// For each position in the source, the target positions.
+    pub(super) of_source: Vec<Span>,
+}
+
+impl Alignment {
+    fn new(sources: usize, targets: usize) -> Alignment {
+        Alignment { of_target: vec![None; targets], of_source: vec![None; sources] }
+    }
+
+    fn link(&mut self, source: usize, target: usize) {
+        let widen = |span: &mut Span, place: usize| {
+            let (first, last) = span.unwrap_or((place, place));
+            *span = Some((first.min(place), last.max(place)));
+        };
+        widen(&mut self.of_target[target], source);
+        widen(&mut self.of_source[source], target);
+    }
+}
+
+/// The alignments of both directions as one. `of_target` has a source position for each target word, and `of_source` a
+/// target position for each source word.
+///
+/// Links in both come first. Then links in one are added if they touch an existing link, also at a corner, and one of
+/// the two words has no link yet ("grow-diag").
+pub(super) fn symmetrize(of_target: &[Option<usize>], of_source: &[Option<usize>]) -> Alignment {
+    let mut alignment = Alignment::new(of_source.len(), of_target.len());
+    let mut links = BTreeSet::new();
+    let mut queue = VecDeque::new();
+    for (target, &source) in of_target.iter().enumerate() {
+        if let Some(source) = source.filter(|&source| of_source[source] == Some(target)) {
+            alignment.link(source, target);
+            links.insert((source, target));
+            queue.push_back((source, target));
+        }
+    }
+    while let Some((source, target)) = queue.pop_front() {
+        for i in source.saturating_sub(1)..(source + 2).min(of_source.len()) {
+            for j in target.saturating_sub(1)..(target + 2).min(of_target.len()) {
+                let one_has = of_target[j] == Some(i) || of_source[i] == Some(j);
+                let one_is_free = alignment.of_source[i].is_none() || alignment.of_target[j].is_none();
+                if one_has && one_is_free && links.insert((i, j)) {
+                    alignment.link(i, j);
+                    queue.push_back((i, j));
+                }
+            }
+        }
+    }
+    alignment
+}

@@ -1,0 +1,112 @@
+//! A sparse table of translation probabilities.
+
+use clickvec::error::{ContentFault, FileFault};
+use clickvec::internals::ragged::starts;
+use clickvec::internals::ranker::{RankerState, check_range};
+use clickvec::internals::text::WordId;
+
+/// P(q|w) of query words q and title words w, or of phrases by number; 0 where it has no entry. Its three arrays are those
+/// of the file, which is why it is not [`clickvec::internals::ragged::Ragged`].
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TranslationTable {
+    /// The start of each q's entries.
+    starts: Vec<u32>,
+    /// The title word of each entry, ascending within a row.
+    sources: Vec<WordId>,
+    probabilities: Vec<f64>,
+}
+
+impl TranslationTable {
+    /// A table of entries (q, w, P(q|w)), each pair once, ascending in w. q is below `targets`.
+    pub(super) fn new(targets: usize, entries: &[(WordId, WordId, f64)]) -> TranslationTable {
+        let starts: Vec<u32> = starts(targets, entries.iter().map(|&(target, ..)| target as usize));
+        let mut next = starts.clone();
+        let (mut sources, mut probabilities) = (vec![0; entries.len()], vec![0.0; entries.len()]);
+        for &(target, source, probability) in entries {
+            let place = next[target as usize] as usize;
+            (sources[place], probabilities[place]) = (source, probability);
+            next[target as usize] += 1;
+        }
+        TranslationTable { starts, sources, probabilities }
+    }
+
+    /// P(q|w) for one q.
+    pub(super) fn row(&self, target: WordId) -> Row<'_> {
+        let row = self.starts[target as usize] as usize..self.starts[target as usize + 1] as usize;
+        Row { sources: &self.sources[row.clone()], probabilities: &self.probabilities[row] }
+    }
+
+    /// The number of entries.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// The arrays of the table, with names that begin with `name`.
+    pub(super) fn state(&self, name: &str, state: RankerState) -> RankerState {
+        state
+            .with_u32s(&format!("{name}_starts"), &self.starts)
+            .with_u32s(&format!("{name}_columns"), &self.sources)
+            .with_f64s(&format!("{name}_probabilities"), &self.probabilities)
+    }
+
+    /// A table of `targets` rows whose sources are below `sources`.
+    pub(super) fn restore(
+        name: &str,
+        targets: usize,
+        sources: usize,
+        state: &RankerState,
+    ) -> Result<TranslationTable, FileFault> {
+        let starts = state.u32s(&format!("{name}_starts"), &[Some(targets + 1)])?;
+        let columns = state.u32s(&format!("{name}_columns"), &[None])?;
+        let probabilities = state.f64s(&format!("{name}_probabilities"), &[Some(columns.len())])?;
+        check_starts(starts, columns.len()).map_err(|fault| FileFault::content(format!("{name}_starts"), fault))?;
+        check_rows(starts, columns, sources).map_err(|fault| FileFault::content(format!("{name}_columns"), fault))?;
+        check_range(&format!("{name}_probabilities"), probabilities, 0.0, 1.0)?;
+        let (starts, sources, probabilities) = (starts.to_vec(), columns.to_vec(), probabilities.to_vec());
+        Ok(TranslationTable { starts, sources, probabilities })
+    }
+}
+
+/// Checks that `starts`, of which there is at least one, cuts a list of `length` numbers into rows.
+fn check_starts(starts: &[u32], length: usize) -> Result<(), ContentFault> {
+    if let Some(place) = starts.windows(2).position(|two| two[0] > two[1]) {
+        let (before, found) = (starts[place], starts[place + 1]);
+        return Err(ContentFault::Descent { before, found, place: place + 1 });
+    }
+    let (first, last) = (starts[0], starts[starts.len() - 1]);
+    match first == 0 && last as usize == length {
+        true => Ok(()),
+        false => Err(ContentFault::Cover { length, first, last }),
+    }
+}
+
+/// Checks that each row is ascending and below `bound`. The rows cover `columns`.
+fn check_rows(starts: &[u32], columns: &[u32], bound: usize) -> Result<(), ContentFault> {
+    for row in starts.windows(2).map(|two| two[0] as usize..two[1] as usize) {
+        for place in row.clone() {
+            let found = columns[place];
+            if found as usize >= bound {
+                return Err(ContentFault::NotBelow { bound, found, place });
+            }
+            if place > row.start && columns[place - 1] >= found {
+                return Err(ContentFault::Descent { before: columns[place - 1], found, place });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The entries of one q.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'a> {
+    sources: &'a [WordId],
+    probabilities: &'a [f64],
+}
+
+impl Row<'_> {
+    /// P(q|w).
+    pub(super) fn get(self, source: WordId) -> f64 {
+        self.sources.binary_search(&source).map_or(0.0, |place| self.probabilities[place])
+    }
+}

@@ -1,0 +1,226 @@
+//! Rows that are fusions of other rows.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::full::{DEPTH, pack, unpack};
+use super::maker::{Maker, Points, named};
+use super::{Event, Judged, Point, Row, TrainingFacts, Watch};
+use clickvec::error::{Error, PlanFault, Result};
+use clickvec::eval::{FullQuery, Judgments, Scores, fit_fusion, fit_search_fusion, fuse_scores};
+use clickvec::index::Hit;
+use clickvec::ranker::{FittedWeights, FusionMethod, fuse_hits};
+
+impl Maker<'_> {
+    /// For each fold and each seed, fuses the members' scores on that fold, with the method and the weights that are best
+    /// on the other folds.
+    pub(super) fn fusion(
+        &mut self,
+        members: &[usize],
+        methods: &[FusionMethod],
+        rows: &[Row],
+        watch: &mut Watch<'_>,
+    ) -> Result<Points> {
+        let mut judged: Vec<&Judged> = Vec::with_capacity(members.len());
+        for &member in members {
+            match &rows[member].outcome {
+                Ok(row) => judged.push(row),
+                Err(_) => {
+                    return Err(Error::Plan(PlanFault::MissingMember { name: rows[member].name.clone() }));
+                }
+            }
+        }
+        let seeds = judged.iter().map(|row| row.seeds.len()).max().unwrap_or(1);
+        let mut points = Vec::with_capacity(self.folds.count());
+        for fold in 0..self.folds.count() {
+            let of_seed =
+                |seed: usize| -> Vec<&Point> { judged.iter().map(|row| row.of_seed(row.chosen[fold], seed)).collect() };
+            let of_fold = (0..seeds).map(|seed| self.fused(fold, &of_seed(seed), members, methods, rows, watch));
+            points.push(of_fold.collect::<Result<_>>()?);
+        }
+        Ok(Points { points, by_fold: true })
+    }
+
+    /// Fuses one point of each member for a fold.
+    fn fused(
+        &mut self,
+        fold: usize,
+        of: &[&Point],
+        members: &[usize],
+        methods: &[FusionMethod],
+        rows: &[Row],
+        watch: &mut Watch<'_>,
+    ) -> Result<Point> {
+        let key = self.fusion_key(fold, members, methods, rows, of)?;
+        if let Some(point) = self.kept(&key) {
+            return Ok(point);
+        }
+        let began = Instant::now();
+        let queries: Vec<usize> =
+            (0..self.judgments.queries.len()).filter(|&query| self.folds.chooses(query, fold)).collect();
+        let chosen = Judgments {
+            queries: queries.iter().map(|&query| self.judgments.queries[query].clone()).collect(),
+            duplicates: 0,
+        };
+        let scores: Vec<&Scores> = of.iter().map(|point| &point.scores).collect();
+        let of_chosen: Vec<Scores> =
+            scores.iter().map(|scores| queries.iter().map(|&query| scores[query].clone()).collect()).collect();
+        let of_chosen: Vec<&Scores> = of_chosen.iter().collect();
+        let mut told = |progress| watch(Event::Step { system: "fusion", progress });
+        let fit = |method| fit_fusion(&of_chosen, &chosen, method, &self.options, &mut told);
+        let (method, FittedWeights { weights, .. }) = best_of(methods, fit)?;
+        let shown = |weights: &[f64]| {
+            let named =
+                members.iter().zip(weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
+            named.collect::<Vec<_>>().join(", ")
+        };
+        let mut parameters = format!("{}: {}", method_name(method), shown(&weights));
+        let mut found = Vec::new();
+        // A search of all titles has weights of its own, fitted to the same queries.
+        if let Some(set) = &self.collection {
+            let lists: Vec<Vec<Vec<Hit>>> =
+                of.iter().map(|point| point.found.iter().map(|hits| unpack(hits)).collect()).collect();
+            let of_chosen: Vec<Vec<Vec<Hit>>> =
+                lists.iter().map(|lists| queries.iter().map(|&query| lists[query].clone()).collect()).collect();
+            let of_chosen: Vec<&[Vec<Hit>]> = of_chosen.iter().map(Vec::as_slice).collect();
+            let asked: Vec<FullQuery> = queries.iter().map(|&query| set.queries[query].clone()).collect();
+            let mut told = |progress| watch(Event::Step { system: "fusion of all titles", progress });
+            let fit = |method| fit_search_fusion(&of_chosen, &asked, (method, DEPTH), &self.options, &mut told);
+            let (method, FittedWeights { weights, .. }) = best_of(methods, fit)?;
+            let fuse = |query: usize| {
+                let of_query: Vec<&[Hit]> = lists.iter().map(|lists| lists[query].as_slice()).collect();
+                let mut fused = fuse_hits(&of_query, &weights, method, DEPTH);
+                fused.truncate(DEPTH);
+                pack(&fused)
+            };
+            found = (0..set.queries.len()).map(fuse).collect();
+            let _ = write!(parameters, "; all titles: {}: {}", method_name(method), shown(&weights));
+        }
+        let point = Point {
+            parameters,
+            scores: fuse_scores(&scores, &weights, method),
+            training: TrainingFacts { seconds: began.elapsed().as_secs_f64(), ..TrainingFacts::default() },
+            score_seconds: 0.0,
+            bytes: 0,
+            found,
+        };
+        self.cache.put(&key, &point)?;
+        Ok(point)
+    }
+
+    /// The name of what depends on the members' scores and how they are combined.
+    fn fusion_key(
+        &mut self,
+        fold: usize,
+        members: &[usize],
+        methods: &[FusionMethod],
+        rows: &[Row],
+        points: &[&Point],
+    ) -> Result<String> {
+        let mut parts = vec!["fusion".to_owned(), self.data().field.clone(), format!("{methods:?}")];
+        parts.push(format!("fold {fold} of {}, seed {}", self.folds.count(), self.plan.seed));
+        for (&member, point) in members.iter().zip(points) {
+            let mut hash = Xxh3::new();
+            point.scores.iter().flatten().for_each(|score| hash.update(&score.to_bits().to_le_bytes()));
+            for hits in &point.found {
+                hash.update(&hits.len().to_le_bytes());
+                hits.iter().for_each(|(position, score)| hash.update(bytemuck::bytes_of(&[*position, *score])));
+            }
+            parts.push(format!("{} {:032x}", rows[member].name, hash.digest128()));
+        }
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let judged = self.data().judged_files();
+        self.scores_key(&named("judged", &judged).collect::<Vec<_>>(), &parts)
+    }
+}
+
+/// The method that fits best, with its weights; of equals, the first.
+fn best_of(
+    methods: &[FusionMethod],
+    mut fit: impl FnMut(FusionMethod) -> Result<FittedWeights>,
+) -> Result<(FusionMethod, FittedWeights)> {
+    let better = |best: (FusionMethod, FittedWeights), other: (FusionMethod, FittedWeights)| {
+        if other.1.objective > best.1.objective { other } else { best }
+    };
+    let fitted: Vec<_> = methods.iter().map(|&method| Ok((method, fit(method)?))).collect::<Result<_>>()?;
+    Ok(fitted.into_iter().reduce(better).unwrap_or_else(|| unreachable!("a fusion has a method or more")))
+}
+
+fn method_name(method: FusionMethod) -> &'static str {
+    match method {
+        FusionMethod::Linear => "linear",
+        FusionMethod::MinMax => "min-max",
+        FusionMethod::ZScore => "z-score",
+        FusionMethod::ReciprocalRank { .. } => "reciprocal rank",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::super::{Data, Entry, Event, Options, Plan, Source, make};
+    use super::*;
+    use clickvec::ranker::RankerSpec;
+    use clickvec::train::Weighting;
+
+    const JUDGED: &str = "query_id\tquery\titem_id\ttitle\tgrade\n\
+        1\tred door\ta\tred door\t3\n1\tred door\tb\tred lamp\t0\n\
+        2\tblue lamp\tc\tblue lamp\t2\n2\tblue lamp\td\tblue door\t1\n";
+
+    fn plan(judged: std::path::PathBuf) -> Plan {
+        let data = Data {
+            judged,
+            topics: None,
+            clicks: None,
+            titles: None,
+            field: "title".to_owned(),
+            weighting: Weighting::Log,
+        };
+        let row = |name: &str, source| Entry { name: name.to_owned(), field: None, seeds: None, source };
+        let ranker = |name: &str| {
+            let points = vec![name.parse::<RankerSpec>().expect("a ranker")];
+            row(name, Source::Ranker { points, load: None, vectors: Vec::new() })
+        };
+        let both = Source::Fusion { members: vec![0, 1], methods: vec![FusionMethod::MinMax] };
+        let entries = vec![ranker("bm25"), ranker("trigram"), row("both", both)];
+        Plan { data, folds: 2, seed: 1, seeds: 1, full: false, entries }
+    }
+
+    #[test]
+    fn a_table_can_be_cancelled_while_weights_are_fitted_and_goes_on_from_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let judged = folder.path().join("judged.tsv");
+        std::fs::write(&judged, JUDGED).expect("written");
+        let cache = folder.path().join("cache");
+        let options = Options { cache: &cache, program: &judged };
+        let plan = plan(judged.clone());
+
+        let mut steps = Vec::new();
+        let cancelled = make(&plan, &options, &mut |event| match event {
+            Event::Step { system: "fusion", progress } => {
+                steps.push((progress.done, progress.of));
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        assert!(matches!(cancelled, Err(Error::Cancelled)), "{cancelled:?}");
+        assert_eq!(steps, [(0, 3)], "it stops at once");
+
+        let mut trained = 0;
+        let mut begun = Vec::new();
+        let table = make(&plan, &options, &mut |event| {
+            match event {
+                Event::Row { name, .. } => begun.push(name.to_owned()),
+                Event::Step { system, .. } if system != "fusion" => trained += 1,
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        });
+        let rows = table.expect("a table").rows;
+        assert_eq!((begun.join(" "), trained), ("bm25 trigram both".to_owned(), 0), "the rankers were kept");
+        assert!(rows.iter().all(|row| row.outcome.is_ok()));
+    }
+}

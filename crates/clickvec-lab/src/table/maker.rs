@@ -1,0 +1,422 @@
+//! From a plan to rows: makes every entry and judges it by cross validation.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::cache::{Cache, stamps};
+use super::fields::{Field, fields};
+use super::full::{DEPTH, Full, pack, search, unpack};
+use super::seeds::mean_over;
+use super::{Data, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell};
+use crate::SYSTEMS;
+use clickvec::error::{Error, PlanFault, Result, TestSetFault};
+use clickvec::eval::{
+    self, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, FullTestSet, Judgments, Metrics, Run,
+    cross_validate, judge, read_test_set,
+};
+use clickvec::internals::error::shortened;
+use clickvec::internals::eval::files_of_test_set;
+use clickvec::internals::text::words;
+use clickvec::ranker::{self, Corpus, Ranker};
+use clickvec_tables::files;
+
+/// What rows are made of and judged by.
+pub(super) struct Maker<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) judgments: &'a Judgments,
+    pub(super) folds: &'a Folds,
+    pub(super) options: EvaluateOptions,
+    pub(super) cache: Cache,
+    /// The corpus, which is read once a ranker has to be trained.
+    pub(super) corpus: Option<Corpus>,
+    /// The columns that only some rows have, and the corpus of each.
+    pub(super) fields: &'a [Field],
+    pub(super) corpora: Vec<Option<Corpus>>,
+    /// The collection: the one that was named, or that of the judged titles.
+    pub(super) titles: Option<PathBuf>,
+    /// The collection that every row searches, if that is asked for.
+    pub(super) collection: Option<FullTestSet>,
+}
+
+/// The points that a row is chosen from.
+pub(super) struct Points {
+    /// For each point, that of each seed; what has no seed is made once.
+    pub(super) points: Vec<Vec<Point>>,
+    /// Whether there is one point for each fold, so that nothing is left to choose.
+    pub(super) by_fold: bool,
+}
+
+pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Table> {
+    plan.check()?;
+    for file in plan.files() {
+        refuse_pipe(&file)?;
+    }
+    let judged_files = plan.data.judged_files();
+    let before = stamps(&judged_files)?;
+    let set = read_test_set(&plan.data.test_set())?;
+    tell(watch, Event::TestSet(&set))?;
+    refuse_nothing_judged(&plan.data.judged, &set)?;
+    let titles = match (&plan.data.titles, &set.form) {
+        (Some(named), _) => Some(clickvec::tables::titles_file(named)?),
+        (None, Form::Beir { corpus, .. }) => Some(corpus.clone()),
+        (None, _) => None,
+    };
+    let folds = Folds::new(&set.judgments, plan.folds, plan.seed);
+    if folds.count() > folds.texts() {
+        let fault = PlanFault::MoreFoldsThanQueries { queries: folds.texts(), folds: folds.count() };
+        return Err(Error::Plan(fault));
+    }
+    let mut cache = Cache::open(options.cache, options.program)?;
+    for file in &judged_files {
+        cache.hash_of(file)?;
+    }
+    // Make sure that what was read is what was hashed.
+    if stamps(&judged_files)? != before {
+        return Err(Error::Plan(PlanFault::Changed { path: plan.data.judged.clone() }));
+    }
+    let collection = match (plan.full, &titles) {
+        (false, _) => None,
+        (true, None) => return Err(Error::Plan(PlanFault::NoTitles)),
+        (true, Some(titles)) => Some(collection(titles, plan, &set, &mut cache)?),
+    };
+    let searched =
+        collection.as_ref().map(|set| Searched { titles: set.titles.len() as u64, missing: set.missing.clone() });
+    let judgments = set.judgments;
+    let fields = fields(plan, &judgments)?;
+    // Their texts were read after the files were hashed.
+    if !fields.is_empty() && stamps(&judged_files)? != before {
+        return Err(Error::Plan(PlanFault::Changed { path: plan.data.judged.clone() }));
+    }
+    let rows = {
+        let mut maker = Maker {
+            plan,
+            judgments: &judgments,
+            folds: &folds,
+            options: EvaluateOptions::default(),
+            cache,
+            corpus: None,
+            fields: &fields,
+            corpora: fields.iter().map(|_| None).collect(),
+            titles,
+            collection,
+        };
+        maker.refuse_judged_validation()?;
+        maker.rows(watch)?
+    };
+    Ok(Table { judgments, folds, rows, searched })
+}
+
+/// Reads the collection that every row searches.
+fn collection(titles: &Path, plan: &Plan, set: &eval::TestSet, cache: &mut Cache) -> Result<FullTestSet> {
+    cache.hash_of(titles)?;
+    let read = clickvec::tables::read_titles(titles, &plan.data.field)?;
+    // Make sure that what was read is what was hashed.
+    cache.refuse_changed(&[("titles", Some(titles))])?;
+    let searched = FullTestSet::new(&set.judgments, set.title_ids, read.titles)?;
+    if searched.missing.count >= searched.judged {
+        let by = if set.title_ids { "ids" } else { "texts" };
+        return Err(Error::Plan(PlanFault::NothingFound { path: titles.to_owned(), by }));
+    }
+    Ok(searched)
+}
+
+/// Refuses a test set without queries.
+fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
+    if !set.judgments.queries.is_empty() {
+        return Ok(());
+    }
+    let is_table = set.form == Form::Table;
+    Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NothingJudged { is_table } })
+}
+
+/// Refuses a file that cannot be read again: a table identifies a file by its contents, and each training reads it
+/// itself.
+fn refuse_pipe(path: &Path) -> Result<()> {
+    match files::is_stream(path) {
+        true => Err(Error::Plan(PlanFault::Pipe { path: path.to_owned(), is_device: files::Found::is_device(path) })),
+        false => path.metadata().map(drop).map_err(|source| Error::io(path, "read", source)),
+    }
+}
+
+impl Maker<'_> {
+    /// Makes all rows in the order of the plan.
+    fn rows(&mut self, watch: &mut Watch<'_>) -> Result<Vec<Row>> {
+        let plan = self.plan;
+        for entry in &plan.entries {
+            // Finds a broken file now instead of after hours. The scores are computed when the row's turn comes.
+            let checked = match &entry.source {
+                Source::File(path) => self.within(entry, |maker| maker.file(path)).map(drop),
+                Source::Run(path) => Run::read(path).and_then(|run| run.coverage(self.judgments)).map(drop),
+                _ => Ok(()),
+            };
+            checked.map_err(|fault| of_row(&entry.name, fault))?;
+        }
+        let mut rows: Vec<Row> = Vec::with_capacity(plan.entries.len());
+        for (place, entry) in plan.entries.iter().enumerate() {
+            let name = entry.name.as_str();
+            tell(watch, Event::Row { name, place })?;
+            let points = self.within(entry, |maker| match &entry.source {
+                Source::Ranker { points, load, vectors } => {
+                    maker.rankers(name, points, entry.seeds.unwrap_or(1), (load.as_deref(), vectors), watch)
+                }
+                Source::Model(points) => maker.models(name, points, entry.seeds.unwrap_or(plan.seeds), watch),
+                Source::File(path) => maker.file(path),
+                Source::Run(path) => maker.run(name, path, watch),
+                Source::Fusion { members, methods } => maker.fusion(members, methods, &rows, watch),
+            });
+            self.tell_damaged(watch)?;
+            let outcome = match points {
+                Ok(points) => Ok(self.judged(name, points)),
+                Err(reason) if is_rows_own(&reason) => {
+                    tell(watch, Event::RowLeftOut { row: name, reason: &reason })?;
+                    Err(reason)
+                }
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(fault) => return Err(of_row(name, fault)),
+            };
+            rows.push(Row { name: entry.name.clone(), outcome });
+            tell(watch, Event::RowDone)?;
+        }
+        Ok(rows)
+    }
+
+    pub(super) fn tell_damaged(&mut self, watch: &mut Watch<'_>) -> Result<()> {
+        self.cache.take_damaged().iter().try_for_each(|path| tell(watch, Event::Damaged { path }))
+    }
+
+    /// Refuses to choose a model's epoch by queries that the table judges it on.
+    fn refuse_judged_validation(&self) -> Result<()> {
+        let key = |text: &str| words(text).join(" ");
+        let judged: HashSet<String> = self.judgments.queries.iter().map(|query| key(&query.text)).collect();
+        let mut checked = HashSet::new();
+        let trainings = self.plan.entries.iter().flat_map(|entry| match &entry.source {
+            Source::Model(points) => points.as_slice(),
+            _ => &[],
+        });
+        for validation in trainings.filter_map(|training| training.validation.as_ref()) {
+            if !checked.insert(validation) {
+                continue;
+            }
+            // Faults in its lines are reported by the row itself.
+            let Ok(set) = read_test_set(&validation.test_set(&self.plan.data.field)) else { continue };
+            let queries = set.judgments.queries.iter().map(|query| query.text.as_str());
+            let both: Vec<&str> = queries.filter(|query| judged.contains(&key(query))).collect();
+            if let Some(first) = both.first() {
+                let files = files_of_test_set(&validation.test_set(&self.plan.data.field));
+                let path = files.into_iter().next().unwrap_or_else(|| validation.judged.clone());
+                let fault = PlanFault::JudgedValidation { path, found: both.len(), first: shortened(first) };
+                return Err(Error::Plan(fault));
+            }
+        }
+        Ok(())
+    }
+
+    /// Cross validation of a row's points, or of one point for each fold.
+    fn judged(&self, name: &str, points: Points) -> Judged {
+        let Points { points, by_fold } = points;
+        let runs: Vec<Vec<Evaluation>> = points
+            .iter()
+            .map(|seeds| {
+                let of_seed = |point: &Point| judge(&point.parameters, &point.scores, self.judgments, &self.options);
+                seeds.iter().map(of_seed).collect()
+            })
+            .collect();
+        let candidates: Vec<Evaluation> = runs.iter().map(|runs| mean_over(runs)).collect();
+        let of = self.folds.of_queries();
+        let (chosen, evaluation) = match by_fold {
+            false => {
+                let CrossValidated { chosen, evaluation } = cross_validate(name, &candidates, self.folds);
+                (chosen, evaluation)
+            }
+            true => {
+                let queries: Vec<_> =
+                    of.iter().enumerate().map(|(query, &fold)| candidates[fold].queries[query].clone()).collect();
+                let mean = Metrics::mean(queries.iter().map(|query| &query.metrics));
+                let queries_without_relevant = candidates[0].queries_without_relevant;
+                let evaluation = Evaluation { name: name.to_owned(), queries, mean, queries_without_relevant };
+                ((0..points.len()).collect(), evaluation)
+            }
+        };
+        // What has no seed is the same for each.
+        let count = points.iter().map(Vec::len).max().unwrap_or(1);
+        let last = |seed: usize, of: usize| seed.min(of - 1);
+        let seeds = (0..count).map(|seed| {
+            let metrics = of.iter().enumerate().map(|(query, &fold)| {
+                let runs = &runs[chosen[fold]];
+                &runs[last(seed, runs.len())].queries[query].metrics
+            });
+            Metrics::mean(metrics)
+        });
+        let seeds = seeds.collect();
+        let full = self.collection.as_ref().map(|set| {
+            let lists = (0..count).map(|seed| {
+                let list = |(query, &fold): (usize, &usize)| {
+                    let seeds = &points[chosen[fold]];
+                    unpack(&seeds[last(seed, seeds.len())].found[query])
+                };
+                of.iter().enumerate().map(list).collect()
+            });
+            Full::judged(name, set, &lists.collect::<Vec<_>>(), &self.options)
+        });
+        let scores =
+            of.iter().enumerate().map(|(query, &fold)| points[chosen[fold]][0].scores[query].clone()).collect();
+        let (points, others) = points
+            .into_iter()
+            .map(|seeds| {
+                let mut seeds = seeds.into_iter();
+                (seeds.next().unwrap_or_else(|| unreachable!("a point has a seed or more")), seeds.collect())
+            })
+            .unzip();
+        Judged { points, others, chosen, evaluation, seeds, scores, full, by_fold }
+    }
+
+    /// The point of an existing file.
+    fn file(&mut self, path: &Path) -> Result<Points> {
+        let judged = self.plan.data.judged_files();
+        let files: Vec<_> = named("judged", &judged).chain([("model", Some(path))]).collect();
+        let field = self.plan.data.field.clone();
+        let key = self.scores_key(&files, &[&field])?;
+        if let Some(point) = self.kept(&key) {
+            return Ok(Points { points: vec![vec![point]], by_fold: false });
+        }
+        let ranker = ranker::load_with(path, &SYSTEMS)?;
+        self.cache.refuse_changed(&files)?;
+        let (scores, score_seconds) = timed(|| eval::score(ranker.as_ref(), self.judgments));
+        let point = Point {
+            parameters: path.display().to_string(),
+            scores,
+            training: TrainingFacts::default(),
+            score_seconds,
+            bytes: size_of(path),
+            found: self.found(ranker.as_ref())?,
+        };
+        self.cache.put(&key, &point)?;
+        Ok(Points { points: vec![vec![point]], by_fold: false })
+    }
+
+    /// The point of a run. It is not kept: reading it again is quick, and its scores may be infinite.
+    fn run(&mut self, row: &str, path: &Path, watch: &mut Watch<'_>) -> Result<Points> {
+        let run = Run::read(path)?;
+        let coverage = run.coverage(self.judgments)?;
+        tell(watch, Event::RunCoverage { row, coverage })?;
+        let (scores, score_seconds) = timed(|| run.scores(self.judgments));
+        let found = match &self.collection {
+            None => Vec::new(),
+            Some(set) => run.lists(&set.queries, &set.titles, DEPTH)?.lists.iter().map(|hits| pack(hits)).collect(),
+        };
+        let parameters = path.display().to_string();
+        let training = TrainingFacts::default();
+        let point = Point { parameters, scores, training, score_seconds, bytes: size_of(path), found };
+        Ok(Points { points: vec![vec![point]], by_fold: false })
+    }
+
+    /// The finished point with this name, if there is one and it fits the judgments and the collection.
+    pub(super) fn kept(&mut self, key: &str) -> Option<Point> {
+        let point = self.cache.get(key, self.judgments)?;
+        let fits = match &self.collection {
+            None => point.found.is_empty(),
+            Some(set) => {
+                let exists = |&(position, _): &(u32, u32)| (position as usize) < set.titles.len();
+                point.found.len() == set.queries.len() && point.found.iter().flatten().all(exists)
+            }
+        };
+        fits.then_some(point)
+    }
+
+    /// What a ranker finds among all titles, if that is asked for.
+    fn found(&self, ranker: &dyn Ranker) -> Result<super::full::Found> {
+        self.collection.as_ref().map_or_else(|| Ok(Vec::new()), |set| search(set, ranker))
+    }
+
+    /// The name of scores, and of what was found, that depend on these files and on `more`.
+    pub(super) fn scores_key(&mut self, files: &[(&'static str, Option<&Path>)], more: &[&str]) -> Result<String> {
+        let titles = self.titles.clone().filter(|_| self.collection.is_some());
+        let files: Vec<_> = files.iter().copied().chain([("searched titles", titles.as_deref())]).collect();
+        Ok(format!("{}-scores", self.cache.key(&files, more)?))
+    }
+
+    /// The files of the table.
+    pub(super) fn data(&self) -> &Data {
+        &self.plan.data
+    }
+}
+
+impl Maker<'_> {
+    /// The point of a ranker: its scores of the judged titles, which are kept under `name`, and how it was trained, which is
+    /// under `key`.
+    pub(super) fn point(&mut self, name: &str, key: &str, parameters: String, ranker: &dyn Ranker) -> Result<Point> {
+        let (scores, score_seconds) = timed(|| eval::score(ranker, self.judgments));
+        let training = self.cache.training(key);
+        let (bytes, found) = (size_of(&self.cache.model(key)), self.found(ranker)?);
+        let point = Point { parameters, scores, training, score_seconds, bytes, found };
+        self.cache.put(name, &point)?;
+        Ok(point)
+    }
+}
+
+pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let began = std::time::Instant::now();
+    let done = work();
+    (done, began.elapsed().as_secs_f64())
+}
+
+fn size_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Files with the same role, in the form that [`Cache::key`] takes.
+pub(super) fn named<'p>(
+    role: &'static str,
+    files: &'p [PathBuf],
+) -> impl Iterator<Item = (&'static str, Option<&'p Path>)> {
+    files.iter().map(move |file| (role, Some(file.as_path())))
+}
+
+fn of_row(name: &str, fault: Error) -> Error {
+    match fault {
+        // This fault names its file, which does not belong to a single row.
+        Error::Plan(fault @ PlanFault::Changed { .. }) => Error::Plan(fault),
+        fault => Error::Plan(PlanFault::Row { name: name.to_owned(), fault: Box::new(fault) }),
+    }
+}
+
+/// Whether an error concerns only its row, so that the rest of the table can go on.
+fn is_rows_own(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Learn { .. }
+            | Error::Plan(PlanFault::NoClicks | PlanFault::MissingMember { .. } | PlanFault::Training { .. })
+    )
+}
+
+/// Points that could not be trained, while others may.
+#[derive(Default)]
+pub(super) struct Refused(Vec<Error>);
+
+impl Refused {
+    /// The value; `None` if the error concerns only this point.
+    pub(super) fn or<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if is_rows_own(&error) => {
+                self.0.push(error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The points that could be trained, if there are any.
+    pub(super) fn points(self, row: &str, points: Vec<Vec<Point>>, watch: &mut Watch<'_>) -> Result<Points> {
+        let mut refused = self.0.into_iter();
+        if points.is_empty()
+            && let Some(first) = refused.next()
+        {
+            return Err(first);
+        }
+        for reason in refused {
+            tell(watch, Event::PointLeftOut { row, reason: &reason })?;
+        }
+        Ok(Points { points, by_fold: false })
+    }
+}

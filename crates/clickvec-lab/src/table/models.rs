@@ -1,0 +1,206 @@
+//! Rows whose models are trained.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Instant;
+
+use super::maker::{Maker, Points, Refused, named};
+use super::memory::PeakMemory;
+use super::plan::Training;
+use super::{Event, Point, TrainingFacts, Watch};
+use clickvec::error::{Error, PlanFault, Result, TestSetFault};
+use clickvec::eval::{self, EvaluateOptions, Form, Judgments, read_test_set};
+use clickvec::internals::eval::files_of_test_set;
+use clickvec::model::Model;
+use clickvec::ranker::Neural;
+use clickvec::train::ClickSource;
+use clickvec::train::{self, Output, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
+
+/// Enough minibatches that checkpoints cost no noticeable time, and few enough that little is lost.
+const CHECKPOINT_EVERY: u64 = 2000;
+
+/// A training, its data and its settings.
+struct Once<'a> {
+    training: &'a Training,
+    config: &'a TrainConfig,
+    clicks: Option<&'a Path>,
+    validation: Option<&'a Judgments>,
+}
+
+impl Maker<'_> {
+    pub(super) fn models(
+        &mut self,
+        row: &str,
+        trainings: &[Training],
+        count: usize,
+        watch: &mut Watch<'_>,
+    ) -> Result<Points> {
+        if self.data().clicks.is_none() && trainings.iter().any(|training| training.titles.is_empty()) {
+            return Err(Error::Plan(PlanFault::NoClicks));
+        }
+        let (mut points, mut refused) = (Vec::with_capacity(trainings.len()), Refused::default());
+        for training in trainings {
+            let mut seeds = Vec::with_capacity(count);
+            for seed in 0..count as u64 {
+                let seed = training.config.seed.wrapping_add(seed);
+                match refused.or(self.of_seed(training, seed, watch))? {
+                    Some(point) => seeds.push(point),
+                    None => break,
+                }
+            }
+            if seeds.len() == count {
+                points.push(seeds);
+            }
+        }
+        refused.points(row, points, watch)
+    }
+
+    /// The point of a training with this seed.
+    fn of_seed(&mut self, training: &Training, seed: u64, watch: &mut Watch<'_>) -> Result<Point> {
+        let data = self.data().clone();
+        let (clicks, judged) = (data.clicks.as_deref(), data.judged_files());
+        let config = TrainConfig { field: data.field.clone(), seed, ..training.config.clone() };
+        let settings = serde_json::to_string(&config).unwrap_or_else(|_| format!("{config:?}"));
+        let validation =
+            training.validation.as_ref().map_or_else(Vec::new, |of| files_of_test_set(&of.test_set(&data.field)));
+        // A model does not depend on what it is judged by.
+        let learnt = training.files();
+        let files: Vec<_> = [("clicks", clicks)]
+            .into_iter()
+            .chain(named("validation", &validation))
+            .chain(learnt.iter().map(|(role, path)| (*role, Some(path.as_path()))))
+            .collect();
+        let key = self.cache.key(&files, &["train", &settings])?;
+        let judged: Vec<_> = named("judged", &judged).collect();
+        let whole = self.scores_key(&judged, &["train", &data.field, &key])?;
+        if let Some(point) = self.kept(&whole) {
+            return Ok(point);
+        }
+        let model = match self.cache.load_model(&key)? {
+            Some(model) => model,
+            None => {
+                self.tell_damaged(watch)?;
+                let finished = self.train(training, &config, clicks, &key, watch);
+                if let Err(changed) = self.cache.refuse_changed(&files) {
+                    self.cache.remove_model(&key)?;
+                    return Err(changed);
+                }
+                finished?;
+                let facts = self.cache.training(&key);
+                self.cache.finish_training(&key, facts)?;
+                Model::load(&self.cache.model(&key))?
+            }
+        };
+        let ranker = Neural::new(String::new(), model);
+        self.point(&whole, &key, training.label.clone(), &ranker)
+    }
+
+    /// Trains the model with this name, from its checkpoint if there is one, and stores facts about the training.
+    fn train(
+        &mut self,
+        training: &Training,
+        config: &TrainConfig,
+        clicks: Option<&Path>,
+        key: &str,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        let of_training =
+            |fault| Error::Plan(PlanFault::Training { label: training.label.clone(), fault: Box::new(fault) });
+        let classified = |fault| if is_trainings_own(&fault) { of_training(fault) } else { fault };
+        let judgments = match &training.validation {
+            Some(validation) => {
+                let files = validation.test_set(&config.field);
+                let set = read_test_set(&files).map_err(classified)?;
+                if set.judgments.queries.is_empty() {
+                    let is_table = set.form == Form::Table;
+                    let fault = TestSetFault::NothingJudged { is_table };
+                    return Err(of_training(Error::TestSet { path: validation.judged.clone(), fault }));
+                }
+                Some(set.judgments)
+            }
+            None => None,
+        };
+        let once = Once { training, config, clicks, validation: judgments.as_ref() };
+        match self.train_once(&once, key, watch) {
+            // The checkpoint is damaged. Without it training begins again.
+            Err(fault) if is_of_checkpoint(&fault, &self.cache.model(key)) => {
+                self.cache.discard_model(key)?;
+                self.tell_damaged(watch)?;
+                self.train_once(&once, key, watch).map_err(classified)
+            }
+            result => result.map_err(classified),
+        }
+    }
+
+    fn train_once(&mut self, once: &Once<'_>, key: &str, watch: &mut Watch<'_>) -> Result<()> {
+        let &Once { training, config, clicks, validation } = once;
+        let output = self.cache.model(key);
+        let output = Output { path: &output, checkpoint_every: Some(CHECKPOINT_EVERY), resume: true };
+        let options = EvaluateOptions::default();
+        let mut judge = validation.map(|judgments| {
+            move |model: &Model| eval::evaluate(&Neural::new(String::new(), model), judgments, &options).mean.into()
+        });
+        let validation = validation.zip(judge.as_mut());
+        let validation = validation.map(|(judgments, judge)| Validation {
+            fingerprint: judgments.fingerprint(),
+            tolerance: 0.0,
+            judge,
+        });
+        let init = training.init.as_deref().map(Model::load).transpose()?;
+        let options = TrainOptions {
+            validation,
+            titles: &training.titles,
+            init: init.as_ref(),
+            teachers: training.teachers(&config.field),
+            ..TrainOptions::default()
+        };
+        // Add what earlier, interrupted runs did.
+        let mut facts = TrainingFacts { fingerprint: None, ..self.cache.training(key) };
+        let (before, began, memory) = (facts.seconds, Instant::now(), PeakMemory::begin());
+        let mut failed = None;
+        let update = |facts: &mut TrainingFacts| {
+            facts.seconds = before + began.elapsed().as_secs_f64();
+            facts.peak_bytes = memory.as_ref().map(PeakMemory::gained).max(facts.peak_bytes);
+        };
+        let cache = &self.cache;
+        let mut on_event = |event: &train::Event| -> ControlFlow<()> {
+            if let train::Event::Epoch(report) = event {
+                facts.losses.truncate(report.epoch.max(1) as usize - 1);
+                facts.losses.push(report.loss);
+                update(&mut facts);
+                failed = cache.put_training(key, &facts).err();
+            }
+            match failed {
+                Some(_) => ControlFlow::Break(()),
+                None => watch(Event::Training(event)),
+            }
+        };
+        let clicks = clicks.map_or_else(ClickSource::none, ClickSource::file);
+        let outcome = train_to_file(config, clicks, &output, options, &mut on_event);
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+        update(&mut facts);
+        self.cache.put_training(key, &facts)?;
+        outcome?.finished().map(drop).ok_or(Error::Cancelled)
+    }
+}
+
+/// Whether the fault would occur on any other machine too. Then the table goes on without the row.
+fn is_trainings_own(fault: &Error) -> bool {
+    matches!(
+        fault,
+        Error::Setting(_)
+            | Error::Init(_)
+            | Error::Learn { .. }
+            | Error::Diverged { .. }
+            | Error::Log { .. }
+            | Error::Table { .. }
+            | Error::TestSet { .. }
+    )
+}
+
+fn is_of_checkpoint(fault: &Error, model: &Path) -> bool {
+    let (Error::File { path, .. } | Error::Resume { path, .. }) = fault else { return false };
+    written_paths(model).contains(path)
+}

@@ -1,0 +1,153 @@
+//! Rows that are rankers.
+
+use std::path::{Path, PathBuf};
+
+use super::maker::{Maker, Points, Refused, named, timed};
+use super::memory::PeakMemory;
+use super::{Event, TrainingFacts, Watch, tell};
+use crate::SYSTEMS;
+use clickvec::error::{Error, Result};
+use clickvec::eval::{CorpusFiles, read_corpus};
+use clickvec::internals::ranker::load_ranker;
+use clickvec::internals::vector_file::texts_path;
+use clickvec::ranker::{Ranker, RankerSpec, Resources, Stage, System, SystemRanker, Values, VectorCoverage};
+use clickvec::train::Weighting;
+
+/// What a ranker depends on, apart from its parameters.
+struct Beside<'p> {
+    load: Option<&'p Path>,
+    vectors: &'p [PathBuf],
+    /// All files, including these.
+    files: &'p [(&'static str, Option<&'p Path>)],
+}
+
+impl Maker<'_> {
+    pub(super) fn rankers(
+        &mut self,
+        row: &str,
+        specs: &[RankerSpec],
+        seeds: usize,
+        (load, vectors): (Option<&Path>, &[PathBuf]),
+        watch: &mut Watch<'_>,
+    ) -> Result<Points> {
+        let system = System::named(&specs[0].name, &SYSTEMS)?;
+        let mut specs: Vec<(RankerSpec, Values)> =
+            specs.iter().map(|spec| Ok((spec.clone(), system.values(spec)?))).collect::<Result<_>>()?;
+        // Sort points with the same training next to each other.
+        let training = |values: &Values| -> Vec<u64> {
+            let of = values.iter().filter(|(parameter, _)| parameter.stage == Stage::Training);
+            of.map(|(_, value)| value.to_bits()).collect()
+        };
+        specs.sort_by_key(|(_, values)| training(values));
+        let data = self.data().clone();
+        // Vectors of texts come with a file of the texts.
+        let texts: Vec<PathBuf> = vectors.iter().map(|path| texts_path(path)).filter(|texts| texts.exists()).collect();
+        let (judged, titles) = (data.judged_files(), self.titles.clone());
+        let beside = [("clicks", data.clicks.as_deref()), ("titles", titles.as_deref()), ("load", load)];
+        let of_vectors = named("vectors", vectors).chain(named("texts", &texts));
+        let files: Vec<_> = named("judged", &judged).chain(beside).chain(of_vectors).collect();
+        let beside = Beside { load, vectors, files: &files };
+        let (mut points, mut refused) = (vec![Vec::new(); specs.len()], Refused::default());
+        let mut has_told = false;
+        // The current ranker, with the name of its training.
+        let mut trained: Option<(String, Option<Box<dyn SystemRanker>>)> = None;
+        // Points with the same training are next to each other for each seed.
+        let all = (0..seeds).flat_map(|seed| (0..specs.len()).map(move |place| (seed, place)));
+        for (seed, place) in all {
+            // Without the point of an earlier seed, that of this one is of no use.
+            if points[place].len() < seed {
+                continue;
+            }
+            let (spec, values) = &specs[place];
+            let values = &if seed == 0 { values.clone() } else { values.reseeded(seed as u32) };
+            let assigned = |stage: Option<Stage>| -> Vec<String> {
+                let of = values.iter().filter(|(parameter, _)| stage.is_none_or(|stage| parameter.stage == stage));
+                let named = of.map(|(parameter, value)| format!("{}={value}", parameter.name));
+                std::iter::once(system.name.to_owned()).chain(named).collect()
+            };
+            let [whole, training] = [assigned(None), assigned(Some(Stage::Training))];
+            // What was kept before there was a choice keeps its name.
+            let weighting = (data.weighting != Weighting::Log).then(|| format!("weighting {:?}", data.weighting));
+            let parts = |of: &[String]| -> Vec<String> {
+                [&data.field].into_iter().chain(&weighting).chain(of).cloned().collect()
+            };
+            let (whole, training) = (parts(&whole), parts(&training));
+            let whole = self.scores_key(&files, &whole.iter().map(String::as_str).collect::<Vec<_>>())?;
+            let training = self.cache.key(&files, &training.iter().map(String::as_str).collect::<Vec<_>>())?;
+            if let Some(point) = self.kept(&whole) {
+                // What its vectors lack is said for a kept row too.
+                if !std::mem::replace(&mut has_told, true) && !vectors.is_empty() {
+                    let ranker = self.load_or_train(&training, system, values, &beside, watch)?;
+                    self.tell_coverage(row, ranker.as_ref(), watch)?;
+                }
+                points[place].push(point);
+                continue;
+            }
+            if trained.as_ref().is_none_or(|(key, _)| *key != training) {
+                let ranker = refused.or(self.load_or_train(&training, system, values, &beside, watch))?;
+                trained = Some((training.clone(), ranker));
+            }
+            let Some((_, Some(ranker))) = &mut trained else { continue };
+            ranker.tune(values);
+            // One that has none of the texts is left out, whatever its parameters.
+            if !std::mem::replace(&mut has_told, true) {
+                self.tell_coverage(row, ranker.as_ref(), watch)?;
+            }
+            points[place].push(self.point(&whole, &training, spec.to_string(), ranker.as_ref())?);
+        }
+        points.retain(|of_seeds| of_seeds.len() == seeds);
+        refused.points(row, points, watch)
+    }
+
+    /// Tells what a table of vectors lacks of the judged texts.
+    fn tell_coverage(&self, row: &str, ranker: &dyn Ranker, watch: &mut Watch<'_>) -> Result<()> {
+        let queries = || self.judgments.queries.iter();
+        let titles = queries().flat_map(|query| &query.titles).map(|title| title.text.as_str());
+        match VectorCoverage::of(ranker, queries().map(|query| query.text.as_str()), titles)? {
+            Some(coverage) => tell(watch, Event::VectorCoverage { row, coverage }),
+            None => Ok(()),
+        }
+    }
+
+    fn load_or_train(
+        &mut self,
+        key: &str,
+        system: &'static System,
+        values: &Values,
+        beside: &Beside<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Box<dyn SystemRanker>> {
+        if let Some((_, _, ranker)) = self.cache.load(key, |path| load_ranker(path, &SYSTEMS))? {
+            return Ok(ranker);
+        }
+        self.tell_damaged(watch)?;
+        if self.corpus.is_none() {
+            let data = self.data();
+            let (titles, clicks) = (self.titles.as_deref(), data.clicks.as_deref());
+            let read = read_corpus(
+                &CorpusFiles { titles, clicks, field: &data.field, weighting: data.weighting },
+                &[self.judgments],
+            )?;
+            tell(watch, Event::Corpus(&read))?;
+            self.corpus = Some(read.corpus);
+        }
+        let Some(corpus) = &self.corpus else { unreachable!("read above") };
+        let &Beside { load, vectors, files } = beside;
+        let resources = Resources { corpus, load, vectors };
+        let memory = PeakMemory::begin();
+        let mut cancelled = false;
+        let (ranker, seconds) = timed(|| {
+            system.train(values, &resources, &mut |progress| {
+                cancelled |= watch(Event::Step { system: system.name, progress }).is_break();
+            })
+        });
+        let ranker = ranker?;
+        let peak_bytes = memory.as_ref().map(PeakMemory::gained);
+        self.cache.refuse_changed(files)?;
+        let path = self.cache.model(key);
+        system.save(&path, values, ranker.as_ref())?;
+        let training = TrainingFacts { seconds, peak_bytes, ..TrainingFacts::default() };
+        self.cache.finish_training(key, training)?;
+        if cancelled { Err(Error::Cancelled) } else { Ok(ranker) }
+    }
+}
