@@ -1,11 +1,11 @@
 //! A folder to work in, and a command that shows everything if a test fails.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -98,7 +98,13 @@ impl Folder {
     /// Runs the program with these arguments and this standard input.
     pub(crate) fn run_with(&self, arguments: &[&str], input: impl Into<Vec<u8>>) -> Run {
         let mut command = self.command();
-        let output = command.args(arguments).write_stdin(input.into()).output().unwrap();
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (mut pipe, input) = (child.stdin.take().unwrap(), input.into());
+        // On a thread of its own, since the program may write before it has read everything, or end without reading it.
+        let writer = std::thread::spawn(move || pipe.write_all(&input));
+        let output = child.wait_with_output().unwrap();
+        let _ = writer.join();
         Run { arguments: arguments.join(" "), output }
     }
 
@@ -111,7 +117,7 @@ impl Folder {
 
 /// The program under test.
 pub(crate) fn program() -> &'static Path {
-    assert_cmd::cargo::cargo_bin!("clickvec")
+    Path::new(env!("CARGO_BIN_EXE_clickvec"))
 }
 
 /// The result of a command.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
-use crate::harness::{DATA, Folder, SMALL, row, small_row};
+use crate::harness::{DATA, Folder, SMALL, program, row, small_row};
 
 /// The processes whose command line has this text.
 #[cfg(target_os = "linux")]
@@ -25,7 +25,7 @@ fn a_table_that_is_killed_leaves_no_training_behind() {
     folder.write("spec.toml", row("a", ENDLESS));
     let cache = folder.path("own.cache").display().to_string();
     let spec = folder.path("spec.toml");
-    let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
+    let mut table = std::process::Command::new(program());
     table.arg("table").arg(&spec).args(["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--cache", &cache]);
     table.current_dir(folder.path("")).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut table = table.spawn().unwrap();
@@ -134,7 +134,7 @@ const ENDLESS: &str = "train = \"--cells 8 --minibatch 8 --epochs 1000000\"";
 fn a_table_that_is_interrupted_keeps_what_is_finished_and_says_so() {
     let folder = Folder::with_data();
     folder.write("spec.toml", format!("{DATA}{}{}", row("first", "ranker = \"bm25\""), row("a", ENDLESS)));
-    let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
+    let mut table = std::process::Command::new(program());
     table.args(["table", "spec.toml"]).current_dir(folder.path(""));
     table.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let table = table.spawn().unwrap();
@@ -174,7 +174,7 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
 
     let folder = Folder::with_data();
     folder.write("spec.toml", spec(&row("endless", ENDLESS)));
-    let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
+    let mut table = std::process::Command::new(program());
     table.args(["table", "spec.toml"]).current_dir(folder.path(""));
     table.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut table = table.spawn().unwrap();
@@ -227,7 +227,7 @@ fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
     let killed = || {
         let folder = Folder::with_data();
         folder.write("spec.toml", &spec);
-        let mut table = std::process::Command::new(assert_cmd::cargo::cargo_bin!("clickvec"));
+        let mut table = std::process::Command::new(program());
         table.args(["table", "spec.toml"]).current_dir(folder.path(""));
         table.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
         let mut table = table.spawn().unwrap();
