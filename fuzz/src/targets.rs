@@ -12,7 +12,7 @@ use clickvec::internals::eval::read_queries;
 use clickvec::internals::files;
 use clickvec::model::{Model, Side};
 use clickvec::ranker::{self, Corpus, RankerSpec, Resources, System};
-use clickvec::search::Searcher;
+use clickvec_index::searcher::Searcher;
 use clickvec::table::{self, Plan};
 use clickvec::tables::read_titles;
 use clickvec::train::Weighting;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use clickvec::search::Searcher;
+use clickvec_index::searcher::Searcher;
 use clickvec_index::{Engine, Mode, Request, compact_in_background};
 
 #[derive(Parser)]

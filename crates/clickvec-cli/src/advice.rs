@@ -3,9 +3,9 @@
 
 use clickvec::Error;
 use clickvec::error::{FileFault, IndexFault, LearnFault, LearnSource, PlanFault, ResumeFault, TestSetFault};
-use clickvec::internals::index::looks_like_index;
 use clickvec::tables::TableFault;
 use clickvec::train::SettingFault;
+use clickvec_index::looks_like_index;
 
 /// An error, with advice about what to do.
 pub(crate) fn told(error: &Error) -> String {

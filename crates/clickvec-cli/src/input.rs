@@ -9,11 +9,11 @@ use clickvec::Error;
 use clickvec::eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec::internals::error::NOT_UTF_8;
 use clickvec::internals::files::{self, Found};
-use clickvec::internals::index::MANIFEST;
 use clickvec::internals::ranker::fusion_members;
 use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, is_utf16};
 use clickvec::ranker::FileKind;
 use clickvec::tables::{self, Skipped, TableFault, TitleFile, TitlesSummary};
+use clickvec_index::MANIFEST;
 
 use crate::{json_file, output, test_set};
 

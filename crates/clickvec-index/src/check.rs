@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use clickvec::internals::index::{About, CHANGES, Changes, Folder, MODEL, Part, PartKind};
+use crate::changes::Changes;
+use crate::folder::{Folder, Part, PartKind};
+use crate::layout::CHANGES;
+use crate::layout::{About, MODEL};
 
 use crate::background::in_background;
 use crate::engine::{Engine, Opened};

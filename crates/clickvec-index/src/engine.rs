@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use crate::changes::Changes;
+use crate::folder::{Folder, MANIFEST};
+use crate::layout::Shard;
+use crate::layout::{About, CODES, MODEL, MODEL_FILE, load_shard};
 use clickvec::error::IndexFault;
 use clickvec::explain::Explainer;
-use clickvec::internals::index::{
-    About, CODES, Changes, Folder, MANIFEST, MODEL, MODEL_FILE, QuantizedParts as _, load_shard,
-};
 use clickvec::internals::ranker::TrigramLists;
 use clickvec::model::{Embedder, Model, Side};
-use clickvec::search::Shard;
 
 use crate::answer::{Comparison, Document, Explanation};
 use crate::error::{EngineFault, Error, FormFault, RequestFault, Result};
@@ -104,15 +104,6 @@ impl Engine {
     /// [`Error::Library`] for a folder that is not an index; [`Error::Index`] if its fusion cannot be read.
     pub fn choices(path: &Path) -> Result<Choices> {
         crate::segment::choices(&Folder::<About>::open(path, &KNOWN)?)
-    }
-
-    /// Whether the index at `path` stores columns besides id and title. That takes less than opening it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::choices`].
-    pub fn stores_fields(path: &Path) -> Result<bool> {
-        crate::segment::stores_fields(&Folder::<About>::open(path, &KNOWN)?)
     }
 
     /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.

@@ -3,7 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use clickvec::internals::index::{PartKind, VECTORS, VECTORS_F16, VECTORS_INT8};
+use crate::folder::PartKind;
+use crate::layout::{VECTORS, VECTORS_F16, VECTORS_INT8};
 use serde::Serialize;
 
 /// The form in which the numbers of an index's vectors are kept. Vectors are rounded before anything else is made of them, so that an exact

@@ -1,8 +1,7 @@
 //! What fuzz targets need and nobody else.
 
-use clickvec::internals::index::BuilderParts as _;
+use crate::build::{BuiltIndex, IndexBuilder};
 use clickvec::model::Model;
-use clickvec::search::{BuiltIndex, IndexBuilder};
 
 use crate::error::Result;
 use crate::format::VectorFormat;

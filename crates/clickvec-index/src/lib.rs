@@ -21,19 +21,25 @@
 mod answer;
 mod background;
 mod bm25;
+mod build;
 mod changes;
 mod check;
+mod encode;
 mod engine;
 pub mod error;
 mod facts;
+mod folder;
 mod format;
 mod fusion;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod layout;
 mod map;
 mod request;
 mod search;
+pub mod searcher;
 mod segment;
+mod table;
 mod teacher;
 mod trigrams;
 mod update;
@@ -41,6 +47,8 @@ mod words;
 
 pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 pub use bm25::Bm25;
+pub use build::{BuiltIndex, IndexBuilder, Parts, join_indexes};
+pub use changes::CHANGES_PREFIX;
 pub use check::{Checked, Verified, check_files, verify};
 pub use clickvec::internals::text::Analysis;
 pub use engine::Engine;
@@ -49,8 +57,10 @@ pub use facts::{
     Choices, Facts, FieldFacts, FusionFacts, ModelFacts, TeacherFacts, TrigramFacts, VectorFacts, VectorSearch,
     WordFacts,
 };
+pub use folder::{MANIFEST, PartKind, looks_like_index, put_part};
 pub use format::VectorFormat;
 pub use fusion::Fusion;
+pub use layout::{About, IndexSummary, Shard};
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
 pub use teacher::Teacher;
 pub use trigrams::Trigrams;

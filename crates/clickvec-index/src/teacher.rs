@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use clickvec::index::{Hit, QuantizedIndex, SearchScratch};
-use clickvec::internals::index::{Codes, QuantizedParts as _, Scope};
+use clickvec::internals::index::{Codes, Scope};
 use clickvec::internals::ranker::{WordVectors, stored_fingerprint};
 
 use crate::error::Result;

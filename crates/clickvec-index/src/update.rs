@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use clickvec::internals::files::{Claim, resolved, write_bytes_atomically};
-use clickvec::internals::index::{
-    About, BuilderParts as _, CHANGES, Changes, Folder, Segment as Named, VECTORS, join_indexes_with, put_part,
-};
+use crate::build::join_indexes_with;
+use crate::build::{BuiltIndex, IndexBuilder};
+use crate::changes::{Changes, Named};
+use crate::folder::{Folder, put_part};
+use crate::layout::CHANGES;
+use crate::layout::{About, VECTORS};
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
-use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::Title;
+use clickvec_tables::files::{Claim, resolved, write_bytes_atomically};
 use serde::Serialize;
 
 use crate::answer::Document;
@@ -35,12 +37,12 @@ pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: Vec
     builder.finish_with(|folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
 }
 
-/// The index that several become, joined as [`clickvec::search::join_indexes`] does it, with all that [`Engine`] wants. `model` is
+/// The index that several become, joined as [`crate::join_indexes`] does it, with all that [`Engine`] wants. `model` is
 /// theirs. Without a fusion, an analysis of words or a format, it is theirs too; a fusion brings its analysis with it.
 ///
 /// # Errors
 ///
-/// Those of [`clickvec::search::join_indexes`], and [`Error::Index`] if a part cannot be made, or if the indexes differ in what is
+/// Those of [`crate::join_indexes`], and [`Error::Index`] if a part cannot be made, or if the indexes differ in what is
 /// not given.
 pub fn join(
     indexes: &[PathBuf],

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clickvec::search::{Answer, IndexBuilder};
+use clickvec_index::IndexBuilder;
+use clickvec_index::searcher::Answer;
 use clickvec::tables::Title;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,7 +15,7 @@ use crate::{error, work};
 
 /// A searcher of titles.
 #[pyclass(frozen, module = "clickvec._clickvec")]
-pub(crate) struct Searcher(clickvec::search::Searcher);
+pub(crate) struct Searcher(clickvec_index::searcher::Searcher);
 
 /// An answer: what was found, as (rank, id, title, score), or why nothing was looked for.
 type Answered = (Vec<(usize, String, String, f32)>, Option<&'static str>);
@@ -24,7 +25,7 @@ impl Searcher {
     /// Opens an index.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Searcher> {
-        let searcher = work::short(py, || clickvec::search::Searcher::open(&path))?;
+        let searcher = work::short(py, || clickvec_index::searcher::Searcher::open(&path))?;
         Ok(Searcher(searcher.map_err(|fault| error::raise(py, &fault))?))
     }
 
@@ -34,7 +35,7 @@ impl Searcher {
         let titles = titles.into_iter().map(|(id, title)| Title { id, title });
         // It locks nothing that a forked process would use, so no fork has to wait for it.
         let searcher = serve(py, None, &|_| Ok(()), |caller| {
-            clickvec::search::Searcher::encode(&model.inner, titles.take_while(|_| !caller.is_stopped()))
+            clickvec_index::searcher::Searcher::encode(&model.inner, titles.take_while(|_| !caller.is_stopped()))
         })?;
         Ok(Searcher(searcher.map_err(|fault| error::raise(py, &fault))?))
     }

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use clickvec::error::IndexFault;
-use clickvec::internals::index::Changes;
 use clickvec_index::error::EngineFault;
 use clickvec_index::{Checked, Document, Engine, Error as Fault, Hit, Mode, Request};
 use clickvec_tables::ErrorKind;
@@ -273,7 +272,11 @@ fn told(fault: &Fault) -> String {
         Fault::Library(clickvec::Error::Index { path, fault }) => match fault {
             IndexFault::Checksum { name, .. } | IndexFault::Length { name, .. } => {
                 let folder = path.file_name().unwrap_or_default().to_string_lossy();
-                let folder = if folder.starts_with(Changes::PREFIX) { format!("{folder}/") } else { String::new() };
+                let folder = if folder.starts_with(clickvec_index::CHANGES_PREFIX) {
+                    format!("{folder}/")
+                } else {
+                    String::new()
+                };
                 format!("`{folder}{name}` changed or damaged")
             }
             other => other.to_string(),
@@ -341,8 +344,8 @@ fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use clickvec::model::Model;
-    use clickvec::search::IndexBuilder;
     use clickvec::tables::Title;
+    use clickvec_index::IndexBuilder;
 
     use super::*;
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use clickvec::internals::index::MANIFEST;
+use clickvec_index::MANIFEST;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 

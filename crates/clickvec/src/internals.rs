@@ -54,24 +54,15 @@ pub mod files {
     };
 }
 
-/// The folder of an index, and what a search by vectors keeps in addition to them.
+/// What a search by vectors keeps in addition to them.
 pub mod index {
     pub use crate::index::Codes;
+    pub use crate::index::ExactIndex;
     pub use crate::index::best::Best;
-    pub use crate::index::file::{
-        FileEntry, FileReader, Folder, MANIFEST, Part, PartKind, is_of_updates, looks_like_index, put_part, read,
-    };
-    pub use crate::index::parts::{FlatParts, QuantizedParts};
     pub use crate::index::quantized::{Blocks, Scope};
     pub use crate::index::rows::{floats, halves};
     pub use crate::index::shared::Shared;
     pub use crate::npy::{F16, header as npy_header, header_of as npy_header_of};
-    pub use crate::search::build::{BuilderParts, join_indexes_with};
-    pub use crate::search::changes::{CHANGES, Changes, Segment};
-    pub use crate::search::folder::{
-        About, MODEL, MODEL_FILE, SHARD, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE, load_shard,
-    };
-    pub use crate::search::folder::{CODES, VECTORS_F16, VECTORS_INT8};
 }
 
 /// The loss.
@@ -116,7 +107,7 @@ pub mod memory {
 
 /// NumPy's arrays.
 pub mod npy {
-    pub use crate::npy::{Fault, MAGIC, Reader};
+    pub use crate::npy::{Appender, F16, F32, Fault, MAGIC, Reader, header_of};
 }
 
 /// The optimiser.
@@ -141,6 +132,8 @@ pub mod ranker {
     pub use crate::ranker::trigram::{LetterTrigrams, TrigramLists, TrigramQuery};
     pub use crate::ranker::word_vectors::WordVectors;
 }
+
+pub use crate::pool::Pool;
 
 /// Random streams.
 pub mod rng {

@@ -1,11 +1,9 @@
 //! Sentence vectors learned from a search engine's click log, search with them, and judging whether they are better.
 //!
-//! Train a model from pairs of query and clicked title, and search with it:
+//! Train a model from pairs of query and clicked title, and embed titles with it:
 //!
 //! ```
 //! use std::ops::ControlFlow;
-//! use clickvec::search::{Answer, Searcher};
-//! use clickvec::tables::Title;
 //! use clickvec::train::{ClickSource, TrainConfig, TrainOptions, train};
 //!
 //! # fn main() -> clickvec::Result<()> {
@@ -14,13 +12,8 @@
 //! let outcome = train(&config, ClickSource::pairs(clicks), TrainOptions::default(), &mut |_| ControlFlow::Continue(()))?;
 //! let model = outcome.finished().expect("nothing cancels it");
 //!
-//! let titles = ["leather sofa", "lamp for a desk"];
-//! let titles = titles.iter().enumerate().map(|(id, &title)| Title { id: id.to_string(), title: title.to_owned() });
-//! let searcher = Searcher::encode(&model, titles)?;
-//! if let Answer::Found(results) = searcher.search("lether couch", 1)? {
-//!     println!("{} {:.3}", results[0].title, results[0].score);
-//! #   assert_eq!(results.len(), 1);
-//! }
+//! let vectors = model.embedder(clickvec::model::Side::Title).embed(&["leather sofa", "lamp for a desk"]);
+//! # assert_eq!(vectors.len(), 2 * model.dimension());
 //! # Ok(())
 //! # }
 //! ```
@@ -97,7 +90,6 @@ mod ragged;
 pub mod ranker;
 mod ridge;
 mod rng;
-pub mod search;
 mod settings;
 pub mod tables;
 mod tensor_file;

@@ -12,7 +12,7 @@ pub const MAGIC: &[u8] = b"\x93NUMPY";
 const MAX_HEADER: usize = 1 << 16;
 
 /// NumPy's name of little-endian numbers of 32 bits.
-pub(crate) const F32: &str = "<f4";
+pub const F32: &str = "<f4";
 /// NumPy's name of little-endian numbers of 16 bits.
 pub const F16: &str = "<f2";
 
@@ -47,7 +47,7 @@ pub(crate) fn write_numbers(target: &mut impl Write, numbers: &[f32]) -> io::Res
 }
 
 /// A writer of rows whose number is not known in advance. It writes the header last.
-pub(crate) struct Appender<W> {
+pub struct Appender<W> {
     target: W,
     rows: usize,
     dimension: usize,
@@ -55,18 +55,18 @@ pub(crate) struct Appender<W> {
 
 impl<W: Write + Seek> Appender<W> {
     /// A writer at the start of the target.
-    pub(crate) fn new(mut target: W, dimension: usize) -> io::Result<Appender<W>> {
+    pub fn new(mut target: W, dimension: usize) -> io::Result<Appender<W>> {
         target.write_all(&header(0, dimension))?;
         Ok(Appender { target, rows: 0, dimension })
     }
 
     /// The number of rows so far.
-    pub(crate) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Writes complete rows.
-    pub(crate) fn write(&mut self, rows: &[f32]) -> io::Result<()> {
+    pub fn write(&mut self, rows: &[f32]) -> io::Result<()> {
         debug_assert!(rows.len().is_multiple_of(self.dimension), "whole rows");
         write_numbers(&mut self.target, rows)?;
         self.rows += rows.len() / self.dimension;
@@ -74,7 +74,7 @@ impl<W: Write + Seek> Appender<W> {
     }
 
     /// Writes the number of rows, and flushes.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
         self.target.seek(SeekFrom::Start(0))?;
         self.target.write_all(&header(self.rows, self.dimension))?;
         self.target.flush()

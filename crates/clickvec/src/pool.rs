@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 ///
 /// The piece that was given back last is taken first, because it is most likely in the cache. Pieces are boxed, because
 /// a large one would be copied each time it is taken and given back.
-pub(crate) struct Pool<T> {
+pub struct Pool<T> {
     idle: Mutex<Vec<Box<T>>>,
 }
 
@@ -28,7 +28,7 @@ impl<T> Pool<T> {
     ///
     /// Threads do not wait for each other: the lock is held only while taking and giving back. A piece is lost if
     /// `work` panics.
-    pub(crate) fn with<R>(&self, make: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
+    pub fn with<R>(&self, make: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = idle().pop();
         let mut piece = taken.unwrap_or_else(|| Box::new(make()));

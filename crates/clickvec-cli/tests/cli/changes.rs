@@ -117,13 +117,13 @@ fn titles_are_added_replaced_and_deleted() {
         .code(2)
         .says("found one that was updated")
         .says("`clickvec index --compact --output INDEX`");
-    let exact = ids(&folder, &["-k", "144", "red drill"]);
+    let exact = ids(&folder, &["--mode=vectors", "-k", "144", "red drill"]);
     folder
         .run(&["index", "--compact", "--output", "shop.index"])
         .code(0)
         .says("2 segments made one, 2 old titles cleared");
     check();
-    assert_eq!(ids(&folder, &["-k", "144", "red drill"]), exact);
+    assert_eq!(ids(&folder, &["--mode=vectors", "-k", "144", "red drill"]), exact);
     folder.run(&["inspect", "shop.index"]).code(0);
     let line = folder.run(&["index", "--delete", "gone.txt", "--output", "shop.index", "--json"]).code(0).json_lines();
     assert_eq!((&line[0]["updated"]["deleted"], &line[0]["updated"]["missing"]), (&0.into(), &5.into()));

@@ -143,7 +143,10 @@ fn shards_are_joined_to_an_index_that_answers_as_it_did() {
         // In any order: each knows its number.
         folder.run(&["index", "--join", &second, &first, "--output", "index"]).code(0);
         let queries = text(&format.join("texts"));
-        let found = folder.run_with(&["search", "--index", "index", "--json", "-k", "5"], queries).code(0).json_lines();
+        let found = folder
+            .run_with(&["search", "--index", "index", "--mode=vectors", "--json", "-k", "5"], queries)
+            .code(0)
+            .json_lines();
         are_as_before(&found, &json_lines(&text(&format.join("shards.search.jsonl"))), "shards");
     }
 }
@@ -169,7 +172,8 @@ fn an_index_answers_as_it_did() {
         let about = folder.run(&["inspect", "--json", index]).code(0).json_lines();
         assert_eq!(about[0]["titles"], 40, "{about:?}");
         let queries = text(&format.join("texts"));
-        let found = folder.run_with(&["search", "--index", index, "--json", "-k", "5"], queries).code(0).json_lines();
+        let search = ["search", "--index", index, "--mode=vectors", "--json", "-k", "5"];
+        let found = folder.run_with(&search, queries).code(0).json_lines();
         let expected = json_lines(&text(&format.join("index.search.jsonl")));
         are_as_before(&found, &expected, index);
     }

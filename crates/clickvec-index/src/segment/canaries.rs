@@ -1,6 +1,6 @@
 //! Queries made from the titles: some are kept with their answers, others say how many lists a search must look at.
 
-use clickvec::internals::index::{Blocks, QuantizedParts as _, Scope};
+use clickvec::internals::index::{Blocks, Scope};
 use clickvec::internals::text;
 use clickvec::model::{Model, Side};
 use serde::{Deserialize, Serialize};

@@ -4,15 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use crate::build::Parts;
+use crate::folder::PartKind;
+use crate::layout::{CODES, TITLES_FILE, VECTORS_FILE};
 use clickvec::index::{FlatIndex, QuantizedIndex};
-use clickvec::internals::index::{
-    CODES, Codes, F16, FlatParts as _, PartKind, QuantizedParts as _, Shared, TITLES_FILE, VECTORS_FILE, floats,
-    halves, npy_header_of,
-};
+use clickvec::internals::index::{Codes, F16, Shared, floats, halves, npy_header_of};
 use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
-use clickvec::search::Parts;
 use serde::Serialize;
 
 use super::canaries;
@@ -272,8 +271,7 @@ fn write_fields(target: &mut Target<'_>, columns: &Fields) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use clickvec::internals::index::BuilderParts as _;
-    use clickvec::search::IndexBuilder;
+    use crate::build::IndexBuilder;
     use clickvec::tables::Title;
 
     use super::super::parts::LISTS_ONCE;

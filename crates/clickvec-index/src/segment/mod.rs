@@ -14,13 +14,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::folder::{FileEntry, Folder, PartKind};
+use crate::layout::{About, CODES, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE};
 use bytemuck::Pod;
 use clickvec::index::QuantizedIndex;
 use clickvec::internals::error::shortened;
-use clickvec::internals::index::{
-    About, CODES, Codes, FileEntry, Folder, PartKind, QuantizedParts as _, Shared, TITLES, TITLES_FILE, VECTORS,
-    VECTORS_FILE,
-};
+use clickvec::internals::index::{Codes, Shared};
 use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use clickvec::internals::text::Analysis;
 use serde::de::DeserializeOwned;
@@ -180,11 +179,6 @@ pub(crate) fn fusion(folder: &Folder<About>) -> Result<Fusion> {
 pub(crate) fn choices(folder: &Folder<About>) -> Result<Choices> {
     let kept = Reader { folder }.kept_fusion()?;
     Ok(kept.map_or_else(|| Fusion::default().choices(), |kept| kept.choices()))
-}
-
-/// Whether an index stores columns besides id and title. The values are not read.
-pub(crate) fn stores_fields(folder: &Folder<About>) -> Result<bool> {
-    Ok(Reader { folder }.json::<Header>(&FIELDS)?.is_some_and(|header| !header.fields.is_empty()))
 }
 
 /// A reader of the parts of a segment.

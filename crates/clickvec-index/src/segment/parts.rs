@@ -1,6 +1,8 @@
 //! The parts of an index that only this crate reads and writes. `docs/reference/formats.md` describes their files.
 
-use clickvec::internals::index::{CHANGES, CODES, MODEL, PartKind, SHARD, TITLES, VECTORS, VECTORS_F16, VECTORS_INT8};
+use crate::folder::PartKind;
+use crate::layout::CHANGES;
+use crate::layout::{CODES, MODEL, SHARD, TITLES, VECTORS, VECTORS_F16, VECTORS_INT8};
 
 const fn part(name: &'static str, kind: &'static str, first_file: &'static str) -> PartKind {
     PartKind { name, kind, first_file }

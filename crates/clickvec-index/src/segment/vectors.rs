@@ -3,9 +3,7 @@
 
 use bytemuck::Pod;
 use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
-use clickvec::internals::index::{
-    Blocks, Codes, F16, FlatParts as _, QuantizedParts as _, Scope, Shared, npy_header, npy_header_of,
-};
+use clickvec::internals::index::{Blocks, Codes, F16, Scope, Shared, npy_header, npy_header_of};
 use serde::{Deserialize, Serialize};
 
 use crate::facts::VectorSearch;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use clickvec::index::Query;
 use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
-use clickvec::search::Searcher;
 use clickvec::tables::Title;
 use clickvec_index::error::{Error, RequestFault};
+use clickvec_index::searcher::Searcher;
 use clickvec_index::{Analysis, Bm25, Condition, Engine, Filter, Fusion, Hit, Mode, Request, Share, join};
 
 use crate::world::{QUERIES, World, build, field_names, fields, found, search, testdata, titles};

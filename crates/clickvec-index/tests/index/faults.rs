@@ -188,7 +188,7 @@ fn what_a_killed_update_left_is_cleared_away_by_the_next() {
     assert!(!world.path.join("changes-000009").exists());
     // One with somebody else's files cannot.
     fs::write(world.path.join("words").join("mine"), "").unwrap();
-    let builder = clickvec::search::IndexBuilder::new(&world.model, &world.path);
+    let builder = clickvec_index::IndexBuilder::new(&world.model, &world.path);
     assert!(builder.is_err_and(|error| error.kind() == Some(clickvec_tables::ErrorKind::Occupied)));
 }
 

@@ -1,6 +1,7 @@
 //! Vectors that are rounded before they are kept.
 
-use clickvec::search::{IndexBuilder, Searcher};
+use clickvec_index::IndexBuilder;
+use clickvec_index::searcher::Searcher;
 use clickvec_index::{Engine, Fusion, Mode, Updater, VectorFormat, compact, finish, join};
 
 use crate::world::{QUERIES, World, document, search};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clickvec::index::Query;
 use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
-use clickvec::search::Searcher;
+use clickvec_index::searcher::Searcher;
 use clickvec_index::{Engine, Fusion, Mode, Request, Updater, compact};
 
 use crate::trigrams::save;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clickvec::index::Query;
 use clickvec::internals::ranker::save_fusion;
 use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, RankerSpec, Resources, System};
-use clickvec::search::Searcher;
+use clickvec_index::searcher::Searcher;
 use clickvec_index::{Engine, Fusion, Mode, Request, Updater, compact};
 
 use crate::world::{QUERIES, World, build, document, fields, model, search, titles};

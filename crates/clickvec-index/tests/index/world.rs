@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clickvec::model::Model;
-use clickvec::search::IndexBuilder;
 use clickvec::tables::{Title, read_titles};
+use clickvec_index::IndexBuilder;
 use clickvec_index::{Answer, Document, Engine, Fusion, Mode, Request, VectorFormat, finish};
 
 pub(crate) fn testdata(name: &str) -> PathBuf {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clickvec::internals::index::{About, PartKind, put_part};
+use clickvec_index::{About, PartKind, put_part};
 use clickvec_index::{Document, Updater};
 
 use crate::harness::{ADMIN, SHOES, Service, with_admin, write_index, write_whole_index};

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clickvec::model::Model;
-use clickvec::search::IndexBuilder;
 use clickvec::tables::Title;
+use clickvec_index::IndexBuilder;
 use clickvec_serve::{Config, Limits, Server, Tokens};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -9,10 +9,10 @@ use clickvec::internals::text::batch::Batch;
 use clickvec::internals::text::{Interner, WordId, words};
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::ranker::{Neural, Ranker};
-use clickvec::search::{Answer, Searcher};
 use clickvec::tables::Title;
 use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
+use clickvec_index::searcher::{Answer, Searcher};
 
 fn some_texts() -> Vec<String> {
     let titles = log_rows(300, 3);

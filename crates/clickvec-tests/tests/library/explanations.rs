@@ -7,10 +7,10 @@ use clickvec::internals::rng;
 use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
 use clickvec::ranker::{self, Corpus};
-use clickvec::search::Searcher;
 use clickvec::tables::Title;
 use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
+use clickvec_index::searcher::Searcher;
 use clickvec_lab::explain::{Neighbours, Space, Topics, contexts};
 use rand::RngExt as _;
 

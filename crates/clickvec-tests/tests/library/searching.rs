@@ -3,10 +3,10 @@
 use super::support::*;
 use clickvec::index::{Candidates, Hit, Query};
 use clickvec::model::Model;
-use clickvec::search::{Answer, Searcher};
 use clickvec::tables::Title;
 use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
+use clickvec_index::searcher::{Answer, Searcher};
 
 fn searcher() -> Searcher {
     let place = Place::new(&log_rows(120, 1));

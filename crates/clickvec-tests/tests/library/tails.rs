@@ -7,9 +7,9 @@ use clickvec::internals::encoder::{Encoder, Trace};
 use clickvec::internals::text::batch::Batch;
 use clickvec::internals::text::{Feature, WordId, words};
 use clickvec::model::{Model, Side};
-use clickvec::search::Searcher;
 use clickvec::tables::Title;
 use clickvec::train::{OptimizerKind, Tail, TitleConfig, TrainConfig, Views};
+use clickvec_index::searcher::Searcher;
 use clickvec_lab::explain::{Topics, contexts};
 
 /// Words of a text in these tests; the last of them is a tail, if there are more.

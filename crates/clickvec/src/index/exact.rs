@@ -14,7 +14,7 @@ const WORTH_CODES: usize = 20;
 /// A [`FlatIndex`] that becomes a [`QuantizedIndex`] after some twenty searches. The hits are always the same, bit for
 /// bit.
 #[derive(Debug)]
-pub(crate) struct ExactIndex {
+pub struct ExactIndex {
     // The vectors, which the codes share.
     flat: FlatIndex,
     codes: OnceLock<QuantizedIndex>,
@@ -24,7 +24,7 @@ pub(crate) struct ExactIndex {
 
 impl ExactIndex {
     /// An index of these vectors.
-    pub(crate) fn new(flat: FlatIndex) -> ExactIndex {
+    pub fn new(flat: FlatIndex) -> ExactIndex {
         ExactIndex { flat, codes: OnceLock::new(), searches: AtomicUsize::new(0), scratch: Pool::default() }
     }
 

@@ -65,7 +65,7 @@ impl FlatIndex {
     /// # Errors
     ///
     /// [`crate::Error::Vectors`] with [`VectorFault::Shape`] or [`VectorFault::TooMany`].
-    pub(crate) fn of_unit(dimension: usize, vectors: Shared<f32>) -> Result<FlatIndex> {
+    pub fn of_unit(dimension: usize, vectors: Shared<f32>) -> Result<FlatIndex> {
         check_shape(dimension, vectors.len())?;
         Ok(FlatIndex { dimension, vectors })
     }
@@ -76,7 +76,7 @@ impl FlatIndex {
     /// # Errors
     ///
     /// Those of [`FlatIndex::new`], and [`VectorFault::NotUnit`].
-    pub(crate) fn from_unit(dimension: usize, vectors: Vec<f32>) -> Result<FlatIndex> {
+    pub fn from_unit(dimension: usize, vectors: Vec<f32>) -> Result<FlatIndex> {
         check_shape(dimension, vectors.len())?;
         for (position, vector) in vectors.chunks_exact(dimension).enumerate() {
             let length = squares_in_lanes(vector).sqrt();

@@ -4,9 +4,7 @@ mod batch;
 pub(crate) mod best;
 mod codes;
 mod exact;
-pub(crate) mod file;
 mod flat;
-pub(crate) mod parts;
 pub(crate) mod quantized;
 pub(crate) mod rows;
 pub(crate) mod shared;
@@ -19,10 +17,9 @@ use crate::Result;
 
 pub(crate) use best::Best;
 pub use codes::Codes;
-pub(crate) use exact::ExactIndex;
+pub use exact::ExactIndex;
 pub use flat::{FlatIndex, SearchScratch};
 pub use quantized::QuantizedIndex;
-pub(crate) use rows::floats;
 pub(crate) use shared::Shared;
 
 /// A vector that was found.

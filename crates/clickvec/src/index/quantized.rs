@@ -59,7 +59,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// [`crate::Error::Vectors`] if their sizes do not fit the vectors.
-    pub(crate) fn of_codes(flat: FlatIndex, codes: Codes) -> Result<QuantizedIndex> {
+    pub fn of_codes(flat: FlatIndex, codes: Codes) -> Result<QuantizedIndex> {
         codes.check(flat.dimension(), flat.len())?;
         Ok(QuantizedIndex { rows: Rows::Floats(flat), codes, copies: None })
     }
@@ -69,7 +69,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// Those of [`QuantizedIndex::of_codes`].
-    pub(crate) fn of_halves(dimension: usize, numbers: Shared<u16>, codes: Codes) -> Result<QuantizedIndex> {
+    pub fn of_halves(dimension: usize, numbers: Shared<u16>, codes: Codes) -> Result<QuantizedIndex> {
         let rows = Rows::of_halves(dimension, numbers)?;
         codes.check(dimension, rows.len())?;
         Ok(QuantizedIndex { rows, codes, copies: None })
@@ -80,7 +80,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// Those of [`QuantizedIndex::of_codes`].
-    pub(crate) fn of_codes_alone(dimension: usize, len: usize, codes: Codes) -> Result<QuantizedIndex> {
+    pub fn of_codes_alone(dimension: usize, len: usize, codes: Codes) -> Result<QuantizedIndex> {
         let rows = Rows::of_codes(dimension, len)?;
         codes.check(dimension, len)?;
         Ok(QuantizedIndex { rows, codes, copies: None })
@@ -92,18 +92,18 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// [`crate::Error::Vectors`] if they have another form.
-    pub(crate) fn with_copies(self, copies: Codes) -> Result<QuantizedIndex> {
+    pub fn with_copies(self, copies: Codes) -> Result<QuantizedIndex> {
         copies.check_copies(self.dimension(), matches!(self.rows, Rows::Codes { .. }))?;
         Ok(QuantizedIndex { copies: Some(copies), ..self })
     }
 
     /// The copies of the codes.
-    pub(crate) fn copies(&self) -> Option<&Codes> {
+    pub fn copies(&self) -> Option<&Codes> {
         self.copies.as_ref()
     }
 
     /// The codes.
-    pub(crate) fn codes(&self) -> &Codes {
+    pub fn codes(&self) -> &Codes {
         &self.codes
     }
 
@@ -120,7 +120,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// None for an index that was made.
-    pub(crate) fn floats(&self) -> Result<FlatIndex> {
+    pub fn floats(&self) -> Result<FlatIndex> {
         self.rows.floats(&self.codes)
     }
 
@@ -157,7 +157,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// Those of [`FlatIndex::search`].
-    pub(crate) fn search_in<'s>(
+    pub fn search_in<'s>(
         &self,
         query: &[f32],
         k: usize,

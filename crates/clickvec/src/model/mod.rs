@@ -98,7 +98,7 @@ impl Model {
     }
 
     /// The half that embeds queries. It shares its weights with the model.
-    pub(crate) fn query_half(&self) -> QueryModel {
+    pub fn query_half(&self) -> QueryModel {
         QueryModel {
             half: Model {
                 dictionary: Arc::clone(&self.dictionary),

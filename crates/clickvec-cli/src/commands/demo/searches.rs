@@ -7,7 +7,7 @@ use clickvec::explain::Explainer;
 use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec::ranker::Ranker;
-use clickvec::search::Searcher;
+use clickvec_index::searcher::Searcher;
 
 use crate::commands::explain::pairs_of_words;
 

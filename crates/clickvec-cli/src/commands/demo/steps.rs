@@ -9,10 +9,10 @@ use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::eval::{self, EvaluateOptions, Judgments};
 use clickvec::model::Model;
 use clickvec::ranker::{self, Corpus, Neural, Ranker};
-use clickvec::search::Searcher;
 use clickvec::tables::{TITLE, Title};
 use clickvec::train::ClickSource;
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
+use clickvec_index::searcher::Searcher;
 use clickvec_lab::simulate::{self, QueryKind, SimulateConfig};
 
 use super::searches::{self, Engines};

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use anyhow::{Result, bail, ensure};
 use clickvec::eval::{self, Judgments, Run, Scores};
 use clickvec::ranker::{self, FileKind, Ranker, RankerSpec, Resources, System, Values};
-use clickvec::search::Searcher;
+use clickvec_index::searcher::Searcher;
 use clickvec_lab::SYSTEMS;
 
 use super::fusion::MethodFlag;

@@ -13,8 +13,8 @@ use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
-use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::for_each_title;
+use clickvec_index::{BuiltIndex, IndexBuilder};
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -258,7 +258,7 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
         Some(shard) => {
             let all = for_each_title(titles, &field, |_| Ok(()))?.titles;
             let Shard { number, of } = shard;
-            builder = builder.of_shard(clickvec::search::Shard { number, of, titles: all });
+            builder = builder.of_shard(clickvec_index::Shard { number, of, titles: all });
             shard.range(all)
         }
     };

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use clickvec::internals::index::looks_like_index;
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
-use clickvec::search::{BuiltIndex, IndexBuilder};
 use clickvec::tables::Title;
 use clickvec_index::Choices;
 use clickvec_index::error::EngineFault;
+use clickvec_index::looks_like_index;
+use clickvec_index::{BuiltIndex, IndexBuilder};
 
 use super::VectorForm;
 use crate::fused::choices;
@@ -201,7 +201,7 @@ pub(super) fn join(
     // The faults of the first index have messages of their own.
     let path = first.join("model.safetensors");
     if !path.is_file() {
-        return Ok(clickvec::search::join_indexes(indexes, output)?);
+        return Ok(clickvec_index::join_indexes(indexes, output)?);
     }
     let model = Model::load(&path)?;
     let fusion = fusion.map(|fusion| fusion_of(Some(fusion), model.fingerprint())).transpose()?;

@@ -12,7 +12,8 @@ use anyhow::{Context, Result};
 use clickvec::encoder::EncoderConfig;
 use clickvec::model::Model;
 use clickvec::ranker::FileKind;
-use clickvec::search::{IndexSummary, Searcher};
+use clickvec_index::IndexSummary;
+use clickvec_index::searcher::Searcher;
 use serde::Serialize;
 use serde_json::Value;
 

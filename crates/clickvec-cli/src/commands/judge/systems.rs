@@ -9,8 +9,8 @@ use clickvec::eval::trec::read_run;
 use clickvec::eval::{self, CorpusFiles, Judgments};
 use clickvec::internals::files;
 use clickvec::ranker::{self, Ranker, RankerSpec, Resources, System};
-use clickvec::search::{self, Searcher};
 use clickvec::tables::{TITLE, Title};
+use clickvec_index::searcher::{self, Searcher};
 use clickvec_index::{Engine, Mode, Request};
 
 use super::pool::Args;
@@ -31,8 +31,8 @@ pub(super) fn pool(args: &Args, table: &Path, queries: &[PoolQuery], titles: &[T
     for (name, ranker) in rankers(args, table)? {
         let candidates = ranker.candidates(&texts)?;
         found += asked(&name, queries, &mut pool, |queries| {
-            let answers = search::answers(candidates.as_ref(), titles, queries, args.depth as usize)?;
-            let places = |answer: search::Answer<'_>| places(&answer, |found| Ok(found.position as usize));
+            let answers = searcher::answers(candidates.as_ref(), titles, queries, args.depth as usize)?;
+            let places = |answer: searcher::Answer<'_>| places(&answer, |found| Ok(found.position as usize));
             answers.into_iter().map(places).collect()
         })?;
         systems += 1;
@@ -118,7 +118,7 @@ fn asked(
 }
 
 /// The places of the titles in an answer.
-fn places(answer: &search::Answer<'_>, place: impl Fn(&search::Found<'_>) -> Result<usize>) -> Result<Vec<usize>> {
+fn places(answer: &searcher::Answer<'_>, place: impl Fn(&searcher::Found<'_>) -> Result<usize>) -> Result<Vec<usize>> {
     answer.results().iter().map(place).collect()
 }
 

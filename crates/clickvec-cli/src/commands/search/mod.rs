@@ -12,11 +12,14 @@ use clickvec::eval::trec::{RunLine, write_run_lines};
 use clickvec::internals::eval::read_queries;
 use clickvec::model::Model;
 use clickvec::ranker::{self, FileKind};
-use clickvec::search::{self, Searcher};
+use clickvec_index::Engine;
+use clickvec_index::searcher::{self, Searcher};
+
 use clickvec::tables::{TITLE, Title};
 use serde::Serialize;
 
 use crate::answer::Answer as Exit;
+use crate::fused::as_itself;
 use crate::input::{self, Lines};
 use crate::titles::TitleColumns;
 use crate::{output, progress};
@@ -101,17 +104,15 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         let candidates = ranker.candidates(&texts)?;
         modes_need_an_index(&args)?;
         return answer(&args, &|queries, top| {
-            Ok(outcome::all(&search::answers(candidates.as_ref(), &titles, queries, top)?))
+            Ok(outcome::all(&searcher::answers(candidates.as_ref(), &titles, queries, top)?))
         });
     }
-    if let (Some(index), None, None) = (&args.index, &args.model, &args.titles)
-        && let Some(engine) = modes::engine(index, &args.modes)?
-    {
+    if let (Some(index), None, None) = (&args.index, &args.model, &args.titles) {
+        let engine = Engine::open(index).map_err(as_itself)?;
         return answer(&args, &|queries, top| modes::search(&engine, &args.modes, queries, top));
     }
     modes_need_an_index(&args)?;
     let searcher = match (&args.index, &args.model, &args.titles) {
-        (Some(index), None, None) => Searcher::open(index)?,
         (None, Some(model), Some(titles)) => {
             let model = Model::load(model)?;
             let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);

@@ -1,16 +1,10 @@
 //! Search by vectors, by words or by both, with conditions and pages.
 
-use std::path::Path;
-
 use anyhow::Result;
-use clickvec::Error;
-use clickvec::error::IndexFault;
-use clickvec::internals::index::{About, Folder, MODEL, SHARD, TITLES, VECTORS};
 use clickvec_index::{Answer, Engine, Filter, Hit, Mode, Request};
 use rayon::prelude::*;
 
 use super::outcome::{Nothing, Outcome, Shown};
-use crate::fused::{keeps_fusion, stores_fields};
 
 /// How to search an index.
 #[derive(clap::Args)]
@@ -18,8 +12,7 @@ use crate::fused::{keeps_fusion, stores_fields};
 #[group(skip)]
 pub(super) struct Args {
     /// What finds the titles of an index: `vectors`, `words` (BM25 with k1 = 1.2 and b = 0.75, unless the fusion of the index
-    /// has others), or `both`, fused, with letter trigrams and a teacher's vectors if the fusion has them [default: both if the index was made with
-    /// --fusion, else vectors].
+    /// has others), or `both`, fused, with letter trigrams and a teacher's vectors if the fusion has them [default: both].
     #[arg(long, value_name = "MODE")]
     mode: Option<Mode>,
 
@@ -40,21 +33,10 @@ impl Args {
     }
 }
 
-/// The index, if it must be asked in another way than by its first vectors alone.
-pub(super) fn engine(index: &Path, args: &Args) -> Result<Option<Engine>> {
-    let has_changes = || match Folder::<About>::open(index, &[MODEL, TITLES, VECTORS, SHARD]) {
-        Err(Error::Index { fault: IndexFault::UnknownPart { name, .. }, .. }) => name == "changes",
-        _ => false,
-    };
-    let is_needed = args.are_given() || has_changes() || keeps_fusion(index)? || stores_fields(index)?;
-    Ok(if is_needed { Some(Engine::open(index)?) } else { None })
-}
-
 /// Answers queries on all threads.
 pub(super) fn search(engine: &Engine, args: &Args, queries: &[String], top: usize) -> Result<Vec<Outcome>> {
     engine.prepare()?;
-    let usual = if engine.fusion().is_given { Mode::Both } else { Mode::Vectors };
-    let mode = args.mode.unwrap_or(usual);
+    let mode = args.mode.unwrap_or(Mode::Both);
     let one = |query: &String| {
         let first = Request::new(query, mode).with_k(top).with_filters(args.filters.clone());
         let answer = engine.search(&first.clone().with_offset(args.offset))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-use clickvec::search::{Answer, Found};
+use clickvec_index::searcher::{Answer, Found};
 use serde::Serialize;
 
 /// What was found for a query.

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clickvec::internals::files;
 use clickvec::model::Model;
-use clickvec::search::IndexBuilder;
 use clickvec::tables::{Title, for_each_title};
 use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
 use clickvec::update::Window;
+use clickvec_index::IndexBuilder;
 
 use super::Args;
 use super::questions::has_left_out;

@@ -13,9 +13,9 @@ use anyhow::{Context as _, Result, ensure};
 use clickvec::internals::files::{self, Claim};
 use clickvec::model::Model;
 use clickvec::ranker::{self, Corpus, Neural, Ranker};
-use clickvec::search::IndexBuilder;
 use clickvec::tables::{Title, for_each_title};
 use clickvec::update::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, Witness, training_config};
+use clickvec_index::IndexBuilder;
 
 use learn::{learn, write};
 use questions::{Questions, has_left_out, questions, unseen};

@@ -93,7 +93,7 @@ impl Embedder {
 
     /// The vectors of those texts in which the model knows a word, as [`Embedder::embed_into`] writes them, and for each text
     /// whether it is one of them. The vectors of the others would say nothing.
-    pub(crate) fn embed_known<S: AsRef<str> + Sync>(&self, texts: &[S], vectors: &mut Vec<f32>) -> Vec<bool> {
+    pub fn embed_known<S: AsRef<str> + Sync>(&self, texts: &[S], vectors: &mut Vec<f32>) -> Vec<bool> {
         let of = |text: &S| self.dictionary().knows_a_word(text.as_ref());
         let is_known: Vec<bool> = match texts.len() {
             ..=TEXTS_AT_ONCE => texts.iter().map(of).collect(),

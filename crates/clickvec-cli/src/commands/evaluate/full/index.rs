@@ -9,8 +9,8 @@ use clickvec::eval::FullQuery;
 use clickvec::eval::FullTestSet;
 use clickvec::index::{Candidates, Hit, Query};
 use clickvec::internals::eval::room_for_lists;
-use clickvec::search::Searcher;
 use clickvec::tables::Title;
+use clickvec_index::searcher::Searcher;
 use clickvec_index::{Engine, Mode, Request};
 use rayon::prelude::*;
 
@@ -132,9 +132,9 @@ impl Candidates for Places<'_> {
 
     fn search_batch(&self, queries: &[Query<'_>], k: usize) -> clickvec::Result<Vec<Vec<Hit>>> {
         let texts: Vec<&str> = queries.iter().map(|query| query.text).collect();
-        let of_query = |answer: clickvec::search::Answer<'_>| {
+        let of_query = |answer: clickvec_index::searcher::Answer<'_>| {
             let mut seen = HashSet::new();
-            let hit = |found: &clickvec::search::Found<'_>| Hit {
+            let hit = |found: &clickvec_index::searcher::Found<'_>| Hit {
                 position: self.positions[found.position as usize],
                 score: found.score,
             };

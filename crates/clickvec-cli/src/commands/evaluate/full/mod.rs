@@ -15,8 +15,8 @@ use clickvec::eval::{
 use clickvec::index::Hit;
 use clickvec::internals::files;
 use clickvec::ranker::{Corpus, FUSED_DEPTH, Resources};
-use clickvec::search::Searcher;
 use clickvec::tables::Title;
+use clickvec_index::searcher::Searcher;
 
 use self::fusion::Fusions;
 use self::index::FusedIndex;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clickvec::explain::{Explainer, KeywordOptions, Keywords, TextView};
 use clickvec::internals::encoder::Reading;
 use clickvec::model::Side;
-use clickvec::search::Searcher;
+use clickvec_index::searcher::Searcher;
 use maud::html;
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ fn rows(model: &NamedModel, searcher: &Searcher, queries: &[String], options: &K
     let explainer = Explainer::new(&model.model);
     let seen = |view: TextView| Seen { keywords: view.keywords(options), view };
     let answers = searcher.search_batch(queries, 1)?;
-    let row = |(query, answer): (&String, &clickvec::search::Answer<'_>)| Row {
+    let row = |(query, answer): (&String, &clickvec_index::searcher::Answer<'_>)| Row {
         query: seen(explainer.text(Side::Query, query)),
         first: answer.results().first().map(|found| First {
             id: found.id.to_owned(),

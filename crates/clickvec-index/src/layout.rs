@@ -2,50 +2,53 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::changes::{CHANGES, Changes};
-use super::titles::Titles;
-use crate::error::{BadShard, Error, IndexFault, Result, shortened};
-use crate::index::file::{self, FileReader, Folder, PartKind};
-use crate::index::{Codes, FlatIndex, QuantizedIndex, floats};
-use crate::memory::{reserve, room_for_numbers};
-use crate::model::QueryModel;
-use crate::npy;
-use crate::settings::{is_title, title};
+use clickvec::error::{BadShard, Error, IndexFault, Result};
+use clickvec::index::QuantizedIndex;
+use clickvec::internals::error::shortened;
+use clickvec::internals::index::{Codes, floats};
+use clickvec::internals::npy;
+use clickvec::model::QueryModel;
+use clickvec_tables::memory::room_for_numbers;
+
+use crate::folder::{FileReader, Folder, PartKind};
+use crate::table::Titles;
 
 /// The file of the model.
-pub const MODEL_FILE: &str = "model.safetensors";
+pub(crate) const MODEL_FILE: &str = "model.safetensors";
 /// The file of the vectors.
-pub const VECTORS_FILE: &str = "vectors.npy";
+pub(crate) const VECTORS_FILE: &str = "vectors.npy";
 /// The file of the titles.
-pub const TITLES_FILE: &str = "titles.tsv";
-pub(super) const SHARD_FILE: &str = "shard.json";
+pub(crate) const TITLES_FILE: &str = "titles.tsv";
+pub(crate) const SHARD_FILE: &str = "shard.json";
 
 /// The model that made the vectors.
-pub const MODEL: PartKind = PartKind { name: "model", kind: "safetensors", first_file: MODEL_FILE };
+pub(crate) const MODEL: PartKind = PartKind { name: "model", kind: "safetensors", first_file: MODEL_FILE };
 /// Ids and texts, by position.
-pub const TITLES: PartKind = PartKind { name: "titles", kind: "table", first_file: TITLES_FILE };
+pub(crate) const TITLES: PartKind = PartKind { name: "titles", kind: "table", first_file: TITLES_FILE };
 /// The vectors of the titles, by position.
-pub const VECTORS: PartKind = PartKind { name: "vectors", kind: "f32", first_file: VECTORS_FILE };
+pub(crate) const VECTORS: PartKind = PartKind { name: "vectors", kind: "f32", first_file: VECTORS_FILE };
 /// The vectors of the titles, by position, in 16 bits a number.
-pub const VECTORS_F16: PartKind = PartKind { name: "vectors", kind: "f16", first_file: VECTORS_FILE };
+pub(crate) const VECTORS_F16: PartKind = PartKind { name: "vectors", kind: "f16", first_file: VECTORS_FILE };
 /// The vectors of the titles, which are what their codes say.
-pub const VECTORS_INT8: PartKind = PartKind { name: "vectors", kind: "int8", first_file: "codes.bin" };
+pub(crate) const VECTORS_INT8: PartKind = PartKind { name: "vectors", kind: "int8", first_file: "codes.bin" };
 /// The vectors as whole numbers.
-pub const CODES: PartKind = PartKind { name: "codes", kind: "nibbles", first_file: "codes.bin" };
+pub(crate) const CODES: PartKind = PartKind { name: "codes", kind: "nibbles", first_file: "codes.bin" };
 
 /// Which shard of a collection it is; an index of a whole collection has no such part, and a version that does not know the
 /// part passes over it.
-pub const SHARD: PartKind = PartKind { name: "shard", kind: "json", first_file: SHARD_FILE };
+pub(crate) const SHARD: PartKind = PartKind { name: "shard", kind: "json", first_file: SHARD_FILE };
+
+/// The segments that were added, and the titles that are no longer there.
+pub(crate) const CHANGES: PartKind = PartKind { name: "changes", kind: "segments", first_file: "changes.json" };
 
 /// The parts that this version can read.
-pub(super) const PARTS: [PartKind; 8] = [MODEL, TITLES, VECTORS, VECTORS_F16, VECTORS_INT8, CODES, SHARD, CHANGES];
+pub(crate) const PARTS: [PartKind; 8] = [MODEL, TITLES, VECTORS, VECTORS_F16, VECTORS_INT8, CODES, SHARD, CHANGES];
 
 /// What memory for vectors is for.
-const OF_INDEX: &str = "the vectors of an index";
+pub(crate) const OF_INDEX: &str = "the vectors of an index";
 
 /// The facts about an index's parts in its manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +66,15 @@ pub struct About {
     pub field: String,
 }
 
-/// A part of a collection's titles, which [`super::join_indexes`] joins with the others.
+fn title() -> String {
+    "title".to_owned()
+}
+
+fn is_title(field: &str) -> bool {
+    field == "title"
+}
+
+/// A part of a collection's titles, which [`crate::join_indexes`] joins with the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     /// Which part, counted from 1.
@@ -108,54 +119,8 @@ pub struct IndexSummary {
     pub files: BTreeMap<String, u64>,
 }
 
-/// The contents of an index in memory.
-pub(super) struct Opened {
-    pub(super) model: QueryModel,
-    pub(super) titles: Titles,
-    pub(super) vectors: FlatIndex,
-    pub(super) summary: IndexSummary,
-}
-
-/// An index and the half of its model that searching needs. Nothing in the folder is trusted.
-pub(super) fn open(path: &Path) -> Result<Opened> {
-    file::read(path, &PARTS, load)
-}
-
-fn load(folder: &Folder<About>) -> Result<Opened> {
-    let model = load_model(folder)?;
-    let changes = Changes::of(folder)?;
-    let added = changes.folders(folder, &PARTS)?;
-    let (titles, vectors) = match changes == Changes::default() {
-        true => (load_titles(folder)?, read_vectors(folder)?),
-        false => load_alive(&changes, folder, &added)?,
-    };
-    let vectors = FlatIndex::from_unit(model.dimension(), vectors).map_err(|error| match error {
-        Error::Vectors(fault) => folder.fault(IndexFault::Vectors(fault)),
-        other => other,
-    })?;
-    let summary = summary(folder, &added, titles.len(), load_shard(folder)?);
-    Ok(Opened { model, titles, vectors, summary })
-}
-
-/// The titles of all segments that are still there, with their vectors.
-fn load_alive(changes: &Changes, first: &Folder<About>, added: &[Folder<About>]) -> Result<(Titles, Vec<f32>)> {
-    let (mut titles, mut vectors) = (Titles::new(), Vec::new());
-    for (segment, folder) in std::iter::once(first).chain(added).enumerate() {
-        let (of_segment, numbers) = (load_titles(folder)?, read_vectors(folder)?);
-        let rows = numbers.chunks_exact(folder.about().dimension);
-        for (position, (is_alive, row)) in changes.alive(segment, of_segment.len()).into_iter().zip(rows).enumerate() {
-            if is_alive && let Some((id, title)) = of_segment.get(position) {
-                titles.push(id, title)?;
-                reserve(&mut vectors, row.len(), OF_INDEX)?;
-                vectors.extend_from_slice(row);
-            }
-        }
-    }
-    Ok((titles, vectors))
-}
-
 /// The model, which must be the one that made the vectors.
-pub(super) fn load_model(folder: &Folder<About>) -> Result<QueryModel> {
+pub(crate) fn load_model(folder: &Folder<About>) -> Result<QueryModel> {
     let about = folder.about();
     // The model's fingerprint covers everything that matters in it. A checksum would mean reading it twice.
     let model = QueryModel::load(&folder.file(&MODEL, MODEL_FILE)?)?;
@@ -171,7 +136,7 @@ pub(super) fn load_model(folder: &Folder<About>) -> Result<QueryModel> {
 }
 
 /// The titles, as many as the manifest says.
-pub(super) fn load_titles(folder: &Folder<About>) -> Result<Titles> {
+pub(crate) fn load_titles(folder: &Folder<About>) -> Result<Titles> {
     let titles = folder.read(&TITLES, TITLES_FILE)?;
     let titles = Titles::parse(titles, TITLES_FILE).map_err(|fault| folder.fault(fault))?;
     let expected = folder.about().titles;
@@ -187,7 +152,7 @@ pub(super) fn load_titles(folder: &Folder<About>) -> Result<Titles> {
 /// # Errors
 ///
 /// [`Error::Index`] and [`Error::Io`].
-pub fn load_shard(folder: &Folder<About>) -> Result<Option<Shard>> {
+pub(crate) fn load_shard(folder: &Folder<About>) -> Result<Option<Shard>> {
     match folder.parts().get(SHARD.name) {
         Some(part) if part.kind == SHARD.kind => {}
         _ => return Ok(None),
@@ -201,35 +166,9 @@ pub fn load_shard(folder: &Folder<About>) -> Result<Option<Shard>> {
     }
 }
 
-fn summary(folder: &Folder<About>, added: &[Folder<About>], titles: usize, shard: Option<Shard>) -> IndexSummary {
-    let About { model, dimension, field, .. } = folder.about().clone();
-    let files = |folder: &Folder<About>, inside: &str| {
-        let files = folder.parts().values().flat_map(|part| &part.files);
-        files.map(|(name, file)| (format!("{inside}{name}"), file.bytes)).collect::<Vec<_>>()
-    };
-    let of_added = added.iter().flat_map(|folder| {
-        let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
-        files(folder, &format!("{name}/"))
-    });
-    let all = files(folder, "").into_iter().chain(of_added).collect();
-    let left_out = std::iter::once(folder).chain(added).map(|folder| folder.about().left_out).sum();
-    IndexSummary {
-        fingerprint: folder.fingerprint().to_owned(),
-        version: folder.version().to_owned(),
-        model,
-        titles: titles as u64,
-        left_out,
-        dimension,
-        field,
-        shard,
-        parts: folder.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect(),
-        files: all,
-    }
-}
-
 /// A reader of the file of vectors, positioned at the first number, and how many there are. `kind` is NumPy's name of a
 /// number of `width` bytes.
-pub(super) fn open_vectors<'f>(folder: &'f Folder<About>, kind: &str, width: usize) -> Result<(FileReader<'f>, usize)> {
+pub(crate) fn open_vectors<'f>(folder: &'f Folder<About>, kind: &str, width: usize) -> Result<(FileReader<'f>, usize)> {
     let About { titles, dimension, .. } = *folder.about();
     let mut file = folder.open_file(&VECTORS, VECTORS_FILE)?;
     let found = file.len();
@@ -262,7 +201,7 @@ fn other_shape(folder: &Folder<About>, name: &str, found: u64) -> Error {
 }
 
 /// All vectors as floats, however they are kept.
-pub(super) fn read_vectors(folder: &Folder<About>) -> Result<Vec<f32>> {
+pub(crate) fn read_vectors(folder: &Folder<About>) -> Result<Vec<f32>> {
     match folder.parts().get(VECTORS.name) {
         Some(part) if part.kind == VECTORS_F16.kind => return read_halves(folder),
         Some(part) if part.kind == VECTORS_INT8.kind => return read_codes(folder),

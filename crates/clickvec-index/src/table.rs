@@ -1,14 +1,15 @@
 //! Ids and texts of titles in one string. A search looks at only a few of them.
 
-use crate::error::{Error, IndexFault, Result, TitleLine, shortened};
-use crate::memory::{NoRoom, reserve};
+use clickvec::error::{Error, IndexFault, Result, TitleLine};
+use clickvec::internals::error::shortened;
+use clickvec_tables::memory::{NoRoom, reserve};
 
 /// The header, as in a table of titles (docs/reference/tables.md). More columns may follow.
-pub(super) const HEADER: &str = "id\ttitle\n";
+pub(crate) const HEADER: &str = "id\ttitle\n";
 
 /// Titles by position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Titles {
+pub(crate) struct Titles {
     /// A table: the header, then for each title `id`, a tab, `title`, possibly more fields, and a line end.
     table: String,
     /// The start of each title's line, and the end of the last one.
@@ -16,7 +17,7 @@ pub(super) struct Titles {
 }
 
 /// Appends a title's line to a table. `rest` is what follows the title: a tab and a value for each stored field.
-pub(super) fn write_line(table: &mut String, id: &str, title: &str, rest: &str) -> Result<()> {
+pub(crate) fn write_line(table: &mut String, id: &str, title: &str, rest: &str) -> Result<()> {
     for field in [id, title] {
         if field.contains(['\t', '\n']) {
             return Err(Error::BadTitle { found: shortened(field) });
@@ -28,12 +29,12 @@ pub(super) fn write_line(table: &mut String, id: &str, title: &str, rest: &str) 
 
 impl Titles {
     /// No titles.
-    pub(super) fn new() -> Titles {
+    pub(crate) fn new() -> Titles {
         Titles { table: HEADER.to_owned(), starts: vec![HEADER.len()] }
     }
 
     /// Appends a title.
-    pub(super) fn push(&mut self, id: &str, title: &str) -> Result<()> {
+    pub(crate) fn push(&mut self, id: &str, title: &str) -> Result<()> {
         let (what, more) = ("titles", id.len() + title.len() + 2);
         reserve(&mut self.starts, 1, what)?;
         self.table.try_reserve(more).map_err(|_| NoRoom { what, bytes: Some(more as u64) })?;
@@ -43,7 +44,7 @@ impl Titles {
     }
 
     /// The titles in a table that [`write_line`] wrote. `name` is for messages.
-    pub(super) fn parse(table: Vec<u8>, name: &str) -> Result<Titles, IndexFault> {
+    pub(crate) fn parse(table: Vec<u8>, name: &str) -> Result<Titles, IndexFault> {
         let table = String::from_utf8(table).map_err(|error| {
             let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             IndexFault::NotUtf8 { name: name.to_owned(), line: 1 + memchr::memchr_iter(b'\n', before).count() }
@@ -80,25 +81,25 @@ impl Titles {
         Ok(Titles { table, starts })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// The names of the stored fields.
-    pub(super) fn fields(&self) -> Vec<String> {
+    pub(crate) fn fields(&self) -> Vec<String> {
         let header = self.table.split('\n').next().unwrap_or_default();
         header.split('\t').skip(2).map(str::to_owned).collect()
     }
 
     /// What follows a title in its line.
-    pub(super) fn rest(&self, position: usize) -> Option<&str> {
+    pub(crate) fn rest(&self, position: usize) -> Option<&str> {
         let line = self.table.get(*self.starts.get(position)?..self.starts.get(position + 1)? - 1)?;
         let tabs = memchr::memchr_iter(b'\t', line.as_bytes()).nth(1);
         Some(tabs.map_or("", |tab| &line[tab..]))
     }
 
     /// The id and the text of a title.
-    pub(super) fn get(&self, position: usize) -> Option<(&str, &str)> {
+    pub(crate) fn get(&self, position: usize) -> Option<(&str, &str)> {
         let line = self.table.get(*self.starts.get(position)?..self.starts.get(position + 1)? - 1)?;
         let (id, rest) = line.split_once('\t')?;
         Some((id, rest.split_once('\t').map_or(rest, |(title, _)| title)))

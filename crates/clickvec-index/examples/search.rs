@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clickvec::search::{Answer, Searcher};
+use clickvec_index::searcher::{Answer, Searcher};
 
 fn main() -> clickvec::Result<()> {
     let mut arguments = std::env::args().skip(1);

@@ -1,25 +1,24 @@
 //! Writing an index to disk, title by title or from other indexes.
 
-mod parts;
-
-pub use parts::BuilderParts;
-
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::changes::CHANGES;
-use super::encode::{Sink, TitleEncoder};
-use super::folder::{
+use clickvec::error::{Error, IndexFault, Result, VectorFault};
+use clickvec::internals::error::shortened;
+use clickvec::internals::npy;
+use clickvec::model::Model;
+use clickvec::tables::{TITLE, Title};
+use clickvec_tables::UniqueIds;
+
+use crate::encode::{Sink, TitleEncoder};
+use crate::folder::{self, Folder, FolderWriter, PartKind};
+use crate::layout::CHANGES;
+use crate::layout::{
     About, MODEL, MODEL_FILE, PARTS, SHARD, SHARD_FILE, Shard, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE, load_model,
     load_shard, load_titles, open_vectors, read_vectors,
 };
-use super::titles;
-use crate::error::{Error, IndexFault, Result, VectorFault, shortened};
-use crate::index::file::{self, Folder, FolderWriter, PartKind};
-use crate::model::Model;
-use crate::npy;
-use crate::tables::{TITLE, Title, UniqueIds};
+use crate::table;
 
 /// The number of values that are copied at once.
 const NUMBERS_AT_ONCE: usize = 64 * 1024;
@@ -84,7 +83,7 @@ impl IndexBuilder {
     ///
     /// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
     pub fn check_output(path: &Path) -> Result<()> {
-        file::check_replaceable(path)
+        folder::check_replaceable(path)
     }
 
     /// This builder for titles that are only a shard of a collection, so that it is noticed if others are missing when
@@ -138,6 +137,38 @@ impl IndexBuilder {
     pub fn finish(self) -> Result<BuiltIndex> {
         self.finish_with(|_| Ok(Vec::new()))
     }
+
+    /// A builder of a segment of an update, which has no model of its own.
+    pub(crate) fn segment(model: &Model, path: &Path, fields: &[String]) -> Result<IndexBuilder> {
+        let output = Output::new(path, model.fingerprint(), model.dimension(), fields, false)?;
+        Ok(IndexBuilder { encoder: TitleEncoder::new(model), output, fields: fields.len(), given_up: false })
+    }
+
+    /// Adds a title whose vector, of unit length, is known. All titles must come in this way, or none.
+    pub(crate) fn add_encoded(&mut self, title: &Title, values: &[impl AsRef<str>], vector: &[f32]) -> Result<()> {
+        assert_eq!((values.len(), vector.len()), (self.fields, self.output.dimension), "fields and numbers of a title");
+        let write = |output: &mut Output| {
+            output.write_title(&title.id, &title.title, &rest_of_line(values)?)?;
+            output.write_vectors(vector)
+        };
+        let added = write(&mut self.output);
+        self.given_up |= added.is_err();
+        added
+    }
+
+    /// [`IndexBuilder::finish`] with more parts, which `complete` writes into the folder once titles and vectors are in it.
+    /// It returns their files, whose names may lead into a folder. An index can be read without these parts, except for
+    /// the vectors, which may be brought into another form.
+    pub(crate) fn finish_with<E: From<Error>>(
+        mut self,
+        complete: impl FnOnce(&Path) -> Result<Parts, E>,
+    ) -> Result<BuiltIndex, E> {
+        if self.given_up {
+            return Err(self.output.folder.fault(IndexFault::GivenUp).into());
+        }
+        self.encoder.flush(&mut self.output)?;
+        self.output.finish(self.encoder.left_out(), complete)
+    }
 }
 
 /// Parts of an index, each with its files.
@@ -170,12 +201,12 @@ pub fn join_indexes(indexes: &[PathBuf], path: &Path) -> Result<BuiltIndex> {
     join_indexes_with(indexes, path, |_| Ok(Vec::new()))
 }
 
-/// [`join_indexes`] with more parts, as [`BuilderParts::finish_with`] takes them.
+/// [`join_indexes`] with more parts, as [`IndexBuilder::finish_with`] takes them.
 ///
 /// # Errors
 ///
 /// Those of [`join_indexes`], and what `complete` returns.
-pub fn join_indexes_with<E: From<Error>>(
+pub(crate) fn join_indexes_with<E: From<Error>>(
     indexes: &[PathBuf],
     path: &Path,
     complete: impl FnOnce(&Path) -> Result<Parts, E>,
@@ -317,7 +348,7 @@ impl Output {
     fn new(path: &Path, model: &str, dimension: usize, fields: &[String], has_model: bool) -> Result<Output> {
         let folder = FolderWriter::new(path)?;
         let mut titles = folder.create(TITLES_FILE)?;
-        let header = titles::HEADER.trim_end().to_owned() + &rest_of_line(fields)? + "\n";
+        let header = table::HEADER.trim_end().to_owned() + &rest_of_line(fields)? + "\n";
         titles.write_all(header.as_bytes()).map_err(|source| folder.failed(source))?;
         let vectors = folder.create(VECTORS_FILE)?;
         let vectors = npy::Appender::new(vectors, dimension).map_err(|source| folder.failed(source))?;
@@ -327,7 +358,7 @@ impl Output {
 
     fn write_title(&mut self, id: &str, title: &str, rest: &str) -> Result<()> {
         self.line.clear();
-        titles::write_line(&mut self.line, id, title, rest)?;
+        table::write_line(&mut self.line, id, title, rest)?;
         self.titles.write_all(self.line.as_bytes()).map_err(|source| self.folder.failed(source))
     }
 

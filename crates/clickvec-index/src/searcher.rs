@@ -1,26 +1,22 @@
 //! Search with text in and titles out: a model, titles and a source of candidates in one object.
 
-pub(crate) mod build;
-pub(crate) mod changes;
-mod encode;
-pub(crate) mod folder;
-mod titles;
-
 use std::fmt::{self, Debug, Formatter};
 use std::path::Path;
 
-pub use build::{BuiltIndex, IndexBuilder, Parts, join_indexes};
-pub use folder::{IndexSummary, Shard};
+use clickvec::Result;
+use clickvec::error::{Error, IndexFault};
+use clickvec::index::{Candidates, FlatIndex, Hit, Query};
+use clickvec::internals::index::ExactIndex;
+use clickvec::internals::{Pool, text};
+use clickvec::model::{Embedder, Model, QueryModel};
+use clickvec::tables::Title;
+use clickvec_tables::memory::reserve;
 
-use crate::Result;
-use crate::index::{Candidates, ExactIndex, FlatIndex, Hit, Query};
-use crate::memory::reserve;
-use crate::model::{Embedder, Model, QueryModel};
-use crate::pool::Pool;
-use crate::tables::Title;
-use crate::text;
-use encode::{Sink, TitleEncoder};
-use titles::Titles;
+use crate::changes::Changes;
+use crate::encode::{Sink, TitleEncoder};
+use crate::folder::{self, Folder};
+use crate::layout::{About, IndexSummary, OF_INDEX, PARTS, Shard, load_model, load_shard, load_titles, read_vectors};
+use crate::table::Titles;
 
 /// A searcher, which finds titles for queries.
 ///
@@ -28,8 +24,8 @@ use titles::Titles;
 /// its vector and the query's vector. Search is exact, and the same query gets the same bits at any number of threads.
 ///
 /// ```
-/// # fn main() -> clickvec::Result<()> {
-/// use clickvec::search::{Answer, Searcher};
+/// # fn main() -> clickvec_index::Result<()> {
+/// use clickvec_index::searcher::{Answer, Searcher};
 ///
 /// # let index = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/frozen/format-1/index"));
 /// let searcher = Searcher::open(index)?;
@@ -121,14 +117,14 @@ pub fn answers<'s, S: AsRef<str>>(
 }
 
 impl Searcher {
-    /// The searcher of an index that [`IndexBuilder`] wrote. Nothing in the folder is trusted.
+    /// The searcher of an index that [`crate::IndexBuilder`] wrote. Nothing in the folder is trusted.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Index`] with one of the [`crate::error::IndexFault`]s; [`crate::Error::File`] for its model;
-    /// [`crate::Error::Io`].
+    /// [`clickvec::Error::Index`] with one of the [`clickvec::error::IndexFault`]s; [`clickvec::Error::File`] for its model;
+    /// [`clickvec::Error::Io`].
     pub fn open(path: &Path) -> Result<Searcher> {
-        let folder::Opened { model, titles, vectors, summary } = folder::open(path)?;
+        let Opened { model, titles, vectors, summary } = open(path)?;
         let searcher = Searcher::of(model, titles, vectors, summary.left_out);
         Ok(Searcher { summary: Some(summary), ..searcher })
     }
@@ -138,8 +134,8 @@ impl Searcher {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] if there are too many; [`crate::Error::BadTitle`] if an id or a title has a tab or a
-    /// line end; [`crate::Error::NoMemory`].
+    /// [`clickvec::Error::Vectors`] if there are too many; [`clickvec::Error::BadTitle`] if an id or a title has a tab or a
+    /// line end; [`clickvec::Error::NoMemory`].
     pub fn encode(model: &Model, titles: impl IntoIterator<Item = Title>) -> Result<Searcher> {
         let mut encoder = TitleEncoder::new(model);
         let mut memory = InMemory { titles: Titles::new(), vectors: Vec::new() };
@@ -161,11 +157,11 @@ impl Searcher {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] if it has another number of titles.
+    /// [`clickvec::Error::Vectors`] if it has another number of titles.
     pub fn with_candidates(self, candidates: Box<dyn Candidates>) -> Result<Searcher> {
         let (expected, found) = (self.titles.len(), candidates.len());
         if found != expected {
-            return Err(crate::error::VectorFault::RowCount { expected, found }.into());
+            return Err(clickvec::error::VectorFault::RowCount { expected, found }.into());
         }
         Ok(Searcher { candidates, ..self })
     }
@@ -174,7 +170,7 @@ impl Searcher {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] if the model's numbers are so large that the query's vector has no finite length.
+    /// [`clickvec::Error::Vectors`] if the model's numbers are so large that the query's vector has no finite length.
     pub fn search(&self, query: &str, k: usize) -> Result<Answer<'_>> {
         self.vectors.with(Vec::new, |vector| {
             let vector = match Words::of(query, self.embedder.dictionary().knows_a_word(query)) {
@@ -304,5 +300,77 @@ impl Sink for InMemory {
         reserve(&mut self.vectors, vectors.len(), "the vectors of titles")?;
         self.vectors.extend_from_slice(vectors);
         Ok(())
+    }
+}
+
+/// The contents of an index in memory.
+pub(crate) struct Opened {
+    pub(crate) model: QueryModel,
+    pub(crate) titles: Titles,
+    pub(crate) vectors: FlatIndex,
+    pub(crate) summary: IndexSummary,
+}
+
+/// An index and the half of its model that searching needs. Nothing in the folder is trusted.
+pub(crate) fn open(path: &Path) -> Result<Opened> {
+    folder::read(path, &PARTS, load)
+}
+
+fn load(folder: &Folder<About>) -> Result<Opened> {
+    let model = load_model(folder)?;
+    let changes = Changes::of(folder)?;
+    let added = changes.folders(folder, &PARTS)?;
+    let (titles, vectors) = match changes == Changes::default() {
+        true => (load_titles(folder)?, read_vectors(folder)?),
+        false => load_alive(&changes, folder, &added)?,
+    };
+    let vectors = FlatIndex::from_unit(model.dimension(), vectors).map_err(|error| match error {
+        Error::Vectors(fault) => folder.fault(IndexFault::Vectors(fault)),
+        other => other,
+    })?;
+    let summary = summary(folder, &added, titles.len(), load_shard(folder)?);
+    Ok(Opened { model, titles, vectors, summary })
+}
+
+/// The titles of all segments that are still there, with their vectors.
+fn load_alive(changes: &Changes, first: &Folder<About>, added: &[Folder<About>]) -> Result<(Titles, Vec<f32>)> {
+    let (mut titles, mut vectors) = (Titles::new(), Vec::new());
+    for (segment, folder) in std::iter::once(first).chain(added).enumerate() {
+        let (of_segment, numbers) = (load_titles(folder)?, read_vectors(folder)?);
+        let rows = numbers.chunks_exact(folder.about().dimension);
+        for (position, (is_alive, row)) in changes.alive(segment, of_segment.len()).into_iter().zip(rows).enumerate() {
+            if is_alive && let Some((id, title)) = of_segment.get(position) {
+                titles.push(id, title)?;
+                reserve(&mut vectors, row.len(), OF_INDEX)?;
+                vectors.extend_from_slice(row);
+            }
+        }
+    }
+    Ok((titles, vectors))
+}
+
+fn summary(folder: &Folder<About>, added: &[Folder<About>], titles: usize, shard: Option<Shard>) -> IndexSummary {
+    let About { model, dimension, field, .. } = folder.about().clone();
+    let files = |folder: &Folder<About>, inside: &str| {
+        let files = folder.parts().values().flat_map(|part| &part.files);
+        files.map(|(name, file)| (format!("{inside}{name}"), file.bytes)).collect::<Vec<_>>()
+    };
+    let of_added = added.iter().flat_map(|folder| {
+        let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
+        files(folder, &format!("{name}/"))
+    });
+    let all = files(folder, "").into_iter().chain(of_added).collect();
+    let left_out = std::iter::once(folder).chain(added).map(|folder| folder.about().left_out).sum();
+    IndexSummary {
+        fingerprint: folder.fingerprint().to_owned(),
+        version: folder.version().to_owned(),
+        model,
+        titles: titles as u64,
+        left_out,
+        dimension,
+        field,
+        shard,
+        parts: folder.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect(),
+        files: all,
     }
 }

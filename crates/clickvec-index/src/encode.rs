@@ -1,20 +1,20 @@
 //! Encoding titles, a few thousand at once, so that no more of them are ever in memory.
 
-use crate::Result;
-use crate::model::{Embedder, Model, Side};
-use crate::tables::Title;
+use clickvec::Result;
+use clickvec::model::{Embedder, Model, Side};
+use clickvec::tables::Title;
 
 /// The number of titles that are encoded at once: enough for all threads.
 const TITLES_AT_ONCE: usize = 4096;
 
 /// A receiver of the titles that can be found, in order, with the rest of their lines and their vectors [titles,
 /// dimension].
-pub(super) trait Sink {
+pub(crate) trait Sink {
     fn take(&mut self, titles: &[Title], rests: &[String], vectors: &[f32]) -> Result<()>;
 }
 
 /// An encoder of titles, which takes title by title.
-pub(super) struct TitleEncoder {
+pub(crate) struct TitleEncoder {
     embedder: Embedder,
     waiting: Vec<Title>,
     /// The stored fields of each, as they follow the title in a table.
@@ -24,21 +24,21 @@ pub(super) struct TitleEncoder {
 }
 
 impl TitleEncoder {
-    pub(super) fn new(model: &Model) -> TitleEncoder {
+    pub(crate) fn new(model: &Model) -> TitleEncoder {
         let embedder = model.embedder(Side::Title);
         let waiting = Vec::with_capacity(TITLES_AT_ONCE);
         TitleEncoder { embedder, waiting, rests: Vec::new(), vectors: Vec::new(), left_out: 0 }
     }
 
     /// Adds a title. It is left out if the model knows none of its words, because its vector would mean nothing.
-    pub(super) fn add(&mut self, title: Title, rest: String, sink: &mut impl Sink) -> Result<()> {
+    pub(crate) fn add(&mut self, title: Title, rest: String, sink: &mut impl Sink) -> Result<()> {
         self.waiting.push(title);
         self.rests.push(rest);
         if self.waiting.len() == TITLES_AT_ONCE { self.flush(sink) } else { Ok(()) }
     }
 
     /// Encodes and passes on the titles that wait.
-    pub(super) fn flush(&mut self, sink: &mut impl Sink) -> Result<()> {
+    pub(crate) fn flush(&mut self, sink: &mut impl Sink) -> Result<()> {
         let all = self.waiting.len();
         let texts: Vec<&str> = self.waiting.iter().map(|title| title.title.as_str()).collect();
         let known = self.embedder.embed_known(&texts, &mut self.vectors);
@@ -54,7 +54,7 @@ impl TitleEncoder {
     }
 
     /// The number of titles that were left out.
-    pub(super) fn left_out(&self) -> u64 {
+    pub(crate) fn left_out(&self) -> u64 {
         self.left_out
     }
 }

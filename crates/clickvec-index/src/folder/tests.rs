@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use super::*;
-use crate::error::{Error, Result};
+use clickvec::error::{Error, Result};
 use clickvec_tables::ErrorKind;
 
 const TITLES: PartKind = PartKind { name: "titles", kind: "table", first_file: "titles.tsv" };

@@ -12,8 +12,8 @@ use super::read::read_manifest;
 use super::{
     Contents, Envelope, FORMAT, FileEntry, Hashing, KIND, MANIFEST, Manifest, Part, PartKind, fingerprint, parse,
 };
-use crate::error::{Error, IndexFault, Result};
-use crate::files::{self, Claim, TemporaryFolder};
+use clickvec::error::{Error, IndexFault, Result};
+use clickvec_tables::files::{self, Claim, TemporaryFolder};
 
 /// Large enough that system calls take little of the time.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -161,7 +161,7 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
 }
 
 /// What updates of an index begin their files and folders with.
-pub(crate) const CHANGES: &str = "changes-";
+pub const CHANGES: &str = "changes-";
 
 /// What an update that was killed may have left in an index.
 fn abandoned(path: &Path) -> Vec<String> {
@@ -171,7 +171,7 @@ fn abandoned(path: &Path) -> Vec<String> {
 }
 
 /// Whether an update may have made a file or folder of this name: `changes-000001.json`, `changes-000001` or a temporary one.
-pub fn is_of_updates(name: &str) -> bool {
+pub(crate) fn is_of_updates(name: &str) -> bool {
     let is_number = |rest: &str| {
         let number = rest.strip_suffix(".json").unwrap_or(rest);
         number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())

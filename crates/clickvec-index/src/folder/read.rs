@@ -10,13 +10,14 @@ use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{FileEntry, Hashing, MANIFEST, MAX_MANIFEST_BYTES, Manifest, Part, PartKind, parse};
-use crate::error::{Error, IndexFault, Result, shortened};
-use crate::files::Found;
-use crate::memory::room_for;
+use clickvec::error::{Error, IndexFault, Result};
+use clickvec::internals::error::shortened;
+use clickvec_tables::files::Found;
+use clickvec_tables::memory::room_for;
 
 /// A folder whose manifest has been read.
 #[derive(Debug)]
-pub struct Folder<A> {
+pub(crate) struct Folder<A> {
     path: PathBuf,
     manifest: Manifest<A>,
 }
@@ -27,7 +28,7 @@ pub struct Folder<A> {
 /// # Errors
 ///
 /// What `load` returns, and those of [`Folder::open`].
-pub fn read<A: DeserializeOwned + Serialize, T>(
+pub(crate) fn read<A: DeserializeOwned + Serialize, T>(
     path: &Path,
     known: &[PartKind],
     load: impl Fn(&Folder<A>) -> Result<T>,
@@ -53,7 +54,7 @@ impl<A: DeserializeOwned + Serialize> Folder<A> {
     /// # Errors
     ///
     /// [`Error::Index`] and [`Error::Io`].
-    pub fn open(path: &Path, known: &[PartKind]) -> Result<Folder<A>> {
+    pub(crate) fn open(path: &Path, known: &[PartKind]) -> Result<Folder<A>> {
         let fault = |fault| Error::Index { path: path.to_owned(), fault };
         match Found::at(path).map_err(|source| Error::io(path, "open", source))? {
             Found::Folder => {}
@@ -78,32 +79,32 @@ impl<A: DeserializeOwned + Serialize> Folder<A> {
 
 impl<A> Folder<A> {
     /// What the owner of the parts wrote in the manifest.
-    pub fn about(&self) -> &A {
+    pub(crate) fn about(&self) -> &A {
         &self.manifest.about
     }
 
     /// The version of clickvec that wrote the index.
-    pub fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         &self.manifest.version
     }
 
     /// A fingerprint of everything in the index.
-    pub fn fingerprint(&self) -> &str {
+    pub(crate) fn fingerprint(&self) -> &str {
         &self.manifest.fingerprint
     }
 
     /// All parts, by name.
-    pub fn parts(&self) -> &BTreeMap<String, Part> {
+    pub(crate) fn parts(&self) -> &BTreeMap<String, Part> {
         &self.manifest.parts
     }
 
     /// The folder.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// An [`Error::Index`] about this folder.
-    pub fn fault(&self, fault: IndexFault) -> Error {
+    pub(crate) fn fault(&self, fault: IndexFault) -> Error {
         Error::Index { path: self.path.clone(), fault }
     }
 
@@ -112,7 +113,7 @@ impl<A> Folder<A> {
     /// # Errors
     ///
     /// [`Error::Index`] and [`Error::Io`].
-    pub fn file(&self, part: &PartKind, name: &str) -> Result<PathBuf> {
+    pub(crate) fn file(&self, part: &PartKind, name: &str) -> Result<PathBuf> {
         self.checked(part, name).map(|(path, _)| path)
     }
 
@@ -121,7 +122,7 @@ impl<A> Folder<A> {
     /// # Errors
     ///
     /// [`Error::Index`] and [`Error::Io`].
-    pub fn open_file(&self, part: &PartKind, name: &str) -> Result<FileReader<'_>> {
+    pub(crate) fn open_file(&self, part: &PartKind, name: &str) -> Result<FileReader<'_>> {
         let (path, entry) = self.checked(part, name)?;
         self.reader(&path, name, entry)
     }
@@ -131,7 +132,7 @@ impl<A> Folder<A> {
     /// # Errors
     ///
     /// [`Error::Index`] and [`Error::Io`].
-    pub fn open_listed<'f>(&'f self, part: &'f Part, name: &str) -> Result<FileReader<'f>> {
+    pub(crate) fn open_listed<'f>(&'f self, part: &'f Part, name: &str) -> Result<FileReader<'f>> {
         let (path, entry) = self.found(part.files.get(name), name)?;
         self.reader(&path, name, entry)
     }
@@ -146,7 +147,7 @@ impl<A> Folder<A> {
     /// # Errors
     ///
     /// [`Error::Index`] and [`Error::Io`].
-    pub fn read(&self, part: &PartKind, name: &str) -> Result<Vec<u8>> {
+    pub(crate) fn read(&self, part: &PartKind, name: &str) -> Result<Vec<u8>> {
         let mut file = self.open_file(part, name)?;
         room_for("a file of an index", Some(file.len()))?;
         // The file is as long as the manifest says, so this allocates no more than what is there.
@@ -191,7 +192,7 @@ pub(super) fn read_manifest(folder: &Path) -> Result<Vec<u8>> {
 }
 
 /// A reader of a file in an index, which hashes what it reads.
-pub struct FileReader<'a> {
+pub(crate) struct FileReader<'a> {
     folder: &'a Path,
     name: String,
     entry: &'a FileEntry,
@@ -202,7 +203,7 @@ pub struct FileReader<'a> {
 impl FileReader<'_> {
     /// The length of the file, as the manifest says.
     #[allow(clippy::len_without_is_empty, reason = "nobody asks whether a file is empty")]
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.entry.bytes
     }
 
@@ -211,7 +212,7 @@ impl FileReader<'_> {
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub fn fill(&mut self, bytes: &mut [u8]) -> Result<()> {
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) -> Result<()> {
         let path = self.folder.join(&self.name);
         self.file.read_exact(bytes).map_err(|source| Error::io(&path, "read", source))?;
         self.hash.update(bytes);
@@ -223,7 +224,7 @@ impl FileReader<'_> {
     /// # Errors
     ///
     /// [`Error::Io`], and [`Error::Index`] with [`IndexFault::Checksum`].
-    pub fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         let path = self.folder.join(&self.name);
         let mut rest = Hashing { inner: io::sink(), hash: self.hash, bytes: 0 };
         io::copy(&mut self.file, &mut rest).map_err(|source| Error::io(&path, "read", source))?;

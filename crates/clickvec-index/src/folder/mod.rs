@@ -16,11 +16,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::{IndexFault, shortened};
+use clickvec::error::IndexFault;
+use clickvec::internals::error::shortened;
 
-pub use read::{FileReader, Folder, read};
-pub(crate) use write::{CHANGES, FolderWriter, check_replaceable};
-pub use write::{is_of_updates, put_part};
+pub(crate) use read::{FileReader, Folder, read};
+pub(crate) use write::is_of_updates;
+pub use write::{CHANGES, put_part};
+pub(crate) use write::{FolderWriter, check_replaceable};
 
 /// The version of the folder's format, `format` in the manifest.
 const FORMAT: u32 = 2;
@@ -34,20 +36,20 @@ const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// A part of an index, in its own files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub(crate) struct Part {
     /// The kind, which says how to read the files.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Whether the index can be read without it.
-    pub required: bool,
+    pub(crate) required: bool,
     /// Its files, by name; a name may lead into a folder, as `words/meta.json`.
-    pub files: BTreeMap<String, FileEntry>,
+    pub(crate) files: BTreeMap<String, FileEntry>,
 }
 
 /// The manifest's entry of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileEntry {
+pub(crate) struct FileEntry {
     /// The length.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// XXH3 of the file, 128 bits in hexadecimal.
     pub xxh3: String,
 }
