@@ -323,18 +323,15 @@ demo: text, demo/clicks.tsv
 
 # Other systems' forms.
 export-pgvector: pg
-    clickvec export --to pgvector --model shop.safetensors --titles shop/titles.tsv --name titles --output pg
+    clickvec export shop.index --to pgvector --name titles --output pg
 export-qdrant: qdrant
-    clickvec export --to qdrant --model shop.safetensors --titles shop/titles.tsv --name titles --output qdrant
+    clickvec export shop.index --to qdrant --name titles --output qdrant
 export-opensearch: os
-    clickvec evaluate --full --judged shop/judged.tsv --titles shop/titles.tsv --ranker bm25:k1=1.2,b=0.75 \
-        --model shop.safetensors --fusion min-max --json >report.json
-    clickvec export --to opensearch --model shop.safetensors --titles shop/titles.tsv --fusion report.json --name titles \
-        --output os
+    clickvec export shop.index --to opensearch --name titles --output os
 export-svmrank: ltr
-    clickvec export --to svmrank --model shop.safetensors --titles shop/titles.tsv --judged shop/judged.tsv --output ltr
+    clickvec export shop.index --to svmrank --judged shop/judged.tsv --output ltr
 export-onnx: onnx
-    clickvec export --to onnx --model shop.safetensors --output onnx
+    clickvec export shop.safetensors --to onnx --output onnx
 
 # Judgments.
 judge-pool: sheet.tsv

@@ -39,16 +39,13 @@ pub fn sheet(path: &Path) -> Result<usize, String> {
     crate::commands::sheet_rows(path).map_err(|error| output::reason(&error))
 }
 
-/// Reads a report of `evaluate --json`, as a model's card does and as weights of OpenSearch.
+/// Reads a report of `evaluate --json`, as a model's card does.
 ///
 /// # Errors
 ///
 /// What the program would say.
 pub fn report(path: &Path) -> Result<(), String> {
-    let told = |error: anyhow::Error| output::reason(&error);
-    let (card, weights) = (crate::commands::evaluation_of_report(path), crate::commands::fusion_of_report(path));
-    card.map(drop).map_err(told)?;
-    weights.map_err(told)
+    crate::commands::evaluation_of_report(path).map(drop).map_err(|error| output::reason(&error))
 }
 
 /// The teacher of a file, in any form that the program knows.

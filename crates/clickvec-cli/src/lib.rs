@@ -24,6 +24,8 @@ mod stored;
 mod superscripts;
 mod test_set;
 mod titles;
+#[cfg(feature = "parquet")]
+mod vectors_parquet;
 mod weighting;
 
 use std::process::ExitCode;

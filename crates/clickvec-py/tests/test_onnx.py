@@ -39,7 +39,7 @@ def export(program, tmp_path):
     def run(model):
         path, folder = tmp_path / "m.safetensors", tmp_path / "onnx"
         path.write_bytes(model.to_bytes())
-        report = json.loads(program("export", "--to", "onnx", "--model", path, "--output", folder, "--json").stdout)
+        report = json.loads(program("export", path, "--to", "onnx", "--output", folder, "--json").stdout)
         assert report == {"output": str(folder), "dimension": model.dimension, "model": model.fingerprint}
         spec = importlib.util.spec_from_file_location("encode", folder / "encode.py")
         module = importlib.util.module_from_spec(spec)
@@ -134,7 +134,7 @@ def test_what_onnx_cannot_express_is_refused(program, tmp_path):
     ]:
         path = tmp_path / f"{name}.safetensors"
         clickvec.train(SHOP / "clicks.tsv", path, epochs=1, cells=4, progress=False, **settings)
-        refused = program("export", "--to", "onnx", "--model", path, "--output", tmp_path / name, status=2)
+        refused = program("export", path, "--to", "onnx", "--output", tmp_path / name, status=2)
         assert words in refused.stderr.replace("\n", " ") and not (tmp_path / name).exists()
 
 

@@ -29,8 +29,6 @@ use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
 #[cfg(fuzzing)]
-pub(crate) use export::fusion_of_report;
-#[cfg(fuzzing)]
 pub(crate) use inspect::evaluation_of_report;
 #[cfg(fuzzing)]
 pub(crate) use judge::sheet_rows;

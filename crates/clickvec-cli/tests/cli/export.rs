@@ -5,10 +5,19 @@ use serde_json::Value;
 
 use crate::harness::{Folder, Run};
 
-const MODEL: [&str; 5] = ["export", "--model=model.safetensors", "--titles=titles.tsv", "--output=out", "--to"];
+/// A folder with a model and the index `shop` of the titles.
+fn with_index() -> Folder {
+    let folder = Folder::with_model();
+    index(&folder, "titles.tsv").code(0);
+    folder
+}
+
+fn index(folder: &Folder, titles: &str) -> Run {
+    folder.run(&["index", "--model=model.safetensors", "--titles", titles, "--output=shop"])
+}
 
 fn export(folder: &Folder, form: &str, more: &[&str]) -> Run {
-    folder.run(&[&MODEL[..], &[form], more].concat())
+    folder.run(&[&["export", "shop", "--output=out", "--to", form], more].concat())
 }
 
 /// The vectors that `embed` gives the titles of titles.tsv, by id.
@@ -52,13 +61,10 @@ impl<'a> Bytes<'a> {
 
 #[test]
 fn a_binary_copy_has_every_title_with_its_vector() {
-    let folder = Folder::with_model();
+    let folder = with_index();
     let [report] = export(&folder, "pgvector", &["--json"]).code(0).json_lines().try_into().unwrap();
     let expected = vectors(&folder);
-    assert_eq!(
-        (&report["rows"], &report["left_out"], &report["dimension"]),
-        (&expected.len().into(), &0.into(), &8.into())
-    );
+    assert_eq!((&report["rows"], &report["dimension"]), (&expected.len().into(), &8.into()));
     let copy = std::fs::read(folder.path("out/titles.copy")).unwrap();
     let mut bytes = Bytes(&copy);
     assert_eq!(bytes.take(19), b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0");
@@ -77,7 +83,7 @@ fn a_binary_copy_has_every_title_with_its_vector() {
 
 #[test]
 fn lines_of_json_have_every_title_with_its_vector() {
-    let folder = Folder::with_model();
+    let folder = with_index();
     let expected = vectors(&folder);
     export(&folder, "qdrant", &["--name=shop"]).code(0).says("144 rows");
     let points = json_lines(&folder, "out/points.jsonl");
@@ -99,64 +105,49 @@ fn lines_of_json_have_every_title_with_its_vector() {
 }
 
 #[test]
-fn a_search_pipeline_has_the_method_and_the_weights_of_a_fusion() {
-    let folder = Folder::with_model();
-    let reversed =
-        |line: &str| match line.split_once('\t').and_then(|(query, rest)| Some((query.split_once(' ')?, rest))) {
-            Some(((colour, thing), rest)) => format!("{thing} {colour}\t{rest}\n"),
-            None => format!("{line}\n"),
-        };
-    folder.write("other.tsv", folder.read("judged.tsv").lines().map(reversed).collect::<String>());
-    let pipeline = |more: &[&str]| -> Value {
-        export(&folder, "opensearch", more).code(0);
-        serde_json::from_str(&folder.read("out/pipeline.json")).unwrap()
+fn a_search_pipeline_has_the_weights_of_the_index() {
+    let folder = with_index();
+    let pipeline = || -> Value {
+        export(&folder, "opensearch", &[]).code(0);
+        let pipeline: Value = serde_json::from_str(&folder.read("out/pipeline.json")).unwrap();
+        pipeline["phase_results_processors"][0].clone()
     };
-    let processor = |pipeline: &Value, name: &str| pipeline["phase_results_processors"][0][name].clone();
-    let equal = processor(&pipeline(&[]), "normalization-processor");
-    assert_eq!(equal["normalization"]["technique"], "min_max");
-    assert_eq!(equal["combination"]["parameters"]["weights"], serde_json::json!([0.5, 0.5]));
+    let weights = |processor: &Value| -> Vec<f64> {
+        let weights = processor["combination"]["parameters"]["weights"].as_array().unwrap();
+        weights.iter().map(|weight| weight.as_f64().unwrap()).collect()
+    };
+    let equal = &pipeline()["normalization-processor"];
+    assert_eq!((equal["normalization"]["technique"].as_str(), weights(equal)), (Some("min_max"), vec![0.5, 0.5]));
     for (method, name, technique) in [
         ("min-max", "normalization-processor", "min_max"),
         ("z-score", "normalization-processor", "z_score"),
         ("rrf", "score-ranker-processor", "rrf"),
     ] {
-        let evaluate = [
-            "evaluate",
-            "--judged=judged.tsv",
-            "--titles=titles.tsv",
-            "--ranker=bm25:k1=1.2",
-            "--fusion-judged=other.tsv",
-        ];
-        let more = ["--model=model.safetensors", "--json", "--fusion", method];
-        let report = folder.run(&[&evaluate[..], &more].concat()).code(0).stdout();
-        folder.write("report.json", &report);
-        let made = pipeline(&["--fusion=report.json"]);
-        let report: Value = serde_json::from_str(&report).unwrap();
-        let fusion = report["systems"].as_array().unwrap().iter().find(|system| !system["fusion"].is_null()).unwrap();
-        let weights: Vec<f64> =
-            fusion["fusion"]["members"].as_array().unwrap().iter().map(|of| of["weight"].as_f64().unwrap()).collect();
-        let sum: f64 = weights.iter().sum();
-        let made = processor(&made, name);
-        assert!(
-            made["normalization"]["technique"] == technique || made["combination"]["technique"] == technique,
-            "{made}"
-        );
-        let found = made["combination"]["parameters"]["weights"].as_array().unwrap();
-        for (found, weight) in found.iter().zip(weights) {
-            assert!((found.as_f64().unwrap() - weight / sum).abs() < 1e-12, "{made} {fusion}");
+        let evaluate =
+            ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "--model=model.safetensors", "--json"];
+        let _ = std::fs::remove_dir_all(folder.path("rankers"));
+        let fuse = ["--ranker=bm25:k1=0.5,b=0.4", "--fusion", method, "--save-rankers=rankers"];
+        folder.run(&[&evaluate[..], &fuse].concat()).code(0);
+        let fused = ["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop", "--fusion"];
+        let files = std::fs::read_dir(folder.path("rankers")).unwrap();
+        let file =
+            files.map(|file| file.unwrap().path()).find(|path| path.to_string_lossy().contains("fusion")).unwrap();
+        folder.run(&[&fused[..], &[file.to_str().unwrap()]].concat()).code(0);
+        let [about] = folder.run(&["inspect", "shop", "--json"]).code(0).json_lines().try_into().unwrap();
+        let fusion = &about["searches"]["fusion"];
+        let (words, vectors) = (fusion["words"].as_f64().unwrap(), fusion["vectors"].as_f64().unwrap());
+        let processor = &pipeline()[name];
+        let techniques = [&processor["normalization"]["technique"], &processor["combination"]["technique"]];
+        assert!(techniques.contains(&&Value::from(technique)), "{processor}");
+        for (found, weight) in weights(processor).into_iter().zip([words, vectors]) {
+            assert!((found - weight / (words + vectors)).abs() < 1e-12, "{processor} {fusion}");
         }
     }
-    // The template's analyzer is OpenSearch's own.
-    let report = folder.read("report.json").replace("\"bm25:k1=1.2\"", "\"bm25:stem=1\"");
-    folder.write("report.json", report);
-    let told =
-        "the weights were fitted with `bm25:stem=1`, and the template compares words as OpenSearch does by default";
-    export(&folder, "opensearch", &["--fusion=report.json"]).code(0).says(told);
 }
 
 #[test]
 fn features_of_judged_titles_are_in_svmranks_form() {
-    let folder = Folder::with_model();
+    let folder = with_index();
     export(&folder, "svmrank", &["--judged=judged.tsv"]).code(0).says("144 rows");
     let lines = folder.read("out/features.txt");
     assert_eq!(lines.lines().count(), 144);
@@ -184,7 +175,7 @@ fn features_of_judged_titles_are_in_svmranks_form() {
 fn encoders_are_exported_with_what_texts_must_become() {
     let folder = Folder::with_data();
     folder.train("model.safetensors", &["--shared-towers=true"]).code(0);
-    let onnx = ["export", "--to=onnx", "--model=model.safetensors", "--output=out"];
+    let onnx = ["export", "model.safetensors", "--to=onnx", "--output=out"];
     folder.run(&onnx).code(0).says("out: written; lstm, 8 cells").prints_nothing();
     let graph = std::fs::read(folder.path("out/model.onnx")).unwrap();
     for name in ["clickvec", "features", "lengths", "vectors", "LSTM", "ReduceSum"] {
@@ -207,134 +198,106 @@ fn encoders_are_exported_with_what_texts_must_become() {
     folder.run(&onnx).code(0);
     std::fs::copy(folder.path("model.safetensors"), folder.path("out/model.onnx")).unwrap();
     folder
-        .run(&["export", "--to=onnx", "--model=out/model.onnx", "--output=out"])
+        .run(&["export", "out/model.onnx", "--to=onnx", "--output=out"])
         .code(2)
         .says("expected an output that is not an input");
 }
 
 #[test]
-fn strange_titles_are_exported_and_unknown_ones_counted() {
+fn strange_titles_are_exported() {
     let folder = Folder::with_model();
     let strange =
-        ["red 'hammer' \"x\"", "grüne Lampe red \\ ß", "ж", &"red ".repeat(3000), "red\u{0}hammer", "<b>red</b>"];
+        ["red 'hammer' \"x\"", "grüne Lampe red \\ ß", &"red ".repeat(3000), "red\u{0}hammer", "<b>red</b> {{ x }}"];
     let rows = strange.iter().enumerate().map(|(number, title)| format!("i'{number}\t{title}\n"));
-    folder.write("titles.tsv", format!("id\ttitle\n{}", rows.collect::<String>()));
-    // A table without titles leaves no folder.
-    folder.write("none.tsv", "name\nred\n");
-    let none = ["export", "--to=qdrant", "--model=model.safetensors", "--titles=none.tsv", "--output=none"];
-    folder.run(&none).code(2).says("none.tsv");
-    assert!(!folder.path("none").exists());
+    folder.write("strange.tsv", format!("id\ttitle\n{}", rows.collect::<String>()));
+    index(&folder, "strange.tsv").code(0);
     for (form, file) in [("pgvector", "titles.copy"), ("qdrant", "points.jsonl"), ("opensearch", "bulk.jsonl")] {
         let _ = std::fs::remove_dir_all(folder.path("out"));
-        export(&folder, form, &[]).code(0).says("5 rows").says("left out 1 title");
+        export(&folder, form, &[]).code(0).says("5 rows");
         let written = std::fs::read(folder.path(&format!("out/{file}"))).unwrap();
         assert!(form == "pgvector" || !written.contains(&0), "{form}");
     }
+    let bulk = json_lines(&folder, "out/bulk.jsonl");
+    let titles: Vec<&str> = bulk.iter().skip(1).step_by(2).map(|line| line["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, strange);
     // Texts of PostgreSQL have no U+0000.
     std::fs::remove_dir_all(folder.path("out")).unwrap();
     export(&folder, "pgvector", &[]).code(0);
     let copy = std::fs::read(folder.path("out/titles.copy")).unwrap();
     assert!(copy.windows(10).any(|bytes| bytes == b"red hammer"));
-    folder.write("titles.tsv", "id\ttitle\n");
-    export(&folder, "pgvector", &[]).code(2).says("expected titles below the header, found none");
+}
+
+#[test]
+fn a_form_of_ones_own_is_a_template() {
+    let folder = with_index();
+    let printed = folder.run(&["export", "--print-template", "--to=qdrant"]).code(0).stdout();
+    folder.write("same.jinja", &printed);
+    let own = |template: &str| folder.run(&["export", "shop", "--output=own", "--template", template]);
+    own("same.jinja").code(0).says("144 rows");
+    export(&folder, "qdrant", &[]).code(0);
+    for file in ["points.jsonl", "collection.json", "load.sh"] {
+        assert_eq!(folder.read(&format!("own/{file}")), folder.read(&format!("out/{file}")));
+    }
+    // Another form does not replace it.
+    folder.write("other.jinja", "==> ids.txt | each title\n{{ title.id }}\n");
+    own("other.jinja").code(2).says("own: expected an export to this form to replace, or nothing");
+    std::fs::remove_dir_all(folder.path("own")).unwrap();
+    own("other.jinja").code(0);
+    assert!(folder.read("own/ids.txt").starts_with("t0010\nt0020\n"));
+    // What fails leaves the earlier export as it was.
+    folder.write("other.jinja", "==> ids.txt | each title\n{{ title.price }}\n");
+    own("other.jinja").code(2).says("other.jinja:2: cannot render `ids.txt`: undefined value");
+    assert_eq!(folder.read("own/ids.txt").lines().count(), 144);
 }
 
 #[test]
 fn what_does_not_fit_is_refused_and_nothing_is_replaced() {
-    let folder = Folder::with_model();
+    let folder = with_index();
     let refused = |form: &str, more: &[&str], words: &str| {
         export(&folder, form, more).code(2).says(words).prints_nothing();
     };
-    refused("qdrant", &["--flat"], "`--flat` belongs to --to parquet; found --to qdrant");
-    refused("pgvector", &["--judged=judged.tsv"], "`--judged` belongs to --to svmrank");
+    refused("pgvector", &["--judged=judged.tsv"], "expected no `--judged`");
     refused("svmrank", &[], "--judged");
+    refused("svmrank", &["--judged=none.tsv"], "none.tsv");
     refused("pgvector", &["--name=a; drop table b"], "expected at most 48 lowercase letters");
     refused("word", &[], "invalid value 'word'");
-    refused("onnx", &[], "expected no `--titles` with --to onnx");
-    let other = "`--name` belongs to --to pgvector, qdrant, opensearch; found --to ";
-    for form in ["svmrank", "parquet", "onnx"] {
-        refused(form, &["--name=shop", "--judged=judged.tsv"][..if form == "svmrank" { 2 } else { 1 }], other);
-    }
-    for (flag, value) in [("--field", "body"), ("--title-column", "title"), ("--id-column", "id")] {
-        folder
-            .run(&["export", "--to=onnx", "--model=model.safetensors", "--output=out", flag, value])
-            .code(2)
-            .says(&format!("expected no `{flag}` with --to onnx, which exports the encoders"));
-    }
-    folder
-        .run(&["export", "--to=qdrant", "--model=model.safetensors", "--output=out"])
-        .code(2)
-        .says("--titles <FILE>")
-        .prints_nothing();
-    refused("svmrank", &["--judged=none.tsv"], "none.tsv");
     if !cfg!(feature = "parquet") {
         refused("parquet", &[], "which this program was built without");
     }
-    for (report, words) in [
-        ("{}", "expected the report of `clickvec evaluate --json`"),
-        ("{\"systems\": []}", "expected one fusion, found 0"),
-        (
-            "{\"systems\": [{\"fusion\": {\"method\": \"best\", \"members\": [{\"name\": \"bm25\", \"weight\": 1}]}}]}",
-            "expected a fusion of bm25 and model, found bm25",
-        ),
-        (
-            "{\"systems\": [{\"fusion\": {\"method\": \"best\", \"members\": [{\"name\": \"bm25\", \"weight\": 1}, \
-             {\"name\": \"model\", \"weight\": 1}]}}]}",
-            "expected the method min-max, z-score or reciprocal-rank, found `best`",
-        ),
-        (
-            "{\"systems\": [{\"fusion\": {\"method\": \"linear\", \"members\": [{\"name\": \"bm25\", \"weight\": 1}, \
-             {\"name\": \"model\", \"weight\": 1}]}}]}",
-            "expected a fusion that OpenSearch can do, which normalises all scores, found `linear`",
-        ),
-        (
-            "{\"systems\": [{\"fusion\": {\"method\": \"min-max\", \"members\": [{\"name\": \"bm25\", \"weight\": -1}, \
-             {\"name\": \"model\", \"weight\": 1}]}}]}",
-            "expected weights of 0 or more, found -1",
-        ),
-    ] {
-        folder.write("report.json", report);
-        refused("opensearch", &["--fusion=report.json"], words);
-    }
+    let model = ["export", "model.safetensors", "--to=qdrant", "--output=out"];
+    folder.run(&model).code(2).says("model.safetensors: expected an index, found a file");
     assert!(!folder.path("out").exists());
     folder.write("out", "mine");
-    refused("qdrant", &[], "expected a folder to write, found a file");
+    refused("qdrant", &[], "out: expected an export to this form to replace, or nothing, found a file");
     assert_eq!(folder.read("out"), "mine");
-    // An input that has the name of an output is not replaced.
-    std::fs::create_dir(folder.path("in")).unwrap();
-    folder.write("in/titles.copy", folder.read("titles.tsv"));
-    let run = ["export", "--model=model.safetensors", "--titles=in/titles.copy", "--output=in", "--to=pgvector"];
-    folder.run(&run).code(2).says("expected an output that is not an input");
-    assert_eq!(folder.read("in/titles.copy"), folder.read("titles.tsv"));
-    // A title that cannot be read leaves what was exported before.
+    // An input in an earlier export is not replaced.
     std::fs::remove_file(folder.path("out")).unwrap();
-    export(&folder, "qdrant", &[]).code(0);
-    let before = folder.read("out/points.jsonl");
-    folder.write("titles.tsv", "id\ttitle\na\tred\na\tblue\n");
-    refused("qdrant", &[], "titles.tsv:3");
-    assert_eq!(folder.read("out/points.jsonl"), before);
+    export(&folder, "svmrank", &["--judged=judged.tsv"]).code(0);
+    std::fs::copy(folder.path("judged.tsv"), folder.path("out/names.txt")).unwrap();
+    refused("svmrank", &["--judged=out/names.txt"], "expected an output that is not an input");
+    assert_eq!(folder.read("out/names.txt"), folder.read("judged.tsv"));
 }
 
-/// An index that has other files in it can no longer be replaced.
 #[test]
 fn a_folder_of_something_else_is_refused() {
-    let folder = Folder::with_model();
-    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop"]).code(0);
-    let to = |output: &str, form: &str, titles: &[&str]| {
-        let to = ["export", "--model=model.safetensors", "--output", output, "--to", form];
-        folder.run(&[&to[..], titles].concat())
-    };
-    let titles: &[&str] = &["--titles=titles.tsv"];
-    for (form, titles) in [("pgvector", titles), ("qdrant", titles), ("opensearch", titles), ("onnx", &[])] {
-        to("shop", form, titles).code(2).says("expected an output outside the index");
-        to(form, form, titles).code(0);
-        to(form, form, titles).code(0);
+    let folder = with_index();
+    let to = |output: &str, form: &str| folder.run(&["export", "shop", "--output", output, "--to", form]);
+    for (form, file) in [("qdrant", "load.sh"), ("pgvector", "load.sql"), ("onnx", "encode.py")] {
+        // An index that has other files in it can no longer be replaced.
+        to("shop", form).code(2).says("expected an output outside the index");
+        to(form, form).code(0);
+        to(form, form).code(0);
         // Half of one system's files and half of another's would load neither.
-        let other = if form == "qdrant" { "pgvector" } else { "qdrant" };
-        let run = to(form, other, &["--titles=titles.tsv"]).code(2);
-        run.says(&format!("{form}: expected a new folder, found an export to {form}; name another output"));
+        to(form, "opensearch").code(2).says(&format!("{form}: expected an export to this form to replace, or nothing"));
+        // Files that have the names of ours may be somebody else's.
+        let own = format!("own-{form}");
+        std::fs::create_dir(folder.path(&own)).unwrap();
+        folder.write(&format!("{own}/{file}"), "mine");
+        to(&own, form).code(2).says("expected an export to this form to replace, or nothing");
+        assert_eq!(folder.read(&format!("{own}/{file}")), "mine");
+        assert_eq!(std::fs::read_dir(folder.path(&own)).unwrap().count(), 1);
     }
-    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop"]).code(0);
+    index(&folder, "titles.tsv").code(0);
 }
 
 /// A request may be answered with 200 and a document refused.
@@ -342,10 +305,8 @@ fn a_folder_of_something_else_is_refused() {
 #[cfg(unix)]
 fn a_script_tells_what_opensearch_does_not_take() {
     use std::os::unix::fs::PermissionsExt as _;
-    let folder = Folder::with_model();
-    folder
-        .run(&["export", "--model=model.safetensors", "--titles=titles.tsv", "--to=opensearch", "--output=os"])
-        .code(0);
+    let folder = with_index();
+    folder.run(&["export", "shop", "--to=opensearch", "--output=os"]).code(0);
     let load = |bulk: &str| {
         folder.write("curl", format!("#!/bin/sh\ncase \"$*\" in *_bulk*) {bulk} ;; *) echo fine ;; esac\n"));
         let executable = std::fs::Permissions::from_mode(0o755);
@@ -365,29 +326,6 @@ fn a_script_tells_what_opensearch_does_not_take() {
     assert!(code == Some(1) && told.contains("no disk"), "{told}");
 }
 
-/// Files that have the names of ours may be somebody else's.
-#[test]
-fn a_script_of_ones_own_is_not_replaced() {
-    let folder = Folder::with_model();
-    let titles: &[&str] = &["--titles=titles.tsv"];
-    for (form, file, titles) in [
-        ("qdrant", "load.sh", titles),
-        ("opensearch", "load.sh", titles),
-        ("pgvector", "load.sql", titles),
-        ("onnx", "encode.py", &[]),
-        ("onnx", "model.onnx", &[]),
-    ] {
-        let output = format!("own-{form}-{file}");
-        std::fs::create_dir(folder.path(&output)).unwrap();
-        folder.write(&format!("{output}/{file}"), "mine");
-        let to = ["export", "--model=model.safetensors", "--output", &output, "--to", form];
-        let run = folder.run(&[&to[..], titles].concat()).code(2);
-        run.says(&format!("found one with `{file}` and no `export.json` in it"));
-        assert_eq!(folder.read(&format!("{output}/{file}")), "mine");
-        assert_eq!(std::fs::read_dir(folder.path(&output)).unwrap().count(), 1);
-    }
-}
-
 /// Graphs of an earlier model with other towers would be taken for this one's.
 #[test]
 #[cfg(feature = "onnx")]
@@ -396,7 +334,7 @@ fn graphs_of_an_earlier_model_go() {
     let train = ["train", "--clicks=clicks.tsv", "--cells=4", "--epochs=1", "--held-out=0", "--output=one"];
     folder.run(&train).code(0);
     let graphs = |model: &str| {
-        folder.run(&["export", "--to=onnx", "--model", model, "--output=graphs"]).code(0);
+        folder.run(&["export", model, "--to=onnx", "--output=graphs"]).code(0);
         let names = std::fs::read_dir(folder.path("graphs")).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<String> = names.filter(|name| name.ends_with(".onnx")).collect();

@@ -1,7 +1,5 @@
 //! `clickvec embed`: texts in, vectors out.
 
-#[cfg(feature = "parquet")]
-mod parquet;
 mod texts;
 
 use std::collections::HashSet;
@@ -300,14 +298,15 @@ impl Job {
     #[cfg(feature = "parquet")]
     fn write_parquet(&mut self, out: &mut (impl Write + Send), name: &Path, dimension: usize) -> Result<()> {
         let failed = |source| Error::io(name, "write", source);
-        let mut writer = parquet::Writer::new(out, dimension).map_err(failed)?;
+        let mut writer = crate::vectors_parquet::Writer::new(out, &["text"], dimension).map_err(failed)?;
         let mut batch = Batch::default();
         loop {
             self.texts.next_batch(BATCH_TEXTS, &mut batch)?;
             if batch.texts.is_empty() {
                 return Ok(writer.finish().map_err(failed)?);
             }
-            writer.write(&batch.texts, &self.embedder.embed(&batch.texts)).map_err(failed)?;
+            let texts = batch.texts.iter().map(String::as_str).collect();
+            writer.write(&[texts], &self.embedder.embed(&batch.texts)).map_err(failed)?;
         }
     }
 }

@@ -1,25 +1,22 @@
-//! Features of judged titles for learning to rank, in SVMrank's form: `grade qid:N 1:… 2:… # query id, title id`.
+//! Features of judged titles for learning to rank.
 
-use std::collections::HashSet;
-use std::fmt::Write as _;
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec::Error;
 use clickvec::eval::TestSetFiles;
-use clickvec::internals::files::{Pending, write_bytes_atomically};
 use clickvec::internals::text::words;
-use clickvec::model::Model;
 use clickvec::ranker::{self, Corpus, Neural, Ranker};
-use clickvec::tables::Title;
+use clickvec_index::Engine;
+use serde::Serialize;
 
-use super::Args;
-use super::titles::Counts;
-use crate::{input, output, test_set};
+use super::folder::ExportFolder;
+use super::template::{Each, Template};
+use crate::{output, test_set};
 
 /// What each number is, in order.
-const FEATURES: [&str; 8] = [
+pub(super) const FEATURES: [&str; 8] = [
     "cosine of the model's vectors",
     "BM25",
     "cosine of letter trigrams",
@@ -30,53 +27,80 @@ const FEATURES: [&str; 8] = [
     "whether the title has the query's words in order",
 ];
 
-/// Writes `features.txt`, `groups.txt` (LightGBM's group file: titles a query) and `names.txt`.
-pub(super) fn write(args: &Args, model: &Model, titles: &Path, field: &str) -> Result<Counts> {
-    let judged = args.judged.as_deref().unwrap_or(Path::new(""));
-    let files = TestSetFiles { judged, topics: None, titles: Some(titles), field };
-    let set = test_set::read(&files)?;
-    let mut corpus = Corpus::default();
-    input::each_title(titles, field, |Title { title, .. }| {
-        corpus.add_title(&title)?;
-        Ok(())
-    })?;
-    let bm25 = ranker::train("bm25", &corpus)?;
-    let trigrams = ranker::train("trigram", &corpus)?;
-    let cosine = Neural::new("model".to_owned(), model);
-    super::folder::begin(&args.output, &args.to.name())?;
-    let path = args.output.join("features.txt");
-    let failed = |source| Error::io(&path, "write", source);
-    let mut pending = Pending::new(&path)?;
-    let (mut groups, mut rows) = (String::new(), 0);
-    for (number, query) in (1..).zip(&set.judgments.queries) {
-        let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
-        let scores =
-            [cosine.score(&query.text, &texts), bm25.score(&query.text, &texts), trigrams.score(&query.text, &texts)];
-        let of_query = words(&query.text);
-        for (place, title) in query.titles.iter().enumerate() {
-            let [cosine, bm25, trigrams] = [&scores[0], &scores[1], &scores[2]].map(|scores| scores[place]);
-            let counts = counts(&of_query, &words(&title.text));
-            let mut line = format!("{} qid:{number} 1:{cosine} 2:{bm25} 3:{trigrams}", title.grade);
-            for (feature, count) in (4..).zip(counts) {
-                let _ = write!(line, " {feature}:{count}");
-            }
-            let ids = [&query.id, &title.id].map(|id| output::printable(id).into_owned());
-            writeln!(pending.writer(), "{line} # {} {}", ids[0], ids[1]).map_err(failed)?;
-            rows += 1;
-        }
-        let _ = writeln!(groups, "{}", query.titles.len());
-    }
-    pending.seal()?.publish()?;
-    write_bytes_atomically(&args.output.join("groups.txt"), groups.as_bytes())?;
-    let names: String = (1..).zip(FEATURES).map(|(number, name)| format!("{number}\t{name}\n")).collect();
-    write_bytes_atomically(&args.output.join("names.txt"), names.as_bytes())?;
-    Ok(Counts { rows, left_out: 0 })
+/// A judged query in a template.
+#[derive(Serialize)]
+struct Query<'a> {
+    number: u64,
+    id: String,
+    text: &'a str,
+    titles: Vec<JudgedTitle<'a>>,
 }
 
-/// The features that are counted.
+#[derive(Serialize)]
+struct JudgedTitle<'a> {
+    id: String,
+    title: &'a str,
+    grade: String,
+    /// Texts, so that numbers keep their shortest form.
+    features: [String; FEATURES.len()],
+}
+
+#[derive(Serialize)]
+struct OneQuery<'a> {
+    query: &'a Query<'a>,
+}
+
+/// Writes the files of a form that are made of judged queries, and returns the number of judged titles.
+pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Engine, judged: &Path) -> Result<u64> {
+    let set = test_set::read(&TestSetFiles { judged, topics: None, titles: None, field: index.field() })?;
+    let (mut corpus, mut ids) = (Corpus::default(), HashMap::new());
+    index.for_each_title(|title| {
+        corpus.add_title(&title.title)?;
+        // Judged titles without ids are known by their texts.
+        if !set.title_ids {
+            ids.entry(title.title).or_insert(title.id);
+        }
+        Ok(())
+    })?;
+    let model = Neural::new("model".to_owned(), index.model()?);
+    let (bm25, trigrams) = (ranker::train("bm25", &corpus)?, ranker::train("trigram", &corpus)?);
+    let mut files = Vec::new();
+    for file in template.files.iter().filter(|file| file.each == Each::Query) {
+        files.push((file, folder.create(&file.name)?));
+    }
+    let mut rows = 0;
+    for (number, query) in (1..).zip(&set.judgments.queries) {
+        let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
+        let scores = [&model as &dyn Ranker, &*bm25, &*trigrams].map(|ranker| ranker.score(&query.text, &texts));
+        let query_words = words(&query.text);
+        let mut titles = Vec::with_capacity(texts.len());
+        for (place, title) in query.titles.iter().enumerate() {
+            let [model, bm25, trigrams] = [0, 1, 2].map(|ranker: usize| scores[ranker][place].to_string());
+            let [a, b, c, d, e] = counts(&query_words, &words(&title.text)).map(|count| count.to_string());
+            titles.push(JudgedTitle {
+                id: output::printable(ids.get(&title.text).unwrap_or(&title.id)).into_owned(),
+                title: &title.text,
+                grade: title.grade.to_string(),
+                features: [model, bm25, trigrams, a, b, c, d, e],
+            });
+        }
+        rows += titles.len() as u64;
+        let query = Query { number, id: output::printable(&query.id).into_owned(), text: &query.text, titles };
+        for (file, out) in &mut files {
+            let text = template.render(file, &OneQuery { query: &query })?;
+            out.write_all(text.as_bytes()).map_err(|source| folder.failed(source))?;
+        }
+    }
+    for (_, out) in &mut files {
+        out.flush().map_err(|source| folder.failed(source))?;
+    }
+    Ok(rows)
+}
+
+/// Computes the features that are counted.
 fn counts(query: &[String], title: &[String]) -> [f64; 5] {
-    let of_title: HashSet<&str> = title.iter().map(String::as_str).collect();
-    let matched = query.iter().filter(|word| of_title.contains(word.as_str())).count() as f64;
+    let known: HashSet<&str> = title.iter().map(String::as_str).collect();
+    let matched = query.iter().filter(|word| known.contains(word.as_str())).count() as f64;
     let share = matched / query.len().max(1) as f64;
     let in_order = !query.is_empty() && title.windows(query.len()).any(|words| words == query);
     [query.len() as f64, title.len() as f64, matched, share, f64::from(u8::from(in_order))]

@@ -1,85 +1,86 @@
-//! The folder of an export: whether it may be written, and the mark that says so the next time.
+//! The folder of an export, which replaces an earlier export as a whole.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
-use clickvec::internals::files::{Pending, TEMPORARY_PREFIX, create_folder, folder_of, write_bytes_atomically};
+use clickvec_tables::files::{self, Claim, TemporaryFolder, check_replaceable_folder};
+use clickvec_tables::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::{json_file, output};
+use crate::json_file;
 
-/// Written before anything else. Files such as `load.sh` have names that others use too, so names alone do not say whose they are.
+/// The file that says that a folder is an export. Files such as `load.sh` have names that others use too.
 pub(super) const MARK: &str = "export.json";
 
 #[derive(Serialize, Deserialize)]
 struct Mark {
     form: String,
+    files: Vec<String>,
 }
 
-/// Refuses a folder with anything in it, except an earlier export to the same form.
-pub(super) fn refuse_others(folder: &Path, form: &str, files: &[&str]) -> Result<()> {
-    let Ok(entries) = folder.read_dir() else { return Ok(()) };
-    let earlier = json_file::mark(&folder.join(MARK)).map(|Mark { form }| form);
-    for entry in entries {
-        let name = entry.map_err(|source| clickvec::Error::io(folder, "read", source))?.file_name();
-        if name == MARK || name.to_string_lossy().starts_with(TEMPORARY_PREFIX) {
-            continue;
-        }
-        let (shown, is_ours) = (folder.display(), files.iter().any(|file| name == *file));
-        let name = output::printable(&name.to_string_lossy()).to_string();
-        match &earlier {
-            Some(earlier) if earlier == form && is_ours => {}
-            Some(earlier) if earlier != form => {
-                bail!("{shown}: expected a new folder, found an export to {earlier}; name another output")
-            }
-            Some(_) => bail!(
-                "{shown}: expected a new folder or that of an earlier export, found one with `{name}` in it; name another output"
-            ),
-            None => bail!(
-                "{shown}: expected a new folder or that of an earlier export, found one with `{name}` and no `{MARK}` in it; name \
-                 another output"
-            ),
-        }
+/// An export that is written beside its place, under a temporary name. If dropped before it is published, it is removed.
+pub(super) struct ExportFolder {
+    path: PathBuf,
+    target: PathBuf,
+    mark: Mark,
+    temporary: TemporaryFolder,
+    _claim: Claim,
+}
+
+impl ExportFolder {
+    /// Starts an export to `path`, where nothing may be but an earlier export to the same form.
+    pub(super) fn new(path: &Path, form: &str) -> Result<ExportFolder> {
+        let target = files::resolved(path);
+        check(&target, form)?;
+        let claim = Claim::new(&target)?;
+        files::remove_abandoned(&target);
+        let temporary = TemporaryFolder::new(&target).map_err(|source| Error::io(path, "write", source))?;
+        let mark = Mark { form: form.to_owned(), files: Vec::new() };
+        Ok(ExportFolder { path: path.to_owned(), target, mark, temporary, _claim: claim })
     }
-    Ok(())
-}
 
-/// Makes the folder and marks it.
-pub(super) fn begin(folder: &Path, form: &str) -> Result<()> {
-    create_folder(folder)?;
-    let mark = serde_json::to_vec(&Mark { form: form.to_owned() })?;
-    Ok(write_bytes_atomically(&folder.join(MARK), &[&mark[..], b"\n"].concat())?)
-}
+    /// Creates a file.
+    pub(super) fn create(&mut self, name: &str) -> Result<BufWriter<File>> {
+        self.mark.files.push(name.to_owned());
+        let file = File::create_new(self.temporary.path().join(name));
+        Ok(BufWriter::with_capacity(1 << 18, file.map_err(|source| self.failed(source))?))
+    }
 
-/// What loads or reads the other files of an export, and is written after them.
-const LAST: [&str; 4] = ["load.sh", "load.sql", "encode.py", "encode.mjs"];
+    /// Writes a whole file.
+    pub(super) fn write(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        let mut file = self.create(name)?;
+        io::Write::write_all(&mut file, bytes)
+            .and_then(|()| io::Write::flush(&mut file))
+            .map_err(|source| self.failed(source))
+    }
 
-/// Removes what an earlier export wrote last, since it would load files of two exports if this one were killed half-way.
-pub(super) fn withdraw(folder: &Path) -> Result<()> {
-    for name in LAST {
-        let path = folder.join(name);
-        match std::fs::remove_file(&path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(clickvec::Error::io(&path, "remove", source).into());
-            }
-            _ => {}
+    /// Returns the error of a write. It names the folder, because the temporary name would tell a user nothing.
+    pub(super) fn failed(&self, source: io::Error) -> Error {
+        Error::io(&self.path, "write", source)
+    }
+
+    /// Moves the export to its place in one step. All files must be flushed.
+    pub(super) fn publish(mut self) -> Result<()> {
+        let mark = serde_json::to_vec(&self.mark).map_err(|error| self.failed(error.into()))?;
+        self.write(MARK, &[&mark[..], b"\n"].concat())?;
+        for name in &self.mark.files {
+            let synced = File::open(self.temporary.path().join(name)).and_then(|file| file.sync_all());
+            synced.map_err(|source| self.failed(source))?;
         }
+        // Much may have changed since the first check.
+        check(&self.target, &self.mark.form)?;
+        let ExportFolder { path, target, temporary, .. } = self;
+        temporary.publish(&target).map_err(|source| Error::io(&path, "write", source))
     }
-    Ok(())
 }
 
-/// Puts the first file of an export into its place.
-pub(super) fn publish(file: Pending, path: &Path) -> Result<()> {
-    let file = file.seal()?;
-    withdraw(&folder_of(path))?;
-    Ok(file.publish()?)
-}
-
-/// Removes a folder that has nothing but the mark.
-pub(super) fn remove_if_empty(folder: &Path) {
-    let Ok(entries) = folder.read_dir() else { return };
-    if entries.flatten().all(|entry| entry.file_name() == MARK) {
-        let _ = std::fs::remove_file(folder.join(MARK));
-        let _ = std::fs::remove_dir(folder);
-    }
+/// Refuses a place with anything in it, except an earlier export to the same form.
+fn check(target: &Path, form: &str) -> Result<()> {
+    check_replaceable_folder(target, "an export to this form", |folder| {
+        let mark: Mark = json_file::mark(&folder.join(MARK))?;
+        let names: HashSet<String> = mark.files.into_iter().chain([MARK.to_owned()]).collect();
+        (mark.form == form).then_some(names)
+    })
 }

@@ -4,6 +4,8 @@ mod card;
 mod ranker;
 mod verify;
 
+pub(super) use ranker::method_name;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -155,7 +157,7 @@ fn searches(report: &IndexReport<'_>) -> Vec<(&'static str, String)> {
     let words = format!("BM25 with k1 {} and b {}, compared by `{analysis}`", bm25.k1, bm25.b);
     let trigrams = fusion.trigrams.map_or_else(String::new, |weight| format!(", trigrams {weight:.3}"));
     let fitted = if *has_fusion { "" } else { "; not fitted: used by `serve` and by `search --mode both`" };
-    let method = ranker::name_of(fusion.method).0;
+    let method = ranker::method_name(fusion.method).0;
     let teacher = fusion.teacher.map_or_else(String::new, |weight| format!(", teacher {weight:.3}"));
     let (vectors, words_weight) = (fusion.vectors, fusion.words);
     let fused = format!("{method} of vectors {vectors:.3}, words {words_weight:.3}{trigrams}{teacher}{fitted}");

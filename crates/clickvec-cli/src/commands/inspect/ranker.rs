@@ -22,7 +22,7 @@ pub(super) fn ranker(path: &Path, is_json: bool) -> Result<Answer> {
 }
 
 /// The name of a method, and the k of reciprocal ranks.
-pub(super) fn name_of(method: FusionMethod) -> (&'static str, Option<f64>) {
+pub(crate) fn method_name(method: FusionMethod) -> (&'static str, Option<f64>) {
     match method {
         FusionMethod::Linear => ("linear", None),
         FusionMethod::MinMax => ("min-max", None),
@@ -34,7 +34,7 @@ pub(super) fn name_of(method: FusionMethod) -> (&'static str, Option<f64>) {
 /// Prints the method and the members of a fusion, with their weights.
 pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
     let FusionFile { method, members } = fusion_members(path, &clickvec_lab::SYSTEMS)?;
-    let (name, k) = name_of(method);
+    let (name, k) = method_name(method);
     let of_member = |member: &FusionMember| {
         json!({
             "file": member.path.file_name().unwrap_or_default().to_string_lossy(),

@@ -5,18 +5,13 @@ mod encoder;
 mod graph;
 mod proto;
 
-use std::path::Path;
-
-use anyhow::{Result, bail};
-use clickvec::internals::files::write_bytes_atomically;
+use anyhow::{Result, ensure};
 use clickvec::internals::text::{Dictionary, Feature, WordBuffer, WordLimit};
 use clickvec::model::{Model, Side};
 use clickvec::train::Tail;
 use serde::Serialize;
 
-/// The names of all files.
-pub(super) const FILES: [&str; 7] =
-    ["model.onnx", "query.onnx", "title.onnx", "trigrams.json", "vectors.json", "encode.py", "encode.mjs"];
+use super::ExportFolder;
 
 const PYTHON: &str = include_str!("encode.py");
 const JAVASCRIPT: &str = include_str!("encode.mjs");
@@ -72,30 +67,23 @@ const TEXTS: [&str; 16] = [
      two doors and a cat",
 ];
 
-/// Writes all files into a folder.
-pub(super) fn write(folder: &Path, model: &Model) -> Result<()> {
-    if !model.dictionary().words().is_empty() {
-        bail!(
-            "expected a model of letter trigrams alone, found one with {} whole words, which the code outside of the graph \
-             would have to hash; train without `--word-count`",
-            model.dictionary().words().len()
-        );
-    }
-    let sides = match model.shared_towers() {
-        true => vec![(Side::Query, "model.onnx")],
-        false => vec![(Side::Query, "query.onnx"), (Side::Title, "title.onnx")],
+/// Writes all files.
+pub(super) fn write(folder: &mut ExportFolder, model: &Model) -> Result<()> {
+    let words = model.dictionary().words().len();
+    ensure!(
+        words == 0,
+        "expected a model of letter trigrams alone, found one with {words} whole words, which the code outside of the graph would \
+         have to hash; train without `--word-count`"
+    );
+    let sides = if model.shared_towers() {
+        vec![(Side::Query, "model.onnx")]
+    } else {
+        vec![(Side::Query, "query.onnx"), (Side::Title, "title.onnx")]
     };
     let config = model.encoder_config();
-    let graphs = sides.iter().map(|&(side, file)| {
+    for &(side, file) in &sides {
         let metadata = [("clickvec_model", model.fingerprint()), ("clickvec_encoder", config.kind())];
-        Ok::<_, anyhow::Error>((file, encoder::model(model.encoder(side), config, &metadata)?))
-    });
-    // Nothing is written if a tower cannot be.
-    let graphs = graphs.collect::<Result<Vec<_>>>()?;
-    super::folder::begin(folder, "onnx")?;
-    super::folder::withdraw(folder)?;
-    for (file, bytes) in graphs {
-        write_bytes_atomically(&folder.join(file), &bytes)?;
+        folder.write(file, &encoder::model(model.encoder(side), config, &metadata)?)?;
     }
     let training = &model.training().config;
     let settings = Settings {
@@ -106,21 +94,10 @@ pub(super) fn write(folder: &Path, model: &Model) -> Result<()> {
         merge_tail: training.tail == Tail::Merge,
         trigrams: model.dictionary().trigrams().iter().map(ToString::to_string).collect(),
     };
-    write_bytes_atomically(&folder.join("trigrams.json"), &json(&settings)?)?;
-    write_bytes_atomically(&folder.join("vectors.json"), &json(&expected(model))?)?;
-    for (file, text) in [("encode.py", PYTHON), ("encode.mjs", JAVASCRIPT)] {
-        write_bytes_atomically(&folder.join(file), text.as_bytes())?;
-    }
-    // Those of an earlier model with other towers.
-    let stale: &[&str] = if model.shared_towers() { &["query.onnx", "title.onnx"] } else { &["model.onnx"] };
-    for stale in stale {
-        match std::fs::remove_file(folder.join(stale)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(clickvec::Error::io(&folder.join(stale), "remove", error).into());
-            }
-            _ => {}
-        }
-    }
+    folder.write("trigrams.json", &json(&settings)?)?;
+    folder.write("vectors.json", &json(&expected(model))?)?;
+    folder.write("encode.py", PYTHON.as_bytes())?;
+    folder.write("encode.mjs", JAVASCRIPT.as_bytes())?;
     Ok(())
 }
 

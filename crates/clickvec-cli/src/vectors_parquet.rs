@@ -3,21 +3,21 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use ::parquet::arrow::ArrowWriter;
-use ::parquet::basic::{Compression, ZstdLevel};
-use ::parquet::errors::ParquetError;
-use ::parquet::file::properties::WriterProperties;
-use ::parquet::schema::types::ColumnPath;
 use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
 
 /// The numbers in a row group, which is held in memory until it is complete: 64 MiB.
 const GROUP_NUMBERS: usize = 16 << 20;
 /// The path of a vector's numbers in Parquet: the elements of a list.
 const NUMBERS: [&str; 3] = ["vector", "list", "element"];
 
-/// Writes the columns `text` and `vector`, a list of fixed size of 32-bit floats. Neither is ever null.
-pub(super) struct Writer<W: Write + Send> {
+/// Writes columns of texts and the column `vector`, a list of fixed size of 32-bit floats. None is ever null.
+pub(crate) struct Writer<W: Write + Send> {
     writer: ArrowWriter<W>,
     schema: Arc<Schema>,
     element: Arc<Field>,
@@ -26,14 +26,13 @@ pub(super) struct Writer<W: Write + Send> {
 
 impl<W: Write + Send> Writer<W> {
     /// Writes the header.
-    pub(super) fn new(target: W, dimension: usize) -> io::Result<Writer<W>> {
-        let rows = (GROUP_NUMBERS / dimension).max(1);
+    pub(crate) fn new(target: W, texts: &[&str], dimension: usize) -> io::Result<Writer<W>> {
+        let rows = (GROUP_NUMBERS / dimension.max(1)).max(1);
         let dimension = i32::try_from(dimension).map_err(io::Error::other)?;
         let element = Arc::new(Field::new(NUMBERS[2], DataType::Float32, false));
-        let schema = Arc::new(Schema::new(vec![
-            Field::new("text", DataType::Utf8, false),
-            Field::new(NUMBERS[0], DataType::FixedSizeList(Arc::clone(&element), dimension), false),
-        ]));
+        let mut fields: Vec<Field> = texts.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
+        fields.push(Field::new(NUMBERS[0], DataType::FixedSizeList(Arc::clone(&element), dimension), false));
+        let schema = Arc::new(Schema::new(fields));
         // The numbers hardly repeat, so neither a dictionary nor compression makes them smaller.
         let numbers = ColumnPath::new(NUMBERS.map(str::to_owned).to_vec());
         let properties = WriterProperties::builder()
@@ -46,24 +45,25 @@ impl<W: Write + Send> Writer<W> {
         Ok(Writer { writer, schema, element, dimension })
     }
 
-    /// Writes texts and their vectors.
-    pub(super) fn write(&mut self, texts: &[String], vectors: &[f32]) -> io::Result<()> {
-        let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+    /// Writes rows: the texts of each column, and the vectors.
+    pub(crate) fn write(&mut self, texts: &[Vec<&str>], vectors: &[f32]) -> io::Result<()> {
+        let column = |texts: &Vec<&str>| -> ArrayRef { Arc::new(StringArray::from_iter_values(texts)) };
+        let mut columns: Vec<ArrayRef> = texts.iter().map(column).collect();
         let numbers = Arc::new(Float32Array::from(vectors.to_vec()));
         let vectors = FixedSizeListArray::try_new(Arc::clone(&self.element), self.dimension, numbers, None);
-        let vectors: ArrayRef = Arc::new(vectors.map_err(unfit)?);
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), vec![texts, vectors]).map_err(unfit)?;
+        columns.push(Arc::new(vectors.map_err(unfit)?));
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(unfit)?;
         self.writer.write(&batch).map_err(failed)
     }
 
     /// Writes the footer, without which the file is not valid, and flushes.
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         let mut target = self.writer.into_inner().map_err(failed)?;
         target.flush()
     }
 }
 
-/// The error of the operating system, if there is one, so that a closed pipe is recognised.
+/// Returns the error of the operating system, if there is one, so that a closed pipe is recognised.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

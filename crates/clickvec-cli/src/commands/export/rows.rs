@@ -1,0 +1,178 @@
+//! The titles of an index with their vectors, a few thousand at once.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+
+use anyhow::Result;
+use clickvec::model::{Embedder, Side};
+use clickvec_index::{Document, Engine};
+use clickvec_tables::Result as Written;
+use serde::Serialize;
+
+use super::WordsAndVectors;
+use super::binary_copy;
+use super::features::FEATURES;
+use super::folder::ExportFolder;
+use super::template::{Each, File as FileOfForm, Template};
+use crate::progress;
+
+/// The number of titles that are encoded at once: enough for all threads.
+const AT_ONCE: usize = 4096;
+
+/// What every file of a form knows.
+#[derive(Serialize)]
+pub(super) struct Globals<'a> {
+    name: &'a str,
+    dimension: usize,
+    model: &'a str,
+    field: &'a str,
+    fusion: WordsAndVectors,
+    features: [&'static str; FEATURES.len()],
+}
+
+impl<'a> Globals<'a> {
+    pub(super) fn new(name: &'a str, index: &'a Engine, fusion: WordsAndVectors) -> Result<Globals<'a>> {
+        let model = index.model()?;
+        let (dimension, model) = (model.dimension(), model.fingerprint());
+        Ok(Globals { name, dimension, model, field: index.field(), fusion, features: FEATURES })
+    }
+}
+
+/// A title in a template.
+#[derive(Serialize)]
+struct Title<'a> {
+    number: u64,
+    id: &'a str,
+    title: &'a str,
+    /// A list in JSON, since a template would write numbers with more digits than they have.
+    vector: String,
+    fields: &'a BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+struct OneTitle<'a> {
+    title: &'a Title<'a>,
+}
+
+#[derive(Serialize)]
+struct SomeTitles<'a> {
+    titles: &'a [Title<'a>],
+}
+
+/// Writes the files of a form that are made of titles, and returns the number of titles; 0 if there are no such files.
+pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Engine) -> Result<u64> {
+    let mut files = Vec::new();
+    for file in template.files.iter().filter(|file| !matches!(file.each, Each::Export | Each::Query)) {
+        let mut out = folder.create(&file.name)?;
+        if file.each == Each::BinaryCopy {
+            out.write_all(binary_copy::HEADER).map_err(|source| folder.failed(source))?;
+        }
+        files.push((file, out));
+    }
+    if files.is_empty() {
+        return Ok(0);
+    }
+    let rows = each_batch(index, |first, titles, vectors| {
+        for (file, out) in &mut files {
+            write_batch(template, file, out, folder, first, titles, vectors)?;
+        }
+        Ok(())
+    })?;
+    for (file, out) in &mut files {
+        let end: &[u8] = if file.each == Each::BinaryCopy { binary_copy::TRAILER } else { &[] };
+        out.write_all(end).and_then(|()| out.flush()).map_err(|source| folder.failed(source))?;
+    }
+    Ok(rows)
+}
+
+fn write_batch(
+    template: &Template,
+    file: &FileOfForm,
+    out: &mut BufWriter<File>,
+    folder: &ExportFolder,
+    first: u64,
+    titles: &[Document],
+    vectors: &[f32],
+) -> Written<()> {
+    let failed = |source| folder.failed(source);
+    let vectors = vectors.chunks_exact(vectors.len() / titles.len());
+    if file.each == Each::BinaryCopy {
+        for (title, vector) in titles.iter().zip(vectors) {
+            binary_copy::write_row(out, &title.id, &title.title, vector).map_err(failed)?;
+        }
+        return Ok(());
+    }
+    let mut shown = Vec::with_capacity(titles.len());
+    for ((number, title), vector) in (first..).zip(titles).zip(vectors) {
+        let vector = serde_json::to_string(vector).map_err(|error| failed(error.into()))?;
+        shown.push(Title { number, id: &title.id, title: &title.title, vector, fields: &title.fields });
+    }
+    let (size, is_one) = if let Each::Titles(size) = file.each { (size, false) } else { (1, true) };
+    for titles in shown.chunks(size) {
+        let text = if is_one {
+            template.render(file, &OneTitle { title: &titles[0] })?
+        } else {
+            template.render(file, &SomeTitles { titles })?
+        };
+        out.write_all(text.as_bytes()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Writes the titles as Apache Parquet with the columns `id`, `title` and `vector`, and returns their number.
+#[cfg(feature = "parquet")]
+pub(super) fn write_parquet(path: &Path, index: &Engine) -> Result<u64> {
+    let mut file = clickvec::internals::files::Pending::new(path)?;
+    let failed = |source| clickvec::Error::io(path, "write", source);
+    let dimension = index.model()?.dimension();
+    let mut writer = crate::vectors_parquet::Writer::new(file.writer(), &["id", "title"], dimension).map_err(failed)?;
+    let rows = each_batch(index, |_, titles, vectors| {
+        let column = |text: fn(&Document) -> &str| titles.iter().map(text).collect();
+        let columns = [column(|title| &title.id), column(|title| &title.title)];
+        writer.write(&columns, vectors).map_err(failed)
+    })?;
+    writer.finish().map_err(failed)?;
+    file.seal()?.publish()?;
+    Ok(rows)
+}
+
+/// A program without Parquet.
+#[cfg(not(feature = "parquet"))]
+pub(super) fn write_parquet(_: &Path, _: &Engine) -> Result<u64> {
+    anyhow::bail!(
+        "expected another form than parquet, which this program was built without; build it with `cargo build --release \
+         --features parquet`"
+    )
+}
+
+/// Passes on the titles with their vectors, [titles, dimension], and the number of the first; returns the number of titles.
+fn each_batch(index: &Engine, mut each: impl FnMut(u64, &[Document], &[f32]) -> Written<()>) -> Result<u64> {
+    let bar = progress::counter("encoding", "titles");
+    let embedder = index.model()?.embedder(Side::Title);
+    let mut rows = 0;
+    let mut flush = |titles: &mut Vec<Document>| -> Written<()> {
+        if !titles.is_empty() {
+            each(rows, titles, &embed(&embedder, titles))?;
+        }
+        rows += titles.len() as u64;
+        bar.set_position(rows);
+        titles.clear();
+        Ok(())
+    };
+    let mut waiting = Vec::new();
+    let read = index.for_each_title(|title| {
+        waiting.push(title);
+        if waiting.len() == AT_ONCE { Ok(flush(&mut waiting)?) } else { Ok(()) }
+    });
+    let read = read.map_err(anyhow::Error::from).and_then(|()| Ok(flush(&mut waiting)?));
+    bar.finish_and_clear();
+    read?;
+    Ok(rows)
+}
+
+fn embed(embedder: &Embedder, titles: &[Document]) -> Vec<f32> {
+    let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
+    embedder.embed(&texts)
+}
