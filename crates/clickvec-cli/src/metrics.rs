@@ -1,28 +1,17 @@
 //! The names of metrics in JSON and in tables, which are part of the interface (`docs/reference/metrics.md`).
 
-use std::borrow::Cow;
-
-use clickvec::eval::{Comparison, Measure, Metric, Metrics};
+use clickvec::eval::{Comparison, Metrics};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-
-/// The name of a metric in JSON. Means of reciprocal ranks and of average precisions have their own names.
-pub(crate) fn key(metric: Metric) -> &'static str {
-    match metric {
-        Metric::ReciprocalRank => "mrr",
-        Metric::AveragePrecision => "map",
-        other => other.name(),
-    }
-}
 
 /// Metrics as an object: `{"ndcg@1":…,"ndcg@3":…,…}`.
 pub(crate) struct ByKey<'a>(pub(crate) &'a Metrics);
 
 impl Serialize for ByKey<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(Metric::ALL.len()))?;
-        for metric in Metric::ALL {
-            map.serialize_entry(key(metric), &self.0.get(metric))?;
+        let mut map = serializer.serialize_map(Some(self.0.iter().len()))?;
+        for (metric, value) in self.0.iter() {
+            map.serialize_entry(&metric.to_string(), &value)?;
         }
         map.end()
     }
@@ -33,7 +22,7 @@ impl Serialize for ByKey<'_> {
 pub(crate) struct PairJson<'a> {
     a: &'a str,
     b: &'a str,
-    metric: Cow<'static, str>,
+    metric: String,
     /// The mean of a − b.
     difference: f64,
     /// `null` if all differences are equal, since t is then infinite.
@@ -46,14 +35,7 @@ pub(crate) struct PairJson<'a> {
 
 impl<'a> From<&'a Comparison> for PairJson<'a> {
     fn from(Comparison { a, b, metric, test, holm }: &'a Comparison) -> PairJson<'a> {
-        PairJson { a, b, metric: key(*metric).into(), difference: test.difference, t: test.t, p: test.p, holm: *holm }
-    }
-}
-
-impl<'a> From<&'a Comparison<Measure>> for PairJson<'a> {
-    fn from(Comparison { a, b, metric, test, holm }: &'a Comparison<Measure>) -> PairJson<'a> {
-        let metric = metric.to_string().into();
-        PairJson { a, b, metric, difference: test.difference, t: test.t, p: test.p, holm: *holm }
+        PairJson { a, b, metric: metric.to_string(), difference: test.difference, t: test.t, p: test.p, holm: *holm }
     }
 }
 

@@ -270,7 +270,7 @@ fn a_biased_engine_shows_what_sells_best_and_users_click_as_before() {
 fn by_kind(ranker: &dyn Ranker, log: &Path) -> HashMap<QueryKind, f64> {
     let of = |kind: QueryKind| {
         let judged = judgments(&log.join(format!("judged-{}.tsv", kind.name())));
-        evaluate(ranker, &judged, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
+        evaluate(ranker, &judged, &EvaluateOptions::default()).mean.get(Metric::Ndcg(1))
     };
     QueryKind::ALL.map(|kind| (kind, of(kind))).into_iter().collect()
 }

@@ -290,7 +290,7 @@ fn to_python(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyDict>> {
         of_system.set_item("name", &system.name)?;
         of_system.set_item("mean", json::to_python(py, &metrics(&system.mean))?)?;
         let values = PyDict::new(py);
-        for metric in Metric::ALL {
+        for metric in Metric::OF_JUDGED {
             values.set_item(key(metric), PyArray1::from_vec(py, system.values(metric)))?;
         }
         of_system.set_item("values", values)?;

@@ -143,5 +143,5 @@ pub(crate) fn key(metric: Metric) -> &'static str {
 
 /// Metrics by their names.
 pub(crate) fn metrics(of: &Metrics) -> Value {
-    Value::Object(Metric::ALL.iter().map(|&metric| (key(metric).to_owned(), json!(of.get(metric)))).collect())
+    Value::Object(Metric::OF_JUDGED.iter().map(|&metric| (key(metric).to_owned(), json!(of.get(metric)))).collect())
 }

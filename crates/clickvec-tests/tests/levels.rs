@@ -104,7 +104,7 @@ fn results() -> Vec<(String, Vec<f32>, f64)> {
             if let Event::Epoch(report) = event {
                 of_epochs.push(report.loss as f32);
                 of_epochs
-                    .push(report.validation.and_then(|score| score.metrics).expect("validated").get(Metric::Ndcg10)
+                    .push(report.validation.and_then(|score| score.metrics).expect("validated").get(Metric::Ndcg(10))
                         as f32);
             }
         }

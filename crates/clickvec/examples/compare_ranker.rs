@@ -29,9 +29,9 @@ fn main() -> clickvec::Result<()> {
     let bm25 = ranker::train("bm25", &Corpus::of_titles(titles.map(|title| title.text.as_str()))?)?;
     let systems = [&SharedWords as &dyn Ranker, &*bm25].map(|system| evaluate(system, &judgments, &Default::default()));
     for system in &systems {
-        println!("{:12}  NDCG@1 {:.3}", system.name, system.mean.get(Metric::Ndcg1));
+        println!("{:12}  NDCG@1 {:.3}", system.name, system.mean.get(Metric::Ndcg(1)));
     }
-    for compared in compare_all(&systems)?.iter().filter(|compared| compared.metric == Metric::Ndcg1) {
+    for compared in compare_all(&systems)?.iter().filter(|compared| compared.metric == Metric::Ndcg(1)) {
         let (test, verdict) = (&compared.test, compared.verdict(Correction::Holm));
         println!("difference {:+.3}, p = {:.4}, {verdict:?}", test.difference, test.p);
     }

@@ -32,7 +32,7 @@ pub mod error {
 
 /// The parts of a test set.
 pub mod eval {
-    pub use crate::eval::full::room_for_lists;
+    pub use crate::eval::collection::room_for_lists;
     pub use crate::eval::queries::read_queries;
     pub use crate::eval::significance::is_same;
     pub use crate::eval::test_set::files_of_test_set;

@@ -45,7 +45,7 @@
 //! let corpus = Corpus::of_titles(titles.map(|title| title.text.as_str()))?;
 //! let rankers = [ranker::train("bm25", &corpus)?, ranker::train("trigram", &corpus)?];
 //! let judged = rankers.each_ref().map(|ranker| evaluate(&**ranker, &judgments, &Default::default()));
-//! for compared in compare_all(&judged)?.iter().filter(|compared| compared.metric == Metric::Ndcg10) {
+//! for compared in compare_all(&judged)?.iter().filter(|compared| compared.metric == Metric::Ndcg(10)) {
 //!     println!("{:+.3}, p = {:.4}: {:?}", compared.test.difference, compared.test.p, compared.verdict(Correction::Holm));
 //! #   assert!((0.0..=1.0).contains(&compared.test.p));
 //! }

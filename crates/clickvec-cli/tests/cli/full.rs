@@ -390,7 +390,7 @@ fn what_cannot_be_searched_is_said() {
     };
     refused(&["--full"], "expected titles to search, found none; add `--titles FILE`");
     refused(&["--full", "--titles=titles.tsv", "--measures=ndcg@5,f1"], "found `f1`");
-    refused(&["--full", "--titles=titles.tsv", "--measures=map,map"], "expected each measure once, found `map` again");
+    refused(&["--full", "--titles=titles.tsv", "--measures=map,map"], "expected each metric once, found `map` again");
     refused(
         &["--full", "--titles=titles.tsv", "--measures=recall@100", "--depth=50"],
         "expected lists of at least 100 titles for `recall@100`, found 50; raise `--depth`",

@@ -64,7 +64,7 @@ fn what_is_required_is_checked_before_anything_is_judged() {
         "expected two of the systems `bad`, `good` with a colon between them for `--require-better`, found `good:best`";
     run(&["--require-better=good:best"]).code(2).says(named).prints_nothing();
     run(&["--require-better=good"]).code(2).prints_nothing();
-    let by = "expected one of `ndcg@1`, `ndcg@3`, `ndcg@10` for `--require-by`, found `recall@5`";
+    let by = "expected one of `ndcg@1`, `ndcg@3`, `ndcg@10`, `mrr`, `map`, `precision@10`, `recall@10` for `--require-by`, found `recall@5`";
     run(&["--require-better=good:bad", "--require-by=recall@5"]).code(2).says(by).prints_nothing();
     run(&["--require-by=ndcg@1"]).code(2).says("--require-better");
 }

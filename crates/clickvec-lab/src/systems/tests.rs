@@ -20,7 +20,7 @@ fn shuffled_weights_rank_worse() {
     let ndcg = |weights: &[f64]| {
         let members = members.iter().cloned().zip(weights.iter().copied()).collect();
         let fusion = Fusion::new("all".to_owned(), members, FusionMethod::MinMax);
-        evaluate(&fusion, &shop.renamed, &EvaluateOptions::default()).mean.get(Metric::Ndcg3)
+        evaluate(&fusion, &shop.renamed, &EvaluateOptions::default()).mean.get(Metric::Ndcg(3))
     };
     let FittedWeights { mut weights, objective } =
         fit_weights(3, &mut |weights| ndcg(weights), &mut |_| ControlFlow::Continue(())).unwrap();

@@ -1,7 +1,7 @@
 //! What the rows of a table find among all titles of the collection.
 
 use clickvec::error::Result;
-use clickvec::eval::{EvaluateOptions, FullEvaluation, FullJudge, FullTestSet, Measure, search_all};
+use clickvec::eval::{Answers, Collection, EvaluateOptions, Evaluation, Metric, Metrics};
 use clickvec::index::Hit;
 use clickvec::ranker::Ranker;
 
@@ -14,56 +14,39 @@ pub(super) type Found = Vec<Vec<(u32, u32)>>;
 /// The search of all titles by a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Full {
-    /// Each query's values of [`Full::MEASURES`], the mean over the seeds.
-    pub evaluation: FullEvaluation,
-    /// For each seed, the mean of each measure.
-    pub seeds: Vec<Vec<f64>>,
+    /// Each query's values of [`Full::METRICS`], the mean over the seeds.
+    pub evaluation: Evaluation,
+    /// For each seed, the means.
+    pub seeds: Vec<Metrics>,
 }
 
 impl Full {
-    /// The measures.
-    pub const MEASURES: [Measure; 2] = [Measure::Ndcg(10), Measure::Recall(DEPTH as u32)];
+    /// The metrics.
+    pub const METRICS: [Metric; 2] = [Metric::Ndcg(10), Metric::Recall(DEPTH as u32)];
 
-    /// The standard deviation of a measure's mean over the seeds; `None` with a single seed.
-    pub fn spread(&self, measure: usize) -> Option<f64> {
-        super::seeds::deviation(self.seeds.iter().map(|seed| seed[measure]))
+    /// The standard deviation of a metric's mean over the seeds; `None` with a single seed.
+    pub fn spread(&self, metric: Metric) -> Option<f64> {
+        super::seeds::deviation(self.seeds.iter().map(|seed| seed.get(metric)))
     }
 
     /// `runs` has the lists of each seed.
-    pub(super) fn judged(name: &str, set: &FullTestSet, runs: &[Vec<Vec<Hit>>], options: &EvaluateOptions) -> Full {
-        let evaluations: Vec<FullEvaluation> = runs
-            .iter()
-            .map(|lists| {
-                let mut judge = FullJudge::new(&set.titles, &Full::MEASURES, options);
-                judge.add(&set.queries, lists);
-                judge.finish(name)
-            })
-            .collect();
-        let seeds = evaluations.iter().map(|run| run.mean.clone()).collect();
-        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / runs.len() as f64;
-        let mut evaluation = evaluations[0].clone();
-        if runs.len() > 1 {
-            for measure in 0..Full::MEASURES.len() {
-                for (query, values) in evaluation.queries.iter_mut().enumerate() {
-                    values[measure] = mean(&mut evaluations.iter().map(|run| run.queries[query][measure]));
-                }
-                evaluation.mean[measure] = mean(&mut evaluations.iter().map(|run| run.mean[measure]));
-            }
+    pub(super) fn judged(name: &str, set: &Collection, runs: Vec<Vec<Vec<Hit>>>, options: &EvaluateOptions) -> Full {
+        let task = set.task(&set.queries);
+        let judge = |lists| task.judge(name, &Answers::Lists(lists), &Full::METRICS, options);
+        let evaluations: Vec<Evaluation> = runs.into_iter().map(judge).collect();
+        let seeds: Vec<Metrics> = evaluations.iter().map(|run| run.mean.clone()).collect();
+        let mut evaluation = super::seeds::mean_over(&evaluations);
+        if seeds.len() > 1 {
+            evaluation.mean = Metrics::mean(&seeds);
         }
         Full { evaluation, seeds }
     }
 }
 
 /// What a ranker finds in the collection.
-pub(super) fn search(set: &FullTestSet, ranker: &dyn Ranker) -> Result<Found> {
-    let texts = set.texts();
-    let candidates = ranker.candidates(&texts)?;
-    let mut found = Vec::with_capacity(set.queries.len());
-    search_all(candidates.as_ref(), &set.queries, DEPTH, |_, lists| -> Result<()> {
-        found.extend(lists.iter().map(|hits| pack(hits)));
-        Ok(())
-    })?;
-    Ok(found)
+pub(super) fn search(set: &Collection, ranker: &dyn Ranker) -> Result<Found> {
+    let answers = set.task(&set.queries).answers(ranker, DEPTH, &mut |_| ())?;
+    Ok(answers.lists().iter().map(|hits| pack(hits)).collect())
 }
 
 /// Hits as they are stored.

@@ -9,9 +9,9 @@ use super::full::{DEPTH, pack, unpack};
 use super::maker::{Maker, Points, named};
 use super::{Event, Judged, Point, Row, TrainingFacts, Watch};
 use clickvec::error::{Error, PlanFault, Result};
-use clickvec::eval::{FullQuery, Judgments, Scores, fit_fusion, fit_search_fusion, fuse_scores};
+use clickvec::eval::{Answers, Judgments, SearchQuery, Task, fit_fusion};
 use clickvec::index::Hit;
-use clickvec::ranker::{FittedWeights, FusionMethod, fuse_hits};
+use clickvec::ranker::{FittedWeights, FusionMethod};
 
 impl Maker<'_> {
     /// For each fold and each seed, fuses the members' scores on that fold, with the method and the weights that are best
@@ -64,43 +64,47 @@ impl Maker<'_> {
             queries: queries.iter().map(|&query| self.judgments.queries[query].clone()).collect(),
             duplicates: 0,
         };
-        let scores: Vec<&Scores> = of.iter().map(|point| &point.scores).collect();
-        let of_chosen: Vec<Scores> =
-            scores.iter().map(|scores| queries.iter().map(|&query| scores[query].clone()).collect()).collect();
-        let of_chosen: Vec<&Scores> = of_chosen.iter().collect();
+        let of_chosen: Vec<Answers> = of
+            .iter()
+            .map(|point| Answers::Scores(queries.iter().map(|&query| point.scores[query].clone()).collect()))
+            .collect();
+        let of_chosen: Vec<&Answers> = of_chosen.iter().collect();
         let mut told = |progress| watch(Event::Step { system: "fusion", progress });
-        let fit = |method| fit_fusion(&of_chosen, &chosen, method, &self.options, &mut told);
-        let (method, FittedWeights { weights, .. }) = best_of(methods, fit)?;
+        let task = Task::Judged(&chosen);
+        let fit = |method| fit_fusion(task, &of_chosen, (method, DEPTH), &self.options, &mut told);
+        let (judged_method, FittedWeights { weights: judged_weights, .. }) = best_of(methods, fit)?;
         let shown = |weights: &[f64]| {
             let named =
                 members.iter().zip(weights).map(|(&member, weight)| format!("{}={weight:.2}", rows[member].name));
             named.collect::<Vec<_>>().join(", ")
         };
-        let mut parameters = format!("{}: {}", method_name(method), shown(&weights));
+        let mut parameters = format!("{}: {}", method_name(judged_method), shown(&judged_weights));
         let mut found = Vec::new();
         // A search of all titles has weights of its own, fitted to the same queries.
         if let Some(set) = &self.collection {
             let lists: Vec<Vec<Vec<Hit>>> =
                 of.iter().map(|point| point.found.iter().map(|hits| unpack(hits)).collect()).collect();
-            let of_chosen: Vec<Vec<Vec<Hit>>> =
-                lists.iter().map(|lists| queries.iter().map(|&query| lists[query].clone()).collect()).collect();
-            let of_chosen: Vec<&[Vec<Hit>]> = of_chosen.iter().map(Vec::as_slice).collect();
-            let asked: Vec<FullQuery> = queries.iter().map(|&query| set.queries[query].clone()).collect();
+            let of_chosen: Vec<Answers> = lists
+                .iter()
+                .map(|lists| Answers::Lists(queries.iter().map(|&query| lists[query].clone()).collect()))
+                .collect();
+            let of_chosen: Vec<&Answers> = of_chosen.iter().collect();
+            let asked: Vec<SearchQuery> = queries.iter().map(|&query| set.queries[query].clone()).collect();
             let mut told = |progress| watch(Event::Step { system: "fusion of all titles", progress });
-            let fit = |method| fit_search_fusion(&of_chosen, &asked, (method, DEPTH), &self.options, &mut told);
+            let fit = |method| fit_fusion(set.task(&asked), &of_chosen, (method, DEPTH), &self.options, &mut told);
             let (method, FittedWeights { weights, .. }) = best_of(methods, fit)?;
-            let fuse = |query: usize| {
-                let of_query: Vec<&[Hit]> = lists.iter().map(|lists| lists[query].as_slice()).collect();
-                let mut fused = fuse_hits(&of_query, &weights, method, DEPTH);
-                fused.truncate(DEPTH);
-                pack(&fused)
-            };
-            found = (0..set.queries.len()).map(fuse).collect();
+            let lists: Vec<Answers> = lists.into_iter().map(Answers::Lists).collect();
+            let mut fused = Answers::fused(&lists.iter().collect::<Vec<_>>(), &weights, method, DEPTH);
+            fused.truncate(DEPTH);
+            found = fused.lists().iter().map(|hits| pack(hits)).collect();
             let _ = write!(parameters, "; all titles: {}: {}", method_name(method), shown(&weights));
         }
+        let scores: Vec<Answers> = of.iter().map(|point| Answers::Scores(point.scores.clone())).collect();
         let point = Point {
             parameters,
-            scores: fuse_scores(&scores, &weights, method),
+            scores: Answers::fused(&scores.iter().collect::<Vec<_>>(), &judged_weights, judged_method, DEPTH)
+                .scores()
+                .clone(),
             training: TrainingFacts { seconds: began.elapsed().as_secs_f64(), ..TrainingFacts::default() },
             score_seconds: 0.0,
             bytes: 0,

@@ -11,7 +11,7 @@ use super::{Data, Event, Judged, Options, Plan, Point, Row, Searched, Source, Ta
 use crate::SYSTEMS;
 use clickvec::error::{Error, PlanFault, Result, TestSetFault};
 use clickvec::eval::{
-    self, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, FullTestSet, Judgments, Metrics, Run,
+    self, Collection, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, Judgments, Metrics, Run, Task,
     cross_validate, judge, read_test_set,
 };
 use clickvec::internals::error::shortened;
@@ -35,7 +35,7 @@ pub(super) struct Maker<'a> {
     /// The collection: the one that was named, or that of the judged titles.
     pub(super) titles: Option<PathBuf>,
     /// The collection that every row searches, if that is asked for.
-    pub(super) collection: Option<FullTestSet>,
+    pub(super) collection: Option<Collection>,
 }
 
 /// The points that a row is chosen from.
@@ -107,12 +107,12 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
 }
 
 /// Reads the collection that every row searches.
-fn collection(titles: &Path, plan: &Plan, set: &eval::TestSet, cache: &mut Cache) -> Result<FullTestSet> {
+fn collection(titles: &Path, plan: &Plan, set: &eval::TestSet, cache: &mut Cache) -> Result<Collection> {
     cache.hash_of(titles)?;
     let read = clickvec::tables::read_titles(titles, &plan.data.field)?;
     // Make sure that what was read is what was hashed.
     cache.refuse_changed(&[("titles", Some(titles))])?;
-    let searched = FullTestSet::new(&set.judgments, set.title_ids, read.titles)?;
+    let searched = Collection::new(&set.judgments, set.title_ids, read.titles)?;
     if searched.missing.count >= searched.judged {
         let by = if set.title_ids { "ids" } else { "texts" };
         return Err(Error::Plan(PlanFault::NothingFound { path: titles.to_owned(), by }));
@@ -146,7 +146,9 @@ impl Maker<'_> {
             // Finds a broken file now instead of after hours. The scores are computed when the row's turn comes.
             let checked = match &entry.source {
                 Source::File(path) => self.within(entry, |maker| maker.file(path)).map(drop),
-                Source::Run(path) => Run::read(path).and_then(|run| run.coverage(self.judgments)).map(drop),
+                Source::Run(path) => {
+                    Run::read(path).and_then(|run| run.answers(Task::Judged(self.judgments), DEPTH)).map(drop)
+                }
                 _ => Ok(()),
             };
             checked.map_err(|fault| of_row(&entry.name, fault))?;
@@ -232,8 +234,7 @@ impl Maker<'_> {
                 let queries: Vec<_> =
                     of.iter().enumerate().map(|(query, &fold)| candidates[fold].queries[query].clone()).collect();
                 let mean = Metrics::mean(queries.iter().map(|query| &query.metrics));
-                let queries_without_relevant = candidates[0].queries_without_relevant;
-                let evaluation = Evaluation { name: name.to_owned(), queries, mean, queries_without_relevant };
+                let evaluation = Evaluation { name: name.to_owned(), queries, mean, ..candidates[0].clone() };
                 ((0..points.len()).collect(), evaluation)
             }
         };
@@ -256,7 +257,7 @@ impl Maker<'_> {
                 };
                 of.iter().enumerate().map(list).collect()
             });
-            Full::judged(name, set, &lists.collect::<Vec<_>>(), &self.options)
+            Full::judged(name, set, lists.collect(), &self.options)
         });
         let scores =
             of.iter().enumerate().map(|(query, &fold)| points[chosen[fold]][0].scores[query].clone()).collect();
@@ -297,12 +298,13 @@ impl Maker<'_> {
     /// The point of a run. It is not kept: reading it again is quick, and its scores may be infinite.
     fn run(&mut self, row: &str, path: &Path, watch: &mut Watch<'_>) -> Result<Points> {
         let run = Run::read(path)?;
-        let coverage = run.coverage(self.judgments)?;
+        let (answers, score_seconds) = timed(|| run.answers(Task::Judged(self.judgments), DEPTH));
+        let (answers, coverage) = answers?;
         tell(watch, Event::RunCoverage { row, coverage })?;
-        let (scores, score_seconds) = timed(|| run.scores(self.judgments));
+        let scores = answers.scores().clone();
         let found = match &self.collection {
             None => Vec::new(),
-            Some(set) => run.lists(&set.queries, &set.titles, DEPTH)?.lists.iter().map(|hits| pack(hits)).collect(),
+            Some(set) => run.answers(set.task(&set.queries), DEPTH)?.0.lists().iter().map(|hits| pack(hits)).collect(),
         };
         let parameters = path.display().to_string();
         let training = TrainingFacts::default();

@@ -36,8 +36,8 @@ mod tests {
         };
         let runs = [run(1.0, 1.0), run(1.0, -1.0)];
         let mean = mean_over(&runs);
-        assert_eq!(mean.values(Metric::Ndcg1), [1.0, 0.5]);
-        assert_eq!(mean.mean.get(Metric::Ndcg1), 0.75);
+        assert_eq!(mean.values(Metric::Ndcg(1)), [1.0, 0.5]);
+        assert_eq!(mean.mean.get(Metric::Ndcg(1)), 0.75);
         assert_eq!(mean_over(&runs[1..]), runs[1]);
     }
 

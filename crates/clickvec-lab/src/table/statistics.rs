@@ -1,10 +1,9 @@
 //! Statistics of the differences between rows.
 
-use super::{Full, Table};
+use super::Table;
 use clickvec::error::Result;
 use clickvec::eval::{
-    BaselineComparison, Comparison, Evaluation, FullEvaluation, Interval, Measure, Resampling, compare_all,
-    compare_full, compare_with, confidence_intervals,
+    BaselineComparison, Comparison, Evaluation, Interval, Resampling, compare_all, compare_with, confidence_intervals,
 };
 
 /// All tests of a table.
@@ -21,9 +20,9 @@ pub struct Statistics {
     /// The confidence intervals of each row's NDCG.
     pub intervals: Vec<[Interval; 3]>,
     /// The same rows searching all titles; none if that was not asked for.
-    pub full: Vec<FullEvaluation>,
+    pub full: Vec<Evaluation>,
     /// The tests between all pairs of these.
-    pub full_tests: Vec<Comparison<Measure>>,
+    pub full_tests: Vec<Comparison>,
 }
 
 impl Table {
@@ -45,9 +44,9 @@ impl Table {
         };
         let intervals = evaluations.iter().map(|row| confidence_intervals(row, &resampling)).collect();
         let judged = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok());
-        let full: Vec<FullEvaluation> =
+        let full: Vec<Evaluation> =
             judged.filter_map(|judged| judged.full.as_ref()).map(|full| full.evaluation.clone()).collect();
-        let full_tests = compare_full(&full, &Full::MEASURES)?;
+        let full_tests = compare_all(&full)?;
         Ok(Statistics { evaluations, tests, base, against, intervals, full, full_tests })
     }
 }

@@ -55,7 +55,7 @@ fn the_loss_falls_and_the_model_ranks() {
             .as_ref()
             .and_then(|score| score.metrics.as_ref())
             .expect("validated")
-            .get(Metric::Ndcg1);
+            .get(Metric::Ndcg(1));
         // Six titles for each query, one of them right, so chance is 1/6.
         assert!(last > 0.4, "{config:?}: NDCG@1 {last}");
         assert_eq!((reports[11].epoch, reports[11].kept, reports[11].without_negatives), (12, true, 0));
@@ -67,7 +67,7 @@ fn the_loss_falls_and_the_model_ranks() {
         assert_eq!(model.training().loss, losses[11]);
         assert_eq!(model.training().config, config);
         let found = evaluate(&Neural::new("again".to_owned(), model), &judged, &EvaluateOptions::default());
-        assert_eq!(found.mean.get(Metric::Ndcg1), last, "the file holds what was measured");
+        assert_eq!(found.mean.get(Metric::Ndcg(1)), last, "the file holds what was measured");
         assert!(!place.beside(".partial").exists() && !place.beside(".checkpoint").exists());
     }
 }
@@ -93,7 +93,7 @@ fn shuffled_clicks_rank_worse() {
             let place = Place::new(&rows);
             place.train(&config, How::default()).expect("trained");
             let model = Neural::new("model".to_owned(), Model::load(&place.output()).expect("a model"));
-            evaluate(&model, &judged, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
+            evaluate(&model, &judged, &EvaluateOptions::default()).mean.get(Metric::Ndcg(1))
         });
         assert!(right > wrong + 0.15, "{:?}: {right}, shuffled {wrong}", config.encoder);
     }
@@ -183,7 +183,7 @@ fn noise_contrastive_estimation_learns_to_rank() {
         assert!(last.loss < 0.5 * first.loss, "{config:?}: {} {}", first.loss, last.loss);
         let ndcg = |report: &EpochReport| {
             let score = report.validation.as_ref().expect("validated");
-            score.metrics.as_ref().expect("metrics").get(Metric::Ndcg1)
+            score.metrics.as_ref().expect("metrics").get(Metric::Ndcg(1))
         };
         assert!(ndcg(last) > ndcg(first) + 0.3, "{config:?}: {} {}", ndcg(first), ndcg(last));
         let model = Model::load(&place.output()).expect("a model");

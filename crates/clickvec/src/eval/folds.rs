@@ -93,8 +93,7 @@ pub fn cross_validate(name: &str, candidates: &[Evaluation], folds: &Folds) -> C
     let queries: Vec<QueryMetrics> =
         folds.of.iter().enumerate().map(|(query, &fold)| candidates[chosen[fold]].queries[query].clone()).collect();
     let mean = Metrics::mean(queries.iter().map(|query| &query.metrics));
-    let queries_without_relevant = candidates[0].queries_without_relevant;
-    let evaluation = Evaluation { name: name.to_owned(), queries, mean, queries_without_relevant };
+    let evaluation = Evaluation { name: name.to_owned(), queries, mean, ..candidates[0].clone() };
     CrossValidated { chosen, evaluation }
 }
 
@@ -162,10 +161,10 @@ mod tests {
         // The first candidate is best on fold 0, so it is used on fold 1, where it is always wrong.
         let result = cross_validate("s", &candidates, &folds);
         assert_eq!(result.chosen, [1, 0]);
-        assert_eq!(result.evaluation.mean.get(Metric::Ndcg1), 0.0);
+        assert_eq!(result.evaluation.mean.get(Metric::Ndcg(1)), 0.0);
         // With one fold nothing is held back.
         let all = cross_validate("s", &candidates, &Folds::new(&judgments, 1, 1));
-        assert_eq!((all.chosen.len(), all.evaluation.mean.get(Metric::Ndcg1)), (1, 0.5));
+        assert_eq!((all.chosen.len(), all.evaluation.mean.get(Metric::Ndcg(1))), (1, 0.5));
         // Of equals, the first.
         let same = [candidates[0].clone(), candidates[0].clone()];
         assert_eq!(cross_validate("s", &same, &folds).chosen, [0, 0]);

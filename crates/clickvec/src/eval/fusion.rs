@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::metrics::{discount, order_key};
-use super::{EvaluateOptions, FullQuery, JudgedQuery, Judgments, Ranking, Scores, Ties};
+use super::ranking::{discount, order_key};
+use super::{Answers, EvaluateOptions, JudgedQuery, Ranking, Scores, SearchQuery, Task, Ties};
 use crate::error::Result;
 use crate::index::Hit;
-use crate::ranker::{FitWatch, FittedWeights, FusionMethod, fit_weights, fuse};
+use crate::ranker::{FitWatch, FittedWeights, FusionMethod, fit_weights};
 
 /// The cutoffs k of NDCG@k to which the weights for judged titles are fitted, as parameters are chosen.
 const CUTOFFS: [usize; 3] = [1, 3, 10];
@@ -17,31 +17,15 @@ const CUTOFFS: [usize; 3] = [1, 3, 10];
 const FIRST_TITLES: usize = 10;
 const MANY_TITLES: usize = 100;
 
-/// The fused scores of each query's titles. `scores` has the scores of each system on the same queries.
-///
-/// # Panics
-///
-/// Like [`fuse`].
-pub fn fuse_scores(scores: &[&Scores], weights: &[f64], method: FusionMethod) -> Scores {
-    let of_query = |query: usize| {
-        let of: Vec<&[f64]> = scores.iter().map(|scores| &scores[query][..]).collect();
-        fuse(&of, weights, method)
+/// Returns weights, with sum 1, with which all systems count alike. For all methods but [`FusionMethod::Linear`] they are equal.
+/// There, each is divided by the standard deviation of its system's scores within a query.
+pub fn equal_weights(systems: &[&Answers], method: FusionMethod) -> Vec<f64> {
+    let of_query = |system: &Answers, query: usize| match system {
+        Answers::Scores(scores) => method.apply(&scores[query]),
+        Answers::Lists(lists) => method.apply(&lists[query].iter().map(|hit| f64::from(hit.score)).collect::<Vec<_>>()),
     };
-    (0..scores.first().map_or(0, |scores| scores.len())).map(of_query).collect()
-}
-
-/// Weights, with sum 1, with which all systems with these `scores` count alike. For all methods but [`FusionMethod::Linear`] they
-/// are equal. There, each is divided by the standard deviation of its system's scores within a query.
-pub fn equal_weights(scores: &[&Scores], method: FusionMethod) -> Vec<f64> {
-    let of_system = |scores: &&Scores| spread(scores.iter().map(|scores| method.apply(scores)));
-    alike(scores.iter().map(of_system), method)
-}
-
-/// [`equal_weights`] for the systems that found these `lists`, one for each query.
-pub fn equal_search_weights(lists: &[&[Vec<Hit>]], method: FusionMethod) -> Vec<f64> {
-    let scores = |list: &Vec<Hit>| list.iter().map(|hit| f64::from(hit.score)).collect::<Vec<_>>();
-    let of_system = |lists: &&[Vec<Hit>]| spread(lists.iter().map(|list| method.apply(&scores(list))));
-    alike(lists.iter().map(of_system), method)
+    let spreads = systems.iter().map(|system| spread((0..system.len()).map(|query| of_query(system, query))));
+    alike(spreads, method)
 }
 
 /// The standard deviation of scores within a query: the root of the variances' mean.
@@ -89,7 +73,9 @@ fn fit_alike(
     Ok(FittedWeights { weights: of(&fitted.weights), ..fitted })
 }
 
-/// The weights of the systems with these `scores` that have the best mean of NDCG@1, @3 and @10 on `judgments`.
+/// Fits the weights of a fusion of systems, which gave these answers to a task: to the mean of NDCG@1, @3 and @10 of judged titles,
+/// or to the mean of nDCG@10 and recall@100 of lists of up to `depth` titles each ([`fuse_hits`](crate::ranker::fuse_hits)). Titles
+/// without a judgment count as not relevant.
 ///
 /// # Errors
 ///
@@ -97,52 +83,42 @@ fn fit_alike(
 ///
 /// # Panics
 ///
-/// If there is not one score for each judged title.
+/// If the answers are not those to the task.
 pub fn fit_fusion(
-    scores: &[&Scores],
-    judgments: &Judgments,
-    method: FusionMethod,
-    options: &EvaluateOptions,
-    watch: &mut FitWatch<'_>,
-) -> Result<FittedWeights> {
-    let queries = judgments.queries.par_iter().enumerate();
-    let pools: Vec<JudgedPool> =
-        queries.map(|(number, query)| JudgedPool::new(scores, number, query, method, options)).collect();
-    let mut objective = |weights: &[f64]| {
-        let values: Vec<[f64; CUTOFFS.len()]> = pools.par_iter().map(|pool| pool.ndcg(weights)).collect();
-        let mean = |at: usize| values.iter().map(|value| value[at]).sum::<f64>() / values.len().max(1) as f64;
-        (0..CUTOFFS.len()).map(mean).sum::<f64>() / CUTOFFS.len() as f64
-    };
-    fit_alike(equal_weights(scores, method), method, &mut objective, watch)
-}
-
-/// The weights with the best mean of nDCG@10 and recall@100 over `queries`, for the systems that found these `lists`, one
-/// for each query, of up to `depth` titles ([`fuse_hits`](crate::ranker::fuse_hits)). Titles without a judgment count as not relevant.
-///
-/// # Errors
-///
-/// [`Error::Cancelled`](crate::Error::Cancelled) if `watch` breaks.
-///
-/// # Panics
-///
-/// If there is not one list for each query.
-pub fn fit_search_fusion(
-    lists: &[&[Vec<Hit>]],
-    queries: &[FullQuery],
+    task: Task<'_>,
+    systems: &[&Answers],
     (method, depth): (FusionMethod, usize),
     options: &EvaluateOptions,
     watch: &mut FitWatch<'_>,
 ) -> Result<FittedWeights> {
-    let pool = |(number, query): (usize, &FullQuery)| FusedPool::new(lists, number, query, (method, depth), options);
-    let pools: Vec<FusedPool> = queries.par_iter().enumerate().filter_map(pool).collect();
-    let mut objective = |weights: &[f64]| {
-        let values: Vec<f64> = pools.par_iter().map(|pool| pool.objective(weights)).collect();
-        values.iter().sum::<f64>() / values.len().max(1) as f64
-    };
-    fit_alike(equal_search_weights(lists, method), method, &mut objective, watch)
+    let equal = equal_weights(systems, method);
+    match task {
+        Task::Judged(judgments) => {
+            let scores: Vec<&Scores> = systems.iter().map(|system| system.scores()).collect();
+            let queries = judgments.queries.par_iter().enumerate();
+            let pools: Vec<JudgedPool> =
+                queries.map(|(number, query)| JudgedPool::new(&scores, number, query, method, options)).collect();
+            let mut objective = |weights: &[f64]| {
+                let values: Vec<[f64; CUTOFFS.len()]> = pools.par_iter().map(|pool| pool.ndcg(weights)).collect();
+                let mean = |at: usize| values.iter().map(|value| value[at]).sum::<f64>() / values.len().max(1) as f64;
+                (0..CUTOFFS.len()).map(mean).sum::<f64>() / CUTOFFS.len() as f64
+            };
+            fit_alike(equal, method, &mut objective, watch)
+        }
+        Task::Search { queries, .. } => {
+            let lists: Vec<&[Vec<Hit>]> = systems.iter().map(|system| system.lists()).collect();
+            let pool = |(number, query)| FusedPool::new(&lists, number, query, (method, depth), options);
+            let pools: Vec<FusedPool> = queries.par_iter().enumerate().filter_map(pool).collect();
+            let mut objective = |weights: &[f64]| {
+                let values: Vec<f64> = pools.par_iter().map(|pool| pool.objective(weights)).collect();
+                values.iter().sum::<f64>() / values.len().max(1) as f64
+            };
+            fit_alike(equal, method, &mut objective, watch)
+        }
+    }
 }
 
-/// The judged titles of one query, ready to be weighted: what [`judge`](super::judge) does for each set of weights anew is
+/// The judged titles of one query, ready to be weighted: what [`Task::judge`] does for each set of weights anew is
 /// done once here.
 struct JudgedPool {
     /// [system][title]: normalised scores.
@@ -224,7 +200,7 @@ impl FusedPool {
     fn new(
         lists: &[&[Vec<Hit>]],
         number: usize,
-        query: &FullQuery,
+        query: &SearchQuery,
         (method, depth): (FusionMethod, usize),
         options: &EvaluateOptions,
     ) -> Option<FusedPool> {

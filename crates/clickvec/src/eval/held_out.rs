@@ -3,11 +3,8 @@
 use rand::RngExt as _;
 use rayon::prelude::*;
 
-use super::significance::{correct, paired_t_test};
-use super::{
-    Comparison, EvaluateOptions, FullEvaluation, FullJudge, FullTestSet, JudgedQuery, JudgedTitle, Judgments, Measure,
-    search_all,
-};
+use super::significance::{compared, correct};
+use super::{Collection, Comparison, EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metric};
 use crate::clicks::{HeldOut, HeldOutQuery};
 use crate::error::{Error, Result};
 use crate::loss::{EvenlyDrawn, LossKind};
@@ -31,7 +28,7 @@ const TOGETHER: usize = 64;
 /// has an advantage because candidates were chosen by another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldOutTest {
-    set: FullTestSet,
+    set: Collection,
     /// The positions of the titles that were clicked for each query.
     clicked: Vec<Vec<u32>>,
 }
@@ -39,18 +36,18 @@ pub struct HeldOutTest {
 /// A ranker compared with rankers that need no training, on held-out queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldOutReport {
-    /// The ranker, BM25 and the cosine of letter trigrams: the mean of each of [`HeldOutTest::MEASURES`].
-    pub systems: Vec<FullEvaluation>,
+    /// The ranker, BM25 and the cosine of letter trigrams: the mean of each of [`HeldOutTest::METRICS`].
+    pub systems: Vec<Evaluation>,
     /// The paired t-tests of [`HeldOutTest::DECIDES`] between the ranker, `a`, and each of the others, corrected for both.
-    pub tests: Vec<Comparison<Measure>>,
+    pub tests: Vec<Comparison>,
 }
 
 impl HeldOutTest {
-    /// The measures.
-    pub const MEASURES: [Measure; 4] =
-        [Measure::Ndcg(1), Measure::Ndcg(3), Self::DECIDES, Measure::Recall(Self::DEPTH as u32)];
-    /// The measure that chooses the best epoch and is tested.
-    pub const DECIDES: Measure = Measure::Ndcg(10);
+    /// The metrics.
+    pub const METRICS: [Metric; 4] =
+        [Metric::Ndcg(1), Metric::Ndcg(3), Self::DECIDES, Metric::Recall(Self::DEPTH as u32)];
+    /// The metric that chooses the best epoch and is tested.
+    pub const DECIDES: Metric = Metric::Ndcg(10);
     /// The rankers that it is compared with, as [`ranker::train`] knows them, and their names in a report.
     pub const BASELINES: [(&str, &str); 2] = [("bm25", "BM25"), ("trigram", "letter trigrams")];
     /// The number of titles found for each query.
@@ -75,7 +72,7 @@ impl HeldOutTest {
         });
         let judgments = Judgments { queries: queries.collect(), duplicates: 0 };
         let titles = held_out.titles.into_iter().map(|title| Title { id: String::new(), title });
-        Ok(HeldOutTest { set: FullTestSet::new(&judgments, false, titles.collect())?, clicked })
+        Ok(HeldOutTest { set: Collection::new(&judgments, false, titles.collect())?, clicked })
     }
 
     /// The mean over all held-out pairs of the loss that training lowers, such as ln(1 + Σ e^(−γΔ)) of the softmax, with this
@@ -126,13 +123,13 @@ impl HeldOutTest {
     ///
     /// # Errors
     /// Those of [`Ranker::candidates`].
-    pub fn judge(&self, ranker: &dyn Ranker) -> Result<FullEvaluation> {
+    pub fn judge(&self, ranker: &dyn Ranker) -> Result<Evaluation> {
         self.judge_as(ranker.name(), ranker)
     }
 
     /// The value by which the best epoch is chosen.
-    pub fn value(evaluation: &FullEvaluation) -> f64 {
-        evaluation.mean[Self::decides()]
+    pub fn value(evaluation: &Evaluation) -> f64 {
+        evaluation.mean.get(Self::DECIDES)
     }
 
     /// A ranker compared with rankers that need no training.
@@ -145,31 +142,15 @@ impl HeldOutTest {
         for (spec, name) in Self::BASELINES {
             systems.push(self.judge_as(name, &*ranker::train(spec, &corpus)?)?);
         }
-        let values = |of: &FullEvaluation| of.queries.iter().map(|of| of[Self::decides()]).collect::<Vec<f64>>();
-        let own = values(&systems[0]);
-        let mut tests = Vec::with_capacity(Self::BASELINES.len());
-        for other in &systems[1..] {
-            let test = paired_t_test(&own, &values(other)).map_err(Error::from)?;
-            let (a, b) = (systems[0].name.clone(), other.name.clone());
-            tests.push(Comparison { a, b, metric: Self::DECIDES, holm: test.evidence(), test });
-        }
+        let compare = |other| compared(&systems[0], other, Self::DECIDES).map_err(Error::from);
+        let mut tests = systems[1..].iter().map(compare).collect::<Result<Vec<Comparison>>>()?;
         correct(tests.iter_mut());
         Ok(HeldOutReport { systems, tests })
     }
 
-    /// The place of [`HeldOutTest::DECIDES`] among [`HeldOutTest::MEASURES`].
-    fn decides() -> usize {
-        Self::MEASURES.iter().position(|&measure| measure == Self::DECIDES).unwrap_or_default()
-    }
-
-    fn judge_as(&self, name: &str, ranker: &dyn Ranker) -> Result<FullEvaluation> {
-        let (options, texts) = (EvaluateOptions::default(), self.set.texts());
-        let candidates = ranker.candidates(&texts)?;
-        let mut judge = FullJudge::new(&self.set.titles, &Self::MEASURES, &options);
-        search_all(&*candidates, &self.set.queries, Self::DEPTH, |queries, lists| -> Result<()> {
-            judge.add(queries, &lists);
-            Ok(())
-        })?;
-        Ok(judge.finish(name))
+    fn judge_as(&self, name: &str, ranker: &dyn Ranker) -> Result<Evaluation> {
+        let task = self.set.task(&self.set.queries);
+        let answers = task.answers(ranker, Self::DEPTH, &mut |_| ())?;
+        Ok(task.judge(name, &answers, &Self::METRICS, &EvaluateOptions::default()))
     }
 }

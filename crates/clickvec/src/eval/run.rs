@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::trec::read_run;
-use super::{FullQuery, JudgedQuery, Judgments, Scores};
+use super::{Answers, JudgedQuery, Judgments, Scores, SearchQuery, Task};
 use crate::error::{Error, Result, RunIds, TestSetFault, shortened};
 use crate::files;
 use crate::index::Hit;
@@ -18,31 +18,22 @@ pub struct Run {
     queries: HashMap<String, HashMap<String, f64>>,
 }
 
-/// The lists of titles that a run found in a collection.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunLists {
-    /// For each judged query its titles, best first.
-    pub lists: Vec<Vec<Hit>>,
+/// What a run has of a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunCoverage {
     /// Judged queries that are not in the run.
     pub lacking_queries: usize,
     /// Queries of the run that are not judged.
     pub other_queries: usize,
-    /// Titles of the run for judged queries.
-    pub titles: usize,
-    /// Those of these titles that are judged for their query. If all are, the run is likely to rank them anew instead of
-    /// searching a collection.
-    pub judged_titles: usize,
-}
-
-/// The judged queries and titles that a run lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RunCoverage {
-    /// Judged queries that are not in the run.
-    pub lacking_queries: usize,
-    /// Judged titles that are not in the run for their query.
-    pub lacking_titles: usize,
     /// All judged titles.
     pub titles: usize,
+    /// Judged titles that are not in the run for their query.
+    pub lacking_titles: usize,
+    /// Titles of the run for judged queries.
+    pub found: usize,
+    /// Those of these titles that are judged for their query. If all are, the run is likely to rank them anew instead of
+    /// searching a collection.
+    pub judged: usize,
 }
 
 impl Run {
@@ -59,63 +50,74 @@ impl Run {
         Ok(Run { path: path.to_owned(), queries })
     }
 
-    /// The scores of the judged titles, found by their ids; −∞ for those that the run lacks.
-    pub fn scores(&self, judgments: &Judgments) -> Scores {
-        let of_query = |query: &JudgedQuery| {
-            let run = self.queries.get(&query.id);
-            let score = |id: &String| run.and_then(|run| run.get(id)).copied().unwrap_or(f64::NEG_INFINITY);
-            query.titles.iter().map(|title| score(&title.id)).collect()
-        };
-        judgments.queries.iter().map(of_query).collect()
+    /// Iterates over the ids of all titles, some of them several times.
+    pub fn titles(&self) -> impl Iterator<Item = &str> {
+        self.queries.values().flat_map(HashMap::keys).map(String::as_str)
     }
 
-    /// The judged queries and titles that the run lacks.
+    /// Returns the run's answers to a task, and what it has of it. Judged titles that it lacks have the score −∞. Of a collection it
+    /// has at most `depth` titles for each query, with ties in the order of the collection.
     ///
     /// # Errors
     ///
-    /// [`Error::TestSet`] if it has no judged title at all: its scores would be those of a random order.
-    pub fn coverage(&self, judgments: &Judgments) -> Result<RunCoverage> {
-        let scores = self.scores(judgments);
-        let lacking_titles = scores.iter().flatten().filter(|&&score| score == f64::NEG_INFINITY).count();
-        let titles = scores.iter().map(Vec::len).sum();
-        if lacking_titles == titles {
+    /// [`Error::TestSet`] if the run has no judged title at all, since its scores would be those of a random order; and if it has a
+    /// title that is not in the collection, or none of the queries.
+    pub fn answers(&self, task: Task<'_>, depth: usize) -> Result<(Answers, RunCoverage)> {
+        let lacking_queries = task.queries().filter(|(id, _)| !self.queries.contains_key(*id)).count();
+        let other_queries = self.queries.len() - (task.len() - lacking_queries);
+        let mut coverage = RunCoverage { lacking_queries, other_queries, ..RunCoverage::default() };
+        let answers = match task {
+            Task::Judged(judgments) => Answers::Scores(self.scores(judgments, &mut coverage)?),
+            Task::Search { titles, queries } => Answers::Lists(self.lists(titles, queries, depth, &mut coverage)?),
+        };
+        coverage.lacking_titles = coverage.titles - coverage.judged;
+        Ok((answers, coverage))
+    }
+
+    fn scores(&self, judgments: &Judgments, coverage: &mut RunCoverage) -> Result<Scores> {
+        let mut of_query = |query: &JudgedQuery| {
+            let run = self.queries.get(&query.id);
+            let score = |id: &String| run.and_then(|run| run.get(id)).copied();
+            let scores: Vec<Option<f64>> = query.titles.iter().map(|title| score(&title.id)).collect();
+            coverage.found += run.map_or(0, HashMap::len);
+            coverage.judged += scores.iter().flatten().count();
+            coverage.titles += scores.len();
+            scores.into_iter().map(|score| score.unwrap_or(f64::NEG_INFINITY)).collect()
+        };
+        let scores = judgments.queries.iter().map(&mut of_query).collect();
+        if coverage.judged == 0 {
             let first = judgments.queries.iter().find_map(|query| Some((&query.id, &query.titles.first()?.id)));
             return Err(self.other_run(first.map(|(query, title)| (query.as_str(), Some(title.as_str())))));
         }
-        let is_there = |query: &&JudgedQuery| self.queries.contains_key(&query.id);
-        let lacking_queries = judgments.queries.len() - judgments.queries.iter().filter(is_there).count();
-        Ok(RunCoverage { lacking_queries, lacking_titles, titles })
+        Ok(scores)
     }
 
-    /// The titles that the run has for each query, best first and at most `depth`; ties are in the order of `titles`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TestSet`] if the run has a title that is not in `titles`, or none of the queries.
-    pub fn lists(&self, queries: &[FullQuery], titles: &[Title], depth: usize) -> Result<RunLists> {
+    fn lists(
+        &self,
+        titles: &[Title],
+        queries: &[SearchQuery],
+        depth: usize,
+        coverage: &mut RunCoverage,
+    ) -> Result<Vec<Vec<Hit>>> {
         let positions: HashMap<&str, u32> = (0..).zip(titles).map(|(at, title)| (title.id.as_str(), at)).collect();
-        let (mut lacking_queries, mut found, mut judged_titles) = (0, 0, 0);
-        let mut of_query = |query: &FullQuery| {
-            let Some(run) = self.queries.get(&query.id) else {
-                lacking_queries += 1;
-                return Ok(Vec::new());
-            };
+        let mut of_query = |query: &SearchQuery| {
+            coverage.titles += query.grades.len();
+            let Some(run) = self.queries.get(&query.id) else { return Ok(Vec::new()) };
             let scored = |(id, &score): (&String, &f64)| match positions.get(id.as_str()) {
                 Some(&position) => Ok((score, position)),
                 None => Err(self.fault(TestSetFault::OtherTitle { title: shortened(id), query: shortened(&query.id) })),
             };
             let mut hits = rounded(run.iter().map(scored).collect::<Result<_>>()?);
-            found += hits.len();
-            judged_titles += hits.iter().filter(|hit| query.grade(hit.position).is_some()).count();
+            coverage.found += hits.len();
+            coverage.judged += hits.iter().filter(|hit| query.grade(hit.position).is_some()).count();
             hits.truncate(depth);
             Ok(hits)
         };
         let lists = queries.iter().map(&mut of_query).collect::<Result<Vec<_>>>()?;
-        if lacking_queries == queries.len() {
+        if coverage.lacking_queries == queries.len() {
             return Err(self.other_run(queries.first().map(|query| (query.id.as_str(), None))));
         }
-        let other_queries = self.queries.len() - (queries.len() - lacking_queries);
-        Ok(RunLists { lists, lacking_queries, other_queries, titles: found, judged_titles })
+        Ok(lists)
     }
 
     /// The fault of a run that has none of the judged ids, of which these are the first. The run's own are those of this query

@@ -1,6 +1,7 @@
 //! Rankers evaluated and compared.
 
 use super::*;
+use crate::ranker::Ranker;
 
 /// Scores a title by the number in its text, or by its negative.
 struct Numbers {
@@ -42,19 +43,19 @@ fn rankers_are_judged_and_compared() {
     let systems = [&UP, &DOWN].map(|ranker| evaluate(ranker, &judgments, &options));
     let [up, down] = &systems;
     let firsts = |system: &Evaluation| -> Vec<f64> {
-        system.queries.iter().map(|query| query.metrics.get(Metric::Ndcg1)).collect()
+        system.queries.iter().map(|query| query.metrics.get(Metric::Ndcg(1))).collect()
     };
     assert_eq!(firsts(up), [1.0, 1.0, 0.0]);
     assert_eq!(firsts(down), [0.0, 0.0, 0.0]);
-    assert_eq!(up.mean.get(Metric::Ndcg1), 2.0 / 3.0);
-    assert_eq!(up.mean.get(Metric::Precision10), (0.1 + 0.2 + 0.0) / 3.0);
-    assert_eq!(up.mean.get(Metric::Recall10), 2.0 / 3.0);
-    assert_eq!(down.mean.get(Metric::ReciprocalRank), (0.5 + 0.5 + 0.0) / 3.0);
+    assert_eq!(up.mean.get(Metric::Ndcg(1)), 2.0 / 3.0);
+    assert_eq!(up.mean.get(Metric::Precision(10)), (0.1 + 0.2 + 0.0) / 3.0);
+    assert_eq!(up.mean.get(Metric::Recall(10)), 2.0 / 3.0);
+    assert_eq!(down.mean.get(Metric::ReciprocalRank(None)), (0.5 + 0.5 + 0.0) / 3.0);
     assert_eq!(up.queries_without_relevant, 1);
 
     let comparisons = compare_all(&systems).unwrap();
-    let tested: Vec<_> = comparisons.iter().map(|c| (c.a.as_str(), c.b.as_str(), c.metric.name())).collect();
-    assert_eq!(tested, Metric::ALL.map(|metric| ("up", "down", metric.name())));
+    let tested: Vec<_> = comparisons.iter().map(|c| (c.a.as_str(), c.b.as_str(), c.metric)).collect();
+    assert_eq!(tested, Metric::OF_JUDGED.map(|metric| ("up", "down", metric)));
     // Differences 1, 1, 0: mean 2/3, t = 2.
     assert!((comparisons[0].test.t - 2.0).abs() < 1e-12);
     assert!((comparisons[0].test.difference - 2.0 / 3.0).abs() < 1e-15);
@@ -65,15 +66,21 @@ fn only_the_same_queries_are_compared() {
     let options = EvaluateOptions::default();
     let one = |id| evaluate(&UP, &judgments(&[(id, &[("1", 1)])]), &options);
     let none = evaluate(&UP, &Judgments::default(), &options);
-    assert_eq!(none.mean, Metrics::default());
+    assert!(none.mean.iter().all(|(_, value)| value == 0.0));
     let fault = compare_all(&[one("a"), one("b")]).unwrap_err();
     assert_eq!(fault, PairingFault::Queries { a: "a".into(), b: "b".into(), place: 1 });
     assert_eq!(compare_all(&[one("a"), none]), Err(PairingFault::Lengths { a: 1, b: 0 }));
 }
 
 #[test]
-fn a_metric_is_found_by_its_place() {
-    for (place, metric) in Metric::ALL.into_iter().enumerate() {
-        assert_eq!(metric as usize, place, "{}", metric.name());
-    }
+fn what_is_no_quality_is_not_compared() {
+    let judgments = judgments(&[("a", &[("1", 0), ("2", 3)]), ("b", &[("5", 1), ("6", 1), ("4", 0)])]);
+    let metrics = [Metric::Ndcg(10), Metric::Judged(10)];
+    let systems = [&UP, &DOWN].map(|ranker| {
+        let answers = Answers::Scores(score(ranker, &judgments));
+        Task::Judged(&judgments).judge(ranker.name(), &answers, &metrics, &EvaluateOptions::default())
+    });
+    assert_eq!(systems[0].mean.get(Metric::Judged(10)), 1.0);
+    let tests = compare_all(&systems).unwrap();
+    assert_eq!(tests.iter().map(|test| test.metric).collect::<Vec<_>>(), [Metric::Ndcg(10)]);
 }

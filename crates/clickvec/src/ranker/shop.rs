@@ -86,7 +86,7 @@ impl Shop {
 
 /// NDCG@3.
 pub(crate) fn ndcg(ranker: &dyn SystemRanker, judgments: &Judgments) -> f64 {
-    evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg3)
+    evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg(3))
 }
 
 /// The ranker restored from another state.

@@ -124,7 +124,7 @@ pub struct Score {
 /// NDCG@1 + NDCG@3 as the value.
 impl From<Metrics> for Score {
     fn from(metrics: Metrics) -> Score {
-        Score { value: metrics.get(Metric::Ndcg1) + metrics.get(Metric::Ndcg3), metrics: Some(metrics) }
+        Score { value: metrics.get(Metric::Ndcg(1)) + metrics.get(Metric::Ndcg(3)), metrics: Some(metrics) }
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::trial::{LEAST_QUERIES, judged};
 use crate::Result;
-use crate::eval::FullQuery;
+use crate::eval::SearchQuery;
 use crate::ranker::Ranker;
 use crate::tables::Title;
 
@@ -71,8 +71,8 @@ impl Suspicion {
     pub fn of(
         (witness, ranker): (Witness, &dyn Ranker),
         (titles, texts): (&[Title], &[&str]),
-        newest: &[FullQuery],
-        earlier: &[FullQuery],
+        newest: &[SearchQuery],
+        earlier: &[SearchQuery],
     ) -> Result<Option<Suspicion>> {
         let candidates = ranker.candidates(texts)?;
         let (of_newest, of_before) = (judged(&*candidates, titles, newest)?, judged(&*candidates, titles, earlier)?);

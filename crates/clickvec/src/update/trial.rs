@@ -4,8 +4,10 @@ use serde::Serialize;
 
 use crate::Result;
 use crate::error::{Error, PairingFault};
-use crate::eval::{EvaluateOptions, FullJudge, FullQuery, Measure, PairedTest, SIGNIFICANT, paired_t_test, search_all};
-use crate::index::{Candidates, Hit};
+use crate::eval::{
+    Answers, EvaluateOptions, Metric, PairedTest, SIGNIFICANT, SearchQuery, Task, paired_t_test, search_all,
+};
+use crate::index::Candidates;
 use crate::model::Model;
 use crate::ranker::{Neural, Ranker as _};
 use crate::tables::Title;
@@ -37,7 +39,7 @@ pub struct Trial {
     pub test: PairedTest,
     /// The number of queries.
     pub queries: usize,
-    lists: [Vec<Vec<Hit>>; 2],
+    answers: [Answers; 2],
 }
 
 /// The numbers of a trial, as reports have them.
@@ -71,22 +73,15 @@ pub(super) struct Found {
     /// nDCG@10 of each query.
     pub(super) values: Vec<f64>,
     mean: f64,
-    lists: Vec<Vec<Hit>>,
+    answers: Answers,
 }
 
 /// What `candidates` finds for `queries` among all titles.
-pub(super) fn judged(candidates: &dyn Candidates, titles: &[Title], queries: &[FullQuery]) -> Result<Found> {
-    let (options, measures) = (EvaluateOptions::default(), [Measure::Ndcg(SHOWN as u32)]);
-    let mut judge = FullJudge::new(titles, &measures, &options);
-    let mut lists = Vec::with_capacity(queries.len());
-    search_all(candidates, queries, SHOWN, |queries, found| -> Result<()> {
-        judge.add(queries, &found);
-        lists.extend(found);
-        Ok(())
-    })?;
-    let found = judge.finish("model");
-    let values = found.queries.iter().map(|values| values[0]).collect();
-    Ok(Found { values, mean: found.mean[0], lists })
+pub(super) fn judged(candidates: &dyn Candidates, titles: &[Title], queries: &[SearchQuery]) -> Result<Found> {
+    let metric = Metric::Ndcg(SHOWN as u32);
+    let answers = Answers::Lists(search_all(candidates, queries, SHOWN, &mut |_| ())?);
+    let found = Task::Search { titles, queries }.judge("model", &answers, &[metric], &EvaluateOptions::default());
+    Ok(Found { values: found.values(metric), mean: found.mean.get(metric), answers })
 }
 
 impl<'a> Models<'a> {
@@ -109,16 +104,16 @@ impl<'a> Models<'a> {
     /// # Errors
     ///
     /// [`crate::Error::Vectors`] if a model gives vectors that cannot be searched.
-    pub fn trial(&self, queries: &[FullQuery]) -> Result<Trial> {
+    pub fn trial(&self, queries: &[SearchQuery]) -> Result<Trial> {
         let old = judged(&*self.old, self.titles, queries)?;
         let new = judged(&*self.new, self.titles, queries)?;
         let test = paired_t_test(&new.values, &old.values).map_err(|fault: PairingFault| Error::from(fault))?;
-        Ok(Trial { old: old.mean, new: new.mean, test, queries: queries.len(), lists: [old.lists, new.lists] })
+        Ok(Trial { old: old.mean, new: new.mean, test, queries: queries.len(), answers: [old.answers, new.answers] })
     }
 
     /// How much changed from the old to the new model, over the queries of these trials.
     pub fn drift(&self, trials: &[&Trial]) -> Drift {
-        let lists = trials.iter().flat_map(|trial| trial.lists[0].iter().zip(&trial.lists[1]));
+        let lists = trials.iter().flat_map(|trial| trial.answers[0].lists().iter().zip(trial.answers[1].lists()));
         drift_of(lists.map(|(old, new)| (old.as_slice(), new.as_slice())), alignment(self.models, self.texts))
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn page(report: &Report, next: &Next) -> String {
 
 /// The key figures: NDCG of the last system and of the first, pairs, and time.
 fn figures(report: &Report, time: &str) -> Markup {
-    let ndcg = |system: &Evaluation| system.mean.get(Metric::Ndcg1);
+    let ndcg = |system: &Evaluation| system.mean.get(Metric::Ndcg(1));
     let best = report.systems.iter().map(ndcg).fold(0.0, f64::max);
     let both = report.systems.last().into_iter().chain(report.systems.first());
     html! {
@@ -121,7 +121,7 @@ fn tests(tests: &[Comparison]) -> Markup {
             if shown { String::new() } else { "(not significant)".to_owned() },
         ]
     };
-    let rows: Vec<Vec<String>> = tests.iter().filter(|test| test.metric == Metric::Ndcg1).map(row).collect();
+    let rows: Vec<Vec<String>> = tests.iter().filter(|test| test.metric == Metric::Ndcg(1)).map(row).collect();
     page::table(&["difference", "NDCG@1", "p", ""], 1, &rows)
 }
 
@@ -132,7 +132,7 @@ fn kind(kind: &OfKind) -> Markup {
             p { (kind.about) }
             p.query { (kind.example) }
             @for system in &kind.systems {
-                @let value = system.mean.get(Metric::Ndcg1);
+                @let value = system.mean.get(Metric::Ndcg(1));
                 div.row {
                     span { (label(&system.name)) }
                     div.track { div class=(format!("bar {}", system.name)) style=(format!("width:{:.1}%", 100.0 * value)) {} }

@@ -22,7 +22,7 @@ pub(super) fn text(report: &Report, page: &Path, next: &Next) -> String {
     let pairs = output::counted(report.pairs, "pair");
     let _ = writeln!(text, "Learnt from {pairs} of a query and a clicked title, and judged on {}", report.queries);
     let _ = writeln!(text, "queries that are not among them. Titles have grades from 0 to 4.\n");
-    let _ = writeln!(text, "{}", systems_table(&report.systems, &report.tests));
+    let _ = writeln!(text, "{}", systems_table(&report.systems, &report.tests, 6));
     text.push_str("\nᵃ, ᵇ, ᶜ: significantly better than system a, b, c (paired t-test over queries,\n");
     text.push_str("p < 0.05, not corrected for the number of tests)\n\n");
     let _ = writeln!(text, "{}\n", tests_table(&report.systems, &report.tests));
@@ -83,8 +83,8 @@ fn kinds_table(kinds: &[OfKind]) -> String {
 }
 
 fn shown(kind: &OfKind, place: usize) -> String {
-    let better = beaten(place, Metric::Ndcg1, &kind.systems, &kind.tests, Correction::None);
-    format!("{:.3}{}", kind.systems[place].mean.get(Metric::Ndcg1), marks(&better))
+    let better = beaten(place, Metric::Ndcg(1), &kind.systems, &kind.tests, Correction::None);
+    format!("{:.3}{}", kind.systems[place].mean.get(Metric::Ndcg(1)), marks(&better))
 }
 
 fn push_search(text: &mut String, search: &Search) {

@@ -1,25 +1,27 @@
 //! What systems lack of the test set, told to the user: vectors, and titles of runs.
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
 use clickvec::Error;
-use clickvec::eval::{RunCoverage, RunLists};
+use clickvec::eval::{RunCoverage, Task};
 use clickvec::ranker::{Ranker, VectorCoverage};
 
 use crate::output;
 
-/// Says how many of the texts have no vector, if the ranker is a table of vectors. An error if no query or no title has one.
-pub(super) fn say<'t>(
-    name: &str,
-    ranker: &dyn Ranker,
-    queries: impl Iterator<Item = &'t str>,
-    titles: impl Iterator<Item = &'t str>,
-) -> Result<()> {
-    let coverage = match VectorCoverage::of(ranker, queries, titles) {
+/// Reports how many of the texts have no vector, if the ranker is a table of vectors. An error if no query or no title has one.
+pub(super) fn note_missing_vectors(name: &str, ranker: &dyn Ranker, task: Task<'_>) -> Result<()> {
+    let titles: Vec<&str> = match task {
+        Task::Judged(judgments) => {
+            judgments.queries.iter().flat_map(|query| &query.titles).map(|title| &title.text[..]).collect()
+        }
+        Task::Search { titles, .. } => titles.iter().map(|title| &title.title[..]).collect(),
+    };
+    let coverage = match VectorCoverage::of(ranker, task.queries().map(|(_, text)| text), titles.into_iter()) {
         Err(Error::Learn { fault, .. }) => bail!("{}: {fault}", output::printable(name)),
         coverage => coverage?,
     };
-    let note = coverage.and_then(|coverage| lacking_vectors(name, &coverage));
-    note.into_iter().for_each(output::note);
+    coverage.and_then(|coverage| lacking_vectors(name, &coverage)).into_iter().for_each(output::note);
     Ok(())
 }
 
@@ -38,44 +40,49 @@ pub(crate) fn lacking_vectors(name: &str, coverage: &VectorCoverage) -> Option<S
         .then(|| format!("{}: has no vector for {}, which {score} 0", output::printable(name), parts.join(" and ")))
 }
 
-/// What is to know of a run that should have searched a collection for `queries` judged queries.
-pub(super) fn of_searched_run(name: &str, run: &RunLists, queries: usize) -> Vec<String> {
-    let &RunLists { lacking_queries, other_queries, titles, judged_titles, .. } = run;
-    let mut lines = Vec::new();
+/// Reports what a run lacks of the task, and what it has besides.
+pub(super) fn note_run(path: &Path, run: &RunCoverage, task: Task<'_>) {
+    let name = path.display();
+    let Task::Search { titles, .. } = task else {
+        lacking_in_run(&name.to_string(), run).into_iter().for_each(output::note);
+        return;
+    };
+    let &RunCoverage { lacking_queries, other_queries, found, judged, .. } = run;
     if lacking_queries > 0 {
         let score = output::agreeing(lacking_queries as u64, "scores", "score");
-        lines.push(format!(
-            "{name}: lacks {}, which {score} 0",
-            output::counted(lacking_queries as u64, "judged query")
-        ));
+        let lacking = output::counted(lacking_queries as u64, "judged query");
+        output::note(format_args!("{name}: lacks {lacking}, which {score} 0"));
     }
     if other_queries > 0 {
         let left_out = output::counted(other_queries as u64, "query");
-        lines.push(format!("{name}: left out {left_out} without judgments"));
+        output::note(format_args!("{name}: left out {left_out} without judgments"));
     }
-    let with_titles = queries - lacking_queries;
-    if with_titles >= 10 && judged_titles < with_titles / 10 {
-        lines.push(format!(
+    // With qrels alone there is no collection that could have been searched.
+    if titles.iter().all(|title| title.title.is_empty()) {
+        return;
+    }
+    let with_titles = task.len() - lacking_queries;
+    if with_titles >= 10 && judged < with_titles / 10 {
+        output::note(format_args!(
             "warning: {name}: has {} of the judged titles for {}; if that is unlikely, its query ids are of other queries: a run of \
              `search --trec --topics FILE` has those of the queries of FILE, so give that file as `--judged`",
-            output::count(judged_titles as u64),
+            output::count(judged as u64),
             output::counted(with_titles as u64, "query")
         ));
     }
-    if titles > 0 && titles == judged_titles {
-        lines.push(format!(
+    if found > 0 && found == judged {
+        output::note(format_args!(
             "{name}: has only judged titles, {} for {}, as a run has that ranks them anew and did not search the collection; do \
              not compare its figures with those of systems that did, or leave `--full` out",
-            output::count(titles as u64),
+            output::count(found as u64),
             output::counted(with_titles as u64, "query")
         ));
     }
-    lines
 }
 
-/// What a run lacks, a line for queries and one for titles.
+/// What a run lacks of the judged titles, a line for queries and one for titles.
 pub(crate) fn lacking_in_run(name: &str, coverage: &RunCoverage) -> Vec<String> {
-    let &RunCoverage { lacking_queries, lacking_titles, titles } = coverage;
+    let &RunCoverage { lacking_queries, lacking_titles, titles, .. } = coverage;
     let mut lines = Vec::new();
     if lacking_queries > 0 {
         lines.push(format!("{name}: lacks {}", output::counted(lacking_queries as u64, "judged query")));

@@ -1,25 +1,17 @@
 //! Fusions of all systems on the command line, one for each method.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use clickvec::eval::{
-    EvaluateOptions, Evaluation, Judgments, Scores, TestSet, TestSetFiles, equal_weights, fit_fusion, fuse_scores,
-    judge,
-};
-use clickvec::ranker::{FitWatch, FittedWeights, FusionMethod, RECIPROCAL_RANK_K};
+use clickvec::eval::{Answers, equal_weights, fit_fusion};
+use clickvec::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
 
 use super::Args;
 use super::keeping::Keeping;
-use super::systems::{Entry, Scorer, file_of};
-use crate::test_set::{self, query_key};
+use super::systems::{Entry, file_of};
+use super::test::Test;
 use crate::{output, progress};
-
-/// With fewer queries than this, the fitted weights are hardly better than equal ones.
-const FEW_QUERIES: usize = 20;
 
 /// What is added up, times a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -50,72 +42,41 @@ impl MethodFlag {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// The name of the fusion in the report.
+    /// Returns the name of the fusion in the report.
     pub(super) fn name(self) -> String {
         format!("fusion:{}", self.value())
     }
 }
 
 /// The source of the weights.
-pub(super) enum Weights {
+enum Weights {
     Equal,
-    Given(Vec<f64>),
-    /// Weights fitted on other queries than the judged ones.
-    Fitted {
-        others: Judgments,
-        /// Whether their titles have ids of their own.
-        title_ids: bool,
-    },
+    Fixed(Vec<f64>),
+    /// Fitted on other queries than the judged ones.
+    Fitted,
 }
 
-impl Weights {
-    /// The weights that `args` ask for. Checks, before anything is trained, that the systems can be fused this way.
-    pub(super) fn of(args: &Args, entries: &[Entry], judgments: &Judgments) -> Result<Weights> {
-        let members: Vec<&Entry> = entries.iter().filter(|entry| !entry.is_fusion()).collect();
-        if !args.fusion.is_empty() && members.len() < 2 {
-            let found = output::counted(members.len() as u64, "system");
-            let besides =
-                if members.len() < entries.len() { " besides fusions, which are not fused again" } else { "" };
-            bail!("expected two systems or more to fuse, found {found}{besides}; add `--ranker` or `--model`");
-        }
-        if !args.fusion.is_empty() {
-            for fusion in entries.iter().filter(|entry| entry.is_fusion()) {
-                let name = output::printable(&fusion.name);
-                output::note(format_args!("{name}: a fusion, which is judged but not fused again"));
-            }
-        }
-        Ok(match (&args.fusion_weights[..], &args.fusion_judged) {
-            ([], None) => Weights::Equal,
-            (given, None) => Weights::Given(checked(given, &members)?),
-            (_, Some(path)) => others(path, args, judgments)?,
-        })
-    }
-
-    /// The queries that the weights are fitted on, if they are fitted.
-    pub(super) fn fitted_on(&self) -> Option<&Judgments> {
-        match self {
-            Weights::Fitted { others, .. } => Some(others),
-            Weights::Equal | Weights::Given(_) => None,
-        }
-    }
+/// The answers of a system.
+pub(super) struct Found {
+    /// To the queries that systems are judged by.
+    pub(super) judged: Answers,
+    /// To those that weights are fitted on, if there are any.
+    pub(super) fitting: Option<Answers>,
 }
 
-/// A member of the fusion.
+/// A member of the fusions.
 struct Member {
     name: String,
     /// Its file in the folder of `--save-rankers`.
     file: String,
-    /// Scores for the judged queries.
-    scores: Scores,
-    /// Scores for the queries that the weights are fitted on.
-    fitting: Scores,
+    found: Found,
 }
 
 /// A fusion as the report shows it.
 pub(super) struct Fused {
     pub(super) name: String,
     /// The method as on the command line.
-    pub(super) method: String,
+    pub(super) method: MethodFlag,
     /// Each member with its weight.
     pub(super) members: Vec<(String, f64)>,
     /// The number of queries that the weights were fitted on, if they were fitted.
@@ -127,40 +88,47 @@ pub(super) struct Fusions<'a> {
     methods: &'a [MethodFlag],
     weights: Weights,
     /// Where all fusions are saved.
-    keeping: Option<Keeping<'a>>,
+    keeping: Option<&'a Keeping<'a>>,
     members: Vec<Member>,
     /// The first member that could not be trained.
     missing: Option<String>,
 }
 
 impl<'a> Fusions<'a> {
-    /// Checks before any training that the systems can be fused as requested.
-    pub(super) fn new(
-        args: &'a Args,
-        keeping: Option<Keeping<'a>>,
-        entries: &[Entry],
-        judgments: &Judgments,
-    ) -> Result<Fusions<'a>> {
-        let weights = Weights::of(args, entries, judgments)?;
+    /// Checks, before any training, that the systems can be fused as requested.
+    pub(super) fn new(args: &'a Args, keeping: Option<&'a Keeping<'a>>, systems: &[Entry]) -> Result<Fusions<'a>> {
+        let members: Vec<&Entry> = systems.iter().filter(|system| !system.is_fusion()).collect();
+        if !args.fusion.is_empty() {
+            if members.len() < 2 {
+                let found = output::counted(members.len() as u64, "system");
+                let besides =
+                    if members.len() < systems.len() { " besides fusions, which are not fused again" } else { "" };
+                bail!("expected two systems or more to fuse, found {found}{besides}; add `--ranker` or `--model`");
+            }
+            for fusion in systems.iter().filter(|system| system.is_fusion()) {
+                let name = output::printable(&fusion.name);
+                output::note(format_args!("{name}: a fusion, which is judged but not fused again"));
+            }
+        }
+        let weights = match (&args.fusion_weights[..], &args.fusion_judged) {
+            ([], None) => Weights::Equal,
+            (weights, None) => Weights::Fixed(checked(weights, &members)?),
+            (_, Some(_)) => Weights::Fitted,
+        };
         Ok(Fusions { methods: &args.fusion, weights, keeping, members: Vec::new(), missing: None })
     }
 
-    /// The queries that the weights are fitted on, if they are fitted.
-    pub(super) fn fitted_on(&self) -> Option<&Judgments> {
-        self.weights.fitted_on()
+    /// Returns whether the fusions need the answers of this system.
+    pub(super) fn wants(&self, system: &Entry) -> bool {
+        !self.methods.is_empty() && !system.is_fusion()
     }
 
-    /// Adds a member with its scores for all queries. If fusions are saved, copies the member to their folder.
-    pub(super) fn add(&mut self, system: &Entry, scorer: &Scorer, scores: Scores) -> Result<()> {
-        if self.methods.is_empty() || system.is_fusion() {
-            return Ok(());
-        }
-        let fitting = self.fitted_on().map_or_else(Scores::new, scorer);
-        let file = file_of(&system.name);
-        if let (Some(keeping), Some(from)) = (&self.keeping, system.file()) {
+    /// Adds a member with its answers. If fusions are saved, copies the member to their folder.
+    pub(super) fn add(&mut self, system: &Entry, found: Found) -> Result<()> {
+        if let (Some(keeping), Some(from)) = (self.keeping, system.file()) {
             keeping.copy(&system.name, from)?;
         }
-        self.members.push(Member { name: system.name.clone(), file, scores, fitting });
+        self.members.push(Member { name: system.name.clone(), file: file_of(&system.name), found });
         Ok(())
     }
 
@@ -169,85 +137,80 @@ impl<'a> Fusions<'a> {
         self.missing.get_or_insert_with(|| system.name.clone());
     }
 
-    /// Each fusion that is left out because a member is missing, and why, which is told.
+    /// Returns each fusion that is left out because a member is missing, and why, and reports it.
     pub(super) fn left_out(&self) -> Vec<(String, String)> {
-        without_member(self.methods, self.missing.as_deref())
+        let Some(missing) = &self.missing else { return Vec::new() };
+        let left_out = |flag: &MethodFlag| {
+            let why = format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
+            output::note(format_args!("left out {why}"));
+            (flag.name(), why)
+        };
+        self.methods.iter().map(left_out).collect()
     }
 
-    /// Evaluates every fusion, saves it if asked to, and passes its scores to `scored`.
-    pub(super) fn judged(
-        &self,
-        judgments: &Judgments,
-        options: &EvaluateOptions,
-        mut scored: impl FnMut(&str, &Scores) -> Result<()>,
-    ) -> Result<Vec<(Evaluation, Fused)>> {
+    /// Makes every fusion, with the answers that it gives, and saves it if requested.
+    pub(super) fn fused(&self, test: &Test) -> Result<Vec<(Fused, Answers)>> {
         if self.missing.is_some() {
-            self.keeping.iter().for_each(Keeping::note_waiting);
+            self.keeping.into_iter().for_each(Keeping::note_waiting);
             return Ok(Vec::new());
         }
-        let weights = self.methods.iter().map(|flag| self.weights(&flag.name(), flag.method(), options));
-        let weights = weights.collect::<Result<Vec<_>>>()?;
+        if !self.methods.is_empty() && test.collection().is_some() {
+            self.note_alike();
+        }
+        let weights = self.methods.iter().map(|flag| self.weights(*flag, test)).collect::<Result<Vec<_>>>()?;
         // All at once: the members of one may be those of another.
-        if let Some(keeping) = &self.keeping {
+        if let Some(keeping) = self.keeping {
             let files: Vec<&str> = self.members.iter().map(|member| member.file.as_str()).collect();
             keeping.fusions(self.methods.iter().map(|flag| (flag.name(), flag.method())).zip(&weights), &files)?;
         }
-        let one = |(flag, weights): (&MethodFlag, Vec<f64>)| {
-            let (method, name) = (flag.method(), flag.name());
-            let lists: Vec<&Scores> = self.members.iter().map(|member| &member.scores).collect();
-            let scores = fuse_scores(&lists, &weights, method);
-            let members = || self.members.iter().zip(weights.iter().copied());
-            scored(&name, &scores)?;
-            let evaluation = judge(&name, &scores, judgments, options);
-            let fitted_on = self.fitted_on().map(|judgments| judgments.queries.len());
-            let members = members().map(|(member, weight)| (member.name.clone(), weight)).collect();
-            Ok((evaluation, Fused { name, method: flag.value(), members, fitted_on }))
+        let judged: Vec<&Answers> = self.members.iter().map(|member| &member.found.judged).collect();
+        let fuse = |(&method, weights): (&MethodFlag, Vec<f64>)| {
+            let mut answers = Answers::fused(&judged, &weights, method.method(), FUSED_DEPTH);
+            answers.truncate(test.depth);
+            let members = self.members.iter().map(|member| member.name.clone()).zip(weights).collect();
+            let fitted_on = test.fitting().map(|task| task.len());
+            (Fused { name: method.name(), method, members, fitted_on }, answers)
         };
-        self.methods.iter().zip(weights).map(one).collect()
+        Ok(self.methods.iter().zip(weights).map(fuse).collect())
     }
 
-    fn weights(&self, name: &str, method: FusionMethod, options: &EvaluateOptions) -> Result<Vec<f64>> {
-        Ok(match &self.weights {
-            Weights::Equal => {
-                let lists: Vec<&Scores> = self.members.iter().map(|member| &member.scores).collect();
-                equal_weights(&lists, method)
+    /// Warns if two members find the same, as a model and an index that was made with it do.
+    fn note_alike(&self) {
+        for (place, b) in self.members.iter().enumerate() {
+            if let Some(a) = self.members[..place].iter().find(|a| a.found.judged == b.found.judged) {
+                let [a, b] = [a, b].map(|member| output::printable(&member.name));
+                output::note(format_args!(
+                    "warning: {a} and {b} find the same for every query; is it one model twice? A fusion gains nothing by the second"
+                ));
             }
-            Weights::Given(weights) => weights.clone(),
-            Weights::Fitted { others, .. } => {
-                let lists: Vec<&Scores> = self.members.iter().map(|member| &member.fitting).collect();
-                fitted(name, |watch| fit_fusion(&lists, others, method, options, watch))?
+        }
+    }
+
+    fn weights(&self, flag: MethodFlag, test: &Test) -> Result<Vec<f64>> {
+        let method = flag.method();
+        match (&self.weights, test.fitting()) {
+            (Weights::Fixed(weights), _) => Ok(weights.clone()),
+            (Weights::Fitted, Some(task)) => {
+                let answers: Vec<&Answers> =
+                    self.members.iter().filter_map(|member| member.found.fitting.as_ref()).collect();
+                let bar = progress::bar(1, &output::printable(&flag.name()), "steps");
+                let fitted = fit_fusion(task, &answers, (method, FUSED_DEPTH), &test.options, &mut |progress| {
+                    bar.set_length(progress.of);
+                    bar.set_position(progress.done);
+                    ControlFlow::Continue(())
+                });
+                bar.finish_and_clear();
+                Ok(fitted?.weights)
             }
-        })
+            (Weights::Equal | Weights::Fitted, _) => {
+                let answers: Vec<&Answers> = self.members.iter().map(|member| &member.found.judged).collect();
+                Ok(equal_weights(&answers, method))
+            }
+        }
     }
 }
 
-/// The weights that `fit` finds, with a progress bar.
-pub(super) fn fitted(
-    name: &str,
-    fit: impl FnOnce(&mut FitWatch<'_>) -> clickvec::Result<FittedWeights>,
-) -> Result<Vec<f64>> {
-    let bar = progress::bar(1, &output::printable(name), "steps");
-    let fitted = fit(&mut |progress| {
-        bar.set_length(progress.of);
-        bar.set_position(progress.done);
-        ControlFlow::Continue(())
-    });
-    bar.finish_and_clear();
-    Ok(fitted?.weights)
-}
-
-/// Each fusion that is left out because the member `missing` could not be trained, and why, which is told.
-pub(super) fn without_member(methods: &[MethodFlag], missing: Option<&str>) -> Vec<(String, String)> {
-    let Some(missing) = missing else { return Vec::new() };
-    let left_out = |flag: &MethodFlag| {
-        let why = format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
-        output::note(format_args!("left out {why}"));
-        (flag.name(), why)
-    };
-    methods.iter().map(left_out).collect()
-}
-
-/// The weights given on the command line, scaled so that their sum is 1.
+/// Checks the weights on the command line, and scales them so that their sum is 1.
 fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
     if weights.len() != members.len() {
         let names: Vec<_> = members.iter().map(|system| output::printable(&system.name)).collect();
@@ -264,32 +227,4 @@ fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
     let largest = weights.iter().copied().fold(0.0, f64::max);
     let sum: f64 = weights.iter().map(|weight| weight / largest).sum();
     Ok(weights.iter().map(|weight| weight / largest / sum).collect())
-}
-
-/// The queries to fit weights on, without those that the systems are evaluated on.
-fn others(path: &Path, args: &Args, judgments: &Judgments) -> Result<Weights> {
-    let (topics, titles) = (args.topics.as_deref(), args.titles.as_deref());
-    let files = TestSetFiles { judged: path, topics, titles, field: &args.field };
-    let TestSet { judgments: mut others, title_ids, .. } = test_set::read(&files)?;
-    let judged: HashSet<String> = judgments.queries.iter().map(|query| query_key(&query.text)).collect();
-    let before = others.queries.len();
-    others.queries.retain(|query| !judged.contains(&query_key(&query.text)));
-    if others.queries.is_empty() {
-        bail!(
-            "{}: expected queries that are not in --judged, found none; weights are fitted on other queries",
-            path.display()
-        );
-    }
-    if others.queries.len() < before {
-        let left_out = output::counted((before - others.queries.len()) as u64, "query");
-        output::note(format_args!("{}: left out {left_out} that --judged has too", path.display()));
-    }
-    if others.queries.len() < FEW_QUERIES {
-        let few = output::counted(others.queries.len() as u64, "query");
-        output::note(format_args!(
-            "warning: {}: weights fitted on {few} follow chance; judge {FEW_QUERIES} or more, or leave --fusion-judged out",
-            path.display()
-        ));
-    }
-    Ok(Weights::Fitted { others, title_ids })
 }

@@ -2,7 +2,7 @@
 //! worse, for jobs that go on only then.
 
 use anyhow::{Result, bail};
-use clickvec::eval::{Comparison, Correction, Measure, Verdict};
+use clickvec::eval::{Comparison, Correction, Metric, Verdict};
 
 use super::Args;
 use super::report::{difference, probability};
@@ -52,7 +52,7 @@ fn requirements(args: &Args) -> impl Iterator<Item = (Requirement, &str)> {
 }
 
 /// An error unless what is required names systems and measures of this evaluation. Checked before anything is trained.
-pub(super) fn pairs(args: &Args, entries: &[Entry]) -> Result<()> {
+pub(super) fn check(args: &Args, entries: &[Entry]) -> Result<()> {
     let fusions: Vec<String> = args.fusion.iter().map(|flag| flag.name()).collect();
     let names: Vec<&str> =
         entries.iter().map(|entry| entry.name.as_str()).chain(fusions.iter().map(String::as_str)).collect();
@@ -68,15 +68,10 @@ pub(super) fn pairs(args: &Args, entries: &[Entry]) -> Result<()> {
         }
     }
     let Some(by) = args.require_by else { return Ok(()) };
-    let measures: Vec<Measure> = match (args.full, &args.measures[..]) {
-        (false, _) => [1, 3, 10].map(Measure::Ndcg).to_vec(),
-        (true, []) => Measure::USUAL.to_vec(),
-        (true, given) => given.to_vec(),
-    };
-    let measures: Vec<Measure> = measures.into_iter().filter(|measure| measure.is_quality()).collect();
-    if !measures.contains(&by) {
-        let measures: Vec<String> = measures.iter().map(|measure| format!("`{measure}`")).collect();
-        bail!("expected one of {} for `--require-by`, found `{by}`", measures.join(", "));
+    let metrics: Vec<Metric> = args.metrics()?.into_iter().filter(|metric| metric.is_quality()).collect();
+    if !metrics.contains(&by) {
+        let metrics: Vec<String> = metrics.iter().map(|metric| format!("`{metric}`")).collect();
+        bail!("expected one of {} for `--require-by`, found `{by}`", metrics.join(", "));
     }
     Ok(())
 }
@@ -87,17 +82,11 @@ fn named(text: &str, is_system: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
     splits.into_iter().find(|(a, b)| a != b && is_system(a) && is_system(b))
 }
 
-/// Whether all that is required holds. Says of each what was found.
-pub(super) fn holds<M>(
-    args: &Args,
-    usual: Measure,
-    tests: &[Comparison<M>],
-    measure_of: impl Fn(M) -> Option<Measure>,
-) -> Result<bool>
-where
-    M: Copy,
-{
-    let by = args.require_by.unwrap_or(usual);
+/// Returns whether all that is required holds, and reports each finding.
+pub(super) fn holds(args: &Args, metrics: &[Metric], tests: &[Comparison]) -> Result<bool> {
+    let ten = Metric::Ndcg(10);
+    let first = metrics.iter().copied().find(|metric| metric.is_quality()).unwrap_or(ten);
+    let by = args.require_by.unwrap_or(if metrics.contains(&ten) { ten } else { first });
     let mut all = true;
     for (requirement, text) in requirements(args) {
         let tested = |name: &str| tests.iter().any(|test| test.a == name || test.b == name);
@@ -107,9 +96,9 @@ where
             all = false;
             continue;
         };
-        let is_pair = |test: &Comparison<M>| (test.a == a && test.b == b) || (test.a == b && test.b == a);
-        let Some(test) = tests.iter().find(|test| is_pair(test) && measure_of(test.metric) == Some(by)) else {
-            bail!("expected a measure that the systems are compared by for `--require-by`, found `{by}`");
+        let is_pair = |test: &Comparison| (test.a == a && test.b == b) || (test.a == b && test.b == a);
+        let Some(test) = tests.iter().find(|test| is_pair(test) && test.metric == by) else {
+            bail!("expected a metric that the systems are compared by for `--require-by`, found `{by}`");
         };
         let (verdict, sign) = match test.verdict(Correction::None) {
             verdict if test.a == a => (verdict, 1.0),

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Results;
 use super::fusion::Fused;
+use super::test::Test;
 use crate::metrics::{ByKey, PairJson};
 use crate::output;
 
@@ -16,9 +17,13 @@ use crate::output;
 struct Report<'a> {
     queries: usize,
     queries_without_relevant: usize,
+    /// Only if systems search a collection.
+    #[serde(flatten)]
+    collection: Option<CollectionJson>,
     /// Only with a click log.
     #[serde(skip_serializing_if = "Option::is_none")]
     overlap: Option<OverlapJson<'a>>,
+    metrics: Vec<String>,
     systems: Vec<SystemJson<'a>>,
     /// Systems that could not be trained or read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -26,17 +31,20 @@ struct Report<'a> {
     tests: Vec<PairJson<'a>>,
 }
 
-/// A system that is not in the report.
+/// The collection that systems search.
 #[derive(Serialize)]
-pub(super) struct LeftOut<'a> {
-    name: &'a str,
-    why: &'a str,
+struct CollectionJson {
+    titles: usize,
+    depth: usize,
+    judged: u64,
+    judged_not_in_titles: u64,
 }
 
-impl<'a> From<&'a (String, String)> for LeftOut<'a> {
-    fn from((name, why): &'a (String, String)) -> LeftOut<'a> {
-        LeftOut { name, why }
-    }
+/// A system that is not in the report.
+#[derive(Serialize)]
+struct LeftOut<'a> {
+    name: &'a str,
+    why: &'a str,
 }
 
 /// How much of a test set is also in the click log.
@@ -61,14 +69,17 @@ struct SystemJson<'a> {
     name: &'a str,
     #[serde(flatten)]
     mean: ByKey<'a>,
+    /// Only if systems search a collection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queries_without_titles: Option<usize>,
     /// The fusion's members and weights, if this system is a fusion.
     #[serde(skip_serializing_if = "Option::is_none")]
     fusion: Option<Fusion<'a>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Fusion<'a> {
-    method: &'a str,
+struct Fusion<'a> {
+    method: String,
     members: Vec<Member<'a>>,
     /// The number of queries that the weights were fitted on; `null` if they were not fitted.
     fitted_on: Option<usize>,
@@ -80,26 +91,36 @@ struct Member<'a> {
     weight: f64,
 }
 
-/// The members and weights of the system `name`, if it is a fusion.
-pub(super) fn fusion_of<'a>(fused: &'a [Fused], name: &str) -> Option<Fusion<'a>> {
-    let fused = fused.iter().find(|fused| fused.name == name)?;
-    let members = fused.members.iter().map(|(name, weight)| Member { name, weight: *weight }).collect();
-    Some(Fusion { method: &fused.method, members, fitted_on: fused.fitted_on })
+impl<'a> From<&'a Fused> for Fusion<'a> {
+    fn from(fused: &'a Fused) -> Fusion<'a> {
+        let members = fused.members.iter().map(|(name, weight)| Member { name, weight: *weight }).collect();
+        Fusion { method: fused.method.value(), members, fitted_on: fused.fitted_on }
+    }
 }
 
 /// Prints the report as one line.
-pub(super) fn print(results: &Results, tests: &[Comparison]) -> Result<()> {
+pub(super) fn print(test: &Test, results: &Results, tests: &[Comparison]) -> Result<()> {
+    let collection = test.collection().filter(|_| !test.is_of_runs_alone()).map(|set| CollectionJson {
+        titles: set.titles.len(),
+        depth: test.depth,
+        judged: set.judged,
+        judged_not_in_titles: set.missing.count,
+    });
     let systems = results.evaluations.iter().map(|system| SystemJson {
         name: &system.name,
         mean: ByKey(&system.mean),
-        fusion: fusion_of(&results.fused, &system.name),
+        queries_without_titles: collection.as_ref().map(|_| system.queries_without_titles),
+        fusion: results.fused.iter().find(|fused| fused.name == system.name).map(Fusion::from),
     });
+    let systems = systems.collect();
     let report = Report {
-        queries: results.queries.len(),
+        queries: test.task().len(),
         queries_without_relevant: results.evaluations.first().map_or(0, |system| system.queries_without_relevant),
+        collection,
         overlap: results.overlap.as_ref().map(OverlapJson::from),
-        systems: systems.collect(),
-        left_out: results.left_out.iter().map(LeftOut::from).collect(),
+        metrics: test.metrics.iter().map(ToString::to_string).collect(),
+        systems,
+        left_out: results.left_out.iter().map(|(name, why)| LeftOut { name, why }).collect(),
         tests: tests.iter().map(PairJson::from).collect(),
     };
     let mut out = output::stdout();

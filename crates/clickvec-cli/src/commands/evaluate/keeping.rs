@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use anyhow::{Result, bail};
 use clickvec::Error;
@@ -16,13 +15,12 @@ use super::systems::file_of;
 use crate::{input, output};
 
 /// Where trained rankers, models that are members of a fusion, and fusions are kept.
-#[derive(Clone)]
 pub(super) struct Keeping<'a> {
     folder: &'a Path,
     /// The fusions that this run writes.
     fusions: Vec<PathBuf>,
     /// Members that wait until the fusions that have the old ones can be written: where each is, and its place.
-    waiting: Rc<RefCell<Vec<(NamedTempFile, PathBuf)>>>,
+    waiting: RefCell<Vec<(NamedTempFile, PathBuf)>>,
 }
 
 impl<'a> Keeping<'a> {
@@ -30,7 +28,7 @@ impl<'a> Keeping<'a> {
     pub(super) fn of(args: &'a Args) -> Option<Keeping<'a>> {
         let folder = args.save_rankers.as_deref()?;
         let fusions = args.fusion.iter().map(|flag| folder.join(file_of(&flag.name()))).collect();
-        Some(Keeping { folder, fusions, waiting: Rc::default() })
+        Some(Keeping { folder, fusions, waiting: RefCell::default() })
     }
 
     /// Keeps what `write` writes as the system of this name.

@@ -1,36 +1,40 @@
 //! `clickvec evaluate`: how well systems rank judged titles, and whether the differences are significant.
 
 mod coverage;
-mod full;
 mod fusion;
 mod gate;
+mod index;
 mod json;
-mod judged;
 mod keeping;
 mod power;
 mod report;
 mod systems;
+mod test;
 mod trec;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
-use clickvec::eval::{self, EvaluateOptions, Gain, Judgments, Measure, Overlap, ReadCorpus, TestSetFiles, Ties};
+use clickvec::Error;
+use clickvec::eval::{Answers, EvaluateOptions, Evaluation, Gain, Metric, Overlap, TestSetFiles, Ties, compare_all};
 use clickvec::internals::eval::files_of_test_set;
+use clickvec::internals::files;
 use clickvec::internals::vector_file::texts_path;
+use clickvec::ranker::Resources;
 use clickvec::tables::TITLE;
-use clickvec::train::Weighting;
 
 pub(crate) use self::coverage::{lacking_in_run, lacking_vectors};
-use self::fusion::{Fused, MethodFlag};
+use self::fusion::{Fused, Fusions, MethodFlag};
 pub(crate) use self::json::OverlapJson;
+use self::keeping::Keeping;
 pub(crate) use self::report::{difference, probability, systems_table, tests_table};
-use self::systems::VectorFiles;
+use self::systems::{Entry, VectorFiles};
+use self::test::Test;
 use crate::answer::Answer;
 use crate::titles::TitleColumns;
 use crate::weighting::WeightingFlag;
-use crate::{input, output, test_set};
+use crate::{advice, input, output};
 
 /// Measure how well systems rank judged titles: NDCG@1/3/10 of each, and paired t-tests between all of them.
 ///
@@ -132,7 +136,7 @@ pub(crate) struct Args {
     /// `judged@K` (the share of the first K titles that has judgments) and `condensed_ndcg@K` (NDCG without the titles
     /// that have none) [default: ndcg@10,recall@100,mrr@10,judged@10,condensed_ndcg@10,bpref].
     #[arg(long, value_name = "MEASURES", requires = "full", value_delimiter = ',')]
-    measures: Vec<Measure>,
+    measures: Vec<Metric>,
 
     /// Also say how many queries it takes to see a difference of this size in NDCG@10, such as 0.01.
     #[arg(long, value_name = "DIFFERENCE", value_parser = expected, conflicts_with = "full")]
@@ -151,7 +155,7 @@ pub(crate) struct Args {
     /// What --require-better and --require-not-worse compare: `ndcg@1`, `ndcg@3` or `ndcg@10`, with `--full` one of its
     /// measures [default: ndcg@10, with `--full` the first of its measures].
     #[arg(long, value_name = "MEASURE", requires = "required")]
-    require_by: Option<Measure>,
+    require_by: Option<Metric>,
 
     /// How to treat titles with equal scores.
     #[arg(long, value_enum, default_value_t = TiesFlag::Expected)]
@@ -213,24 +217,23 @@ impl Args {
         self.judged.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field: &self.field })
     }
 
-    /// How much of the test set is also in the clicks, if there are any: as was seen when the corpus was read, or by reading
-    /// them. Says so, or refuses it.
-    fn overlap(&self, judged: &Path, judgments: &Judgments, read: Option<&ReadCorpus>) -> Result<Option<Overlap>> {
-        let Some(clicks) = &self.clicks else { return Ok(None) };
-        let found = match read.and_then(|read| read.overlap.clone()) {
-            Some(seen) => seen,
-            None => eval::overlap(judgments, clicks, &self.field)?,
-        };
-        test_set::say_overlap(judged, clicks, &found, self.no_overlap)?;
-        Ok(Some(found))
-    }
-
-    fn weighting(&self) -> Weighting {
-        self.weighting.into()
-    }
-
-    fn depth(&self) -> usize {
-        self.depth as usize
+    /// Returns the metrics of the report. An error if one of them is named twice, or needs longer lists than `--depth`.
+    fn metrics(&self) -> Result<Vec<Metric>> {
+        let reaches = |metric: &Metric| !self.full || metric.depth().is_none_or(|k| k <= self.depth);
+        if self.measures.is_empty() {
+            let usual = if self.full { &Metric::OF_SEARCH[..] } else { &Metric::OF_JUDGED };
+            return Ok(usual.iter().copied().filter(reaches).collect());
+        }
+        for (place, metric) in self.measures.iter().enumerate() {
+            ensure!(!self.measures[..place].contains(metric), "expected each metric once, found `{metric}` again");
+            ensure!(
+                reaches(metric),
+                "expected lists of at least {} titles for `{metric}`, found {}; raise `--depth`",
+                metric.depth().unwrap_or_default(),
+                self.depth
+            );
+        }
+        Ok(self.measures.clone())
     }
 
     fn options(&self) -> EvaluateOptions {
@@ -258,6 +261,102 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         return Ok(Answer::Done);
     }
     args.title_columns.need(args.titles.is_some())?;
+    check_files(&args)?;
+    let table = args.titles.as_deref().map(|titles| args.title_columns.table(titles, &args.field)).transpose()?;
+    if let Some(table) = &table {
+        args.titles = Some(table.path().to_owned());
+    }
+    let systems = systems::entries(&args)?;
+    check_outputs(&args, &systems)?;
+    let mut test = Test::read(&args, &systems)?;
+    if let Some(path) = &args.qrels_out {
+        trec::write_qrels(path, test.judgments())?;
+    }
+    let results = evaluate(&args, &systems, &mut test)?;
+    let tests = compare_all(&results.evaluations).map_err(Error::from)?;
+    if let Some(path) = &args.per_query {
+        report::write_per_query(path, &test, &results)?;
+    }
+    if results.evaluations.is_empty() {
+        output::note("no system is left to evaluate");
+    }
+    if args.json {
+        json::print(&test, &results, &tests)?;
+    } else if !results.evaluations.is_empty() {
+        output::print(report::text(&test, &results, &tests, &args))?;
+    }
+    let holds = gate::holds(&args, &test.metrics, &tests)?;
+    Ok(if test.is_mostly_there && results.left_out.is_empty() && holds { Answer::Done } else { Answer::No })
+}
+
+/// The contents of the report.
+struct Results {
+    /// The figures of each system.
+    evaluations: Vec<Evaluation>,
+    /// The fusions, which are the last of the evaluations.
+    fused: Vec<Fused>,
+    /// The systems that could not be trained on this data, or read, and why.
+    left_out: Vec<(String, String)>,
+    /// How much of the test set is also in the click log, if there is one.
+    overlap: Option<Overlap>,
+}
+
+/// Loads or trains each system in turn and judges its answers, then the fusions of all.
+fn evaluate(args: &Args, systems: &[Entry], test: &mut Test) -> Result<Results> {
+    let keeping = Keeping::of(args);
+    let mut fusions = Fusions::new(args, keeping.as_ref(), systems)?;
+    let (corpus, overlap) = test.corpus(args, systems)?;
+    let resources = Resources { corpus: &corpus, load: args.load.as_deref(), vectors: &[] };
+    let mut results = Results { evaluations: Vec::new(), fused: Vec::new(), left_out: Vec::new(), overlap };
+    let mut opened = std::mem::take(&mut test.opened);
+    for entry in systems {
+        // Hold one system at a time: a model with a large dictionary takes much memory.
+        let system = match entry.load(&resources, keeping.as_ref(), &mut opened) {
+            Ok(system) => system,
+            Err(error) => match error.downcast_ref::<Error>() {
+                Some(why @ Error::Learn { .. }) => {
+                    fusions.lacks(entry);
+                    let why = advice::told(why);
+                    output::note(format_args!("left out {why}"));
+                    results.left_out.push((entry.name.clone(), why));
+                    continue;
+                }
+                _ => return Err(error),
+            },
+        };
+        let is_fused = fusions.wants(entry);
+        let mut found = entry.answers(&system, test, is_fused)?;
+        if is_fused {
+            let mut answers = found.judged.clone();
+            answers.truncate(test.depth);
+            results.add(args, test, &entry.name, &answers)?;
+            fusions.add(entry, found)?;
+        } else {
+            found.judged.truncate(test.depth);
+            results.add(args, test, &entry.name, &found.judged)?;
+        }
+    }
+    results.left_out.extend(fusions.left_out());
+    for (fused, answers) in fusions.fused(test)? {
+        results.add(args, test, &fused.name, &answers)?;
+        results.fused.push(fused);
+    }
+    Ok(results)
+}
+
+impl Results {
+    /// Judges the answers of a system, and writes them as a run if requested.
+    fn add(&mut self, args: &Args, test: &Test, name: &str, answers: &Answers) -> Result<()> {
+        self.evaluations.push(test.task().judge(name, answers, &test.metrics, &test.options));
+        match &args.run_out {
+            Some(folder) => trec::write_run(folder, name, test.task(), answers),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses to write a file over one that is read.
+fn check_files(args: &Args) -> Result<()> {
     let judged = args.test_set().map_or_else(Vec::new, |files| files_of_test_set(&files));
     let vectors: Vec<PathBuf> = args.vectors.iter().flat_map(|VectorFiles(files)| files.clone()).collect();
     let texts: Vec<PathBuf> = vectors.iter().map(|path| texts_path(path)).collect();
@@ -267,44 +366,29 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
         let read = read.chain(&vectors).chain(&texts);
         input::refuse_overwriting(output, read.chain(&args.qrels).chain(&args.run).chain(&judged))?;
     }
-    let table = args.titles.as_deref().map(|titles| args.title_columns.table(titles, &args.field)).transpose()?;
-    if let Some(table) = &table {
-        args.titles = Some(table.path().to_owned());
-    }
-    if let (Some(files), true) = (args.test_set(), args.full) {
-        return full::run(&files, &args);
-    }
-    let results = match (args.test_set(), &args.qrels) {
-        (Some(files), _) => judged::evaluate(&files, &args)?,
-        (None, Some(qrels)) => trec::evaluate_runs(qrels, &args.run, &args.options())?,
-        (None, None) => bail!("expected `--judged FILE` or `--qrels FILE`, found neither"),
-    };
-    let tests = eval::compare_all(&results.evaluations).map_err(clickvec::Error::from)?;
-    if let Some(path) = &args.per_query {
-        report::write_per_query(path, &results)?;
-    }
-    if args.json {
-        json::print(&results, &tests)?;
-    } else if !results.evaluations.is_empty() {
-        let written = report::text(&results, &tests, &args.options(), args.expect);
-        output::print(written)?;
-    }
-    let holds = gate::holds(&args, Measure::Ndcg(10), &tests, |metric| metric.name().parse().ok())?;
-    Ok(if results.is_whole && results.left_out.is_empty() && holds { Answer::Done } else { Answer::No })
+    Ok(())
 }
 
-/// The contents of the report.
-struct Results {
-    /// The figures of each system.
-    evaluations: Vec<eval::Evaluation>,
-    /// The fusions, which are the last of the evaluations.
-    fused: Vec<Fused>,
-    /// The text of each query, or its id if only that is known.
-    queries: Vec<String>,
-    /// Whether most queries were kept.
-    is_whole: bool,
-    /// The systems that could not be trained on this data, or read, and why.
-    left_out: Vec<(String, String)>,
-    /// How much of the test set is also in the click log, if there is one.
-    overlap: Option<Overlap>,
+/// Checks before any training that every output can be written and that no two are the same file. Creates the folders.
+fn check_outputs(args: &Args, systems: &[Entry]) -> Result<()> {
+    let mut outputs: Vec<PathBuf> = args.per_query.iter().chain(&args.qrels_out).cloned().collect();
+    // Before a folder is made: one in an index would stay there.
+    for folder in args.save_rankers.iter().chain(&args.run_out) {
+        input::refuse_folder_in_index(folder)?;
+    }
+    if let Some(folder) = &args.save_rankers {
+        let saved = systems::saved_files(folder, systems, &args.fusion)?;
+        files::create_folder(folder)?;
+        outputs.extend(saved);
+    }
+    if let Some(folder) = &args.run_out {
+        let names = systems.iter().map(|system| system.name.clone()).chain(args.fusion.iter().map(|flag| flag.name()));
+        let runs = trec::run_files(folder, names)?;
+        files::create_folder(folder)?;
+        for run in &runs {
+            input::refuse_overwriting(run, &args.run)?;
+        }
+        outputs.extend(runs);
+    }
+    input::check_outputs(&outputs)
 }

@@ -16,14 +16,18 @@ struct Shown {
     least: f64,
 }
 
-/// What the queries can show of each pair of systems by NDCG@10, and what `expected` takes. Nothing if the pairs differ
-/// on too few queries to tell.
+/// What the queries can show of each pair of systems by NDCG@10, and what `expected` takes. Nothing if the systems were not judged
+/// by it, or the pairs differ on too few queries to tell.
 pub(super) fn text(systems: &[Evaluation], expected: Option<f64>) -> String {
     let queries = systems.first().map_or(0, |system| system.queries.len());
+    let by = Metric::Ndcg(10);
+    if !systems.first().is_some_and(|system| system.mean.iter().any(|(metric, _)| metric == by)) {
+        return String::new();
+    }
     let (mut pairs, mut alike) = (Vec::new(), Vec::new());
     for (place, a) in systems.iter().enumerate() {
         for (later, b) in systems.iter().enumerate().skip(place + 1) {
-            let values = [b, a].map(|system| system.values(Metric::Ndcg10));
+            let values = [b, a].map(|system| system.values(by));
             let label = format!("{} − {}", letter(later), letter(place));
             // Systems of one table have the same queries.
             match minimum_detectable_difference(&values[0], &values[1], 1) {

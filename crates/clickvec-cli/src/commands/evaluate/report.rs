@@ -6,28 +6,23 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec::Error;
-use clickvec::eval::{Comparison, Correction, EvaluateOptions, Evaluation, Gain, Metric, Ties, beaten};
+use clickvec::eval::{Comparison, Correction, Evaluation, Gain, Metric, Ties, beaten};
 use clickvec::internals::files;
 use clickvec::ranker::{Parameter, Stage};
 use clickvec_lab::SYSTEMS;
 
 use super::fusion::{Fused, MethodFlag};
-use super::{Results, power};
+use super::test::Test;
+use super::{Args, Results, power};
 pub(crate) use crate::metrics::{difference, probability};
 use crate::superscripts::{letter, marks};
-use crate::{aligned, metrics, output};
+use crate::{aligned, output};
 
 /// The largest number of systems for which all tests are listed. Eight systems make 28 pairs.
-pub(super) const LISTED_SYSTEMS: usize = 8;
-/// The headings of the table.
-const COLUMNS: [(Metric, &str); 6] = [
-    (Metric::Ndcg1, "NDCG@1"),
-    (Metric::Ndcg3, "NDCG@3"),
-    (Metric::Ndcg10, "NDCG@10"),
-    (Metric::ReciprocalRank, "MRR"),
-    (Metric::AveragePrecision, "MAP"),
-    (Metric::Precision10, "P@10"),
-];
+const LISTED_SYSTEMS: usize = 8;
+/// The number of metrics in a table of default metrics, and in a table of tests. More would not fit on a terminal.
+const SHOWN_METRICS: usize = 6;
+const TESTED_METRICS: usize = 3;
 
 /// The list of all rankers and their parameters.
 pub(super) fn rankers() -> String {
@@ -42,34 +37,25 @@ pub(super) fn rankers() -> String {
     text
 }
 
-/// The whole report as text.
-pub(super) fn text(
-    results: &Results,
-    tests: &[Comparison],
-    options: &EvaluateOptions,
-    expected: Option<f64>,
-) -> String {
+/// Returns the whole report as text.
+pub(super) fn text(test: &Test, results: &Results, tests: &[Comparison], args: &Args) -> String {
     let systems = &results.evaluations;
-    let mut text = format!("{}\n", systems_table(systems, tests));
-    let queries = output::counted(results.queries.len() as u64, "query");
-    let ties = match options.ties {
-        Ties::Expected => "mean over the orders of ties",
-        Ties::Trec => "ties by id, descending",
-    };
-    let gain = match options.gain {
-        Gain::Exponential => "gain 2^grade − 1",
-        Gain::Linear => "gain = grade",
-    };
-    let _ = writeln!(text, "\n{queries}; {gain}; {ties}");
+    // Metrics that were named are all shown.
+    let shown = if args.measures.is_empty() { SHOWN_METRICS } else { test.metrics.len() };
+    let mut text = format!("{}\n\n{}", systems_table(systems, tests, shown), about(test));
     match systems.first().map_or(0, |system| system.queries_without_relevant) {
         0 => {}
         1 => text.push_str("1 query has no relevant title and scores 0\n"),
         many => drop(writeln!(text, "{} queries have no relevant title and score 0", output::count(many))),
     }
+    for system in systems.iter().filter(|system| system.queries_without_titles > 0) {
+        let queries = output::counted(system.queries_without_titles as u64, "query");
+        let _ = writeln!(text, "{}: found nothing for {queries}", output::printable(&system.name));
+    }
+    text.push_str(&fusions_text(&results.fused));
     if systems.len() < 2 {
         return text;
     }
-    text.push_str(&fusions_text(&results.fused));
     text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
     if systems.len() > 2 {
         let pairs = systems.len() * (systems.len() - 1) / 2;
@@ -80,15 +66,43 @@ pub(super) fn text(
         return text;
     }
     let _ = writeln!(text, "\n{}", tests_table(systems, tests));
-    let power = power::text(systems, expected);
+    let power = power::text(systems, args.expect);
     if !power.is_empty() {
         let _ = write!(text, "\n{power}");
     }
     text
 }
 
+/// Returns what the figures are about.
+fn about(test: &Test) -> String {
+    let queries = output::counted(test.task().len() as u64, "query");
+    let ties = match test.options.ties {
+        Ties::Expected => "mean over the orders of ties",
+        Ties::Trec => "ties by id, descending",
+    };
+    let gain = match test.options.gain {
+        Gain::Exponential => "gain 2^grade − 1",
+        Gain::Linear => "gain = grade",
+    };
+    let Some(collection) = test.collection().filter(|_| !test.is_of_runs_alone()) else {
+        return format!("{queries}; {gain}; {ties}\n");
+    };
+    let titles = output::counted(collection.titles.len() as u64, "title");
+    let depth = output::count(test.depth as u64);
+    let mut text = format!("{queries}, each searched in all {titles} to a depth of {depth}; {gain}; {ties}\n");
+    text.push_str("titles without a judgment count as not relevant");
+    if test.metrics.iter().any(|metric| matches!(metric, Metric::CondensedNdcg(_) | Metric::Bpref)) {
+        text.push_str("; NDCG' and bpref leave them out");
+    }
+    if test.metrics.iter().any(|metric| matches!(metric, Metric::Judged(_))) {
+        text.push_str("\njudged@k is the share of the first k titles that has a judgment");
+    }
+    text.push('\n');
+    text
+}
+
 /// The weights of each fusion.
-pub(super) fn fusions_text(fusions: &[Fused]) -> String {
+fn fusions_text(fusions: &[Fused]) -> String {
     let mut text = String::new();
     for fused in fusions {
         let fitted = match fused.fitted_on {
@@ -97,21 +111,22 @@ pub(super) fn fusions_text(fusions: &[Fused]) -> String {
         };
         let _ = writeln!(text, "{}, weights{fitted}:", fused.name);
         for (name, weight) in &fused.members {
-            let digits = if fused.method == MethodFlag::Linear.value() { 4 } else { 2 };
+            let digits = if fused.method == MethodFlag::Linear { 4 } else { 2 };
             let _ = writeln!(text, "  {weight:.digits$}  {}", output::printable(name));
         }
     }
     text
 }
 
-/// One row for each system.
-pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
+/// Returns a table with a row for each system and a column for each of the first `shown` metrics.
+pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison], shown: usize) -> String {
+    let metrics: Vec<Metric> = metrics_of(systems).take(shown).collect();
     let mut table = aligned::plain();
-    let heads = ["", "system"].into_iter().chain(COLUMNS.iter().map(|&(_, head)| head));
-    table.set_header(heads);
+    let heads = metrics.iter().map(|metric| metric.heading());
+    table.set_header(["", "system"].map(str::to_owned).into_iter().chain(heads));
     for (place, system) in systems.iter().enumerate() {
         let mut row = vec![letter(place), output::printable(&system.name).into_owned()];
-        row.extend(COLUMNS.map(|(metric, _)| {
+        row.extend(metrics.iter().map(|&metric| {
             let beaten = beaten(place, metric, systems, tests, Correction::None);
             format!("{:.3}{}", system.mean.get(metric), marks(&beaten))
         }));
@@ -120,40 +135,47 @@ pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison]) -> Str
     aligned::show(&mut table)
 }
 
-/// One row for each pair of systems, with the difference and its p-value for each metric. The difference is the later
-/// system minus the earlier one, as in `table`. Baselines come first, so an improvement is positive.
+/// Returns a table with a row for each pair of systems: the difference and its p-value for the first metrics. The difference is the
+/// later system minus the earlier one, as in `table`. Baselines come first, so an improvement is positive.
 pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
+    let metrics: Vec<Metric> = metrics_of(systems).filter(|metric| metric.is_quality()).take(TESTED_METRICS).collect();
     let mut table = aligned::plain();
-    table.set_header(["difference", "NDCG@1", "p", "NDCG@3", "p", "NDCG@10", "p"]);
+    let heads = metrics.iter().flat_map(|metric| [metric.heading(), "p".to_owned()]);
+    table.set_header(["difference".to_owned()].into_iter().chain(heads));
     let label = |name: &str| match systems.iter().position(|system| system.name == name) {
         Some(place) => letter(place),
         None => name.to_owned(),
     };
     for pair in tests.chunk_by(|x, y| (&x.a, &x.b) == (&y.a, &y.b)) {
         let mut row = vec![format!("{} − {}", label(&pair[0].b), label(&pair[0].a))];
-        for metric in Metric::NDCG {
-            match pair.iter().find(|test| test.metric == metric) {
+        for metric in &metrics {
+            match pair.iter().find(|test| test.metric == *metric) {
                 Some(Comparison { test, .. }) => row.extend([difference(-test.difference), probability(test.p)]),
                 None => row.extend([String::new(), String::new()]),
             }
         }
         table.add_row(row);
     }
-    aligned::align_right(&mut table, 1..7);
+    aligned::align_right(&mut table, 1..2 * metrics.len() + 1);
     aligned::show(&mut table)
 }
 
+/// Iterates over the metrics that the systems were judged by.
+fn metrics_of(systems: &[Evaluation]) -> impl Iterator<Item = Metric> {
+    systems.first().into_iter().flat_map(|system| system.mean.iter()).map(|(metric, _)| metric)
+}
+
 /// Writes one row for each system and query.
-pub(super) fn write_per_query(path: &Path, results: &Results) -> Result<()> {
+pub(super) fn write_per_query(path: &Path, test: &Test, results: &Results) -> Result<()> {
     let failed = |source| Error::io(path, "write", source);
     files::write_atomically(path, |file| {
-        let keys = Metric::ALL.map(metrics::key).join("\t");
-        writeln!(file, "system\tquery_id\tquery\t{keys}").map_err(failed)?;
+        let names = test.metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\t");
+        writeln!(file, "system\tquery_id\tquery\t{names}").map_err(failed)?;
         for system in &results.evaluations {
-            for (judged, text) in system.queries.iter().zip(&results.queries) {
-                let name = output::printable(&system.name);
-                let values = Metric::ALL.map(|metric| judged.metrics.get(metric).to_string()).join("\t");
-                writeln!(file, "{name}\t{}\t{text}\t{values}", judged.id).map_err(failed)?;
+            let name = output::printable(&system.name);
+            for (query, (id, text)) in system.queries.iter().zip(test.task().queries()) {
+                let values = query.metrics.iter().map(|(_, value)| value.to_string()).collect::<Vec<_>>().join("\t");
+                writeln!(file, "{name}\t{id}\t{text}\t{values}").map_err(failed)?;
             }
         }
         Ok(())

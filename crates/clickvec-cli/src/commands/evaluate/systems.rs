@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
-use clickvec::eval::{self, Judgments, Run, Scores};
-use clickvec::ranker::{self, FileKind, Ranker, RankerSpec, Resources, System, Values};
-use clickvec_index::searcher::Searcher;
+use clickvec::eval::{Answers, Run, Task};
+use clickvec::ranker::{self, FUSED_DEPTH, FileKind, Ranker, RankerSpec, Resources, System, Values};
 use clickvec_lab::SYSTEMS;
 
-use super::fusion::MethodFlag;
+use super::fusion::{Found, MethodFlag};
+use super::index::Index;
 use super::keeping::Keeping;
+use super::test::Test;
 use super::{Args, coverage, gate, trec};
 use crate::{input, output, progress};
 
@@ -30,10 +31,8 @@ impl FromStr for VectorFiles {
 
     fn from_str(text: &str) -> Result<VectorFiles, String> {
         // A file may have a comma in its name.
-        let files: Vec<PathBuf> = match Path::new(text).exists() {
-            true => vec![text.into()],
-            false => text.split(',').map(PathBuf::from).collect(),
-        };
+        let files: Vec<PathBuf> =
+            if Path::new(text).exists() { vec![text.into()] } else { text.split(',').map(PathBuf::from).collect() };
         match files.len() {
             1 | 2 if files.iter().all(|file| !file.as_os_str().is_empty()) => Ok(VectorFiles(files)),
             found => Err(format!("expected FILE or QUERIES,TITLES, found {}", output::counted(found as u64, "name"))),
@@ -41,13 +40,13 @@ impl FromStr for VectorFiles {
     }
 }
 
-/// A row of the report: its name, and the system to score.
+/// A row of the report: its name, and the system.
 pub(super) struct Entry {
     pub(super) name: String,
     source: Source,
 }
 
-/// The source of a system's scores.
+/// The source of a system's answers.
 enum Source {
     /// A ranker to be trained first.
     Ranker { system: &'static System, values: Values, vectors: Vec<PathBuf> },
@@ -63,24 +62,37 @@ enum Source {
 pub(super) enum Loaded {
     Ranker(Box<dyn Ranker>),
     Run(Run),
-    Index(Box<Searcher>),
-    /// An index that has a fusion.
-    Fused(Box<clickvec_index::Engine>),
+    Index(Index),
 }
 
-/// A function that scores all judged titles.
-pub(super) type Scorer = Box<dyn Fn(&Judgments) -> Scores>;
-
-/// The systems that are asked for, checked before anything is read. Rankers come first, because they are the baselines
-/// of the models.
+/// Returns the systems of a command line, checked before anything is read. Rankers come first, because they are the baselines of the
+/// models.
 pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
-    let Args { ranker: rankers, model: models, run: runs, index: indexes, .. } = args;
-    if [rankers.len(), models.len(), runs.len(), indexes.len(), args.vectors.len()].iter().all(|&count| count == 0) {
-        bail!("expected a system to evaluate, found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`");
+    let mut entries = rankers(args)?;
+    let mut sources = Vec::new();
+    for path in &args.model {
+        sources.push(Source::File { is_fusion: FileKind::of(path)? == FileKind::Fusion, path: path.clone() });
     }
-    let mut entries = Vec::with_capacity(rankers.len() + models.len() + runs.len());
-    let mut specs = Vec::with_capacity(rankers.len());
-    for text in rankers {
+    sources.extend(args.run.iter().cloned().map(Source::Run));
+    sources.extend(args.index.iter().cloned().map(Source::Index));
+    let files: Vec<PathBuf> = sources.iter().filter_map(Source::path).map(Path::to_owned).collect();
+    let taken: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let names = names_of(&files, &taken);
+    entries.extend(names.into_iter().zip(sources).map(|(name, source)| Entry { name, source }));
+    ensure!(
+        !entries.is_empty(),
+        "expected a system to evaluate, found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`"
+    );
+    refuse_repeated(&entries, args)?;
+    gate::check(args, &entries)?;
+    refuse_unfit_for_fusion(args)?;
+    Ok(entries)
+}
+
+/// Returns the rankers to train.
+fn rankers(args: &Args) -> Result<Vec<Entry>> {
+    let mut specs = Vec::with_capacity(args.ranker.len());
+    for text in &args.ranker {
         let spec: RankerSpec = text.parse().map_err(clickvec::Error::from)?;
         ensure!(
             System::named(&spec.name, &SYSTEMS).is_ok() || !Path::new(text).exists(),
@@ -96,60 +108,75 @@ pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
         args.load.is_none() || specs.iter().any(|spec| spec.name == SKIP_THOUGHT),
         "expected `--ranker {SKIP_THOUGHT}` with `--load FOLDER`, which only it reads, found none; add it, or leave `--load` out"
     );
+    let mut entries = Vec::with_capacity(specs.len());
     for spec in specs {
         let system = System::named(&spec.name, &SYSTEMS).map_err(clickvec::Error::from)?;
         let values = system.values(&spec).map_err(clickvec::Error::from)?;
-        let ranker = |name, vectors| Entry { name, source: Source::Ranker { system, values: values.clone(), vectors } };
-        match (spec.name == VECTORS, &args.vectors[..]) {
-            (true, several @ [_, _, ..]) => {
-                let names =
-                    names_of(&several.iter().map(|VectorFiles(files)| files[0].clone()).collect::<Vec<_>>(), &[]);
+        let entry = |name, vectors| Entry { name, source: Source::Ranker { system, values: values.clone(), vectors } };
+        match &args.vectors[..] {
+            [_, _, ..] if spec.name == VECTORS => {
+                let firsts: Vec<PathBuf> = args.vectors.iter().map(|VectorFiles(files)| files[0].clone()).collect();
                 // `vectors:idf=1` of the file `glove` is `glove:idf=1`.
                 let parameters = spec.to_string().split_off(VECTORS.len());
-                let named = names.into_iter().zip(several);
-                entries.extend(named.map(|(name, files)| ranker(format!("{name}{parameters}"), files.0.clone())));
+                let named = names_of(&firsts, &[]).into_iter().zip(&args.vectors);
+                entries.extend(named.map(|(name, VectorFiles(files))| entry(name + &parameters, files.clone())));
             }
-            (true, [files]) => entries.push(ranker(spec.to_string(), files.0.clone())),
-            _ => entries.push(ranker(spec.to_string(), Vec::new())),
+            [VectorFiles(files)] if spec.name == VECTORS => entries.push(entry(spec.to_string(), files.clone())),
+            _ => entries.push(entry(spec.to_string(), Vec::new())),
         }
     }
-    let taken: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    let files: Vec<PathBuf> = models.iter().chain(runs).chain(indexes).cloned().collect();
-    let names = names_of(&files, &taken);
-    for (place, (name, path)) in names.into_iter().zip(files).enumerate() {
-        let source = match place < models.len() {
-            true => Source::File { is_fusion: FileKind::of(&path)? == FileKind::Fusion, path },
-            false if place < models.len() + runs.len() => Source::Run(path),
-            false => Source::Index(path),
-        };
-        entries.push(Entry { name, source });
+    Ok(entries)
+}
+
+/// Refuses two systems that the report could not tell apart, or that are the same.
+fn refuse_repeated(entries: &[Entry], args: &Args) -> Result<()> {
+    let mut distinct = HashSet::new();
+    let names = entries.iter().map(|entry| entry.name.clone()).chain(args.fusion.iter().map(|flag| flag.name()));
+    for name in names {
+        ensure!(!distinct.contains(&name), "expected each system once, found `{}` again", output::printable(&name));
+        distinct.insert(name);
     }
-    let fusions: Vec<String> = args.fusion.iter().map(|flag| flag.name()).collect();
-    refuse_repeated(entries.iter().map(|entry| &entry.name).chain(&fusions).map(String::as_str))?;
     for (place, entry) in entries.iter().enumerate() {
         if let Some(first) = entries[..place].iter().find(|first| first.is_same(entry)) {
-            bail!(again(&entry.name, &first.name));
+            let [name, first] = [&entry.name, &first.name].map(|name| output::printable(name));
+            bail!("expected each system once, found `{name}`, which is `{first}` again; leave one of them out");
         }
     }
-    gate::pairs(args, &entries)?;
+    Ok(())
+}
+
+/// Refuses fusions of what cannot be fused or saved.
+fn refuse_unfit_for_fusion(args: &Args) -> Result<()> {
     // Queries without ids are numbered, and the same numbers in a run may mean other queries.
     ensure!(
-        runs.is_empty() || args.fusion_judged.is_none(),
+        args.run.is_empty() || args.fusion_judged.is_none(),
         "expected rankers and models to fit the weights of, found a run, which has only the queries of `--judged`; give \
          `--fusion-weights`, or leave `--run` out"
     );
     ensure!(
-        (runs.is_empty() && indexes.is_empty()) || args.fusion.is_empty() || args.save_rankers.is_none(),
+        (args.run.is_empty() && args.index.is_empty()) || args.fusion.is_empty() || args.save_rankers.is_none(),
         "expected a fusion of rankers and models to save, found a run or an index among its members; leave `--save-rankers`, or \
          `--run` and `--index`, out"
     );
-    Ok(entries)
+    Ok(())
+}
+
+impl Source {
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Source::File { path, .. } | Source::Run(path) | Source::Index(path) => Some(path),
+            Source::Ranker { .. } => None,
+        }
+    }
 }
 
 impl Entry {
-    /// Whether another system would give the same scores: a ranker whose parameters have the same values, given or
+    /// Returns whether another system would give the same scores: a ranker whose parameters have the same values, explicit or
     /// default, or the same file.
     fn is_same(&self, other: &Entry) -> bool {
+        if let (Some(path), Some(other)) = (self.source.path(), other.source.path()) {
+            return input::same_file(path, other);
+        }
         match (&self.source, &other.source) {
             (
                 Source::Ranker { system, values, vectors },
@@ -159,36 +186,32 @@ impl Entry {
                     && vectors.iter().zip(files).all(|(path, other)| input::same_file(path, other));
                 system.name == other.name && values == others && same_files
             }
-            (
-                Source::File { path, .. } | Source::Run(path) | Source::Index(path),
-                Source::File { path: other, .. } | Source::Run(other) | Source::Index(other),
-            ) => input::same_file(path, other),
             _ => false,
         }
     }
 
-    /// Whether the system learns from titles and clicks.
+    /// Returns whether the system learns from titles and clicks.
     pub(super) fn learns(&self) -> bool {
         matches!(self.source, Source::Ranker { .. })
     }
 
-    /// The file of the model or ranker.
+    /// Returns the file of the model or ranker.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.source {
             Source::File { path, .. } => Some(path),
-            Source::Ranker { .. } | Source::Run(_) | Source::Index(_) => None,
+            _ => None,
         }
     }
 
-    /// The folder of the index.
+    /// Returns the folder of the index.
     pub(super) fn index(&self) -> Option<&Path> {
         match &self.source {
             Source::Index(path) => Some(path),
-            Source::Ranker { .. } | Source::File { .. } | Source::Run(_) => None,
+            _ => None,
         }
     }
 
-    /// Whether the system is already a fusion, which is judged but not fused again.
+    /// Returns whether the system is already a fusion, which is judged but not fused again.
     pub(super) fn is_fusion(&self) -> bool {
         match &self.source {
             Source::File { is_fusion, .. } => *is_fusion,
@@ -197,8 +220,8 @@ impl Entry {
         }
     }
 
-    /// Whether `--save-rankers` saves it.
-    fn is_kept(&self, fused: bool) -> bool {
+    /// Returns whether `--save-rankers` saves it.
+    fn is_saved(&self, fused: bool) -> bool {
         match self.source {
             Source::Ranker { .. } => true,
             Source::File { is_fusion, .. } => fused && !is_fusion,
@@ -206,41 +229,21 @@ impl Entry {
         }
     }
 
-    /// Loads or trains the system for scoring judged titles. Reports which of `judgments` a run lacks.
+    /// Returns the file that the system is read from, or its name if there is none, for messages.
+    fn file_name(&self) -> &Path {
+        self.source.path().unwrap_or(Path::new(&self.name))
+    }
+
+    /// Loads the system from its file, or trains the ranker and saves it if requested.
     pub(super) fn load(
         &self,
         resources: &Resources<'_>,
         keeping: Option<&Keeping<'_>>,
-        judgments: &Judgments,
-    ) -> Result<Scorer> {
-        Ok(match self.ranker(resources, keeping)? {
-            Loaded::Ranker(ranker) => {
-                let queries = || judgments.queries.iter();
-                let titles = queries().flat_map(|query| &query.titles).map(|title| title.text.as_str());
-                coverage::say(&self.name, ranker.as_ref(), queries().map(|query| query.text.as_str()), titles)?;
-                Box::new(move |judgments| eval::score(ranker.as_ref(), judgments))
-            }
-            Loaded::Run(run) => {
-                let name = self.file_name().display().to_string();
-                coverage::lacking_in_run(&name, &run.coverage(judgments)?).into_iter().for_each(output::note);
-                Box::new(move |judgments| run.scores(judgments))
-            }
-            // It may have other titles than the judged ones.
-            Loaded::Fused(_) => bail!("{}: expected a model, found an index; add `--full`", self.file_name().display()),
-            Loaded::Index(_) => bail!("{}: expected a model, found an index; add `--full`", self.file_name().display()),
-        })
-    }
-
-    /// The file that the system is read from, or its name if there is none, for messages.
-    pub(super) fn file_name(&self) -> PathBuf {
-        match &self.source {
-            Source::File { path, .. } | Source::Run(path) | Source::Index(path) => path.clone(),
-            Source::Ranker { .. } => PathBuf::from(&self.name),
+        opened: &mut Vec<(PathBuf, Loaded)>,
+    ) -> Result<Loaded> {
+        if let Some(place) = opened.iter().position(|(path, _)| self.source.path() == Some(path)) {
+            return Ok(opened.swap_remove(place).1);
         }
-    }
-
-    /// Loads the system from its file, or trains the ranker and keeps it if that is asked for.
-    pub(super) fn ranker(&self, resources: &Resources<'_>, keeping: Option<&Keeping<'_>>) -> Result<Loaded> {
         match &self.source {
             Source::Ranker { system, values, vectors } => {
                 let resources = &Resources { vectors, ..*resources };
@@ -257,12 +260,50 @@ impl Entry {
             }
             Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load_with(path, &SYSTEMS)?)),
             Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
-            Source::Index(path) if crate::fused::keeps_fusion(path)? => {
-                let engine = clickvec_index::Engine::open(path)?;
-                engine.prepare()?;
-                Ok(Loaded::Fused(Box::new(engine)))
+            Source::Index(path) => Ok(Loaded::Index(Index::open(path)?)),
+        }
+    }
+
+    /// Answers the queries of the test and, `if_fused`, those that weights are fitted on.
+    pub(super) fn answers(&self, system: &Loaded, test: &Test, if_fused: bool) -> Result<Found> {
+        let fitting = test.fitting().filter(|_| if_fused);
+        // A fusion takes a list of fewer titles for all that there is to find.
+        let depth = if if_fused { test.depth.max(FUSED_DEPTH) } else { test.depth };
+        let before = test.task().len();
+        let queries = before + fitting.map_or(0, Task::len);
+        let bar = progress::bar(queries as u64, &output::printable(&self.name), "queries");
+        if let Loaded::Ranker(ranker) = system {
+            coverage::note_missing_vectors(&self.name, ranker.as_ref(), test.task())?;
+        }
+        let judged = self.answers_to(system, test, test.task(), depth, &mut |done| bar.set_position(done as u64))?;
+        let done = &mut |done| bar.set_position((before + done) as u64);
+        let fitting = fitting.map(|task| self.answers_to(system, test, task, depth, done)).transpose()?;
+        bar.finish_and_clear();
+        Ok(Found { judged, fitting })
+    }
+
+    fn answers_to(
+        &self,
+        system: &Loaded,
+        test: &Test,
+        task: Task<'_>,
+        depth: usize,
+        done: &mut dyn FnMut(usize),
+    ) -> Result<Answers> {
+        match (system, task, test.collection()) {
+            (Loaded::Ranker(ranker), ..) => Ok(task.answers(ranker.as_ref(), depth, done)?),
+            (Loaded::Run(run), ..) => {
+                let (answers, coverage) = run.answers(task, depth)?;
+                coverage::note_run(self.file_name(), &coverage, task);
+                Ok(answers)
             }
-            Source::Index(path) => Ok(Loaded::Index(Box::new(Searcher::open(path)?))),
+            (Loaded::Index(index), Task::Search { queries, .. }, Some(collection)) => {
+                Ok(Answers::Lists(index.search_all(self.file_name(), collection, queries, depth, done)?))
+            }
+            // It may have other titles than the judged ones.
+            (Loaded::Index(_), ..) => {
+                bail!("{}: expected a model, found an index; add `--full`", self.file_name().display())
+            }
         }
     }
 }
@@ -274,8 +315,8 @@ pub(super) fn file_of(name: &str) -> String {
 
 /// The files that `--save-rankers` writes. An error if two have the same name or one would replace a model that is read.
 pub(super) fn saved_files(folder: &Path, entries: &[Entry], fusions: &[MethodFlag]) -> Result<Vec<PathBuf>> {
-    let kept = entries.iter().filter(|entry| entry.is_kept(!fusions.is_empty()));
-    let saved = kept.map(|entry| (entry.name.clone(), entry.file()));
+    let saved = entries.iter().filter(|entry| entry.is_saved(!fusions.is_empty()));
+    let saved = saved.map(|entry| (entry.name.clone(), entry.file()));
     let mut distinct = HashSet::new();
     let mut files = Vec::new();
     for (name, from) in saved.chain(fusions.iter().map(|flag| (flag.name(), None))) {
@@ -307,19 +348,4 @@ pub(super) fn names_of(paths: &[PathBuf], taken: &[&str]) -> Vec<String> {
         |name: &String| stems.iter().filter(|other| *other == name).count() == 1 && !taken.contains(&name.as_str());
     let named = paths.iter().zip(&stems);
     named.map(|(path, stem)| if is_free(stem) { stem.clone() } else { path.display().to_string() }).collect()
-}
-
-/// Refuses two systems with the same name, which the report could not tell apart.
-pub(super) fn refuse_repeated<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<()> {
-    let mut distinct = HashSet::new();
-    match names.into_iter().find(|name| !distinct.insert(*name)) {
-        None => Ok(()),
-        Some(twice) => bail!("expected each system once, found `{}` again", output::printable(twice)),
-    }
-}
-
-/// The error for a system that was given twice in different ways.
-pub(super) fn again(name: &str, first: &str) -> String {
-    let [name, first] = [name, first].map(output::printable);
-    format!("expected each system once, found `{name}`, which is `{first}` again; leave one of them out")
 }

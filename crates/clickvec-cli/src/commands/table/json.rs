@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::report::{Report, verdict};
 use super::spec;
 use crate::commands::evaluate::OverlapJson;
-use crate::metrics::{ByKey, PairJson, key};
+use crate::metrics::{ByKey, PairJson};
 use crate::{advice, output};
 
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ struct SystemJson<'a> {
     seeds: Vec<ByKey<'a>>,
     /// The search of all titles.
     #[serde(skip_serializing_if = "Option::is_none")]
-    all_titles: Option<AllTitles>,
+    all_titles: Option<AllTitles<'a>>,
     /// 95 % confidence intervals of NDCG@1, @3 and @10.
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<[[f64; 2]; 3]>,
@@ -59,26 +59,22 @@ struct SystemJson<'a> {
 }
 
 #[derive(Serialize)]
-struct AllTitles {
-    /// The mean of each measure.
+struct AllTitles<'a> {
+    /// The mean of each metric.
     #[serde(flatten)]
-    mean: BTreeMap<String, f64>,
+    mean: ByKey<'a>,
     /// For each seed, if there are several, the means.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    seeds: Vec<BTreeMap<String, f64>>,
+    seeds: Vec<ByKey<'a>>,
     /// The value of each query, in the order of `query_ids`.
     per_query: BTreeMap<String, Vec<f64>>,
 }
 
-impl From<&Full> for AllTitles {
-    fn from(full: &Full) -> AllTitles {
-        let names = || Full::MEASURES.iter().map(ToString::to_string);
-        let by_name = |values: &[f64]| names().zip(values.iter().copied()).collect();
-        let of_measure = |at: usize| full.evaluation.queries.iter().map(|values| values[at]).collect();
-        let seeds =
-            if full.seeds.len() > 1 { full.seeds.iter().map(|seed| by_name(seed)).collect() } else { Vec::new() };
-        let per_query = names().enumerate().map(|(at, name)| (name, of_measure(at))).collect();
-        AllTitles { mean: by_name(&full.evaluation.mean), seeds, per_query }
+impl<'a> From<&'a Full> for AllTitles<'a> {
+    fn from(full: &'a Full) -> AllTitles<'a> {
+        let seeds = if full.seeds.len() > 1 { full.seeds.iter().map(ByKey).collect() } else { Vec::new() };
+        let per_query = Full::METRICS.map(|metric| (metric.to_string(), full.evaluation.values(metric)));
+        AllTitles { mean: ByKey(&full.evaluation.mean), seeds, per_query: per_query.into() }
     }
 }
 
@@ -93,7 +89,7 @@ struct Made<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     losses: Vec<&'a [f64]>,
     /// The value of each query, in the order of `query_ids`.
-    per_query: BTreeMap<&'static str, Vec<f64>>,
+    per_query: BTreeMap<String, Vec<f64>>,
 }
 
 #[derive(Serialize)]
@@ -101,7 +97,7 @@ struct Against<'a> {
     system: &'a str,
     /// The system that it is compared with.
     against: &'a str,
-    metric: &'static str,
+    metric: String,
     difference: f64,
     interval: [f64; 2],
     p: f64,
@@ -145,14 +141,13 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         let intervals = report.statistics.intervals[places].map(|interval| [interval.low, interval.high]);
         places += 1;
         let parameters = judged.chosen.iter().map(|&place| judged.points[place].parameters.as_str()).collect();
-        let of = |metric| judged.evaluation.queries.iter().map(|query| query.metrics.get(metric)).collect();
         let made = Made {
             parameters,
             train_seconds: judged.train_seconds(),
             bytes: judged.bytes(),
             peak_bytes: judged.peak_bytes(),
             losses: losses_of(&row.name).unwrap_or_default(),
-            per_query: Metric::NDCG.map(|metric| (key(metric), of(metric))).into(),
+            per_query: Metric::NDCG.map(|metric| (metric.to_string(), judged.evaluation.values(metric))).into(),
         };
         let mean = Some(ByKey(&judged.evaluation.mean));
         let seeds = if judged.seeds.len() > 1 { judged.seeds.iter().map(ByKey).collect() } else { Vec::new() };
@@ -164,7 +159,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
     let against = report.statistics.against.iter().map(|against| Against {
         system: name(against.place),
         against: name(report.statistics.base),
-        metric: key(against.comparison.metric),
+        metric: against.comparison.metric.to_string(),
         difference: against.interval.mean,
         interval: [against.interval.low, against.interval.high],
         p: against.comparison.test.p,

@@ -21,7 +21,7 @@ const MOST_WORDS: usize = 40;
 struct Data<'a> {
     table: Vec<Vec<String>>,
     notes: Vec<String>,
-    against: Vec<(&'static str, Vec<Vec<String>>)>,
+    against: Vec<(String, Vec<Vec<String>>)>,
     parameters: Vec<String>,
     systems: Vec<&'a str>,
     /// By system, for NDCG@1, @3 and @10: the mean and both ends of its confidence interval.
@@ -85,7 +85,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
     });
     let against = match report.statistics.evaluations.len() {
         0 | 1 => Vec::new(),
-        _ => Metric::NDCG.map(|metric| (metric.name(), report.against(metric))).to_vec(),
+        _ => Metric::NDCG.map(|metric| (metric.to_string(), report.against(metric))).to_vec(),
     };
     let data = Data {
         table: report.cells(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clickvec::eval::{BaselineComparison, Comparison, Correction, Measure, Metric, Overlap, Verdict, beaten};
+use clickvec::eval::{BaselineComparison, Correction, Metric, Overlap, Verdict, beaten};
 use clickvec::tables::TITLE;
 use clickvec::train::TrainConfig;
 use clickvec_lab::table::{Full, Judged, Plan, Row, Source, Statistics, Table};
@@ -65,18 +65,9 @@ impl Report<'_> {
     }
 
     /// The marks of a row that searches all titles.
-    fn marks_of_all(&self, place: usize, measure: Measure) -> String {
+    fn marks_of_all(&self, place: usize, metric: Metric) -> String {
         let Statistics { full, full_tests, .. } = &self.statistics;
-        let name = &full[place].name;
-        let loser = |test: &&Comparison<Measure>| match test.verdict(self.correction) {
-            Verdict::Better if test.a == *name => full.iter().position(|other| other.name == test.b),
-            Verdict::Worse if test.b == *name => full.iter().position(|other| other.name == test.a),
-            _ => None,
-        };
-        let of_measure = full_tests.iter().filter(|test| test.metric == measure);
-        let mut places: Vec<usize> = of_measure.filter_map(|test| loser(&test)).collect();
-        places.sort_unstable();
-        marks(&places)
+        marks(&beaten(place, metric, full, full_tests, self.correction))
     }
 
     /// The cells of the table, headings first.
@@ -84,7 +75,7 @@ impl Report<'_> {
         let papers = self.spec.systems.iter().any(|system| system.paper.is_some());
         let mut head: Vec<String> = ["", "system", "NDCG@1", "NDCG@3", "NDCG@10"].map(str::to_owned).to_vec();
         if self.table.searched.is_some() {
-            head.extend(Full::MEASURES.map(|measure| format!("all titles: {}", measure_name(measure))));
+            head.extend(Full::METRICS.map(|metric| format!("all titles: {}", metric.heading())));
         }
         if papers {
             head.push("the paper's".to_owned());
@@ -112,9 +103,10 @@ impl Report<'_> {
                     };
                     line.extend(Metric::NDCG.map(number));
                     if let Some(full) = &judged.full {
-                        line.extend(Full::MEASURES.iter().enumerate().map(|(at, &measure)| {
-                            let spread = spread(full.spread(at));
-                            format!("{:.3}{spread}{}", full.evaluation.mean[at], self.marks_of_all(place, measure))
+                        line.extend(Full::METRICS.map(|metric| {
+                            let spread = spread(full.spread(metric));
+                            let mean = full.evaluation.mean.get(metric);
+                            format!("{mean:.3}{spread}{}", self.marks_of_all(place, metric))
                         }));
                     }
                     line
@@ -122,7 +114,7 @@ impl Report<'_> {
                 Err(_) => vec![String::new(), name, "left out".to_owned(), String::new(), String::new()],
             };
             if self.table.searched.is_some() && row.outcome.is_err() {
-                line.extend(Full::MEASURES.map(|_| String::new()));
+                line.extend(Full::METRICS.map(|_| String::new()));
             }
             if papers {
                 line.push(paper);
@@ -268,7 +260,7 @@ impl Report<'_> {
             let _ = writeln!(text, "{note}");
         }
         if self.statistics.evaluations.len() > 1 {
-            let _ = writeln!(text, "\nNDCG@1\n{}", aligned(&self.against(Metric::Ndcg1), 1..6));
+            let _ = writeln!(text, "\nNDCG@1\n{}", aligned(&self.against(Metric::Ndcg(1)), 1..6));
         }
         let parameters = self.parameters();
         if !parameters.is_empty() {
@@ -292,7 +284,7 @@ impl Report<'_> {
         }
         if self.statistics.evaluations.len() > 1 {
             for metric in Metric::NDCG {
-                let _ = writeln!(text, "\n## {}\n", metric.name().to_uppercase());
+                let _ = writeln!(text, "\n## {}\n", metric.heading());
                 markdown_table(&mut text, &self.against(metric));
             }
         }
@@ -304,15 +296,6 @@ impl Report<'_> {
             }
         }
         text
-    }
-}
-
-/// The name of a measure in a heading.
-fn measure_name(measure: Measure) -> String {
-    match measure {
-        Measure::Ndcg(k) => format!("NDCG@{k}"),
-        Measure::Recall(k) => format!("R@{k}"),
-        other => other.to_string(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clickvec::Error;
-use clickvec::eval::{Comparison, Correction, FullEvaluation, HeldOutReport, HeldOutTest, Measure, Verdict};
+use clickvec::eval::{Comparison, Correction, Evaluation, HeldOutReport, HeldOutTest, Metric, Metrics, Verdict};
 use clickvec::model::Model;
 use clickvec::ranker::Neural;
 use clickvec::train::{HeldOut, Keep, Negatives, Score, TrainConfig, Validation};
@@ -57,7 +57,7 @@ pub(super) struct Counts {
 /// The mean of each measure, and of the loss.
 #[derive(Debug, Clone)]
 pub(crate) struct Means {
-    measures: Vec<f64>,
+    metrics: Metrics,
     loss: Option<f64>,
 }
 
@@ -95,7 +95,7 @@ impl Judge {
             None => f64::NAN,
             Some(Ok(evaluation)) => {
                 let loss = state.test.as_ref().and_then(|test| loss(test, model));
-                state.last = Some(Means { measures: evaluation.mean.clone(), loss });
+                state.last = Some(Means { metrics: evaluation.mean.clone(), loss });
                 match self.by_loss {
                     true => loss.map_or(f64::NAN, |loss| -loss),
                     false => HeldOutTest::value(&evaluation),
@@ -183,10 +183,10 @@ impl Counts {
 impl Means {
     /// The end of an epoch's line.
     pub(super) fn line(&self) -> String {
-        let shown = HeldOutTest::MEASURES.iter().zip(&self.measures);
-        let shown = shown.filter(|(measure, _)| matches!(measure, Measure::Ndcg(10) | Measure::Recall(_)));
+        let shown = self.metrics.iter();
+        let shown = shown.filter(|(metric, _)| matches!(metric, Metric::Ndcg(10) | Metric::Recall(_)));
         let line = "  held out:".to_owned();
-        let line = shown.fold(line, |line, (&measure, mean)| format!("{line} {} {mean:.3}", head(measure)));
+        let line = shown.fold(line, |line, (metric, mean)| format!("{line} {} {mean:.3}", metric.heading()));
         self.loss.map_or(line.clone(), |loss| format!("{line} loss {loss:.4}"))
     }
 }
@@ -194,8 +194,8 @@ impl Means {
 impl Serialize for Means {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for (measure, mean) in HeldOutTest::MEASURES.iter().zip(&self.measures) {
-            map.serialize_entry(&measure.to_string(), mean)?;
+        for (metric, mean) in self.metrics.iter() {
+            map.serialize_entry(&metric.to_string(), &mean)?;
         }
         if let Some(loss) = self.loss {
             map.serialize_entry("loss", &loss)?;
@@ -204,26 +204,19 @@ impl Serialize for Means {
     }
 }
 
-/// What a column is called.
-fn head(measure: Measure) -> String {
-    match measure {
-        Measure::Ndcg(k) => format!("NDCG@{k}"),
-        Measure::Recall(k) => format!("R@{k}"),
-        other => other.to_string(),
-    }
-}
-
 impl Judged {
     /// The report for people.
     pub(super) fn text(&self) -> String {
         let Judged { counts, report, .. } = self;
         let mut rows = aligned::plain();
-        rows.set_header(std::iter::once("held-out queries".to_owned()).chain(HeldOutTest::MEASURES.map(head)));
+        rows.set_header(
+            std::iter::once("held-out queries".to_owned()).chain(HeldOutTest::METRICS.map(Metric::heading)),
+        );
         for system in &report.systems {
-            let means = system.mean.iter().map(|mean| format!("{mean:.3}"));
+            let means = system.mean.iter().map(|(_, mean)| format!("{mean:.3}"));
             rows.add_row(std::iter::once(system.name.clone()).chain(means));
         }
-        aligned::align_right(&mut rows, 1..1 + HeldOutTest::MEASURES.len());
+        aligned::align_right(&mut rows, 1..1 + HeldOutTest::METRICS.len());
         let mut text = format!("\n{}\n\n", aligned::show(&mut rows));
         let titles = match counts.titles == counts.of_titles {
             true => format!("all {}", output::counted(counts.titles, "distinct title")),
@@ -244,7 +237,7 @@ impl Judged {
             let _ = writeln!(
                 text,
                 "{a} − {b}: {} {}, p {} (paired t-test, corrected for {} tests)",
-                head(HeldOutTest::DECIDES),
+                HeldOutTest::DECIDES.heading(),
                 difference(found.difference),
                 probability(*holm),
                 report.tests.len()
@@ -257,9 +250,9 @@ impl Judged {
     /// Whether queries and titles have hardly a word in common, as with item numbers for titles: then the first hundred
     /// titles of BM25 and of the trigrams have less than a twentieth of what was clicked.
     fn shares_no_words(&self) -> bool {
-        let recall = HeldOutTest::MEASURES.iter().position(|measure| matches!(measure, Measure::Recall(_)));
-        let finds_nothing =
-            |system: &FullEvaluation| recall.and_then(|place| system.mean.get(place)).is_some_and(|&mean| mean < 0.05);
+        let finds_nothing = |system: &Evaluation| {
+            system.mean.iter().any(|(metric, mean)| matches!(metric, Metric::Recall(_)) && mean < 0.05)
+        };
         self.report.systems.len() > 1 && self.report.systems[1..].iter().all(finds_nothing)
     }
 
@@ -295,9 +288,9 @@ impl Judged {
 
     /// The report as JSON.
     pub(crate) fn json(&self) -> JudgedJson<'_> {
-        let system = |system: &FullEvaluation| SystemJson {
+        let system = |system: &Evaluation| SystemJson {
             name: system.name.clone(),
-            means: Means { measures: system.mean.clone(), loss: None },
+            means: Means { metrics: system.mean.clone(), loss: None },
         };
         JudgedJson {
             event: "judged",

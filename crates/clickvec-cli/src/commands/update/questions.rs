@@ -1,7 +1,7 @@
 //! The queries on which the old and the new model are compared.
 
 use anyhow::{Result, ensure};
-use clickvec::eval::{FullQuery, FullTestSet, TestSet, TestSetFiles};
+use clickvec::eval::{Collection, SearchQuery, TestSet, TestSetFiles};
 use clickvec::model::Model;
 use clickvec::tables::Title;
 use clickvec::train::TrainConfig;
@@ -12,9 +12,9 @@ use crate::{output, test_set};
 
 /// The queries on which the two models are compared.
 pub(super) struct Questions {
-    pub(super) newest: Vec<FullQuery>,
-    pub(super) earlier: Vec<FullQuery>,
-    pub(super) judged: Vec<FullQuery>,
+    pub(super) newest: Vec<SearchQuery>,
+    pub(super) earlier: Vec<SearchQuery>,
+    pub(super) judged: Vec<SearchQuery>,
 }
 
 /// Whether neither the old model nor any that it began with has learnt the held-out queries.
@@ -24,11 +24,12 @@ pub(super) fn has_left_out(args: &Args, old: &Model) -> bool {
 
 /// The queries of the newest day that decide instead of all of them, because the old model may have learnt the others:
 /// none if it has not, or if there are too few.
-pub(super) fn unseen(args: &Args, old: &Model, survey: &Survey, newest: &[FullQuery]) -> Vec<FullQuery> {
+pub(super) fn unseen(args: &Args, old: &Model, survey: &Survey, newest: &[SearchQuery]) -> Vec<SearchQuery> {
     if has_left_out(args, old) || survey.recurring.is_empty() {
         return Vec::new();
     }
-    let unseen: Vec<FullQuery> = newest.iter().filter(|query| !survey.recurring.contains(&query.id)).cloned().collect();
+    let unseen: Vec<SearchQuery> =
+        newest.iter().filter(|query| !survey.recurring.contains(&query.id)).cloned().collect();
     if unseen.len() < LEAST_QUERIES {
         let few = output::count(unseen.len() as u64);
         output::note(format_args!(
@@ -46,7 +47,7 @@ pub(super) fn questions(
     config: &TrainConfig,
     survey: &Survey,
     titles: Vec<Title>,
-) -> Result<(FullTestSet, Questions)> {
+) -> Result<(Collection, Questions)> {
     let judged = match &args.judged {
         None => None,
         Some(judged) => {
@@ -55,7 +56,7 @@ pub(super) fn questions(
         }
     };
     // Match by text, so that titles with the same text count as one.
-    let mut set = FullTestSet::new(&survey.newest, false, titles)?;
+    let mut set = Collection::new(&survey.newest, false, titles)?;
     let mut questions = Questions {
         newest: std::mem::take(&mut set.queries),
         earlier: set.others(&survey.earlier, false)?,

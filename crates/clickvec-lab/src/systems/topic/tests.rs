@@ -129,7 +129,7 @@ fn language(name: &str) -> &'static str {
 }
 
 fn ndcg(ranker: &dyn Ranker, judgments: &Judgments) -> f64 {
-    evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg1)
+    evaluate(ranker, judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg(1))
 }
 
 pub(super) fn restore(spec: &str, state: &RankerState) -> Result<Box<dyn SystemRanker>, FileFault> {

@@ -6,12 +6,12 @@ use rand::RngExt as _;
 
 use super::*;
 use crate::error::Error;
-use crate::eval::{Gain, JudgedTitle, folds, judge};
+use crate::eval::{Gain, JudgedTitle, Judgments, folds, judge};
 use crate::ranker::RECIPROCAL_RANK_K;
 use crate::rng::stream;
 
 /// Queries with 0 to 24 titles, and three systems whose scores are tied often and sometimes no numbers.
-fn judged(options: &EvaluateOptions) -> (Judgments, Vec<Scores>) {
+fn judged(options: &EvaluateOptions) -> (Judgments, Vec<Answers>) {
     let mut rng = stream(7, "fusion", 0);
     let mut below = |n: u64| rng.random_range(0..n);
     let queries = (0..15).map(|number| JudgedQuery {
@@ -36,7 +36,7 @@ fn judged(options: &EvaluateOptions) -> (Judgments, Vec<Scores>) {
     });
     let scores: Vec<Scores> = scores.collect();
     assert!(judge("first", &scores[0], &judgments, options).queries_without_relevant > 0);
-    (judgments, scores)
+    (judgments, scores.into_iter().map(Answers::Scores).collect())
 }
 
 #[test]
@@ -44,11 +44,11 @@ fn weights_are_those_of_judging_every_fusion() {
     for (ties, gain) in [(Ties::Expected, Gain::Exponential), (Ties::Trec, Gain::Linear)] {
         let options = EvaluateOptions { ties, gain, ..Default::default() };
         let (judgments, scores) = judged(&options);
-        let scores: Vec<&Scores> = scores.iter().collect();
+        let scores: Vec<&Answers> = scores.iter().collect();
         let rank = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
         for method in [FusionMethod::Linear, FusionMethod::MinMax, FusionMethod::ZScore, rank] {
             let goon = &mut |_| ControlFlow::Continue(());
-            let fitted = fit_fusion(&scores, &judgments, method, &options, goon).unwrap();
+            let fitted = fit_fusion(Task::Judged(&judgments), &scores, (method, 1), &options, goon).unwrap();
             let alike = equal_weights(&scores, method);
             let scaled = |weights: &[f64]| match method {
                 FusionMethod::Linear => {
@@ -59,8 +59,8 @@ fn weights_are_those_of_judging_every_fusion() {
                 _ => weights.to_vec(),
             };
             let mut slow = |weights: &[f64]| {
-                let fused = fuse_scores(&scores, &scaled(weights), method);
-                folds::objective(&judge("fusion", &fused, &judgments, &options).mean)
+                let fused = Answers::fused(&scores, &scaled(weights), method, 1);
+                folds::objective(&judge("fusion", fused.scores(), &judgments, &options).mean)
             };
             // To the last bit, at every set of weights that was tried.
             let expected = fit_weights(3, &mut slow, goon).unwrap();
@@ -75,9 +75,9 @@ fn weights_are_those_of_judging_every_fusion() {
 fn fitting_says_how_far_it_is_and_can_be_cancelled() {
     let options = EvaluateOptions::default();
     let (judgments, scores) = judged(&options);
-    let scores: Vec<&Scores> = scores.iter().collect();
+    let scores: Vec<&Answers> = scores.iter().collect();
     let mut seen = Vec::new();
-    let fitted = fit_fusion(&scores, &judgments, FusionMethod::MinMax, &options, &mut |progress| {
+    let fitted = fit_fusion(Task::Judged(&judgments), &scores, (FusionMethod::MinMax, 1), &options, &mut |progress| {
         seen.push((progress.done, progress.objective.unwrap()));
         assert_eq!(progress.of, 4, "equal weights and each system alone");
         ControlFlow::Continue(())
@@ -87,7 +87,7 @@ fn fitting_says_how_far_it_is_and_can_be_cancelled() {
     assert!(seen[seen.len() - 1].1 <= fitted.unwrap().objective);
 
     let mut left = seen.len() / 2;
-    let stopped = fit_fusion(&scores, &judgments, FusionMethod::MinMax, &options, &mut |_| {
+    let stopped = fit_fusion(Task::Judged(&judgments), &scores, (FusionMethod::MinMax, 1), &options, &mut |_| {
         left -= 1;
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -100,25 +100,26 @@ fn systems_count_alike_whatever_the_scale_of_their_scores() {
     let large: Scores = vec![vec![0.0, 100.0], vec![50.0, 50.0, 50.0], Vec::new()];
     let small: Scores = large.iter().map(|scores| scores.iter().map(|score| 7.0 - score / 100.0).collect()).collect();
     let none: Scores = large.iter().map(|scores| vec![3.0; scores.len()]).collect();
-    let weights = equal_weights(&[&large, &small], FusionMethod::Linear);
+    let [of_large, of_small, none] = [&large, &small, &none].map(|scores| Answers::Scores(scores.clone()));
+    let weights = equal_weights(&[&of_large, &of_small], FusionMethod::Linear);
     assert!((weights[0] - 1.0 / 101.0).abs() < 1e-12 && (weights[1] - 100.0 / 101.0).abs() < 1e-12, "{weights:?}");
-    assert_eq!(equal_weights(&[&large, &small], FusionMethod::MinMax), [0.5, 0.5]);
-    let weights = equal_weights(&[&large, &none], FusionMethod::Linear);
+    assert_eq!(equal_weights(&[&of_large, &of_small], FusionMethod::MinMax), [0.5, 0.5]);
+    let weights = equal_weights(&[&of_large, &none], FusionMethod::Linear);
     assert_eq!(weights, [1.0, 0.0]);
     // Nothing to go by: any weights are as good.
     assert_eq!(equal_weights(&[&none, &none], FusionMethod::Linear), [0.5, 0.5]);
     assert_eq!(equal_weights(&[], FusionMethod::Linear), [0.0; 0]);
 
-    let hits = |scores: &Scores| -> Vec<Vec<Hit>> {
+    let lists = |scores: &Scores| {
         let list = |scores: &Vec<f64>| {
             (0..).zip(scores).map(|(position, &score)| Hit { position, score: score as f32 }).collect()
         };
-        scores.iter().map(list).collect()
+        Answers::Lists(scores.iter().map(list).collect())
     };
-    let [large, small] = [hits(&large), hits(&small)];
-    let weights = equal_search_weights(&[&large, &small], FusionMethod::Linear);
+    let [large, small] = [lists(&large), lists(&small)];
+    let weights = equal_weights(&[&large, &small], FusionMethod::Linear);
     assert!((weights[0] - 1.0 / 101.0).abs() < 1e-6 && (weights[1] - 100.0 / 101.0).abs() < 1e-6, "{weights:?}");
-    assert_eq!(equal_search_weights(&[&large, &small], FusionMethod::ZScore), [0.5, 0.5]);
+    assert_eq!(equal_weights(&[&large, &small], FusionMethod::ZScore), [0.5, 0.5]);
 }
 
 /// A query on which the first system tells little apart: its scores must not count as much there as elsewhere.

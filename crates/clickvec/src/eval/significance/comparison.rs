@@ -13,13 +13,13 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// The paired t-test between two systems.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison<M = Metric> {
+pub struct Comparison {
     /// The first system's name.
     pub a: String,
     /// The second system's name.
     pub b: String,
     /// The metric.
-    pub metric: M,
+    pub metric: Metric,
     /// The test of a − b over all queries.
     pub test: PairedTest,
     /// [`PairedTest::evidence`], corrected by Holm's method for all tests of this metric that are made together.
@@ -46,7 +46,7 @@ pub enum Verdict {
     NotShown,
 }
 
-impl<M> Comparison<M> {
+impl Comparison {
     /// The verdict on `a`.
     pub fn verdict(&self, correction: Correction) -> Verdict {
         let p = match correction {
@@ -77,23 +77,29 @@ pub struct BaselineComparison {
     pub minimum_detectable: Option<f64>,
 }
 
-/// The paired t-tests between all pairs of systems for each of [`Metric::ALL`]. `a` comes before `b` in
+/// Compares all pairs of systems by paired t-tests, for each metric of quality that they were judged by. `a` comes before `b` in
 /// `evaluations`. Holm's correction is over the pairs, for each metric on its own.
 ///
 /// # Errors
 ///
 /// [`PairingFault`] if the systems were not evaluated on the same queries.
+///
+/// # Panics
+///
+/// If the systems were not judged by the same metrics.
 pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>, PairingFault> {
+    let metrics = evaluations.first().into_iter().flat_map(|first| first.mean.iter());
+    let metrics: Vec<Metric> = metrics.map(|(metric, _)| metric).filter(|metric| metric.is_quality()).collect();
     let mut comparisons = Vec::new();
     for (i, a) in evaluations.iter().enumerate() {
         for b in &evaluations[i + 1..] {
             same_queries(a, b)?;
-            for metric in Metric::ALL {
+            for &metric in &metrics {
                 comparisons.push(compared(a, b, metric)?);
             }
         }
     }
-    for metric in Metric::ALL {
+    for &metric in &metrics {
         correct(comparisons.iter_mut().filter(|test| test.metric == metric));
     }
     Ok(comparisons)
@@ -166,14 +172,14 @@ pub fn beaten(
     places
 }
 
-fn compared(a: &Evaluation, b: &Evaluation, metric: Metric) -> Result<Comparison, PairingFault> {
+pub(in crate::eval) fn compared(a: &Evaluation, b: &Evaluation, metric: Metric) -> Result<Comparison, PairingFault> {
     let test = paired_t_test(&a.values(metric), &b.values(metric))?;
     Ok(Comparison { a: a.name.clone(), b: b.name.clone(), metric, test, holm: test.evidence() })
 }
 
 /// Corrects tests that are made together.
-pub(in crate::eval) fn correct<'c, M: 'c>(comparisons: impl Iterator<Item = &'c mut Comparison<M>>) {
-    let mut comparisons: Vec<&mut Comparison<M>> = comparisons.collect();
+pub(in crate::eval) fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
+    let mut comparisons: Vec<&mut Comparison> = comparisons.collect();
     let p: Vec<f64> = comparisons.iter().map(|comparison| comparison.test.evidence()).collect();
     comparisons.iter_mut().zip(holm(&p)).for_each(|(comparison, holm)| comparison.holm = holm);
 }
@@ -210,12 +216,12 @@ mod tests {
     fn one_rule_says_who_is_better() {
         let systems = [system("a", 0, 100), system("b", 4, 100), system("c", 40, 100)];
         let tests = compare_all(&systems).unwrap();
-        let marks = |place, correction| beaten(place, Metric::Ndcg1, &systems, &tests, correction);
+        let marks = |place, correction| beaten(place, Metric::Ndcg(1), &systems, &tests, correction);
         for correction in [Correction::None, Correction::Holm] {
             // Four of 100 queries show nothing, whatever t is, and 36 show a difference.
             assert_eq!([0, 1, 2].map(|place| marks(place, correction)), [vec![], vec![], vec![0, 1]]);
         }
-        let [against_b, against_c] = [&tests[0], &tests[Metric::ALL.len()]];
+        let [against_b, against_c] = [&tests[0], &tests[Metric::OF_JUDGED.len()]];
         assert!(against_b.test.p < 0.05 && against_b.holm == 0.125 && against_b.test.difference < 0.0);
         assert_eq!(
             (against_b.verdict(Correction::Holm), against_c.verdict(Correction::Holm)),
@@ -237,7 +243,7 @@ mod tests {
         for query in &mut systems[1].queries {
             query.metrics = query.metrics.map(|value| value * (1.0 - f64::EPSILON));
         }
-        let [a, b] = [&systems[0], &systems[1]].map(|system| system.values(Metric::Ndcg1));
+        let [a, b] = [&systems[0], &systems[1]].map(|system| system.values(Metric::Ndcg(1)));
         assert!(a != b, "nothing was rounded");
         let tests = compare_all(&systems).unwrap();
         for test in &tests {

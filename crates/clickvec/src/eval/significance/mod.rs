@@ -11,11 +11,11 @@ mod t_test;
 mod tests;
 
 pub use self::bootstrap::{Interval, bootstrap_difference, bootstrap_mean};
-pub(super) use self::comparison::correct;
 pub use self::comparison::{
     BaselineComparison, CONFIDENCE, Comparison, Correction, Verdict, beaten, compare_all, compare_with,
     confidence_intervals,
 };
+pub(super) use self::comparison::{compared, correct};
 pub use self::holm::holm;
 pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference, queries_that_show};
 pub use self::randomization::{RandomizationTest, randomization_test};

@@ -310,7 +310,8 @@ fn a_file_keeps_it_and_shuffled_vectors_are_worse() {
             .collect(),
     };
     let judgments = Judgments { queries: (0..words.len()).map(judged).collect(), duplicates: 0 };
-    let ndcg = |ranker: &WordVectors| evaluate(ranker, &judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg1);
+    let ndcg =
+        |ranker: &WordVectors| evaluate(ranker, &judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg(1));
     let state = ranker.state();
     let rows = state.f32s("word_vectors", &[Some(8), Some(4)]).unwrap();
     let mixed: Vec<f32> = (0..8).flat_map(|row| &rows[row * 3 % 8 * 4..][..4]).copied().collect();

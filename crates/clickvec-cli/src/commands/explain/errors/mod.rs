@@ -23,7 +23,7 @@ use crate::titles::{ReadableTitles, TitleColumns, without_field};
 use crate::{input, output};
 
 /// The metric by which the model and BM25 are compared.
-const METRIC: Metric = Metric::Ndcg10;
+const METRIC: Metric = Metric::Ndcg(10);
 
 /// Show the queries on which a model is worse than BM25, grouped by what makes them hard, with examples.
 ///

@@ -36,7 +36,7 @@ pub(super) fn page(
             }
         }
         p.note {
-            "Mean " (METRIC.name().to_uppercase()) " of each group; a query may be in several groups. p: paired t-test over the queries of a "
+            "Mean " (METRIC.heading()) " of each group; a query may be in several groups. p: paired t-test over the queries of a "
             "group, not corrected for the number of groups"
             @if groups.iter().any(Group::is_chosen_by_failure) { "; the queries of “shared word” are chosen because the model fails, so it has none" }
             ". Below: the title that the model ranks first, and the title with the best grade, "

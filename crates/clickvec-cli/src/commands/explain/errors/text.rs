@@ -35,7 +35,7 @@ pub(super) fn text(
          p: paired t-test over the queries of a group, not corrected for the number of groups\n\
          first: the title that the model ranks first; best: the title with the best grade\n",
         aligned::show(&mut rows),
-        METRIC.name().to_uppercase()
+        METRIC.heading()
     );
     if groups.iter().any(Group::is_chosen_by_failure) {
         text.push_str("shared word: queries on which the model's first title is bad, so no p\n");

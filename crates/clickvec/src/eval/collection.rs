@@ -1,28 +1,23 @@
-//! Evaluating a search of a whole collection, in which only a few titles have judgments for each query.
+//! A whole collection to search, in which only a few titles have judgments for each query.
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
-
-use super::measure::{JudgedList, Measure};
-use super::significance::{correct, paired_t_test};
-use super::{Comparison, EvaluateOptions, Ids, Judgments};
+use super::{Ids, Judgments, Task};
 use crate::Result;
-use crate::error::PairingFault;
 use crate::index::{Candidates, Hit, Query};
 use crate::memory::{NoRoom, bytes_of, room_for, room_for_numbers};
 use crate::tables::Title;
 
-/// The number of queries that are searched for at once. Only their lists are in memory.
+/// The number of queries that are searched for at once.
 const QUERIES_AT_ONCE: usize = 256;
 
 /// A collection and the queries that search it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FullTestSet {
+pub struct Collection {
     /// The titles of the collection, by position.
     pub titles: Vec<Title>,
     /// The queries.
-    pub queries: Vec<FullQuery>,
+    pub queries: Vec<SearchQuery>,
     /// The number of titles left out because they have the same text as another and judgments are matched by text.
     pub repeated: u64,
     /// Judged titles that are not in the collection. No system can find them.
@@ -33,7 +28,7 @@ pub struct FullTestSet {
 
 /// A query that searches a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FullQuery {
+pub struct SearchQuery {
     /// The query's id.
     pub id: String,
     /// The query's text.
@@ -44,7 +39,7 @@ pub struct FullQuery {
     pub(super) grades: Vec<u8>,
 }
 
-impl FullQuery {
+impl SearchQuery {
     /// The grade of the title at a position, if it has one.
     pub fn grade(&self, position: u32) -> Option<u8> {
         let place = self.judged.binary_search_by_key(&position, |&(position, _)| position).ok()?;
@@ -57,14 +52,14 @@ impl FullQuery {
     }
 }
 
-impl FullTestSet {
+impl Collection {
     /// A collection whose titles are matched with the judged ones, by id or by text. By text, titles with the same text
     /// count as one title.
     ///
     /// # Errors
     ///
     /// [`Error::NoMemory`](crate::Error::NoMemory).
-    pub fn new(judgments: &Judgments, by_id: bool, mut titles: Vec<Title>) -> Result<FullTestSet> {
+    pub fn new(judgments: &Judgments, by_id: bool, mut titles: Vec<Title>) -> Result<Collection> {
         let before = titles.len();
         let mut positions = room_for_places(&titles, by_id)?;
         if by_id {
@@ -80,7 +75,7 @@ impl FullTestSet {
             });
         }
         let repeated = (before - titles.len()) as u64;
-        let mut set = FullTestSet { titles, queries: Vec::new(), repeated, missing: Ids::default(), judged: 0 };
+        let mut set = Collection { titles, queries: Vec::new(), repeated, missing: Ids::default(), judged: 0 };
         set.queries = set.queries_of(judgments, |title| positions.get(title).copied(), by_id);
         Ok(set)
     }
@@ -90,7 +85,7 @@ impl FullTestSet {
     /// # Errors
     ///
     /// [`Error::NoMemory`](crate::Error::NoMemory).
-    pub fn others(&mut self, judgments: &Judgments, by_id: bool) -> Result<Vec<FullQuery>> {
+    pub fn others(&mut self, judgments: &Judgments, by_id: bool) -> Result<Vec<SearchQuery>> {
         let mut positions = room_for_places(&self.titles, by_id)?;
         positions.extend((0..).zip(&self.titles).map(|(at, title)| (key(title, by_id).to_owned(), at)));
         Ok(self.queries_of(judgments, |title| positions.get(title).copied(), by_id))
@@ -101,7 +96,7 @@ impl FullTestSet {
         judgments: &Judgments,
         position: impl Fn(&str) -> Option<u32>,
         by_id: bool,
-    ) -> Vec<FullQuery> {
+    ) -> Vec<SearchQuery> {
         let mut queries = Vec::with_capacity(judgments.queries.len());
         for query in &judgments.queries {
             let mut judged = Vec::with_capacity(query.titles.len());
@@ -114,9 +109,14 @@ impl FullTestSet {
             }
             judged.sort_unstable();
             let grades = query.titles.iter().map(|title| title.grade).collect();
-            queries.push(FullQuery { id: query.id.clone(), text: query.text.clone(), judged, grades });
+            queries.push(SearchQuery { id: query.id.clone(), text: query.text.clone(), judged, grades });
         }
         queries
+    }
+
+    /// Returns the task of searching the collection for `queries`, its own or those of [`Collection::others`].
+    pub fn task<'a>(&'a self, queries: &'a [SearchQuery]) -> Task<'a> {
+        Task::Search { titles: &self.titles, queries }
     }
 
     /// The texts of the collection.
@@ -141,38 +141,26 @@ fn room_for_places(titles: &[Title], by_id: bool) -> Result<HashMap<String, u32>
     Ok(places)
 }
 
-/// The evaluation of a system that searched a collection.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FullEvaluation {
-    /// The system's name.
-    pub name: String,
-    /// For each query, in order, a value for each measure.
-    pub queries: Vec<Vec<f64>>,
-    /// The mean of each measure over all queries, including those for which nothing was found.
-    pub mean: Vec<f64>,
-    /// The number of queries for which nothing was found.
-    pub without_titles: usize,
-}
-
-/// Searches with `candidates` for every query, a few hundred at a time, and passes the results to `each` in order, with at
-/// most `depth` titles per query.
+/// Searches with `candidates` for every query, a few hundred at a time, and returns what it finds, at most `depth` titles for each
+/// query. Calls `done` with the number of queries answered so far.
 ///
 /// # Errors
 ///
-/// Those of [`Candidates::search_batch`], [`Error::NoMemory`](crate::Error::NoMemory) before lists that do not fit, and what
-/// `each` returns.
-pub fn search_all<E: From<crate::Error>>(
+/// Those of [`Candidates::search_batch`], and [`Error::NoMemory`](crate::Error::NoMemory) for lists that do not fit.
+pub fn search_all(
     candidates: &dyn Candidates,
-    queries: &[FullQuery],
+    queries: &[SearchQuery],
     depth: usize,
-    mut each: impl FnMut(&[FullQuery], Vec<Vec<Hit>>) -> Result<(), E>,
-) -> Result<(), E> {
+    done: &mut dyn FnMut(usize),
+) -> Result<Vec<Vec<Hit>>> {
+    room_for_lists(queries.len(), depth.min(candidates.len()))?;
+    let mut lists = Vec::with_capacity(queries.len());
     for some in queries.chunks(QUERIES_AT_ONCE) {
-        room_for_lists(some.len(), depth.min(candidates.len()))?;
-        let asked: Vec<Query<'_>> = some.iter().map(|query| Query::new(&query.text, None)).collect();
-        each(some, candidates.search_batch(&asked, depth)?)?;
+        let batch: Vec<Query<'_>> = some.iter().map(|query| Query::new(&query.text, None)).collect();
+        lists.extend(candidates.search_batch(&batch, depth)?);
+        done(lists.len());
     }
-    Ok(())
+    Ok(lists)
 }
 
 /// Checks that there is memory for what this many queries find, of at most `depth` titles each.
@@ -182,75 +170,6 @@ pub fn search_all<E: From<crate::Error>>(
 /// [`Error::NoMemory`](crate::Error::NoMemory).
 pub fn room_for_lists(queries: usize, depth: usize) -> Result<()> {
     Ok(room_for_numbers::<Hit>("the titles that are found", &[&[queries, depth]])?)
-}
-
-/// A judge of what a system found, query by query.
-#[derive(Debug)]
-pub struct FullJudge<'a> {
-    titles: &'a [Title],
-    measures: &'a [Measure],
-    options: &'a EvaluateOptions,
-    queries: Vec<Vec<f64>>,
-    without_titles: usize,
-}
-
-impl<'a> FullJudge<'a> {
-    /// A judge of a system that searches these titles.
-    pub fn new(titles: &'a [Title], measures: &'a [Measure], options: &'a EvaluateOptions) -> FullJudge<'a> {
-        FullJudge { titles, measures, options, queries: Vec::new(), without_titles: 0 }
-    }
-
-    /// Judges what was found for the next queries.
-    ///
-    /// # Panics
-    ///
-    /// If the position of a hit is beyond the last title.
-    pub fn add(&mut self, queries: &[FullQuery], lists: &[Vec<Hit>]) {
-        let values = |(query, hits): (&FullQuery, &Vec<Hit>)| -> Vec<f64> {
-            let list = JudgedList::new(query, hits, self.titles, self.options);
-            self.measures.iter().map(|&measure| list.value(measure, self.options)).collect()
-        };
-        self.queries.par_extend(queries.par_iter().zip(lists).map(values));
-        self.without_titles += lists.iter().filter(|list| list.is_empty()).count();
-    }
-
-    /// The evaluation of the system called `name`.
-    pub fn finish(self, name: &str) -> FullEvaluation {
-        let FullJudge { measures, queries, without_titles, .. } = self;
-        let mean =
-            |measure: usize| queries.iter().map(|values| values[measure]).sum::<f64>() / queries.len().max(1) as f64;
-        let mean = (0..measures.len()).map(mean).collect();
-        FullEvaluation { name: name.to_owned(), queries, mean, without_titles }
-    }
-}
-
-/// The paired t-tests between all pairs of systems for each measure of quality, corrected for the number of tests of the
-/// measure. `a` comes before `b` in `evaluations`.
-///
-/// # Errors
-///
-/// [`PairingFault`] if the systems did not search for the same number of queries.
-pub fn compare_full(
-    evaluations: &[FullEvaluation],
-    measures: &[Measure],
-) -> Result<Vec<Comparison<Measure>>, PairingFault> {
-    let mut comparisons = Vec::new();
-    let values = |system: &FullEvaluation, place: usize| -> Vec<f64> {
-        system.queries.iter().map(|values| values[place]).collect()
-    };
-    for (i, a) in evaluations.iter().enumerate() {
-        for b in &evaluations[i + 1..] {
-            for (place, &metric) in measures.iter().enumerate().filter(|(_, measure)| measure.is_quality()) {
-                let test = paired_t_test(&values(a, place), &values(b, place))?;
-                let (a, b) = (a.name.clone(), b.name.clone());
-                comparisons.push(Comparison { a, b, metric, test, holm: test.evidence() });
-            }
-        }
-    }
-    for &measure in measures {
-        correct(comparisons.iter_mut().filter(|test| test.metric == measure));
-    }
-    Ok(comparisons)
 }
 
 #[cfg(test)]

@@ -1,0 +1,303 @@
+//! What the systems are judged by: judged titles or a collection, read from the files that the options name.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+use clickvec::eval::trec::read_qrels;
+use clickvec::eval::{
+    self, Collection, CorpusFiles, EvaluateOptions, Form, JudgedQuery, JudgedTitle, Judgments, Metric, Overlap, Run,
+    SearchQuery, Task, TestSet, TestSetFiles,
+};
+use clickvec::internals::files;
+use clickvec::ranker::Corpus;
+use clickvec::tables::Title;
+
+use super::Args;
+use super::index::Index;
+use super::systems::{Entry, Loaded};
+use crate::test_set::{self, query_key};
+use crate::{input, output};
+
+/// With fewer queries than this, fitted weights are hardly better than equal ones.
+const FEW_QUERIES: usize = 20;
+
+/// What the systems are judged by.
+pub(super) struct Test {
+    judgments: Judgments,
+    /// The collection that systems search; `None` if they rank the judged titles.
+    collection: Option<Collection>,
+    /// The queries that the weights of fusions are fitted on.
+    fitting: Option<Fitting>,
+    /// The file of the collection.
+    titles: Option<PathBuf>,
+    pub(super) metrics: Vec<Metric>,
+    pub(super) options: EvaluateOptions,
+    /// The largest number of titles that a system finds for a query.
+    pub(super) depth: usize,
+    /// Whether most of what was judged is there.
+    pub(super) is_mostly_there: bool,
+    /// Systems that had to be opened for their titles.
+    pub(super) opened: Vec<(PathBuf, Loaded)>,
+}
+
+struct Fitting {
+    judgments: Judgments,
+    queries: Vec<SearchQuery>,
+}
+
+impl Test {
+    /// Reads what the options name, and reports what it lacks.
+    pub(super) fn read(args: &Args, systems: &[Entry]) -> Result<Test> {
+        let metrics = args.metrics()?;
+        let mut test = Test {
+            judgments: Judgments::default(),
+            collection: None,
+            fitting: None,
+            titles: None,
+            metrics,
+            options: args.options(),
+            depth: args.depth as usize,
+            is_mostly_there: true,
+            opened: Vec::new(),
+        };
+        match (args.test_set(), &args.qrels) {
+            (Some(files), _) => test.read_judged(&files, args, systems)?,
+            (None, Some(qrels)) => test.read_qrels(qrels, &args.run)?,
+            (None, None) => bail!("expected `--judged FILE` or `--qrels FILE`, found neither"),
+        }
+        Ok(test)
+    }
+
+    fn read_judged(&mut self, files: &TestSetFiles<'_>, args: &Args, systems: &[Entry]) -> Result<()> {
+        if systems.iter().any(Entry::learns) {
+            test_set::refuse_pipe(files)?;
+        }
+        let set = test_set::read(files)?;
+        refuse_unknown_ids(&set, args)?;
+        self.titles = test_set::collection(&set, args.titles.as_deref());
+        let fitting =
+            args.fusion_judged.as_deref().map(|path| other_queries(path, args, &set.judgments)).transpose()?;
+        if args.full {
+            let titles = self.titles_to_search(args, systems)?;
+            let mut collection = Collection::new(&set.judgments, set.title_ids, titles)?;
+            note_missing(files.judged, &collection, set.title_ids)?;
+            self.is_mostly_there = has_most_titles(files.judged, &collection);
+            let (missing, judged) = (collection.missing.clone(), collection.judged);
+            self.fitting = match fitting {
+                Some(TestSet { judgments, title_ids, .. }) => {
+                    Some(Fitting { queries: collection.others(&judgments, title_ids)?, judgments })
+                }
+                None => None,
+            };
+            // The report covers only the judged queries, not those that weights are fitted on.
+            (collection.missing, collection.judged) = (missing, judged);
+            self.collection = Some(collection);
+        } else {
+            self.fitting = fitting.map(|set| Fitting { judgments: set.judgments, queries: Vec::new() });
+        }
+        self.is_mostly_there = self.is_mostly_there && test_set::is_mostly_there(files.judged, &set);
+        self.judgments = set.judgments;
+        Ok(())
+    }
+
+    /// Reads TREC qrels for runs alone. As in `trec_eval -c`, a query that a run lacks scores 0, and a title without a judgment
+    /// has grade 0.
+    fn read_qrels(&mut self, path: &Path, runs: &[PathBuf]) -> Result<()> {
+        let mut titles = BTreeSet::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for qrel in read_qrels(files::open(path)?, path)? {
+            let query = *places.entry(qrel.query_id).or_insert_with_key(|id| {
+                let query = JudgedQuery { id: id.clone(), text: id.clone(), titles: Vec::new() };
+                self.judgments.queries.push(query);
+                self.judgments.queries.len() - 1
+            });
+            titles.insert(qrel.title_id.clone());
+            let title = JudgedTitle { id: qrel.title_id, text: String::new(), grade: qrel.grade };
+            self.judgments.queries[query].titles.push(title);
+        }
+        ensure!(
+            !self.judgments.queries.is_empty(),
+            "{}: expected lines `query 0 title grade`, found none",
+            path.display()
+        );
+        for path in runs {
+            let run = Run::read(path)?;
+            titles.extend(run.titles().map(str::to_owned));
+            self.opened.push((path.clone(), Loaded::Run(run)));
+        }
+        let titles = titles.into_iter().map(|id| Title { id, title: String::new() }).collect();
+        self.depth = usize::MAX;
+        self.collection = Some(Collection::new(&self.judgments, true, titles)?);
+        Ok(())
+    }
+
+    /// Reads the titles to search: those of a file or, without one, of the first index.
+    fn titles_to_search(&mut self, args: &Args, systems: &[Entry]) -> Result<Vec<Title>> {
+        if let Some(titles) = &self.titles {
+            ensure!(
+                !files::is_stream(titles),
+                "{}: expected a file of titles, because they are read more than once, found a pipe; write them to a file first",
+                output::input(titles)
+            );
+            return input::titles(titles, &args.field);
+        }
+        let Some(path) = systems.iter().find_map(Entry::index) else {
+            bail!("expected titles to search, found none; add `--titles FILE`");
+        };
+        let index = Index::open(path)?;
+        let titles = index.titles()?;
+        self.opened.push((path.to_owned(), Loaded::Index(index)));
+        Ok(titles)
+    }
+
+    /// Returns what the systems are judged by.
+    pub(super) fn task(&self) -> Task<'_> {
+        match &self.collection {
+            Some(collection) => collection.task(&collection.queries),
+            None => Task::Judged(&self.judgments),
+        }
+    }
+
+    /// Returns what the weights of fusions are fitted on.
+    pub(super) fn fitting(&self) -> Option<Task<'_>> {
+        let Fitting { judgments, queries } = self.fitting.as_ref()?;
+        Some(match &self.collection {
+            Some(collection) => collection.task(queries),
+            None => Task::Judged(judgments),
+        })
+    }
+
+    /// Returns the collection that systems search, unless they rank the judged titles.
+    pub(super) fn collection(&self) -> Option<&Collection> {
+        self.collection.as_ref()
+    }
+
+    /// Returns whether only runs are judged, by qrels, so that no collection is known.
+    pub(super) fn is_of_runs_alone(&self) -> bool {
+        self.depth == usize::MAX
+    }
+
+    /// Returns the judgments.
+    pub(super) fn judgments(&self) -> &Judgments {
+        &self.judgments
+    }
+
+    /// Reads what rankers learn from, and counts the judged queries that are also in the clicks.
+    pub(super) fn corpus(&self, args: &Args, systems: &[Entry]) -> Result<(Corpus, Option<Overlap>)> {
+        let Some(judged) = &args.judged else { return Ok((Corpus::default(), None)) };
+        let learns = systems.iter().any(Entry::learns);
+        let clicks = args.clicks.as_deref();
+        if let (true, Some(collection), None) = (learns, &self.collection, &self.titles) {
+            ensure!(
+                clicks.is_none(),
+                "expected a file of titles for rankers that learn from clicks, found none; add `--titles FILE`"
+            );
+            return Ok((Corpus::of_titles(collection.texts())?, None));
+        }
+        let mut corpus = Corpus::default();
+        let mut overlap = None;
+        if learns {
+            let titles = self.titles.as_deref();
+            let files = CorpusFiles { titles, clicks, field: &args.field, weighting: args.weighting.into() };
+            let fitting = self.fitting.as_ref().map(|fitting| &fitting.judgments);
+            let all: Vec<&Judgments> = [&self.judgments].into_iter().chain(fitting).collect();
+            let read = eval::read_corpus(&files, &all)?;
+            if self.collection.is_some() {
+                read.clicks.iter().for_each(|(path, skipped)| input::note_skipped(path, skipped));
+            } else {
+                let judged = if all.len() > 1 { "--judged and --fusion-judged" } else { "--judged" };
+                input::note_corpus(&read, judged);
+            }
+            (corpus, overlap) = (read.corpus, read.overlap);
+        }
+        if let (None, Some(clicks)) = (&overlap, clicks) {
+            overlap = Some(eval::overlap(&self.judgments, clicks, &args.field)?);
+        }
+        if let (Some(overlap), Some(clicks)) = (&overlap, clicks) {
+            test_set::say_overlap(judged, clicks, overlap, args.no_overlap)?;
+        }
+        Ok((corpus, overlap))
+    }
+}
+
+/// Refuses a run where the judged titles would have ids from a table of titles that can be read only once.
+fn refuse_unknown_ids(set: &TestSet, args: &Args) -> Result<()> {
+    let pipe = args.titles.as_deref().filter(|titles| files::is_stream(titles));
+    if let (Some(titles), false, Form::Table, false) = (pipe, args.run.is_empty(), &set.form, set.title_ids) {
+        bail!(
+            "{}: expected a file of titles, because `--run` needs the ids of the judged titles and they are looked up in it, \
+             found a pipe; write the titles to a file first, or give the judged table a column `title_id`",
+            output::input(titles)
+        );
+    }
+    Ok(())
+}
+
+/// Reads the queries to fit weights on, without those that the systems are judged by.
+fn other_queries(path: &Path, args: &Args, judgments: &Judgments) -> Result<TestSet> {
+    let (topics, titles) = (args.topics.as_deref(), args.titles.as_deref());
+    let mut set = test_set::read(&TestSetFiles { judged: path, topics, titles, field: &args.field })?;
+    let others = &mut set.judgments.queries;
+    let judged: HashSet<String> = judgments.queries.iter().map(|query| query_key(&query.text)).collect();
+    let before = others.len();
+    others.retain(|query| !judged.contains(&query_key(&query.text)));
+    if others.is_empty() {
+        bail!(
+            "{}: expected queries that are not in --judged, found none; weights are fitted on other queries",
+            path.display()
+        );
+    }
+    if others.len() < before {
+        let left_out = output::counted((before - others.len()) as u64, "query");
+        output::note(format_args!("{}: left out {left_out} that --judged has too", path.display()));
+    }
+    if others.len() < FEW_QUERIES {
+        let few = output::counted(others.len() as u64, "query");
+        output::note(format_args!(
+            "warning: {}: weights fitted on {few} follow chance; judge {FEW_QUERIES} or more, or leave --fusion-judged out",
+            path.display()
+        ));
+    }
+    Ok(set)
+}
+
+/// Reports how many judged titles the collection lacks. An error if it lacks them all.
+fn note_missing(path: &Path, set: &Collection, by_id: bool) -> Result<()> {
+    let by = if by_id { "ids" } else { "texts" };
+    let path = path.display();
+    ensure!(
+        set.missing.count < set.judged,
+        "{path}: expected judged titles that are in the collection, matched by their {by}, found none; \
+         is this the collection that was judged?"
+    );
+    if set.missing.count > 0 {
+        let judged = output::counted(set.judged, "judgment");
+        output::note(format_args!(
+            "{path}: {} of {judged} {} of titles that are not in the collection, matched by their {by}; no system can \
+             find them",
+            output::count(set.missing.count),
+            output::agreeing(set.missing.count, "is", "are")
+        ));
+    }
+    if set.repeated > 0 {
+        let repeated = output::counted(set.repeated, "title");
+        output::note(format_args!(
+            "left out {repeated} of the collection with the same text as another: without ids, judged titles \
+             are matched by text"
+        ));
+    }
+    Ok(())
+}
+
+/// Returns whether the collection has most of the judged titles, and warns if not.
+fn has_most_titles(path: &Path, set: &Collection) -> bool {
+    let has_most = 2 * set.missing.count <= set.judged;
+    if !has_most {
+        output::note(format_args!(
+            "warning: {}: the collection lacks most of the judged titles, so the figures say little",
+            path.display()
+        ));
+    }
+    has_most
+}
