@@ -1,4 +1,4 @@
-"""Writes the two rows that crates/clickvec-logs/tests/parquet.rs expects: python3 bench/make_parquet.py FILE (pyarrow)."""
+"""Writes the two rows that crates/clickvec-tables/tests/parquet.rs expects: python3 bench/make_parquet.py FILE (pyarrow)."""
 
 import sys
 

@@ -14,7 +14,7 @@ use clickvec::internals::files;
 use clickvec::internals::tables::is_parquet;
 use clickvec::tables::{TITLE, Title, titles_file};
 use clickvec_logs::columns::{self, Role};
-use clickvec_logs::error::{RowFault, TableFault};
+use clickvec_logs::error::TableFault;
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use tempfile::TempPath;
 
@@ -201,7 +201,7 @@ impl TitleColumns {
                 Next::End => break,
                 Next::Header | Next::Other => continue,
                 Next::Broken(fault) => {
-                    not_utf8 += u64::from(matches!(fault, RowFault::NotUtf8 { .. }));
+                    not_utf8 += u64::from(fault.is_not_utf8());
                     fault.to_string()
                 }
                 Next::Row => match table.id().trim() {
@@ -235,7 +235,6 @@ impl TitleColumns {
                 shown.push(format!("  {}:{line}: {fault}", output::path(path)));
             }
         }
-        table.check_named().map_err(|error| self.told(error, stored))?;
         self.say(path, lines.len() as u64, broken, &shown)?;
         input::warn_of_bytes(path, not_utf8);
         Ok(())
@@ -262,9 +261,6 @@ impl TitleColumns {
             clickvec_logs::Error::Table { fault: TableFault::MissingColumn { .. }, .. } => {
                 "; name the column of texts with `--title-column`"
             }
-            clickvec_logs::Error::Table { fault: TableFault::NoParquet, .. } => {
-                "; build the program with `cargo build --release --features parquet`"
-            }
             _ => return error.into(),
         };
         anyhow::anyhow!("{error}{option}")
@@ -273,7 +269,7 @@ impl TitleColumns {
 
 /// The columns of texts in a file, however many there are: for each few of them a reader of its own, all at the same row.
 struct Wide {
-    readers: Vec<(LogTable, Options, Record)>,
+    readers: Vec<(LogTable, Record)>,
 }
 
 impl Wide {
@@ -286,7 +282,7 @@ impl Wide {
             for (&role, name) in TEXTS.iter().zip(texts) {
                 options.columns.name(role, *name);
             }
-            Ok((LogTable::open(path, &options)?, options, Record::default()))
+            Ok((LogTable::open(path, &options)?, Record::default()))
         };
         Ok(Wide { readers: texts.chunks(TEXTS.len()).map(reader).collect::<Result<_, _>>()? })
     }
@@ -294,7 +290,7 @@ impl Wide {
     /// Reads the next row. What is broken is so for all readers, since that depends on the row's bytes alone.
     fn next(&mut self) -> Result<Next, clickvec_logs::Error> {
         let mut last = Next::End;
-        for (table, _, record) in &mut self.readers {
+        for (table, record) in &mut self.readers {
             last = table.next(record)?;
         }
         Ok(last)
@@ -302,22 +298,17 @@ impl Wide {
 
     /// The line of the row.
     fn line(&self) -> u64 {
-        self.readers[0].2.line
+        self.readers[0].1.line
     }
 
     /// The id of the row.
     fn id(&self) -> &str {
-        self.readers[0].2.get(Role::Item).unwrap_or_default()
+        self.readers[0].1.get(Role::Item).unwrap_or_default()
     }
 
     /// The text in a column, counted from 0.
     fn text(&self, column: usize) -> Option<&str> {
-        self.readers[column / TEXTS.len()].2.get(TEXTS[column % TEXTS.len()])
-    }
-
-    /// Checks that some row had each column, where that is not known before.
-    fn check_named(&self) -> Result<(), clickvec_logs::Error> {
-        self.readers.iter().try_for_each(|(table, options, _)| table.check_named(&options.columns))
+        self.readers[column / TEXTS.len()].1.get(TEXTS[column % TEXTS.len()])
     }
 }
 

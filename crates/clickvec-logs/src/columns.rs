@@ -8,56 +8,8 @@ pub(crate) fn looks_like_user(name: &str) -> bool {
         && !name.contains("query")
 }
 
-/// Whether a text looks like the name of a column rather than something that was typed.
-pub(crate) fn looks_like_name(name: &str) -> bool {
-    let name = name.trim();
-    (1..=40).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-$:".contains(&byte))
-        && !name.bytes().all(|byte| !byte.is_ascii_alphabetic())
-}
-
-/// Words that occur in names of columns. They tell a header from a first row.
-const PARTS_OF_NAMES: [&str; 30] = [
-    "query",
-    "title",
-    "item",
-    "clicked",
-    "click",
-    "count",
-    "position",
-    "rank",
-    "time",
-    "timestamp",
-    "date",
-    "user",
-    "session",
-    "id",
-    "url",
-    "sku",
-    "name",
-    "term",
-    "keyword",
-    "search",
-    "clicks",
-    "docid",
-    "product",
-    "doc",
-    "grade",
-    "text",
-    "q",
-    "relevance",
-    "event",
-    "day",
-];
-
-/// Whether these are names of columns, and not the first row of a log without a header.
-pub fn is_header(names: &[String]) -> bool {
-    let known = |name: &String| {
-        let name = name.to_ascii_lowercase();
-        name.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| PARTS_OF_NAMES.contains(&part))
-    };
-    names.iter().all(|name| looks_like_name(name)) && names.iter().any(known)
-}
+pub use clickvec_tables::table::is_header;
+pub(crate) use clickvec_tables::table::looks_like_name;
 
 /// The role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -153,8 +105,6 @@ pub struct Columns {
     named: [Option<String>; ROLES],
     /// Roles that a preset says the log does not have.
     absent: [bool; ROLES],
-    /// Second names, for columns that do not have their first name.
-    others: [Option<&'static str>; ROLES],
 }
 
 impl Columns {
@@ -162,16 +112,6 @@ impl Columns {
     pub fn name(&mut self, role: Role, name: impl Into<String>) {
         self.named[role as usize] = Some(name.into());
         self.absent[role as usize] = false;
-    }
-
-    /// Makes a role's column one that need not be there.
-    pub(crate) fn forget(&mut self, role: Role) {
-        self.named[role as usize] = None;
-    }
-
-    /// Sets a second name for a role's column, which is used if the first is missing.
-    pub(crate) fn name_else(&mut self, role: Role, name: &'static str) {
-        self.others[role as usize] = Some(name);
     }
 
     /// Records that no column has this role, whatever it is called.
@@ -198,6 +138,6 @@ impl Columns {
     /// The possible names of this role's column, the likeliest first.
     pub fn names_of(&self, role: Role) -> impl Iterator<Item = &str> {
         let other = (role == Role::User && !self.is_named(role) && !self.absent[role as usize]).then_some("user_id");
-        self.of(role).into_iter().chain(other).chain(self.others[role as usize])
+        self.of(role).into_iter().chain(other)
     }
 }

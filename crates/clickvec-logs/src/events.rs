@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use crate::columns::Role;
-use crate::json::{lookup, scalar};
 use crate::user::user;
+use clickvec_tables::table::{lookup, scalar};
 
 const PRODUCTS: &str = "contexts_com_snowplowanalytics_snowplow_ecommerce_product_1";
 const ACTION: &str = "unstruct_event_com_snowplowanalytics_snowplow_ecommerce_snowplow_ecommerce_action_1";

@@ -90,7 +90,7 @@ impl Searches {
         let mut searches = Searches::new(budget, false);
         let mut record = Record::default();
         loop {
-            match table.next(&mut record)? {
+            match table.next(&mut record).map_err(advise)? {
                 Next::End => break,
                 Next::Header | Next::Other => read.rows += 1,
                 Next::Broken(fault) => read.broken(record.line, &fault),
@@ -110,7 +110,6 @@ impl Searches {
                 }
             }
         }
-        table.check_named(&options.columns).map_err(advise)?;
         read.judge(max_bad)?;
         Ok((searches, read))
     }

@@ -12,7 +12,6 @@ pub mod error;
 pub mod events;
 pub mod gather;
 mod join;
-mod json;
 pub mod paths;
 mod prepare;
 pub mod preset;

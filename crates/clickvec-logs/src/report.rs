@@ -6,7 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::distinct::Distinct;
-use crate::error::{Error, Result, RowFault};
+use clickvec_tables::table::RowFault;
+
+use crate::error::{Error, Result};
 use crate::paths::named;
 use crate::privacy::Removed;
 

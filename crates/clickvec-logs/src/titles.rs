@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use clickvec::tables::titles_file;
+use clickvec_tables::table::{Next, Record, Table};
 
 use crate::columns::Role;
 use crate::error::{Error, InputTable, Result, TableFault};
 use crate::report::SideTable;
-use crate::tables::{LogTable, Next, Options, Record};
+use crate::tables::Options;
 use crate::text;
 
 /// The bytes that a title takes in addition to its texts.
@@ -28,31 +29,38 @@ pub(crate) struct TitleTexts {
 impl TitleTexts {
     /// Reads a table with the columns that `options` name, or a BEIR corpus or its folder, where the text replaces a
     /// missing title. If an item has several titles, the first counts.
-    pub(crate) fn read(path: &Path, mut options: Options, budget: usize, max_bad: f64) -> Result<TitleTexts> {
-        options.columns.name_else(Role::Item, BEIR_ID);
-        let mut ids = options.columns.clone();
-        ids.forget(Role::Title);
-        // The role of queries is not used in a table of titles, so the text can take it.
-        options.columns.leave_out(Role::Query);
-        options.columns.name_else(Role::Query, "text");
+    pub(crate) fn read(path: &Path, options: Options, budget: usize, max_bad: f64) -> Result<TitleTexts> {
         let path = &titles_file(path).map_err(Error::File)?;
-        let mut table = LogTable::open(path, &options).map_err(|error| error.in_table(InputTable::Titles))?;
-        let names = |name: &str| table.names().iter().any(|other| other == name);
-        let is_corpus = names(BEIR_ID) && !names("id");
+        let mut table = Table::open(path, &options.of_table())?;
+        let lacks = |role: Role, table: &Table| {
+            let (column, found) = (options.columns.of(role).unwrap_or_default().to_owned(), table.names().to_vec());
+            Error::table(path, TableFault::MissingColumn { column, role, found, of: InputTable::Titles })
+        };
+        let [id, text] = [Role::Item, Role::Title].map(|role| options.columns.of(role).unwrap_or(role.name()));
+        let is_corpus = !table.has(id) && table.has(BEIR_ID);
+        let id = table.column(if is_corpus { BEIR_ID } else { id })?.ok_or_else(|| lacks(Role::Item, &table))?;
+        let text = match table.column(text)? {
+            None if !is_corpus => return Err(lacks(Role::Title, &table)),
+            text => text,
+        };
+        // The documents of a corpus need not have titles.
+        let replacement = if is_corpus { table.column("text")? } else { None };
         let mut titles = TitleTexts { by_item: HashMap::new(), bytes: 0, table: SideTable::new(path) };
         let (mut record, mut title) = (Record::default(), String::new());
         loop {
             match table.next(&mut record)? {
                 Next::End => break,
-                Next::Header | Next::Other => titles.table.rows += 1,
+                Next::Header => titles.table.rows += 1,
                 Next::Broken(fault) => titles.table.broken(record.line, &fault),
                 Next::Row => {
                     titles.table.rows += 1;
-                    text::clean(record.get(Role::Title).unwrap_or_default(), false, &mut title);
-                    if is_corpus && title.is_empty() {
-                        text::clean(record.get(Role::Query).unwrap_or_default(), false, &mut title);
+                    let field =
+                        |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default();
+                    text::clean(field(text), false, &mut title);
+                    if title.is_empty() {
+                        text::clean(field(replacement), false, &mut title);
                     }
-                    let item = record.get(Role::Item).unwrap_or_default().trim();
+                    let item = field(Some(id)).trim();
                     if item.is_empty() || title.is_empty() {
                         titles.table.empty += 1;
                         continue;
@@ -70,10 +78,6 @@ impl TitleTexts {
                 }
             }
         }
-        // The documents of a corpus need not have titles.
-        table
-            .check_named(if is_corpus { &ids } else { &options.columns })
-            .map_err(|error| error.in_table(InputTable::Titles))?;
         titles.table.judge(max_bad)?;
         Ok(titles)
     }

@@ -7,6 +7,7 @@ mod json_fault;
 mod lines;
 pub mod memory;
 pub mod shown;
+pub mod table;
 mod unique_ids;
 
 pub use error::{Error, ErrorKind, Result};

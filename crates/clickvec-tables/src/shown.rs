@@ -8,6 +8,15 @@ const FIELD_CHARACTERS: usize = 60;
 /// How many characters of a fault a message shows. Only faults with hostile names in them are longer.
 const FAULT_CHARACTERS: usize = 2000;
 
+/// The message for a file in UTF-16, and what to do.
+pub const UTF_16: &str = "expected UTF-8, found UTF-16; save it as UTF-8 text (iconv -f UTF-16 -t UTF-8)";
+
+/// The advice for bytes that are not UTF-8. Most often they are Latin-1.
+pub const NOT_UTF_8: &str = "save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t UTF-8)";
+
+/// The advice for a file whose lines end with CR alone, as those of old Macintoshes.
+pub const CR_ALONE: &str = "lines must end with LF or CR LF, not with CR alone (tr '\\r' '\\n')";
+
 /// The text with U+FFFD in place of each character that a terminal obeys: control characters, and those that change
 /// the direction of writing.
 pub fn printable(text: &str) -> Cow<'_, str> {

@@ -1,24 +1,18 @@
 //! What can be wrong with a log: with a whole file, and with a single row.
 
 mod asked;
-mod parquet;
 
 use std::path::{Path, PathBuf};
 
-use clickvec::error::NotAnObject;
-use clickvec::internals::error::{CR_ALONE, NOT_UTF_8, UTF_16};
+use clickvec_tables::table::{RowFault, shown_names as names};
 
 use crate::columns::Role;
 use asked::left;
 
 pub use asked::{Asked, Need, Reason};
-pub use parquet::{BadPart, ParquetFault, ParquetPart};
 
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// How many names of a header a message shows.
-const SHOWN_NAMES: usize = 20;
 
 /// A fault that keeps a log from being prepared.
 #[derive(Debug, thiserror::Error)]
@@ -88,29 +82,6 @@ impl From<clickvec_tables::Error> for Error {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableFault {
-    /// The file is empty.
-    #[error("expected a header line, found nothing; see docs/reference/prepare.md")]
-    Empty,
-    /// The header is not UTF-8.
-    #[error("expected a header in UTF-8, found another byte at position {byte} of the line; {NOT_UTF_8}")]
-    HeaderNotUtf8 {
-        /// The position of the first invalid byte in the line, counted from 1.
-        byte: usize,
-    },
-    /// The file is UTF-16.
-    #[error("{UTF_16}")]
-    Utf16,
-    /// A model in the place of a table.
-    #[error("expected a table, found a model or another file of tensors")]
-    Tensors,
-    /// The header is too long to be read.
-    #[error(
-        "expected a header of at most {limit} bytes, found a longer one; is this a log of text lines that end with LF or CR LF?"
-    )]
-    HeaderTooLong {
-        /// The limit.
-        limit: usize,
-    },
     /// A column that is needed is missing.
     #[error("expected a column `{column}`, found {}{}", names(found), of.needs())]
     MissingColumn {
@@ -122,12 +93,6 @@ pub enum TableFault {
         found: Vec<String>,
         /// The table that lacks it.
         of: InputTable,
-    },
-    /// A column that is needed occurs twice.
-    #[error("expected one column `{column}` in the header, found several; rename all but one")]
-    DuplicateColumn {
-        /// The name.
-        column: String,
     },
     /// Another file of the same log has other columns.
     #[error(
@@ -156,24 +121,6 @@ pub enum TableFault {
         /// The role that its name suggests.
         role: Role,
     },
-    /// The file is a JSON array and not JSON lines.
-    #[error("expected one JSON object a line, found an array; split it first (jq -c '.[]')")]
-    JsonArray,
-    /// The format cannot be recognised.
-    #[error("expected tabs or commas in the header, found neither")]
-    UnknownFormat,
-    /// The file is Parquet, which this build cannot read.
-    #[error("expected CSV, TSV or JSON lines, found Parquet, which this build cannot read")]
-    NoParquet,
-    /// The Parquet file is not a plain file, so it cannot be read from its end.
-    #[error("expected Parquet in a plain file, found it {place}; Parquet is read from its end, so name a plain file")]
-    ParquetNotAFile {
-        /// Where it is: compressed, or in a pipe.
-        place: &'static str,
-    },
-    /// A Parquet file is broken.
-    #[error("cannot read this Parquet file: {0}")]
-    Parquet(ParquetFault),
     /// A table of titles or queries does not fit in memory.
     #[error("expected a table that fits into what is left of the memory, {megabytes} MB, found a larger one")]
     TooLarge {
@@ -204,87 +151,16 @@ impl InputTable {
     }
 }
 
-/// A fault of a single row, which is left out and counted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RowFault {
-    /// The row has more or fewer fields than the header.
-    #[error("expected {expected} columns as in the header, found {found}")]
-    ColumnCount {
-        /// The number in the header.
-        expected: usize,
-        /// The number in the row.
-        found: usize,
-    },
-    /// The row is not UTF-8.
-    #[error("expected UTF-8, found another byte at position {byte} of the line; {NOT_UTF_8}")]
-    NotUtf8 {
-        /// The position of the first invalid byte, counted from 1.
-        byte: usize,
-    },
-    /// The row contains a NUL byte.
-    #[error("expected text, found a NUL byte")]
-    Nul,
-    /// The row is too long.
-    #[error("expected a row of at most {limit} bytes, found a longer one")]
-    TooLong {
-        /// The limit.
-        limit: usize,
-    },
-    /// A quote is never closed.
-    #[error("expected a closing quote within {limit} bytes, found none; the lines after it are read on their own")]
-    OpenQuote {
-        /// The limit.
-        limit: usize,
-    },
-    /// The line is not a JSON object.
-    #[error("expected a JSON object, found {found}")]
-    NotJson {
-        /// What it is.
-        found: NotAnObject,
-    },
-    /// An object has a key twice that may be something somebody typed.
-    #[error(
-        "expected a JSON object, found a key a second time in column {column}; its {characters} characters are not shown, since \
-         somebody may have typed them"
-    )]
-    HiddenKeyTwice {
-        /// The number of characters of the key.
-        characters: usize,
-        /// The column behind the second one, counted from 1, in bytes.
-        column: usize,
-    },
-    /// A value is not valid for its column.
-    #[error("expected {} in column `{column}`, found {found}", role.value())]
-    BadValue {
-        /// The column.
-        column: String,
-        /// The column's role.
-        role: Role,
-        /// What was found: a short number itself, of anything else only its kind.
-        found: String,
-    },
-}
-
-impl RowFault {
-    /// The fault in two or three words. Rows are counted by it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            RowFault::ColumnCount { .. } => "wrong number of columns",
-            RowFault::NotUtf8 { .. } => "not UTF-8",
-            RowFault::Nul => "NUL byte",
-            RowFault::TooLong { .. } => "too long",
-            RowFault::OpenQuote { .. } => "quote not closed",
-            RowFault::NotJson { .. } | RowFault::HiddenKeyTwice { .. } => "not a JSON object",
-            RowFault::BadValue { role, .. } => match role {
-                Role::Count => "bad count",
-                Role::Position => "bad position",
-                Role::Time => "bad time",
-                Role::Clicked => "bad click",
-                _ => "bad value",
-            },
-        }
-    }
+/// Creates the fault of a value that is not valid for its column.
+pub(crate) fn bad_value(role: Role, column: &str, text: &str) -> RowFault {
+    let kind = match role {
+        Role::Count => "bad count",
+        Role::Position => "bad position",
+        Role::Time => "bad time",
+        Role::Clicked => "bad click",
+        _ => "bad value",
+    };
+    RowFault::expected(kind, format_args!("{} in column `{column}`", role.value()), what(text))
 }
 
 /// The action for errors when the disk is full; the message names the folder.
@@ -328,19 +204,4 @@ pub(crate) fn what(field: &str) -> String {
         1..=8 if field.bytes().all(|byte| byte.is_ascii_digit() || b"+-.".contains(&byte)) => format!("`{field}`"),
         length => format!("other text ({length} characters)"),
     }
-}
-
-fn names(names: &[String]) -> String {
-    if names.is_empty() {
-        return "none".to_owned();
-    }
-    if names.iter().any(|name| name.contains('\r')) {
-        return format!("a CR within the first line; {CR_ALONE}");
-    }
-    // The first line of a log without a header is something that people typed.
-    if !crate::columns::is_header(names) {
-        let columns = if names.len() == 1 { "1 column" } else { &format!("{} columns", names.len()) };
-        return format!("{columns} whose names are not shown because the first line may not be a header");
-    }
-    clickvec::internals::error::listed(names, SHOWN_NAMES)
 }

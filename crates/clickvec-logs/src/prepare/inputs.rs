@@ -5,11 +5,12 @@ use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clickvec::internals::files;
+use clickvec_tables::table::RowFault;
 
 use super::asked::asked;
 use super::config::Config;
 use crate::columns::{Columns, Role};
-use crate::error::{Asked, Error, Result, RowFault, TableFault, WRITE_TEMPORARY};
+use crate::error::{Asked, Error, Result, TableFault, WRITE_TEMPORARY};
 use crate::join::Searches;
 use crate::paths::named;
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
@@ -155,7 +156,6 @@ impl Inputs {
                     }
                 }
             }
-            table.check_named(&options.columns)?;
             report.files.push(file);
         }
         progress(report.rows);

@@ -1,5 +1,6 @@
 //! From rows to counts.
 
+use clickvec_tables::table::RowFault;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::asked::{Asked, asked, who};
@@ -8,7 +9,7 @@ use super::deferred::{self, Deferred};
 use super::seen::{Fate, Seen};
 use crate::columns::Role;
 use crate::distinct::Distinct;
-use crate::error::{Result, RowFault, what};
+use crate::error::{Result, bad_value};
 use crate::gather::{Gatherer, Sighting};
 use crate::join::Searches;
 use crate::privacy::{self, Removed};
@@ -262,7 +263,7 @@ impl Reader<'_> {
     fn values(&self, record: &Record, options: &Options) -> Result<Values, RowFault> {
         let bad = |role: Role, found: &str| {
             let column = options.columns.of(role).unwrap_or(role.name()).to_owned();
-            RowFault::BadValue { column, role, found: what(found) }
+            bad_value(role, &column, found)
         };
         let count = match record.get(Role::Count) {
             None if self.has_count => return Err(bad(Role::Count, "")),
@@ -321,7 +322,7 @@ pub fn value_fault(role: Role, column: &str, text: &str) -> Option<RowFault> {
         Role::Time => text.is_empty() || Time::parse(text).is_some(),
         _ => true,
     };
-    (!is_fine).then(|| RowFault::BadValue { column: column.to_owned(), role, found: what(text) })
+    (!is_fine).then(|| bad_value(role, column, text))
 }
 
 fn count_of(text: &str) -> Option<u64> {

@@ -5,14 +5,7 @@ use super::{NotAnObject, listed};
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
 
-/// The message for a file in UTF-16, and what to do.
-pub const UTF_16: &str = "expected UTF-8, found UTF-16; save it as UTF-8 text (iconv -f UTF-16 -t UTF-8)";
-
-/// The advice for bytes that are not UTF-8. Most often they are Latin-1.
-pub const NOT_UTF_8: &str = "save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t UTF-8)";
-
-/// The advice for a file whose lines end with CR alone, as those of old Macintoshes.
-pub const CR_ALONE: &str = "lines must end with LF or CR LF, not with CR alone (tr '\\r' '\\n')";
+pub use clickvec_tables::shown::{CR_ALONE, NOT_UTF_8, UTF_16};
 
 /// The names of a header for a message, with a hint if lines seem to end with CR, or columns to be separated by commas.
 fn header(names: &[String]) -> String {

@@ -18,6 +18,7 @@ use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
 use clickvec_logs::value_fault;
+use clickvec_tables::ErrorKind;
 use serde::Serialize;
 
 use self::columns::Meaning;
@@ -191,9 +192,9 @@ fn look(path: &Path) -> Result<Found> {
     };
     let table = match LogTable::open(path, &Options::default()) {
         Ok(table) => table,
-        Err(clickvec_logs::Error::Table { fault, .. }) => {
+        Err(clickvec_logs::Error::File(clickvec::Error::Shared(error))) if error.kind() != ErrorKind::Io => {
             found.faults = 1;
-            found.first.push((1, fault.to_string()));
+            found.first.push((1, error.message()));
             return Ok(found);
         }
         Err(error) => return Err(error.into()),

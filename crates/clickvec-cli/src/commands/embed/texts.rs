@@ -107,10 +107,7 @@ impl Rows {
     fn next_batch(&mut self, most: usize, batch: &mut Batch) -> Result<()> {
         while batch.texts.len() < most {
             match self.table.next(&mut self.record).map_err(told)? {
-                Next::End => {
-                    self.table.check_named(&self.options.columns).map_err(told)?;
-                    break;
-                }
+                Next::End => break,
                 Next::Header | Next::Other => {}
                 // A row that is left out would shift all that come after it.
                 Next::Broken(fault) => {
@@ -180,9 +177,6 @@ fn told(error: clickvec_logs::Error) -> anyhow::Error {
         }
         clickvec_logs::Error::Table { fault: TableFault::MissingColumn { .. }, .. } => {
             "; `--text-column` names another, and `--lines` takes every line as a text"
-        }
-        clickvec_logs::Error::Table { fault: TableFault::NoParquet, .. } => {
-            "; build the program with `cargo build --release --features parquet`"
         }
         _ => return error.into(),
     };

@@ -56,8 +56,6 @@ fn of_table(fault: &TableFault) -> Option<String> {
         TableFault::LateColumn { role, .. } => {
             format!("say what it is with `{}`, or give it another name", option(*role))
         }
-        TableFault::UnknownFormat => "name the format with `--format`".to_owned(),
-        TableFault::NoParquet => "build the program with `cargo build --release --features parquet`".to_owned(),
         TableFault::TooLarge { .. } => "give more with `--memory`".to_owned(),
         _ => return None,
     })

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clickvec_logs::columns::{Columns, Role};
 use clickvec_logs::preset::{self, Preset};
 use clickvec_logs::robots::Limits;
-use clickvec_logs::tables::{self, Format, Options};
+use clickvec_logs::tables::{Format, Options};
 use clickvec_logs::time::Time;
 use clickvec_logs::{Config, PositionWeighting, Split};
 
@@ -200,7 +200,7 @@ fn named<T: Copy + Send + Sync + 'static>(
 }
 
 fn format() -> impl TypedValueParser<Value = Format> {
-    named(&tables::ALL, Format::name, |format| match format {
+    named(&Format::ALL, Format::name, |format| match format {
         Format::Tsv => "Fields between tabs, nothing quoted",
         Format::Csv => "Fields between commas, in quotes where they need it",
         Format::Json => "One JSON object a line",

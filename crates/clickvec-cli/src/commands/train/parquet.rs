@@ -10,8 +10,7 @@ use arrow_array::{
     RecordBatch, StringArray, StringViewArray,
 };
 use clickvec::internals::error::listed;
-use clickvec_logs::error::{ParquetFault, TableFault};
-use clickvec_logs::tables::{check_parquet, guard_parquet, parquet_failed};
+use clickvec_tables::table::{guard_parquet, open_parquet, parquet_error};
 
 use crate::output;
 
@@ -31,10 +30,11 @@ pub(super) struct Rows {
 impl Rows {
     /// Opens a file and reads its footer.
     pub(super) fn open(path: &Path) -> Result<Rows> {
-        check_parquet(path)?;
+        // Checks the sizes that its metadata states.
+        open_parquet(path)?;
         let file = File::open(path).map_err(|source| clickvec::Error::io(path, "open", source))?;
         let batches = || ParquetRecordBatchReaderBuilder::try_new(file)?.with_batch_size(ROWS).build();
-        let batches = guard_parquet(path, batches)?.map_err(|error| parquet_failed(path, error))?;
+        let batches = guard_parquet(path, batches)?.map_err(|error| parquet_error(path, error))?;
         Ok(Rows { path: path.to_owned(), batches, ready: Vec::new().into_iter(), before: 0 })
     }
 }
@@ -50,11 +50,7 @@ impl Iterator for Rows {
             let batch = match guard_parquet(&self.path, || self.batches.next()) {
                 Ok(None) => return None,
                 Ok(Some(Ok(batch))) => batch,
-                // What reads arrays keeps of an error only its text. The file itself was read before.
-                Ok(Some(Err(_))) => {
-                    let fault = TableFault::Parquet(ParquetFault::Damaged);
-                    return Some(Err(clickvec_logs::Error::table(&self.path, fault).into()));
-                }
+                Ok(Some(Err(error))) => return Some(Err(parquet_error(&self.path, error.into()).into())),
                 Err(damaged) => return Some(Err(damaged.into())),
             };
             match rows(&batch, self.before) {

@@ -3,16 +3,14 @@
 use std::collections::VecDeque;
 use std::io;
 
-use clickvec::internals::tables::FoundLine;
 use csv_core::ReadRecordResult;
 
-use super::header::Rows;
-use super::record::MAX_ROW_BYTES;
-use super::record::{Next, Record};
-use crate::error::RowFault;
+use super::record::{Next, Record, RowFault};
+use super::separated::Rows;
+use crate::FoundLine;
 
 pub(super) struct Reader {
-    rows: Rows,
+    pub(super) rows: Rows,
     rules: csv_core::Reader,
     /// The current line.
     line: Vec<u8>,
@@ -59,7 +57,7 @@ impl Reader {
     }
 
     pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
-        record.clear();
+        record.clear(self.rows.selected.len());
         let found = loop {
             match self.next_line(&mut record.line)? {
                 FoundLine::Whole if self.line.is_empty() => {}
@@ -68,10 +66,10 @@ impl Reader {
         };
         match found {
             FoundLine::End => return Ok(Next::End),
-            FoundLine::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
+            FoundLine::TooLong => return Ok(Next::Broken(RowFault::too_long(self.rows.lines.limit()))),
             FoundLine::Whole => {}
         }
-        if self.line == self.rows.header {
+        if self.rows.is_header(&self.line) {
             return Ok(Next::Header);
         }
         if let Some(fault) = self.read_record()? {
@@ -79,19 +77,19 @@ impl Reader {
         }
         let (fields, text) = (&self.fields, &self.fields.text[..self.fields.length]);
         if memchr::memchr(0, text).is_some() {
-            return Ok(Next::Broken(RowFault::Nul));
+            return Ok(Next::Broken(RowFault::expected("NUL byte", "text", "a NUL byte")));
         }
-        if fields.count > self.rows.columns || (fields.count < self.rows.columns && !self.rows.short_rows) {
-            return Ok(Next::Broken(RowFault::ColumnCount { expected: self.rows.columns, found: fields.count }));
+        if let Some(fault) = self.rows.misfit(fields.count, || fields.count) {
+            return Ok(Next::Broken(fault));
         }
         match std::str::from_utf8(text) {
             Ok(text) => record.text.push_str(text),
-            Err(error) => return Ok(Next::Broken(RowFault::NotUtf8 { byte: error.valid_up_to() + 1 })),
+            Err(error) => return Ok(Next::Broken(RowFault::not_utf8(error.valid_up_to() + 1))),
         }
-        for &(column, role) in &self.rows.wanted {
+        for (span, &column) in record.spans.iter_mut().zip(&self.rows.selected) {
             if column < fields.count {
                 let start = if column == 0 { 0 } else { fields.ends[column - 1] };
-                record.spans[role as usize] = Some((start as u32, fields.ends[column] as u32));
+                *span = Some((start as u32, fields.ends[column] as u32));
             }
         }
         Ok(Next::Row)
@@ -119,7 +117,10 @@ impl Reader {
         if self.fields.feed_line(&mut self.rules, &self.line) {
             return Ok(None);
         }
-        let fault = Ok(Some(RowFault::OpenQuote { limit: MAX_ROW_BYTES }));
+        let limit = self.rows.lines.limit();
+        let expected = format!("a closing quote within {limit} bytes");
+        let found = "none; the lines after it are read on their own";
+        let fault = Ok(Some(RowFault::expected("quote not closed", expected, found)));
         loop {
             let (lines, bytes) = self.open;
             if lines == self.again.len() {
@@ -131,7 +132,7 @@ impl Reader {
                 }
             }
             let Some((_, Some(line))) = self.again.get(lines) else { return fault };
-            if self.line.len() + bytes + line.len() + 1 > MAX_ROW_BYTES {
+            if self.line.len() + bytes + line.len() + 1 > limit {
                 return fault;
             }
             self.rules.reset();

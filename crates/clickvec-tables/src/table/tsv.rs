@@ -2,15 +2,12 @@
 
 use std::io;
 
-use clickvec::internals::tables::FoundLine;
-
-use super::header::Rows;
-use super::record::MAX_ROW_BYTES;
-use super::record::{Next, Record};
-use crate::error::RowFault;
+use super::record::{Next, Record, RowFault};
+use super::separated::Rows;
+use crate::FoundLine;
 
 pub(super) struct Reader {
-    rows: Rows,
+    pub(super) rows: Rows,
     /// The start of each field of the current line, and the end of the line plus one.
     starts: Vec<u32>,
 }
@@ -22,6 +19,7 @@ impl Reader {
 
     #[inline]
     pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
+        // Moves the buffer between Vec and String, so that UTF-8 is checked once and nothing is allocated.
         let mut bytes = std::mem::take(&mut record.text).into_bytes();
         let found = loop {
             match self.rows.lines.next(&mut bytes)? {
@@ -29,40 +27,43 @@ impl Reader {
                 found => break found,
             }
         };
-        record.clear();
+        record.clear(self.rows.selected.len());
         record.line = self.rows.lines.number();
         match found {
             FoundLine::End => return Ok(Next::End),
-            FoundLine::TooLong => return Ok(Next::Broken(RowFault::TooLong { limit: MAX_ROW_BYTES })),
+            FoundLine::TooLong => return Ok(Next::Broken(RowFault::too_long(self.rows.lines.limit()))),
             FoundLine::Whole => {}
         }
-        if bytes == self.rows.header {
+        if self.rows.is_header(&bytes) {
             return Ok(Next::Header);
         }
         if memchr::memchr(0, &bytes).is_some() {
-            return Ok(Next::Broken(RowFault::Nul));
+            return Ok(Next::Broken(RowFault::expected("NUL byte", "text", "a NUL byte")));
         }
         self.starts.clear();
         self.starts.push(0);
-        // Limits the work for a line of nothing but tabs. A row has at most 1 MiB, so positions fit.
+        // Limits the work for a line of nothing but tabs. A row is at most `MAX_LINE_BYTES` long, so positions fit.
         self.starts.extend(memchr::memchr_iter(b'\t', &bytes).take(self.rows.columns + 1).map(|tab| tab as u32 + 1));
         let fields = self.starts.len();
         self.starts.push(bytes.len() as u32 + 1);
-        if fields > self.rows.columns || (fields < self.rows.columns && !self.rows.short_rows) {
-            let found = memchr::memchr_iter(b'\t', &bytes).count() + 1;
-            return Ok(Next::Broken(RowFault::ColumnCount { expected: self.rows.columns, found }));
+        let count = || memchr::memchr_iter(b'\t', &bytes).count() + 1;
+        if let Some(fault) = self.rows.misfit(fields, count) {
+            return Ok(Next::Broken(fault));
         }
         match String::from_utf8(bytes) {
             Ok(text) => record.text = text,
-            Err(error) => {
-                return Ok(Next::Broken(RowFault::NotUtf8 { byte: error.utf8_error().valid_up_to() + 1 }));
-            }
+            Err(error) => return Ok(Next::Broken(RowFault::not_utf8(error.utf8_error().valid_up_to() + 1))),
         }
-        for &(column, role) in &self.rows.wanted {
+        for (span, &column) in record.spans.iter_mut().zip(&self.rows.selected) {
             if let [start, end] = self.starts[column.min(fields)..(column + 2).min(fields + 1)] {
-                record.spans[role as usize] = Some((start, end - 1));
+                *span = Some((start, end - 1));
             }
         }
         Ok(Next::Row)
     }
+}
+
+/// The names in a header.
+pub(super) fn names(header: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(header).split('\t').map(str::to_owned).collect()
 }

@@ -1,0 +1,64 @@
+//! The text of a row: one column, or several joined as in `title+text`.
+
+use super::{Record, Table};
+use crate::shown::shortened;
+use crate::{Error, ErrorKind, Result};
+
+/// The character between the names of joined columns.
+const JOINS: char = '+';
+
+/// Returns the names in a field.
+pub fn field_names(field: &str) -> impl Iterator<Item = &str> {
+    field.split(JOINS).map(str::trim)
+}
+
+/// Returns the error of a field that names a column twice, which would count its words twice; `None` if it does not.
+pub fn repeated_in_field(field: &str) -> Option<Error> {
+    let names: Vec<&str> = field_names(field).collect();
+    let mut places = names.iter().enumerate();
+    let is_repeated = |place: usize, name: &str| names[..place].iter().any(|before| before.eq_ignore_ascii_case(name));
+    let (_, name) = places.find(|&(place, name)| is_repeated(place, name))?;
+    let found = format!("`{}` twice", shortened(name));
+    Some(Error::expected(ErrorKind::Setting, "each column once in the field to read", found).help("name it once"))
+}
+
+/// The columns of a field.
+#[derive(Debug, Clone)]
+pub struct Field {
+    columns: Vec<usize>,
+}
+
+impl Field {
+    /// Selects the columns that `field` names. A column whose name is the whole field takes precedence over joined columns.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::require`], and [`ErrorKind::Setting`] if the field names a column twice.
+    pub fn require(table: &mut Table, field: &str) -> Result<Field> {
+        if table.has(field) || field_names(field).count() == 1 {
+            return Ok(Field { columns: vec![table.require(field)?] });
+        }
+        if let Some(error) = repeated_in_field(field) {
+            return Err(error.at(table.path()));
+        }
+        Ok(Field { columns: field_names(field).map(|name| table.require(name)).collect::<Result<_>>()? })
+    }
+
+    /// Returns the text in a row: the columns that are not empty, with a blank between two. `joined` is working memory.
+    #[inline]
+    pub fn text<'a>(&self, record: &'a Record, joined: &'a mut String) -> &'a str {
+        if let [column] = self.columns[..] {
+            return record.get(column).unwrap_or_default();
+        }
+        joined.clear();
+        for text in self.columns.iter().filter_map(|&column| record.get(column)) {
+            if !text.trim().is_empty() {
+                if !joined.is_empty() {
+                    joined.push(' ');
+                }
+                joined.push_str(text);
+            }
+        }
+        joined
+    }
+}

@@ -1,0 +1,118 @@
+//! Recognises the format and the columns from the beginning of a file.
+
+use std::io::{self, BufRead};
+use std::path::Path;
+
+use super::format::{Format, MAX_HEADER_BYTES};
+use crate::shown::{NOT_UTF_8, UTF_16};
+use crate::{Error, ErrorKind, FoundLine, Lines, Result};
+
+/// Returns whether a file begins as safetensors do: the length of a header in 8 bytes, and the header, an object. No header is as
+/// long as 2^40 bytes.
+pub fn is_tensors(head: &[u8]) -> bool {
+    head.len() > 8 && head[8] == b'{' && head[5..8] == [0; 3]
+}
+
+/// Returns whether a file begins as Parquet does.
+pub fn is_parquet(head: &[u8]) -> bool {
+    head.starts_with(b"PAR1")
+}
+
+/// Returns whether the first bytes of a file are a byte order mark of UTF-16.
+pub fn is_utf16(head: &[u8]) -> bool {
+    head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
+}
+
+pub(super) fn malformed(
+    path: &Path,
+    expected: &'static str,
+    found: impl Into<std::borrow::Cow<'static, str>>,
+) -> Error {
+    Error::expected(ErrorKind::Malformed, expected, found).at(path)
+}
+
+pub(super) fn empty(path: &Path) -> Error {
+    malformed(path, "a header line", "nothing").help("see docs/reference/tables.md")
+}
+
+pub(super) fn utf16(path: &Path) -> Error {
+    Error::new(ErrorKind::Malformed, UTF_16).at(path)
+}
+
+/// Creates the error of a JSON array.
+pub(super) fn json_array(path: &Path) -> Error {
+    malformed(path, "one JSON object a line", "an array").help("split it first (jq -c '.[]')")
+}
+
+/// Reads at least up to the end of the first line that is not empty, up to a limit: forms without lines are recognised by as many
+/// bytes as there are.
+pub(super) fn first_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    while head.len() < MAX_HEADER_BYTES && !head.trim_ascii_start().contains(&b'\n') {
+        let available = match source.fill_buf() {
+            Ok(available) => available,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if available.is_empty() {
+            break;
+        }
+        head.extend_from_slice(available);
+        let used = available.len();
+        source.consume(used);
+    }
+    Ok(head)
+}
+
+/// Reads the first line that is not empty, without byte order mark and line end.
+pub(super) fn read_header<R: BufRead>(path: &Path, lines: &mut Lines<R>) -> Result<Vec<u8>> {
+    let mut header = Vec::new();
+    loop {
+        let found = lines.next(&mut header).map_err(|error| Error::read_at(path, lines.number() + 1, error))?;
+        match found {
+            FoundLine::End => return Err(empty(path)),
+            FoundLine::TooLong => {
+                let expected = format!("a header of at most {} bytes", lines.limit());
+                let error = Error::expected(ErrorKind::Malformed, expected, "a longer one");
+                return Err(error.help("is this a table of text lines that end with LF or CR LF?").at(path));
+            }
+            FoundLine::Whole if header.is_empty() => {}
+            // Without a byte order mark, every other byte of ASCII in UTF-16 is 0.
+            FoundLine::Whole if header.contains(&0) => return Err(utf16(path)),
+            FoundLine::Whole => break,
+        }
+    }
+    match std::str::from_utf8(&header) {
+        Ok(_) => Ok(header),
+        Err(error) => {
+            let found = format!("another byte at position {} of the line", error.valid_up_to() + 1);
+            Err(malformed(path, "a header in UTF-8", found).help(NOT_UTF_8))
+        }
+    }
+}
+
+/// Recognises the format by the name, then by the first bytes.
+pub(super) fn guess(path: &Path, head: &[u8]) -> Result<Format> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mut name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    for packed in [".gz", ".zst"] {
+        name = name.strip_suffix(packed).unwrap_or(&name).to_owned();
+    }
+    let first = *head.iter().find(|byte| !byte.is_ascii_whitespace()).ok_or_else(|| empty(path))?;
+    let line = head.split(|&byte| byte == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
+    let has_commas = line.contains(&b',') || line.contains(&b';');
+    match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "tsv" | "tab" if first != b'{' => return Ok(Format::Tsv),
+        // Some programs separate fields by tabs and call it CSV all the same.
+        "csv" if has_commas || !line.contains(&b'\t') => return Ok(Format::Csv),
+        "jsonl" | "ndjson" | "json" if first != b'[' => return Ok(Format::Json),
+        _ => {}
+    }
+    match first {
+        b'{' => Ok(Format::Json),
+        b'[' => Err(json_array(path)),
+        _ if line.contains(&b'\t') => Ok(Format::Tsv),
+        _ if has_commas => Ok(Format::Csv),
+        _ => Err(malformed(path, "tabs or commas in the header", "neither")),
+    }
+}

@@ -1,0 +1,175 @@
+//! JSON lines: one object a line. A column is a key, or a path of keys such as `event_attributes.object.object_id`.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::head::{empty, json_array};
+use super::record::{Next, Record, RowFault};
+use super::{Lines, Source, looks_like_name};
+use crate::json::json_object;
+use crate::{Error, FoundLine, NotAnObject, Result};
+
+/// The number of first lines from which the columns are learnt.
+const FIRST_LINES: usize = 1_000;
+/// The bytes they may have.
+const FIRST_BYTES: usize = 4 << 20;
+/// From here on, a number of 64 bits stands for several whole numbers.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+pub(super) struct Reader {
+    lines: Lines<Source>,
+    line: Vec<u8>,
+    /// The first lines, which were read to learn the columns.
+    first: VecDeque<(u64, FoundLine, Vec<u8>)>,
+    pub(super) looked_at: usize,
+    /// The objects of the first lines, until the first row is read.
+    objects: Vec<Value>,
+    /// The path of each selected column, and whether any row had it.
+    paths: Vec<(String, bool)>,
+    /// The object of the current row.
+    pub(super) object: Value,
+}
+
+impl Reader {
+    /// Reads the first lines. Returns the names of all columns in them, too.
+    pub(super) fn new(path: &Path, mut lines: Lines<Source>) -> Result<(Reader, Vec<String>)> {
+        let mut first = VecDeque::new();
+        let (mut bytes, mut objects) = (0, Vec::new());
+        let mut names = BTreeSet::new();
+        while first.len() < FIRST_LINES && bytes < FIRST_BYTES {
+            let mut line = Vec::new();
+            let found = lines.next(&mut line).map_err(|error| Error::read_at(path, lines.number() + 1, error))?;
+            match found {
+                FoundLine::End => break,
+                FoundLine::Whole if line.iter().all(u8::is_ascii_whitespace) => continue,
+                FoundLine::Whole if first.is_empty() && line.starts_with(b"[") => return Err(json_array(path)),
+                _ => {}
+            }
+            bytes += line.len();
+            // A broken line says nothing about the columns.
+            if let Ok(object) = json_object(&line) {
+                names.extend(object.keys().filter(|name| !names.contains(*name)).cloned().collect::<Vec<_>>());
+                objects.push(Value::Object(object));
+            }
+            first.push_back((lines.number(), found, line));
+        }
+        if first.is_empty() {
+            return Err(empty(path));
+        }
+        let looked_at = first.len();
+        let (line, paths, object) = (Vec::new(), Vec::new(), Value::Null);
+        Ok((Reader { lines, line, first, looked_at, objects, paths, object }, names.into_iter().collect()))
+    }
+
+    /// Returns whether a first line has this column.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.objects.iter().any(|object| lookup(object, path).is_some())
+    }
+
+    /// Returns whether no first line is an object.
+    pub(super) fn has_no_object(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    pub(super) fn select(&mut self, path: &str) {
+        self.paths.push((path.to_owned(), false));
+    }
+
+    /// Returns whether any row had this column.
+    pub(super) fn saw(&self, column: usize) -> bool {
+        self.paths[column].1
+    }
+
+    pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
+        self.objects = Vec::new();
+        record.clear(self.paths.len());
+        loop {
+            let found = match self.first.pop_front() {
+                Some((number, found, line)) => {
+                    (record.line, self.line) = (number, line);
+                    found
+                }
+                None => {
+                    let found = self.lines.next(&mut self.line)?;
+                    record.line = self.lines.number();
+                    found
+                }
+            };
+            match found {
+                FoundLine::End => return Ok(Next::End),
+                FoundLine::TooLong => return Ok(Next::Broken(RowFault::too_long(self.lines.limit()))),
+                FoundLine::Whole if self.line.iter().all(u8::is_ascii_whitespace) => {}
+                FoundLine::Whole => break,
+            }
+        }
+        if let Err(error) = std::str::from_utf8(&self.line) {
+            return Ok(Next::Broken(RowFault::not_utf8(error.valid_up_to() + 1)));
+        }
+        self.object = match json_object(&self.line) {
+            Ok(object) => Value::Object(object),
+            Err(found) => return Ok(Next::Broken(not_json(found))),
+        };
+        for (column, (path, seen)) in self.paths.iter_mut().enumerate() {
+            let Some(found) = lookup(&self.object, path) else { continue };
+            *seen = true;
+            if let Some(found) = no_text(found) {
+                let expected = format_args!("a text in column `{path}`");
+                return Ok(Next::Broken(RowFault::expected("bad value", expected, found)));
+            }
+            if let Value::String(text) = found {
+                record.push(column, text);
+            } else if let Some(text) = scalar(found) {
+                record.push(column, &text);
+            }
+        }
+        Ok(Next::Row)
+    }
+}
+
+fn not_json(found: NotAnObject) -> RowFault {
+    let found = match found {
+        // What is no name may be something that a user typed.
+        NotAnObject::KeyTwice { key, column } if !looks_like_name(&key) => {
+            let characters = key.chars().count();
+            format!("a key of {characters} characters, not shown, a second time in column {column}")
+        }
+        found => found.to_string(),
+    };
+    RowFault::expected("not a JSON object", "a JSON object", format_args!("{found}; see docs/reference/tables.md"))
+}
+
+/// Returns what a value is that cannot be the text of a field. Numbers with more digits than 64 bits hold would stand for each other.
+fn no_text(value: &Value) -> Option<&'static str> {
+    match value {
+        Value::Object(_) => Some("an object"),
+        Value::Number(number) if number.is_f64() && number.as_f64().is_some_and(|number| number.abs() >= EXACT) => {
+            Some("a number with more digits than readers of JSON keep; put it in quotes")
+        }
+        _ => None,
+    }
+}
+
+/// Returns the value at a key, or at a path of keys and indices separated by dots.
+pub fn lookup<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    if let Some(found) = value.get(path) {
+        return Some(found);
+    }
+    path.split('.').try_fold(value, |value, key| match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        value => value.get(key),
+    })
+}
+
+/// Returns a value as a field; `None` for null.
+pub fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        // A query as a list of words.
+        Value::Array(items) => Some(items.iter().filter_map(scalar).collect::<Vec<_>>().join(" ")),
+        other => Some(other.to_string()),
+    }
+}

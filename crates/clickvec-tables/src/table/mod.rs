@@ -1,0 +1,307 @@
+//! The one reader of tables: TSV, CSV, JSON lines and Parquet, by the names of their columns.
+//!
+//! A [`Table`] is opened once, from a path, a pipe or memory. It recognises compression, format, separator and header. Select
+//! columns by name, then read row by row into one [`Record`]:
+//!
+//! ```
+//! use std::path::Path;
+//! use clickvec_tables::table::{Next, Options, Record, Table};
+//!
+//! let csv = b"id,title\n7,\"Shoes, red\"\n";
+//! let mut table = Table::read(Path::new("titles.csv"), Box::new(&csv[..]), &Options::default())?;
+//! let title = table.require("title")?;
+//! let mut record = Record::default();
+//! assert_eq!(table.next(&mut record)?, Next::Row);
+//! assert_eq!((record.line, record.get(title)), (2, Some("Shoes, red")));
+//! # Ok::<(), clickvec_tables::Error>(())
+//! ```
+//!
+//! Names are compared after trimming, ignoring ASCII case. Fields are passed on as they are: callers trim ids, numbers and flags,
+//! and treat an id that is empty then as missing. Texts keep their blanks, which separate words.
+
+mod csv;
+mod field;
+mod format;
+mod head;
+mod json;
+mod names;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod record;
+mod separated;
+mod tsv;
+
+use std::io::{BufRead, Cursor, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::shown::shortened;
+use crate::{Error, ErrorKind, Lines, Result, files};
+use format::MAX_HEADER_BYTES;
+use separated::Rows;
+
+pub use field::{Field, field_names, repeated_in_field};
+pub use format::{Format, MAX_LINE_BYTES, Options, Width};
+pub use head::{is_parquet, is_tensors, is_utf16};
+pub use json::{lookup, scalar};
+pub use names::{is_header, looks_like_name, shown_names};
+#[cfg(feature = "parquet")]
+pub use parquet::{guard_parquet, open_parquet, parquet_error};
+pub use record::{Next, Record, RowFault};
+
+/// What a table is read from.
+type Source = Box<dyn BufRead + Send>;
+
+/// An open table.
+pub struct Table {
+    path: PathBuf,
+    form: Form,
+    names: Vec<String>,
+    /// The names of the selected columns, and whether they are required.
+    selected: Vec<(String, bool)>,
+}
+
+enum Form {
+    Tsv(tsv::Reader),
+    // Boxed, because its parser contains a table.
+    Csv(Box<csv::Reader>),
+    Json(json::Reader),
+    #[cfg(feature = "parquet")]
+    Parquet(parquet::Reader),
+}
+
+impl Table {
+    /// Opens a table. It may be plain, gzip or zstd; `-` is standard input.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`], and [`ErrorKind::Malformed`] for a file without a header or in a format that is not recognised.
+    pub fn open(path: &Path, options: &Options) -> Result<Table> {
+        let is_parquet = match options.format {
+            Some(format) => format == Format::Parquet,
+            None => is_parquet(&files::first_bytes::<4>(path)?),
+        };
+        if is_parquet {
+            return Table::open_parquet(path);
+        }
+        Table::read(path, files::open(path)?, options)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn open_parquet(path: &Path) -> Result<Table> {
+        let (reader, names) = parquet::Reader::open(path)?;
+        Ok(Table { path: path.to_owned(), form: Form::Parquet(reader), names, selected: Vec::new() })
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn open_parquet(path: &Path) -> Result<Table> {
+        Err(no_parquet(path))
+    }
+
+    /// Reads a table from a source that is already open. `path` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::open`].
+    pub fn read(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options) -> Result<Table> {
+        let head = head::first_line(&mut source).map_err(|error| Error::read_at(path, 1, error))?;
+        if is_utf16(&head) {
+            return Err(head::utf16(path));
+        }
+        if is_tensors(&head) {
+            return Err(head::malformed(path, "a table", "a model or another file of tensors"));
+        }
+        if is_parquet(&head) {
+            #[cfg(feature = "parquet")]
+            return Err(parquet::not_a_file(path, if files::is_stream(path) { "in a pipe" } else { "compressed" }));
+            #[cfg(not(feature = "parquet"))]
+            return Err(no_parquet(path));
+        }
+        let format = match options.format {
+            Some(format) => format,
+            None => head::guess(path, &head)?,
+        };
+        let source: Source = Box::new(Cursor::new(head).chain(source));
+        let table = |form, names| Table { path: path.to_owned(), form, names, selected: Vec::new() };
+        if format == Format::Json {
+            let (reader, names) = json::Reader::new(path, Lines::new(source, options.max_row_bytes))?;
+            return Ok(table(Form::Json(reader), names));
+        }
+        let mut lines = Lines::new(source, options.max_row_bytes.min(MAX_HEADER_BYTES));
+        let header = match options.header {
+            None => head::read_header(path, &mut lines)?,
+            Some(_) => Vec::new(),
+        };
+        lines.set_limit(options.max_row_bytes);
+        let delimiter = csv::delimiter(&header, options.delimiter);
+        let names = match (&options.header, format) {
+            (Some(names), _) => names.clone(),
+            (None, Format::Csv) => csv::names(&header, delimiter),
+            (None, _) => tsv::names(&header),
+        };
+        let (columns, width) = (names.len(), options.width);
+        let rows = Rows { lines, header, columns, selected: Vec::new(), required: 0, width };
+        let form = match format {
+            Format::Csv => Form::Csv(Box::new(csv::Reader::new(rows, delimiter))),
+            _ => Form::Tsv(tsv::Reader::new(rows)),
+        };
+        Ok(table(form, names))
+    }
+
+    /// Returns the path, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the names of all columns; of JSON lines, those of the first thousand.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Returns whether there is a column of this name; in JSON lines, whether one of the first thousand has it.
+    pub fn has(&self, name: &str) -> bool {
+        match &self.form {
+            Form::Json(reader) => reader.has(self.key(name)),
+            #[cfg(feature = "parquet")]
+            Form::Parquet(reader) => reader.find(name).is_some(),
+            Form::Tsv(_) | Form::Csv(_) => self.position(name).is_some(),
+        }
+    }
+
+    /// Selects a column if there is one of this name. Returns its number in a [`Record`].
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Malformed`] if several columns have the name.
+    pub fn column(&mut self, name: &str) -> Result<Option<usize>> {
+        if self.has(name) { self.select(name, false).map(Some) } else { Ok(None) }
+    }
+
+    /// Selects a column that every row of separated values must have, and at least one object of JSON lines.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Malformed`] if no column has the name, or several have it. JSON lines without it fail at their end.
+    pub fn require(&mut self, name: &str) -> Result<usize> {
+        if self.has(name) || matches!(self.form, Form::Json(_)) {
+            return self.select(name, true);
+        }
+        Err(self.missing(name))
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        let expected = format!("a column `{}`", shortened(name));
+        let error = Error::expected(ErrorKind::Malformed, expected, shown_names(&self.names));
+        error.help("see docs/reference/tables.md").at(&self.path)
+    }
+
+    fn select(&mut self, name: &str, required: bool) -> Result<usize> {
+        let is_same = |(other, _): &(String, bool)| other.trim().eq_ignore_ascii_case(name.trim());
+        if let Some(column) = self.selected.iter().position(is_same) {
+            self.selected[column].1 |= required;
+            return Ok(column);
+        }
+        let key = self.key(name).to_owned();
+        let place = self.position(name);
+        let repeated = place.is_some_and(|place| self.names[place + 1..].iter().any(|other| is(other, name)));
+        if repeated && !matches!(self.form, Form::Json(_)) {
+            let expected = format!("one column `{}` in the header", shortened(name));
+            let error = Error::expected(ErrorKind::Malformed, expected, "several");
+            return Err(error.help("rename all but one").at(&self.path));
+        }
+        match &mut self.form {
+            Form::Tsv(reader) => reader.rows.select(place.unwrap_or_default(), required),
+            Form::Csv(reader) => reader.rows.select(place.unwrap_or_default(), required),
+            Form::Json(reader) => reader.select(&key),
+            #[cfg(feature = "parquet")]
+            Form::Parquet(reader) => {
+                let path = reader.find(name).unwrap_or_default();
+                reader.select(path);
+            }
+        }
+        self.selected.push((name.to_owned(), required));
+        Ok(self.selected.len() - 1)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|other| is(other, name))
+    }
+
+    /// The key of JSON lines that has this name.
+    fn key<'a>(&'a self, name: &'a str) -> &'a str {
+        match self.position(name) {
+            Some(place) if !self.names.iter().any(|other| other == name) => &self.names[place],
+            _ => name,
+        }
+    }
+
+    /// Reads what comes next; a row is in `record`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] if reading fails, as it does when a compressed file was cut short; [`ErrorKind::Malformed`] at the end of
+    /// JSON lines that lack a required column; [`ErrorKind::Damaged`] for a damaged Parquet file.
+    #[inline]
+    pub fn next(&mut self, record: &mut Record) -> Result<Next> {
+        let line = record.line;
+        let next = match &mut self.form {
+            Form::Tsv(reader) => reader.next(record),
+            Form::Csv(reader) => reader.next(record),
+            Form::Json(reader) => reader.next(record),
+            #[cfg(feature = "parquet")]
+            Form::Parquet(reader) => return reader.next(&self.path, record),
+        };
+        match next {
+            Ok(Next::End) => self.check_seen(),
+            Ok(next) => Ok(next),
+            Err(source) => Err(Error::read_at(&self.path, line + 1, source)),
+        }
+    }
+
+    /// Checks at the end of JSON lines that every required column occurred.
+    fn check_seen(&self) -> Result<Next> {
+        match self.selected.iter().enumerate().find(|(column, (_, required))| *required && !self.saw(*column)) {
+            Some((_, (name, _))) => Err(self.missing(name)),
+            None => Ok(Next::End),
+        }
+    }
+
+    /// Returns whether any row so far had a selected column; other forms than JSON lines have it in their header.
+    pub fn saw(&self, column: usize) -> bool {
+        match &self.form {
+            Form::Json(reader) => reader.saw(column),
+            _ => true,
+        }
+    }
+
+    /// Returns the object of the current row, if the table is JSON lines.
+    pub fn object(&self) -> Option<&Value> {
+        match &self.form {
+            Form::Json(reader) => Some(&reader.object),
+            _ => None,
+        }
+    }
+
+    /// Returns how many first lines of JSON lines were looked at for columns, and whether none of them is an object.
+    pub fn first_lines(&self) -> Option<(usize, bool)> {
+        match &self.form {
+            Form::Json(reader) => Some((reader.looked_at, reader.has_no_object())),
+            _ => None,
+        }
+    }
+}
+
+fn is(name: &str, other: &str) -> bool {
+    name.trim().eq_ignore_ascii_case(other.trim())
+}
+
+#[cfg(not(feature = "parquet"))]
+fn no_parquet(path: &Path) -> Error {
+    let found = "Parquet, which this build cannot read";
+    let error = Error::expected(ErrorKind::Malformed, "CSV, TSV or JSON lines", found);
+    error.help("build the program with `cargo build --release --features parquet`").at(path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! One row of a table.
+
+use std::fmt;
+
+use crate::shown::NOT_UTF_8;
+
+/// A row: the fields of the columns that were selected. It is reused from row to row, so no field is allocated.
+#[derive(Debug, Clone, Default)]
+pub struct Record {
+    pub(super) text: String,
+    /// The position of each column's field in `text`.
+    pub(super) spans: Vec<Option<(u32, u32)>>,
+    /// The line on which the row begins, counted from 1; in Parquet, the number of the row.
+    pub line: u64,
+}
+
+impl Record {
+    /// Returns the field of a column; `None` if the row has none. It may be empty.
+    #[inline]
+    pub fn get(&self, column: usize) -> Option<&str> {
+        let (start, end) = (*self.spans.get(column)?)?;
+        self.text.get(start as usize..end as usize)
+    }
+
+    /// Empties the record and makes room for as many columns.
+    pub fn clear(&mut self, columns: usize) {
+        self.text.clear();
+        self.spans.clear();
+        self.spans.resize(columns, None);
+    }
+
+    /// Appends the field of a column.
+    pub fn push(&mut self, column: usize, field: &str) {
+        let start = self.text.len() as u32;
+        self.text.push_str(field);
+        self.spans[column] = Some((start, self.text.len() as u32));
+    }
+}
+
+/// What comes next in a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// A row, which is now in the record.
+    Row,
+    /// The header once more, as in concatenated files.
+    Header,
+    /// A row to leave out and count, or to refuse; the record has its line.
+    Broken(RowFault),
+    /// The end.
+    End,
+}
+
+/// Why a row cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowFault {
+    kind: &'static str,
+    message: String,
+}
+
+impl RowFault {
+    /// Creates the fault `expected X, found Y`. `kind` says it in two or three words.
+    pub fn expected(kind: &'static str, expected: impl fmt::Display, found: impl fmt::Display) -> RowFault {
+        RowFault { kind, message: format!("expected {expected}, found {found}") }
+    }
+
+    /// Creates the fault of a row that is not UTF-8 from this byte on, counted from 1.
+    pub fn not_utf8(byte: usize) -> RowFault {
+        let found = format!("another byte at position {byte} of the line; {NOT_UTF_8}");
+        RowFault::expected(NOT_UTF8_KIND, "UTF-8", found)
+    }
+
+    /// Creates the fault of a row over the limit.
+    pub fn too_long(limit: usize) -> RowFault {
+        RowFault::expected("too long", format_args!("a row of at most {limit} bytes"), "a longer one")
+    }
+
+    /// Returns the fault in two or three words. Rows are counted by it.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// Returns whether the row is not UTF-8.
+    pub fn is_not_utf8(&self) -> bool {
+        self.kind == NOT_UTF8_KIND
+    }
+}
+
+const NOT_UTF8_KIND: &str = "not UTF-8";
+
+impl fmt::Display for RowFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}

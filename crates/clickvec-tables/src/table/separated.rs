@@ -1,0 +1,54 @@
+//! Rows of separated values.
+
+use super::format::Width;
+use super::record::RowFault;
+use super::{Lines, Source};
+
+/// The lines of a table of separated values, and the columns to read from them.
+pub(super) struct Rows {
+    pub(super) lines: Lines<Source>,
+    /// The header, which is told apart if it occurs again.
+    pub(super) header: Vec<u8>,
+    /// The number of columns in the header.
+    pub(super) columns: usize,
+    /// The columns that were selected, in this order.
+    pub(super) selected: Vec<usize>,
+    /// The number of columns that a row must have for [`Width::Required`].
+    pub(super) required: usize,
+    pub(super) width: Width,
+}
+
+impl Rows {
+    /// Selects a column of the header.
+    pub(super) fn select(&mut self, place: usize, required: bool) {
+        self.selected.push(place);
+        if required {
+            self.required = self.required.max(place + 1);
+        }
+    }
+
+    /// Returns whether a line is the header once more, perhaps with a byte order mark. A single name could be a query.
+    pub(super) fn is_header(&self, line: &[u8]) -> bool {
+        self.columns > 1 && line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) == self.header
+    }
+
+    /// Returns the fault of a row with `fields` fields; of a longer row than the header, `count` has all of them.
+    #[inline]
+    pub(super) fn misfit(&self, fields: usize, count: impl FnOnce() -> usize) -> Option<RowFault> {
+        let (least, most) = match self.width {
+            Width::Required => (self.required, usize::MAX),
+            Width::Header => (self.columns, self.columns),
+            Width::Padded => (0, self.columns),
+        };
+        if (least..=most).contains(&fields) {
+            return None;
+        }
+        let kind = "wrong number of columns";
+        Some(if self.width == Width::Required {
+            let expected = format_args!("at least {least} columns");
+            RowFault::expected(kind, expected, format_args!("{fields}; see docs/reference/tables.md"))
+        } else {
+            RowFault::expected(kind, format_args!("{} columns as in the header", self.columns), count())
+        })
+    }
+}
