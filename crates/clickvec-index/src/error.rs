@@ -169,14 +169,6 @@ pub enum EngineFault {
         /// The fingerprint of the index that is there; `None` if there is none.
         found: Option<String>,
     },
-    /// An update has another number of values than the index stores.
-    #[error("expected a value for each stored field ({}), found {found}", listed(expected))]
-    Values {
-        /// The stored fields.
-        expected: Vec<String>,
-        /// The number of values.
-        found: usize,
-    },
 }
 
 /// A fusion that an index keeps.
@@ -194,8 +186,6 @@ pub struct FusionFound {
     pub teacher: Option<(f64, usize)>,
     /// The BM25 of the words.
     pub bm25: Bm25,
-    /// k₁ and b of the BM25 with which the weights were fitted, if an index cannot have them.
-    pub fitted_at: Option<(f64, f64)>,
     /// What is done to words before they are compared.
     pub analysis: Analysis,
     /// Whether somebody gave it.
@@ -232,9 +222,6 @@ impl fmt::Display for FusionFound {
         }
         if let Some((weight, numbers)) = self.teacher {
             write!(f, " and a teacher's vectors of {numbers} numbers ({weight})")?;
-        }
-        if let Some((k1, b)) = self.fitted_at {
-            write!(f, ", fitted with k1 {k1} and b {b}")?;
         }
         if self.is_given { Ok(()) } else { f.write_str(", which nobody gave") }
     }
@@ -349,7 +336,6 @@ mod tests {
             trigrams: Some((0.25, 900)),
             teacher: Some((0.5, 384)),
             bm25: Bm25::USUAL,
-            fitted_at: Some((1.5, 0.4)),
             analysis: Analysis::EXACT,
             is_given: true,
         };
@@ -358,7 +344,7 @@ mod tests {
             EngineFault::MixedFusions { expected, found, other: PathBuf::from("a") }.to_string()
         };
         let of_one = "min-max of vectors (0.25) and words (0.5) and 900 trigrams (0.25) and a teacher's vectors of 384 numbers \
-                      (0.5), fitted with k1 1.5 and b 0.4";
+                      (0.5)";
         let advice = "; join indexes with one fusion, or give one";
         let alike = format!(
             "expected the fusion of `a`, {of_one}, found {of_one}, with other weights of its trigrams or \
@@ -366,8 +352,7 @@ mod tests {
         );
         assert_eq!(fault(&one), alike);
         let method = FusionMethod::ReciprocalRank { k: 60.0 };
-        let usual =
-            FusionFound { method, trigrams: None, teacher: None, fitted_at: None, is_given: false, ..one.clone() };
+        let usual = FusionFound { method, trigrams: None, teacher: None, is_given: false, ..one.clone() };
         let found = "reciprocal-rank with k 60 of vectors (0.25) and words (0.5), which nobody gave";
         assert_eq!(fault(&usual), format!("expected the fusion of `a`, {of_one}, found {found}{advice}"));
     }

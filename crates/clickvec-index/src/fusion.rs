@@ -34,8 +34,6 @@ pub struct Fusion {
     pub teacher: Option<Teacher>,
     /// The BM25 of the words.
     pub bm25: Bm25,
-    /// k₁ and b of the BM25 with which the weights were fitted, if an index cannot have them.
-    pub fitted_at: Option<(f64, f64)>,
     /// What is done to words, in titles and queries, before they are compared.
     pub analysis: Analysis,
     /// Whether somebody gave it, and it is not the one of an index without any.
@@ -54,8 +52,6 @@ pub(crate) struct Kept {
     pub(crate) teacher: Option<f64>,
     #[serde(default, skip_serializing_if = "is_usual")]
     pub(crate) bm25: Bm25,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    fitted_at: Option<(f64, f64)>,
     #[serde(default, skip_serializing_if = "is_exact")]
     pub(crate) analysis: Analysis,
     /// The first versions did not say so.
@@ -73,10 +69,10 @@ fn is_exact(analysis: &Analysis) -> bool {
 
 impl Kept {
     pub(crate) fn of(fusion: &Fusion) -> Kept {
-        let Fusion { method, vectors, words, bm25, fitted_at, analysis, is_given, .. } = *fusion;
+        let Fusion { method, vectors, words, bm25, analysis, is_given, .. } = *fusion;
         let trigrams = fusion.trigrams.as_ref().map(|of| of.weight);
         let teacher = fusion.teacher.as_ref().map(|of| of.weight);
-        Kept { method, vectors, words, trigrams, teacher, bm25, fitted_at, analysis, given: Some(is_given) }
+        Kept { method, vectors, words, trigrams, teacher, bm25, analysis, given: Some(is_given) }
     }
 
     /// What an index has that keeps it.
@@ -89,10 +85,9 @@ impl Kept {
 
     /// The fusion, with the trigrams and the teacher that are kept with it.
     pub(crate) fn with(self, ranker: Option<LetterTrigrams>, teacher: Option<Teacher>) -> Fusion {
-        let Kept { method, vectors, words, trigrams, bm25, fitted_at, analysis, given, .. } = self;
+        let Kept { method, vectors, words, trigrams, bm25, analysis, given, .. } = self;
         let trigrams = trigrams.zip(ranker).map(|(weight, ranker)| Trigrams { weight, ranker: Arc::new(ranker) });
-        let mut fusion =
-            Fusion { method, vectors, words, trigrams, teacher, bm25, fitted_at, analysis, is_given: false };
+        let mut fusion = Fusion { method, vectors, words, trigrams, teacher, bm25, analysis, is_given: false };
         fusion.is_given = given.unwrap_or_else(|| {
             // What nobody gave was by reciprocal ranks then.
             let method = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
@@ -108,8 +103,8 @@ impl Default for Fusion {
     fn default() -> Fusion {
         let method = FusionMethod::MinMax;
         let (bm25, analysis) = (Bm25::USUAL, Analysis::EXACT);
-        let (trigrams, teacher, fitted_at) = (None, None, None);
-        Fusion { method, vectors: 0.5, words: 0.5, trigrams, teacher, bm25, fitted_at, analysis, is_given: false }
+        let (trigrams, teacher) = (None, None);
+        Fusion { method, vectors: 0.5, words: 0.5, trigrams, teacher, bm25, analysis, is_given: false }
     }
 }
 
@@ -152,10 +147,10 @@ impl Fusion {
                 Some(("bm25", parameters)) => {
                     let value =
                         |name: &str| parameters.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, x)| *x);
-                    match Bm25::new(value("k1"), value("b")) {
-                        Some(bm25) => fusion.bm25 = bm25,
-                        None => fusion.fitted_at = Some((value("k1"), value("b"))),
-                    }
+                    let (k1, b) = (value("k1"), value("b"));
+                    fusion.bm25 = Bm25::new(k1, b).ok_or_else(|| {
+                        fault(EngineFault::FusedSystem { found: format!("`bm25` with k1 {k1} and b {b}") })
+                    })?;
                     fusion.analysis = Analysis { stem: value("stem") == 1.0, split: value("split") == 1.0 };
                     1
                 }
@@ -203,10 +198,10 @@ impl Fusion {
 
     /// The fusion as messages tell it.
     pub(crate) fn found(&self) -> FusionFound {
-        let Fusion { method, vectors, words, ref trigrams, ref teacher, bm25, fitted_at, analysis, is_given } = *self;
+        let Fusion { method, vectors, words, ref trigrams, ref teacher, bm25, analysis, is_given } = *self;
         let trigrams = trigrams.as_ref().map(|of| (of.weight, of.ranker.len()));
         let teacher = teacher.as_ref().map(|of| (of.weight, of.ranker.dimension()));
-        FusionFound { method, vectors, words, trigrams, teacher, bm25, fitted_at, analysis, is_given }
+        FusionFound { method, vectors, words, trigrams, teacher, bm25, analysis, is_given }
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {

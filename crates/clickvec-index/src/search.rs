@@ -17,7 +17,7 @@ use crate::request::{Filter, Mode, Request};
 use crate::segment::MANY_HITS;
 use crate::teacher::Teacher;
 use crate::trigrams::Trigrams;
-use crate::words::{self, Statistics, Words};
+use crate::words::{self, Statistics};
 
 /// The titles of a segment that may be found: those that are there and meet all conditions, a bit for each; `None` if all
 /// may.
@@ -65,8 +65,7 @@ impl Engine {
         }
         if parts[1] {
             let began = in_time(request)?;
-            // Every page of a fusion has the same lists as it is.
-            by_words = self.by_words(&request.text, depth, request.mode == Mode::Words, &allowed)?;
+            by_words = self.by_words(&request.text, depth, &allowed)?;
             timings.words = began.elapsed();
         }
         if let Some(trigrams) = self.fusion().trigrams.as_ref().filter(|_| parts[2]) {
@@ -169,18 +168,14 @@ impl Engine {
     /// What each distinct word of a query adds to the BM25 of a title.
     pub(crate) fn word_shares(&self, query: &str, title: &str) -> Result<Vec<WordShare>> {
         let analysis = self.fusion().analysis;
-        let (mut titles, mut tokens) = (0, 0);
-        for Opened { segment, .. } in &self.segments {
-            titles += segment.words.len();
-            tokens += segment.words.tokens().map_err(|error| segment.of_words(&error))?;
-        }
+        let Statistics { titles, tokens, .. } = self.statistics()?;
         let (mut length, mut counts) = (0.0, HashMap::new());
         for term in text::terms(title, analysis) {
             length += 1.0;
             *counts.entry(term).or_insert(0) += 1;
         }
-        let bm25 @ Bm25 { k1, b } = self.fusion().bm25;
-        let relative = length / bm25.mean_length(tokens, titles).max(f64::MIN_POSITIVE);
+        let Bm25 { k1, b } = self.fusion().bm25;
+        let relative = length * titles as f64 / (tokens as f64).max(f64::MIN_POSITIVE);
         let (norm, titles) = (k1 * (1.0 - b + b * relative), titles as f64);
         let mut in_query: Vec<(String, u32)> = Vec::new();
         for word in text::words(query) {
@@ -289,17 +284,23 @@ impl Engine {
         Ok(best(hits, k))
     }
 
-    fn by_words(&self, query: &str, k: usize, is_exact: bool, allowed: &[Allowed]) -> Result<Vec<Place>> {
+    /// The statistics of the words of all segments.
+    fn statistics(&self) -> Result<Statistics<'_>> {
+        let segments = self.segments.iter().map(|opened| &opened.segment.words).collect();
+        let statistics = words::guarded(|| Statistics::new(segments, self.fusion().bm25));
+        statistics.map_err(|error| self.segments[0].segment.of_words(&error))
+    }
+
+    fn by_words(&self, query: &str, k: usize, allowed: &[Allowed]) -> Result<Vec<Place>> {
         let terms = text::terms(query, self.fusion().analysis);
         if terms.is_empty() {
             return Ok(Vec::new());
         }
-        let of_segments: Vec<&Words> = self.segments.iter().map(|opened| &opened.segment.words).collect();
-        let statistics = Statistics { segments: of_segments, bm25: self.fusion().bm25 };
+        let statistics = self.statistics()?;
         let mut hits = Vec::new();
         for (opened, allowed) in self.segments.iter().zip(allowed) {
             let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
-            let found = words::guarded(|| opened.segment.words.search(&terms, k, is_exact, &statistics, &is_allowed));
+            let found = words::guarded(|| opened.segment.words.search(&terms, k, &statistics, &is_allowed));
             let found = found.map_err(|error| opened.segment.of_words(&error))?;
             hits.extend(found.into_iter().map(|hit| opened.place(hit)));
         }

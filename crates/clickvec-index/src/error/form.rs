@@ -104,8 +104,8 @@ pub enum FormFault {
         /// The number of lists of the segment, if it has any.
         found: Option<usize>,
     },
-    /// The fusion has a BM25 that an index cannot have.
-    #[error("expected k1 and b with k1 · (1 − b) = 0.3 and k1 · b up to 0.9, found {k1} and {b}")]
+    /// BM25 is not defined for the parameters of the fusion.
+    #[error("expected k1 of 0 or more and b from 0 to 1, found {k1} and {b}")]
     Bm25 {
         /// How slowly repetitions of a word saturate.
         k1: f64,

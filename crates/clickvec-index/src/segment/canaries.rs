@@ -107,8 +107,10 @@ pub(super) fn ask(
 fn answer(query: String, vectors: &Vectors, words: &Words, bm25: Bm25, model: &Model) -> Result<Canary> {
     let vector = model.embedder(Side::Query).embed(&[&query]);
     let by_vectors = vectors.search(&vector, ANSWERS, false, None)?;
-    let statistics = Statistics { segments: vec![words], bm25 };
-    let found = words::guarded(|| words.search(&words.terms(&query), ANSWERS, false, &statistics, &|_| true));
+    let found = words::guarded(|| {
+        let statistics = Statistics::new(vec![words], bm25)?;
+        words.search(&words.terms(&query), ANSWERS, &statistics, &|_| true)
+    });
     let by_words = found.map_err(|error| super::of_words(std::path::Path::new("words"), &error))?;
     let scores = |hits: Vec<clickvec::index::Hit>| hits.iter().map(|hit| hit.score).collect();
     Ok(Canary { query, vectors: scores(by_vectors), words: scores(by_words) })

@@ -1,35 +1,27 @@
-//! The lexical part of a segment: BM25 by tantivy, with clickvec's terms as its tokens.
+//! The lexical part of a segment: BM25 over the postings of tantivy, with clickvec's terms as its tokens.
 //!
 //! It has one field and one segment of tantivy's, written by one thread, so that the number of a document is the
 //! position of its title. Nothing is stored in it but the terms.
 
-mod best;
 mod directory;
 mod files;
-mod guard;
+mod score;
 mod tokenizer;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use clickvec::index::Hit;
-use clickvec::internals::index::Best;
 use clickvec::internals::text::{Analysis, terms};
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
-use tantivy::query::{
-    Bm25StatisticsProvider, BooleanQuery, BoostQuery, EnableScoring, Occur, Query, TermQuery, Weight,
-};
 use tantivy::schema::{Field, FieldType, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
-use tantivy::{
-    DocId, DocSet as _, Index, IndexReader, ReloadPolicy, Score, Searcher, TantivyDocument, TantivyError, Term,
-};
+use tantivy::{Index, IndexReader, ReloadPolicy, Score, Searcher, SegmentReader, TantivyDocument, TantivyError, Term};
 
 use crate::bm25::Bm25;
-use best::Near;
 use directory::ReadOnly;
-pub(crate) use guard::guarded;
 use tokenizer::WordTokenizer;
 
 const FIELD: &str = "title";
@@ -47,8 +39,31 @@ pub(crate) struct Words {
 
 /// The statistics of all segments together, so that each scores as if it had all titles.
 pub(crate) struct Statistics<'a> {
-    pub(crate) segments: Vec<&'a Words>,
-    pub(crate) bm25: Bm25,
+    segments: Vec<&'a Words>,
+    bm25: Bm25,
+    pub(crate) titles: u64,
+    /// The number of terms of all titles.
+    pub(crate) tokens: u64,
+}
+
+impl<'a> Statistics<'a> {
+    pub(crate) fn new(segments: Vec<&'a Words>, bm25: Bm25) -> Result<Statistics<'a>, TantivyError> {
+        let titles = segments.iter().map(|words| words.len()).sum();
+        let tokens = segments.iter().map(|words| words.tokens()).sum::<Result<u64, _>>()?;
+        Ok(Statistics { segments, bm25, titles, tokens })
+    }
+
+    /// Returns the number of titles that have a term.
+    pub(crate) fn titles_with(&self, term: &str) -> Result<u64, TantivyError> {
+        self.segments.iter().map(|words| words.titles_with(term)).sum()
+    }
+}
+
+/// Reads from a lexical index. tantivy panics on some damaged files: checksums find those first, and this turns what happens to a
+/// file that is exchanged later into an error.
+pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, TantivyError>) -> Result<T, TantivyError> {
+    let caught = catch_unwind(AssertUnwindSafe(read));
+    caught.unwrap_or_else(|_| Err(TantivyError::InternalError("reading it failed".to_owned())))
 }
 
 impl Words {
@@ -91,7 +106,8 @@ impl Words {
 
     /// The number of terms of all titles.
     pub(crate) fn tokens(&self) -> Result<u64, TantivyError> {
-        self.searcher.total_num_tokens(self.field)
+        let of_segment = |segment: &SegmentReader| Ok(segment.inverted_index(self.field)?.total_num_tokens());
+        self.searcher.segment_readers().iter().map(of_segment).sum()
     }
 
     /// The number of titles that have a term.
@@ -100,103 +116,32 @@ impl Words {
     }
 
     /// The best `k` titles that are allowed, in the order of [`Hit::best_first`]. `terms` has the query's terms, with
-    /// repetitions. `is_exact` says that the last bits of scores may not depend on `k`, which takes a little longer.
+    /// repetitions.
     pub(crate) fn search(
         &self,
         terms: &[String],
         k: usize,
-        is_exact: bool,
         statistics: &Statistics<'_>,
         allowed: &dyn Fn(u32) -> bool,
     ) -> Result<Vec<Hit>, TantivyError> {
-        if k == 0 || self.len() == 0 {
+        let [segment] = self.searcher.segment_readers() else { return Ok(Vec::new()) };
+        let k = k.min(segment.max_doc() as usize);
+        if k == 0 {
             return Ok(Vec::new());
         }
+        let Statistics { bm25, titles, tokens, .. } = *statistics;
+        let inverted = segment.inverted_index(self.field)?;
+        let mut found = Vec::new();
         // A term that is repeated is looked up once and multiplied: a query may be thousands of times the same word.
-        let terms = counted(terms);
-        let one = |&(term, count): &(&String, u32)| -> Box<dyn Query> {
-            let query = TermQuery::new(self.term(term), IndexRecordOption::WithFreqs);
-            if count == 1 { Box::new(query) } else { Box::new(BoostQuery::new(Box::new(query), count as Score)) }
-        };
-        let clause = |term: &(&String, u32)| (Occur::Should, one(term));
-        let query = BooleanQuery::new(terms.iter().map(clause).collect());
-        let scoring = || EnableScoring::enabled_from_statistics_provider(statistics, &self.searcher);
-        let weight = query.weight(scoring())?;
-        // Two numbers have one sum.
-        if terms.len() <= 2 || !is_exact {
-            let mut best = Best::default();
-            best.restart(k.min(usize::try_from(self.len()).unwrap_or(usize::MAX)));
-            self.each(weight.as_ref(), statistics.bm25, &mut |hit| {
-                if let Some(hit) = hit.filter(|hit| allowed(hit.position)) {
-                    best.keep(hit);
-                }
-                best.threshold()
-            })?;
-            return Ok(best.take());
+        for (term, count) in counted(terms) {
+            let Some(postings) = inverted.read_postings(&self.term(term), IndexRecordOption::WithFreqs)? else {
+                continue;
+            };
+            let weight = score::weight(bm25, statistics.titles_with(term)?, titles) * count as Score;
+            found.push(score::Term { postings, weight });
         }
-        // tantivy adds what each term adds to a title in an order that depends on what it has found before, so that the last bits
-        // of a score differ from search to search, and with them the order of titles.
-        let mut near = Near::new(k, 2.0 * terms.len() as Score * Score::EPSILON);
-        self.each(weight.as_ref(), statistics.bm25, &mut |hit| {
-            if let Some(hit) = hit.filter(|hit| allowed(hit.position)) {
-                near.keep(hit);
-            }
-            near.threshold()
-        })?;
-        let weights = terms.iter().map(|term| one(term).weight(scoring())).collect::<Result<Vec<_>, _>>()?;
-        let mut hits = near.finish();
-        self.add_up(&weights, statistics.bm25, &mut hits)?;
-        hits.sort_unstable_by(Hit::best_first);
-        hits.truncate(k);
-        Ok(hits)
-    }
-
-    /// Passes on titles that a query finds, in the order of their positions. `take` returns the score that the next one must
-    /// exceed; it is asked with nothing first.
-    fn each(
-        &self,
-        weight: &dyn Weight,
-        bm25: Bm25,
-        take: &mut dyn FnMut(Option<Hit>) -> Score,
-    ) -> Result<(), TantivyError> {
-        let (factor, over) = (bm25.factor(), bm25.factor() * bm25.slack());
-        let mut first: DocId = 0;
-        for segment in self.searcher.segment_readers() {
-            let threshold = take(None) / over;
-            weight.for_each_pruning(threshold, segment, &mut |document, score| {
-                take(Some(Hit { position: first + document, score: score * factor })) / over
-            })?;
-            first += segment.max_doc();
-        }
-        Ok(())
-    }
-
-    /// The scores of hits, which come in the order of their positions, as sums in the order of the terms.
-    fn add_up(&self, weights: &[Box<dyn Weight>], bm25: Bm25, hits: &mut [Hit]) -> Result<(), TantivyError> {
-        let factor = f64::from(bm25.factor());
-        let mut first: DocId = 0;
-        for segment in self.searcher.segment_readers() {
-            let end = first + segment.max_doc();
-            let from = hits.partition_point(|hit| hit.position < first);
-            let to = hits.partition_point(|hit| hit.position < end);
-            let here = &mut hits[from..to];
-            let mut sums = vec![0.0f64; here.len()];
-            for weight in weights {
-                let mut scorer = weight.scorer(segment, 1.0)?;
-                for (hit, sum) in here.iter().zip(&mut sums) {
-                    let document = hit.position - first;
-                    if scorer.doc() < document {
-                        scorer.seek(document);
-                    }
-                    if scorer.doc() == document {
-                        *sum += f64::from(scorer.score());
-                    }
-                }
-            }
-            here.iter_mut().zip(sums).for_each(|(hit, sum)| hit.score = (sum * factor) as Score);
-            first = end;
-        }
-        Ok(())
+        let lengths = segment.get_fieldnorms_reader(self.field)?;
+        Ok(score::best(found, &score::Norms::new(bm25, tokens, titles), &lengths, k, allowed))
     }
 
     fn term(&self, term: &str) -> Term {
@@ -277,19 +222,4 @@ fn analysis_in(index: &Index, field: Field) -> Result<Analysis, TantivyError> {
     };
     let analysis = Analysis::ALL.into_iter().find(|&analysis| name(analysis) == found);
     analysis.ok_or_else(|| TantivyError::SchemaError(format!("expected a tokenizer of clickvec, found `{found}`")))
-}
-
-impl Bm25StatisticsProvider for Statistics<'_> {
-    fn total_num_tokens(&self, _: Field) -> tantivy::Result<u64> {
-        let tokens = self.segments.iter().map(|words| words.tokens()).sum::<Result<u64, _>>()?;
-        Ok(self.bm25.tokens(tokens))
-    }
-
-    fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.segments.iter().map(|words| words.len()).sum())
-    }
-
-    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        self.segments.iter().map(|words| words.searcher.doc_freq(term)).sum()
-    }
 }

@@ -121,14 +121,12 @@ fn a_fitted_fusion_says_how_its_words_are_analysed() {
     let path = folder.join("fusion.safetensors");
     let fusion = Fusion::read(&path, world.model.fingerprint()).unwrap();
     assert_eq!(fusion.analysis, Analysis { stem: true, split: false });
-    assert_eq!((fusion.bm25, fusion.fitted_at), (Bm25 { k1: 0.5, b: 0.4 }, None));
+    assert_eq!(fusion.bm25, Bm25 { k1: 0.5, b: 0.4 });
     // One that was fitted without.
     save_fusion(&path, FusionMethod::MinMax, &[("1.safetensors", 0.6)]).unwrap();
     assert_eq!(Fusion::read(&path, world.model.fingerprint()).unwrap().analysis, Analysis::EXACT);
-    // Parameters that an index cannot have are kept for messages.
     save(&folder, FusionMethod::MinMax, &[("bm25", 0.4), ("model", 0.6)]);
-    let fusion = Fusion::read(&path, world.model.fingerprint()).unwrap();
-    assert_eq!((fusion.bm25, fusion.fitted_at), (Bm25::USUAL, Some((0.9, 0.4))));
+    assert_eq!(Fusion::read(&path, world.model.fingerprint()).unwrap().bm25, Bm25 { k1: 0.9, b: 0.4 });
 }
 
 #[test]

@@ -146,8 +146,8 @@ fn words_that_were_analysed_otherwise_are_refused() {
     assert!(told.contains("expected words analysed by `split`, as the fusion says, found `stem,split`"), "{told}");
     let fusion = Fusion { bm25: Bm25::new(0.5, 0.4).unwrap(), ..fusion };
     build(&world.path, &world.model, &world.titles, &fusion);
-    let told = forged(&world.path, "fusion.json", "\"k1\": 0.5", "\"k1\": 0.7");
-    assert!(told.contains("k1 · (1 − b) = 0.3 and k1 · b up to 0.9, found 0.7 and 0.4"), "{told}");
+    let told = forged(&world.path, "fusion.json", "\"b\": 0.4", "\"b\": 1.4");
+    assert!(told.contains("expected k1 of 0 or more and b from 0 to 1, found 0.5 and 1.4"), "{told}");
     let told = forged(&world.path, "words/meta.json", "clickvec-stem-split", "clickvec-stem-spilt");
     assert!(told.contains("expected a tokenizer of clickvec, found `clickvec-stem-spilt`"), "{told}");
 }

@@ -63,7 +63,7 @@ fn four_are_fused_as_the_library_fuses() {
         let kept = |file: &str| -> Arc<dyn Ranker> {
             Arc::from(ranker::load(&world.folder.path().join("kept").join(file)).unwrap())
         };
-        let bm25: Box<dyn Ranker> = ranker::train("bm25:k1=1.2,b=0.75", &corpus).unwrap();
+        let bm25: Box<dyn Ranker> = ranker::train("bm25", &corpus).unwrap();
         let members = vec![
             (Arc::from(bm25), 0.2),
             (kept("1.safetensors"), 0.1),

@@ -66,7 +66,7 @@ fn three_are_fused_as_the_library_fuses() {
         assert!(Engine::choices(&path).unwrap().has_fusion && !Engine::choices(&world.path).unwrap().has_fusion);
         assert_eq!((engine.fusion(), engine.facts().fusion.trigrams), (&fusion, Some(0.2)));
         assert!(engine.facts().trigrams.unwrap().bytes > 10_000 && engine.check().unwrap().queries > 0);
-        // BM25 with the parameters of the index.
+
         let ranker = |name: &str| -> Arc<dyn Ranker> {
             let ranker: Box<dyn Ranker> = ranker::train(name, &corpus).unwrap();
             Arc::from(ranker)
@@ -74,8 +74,7 @@ fn three_are_fused_as_the_library_fuses() {
         let kept = |file: &str| -> Arc<dyn Ranker> {
             Arc::from(ranker::load(&world.folder.path().join("kept").join(file)).unwrap())
         };
-        let members =
-            vec![(ranker("bm25:k1=1.2,b=0.75"), 0.3), (kept("1.safetensors"), 0.2), (kept("2.safetensors"), 0.5)];
+        let members = vec![(ranker("bm25"), 0.3), (kept("1.safetensors"), 0.2), (kept("2.safetensors"), 0.5)];
         let library = ranker::Fusion::new("fusion".to_owned(), members, method);
         let candidates = library.candidates(&titles).unwrap();
         let mut by_trigrams_alone = 0;
@@ -169,7 +168,6 @@ fn only_what_an_index_can_ask_is_fused() {
     assert_eq!((fusion.vectors, fusion.words, fusion.trigrams.unwrap().weight), (0.6, 0.0, 0.4));
     for (members, found) in [
         (&[("trigram", 0.5), ("trigram", 0.1), ("model", 0.4)][..], "a second trigram"),
-        (&[("ulm", 0.5), ("model", 0.5)], "ulm"),
         (&[("model", 0.5), ("model", 0.5)], "a second model"),
     ] {
         let error = read(members).unwrap_err().to_string();

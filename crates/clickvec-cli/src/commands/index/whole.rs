@@ -247,16 +247,5 @@ fn format_of(vectors: Option<VectorForm>) -> clickvec_index::VectorFormat {
 fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_index::Fusion> {
     let Some(path) = path else { return Ok(clickvec_index::Fusion::default()) };
     super::fusion::refuse_no_file(path)?;
-    let fusion = clickvec_index::Fusion::read(path, model)?;
-    if let Some((k1, b)) = fusion.fitted_at.filter(|_| fusion.words > 0.0) {
-        let Analysis { stem, split } = fusion.analysis;
-        let of_words =
-            [(stem, ",stem=1"), (split, ",split=1")].map(|(is_on, text)| if is_on { text } else { "" }).concat();
-        crate::output::note(format_args!(
-            "warning: {}: it fuses with bm25:k1={k1},b={b}{of_words}, which an index cannot have; the index searches with k1=1.2 and \
-             b=0.75. For the numbers of `evaluate`, fuse with bm25:k1=0.5,b=0.4{of_words} or another with k1 · (1 − b) = 0.3",
-            crate::output::path(path)
-        ));
-    }
-    Ok(fusion)
+    Ok(clickvec_index::Fusion::read(path, model)?)
 }

@@ -1,0 +1,146 @@
+//! BM25 over the postings of one segment: the best titles for the terms of a query.
+
+use clickvec::index::Hit;
+use clickvec::internals::index::Best;
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::{Postings as _, SegmentPostings};
+use tantivy::{DocId, DocSet as _, Score, TERMINATED};
+
+use crate::bm25::Bm25;
+
+/// A query of more terms than this is answered term by term, in memory for all titles, because the other way takes time in
+/// proportion to terms times titles.
+const MANY_TERMS: usize = 64;
+/// Bounds of scores are rounded like scores. This makes sure that no title is passed over for the last bit.
+const ROUNDING: f64 = 1.0 + 1e-6;
+
+/// What a title's length adds to the denominator of BM25, for each of the 256 lengths that a segment distinguishes.
+pub(super) struct Norms([Score; 256]);
+
+impl Norms {
+    pub(super) fn new(Bm25 { k1, b }: Bm25, tokens: u64, titles: u64) -> Norms {
+        let (k1, b, mean) = (k1 as Score, b as Score, tokens as Score / titles as Score);
+        let norm = |id: usize| k1 * (1.0 - b + b * FieldNormReader::id_to_fieldnorm(id as u8) as Score / mean);
+        Norms(std::array::from_fn(norm))
+    }
+}
+
+/// Returns the weight of a term that `with` of `titles` titles have, (k₁ + 1) · idf.
+pub(super) fn weight(bm25: Bm25, with: u64, titles: u64) -> Score {
+    let x = (titles.saturating_sub(with) as Score + 0.5) / (with as Score + 0.5);
+    (1.0 + x).ln() * (1.0 + bm25.k1 as Score)
+}
+
+/// A term of a query in a segment.
+pub(super) struct Term {
+    pub(super) postings: SegmentPostings,
+    /// The largest score that it can give a title.
+    pub(super) weight: Score,
+}
+
+impl Term {
+    /// Returns what the term adds to the title where its postings are.
+    fn score(&self, norms: &Norms, lengths: &FieldNormReader) -> f64 {
+        let frequency = self.postings.term_freq() as Score;
+        let norm = norms.0[usize::from(lengths.fieldnorm_id(self.postings.doc()))];
+        f64::from(self.weight * (frequency / (frequency + norm)))
+    }
+}
+
+/// Returns the best `k` titles that are allowed. What the terms of a title add is summed in the order of the terms, so that a score
+/// does not depend on `k` or on what was found before.
+pub(super) fn best(
+    mut terms: Vec<Term>,
+    norms: &Norms,
+    lengths: &FieldNormReader,
+    k: usize,
+    allowed: &dyn Fn(u32) -> bool,
+) -> Vec<Hit> {
+    let mut best = Best::default();
+    best.restart(k);
+    if terms.len() > MANY_TERMS {
+        term_by_term(&mut terms, norms, lengths, allowed, &mut best);
+    } else {
+        title_by_title(&mut terms, norms, lengths, allowed, &mut best);
+    }
+    best.take()
+}
+
+fn term_by_term(
+    terms: &mut [Term],
+    norms: &Norms,
+    lengths: &FieldNormReader,
+    allowed: &dyn Fn(u32) -> bool,
+    best: &mut Best,
+) {
+    let mut sums = vec![0.0f64; lengths.num_docs() as usize];
+    for term in terms {
+        while term.postings.doc() != TERMINATED {
+            sums[term.postings.doc() as usize] += term.score(norms, lengths);
+            term.postings.advance();
+        }
+    }
+    for (position, &sum) in (0..).zip(&sums) {
+        if sum > 0.0 && allowed(position) {
+            best.keep(Hit { position, score: sum as Score });
+        }
+    }
+}
+
+/// Passes over titles that only have terms whose weights together cannot reach the best so far (MaxScore, Turtle and Flood 1995).
+fn title_by_title(
+    terms: &mut [Term],
+    norms: &Norms,
+    lengths: &FieldNormReader,
+    allowed: &dyn Fn(u32) -> bool,
+    best: &mut Best,
+) {
+    let mut by_weight: Vec<usize> = (0..terms.len()).collect();
+    by_weight.sort_by(|&a, &b| terms[a].weight.total_cmp(&terms[b].weight));
+    // The titles come from the terms after the first `passed`; the others together add `rest` at most.
+    let (mut passed, mut rest) = (0, 0.0);
+    let mut adds = vec![0.0f64; terms.len()];
+    loop {
+        let mut title: DocId = TERMINATED;
+        for &term in &by_weight[passed..] {
+            title = title.min(terms[term].postings.doc());
+        }
+        if title == TERMINATED {
+            return;
+        }
+        let is_allowed = allowed(title);
+        let mut sum = rest;
+        for &term in &by_weight[passed..] {
+            let of = &mut terms[term];
+            adds[term] = 0.0;
+            if of.postings.doc() == title {
+                if is_allowed {
+                    adds[term] = of.score(norms, lengths);
+                    sum += adds[term];
+                }
+                of.postings.advance();
+            }
+        }
+        if !is_allowed || sum * ROUNDING < f64::from(best.threshold()) {
+            continue;
+        }
+        for &term in &by_weight[..passed] {
+            let of = &mut terms[term];
+            if of.postings.doc() < title {
+                of.postings.seek(title);
+            }
+            adds[term] = if of.postings.doc() == title { of.score(norms, lengths) } else { 0.0 };
+        }
+        let score = adds.iter().sum::<f64>() as Score;
+        if !best.keep(Hit { position: title, score }) {
+            continue;
+        }
+        while passed < by_weight.len() {
+            let more = rest + f64::from(terms[by_weight[passed]].weight);
+            if more * ROUNDING >= f64::from(best.threshold()) {
+                break;
+            }
+            (passed, rest) = (passed + 1, more);
+        }
+    }
+}
