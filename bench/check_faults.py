@@ -171,7 +171,7 @@ def check_clicks(work, most):
             logs = work.folder / "logs"
             shutil.rmtree(logs, ignore_errors=True)
             logs.mkdir()
-            serve = [work.program, "serve", "--index", "shop.index", "--listen", "127.0.0.1:0", "--watch", "0", "--clicks", "logs/clicks.jsonl",
+            serve = [work.program, "serve", "shop.index", "--listen", "127.0.0.1:0", "--watch", "0", "--clicks", "logs/clicks.jsonl",
                      "--clicks-rotate", "1"]
             inject = f"inject={call}:signal=KILL:when={place}"
             # Calls on other files, and on connections, are not counted.

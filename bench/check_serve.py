@@ -25,7 +25,7 @@ class Service:
 
     def __init__(self, program, folder, *more, listen="127.0.0.1:0"):
         self.log = open(folder / "serve.log", "a")
-        command = [program, "serve", "--index", str(folder / "shop.index"), "--listen", listen, *more]
+        command = [program, "serve", str(folder / "shop.index"), "--listen", listen, *more]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith("http://"), (folder / "serve.log").read_text()
@@ -265,7 +265,7 @@ def main():
         tokens = folder / "tokens"
         tokens.write_text(TOKEN + "\n")
         # A batch of the longest texts must fit into a body, so that its own limit is what refuses it.
-        service = Service(program, folder, "--body", str(64 << 20), "--admin-tokens", str(tokens), "--clicks", str(folder / "clicks.jsonl"),
+        service = Service(program, folder, "--limit", f"body={64 << 20}", "--admin-tokens", str(tokens), "--clicks", str(folder / "clicks.jsonl"),
                           "--judgments", str(folder / "of-schemathesis.tsv"))
         try:
             check_openai(service)

@@ -371,7 +371,7 @@ set -euo pipefail
 queries() { tail -n +2 shop/judged.tsv | cut -f 1 | uniq; }
 start() {
     rm -f address
-    clickvec serve --index "$1" --listen 127.0.0.1:0 >address 2>service.log & service=$!
+    clickvec serve "$1" --listen 127.0.0.1:0 >address 2>service.log & service=$!
     for _ in $(seq 200); do grep -qs http address && return; sleep 0.05; done
 }
 ask() { curl -sS "$(cat address)$1" ${2:+-H 'Content-Type: application/json' -d "$2"}; echo; }

@@ -8,9 +8,10 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
+use clickvec_tables::Error;
 use tokio::sync::oneshot;
 
-use crate::error::{Error, Result, refuse_special};
+use crate::error::{Result, no_threads, refuse_special};
 
 /// Groups that may wait for the disk.
 const WAITING: usize = 4096;
@@ -42,11 +43,10 @@ impl Clicks {
     /// is kept, is cut off. The thread ends after [`Clicks::end`].
     pub(crate) fn open(path: &Path, rotate: u64) -> Result<(Clicks, JoinHandle<()>)> {
         refuse_special(path)?;
-        let fault = |source| Error::Io { path: path.to_owned(), action: "open", source };
-        let writer = Writer::open(path, rotate).map_err(fault)?;
+        let writer = Writer::open(path, rotate).map_err(|source| Error::io(path, "open", source))?;
         let (groups, received) = sync_channel(WAITING);
         let thread = std::thread::Builder::new().name("clicks".to_owned()).spawn(move || writer.run(&received));
-        Ok((Clicks { groups }, thread.map_err(Error::Threads)?))
+        Ok((Clicks { groups }, thread.map_err(no_threads)?))
     }
 
     /// Appends lines, each with its end, all or none. When this returns, they are on the disk.
@@ -93,13 +93,11 @@ const BEGIN: &str = r#"{"time":"#;
 fn refuse_others(file: &mut File) -> io::Result<()> {
     let mut first = Vec::new();
     file.take(BEGIN.len() as u64).read_to_end(&mut first)?;
-    match BEGIN.as_bytes().starts_with(&first) {
-        true => Ok(()),
-        false => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("expected a new file, or a log of clicks whose lines begin with `{BEGIN}`, found another file"),
-        )),
+    if BEGIN.as_bytes().starts_with(&first) {
+        return Ok(());
     }
+    let found = format!("expected a new file, or a log of clicks whose lines begin with `{BEGIN}`, found another file");
+    Err(io::Error::new(io::ErrorKind::InvalidData, found))
 }
 
 impl Writer {
@@ -278,12 +276,11 @@ mod tests {
         let path = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         for path in [path.as_path(), Path::new("/dev/null")] {
-            assert!(matches!(Clicks::open(path, 1 << 20), Err(Error::NotPlain { .. })), "{}", path.display());
-            assert!(
-                matches!(crate::judgments::Judgments::open(path), Err(Error::NotPlain { .. })),
-                "{}",
-                path.display()
-            );
+            let clicks = Clicks::open(path, 1 << 20).map(drop).unwrap_err();
+            let judgments = crate::judgments::Judgments::open(path).map(drop).unwrap_err();
+            for error in [clicks, judgments] {
+                assert!(error.to_string().contains("expected a plain file"), "{error}");
+            }
         }
     }
 

@@ -9,32 +9,11 @@ use crate::generation::Canary;
 use crate::limits::Limits;
 use crate::tokens::Tokens;
 
-/// Advice for clients about what a service was not started with. Whoever starts it knows how that is said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Advice {
-    /// How to have clicks kept.
-    pub clicks: String,
-    /// How to have judgments kept.
-    pub judgments: String,
-    /// How to let somebody reload and roll back.
-    pub admin_tokens: String,
-}
-
-impl Default for Advice {
-    fn default() -> Advice {
-        Advice {
-            clicks: "name a file for clicks when it is started".to_owned(),
-            judgments: "name a file for judgments when it is started".to_owned(),
-            admin_tokens: "give it such tokens when it is started".to_owned(),
-        }
-    }
-}
-
 /// The settings of a service.
 pub struct Config {
     /// The address to listen on; port 0 takes any that is free.
     pub listen: SocketAddr,
-    /// Whether the address may be one that others can reach. Say so only behind something that speaks TLS.
+    /// Whether the address may be one that others can reach. Set it only behind something that speaks TLS.
     pub public: bool,
     /// The indexes: the name of each and its folder. The first one answers requests that name none.
     pub indexes: Vec<(String, PathBuf)>,
@@ -57,8 +36,6 @@ pub struct Config {
     pub clicks_rotate: u64,
     /// The table that judgments are kept in; `None` refuses them.
     pub judgments: Option<PathBuf>,
-    /// What clients are advised who ask for what the service was not started with.
-    pub advice: Advice,
     /// The names that requests may be sent to, besides `localhost` and numbers, as `search.example`: the header Host, which a
     /// proxy in front may pass on. A service that others can reach takes every name if there are none.
     pub hosts: Vec<String>,
@@ -88,7 +65,6 @@ impl Config {
             clicks: None,
             clicks_rotate: 64 << 20,
             judgments: None,
-            advice: Advice::default(),
             hosts: Vec::new(),
             origins: Vec::new(),
             forwarded: false,

@@ -11,10 +11,11 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use crate::clicks::Clicks;
-use crate::connection::connection;
+use crate::connection::serve;
 use crate::error::Result;
 use crate::judgments::Judgments;
 use crate::places::Place;
+use crate::routes::router;
 use crate::server::Server;
 
 /// No answer may take longer.
@@ -50,9 +51,11 @@ pub fn feed(server: &Server, bytes: &[u8], is_whole: bool) -> Vec<u8> {
         runtime.block_on(async {
             let far = tokio::net::UnixStream::from_std(far).expect("a socket");
             let (_stop, stopped) = watch::channel(false);
-            let place = Arc::new(Place::uncounted(&server.service().limits));
+            let limits = &server.service().limits;
+            let place = Arc::new(Place::uncounted(limits));
             let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-            let done = tokio::time::timeout(PATIENCE, connection(server.service(), far, peer, place, stopped)).await;
+            let connection = serve(limits, router(server.service()), far, peer, place, stopped);
+            let done = tokio::time::timeout(PATIENCE, connection).await;
             done.expect("a connection that ends");
         });
         answer.join().expect("no holder panics")

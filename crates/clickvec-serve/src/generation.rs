@@ -15,9 +15,10 @@ use arc_swap::ArcSwap;
 use clickvec::error::IndexFault;
 use clickvec_index::error::EngineFault;
 use clickvec_index::{Checked, Document, Engine, Error as Fault, Hit, Mode, Request};
-use clickvec_tables::ErrorKind;
+use clickvec_tables::{Error as Shared, ErrorKind};
 
-use crate::error::{Error, Result, SelfTestFault};
+use crate::error::{Error, Result};
+use crate::fault::quoted;
 
 /// A canary must be found among this many titles.
 const CANARY_TOP: usize = 10;
@@ -199,13 +200,16 @@ impl Slot {
     }
 
     /// Lets the generation before answer again; the one that answered is kept in its place.
-    pub(crate) fn roll_back(&self) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// What was found in the place of a sound generation.
+    pub(crate) fn roll_back(&self) -> Result<(), &'static str> {
         let mut history = self.history.lock().expect("no holder panics");
         let pair = self.pair();
-        let name = || self.name.clone();
-        let Some(previous) = &pair.previous else { return Err(Error::NoPrevious { name: name() }) };
-        if let Files::Damaged(found) = previous.files() {
-            return Err(Error::DamagedPrevious { name: name(), found });
+        let Some(previous) = &pair.previous else { return Err("none") };
+        if matches!(previous.files(), Files::Damaged(_)) {
+            return Err("one with a damaged file");
         }
         let [left, now] = [&pair.current, previous].map(|of| of.engine.facts().fingerprint.clone());
         // Whoever goes back twice wants what is in the folder.
@@ -293,16 +297,20 @@ fn told(fault: &Fault) -> String {
 
 /// Asks an index for titles that it has and for those that it must find.
 fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
-    let fault = |fault| Error::SelfTest { path: path.to_owned(), fault };
+    let fault = |found: String| -> Result<()> {
+        let error = Shared::expected(ErrorKind::Damaged, "an index that answers queries", found);
+        Err(error.at(path).into())
+    };
+    let nothing_by = |part: &str| fault(format!("nothing by {part} for one of its own titles"));
     let facts = engine.facts();
     if facts.titles == 0 {
-        return Err(fault(SelfTestFault::NoTitle));
+        return fault("no title".to_owned());
     }
     // Read now: a later generation in the same folder would have another file in its place.
     let model = engine.model()?.fingerprint();
     if model != facts.model.fingerprint {
-        let (expected, found) = (facts.model.fingerprint.clone(), model.to_owned());
-        return Err(fault(SelfTestFault::OtherModel { expected, found }));
+        let vectors = &facts.model.fingerprint;
+        return fault(format!("another model ({model}) than the one of its vectors ({vectors})"));
     }
     engine.prepare()?;
     let mode = if facts.words.is_some() { Mode::Both } else { Mode::Vectors };
@@ -314,28 +322,30 @@ fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
         // What has no weight in a fusion is not asked.
         let takes_part = |weight: f64| mode == Mode::Vectors || weight > 0.0;
         if takes_part(facts.fusion.vectors) && answer.query.has_vector && !found(|hit| hit.vectors.is_some()) {
-            return Err(fault(SelfTestFault::NothingFound { by: "vectors" }));
+            return nothing_by("vectors");
         }
         if mode == Mode::Both && !answer.query.words.is_empty() {
             if takes_part(facts.fusion.words) && !found(|hit| hit.words.is_some()) {
-                return Err(fault(SelfTestFault::NothingFound { by: "words" }));
+                return nothing_by("words");
             }
             if facts.trigrams.is_some() && !found(|hit| hit.trigrams.is_some()) {
-                return Err(fault(SelfTestFault::NothingFound { by: "trigrams" }));
+                return nothing_by("trigrams");
             }
             if engine.teacher_knows(&of_parts.text) && !found(|hit| hit.teacher.is_some()) {
-                return Err(fault(SelfTestFault::NothingFound { by: "teacher" }));
+                return nothing_by("teacher");
             }
         }
         if let Some(hit) = answer.hits.iter().find(|hit| !hit.score.is_finite()) {
-            return Err(fault(SelfTestFault::NotFinite { found: hit.score.to_string() }));
+            return fault(format!("the score {}", hit.score));
         }
     }
     for Canary { query, id } in canaries {
         let answer = engine.search(&Request::new(query.as_str(), mode).with_k(CANARY_TOP))?;
         if !answer.hits.iter().any(|hit| hit.id == *id) {
-            let found = answer.hits.first().map(|hit| hit.id.clone());
-            return Err(Error::Canary { query: query.clone(), id: id.clone(), top: CANARY_TOP, found });
+            let found = answer.hits.first().map_or("no title".to_owned(), |hit| format!("{} first", quoted(&hit.id)));
+            let expected = format!("{} among the first {CANARY_TOP} titles", quoted(id));
+            let error = Shared::expected(ErrorKind::Mismatch, expected, found);
+            return Err(error.within(format!("canary {}", quoted(query))).into());
         }
     }
     Ok(())

@@ -6,7 +6,8 @@
 
 use std::net::IpAddr;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, setting};
+use crate::fault::quoted;
 
 /// A name is at most this long.
 const LONGEST: usize = 253;
@@ -23,14 +24,14 @@ impl Hosts {
     ///
     /// # Errors
     ///
-    /// [`Error::Host`] for what is no name.
+    /// What is no name.
     pub(crate) fn new(names: &[String], is_public: bool) -> Result<Hosts> {
         let is_part = |part: &str| {
             !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         };
         for name in names {
             if name.len() > LONGEST || !name.split('.').all(is_part) {
-                return Err(Error::Host { found: name.clone() });
+                return Err(setting("a name without scheme, port or path, as `search.example`", quoted(name)).into());
             }
         }
         let names: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
@@ -106,7 +107,7 @@ mod tests {
         for name in
             ["", "https://shop.example", "shop.example:443", "a b", "shop..example", "é.example", &"a".repeat(300)]
         {
-            assert!(matches!(Hosts::new(&[name.to_owned()], false), Err(Error::Host { .. })), "{name}");
+            assert!(Hosts::new(&[name.to_owned()], false).is_err(), "{name}");
         }
     }
 }

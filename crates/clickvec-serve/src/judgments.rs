@@ -7,8 +7,9 @@ use std::sync::Mutex;
 
 use clickvec::internals::files::{Claim, write_bytes_atomically};
 use clickvec::internals::tables::{FoundLine, Lines, MAX_LINE_BYTES};
+use clickvec_tables::{Error, ErrorKind};
 
-use crate::error::{Error, JudgmentsFault, Result, refuse_special};
+use crate::error::{Result, refuse_special};
 use crate::fault::quoted;
 
 const HEADER: &str = "query\ttitle_id\ttitle\tgrade";
@@ -36,11 +37,11 @@ impl Judgments {
     /// Claims the table and reads it, if there is one.
     pub(crate) fn open(path: &Path) -> Result<Judgments> {
         refuse_special(path)?;
-        let claim = Claim::new(path).map_err(|error| Error::Claim(error))?;
+        let claim = Claim::new(path)?;
         let rows = match File::open(path) {
             Ok(file) => rows_of(BufReader::new(file), path)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(source) => return Err(Error::Io { path: path.to_owned(), action: "read", source }),
+            Err(source) => return Err(Error::io(path, "read", source).into()),
         };
         Ok(Judgments { path: path.to_owned(), rows: Mutex::new(rows), _claim: claim })
     }
@@ -72,36 +73,47 @@ impl Judgments {
 
 /// The rows of a table, which may be empty.
 fn rows_of(source: impl BufRead, path: &Path) -> Result<Vec<Row>> {
-    let failed = |source| Error::Io { path: path.to_owned(), action: "read", source };
+    let failed = |source| Error::io(path, "read", source);
     let (mut lines, mut line, mut rows) = (Lines::new(source, MAX_LINE_BYTES), Vec::new(), Vec::new());
     loop {
         let found = lines.next(&mut line).map_err(failed)?;
         let row = match found {
             FoundLine::End => return Ok(rows),
-            FoundLine::TooLong => Err(JudgmentsFault::TooLong { most: MAX_LINE_BYTES }),
+            FoundLine::TooLong => {
+                Err(fault(format!("a line of at most {MAX_LINE_BYTES} bytes"), "a longer one".to_owned()))
+            }
             FoundLine::Whole => match std::str::from_utf8(&line) {
                 Ok(text) if lines.number() == 1 => header(text).map(|()| None),
                 Ok(text) => row(text).map(Some),
-                Err(error) => Err(JudgmentsFault::NotUtf8 { byte: error.valid_up_to() + 1 }),
+                Err(error) => Err(fault(
+                    "UTF-8".to_owned(),
+                    format!("another byte at position {} of the line", error.valid_up_to() + 1),
+                )),
             },
         };
-        let line = lines.number() as usize;
-        rows.extend(row.map_err(|fault| Error::Judgments { path: path.to_owned(), line, fault })?);
+        rows.extend(row.map_err(|error| error.at_line(path, lines.number()))?);
     }
 }
 
-fn header(text: &str) -> Result<(), JudgmentsFault> {
-    if text == HEADER { Ok(()) } else { Err(JudgmentsFault::Header { found: shown(text) }) }
+fn header(text: &str) -> Result<(), Error> {
+    let expected = || "the columns query, title_id, title, grade and no other".to_owned();
+    if text == HEADER { Ok(()) } else { Err(fault(expected(), shown(text))) }
 }
 
-fn row(text: &str) -> Result<Row, JudgmentsFault> {
+fn row(text: &str) -> Result<Row, Error> {
     let [query, id, title, grade] = *text.split('\t').collect::<Vec<_>>() else {
-        return Err(JudgmentsFault::Fields { count: text.split('\t').count(), found: shown(text) });
+        let found = format!("{}: {}", text.split('\t').count(), shown(text));
+        return Err(fault("four fields".to_owned(), found));
     };
     match grade.parse() {
         Ok(grade @ 0..=4) => Ok(Row { query: query.to_owned(), id: id.to_owned(), title: title.to_owned(), grade }),
-        _ => Err(JudgmentsFault::Grade { found: shown(grade) }),
+        _ => Err(fault("a grade from 0 to 4".to_owned(), shown(grade))),
     }
+}
+
+fn fault(expected: String, found: String) -> Error {
+    let help = "name a file that the service alone writes, or a new one";
+    Error::expected(ErrorKind::Malformed, expected, found).help(help)
 }
 
 /// A line as messages show it.
@@ -151,7 +163,7 @@ mod tests {
             &format!("{HEADER}\na\tb\n"),
         ] {
             std::fs::write(&path, text).unwrap();
-            let Err(error @ Error::Judgments { .. }) = Judgments::open(&path) else { panic!("{text}") };
+            let Err(error) = Judgments::open(&path) else { panic!("{text}") };
             assert!(!error.to_string().contains('\u{1b}'), "{error}");
             assert!(!error.to_string().contains('\u{fffd}') || text.contains('\u{1b}'), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
@@ -163,12 +175,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("judged.tsv");
         std::fs::write(&path, [HEADER.as_bytes(), b"\na\t\xff\tc\t4\n"].concat()).unwrap();
-        let Err(Error::Judgments { line, fault, .. }) = Judgments::open(&path) else { panic!("it is no text") };
-        assert_eq!((line, fault), (2, JudgmentsFault::NotUtf8 { byte: 3 }));
+        let Err(error) = Judgments::open(&path) else { panic!("it is no text") };
+        assert!(
+            error.to_string().contains("judged.tsv:2: expected UTF-8, found another byte at position 3"),
+            "{error}"
+        );
         // A file with a hole: nothing but zeros, and none of them on the disk.
         let file = std::fs::File::create(&path).unwrap();
         file.set_len(MAX_LINE_BYTES as u64 + 1).unwrap();
-        let Err(Error::Judgments { line, fault, .. }) = Judgments::open(&path) else { panic!("it has no end") };
-        assert_eq!((line, fault), (1, JudgmentsFault::TooLong { most: MAX_LINE_BYTES }));
+        let Err(error) = Judgments::open(&path) else { panic!("it has no end") };
+        assert!(error.to_string().contains("judged.tsv:1: expected a line of at most"), "{error}");
     }
 }

@@ -12,18 +12,17 @@
 //! # }
 //! ```
 //!
-//! A request goes through three gates: a bound on connections, past which only health and figures are told; a bounded queue with a deadline, from which a random one is
-//! turned away when it is full; and as many workers as there are cores. Everything else that a request may ask for has a
-//! limit in [`Limits`] too.
+//! A request passes a bound on connections, past which only health and figures are answered; then a bounded queue with a
+//! deadline; then as many workers as there are cores. [`Limits`] has every bound.
 
-mod call;
+mod answer;
 mod clicks;
 mod clients;
 mod config;
 mod connection;
-mod dispatch;
 mod error;
 mod fault;
+mod front;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod generation;
@@ -34,14 +33,15 @@ mod log;
 mod metrics;
 mod openapi;
 mod places;
+mod request;
 mod routes;
 mod server;
 mod service;
 mod tokens;
 mod workers;
 
-pub use config::{Advice, Config};
-pub use error::{Error, JudgmentsFault, LimitFault, NameFault, Result, SelfTestFault, TokenFault};
+pub use config::Config;
+pub use error::{Error, Result};
 pub use generation::Canary;
 pub use limits::Limits;
 pub use server::Server;

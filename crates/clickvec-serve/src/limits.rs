@@ -3,10 +3,13 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::error::{Error, LimitFault, Result};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The limits of a service. [`Limits::check`] refuses those that contradict each other.
-#[derive(Debug, Clone, PartialEq)]
+use crate::error::{Result, setting};
+
+/// The limits of a service. [`Limits::check`] refuses those that contradict each other. serde reads times as seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Connections that are open at the same time. Those past the limit are told of health and figures; other requests on them
     /// wait for a place, at most as long as for a worker.
@@ -28,18 +31,25 @@ pub struct Limits {
     /// How deep pages go: the first title of a page plus its length.
     pub depth: usize,
     /// How long a request may wait for a worker.
+    #[serde(serialize_with = "as_seconds", deserialize_with = "from_seconds")]
     pub wait: Duration,
     /// How long a request may take in all.
+    #[serde(serialize_with = "as_seconds", deserialize_with = "from_seconds")]
     pub request: Duration,
-    /// How long a client may take to send the head of a request.
-    pub headers: Duration,
-    /// How long a connection may do nothing.
+    /// How long a client may take for the head of its next request, and for a part of an answer.
+    #[serde(serialize_with = "as_seconds", deserialize_with = "from_seconds")]
     pub idle: Duration,
     /// How long running requests may take when the service stops.
+    #[serde(serialize_with = "as_seconds", deserialize_with = "from_seconds")]
     pub drain: Duration,
     /// Texts a second that one client may ask for; 0 is no limit.
     pub client_rate: f64,
+    /// Bytes of large answers that clients have not taken yet, in all.
+    pub answers: usize,
 }
+
+/// The longest time that a limit may have.
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// The processors that this program may use. Asked once: every use of the defaults would read the files of its control group.
 fn processors() -> usize {
@@ -61,10 +71,10 @@ impl Default for Limits {
             depth: 10_000,
             wait: Duration::from_secs(1),
             request: Duration::from_secs(2),
-            headers: Duration::from_secs(10),
-            idle: Duration::from_secs(60),
+            idle: Duration::from_secs(20),
             drain: Duration::from_secs(10),
             client_rate: 0.0,
+            answers: 256 << 20,
         }
     }
 }
@@ -74,7 +84,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// [`Error::Limits`].
+    /// The name of the limit, and what it contradicts.
     pub fn check(&self) -> Result<()> {
         let counts = [
             ("connections", self.connections),
@@ -85,32 +95,52 @@ impl Limits {
             ("batch", self.batch),
             ("results", self.results),
             ("batch_results", self.batch_results),
+            ("answers", self.answers),
         ];
         if let Some((limit, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(Error::Limits { limit, fault: LimitFault::Zero(limit) });
+            return Err(setting("1 or more", "0").within(limit).into());
         }
-        let times = [("wait", self.wait), ("request", self.request), ("headers", self.headers), ("idle", self.idle)];
+        let most = [
+            ("connections", self.connections, 1_000_000),
+            ("workers", self.workers, 1024),
+            ("queue", self.queue, 1 << 31),
+        ];
+        if let Some((limit, found, most)) = most.into_iter().find(|(_, found, most)| found > most) {
+            return Err(setting(format!("at most {most}"), found.to_string()).within(limit).into());
+        }
+        let times = [("wait", self.wait), ("request", self.request), ("idle", self.idle)];
         if let Some((limit, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
-            return Err(Error::Limits { limit, fault: LimitFault::NoTime(limit) });
+            return Err(setting("a time above 0 s", "0 s").within(limit).into());
         }
-        let &Limits { queue, body, text, batch, results, batch_results, depth, wait, request, client_rate, .. } = self;
-        let (limit, fault) = if batch > queue {
-            ("queue", LimitFault::Queue { batch, queue })
-        } else if text > body {
-            ("body", LimitFault::Body { text, body })
-        } else if results > depth {
-            ("depth", LimitFault::Depth { results, depth })
-        } else if results > batch_results {
-            ("batch_results", LimitFault::BatchResults { results, batch_results })
-        } else if wait > request {
-            ("wait", LimitFault::Wait { request, wait })
-        } else if !(client_rate >= 0.0 && client_rate.is_finite()) {
-            ("client_rate", LimitFault::ClientRate(client_rate))
-        } else {
-            return Ok(());
-        };
-        Err(Error::Limits { limit, fault })
+        let pairs = [
+            ("queue", self.queue, "batch", self.batch),
+            ("body", self.body, "text", self.text),
+            ("depth", self.depth, "results", self.results),
+            ("batch_results", self.batch_results, "results", self.results),
+        ];
+        if let Some((limit, found, other, least)) = pairs.into_iter().find(|(_, found, _, least)| found < least) {
+            let expected = format!("at least the limit `{other}`, which is {least}");
+            return Err(setting(expected, found.to_string()).within(limit).into());
+        }
+        if self.wait > self.request {
+            let expected = format!("at most the limit `request`, which is {:?}", self.request);
+            return Err(setting(expected, format!("{:?}", self.wait)).within("wait").into());
+        }
+        if !(self.client_rate >= 0.0 && self.client_rate.is_finite()) {
+            return Err(setting("0 or more texts a second", self.client_rate.to_string()).within("client_rate").into());
+        }
+        Ok(())
     }
+}
+
+fn as_seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
+}
+
+fn from_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| *time <= DAY);
+    time.ok_or_else(|| serde::de::Error::custom(format!("expected seconds from 0 to 86400, found {seconds}")))
 }
 
 #[cfg(test)]
@@ -125,26 +155,26 @@ mod tests {
     #[test]
     fn each_contradiction_is_refused_by_name() {
         type Change = fn(&mut Limits);
-        let cases: [(&str, Change); 11] = [
+        let cases: [(&str, Change); 13] = [
             ("connections", |of| of.connections = 0),
             ("workers", |of| of.workers = 0),
+            ("workers", |of| of.workers = 1025),
+            ("queue", |of| of.queue = usize::MAX),
             ("queue", |of| of.queue = of.batch - 1),
             ("body", |of| of.body = of.text - 1),
             ("depth", |of| of.depth = of.results - 1),
             ("batch_results", |of| of.batch_results = of.results - 1),
             ("batch_results", |of| of.batch_results = 0),
             ("wait", |of| of.wait = of.request * 2),
-            ("headers", |of| of.headers = Duration::ZERO),
+            ("idle", |of| of.idle = Duration::ZERO),
             ("client_rate", |of| of.client_rate = -1.0),
             ("client_rate", |of| of.client_rate = f64::NAN),
         ];
         for (name, change) in cases {
             let mut limits = Limits::default();
             change(&mut limits);
-            match limits.check() {
-                Err(Error::Limits { limit, .. }) => assert_eq!(limit, name),
-                other => panic!("{name}: {other:?}"),
-            }
+            let error = limits.check().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{name}: expected ")), "{error}");
         }
     }
 }

@@ -31,14 +31,16 @@ pub(crate) struct Metrics {
 /// Why a request was turned away.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shed {
-    /// It was the one that had to leave a full queue.
-    Victim,
+    /// The queue was full.
+    Full,
     /// It waited too long.
     Waited,
     /// Its client asked for more than its share.
     Client,
     /// There was no place for its connection.
     Place,
+    /// Clients had not taken too many bytes of other answers.
+    Answers,
 }
 
 impl Metrics {
@@ -100,10 +102,11 @@ impl Metrics {
 
     pub(crate) fn shed(&self, why: Shed) {
         let reason = match why {
-            Shed::Victim => "full",
+            Shed::Full => "full",
             Shed::Waited => "waited",
             Shed::Client => "client",
             Shed::Place => "connections",
+            Shed::Answers => "answers",
         };
         self.shed.with_label_values(&[reason]).inc();
     }

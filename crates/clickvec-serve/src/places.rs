@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::fault::{Fault, FaultKind};
+use crate::fault::Fault;
 use crate::limits::Limits;
 
 /// The number of places past the limit.
@@ -128,9 +128,7 @@ impl Place {
             () = tokio::time::sleep(self.places.wait) => None,
         };
         let Some(permit) = permit else {
-            let fault =
-                Fault::new(FaultKind::Overloaded, format!("one of {} connections", self.places.most), "all taken");
-            return Err(fault.help("try again after the time that Retry-After says").after(COME_AGAIN));
+            return Err(Fault::overloaded(format!("one of {} connections", self.places.most), "all taken", COME_AGAIN));
         };
         *self.held.lock().expect("no holder panics") = Held::Regular { _permit: permit };
         self.places.forget(self.number);
@@ -179,7 +177,9 @@ mod tests {
                 drop(oldest);
                 refused
             });
-            assert!(newer.is_spare() && refused.kind == FaultKind::Overloaded && refused.retry_after.is_some());
+            assert!(
+                newer.is_spare() && refused.kind == crate::fault::Kind::OVERLOADED && refused.retry_after.is_some()
+            );
             // One of the many becomes free: who waits gets it, and does not have to leave any more.
             let waits = spare.pop_front().unwrap();
             let ((), admitted) = tokio::join!(async { drop(regular) }, waits.admit());

@@ -9,20 +9,24 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use clickvec_index::MANIFEST;
+use clickvec_tables::{Error, ErrorKind};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 
+use crate::answer::Outgoing;
 use crate::clicks::Clicks;
 use crate::clients::Clients;
 use crate::config::Config;
 use crate::connection::accept;
-use crate::error::{Error, NameFault, Result};
+use crate::error::{Result, no_threads, setting};
+use crate::fault::quoted;
 use crate::generation::{Cause, Reloaded, Slot};
 use crate::hosts::Hosts;
 use crate::judgments::Judgments;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::openapi::described;
+use crate::routes::router;
 use crate::service::Service;
 use crate::workers::Workers;
 
@@ -69,19 +73,21 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`Error::Limits`], [`Error::Public`], [`Error::Host`], [`Error::NoIndex`], [`Error::Name`], [`Error::Listen`], [`Error::Index`],
-    /// [`Error::SelfTest`], [`Error::Canary`], and [`Error::Io`] for the files of clicks and judgments.
+    /// If a setting is wrong, the address is taken, an index cannot be opened or fails its test, or a file cannot be written.
     pub fn start(config: Config) -> Result<Server> {
         check(&config)?;
         let hosts = Hosts::new(&config.hosts, !config.listen.ip().is_loopback())?;
-        try_threads(THREADS + config.limits.workers + OTHER_THREADS).map_err(Error::Threads)?;
+        try_threads(THREADS + config.limits.workers + OTHER_THREADS).map_err(no_threads)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("connections")
             .enable_all()
             .build()
-            .map_err(Error::Threads)?;
-        let listen = |source| Error::Listen { address: config.listen, source };
+            .map_err(no_threads)?;
+        let listen = |source: io::Error| {
+            let message = format!("cannot listen: {source}");
+            Error::new(ErrorKind::Io, message).within(config.listen.to_string()).caused_by(source)
+        };
         let listener = runtime.block_on(async { bind(config.listen, config.limits.connections) }).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let canaries: Arc<[_]> = config.canaries.into();
@@ -91,12 +97,13 @@ impl Server {
         let slots = config.indexes.iter().map(open).collect::<Result<Vec<Slot>>>()?;
         let judgments = config.judgments.as_deref().map(Judgments::open).transpose()?;
         let clicks = config.clicks.as_deref().map(|path| Clicks::open(path, config.clicks_rotate)).transpose()?;
-        let (log, log_writer) = Log::new(config.log).map_err(Error::Threads)?;
+        let (log, log_writer) = Log::new(config.log).map_err(no_threads)?;
         let metrics = Arc::new(Metrics::new());
-        let workers = Workers::start(&config.limits, Arc::clone(&metrics)).map_err(Error::Threads)?;
+        let workers = Workers::new(&config.limits, Arc::clone(&metrics));
         let (clicks, click_writer) = clicks.unzip();
         let service = Arc::new(Service {
-            openapi: described(&config.limits),
+            openapi: described(&config.limits).into(),
+            outgoing: Outgoing::new(config.limits.answers),
             clients: Clients::new(config.limits.client_rate, config.limits.batch),
             limits: config.limits,
             slots,
@@ -105,7 +112,6 @@ impl Server {
             log,
             clicks,
             judgments,
-            advice: config.advice,
             search_tokens: config.search_tokens,
             admin_tokens: config.admin_tokens,
             hosts,
@@ -120,7 +126,8 @@ impl Server {
         server.writers.extend(click_writer);
         let of_connections = Arc::clone(&server.service);
         server.thread("accept", move || {
-            runtime.block_on(accept(of_connections, listener, stopped));
+            let router = router(&of_connections);
+            runtime.block_on(accept(of_connections, router, listener, stopped));
             runtime.shutdown_timeout(LOOK_AGAIN);
         })?;
         if let Some(every) = config.watch {
@@ -138,7 +145,7 @@ impl Server {
     }
 
     fn thread(&mut self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(Error::Threads)?;
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(no_threads)?;
         self.threads.push(thread);
         Ok(())
     }
@@ -192,7 +199,6 @@ impl Server {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
-        self.service.workers.stop();
         if let Some(clicks) = &self.service.clicks {
             clicks.end();
         }
@@ -219,7 +225,8 @@ impl Drop for Server {
 
 /// Runs on a thread for whose end nobody waits: it may take minutes, and whatever it leaves behind harms nobody.
 fn alone(name: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
-    std::thread::Builder::new().name(name.to_owned()).spawn(run).map(drop).map_err(Error::Threads)
+    std::thread::Builder::new().name(name.to_owned()).spawn(run).map(drop).map_err(no_threads)?;
+    Ok(())
 }
 
 /// Listens on an address. As many clients may arrive at once as may be connected: of those that the system has no room for,
@@ -239,26 +246,29 @@ fn bind(address: SocketAddr, connections: usize) -> io::Result<TcpListener> {
 fn check(config: &Config) -> Result<()> {
     config.limits.check()?;
     if !config.listen.ip().is_loopback() && !config.public {
-        return Err(Error::Public { address: config.listen });
+        let expected = "a loopback address such as 127.0.0.1";
+        let found = "one that others can reach, where tokens and queries would go unencrypted";
+        let help = "make the service `public` if something in front of it speaks TLS";
+        return Err(setting(expected, found).help(help).within(config.listen.to_string()).into());
     }
     if config.indexes.is_empty() {
-        return Err(Error::NoIndex);
+        return Err(setting("an index to serve", "none").into());
     }
     for (place, (name, _)) in config.indexes.iter().enumerate() {
-        let fault = |fault| Err(Error::Name { name: name.clone(), fault });
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if name.is_empty() {
-            return fault(NameFault::Empty);
-        }
-        if name.len() > NAME {
-            return fault(NameFault::Long { bytes: name.len() });
-        }
-        if let Some(found) = name.chars().find(|&c| !is_plain(c)) {
-            return fault(NameFault::Character { found });
-        }
-        if config.indexes[..place].iter().any(|(other, _)| other == name) {
-            return fault(NameFault::Repeated);
-        }
+        let found = if name.is_empty() {
+            "none".to_owned()
+        } else if name.len() > NAME {
+            format!("{} bytes", name.len())
+        } else if let Some(found) = name.chars().find(|&c| !is_plain(c)) {
+            format!("{found:?}")
+        } else if config.indexes[..place].iter().any(|(other, _)| other == name) {
+            "it twice".to_owned()
+        } else {
+            continue;
+        };
+        let expected = format!("a name of letters, digits, `-`, `_` and `.`, at most {NAME}");
+        return Err(setting(expected, found).help("NAME=INDEX names an index").within(quoted(name)).into());
     }
     Ok(())
 }

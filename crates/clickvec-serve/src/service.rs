@@ -6,17 +6,18 @@ use std::time::Instant;
 
 use clickvec_index::error::RequestFault;
 
+use crate::answer::Outgoing;
 use crate::clicks::Clicks;
 use crate::clients::Clients;
-use crate::config::Advice;
-use crate::error::Error;
-use crate::fault::{Fault, FaultKind, quoted};
+use crate::error::Result;
+use crate::fault::{Fault, Kind, quoted};
 use crate::generation::{Cause, Files, Generation, Reloaded, Slot, is_replaced};
 use crate::hosts::Hosts;
 use crate::judgments::Judgments;
 use crate::limits::Limits;
 use crate::log::Log;
 use crate::metrics::{Metrics, Shed};
+use crate::request::Asker;
 use crate::tokens::Tokens;
 use crate::workers::Workers;
 
@@ -25,12 +26,12 @@ pub(crate) struct Service {
     pub(crate) limits: Limits,
     pub(crate) slots: Vec<Slot>,
     pub(crate) workers: Workers,
+    pub(crate) outgoing: Outgoing,
     pub(crate) clients: Clients,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) log: Log,
     pub(crate) clicks: Option<Clicks>,
     pub(crate) judgments: Option<Judgments>,
-    pub(crate) advice: Advice,
     pub(crate) search_tokens: Option<Tokens>,
     pub(crate) admin_tokens: Option<Tokens>,
     pub(crate) hosts: Hosts,
@@ -38,15 +39,9 @@ pub(crate) struct Service {
     pub(crate) forwarded: bool,
     pub(crate) log_queries: bool,
     /// The description of all routes, with this service's limits.
-    pub(crate) openapi: Vec<u8>,
+    pub(crate) openapi: axum::body::Bytes,
     /// Whether the service stops: it finishes what it has and takes nothing new.
     pub(crate) stopping: AtomicBool,
-}
-
-/// A request that may run: who asks, and since when.
-pub(crate) struct Asker<'a> {
-    pub(crate) client: &'a str,
-    pub(crate) started: Instant,
 }
 
 impl Service {
@@ -55,7 +50,7 @@ impl Service {
         let Some(name) = name else { return Ok(&self.slots[0]) };
         self.slots.iter().find(|slot| slot.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.slots.iter().map(|slot| slot.name.as_str()).collect();
-            Fault::new(FaultKind::NotFound, format!("an index, {}", names.join(" or ")), quoted(name)).of("index")
+            Fault::new(Kind::NOT_FOUND, format!("an index, {}", names.join(" or ")), quoted(name)).param("index")
         })
     }
 
@@ -64,12 +59,11 @@ impl Service {
         let generation = match which {
             None | Some("current") => slot.current(),
             Some("previous") => slot.pair().previous.clone().ok_or_else(|| {
-                Fault::new(FaultKind::NotFound, "an earlier generation", "none: nothing was reloaded yet")
-                    .of("generation")
+                Fault::new(Kind::NOT_FOUND, "an earlier generation", "none: nothing was reloaded yet")
+                    .param("generation")
             })?,
             Some(other) => {
-                let fault = Fault::new(FaultKind::Unprocessable, "a generation, current or previous", quoted(other));
-                return Err(fault.of("generation"));
+                return Err(Fault::field("generation", "a generation, current or previous", quoted(other)));
             }
         };
         match generation.files() {
@@ -83,26 +77,29 @@ impl Service {
         self.slots.iter().try_for_each(|slot| self.generation(slot, None).map(drop))
     }
 
+    /// Takes texts or rows from a client's own share.
+    pub(crate) fn take_share(&self, asker: &Asker, texts: usize) -> Result<(), Fault> {
+        self.clients.take(&asker.client, texts, Instant::now()).map_err(|wait| {
+            self.metrics.shed(Shed::Client);
+            let expected = format!("at most {} texts a second from one client", self.limits.client_rate);
+            Fault::new(Kind::CLIENT_LIMIT, expected, "more").after(wait)
+        })
+    }
+
     /// Checks a client's own limit, then runs work on a worker.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
-        asker: &Asker<'_>,
+        asker: &Asker,
         texts: usize,
         work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
     ) -> Result<(T, std::time::Duration), Fault> {
-        if let Err(wait) = self.clients.take(asker.client, texts, Instant::now()) {
-            self.metrics.shed(Shed::Client);
-            let expected = format!("at most {} texts a second from one client", self.limits.client_rate);
-            let fault = Fault::new(FaultKind::ClientLimit, expected, "more")
-                .help("try again after the time that Retry-After says");
-            return Err(fault.after(wait));
-        }
+        self.take_share(asker, texts)?;
         let (done, waited) = self.workers.run(texts, asker.started, work).await?;
         Ok((done?, waited))
     }
 
     /// Reloads an index, and says so in the log and the figures.
-    pub(crate) fn reload(&self, slot: &Slot, cause: Cause) -> Result<Reloaded, Error> {
+    pub(crate) fn reload(&self, slot: &Slot, cause: Cause) -> Result<Reloaded> {
         let started = Instant::now();
         let result = slot.reload(cause);
         let told = match &result {
@@ -178,7 +175,11 @@ impl Service {
     }
 
     /// Lets the generation before answer again.
-    pub(crate) fn roll_back(&self, slot: &Slot) -> Result<(), Error> {
+    ///
+    /// # Errors
+    ///
+    /// What was found in the place of a sound generation.
+    pub(crate) fn roll_back(&self, slot: &Slot) -> Result<(), &'static str> {
         slot.roll_back()?;
         self.tell_of(slot);
         self.log
@@ -209,16 +210,15 @@ impl Service {
             return Ok(());
         }
         let expected = format!("a text of at most {} characters", self.limits.text);
-        Err(Fault::new(FaultKind::Unprocessable, expected, found.to_string()).help("shorten it").of(name))
+        Err(Fault::field(name, expected, found.to_string()).help("shorten it"))
     }
 
     /// Refuses more texts than the limit, none, and texts that are too long.
     pub(crate) fn check_texts(&self, name: &str, texts: &[String]) -> Result<(), Fault> {
         if texts.is_empty() || texts.len() > self.limits.batch {
             let expected = format!("1 to {} texts", self.limits.batch);
-            let fault = Fault::new(FaultKind::Unprocessable, expected, texts.len().to_string());
             let help = if texts.is_empty() { "send one" } else { "send several requests" };
-            return Err(fault.help(help).of(name));
+            return Err(Fault::field(name, expected, texts.len().to_string()).help(help));
         }
         texts.iter().try_for_each(|text| self.check_text(name, text))
     }
@@ -227,22 +227,22 @@ impl Service {
 /// The fault of an index that answers nothing, since its answers could be wrong.
 fn damaged(slot: &Slot, found: &str) -> Fault {
     let expected = format!("the files of `{}` as they were written", slot.name);
-    Fault::new(FaultKind::Unavailable, expected, found)
+    Fault::new(Kind::UNAVAILABLE, expected, found)
         .help("put a sound index in its place; the log of the service has more")
 }
 
 /// What an error of an index is to a client.
 pub(crate) fn fault_of(error: &clickvec_index::Error) -> Fault {
-    let clickvec_index::Error::Request(fault) = error else { return Fault::internal(error) };
-    let of_kind = |kind: FaultKind| Fault::new(kind, fault.expected(), fault.found());
-    match fault {
-        RequestFault::Id { .. } => of_kind(FaultKind::NotFound).of("id"),
-        RequestFault::Deadline => Fault::new(FaultKind::Late, "to answer in time", "that it takes longer")
+    let clickvec_index::Error::Request(request) = error else { return Fault::internal(error) };
+    let fault = |kind: Kind| Fault::new(kind, request.expected(), request.found());
+    match request {
+        RequestFault::Id { .. } => fault(Kind::NOT_FOUND).param("id"),
+        RequestFault::Deadline => Fault::new(Kind::LATE, "to answer in time", "that it takes longer")
             .help("ask for fewer texts or titles at once"),
-        RequestFault::Mode { .. } => of_kind(FaultKind::Unprocessable).of("mode"),
+        RequestFault::Mode { .. } => fault(Kind::UNPROCESSABLE).param("mode"),
         RequestFault::Filter { .. } | RequestFault::Range { .. } | RequestFault::Field { .. } => {
-            of_kind(FaultKind::Unprocessable).of("filters")
+            fault(Kind::UNPROCESSABLE).param("filters")
         }
-        _ => of_kind(FaultKind::Unprocessable),
+        _ => fault(Kind::UNPROCESSABLE),
     }
 }

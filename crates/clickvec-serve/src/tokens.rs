@@ -1,16 +1,18 @@
 //! Bearer tokens, kept as hashes and compared in constant time.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use crate::error::{Error, Result, SHORTEST, TokenFault};
+use clickvec_tables::{Error, ErrorKind, Result};
 
 /// The most bytes of a file of tokens.
 const MOST_BYTES: u64 = 1 << 20;
+/// The smallest number of characters of a token. A shorter one could be guessed.
+const SHORTEST: usize = 16;
 /// What a line of a file may be instead of a token.
 const HASHED: &str = "sha256:";
 
@@ -26,37 +28,38 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], and [`Error::Token`] if a line is neither, or if there is none.
+    /// If the file cannot be read, a line is neither, or there is no token. The message does not repeat what may be most of one.
     pub fn read(path: &Path) -> Result<Tokens> {
-        let failed = |source| Error::Io { path: path.to_owned(), action: "read", source };
+        let expected = |found: String| {
+            let expected = format!(
+                "a token of {SHORTEST} characters or more without spaces, or `{HASHED}` and 64 hexadecimal digits"
+            );
+            Error::expected(ErrorKind::Malformed, expected, found)
+        };
         let mut text = String::new();
         // From a pipe too, but not for ever.
-        File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text)).map_err(failed)?;
+        let file = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+        file.map_err(|source| Error::io(path, "read", source))?;
         if text.len() as u64 > MOST_BYTES {
-            let found = format!("expected a file of tokens of at most {MOST_BYTES} bytes, found more");
-            return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, found)));
+            let expected = format!("a file of tokens of at most {MOST_BYTES} bytes");
+            return Err(Error::expected(ErrorKind::Malformed, expected, "more").at(path));
         }
-        let fault = |line, fault| Error::Token { path: path.to_owned(), line, fault };
         let mut hashes = Vec::new();
         for (line, text) in (1..).zip(text.trim_start_matches('\u{feff}').lines().map(str::trim)) {
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }
-            // The message does not repeat what may be most of a token.
-            hashes.push(match text.strip_prefix(HASHED) {
-                Some(digits) => from_hexadecimal(digits).ok_or_else(|| {
-                    let characters = digits.chars().count();
-                    fault(Some(line), TokenFault::Hash { characters })
-                })?,
-                None if text.contains(char::is_whitespace) => return Err(fault(Some(line), TokenFault::Space)),
-                None => match text.chars().count() {
-                    characters @ ..SHORTEST => return Err(fault(Some(line), TokenFault::Short { characters })),
-                    _ => Sha256::digest(text).into(),
-                },
-            });
+            let hash = match text.strip_prefix(HASHED) {
+                Some(digits) => from_hexadecimal(digits)
+                    .ok_or_else(|| format!("`{HASHED}` and {} characters", digits.chars().count())),
+                None if text.contains(char::is_whitespace) => Err("a space in it".to_owned()),
+                None if text.chars().count() < SHORTEST => Err(format!("one of {} characters", text.chars().count())),
+                None => Ok(Sha256::digest(text).into()),
+            };
+            hashes.push(hash.map_err(|found| expected(found).at_line(path, line))?);
         }
         if hashes.is_empty() {
-            return Err(fault(None, TokenFault::None));
+            return Err(expected("no token".to_owned()).at(path));
         }
         Ok(Tokens { hashes })
     }
@@ -122,10 +125,9 @@ mod tests {
             ("\nsha256:12\n", "/tokens:2: expected"),
             ("sha256:12\n", "found `sha256:` and 2 characters"),
             (&format!("sha256:{}\n", "é".repeat(32)), "found `sha256:` and 32 characters"),
-            (&format!("sha256:{}\n", "g".repeat(64)), "and 64 characters, some of them no hexadecimal digits"),
+            (&format!("sha256:{}\n", "g".repeat(64)), "found `sha256:` and 64 characters"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(matches!(error, Error::Token { .. }), "{error}");
             let error = error.to_string();
             assert!(error.contains(expected) && !error.contains("sixteen"), "{error}");
         }

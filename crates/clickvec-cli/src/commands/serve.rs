@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
-use clap::builder::TypedValueParser as _;
+use anyhow::{Context as _, Result, anyhow, bail};
+use clickvec::internals::error::listed;
 use clickvec::internals::tables::{Line, TableReader};
-use clickvec_serve::{Advice, Canary, Config, Error, Limits, Server, Tokens};
+use clickvec_serve::{Canary, Config, Error, Limits, Server, Tokens};
 
 use crate::answer::Answer;
 use crate::input::check_outputs;
@@ -29,9 +29,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// requests are answered.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// An index to serve: the folder that `clickvec index` wrote, with a name for requests if there are several. Requests
-    /// that name none get the first.
-    #[arg(long = "index", value_name = "[NAME=]INDEX", required = true)]
+    /// The indexes to serve: folders that `clickvec index` wrote, each with a name for requests if it is not that of the
+    /// folder. Requests that name none get the first.
+    #[arg(value_name = "[NAME=]INDEX", required = true)]
     indexes: Vec<NamedIndex>,
 
     /// The address and port to listen on, or a port of 127.0.0.1; port 0 takes a free one.
@@ -92,74 +92,9 @@ pub(crate) struct Args {
     #[arg(long)]
     log_queries: bool,
 
-    #[command(flatten)]
-    limits: LimitFlags,
-}
-
-/// How much one may ask for.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Limits")]
-struct LimitFlags {
-    /// Connections that may be open at the same time. Beyond them, only health and metrics answer at once; other requests
-    /// wait for a place, for --wait at most.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = clap::value_parser!(u32).range(0..=1_000_000).map(|most| most as usize))]
-    connections: usize,
-
-    /// Texts that wait for a worker; a batch counts as its texts.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().queue)]
-    queue: usize,
-
-    /// Threads that compute; 0 means one for each core.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024).map(usize::from))]
-    workers: usize,
-
-    /// The most bytes in a request's body.
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body)]
-    body: usize,
-
-    /// The most characters in a text.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().text)]
-    text: usize,
-
-    /// Texts of a request.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().batch)]
-    batch: usize,
-
-    /// The most titles in an answer.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().results)]
-    results: usize,
-
-    /// Titles of all answers to a batch: its queries times the titles of each.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().batch_results)]
-    batch_results: usize,
-
-    /// The last rank that pages reach.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().depth)]
-    depth: usize,
-
-    /// Seconds that a request may wait for a worker.
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().wait.as_secs_f64(), value_parser = seconds)]
-    wait: f64,
-
-    /// Seconds that a request may take in all.
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().request.as_secs_f64(), value_parser = seconds)]
-    request: f64,
-
-    /// Seconds that a client may take to send the head of a request.
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().headers.as_secs_f64(), value_parser = seconds)]
-    headers: f64,
-
-    /// Seconds that a connection may be idle.
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().idle.as_secs_f64(), value_parser = seconds)]
-    idle: f64,
-
-    /// Seconds that running requests may take after SIGTERM.
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().drain.as_secs_f64(), value_parser = seconds)]
-    drain: f64,
-
-    /// Texts a second that one client may ask for, on average; 0 means no limit.
-    #[arg(long, value_name = "N", default_value_t = 0.0)]
-    client_rate: f64,
+    /// Change a limit, such as queue=4096 or request=5; may be repeated. docs/reference/service.md describes all of them.
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
 }
 
 /// An address with a port, or a port of this machine alone.
@@ -198,28 +133,24 @@ impl FromStr for NamedIndex {
     }
 }
 
-impl LimitFlags {
-    fn limits(&self) -> Limits {
-        let usual = Limits::default();
-        let time = Duration::from_secs_f64;
-        Limits {
-            connections: self.connections,
-            queue: self.queue,
-            workers: if self.workers == 0 { usual.workers } else { self.workers },
-            body: self.body,
-            text: self.text,
-            batch: self.batch,
-            results: self.results,
-            batch_results: self.batch_results,
-            depth: self.depth,
-            wait: time(self.wait),
-            request: time(self.request),
-            headers: time(self.headers),
-            idle: time(self.idle),
-            drain: time(self.drain),
-            client_rate: self.client_rate,
-        }
+/// Returns the usual limits with those that are given as `name=value`.
+fn limits(given: &[String]) -> Result<Limits> {
+    let usual = serde_json::to_value(Limits::default())?;
+    let names: Vec<&String> = usual.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
+    let mut changed = serde_json::Map::new();
+    for text in given {
+        let pair =
+            text.split_once('=').and_then(|(name, value)| Some((name, value.parse::<serde_json::Number>().ok()?)));
+        let Some((name, value)) = pair.filter(|(name, _)| names.iter().any(|known| known == name)) else {
+            bail!(
+                "--limit: expected NAME=NUMBER with one of the names {}, found `{}`",
+                listed(&names, names.len()),
+                output::printable(text)
+            );
+        };
+        changed.insert(name.to_owned(), value.into());
     }
+    serde_json::from_value(changed.into()).map_err(|error| anyhow!("--limit: {error}"))
 }
 
 /// Serves until a signal comes.
@@ -235,11 +166,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.clicks = args.clicks;
     config.clicks_rotate = args.clicks_rotate << 20;
     config.judgments = args.judgments;
-    config.advice = Advice {
-        clicks: "start it with --clicks FILE".to_owned(),
-        judgments: "start it with --judgments FILE".to_owned(),
-        admin_tokens: "start it with --admin-tokens FILE".to_owned(),
-    };
     config.watch = Some(args.watch).filter(|&seconds| seconds > 0.0).map(Duration::from_secs_f64);
     config.compact = args.compact;
     config.hosts = args.hosts;
@@ -253,7 +179,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.origins = args.origins;
     config.forwarded = args.forwarded;
     config.log_queries = args.log_queries;
-    config.limits = args.limits.limits();
+    config.limits = limits(&args.limits)?;
     config.log = Box::new(std::io::stderr());
     let interrupt = Interrupt::watch()?;
     let reload = Arc::new(AtomicBool::new(false));
@@ -298,25 +224,12 @@ pub(crate) fn canaries(path: &Path) -> Result<Vec<Canary>> {
     Ok(canaries)
 }
 
-/// An error with the option that helps.
+/// Returns an error of the library as itself, so that advice is found for it.
 fn advised(error: Error) -> anyhow::Error {
-    // As itself, so that advice is found for it.
-    if let Error::Index(clickvec_index::Error::Library(error)) = error {
-        return error.into();
+    match error {
+        Error::Index(clickvec_index::Error::Library(error)) => error.into(),
+        error => error.into(),
     }
-    let advice = match &error {
-        Error::Limits { limit, .. } => format!("--{} sets it", limit.replace('_', "-")),
-        Error::Public { .. } => "--public says that something in front speaks TLS".to_owned(),
-        Error::Host { .. } => "--host gives a name".to_owned(),
-        Error::Listen { .. } => "--listen names another address or port".to_owned(),
-        Error::Name { .. } => "--index NAME=INDEX gives a name".to_owned(),
-        Error::Judgments { .. } => {
-            "--judgments names a file that the service alone writes, and begins a new one if there is none".to_owned()
-        }
-        Error::Canary { .. } => "--canaries names the queries that must be answered".to_owned(),
-        _ => return error.into(),
-    };
-    anyhow::anyhow!("{error}; {advice}")
 }
 
 #[cfg(test)]
@@ -341,34 +254,20 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_has_its_option() {
-        #[derive(clap::Parser)]
-        struct Asked {
-            #[command(flatten)]
-            flags: LimitFlags,
+    fn limits_have_names() {
+        let given = ["queue=3000", "request=2.5", "workers=4"].map(str::to_owned);
+        let expected = Limits { queue: 3000, request: Duration::from_secs_f64(2.5), workers: 4, ..Limits::default() };
+        assert_eq!(limits(&given).unwrap(), expected);
+        for (wrong, told) in [
+            ("queues=3", "the names `answers`"),
+            ("queue", "found `queue`"),
+            ("queue=many", "found `queue=many`"),
+            ("queue=-1", "invalid value"),
+            ("request=-1", "expected seconds from 0 to 86400"),
+        ] {
+            let error = limits(&[wrong.to_owned()]).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
         }
-        let asked = "serve --connections 2 --queue 3 --workers 4 --body 5 --text 6 --batch 7 --results 8 --batch-results 9 --depth 10 \
-                     --wait 11.5 --request 12.5 --headers 13.5 --idle 14.5 --drain 15.5 --client-rate 16.5";
-        let flags = <Asked as clap::Parser>::try_parse_from(asked.split_whitespace()).unwrap().flags;
-        let time = Duration::from_secs_f64;
-        let expected = Limits {
-            connections: 2,
-            queue: 3,
-            workers: 4,
-            body: 5,
-            text: 6,
-            batch: 7,
-            results: 8,
-            batch_results: 9,
-            depth: 10,
-            wait: time(11.5),
-            request: time(12.5),
-            headers: time(13.5),
-            idle: time(14.5),
-            drain: time(15.5),
-            client_rate: 16.5,
-        };
-        assert_eq!(flags.limits(), expected);
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn a_device_without_an_end_is_refused() {
         &["evaluate", "--judged=/dev/zero", "--ranker=bm25"],
         &["embed", "--model=model.safetensors", "--side=title", "/dev/zero"],
         #[cfg(feature = "serve")]
-        &["serve", "--index=shop.index", "--listen=127.0.0.1:0", "--canaries=/dev/zero"],
+        &["serve", "shop.index", "--listen=127.0.0.1:0", "--canaries=/dev/zero"],
     ];
     // A program that reads on would otherwise fill the disk, or never end.
     let refused = |command: &[&str], input: Stdio, name: &str| {

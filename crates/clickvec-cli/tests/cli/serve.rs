@@ -19,7 +19,7 @@ impl Service {
     fn start(folder: &Folder, more: &[&str]) -> Service {
         let mut child = Command::new(program())
             .current_dir(folder.path(""))
-            .args([&["serve", "--index", "shop.index", "--listen", "127.0.0.1:0"], more].concat())
+            .args([&["serve", "shop.index", "--listen", "127.0.0.1:0"], more].concat())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(folder.path("serve.log")).unwrap())
             .spawn()
@@ -129,22 +129,6 @@ fn members_in_fewer_numbers_are_served() {
     assert_eq!(service.end(), 0);
 }
 
-/// The service knows no options; the program tells it what to advise.
-#[test]
-fn what_the_service_was_not_started_with_is_named_by_its_option() {
-    let folder = indexed();
-    let service = Service::start(&folder, &[]);
-    for (path, status, option) in [
-        ("/click", 404, "--clicks FILE"),
-        ("/judge", 404, "--judgments FILE"),
-        ("/admin/reload", 403, "--admin-tokens FILE"),
-    ] {
-        let (found, answer) = service.ask("POST", path, "{}");
-        let help = answer["error"]["help"].as_str().unwrap();
-        assert!(found == status && help.starts_with(&format!("start it with {option}")), "{path}: {found}, {answer}");
-    }
-}
-
 /// A program that starts threads before it knows whether there is room for them waits for itself for ever.
 #[test]
 #[ignore = "slow; .ci/run runs it"]
@@ -154,16 +138,17 @@ fn little_memory_ends_it_or_it_answers() {
     let (mut ended, mut answered) = (0, 0);
     // In KiB, up to more than is needed; threads reserve some for their stacks.
     for limit in (80_000..=440_000).step_by(20_000) {
-        let serve = format!("{} serve --index shop.index --listen 127.0.0.1:0", program().display());
+        let serve = format!("{} serve shop.index --listen 127.0.0.1:0", program().display());
         let script = format!("ulimit -v {limit}; exec {serve}");
         let mut command = Command::new("timeout");
         command.args(["--kill-after=20", "1", "sh", "-c", &script]).current_dir(folder.path(""));
         let output = command.env("RUST_BACKTRACE", "1").output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_ne!(output.status.code(), Some(137), "{limit}: it does not end\n{said}");
-        match output.stdout.starts_with(b"http://") {
-            true => answered += 1,
-            false => ended += 1,
+        if output.stdout.starts_with(b"http://") {
+            answered += 1;
+        } else {
+            ended += 1;
         }
     }
     assert!(ended > 0 && answered > 0, "{ended} ended, {answered} answered");
@@ -215,45 +200,43 @@ fn what_cannot_be_served_says_which_option_helps() {
     let folder = indexed();
     let run =
         |more: &[&str]| folder.run(&[&["serve", "--listen", "127.0.0.1:0"], more].concat()).code(2).prints_nothing();
-    run(&["--index", "nowhere"]).says("nowhere");
-    run(&[]).says("--index");
-    run(&["--index", "shop.index", "--queue", "10"]).says("--queue sets it");
-    run(&["--index", "shop.index", "--wait", "3"]).says("--wait sets it");
-    run(&["--index", "shop.index", "--listen", "0.0.0.0:0"]).says("--listen");
-    folder.run(&["serve", "--index", "shop.index", "--listen", "0.0.0.0:0"]).code(2).says("--public says");
-    run(&["--index", "a b=shop.index"]).says("--index NAME=INDEX");
-    run(&["--index", "shop.index", "--index", "shop=shop.index"]).says("twice");
-    run(&["--index", "shop.index", "--clicks", "new", "--judgments", "./new"])
+    run(&["nowhere"]).says("nowhere");
+    run(&[]).says("INDEX");
+    run(&["shop.index", "--limit=queue=10"]).says("queue: expected at least the limit `batch`");
+    run(&["shop.index", "--limit=wait=3"]).says("wait: expected at most the limit `request`");
+    run(&["shop.index", "--listen", "0.0.0.0:0"]).says("--listen");
+    folder.run(&["serve", "shop.index", "--listen", "0.0.0.0:0"]).code(2).says("make the service `public`");
+    run(&["a b=shop.index"]).says("NAME=INDEX");
+    run(&["shop.index", "shop=shop.index"]).says("twice");
+    run(&["shop.index", "--clicks", "new", "--judgments", "./new"])
         .says("expected a file of its own for each output, found `./new` twice");
     assert!(!folder.path("new").exists());
-    run(&["--index", "shop.index", "--clicks-rotate", "8"]).says("--clicks <FILE>");
-    run(&["--index", "shop.index", "--workers", "100000"]).says("100000 is not in 0..=1024");
-    run(&["--index", "shop.index", "--connections", "2305843009213693952"]).says("is not in 0..=1000000");
+    run(&["shop.index", "--clicks-rotate", "8"]).says("--clicks <FILE>");
+    run(&["shop.index", "--limit=workers=100000"]).says("workers: expected at most 1024");
+    run(&["shop.index", "--limit=places=3"]).says("--limit: expected NAME=NUMBER with one of the names `answers`");
     for origin in ["shop.example", "https://", "https://shop.example/", "*", "null", "https://a b"] {
-        run(&["--index", "shop.index", "--origin", origin]).says(&format!(
+        run(&["shop.index", "--origin", origin]).says(&format!(
             "--origin: expected scheme, host and perhaps a port, as https://shop.example:8443, found `{origin}`"
         ));
     }
     if cfg!(target_os = "linux") {
-        run(&["--index", "shop.index", "--search-tokens", "/dev/zero"]).says("at most 1048576 bytes, found more");
-        run(&["--index", "shop.index", "--judgments", "/dev/full"]).says("expected a plain file");
+        run(&["shop.index", "--search-tokens", "/dev/zero"]).says("at most 1048576 bytes, found more");
+        run(&["shop.index", "--judgments", "/dev/full"]).says("expected a plain file");
     }
     folder.write("tokens", "short\n");
-    run(&["--index", "shop.index", "--admin-tokens", "tokens"]).says("tokens:1");
+    run(&["shop.index", "--admin-tokens", "tokens"]).says("tokens:1");
     folder.write("canaries.tsv", "query\tid\nred hammer\tnobody\n");
-    run(&["--index", "shop.index", "--canaries", "canaries.tsv"]).says("`nobody`");
+    run(&["shop.index", "--canaries", "canaries.tsv"]).says("`nobody`");
     folder.write("canaries.tsv", "query\tid\n");
-    run(&["--index", "shop.index", "--canaries", "canaries.tsv"]).says("found none");
+    run(&["shop.index", "--canaries", "canaries.tsv"]).says("found none");
     folder.write("judged.tsv", "query\ttitle\n");
-    run(&["--index", "shop.index", "--judgments", "judged.tsv"]).says("judged.tsv:1");
+    run(&["shop.index", "--judgments", "judged.tsv"]).says("judged.tsv:1");
     // As `simulate` writes it.
     folder.write("judged.tsv", "query\ttitle\tgrade\tkind\nred hammer\thammer in red\t4\tcommon\n");
-    run(&["--index", "shop.index", "--judgments", "judged.tsv"])
+    run(&["shop.index", "--judgments", "judged.tsv"])
         .says("expected the columns query, title_id, title, grade and no other, found `query, title, grade, kind`")
-        .says("--judgments names a file that the service alone writes");
-    run(&["--index", "model.safetensors"])
-        .says("expected an index, which is a folder")
-        .says("make one with `clickvec index`");
-    let listen = folder.run(&["serve", "--index", "shop.index", "--listen", "shop:x"]).code(2);
+        .says("name a file that the service alone writes");
+    run(&["model.safetensors"]).says("expected an index, which is a folder").says("make one with `clickvec index`");
+    let listen = folder.run(&["serve", "shop.index", "--listen", "shop:x"]).code(2);
     listen.says("expected an address in numbers with a port, as 127.0.0.1:7701, or a port, as 7701");
 }

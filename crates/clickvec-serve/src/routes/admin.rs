@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use axum::extract::{RawQuery, State};
 use serde::Serialize;
 
-use crate::call::{Answer, Call};
-use crate::error::Error;
-use crate::fault::{Fault, FaultKind};
+use crate::answer::Answer;
+use crate::fault::{Fault, Kind};
 use crate::generation::{Cause, Reloaded};
+use crate::request::Parameters;
 use crate::service::Service;
 
 #[derive(Serialize)]
@@ -24,15 +25,15 @@ struct Index {
 }
 
 /// Reloads the index that is named, or all.
-pub(super) async fn reload(service: &Arc<Service>, call: &Call) -> Result<Answer, Fault> {
-    change(service, call, |service, place| {
+pub(super) async fn reload(State(service): State<Arc<Service>>, RawQuery(query): RawQuery) -> Result<Answer, Fault> {
+    change(service, query.as_deref(), |service, place| {
         let slot = &service.slots[place];
         match service.reload(slot, Cause::Asked) {
             Ok(Reloaded::Swapped) => Ok("swapped"),
             Ok(Reloaded::Unchanged | Reloaded::Left) => Ok("unchanged"),
             Err(error) => {
                 let fault = Fault::new(
-                    FaultKind::Conflict,
+                    Kind::CONFLICT,
                     format!("an index that can take the place of `{}`", slot.name),
                     format!("that {error}"),
                 );
@@ -44,25 +45,24 @@ pub(super) async fn reload(service: &Arc<Service>, call: &Call) -> Result<Answer
 }
 
 /// Lets the generation before answer again.
-pub(super) async fn roll_back(service: &Arc<Service>, call: &Call) -> Result<Answer, Fault> {
-    change(service, call, |service, place| {
-        let rolled = service.roll_back(&service.slots[place]).map(|()| "rolled-back");
-        rolled.map_err(|error| {
-            let name = &service.slots[place].name;
-            let found = if matches!(error, Error::DamagedPrevious { .. }) { "one with a damaged file" } else { "none" };
-            Fault::new(FaultKind::Conflict, format!("an earlier generation of `{name}`"), found)
-        })
+pub(super) async fn roll_back(State(service): State<Arc<Service>>, RawQuery(query): RawQuery) -> Result<Answer, Fault> {
+    change(service, query.as_deref(), |service, place| {
+        let slot = &service.slots[place];
+        service
+            .roll_back(slot)
+            .map(|()| "rolled-back")
+            .map_err(|found| Fault::new(Kind::CONFLICT, format!("an earlier generation of `{}`", slot.name), found))
     })
     .await
 }
 
 /// Changes indexes on a thread where that holds nobody up.
 async fn change(
-    service: &Arc<Service>,
-    call: &Call,
+    service: Arc<Service>,
+    query: Option<&str>,
     change: impl Fn(&Service, usize) -> Result<&'static str, Fault> + Send + 'static,
 ) -> Result<Answer, Fault> {
-    let name = call.parameters(&["index"], &[])?.text("index");
+    let name = Parameters::read(query, &["index"], &[])?.text("index");
     let places: Vec<usize> = match &name {
         None => (0..service.slots.len()).collect(),
         Some(name) => {
@@ -70,7 +70,6 @@ async fn change(
             (0..service.slots.len()).filter(|&place| service.slots[place].name == *name).collect()
         }
     };
-    let service = Arc::clone(service);
     let done = tokio::task::spawn_blocking(move || {
         // One that is refused keeps none of the others from being changed.
         let results: Vec<_> = places.iter().map(|&place| (place, change(&service, place))).collect();
@@ -83,5 +82,5 @@ async fn change(
         results.into_iter().map(index).collect::<Result<Vec<_>, Fault>>()
     });
     let indexes = done.await.map_err(|error| Fault::internal(&error))??;
-    Ok(Answer::json(serde_json::to_vec(&Changed { indexes }).expect("strings are JSON")))
+    Ok(Answer::of(&Changed { indexes }))
 }

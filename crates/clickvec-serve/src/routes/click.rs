@@ -3,19 +3,20 @@
 use std::collections::HashSet;
 use std::fmt::{self, Formatter};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use axum::extract::{FromRequest as _, Request, State};
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::call::{Answer, Call, Whole};
+use crate::answer::Answer;
 use crate::clicks::Lost;
-use crate::fault::{Fault, FaultKind, quoted};
+use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Generation;
 use crate::judgments::{DOWN, UP};
 use crate::log::now;
-use crate::metrics::Shed;
-use crate::service::{Asker, Service, fault_of};
+use crate::request::{Asker, JsonBody, Whole};
+use crate::service::{Service, fault_of};
 
 /// A disk that is behind is given this time.
 const DISK: Duration = Duration::from_secs(1);
@@ -24,7 +25,7 @@ const SESSION: usize = 128;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `query`, and `id` or `shown`")]
-struct Clicked {
+pub(super) struct Clicked {
     query: String,
     /// The title that was clicked; none if people only looked.
     id: Option<String>,
@@ -58,42 +59,42 @@ struct Kept {
 }
 
 /// Keeps a click and what was shown.
-pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
-    let Some(log) = &service.clicks else { return Err(off("clicks", &service.advice.clicks)) };
-    let Clicked { query, id, position, session, shown, index } = call.json()?;
-    check_query(service, &query)?;
+pub(super) async fn click(
+    State(service): State<Arc<Service>>,
+    asker: Asker,
+    request: Request,
+) -> Result<Answer, Fault> {
+    let Some(log) = &service.clicks else { return Err(off("clicks")) };
+    let JsonBody(clicked) = JsonBody::from_request(request, &service).await?;
+    let Clicked { query, id, position, session, shown, index } = clicked;
+    check_query(&service, &query)?;
     if let Some(session) = session.as_ref().filter(|session| session.chars().count() > SESSION) {
         let expected = format!("a session of at most {SESSION} characters");
-        return Err(Fault::new(FaultKind::Unprocessable, expected, session.chars().count().to_string()).of("session"));
+        return Err(Fault::field("session", expected, session.chars().count().to_string()));
     }
     if shown.len() > service.limits.batch {
         let expected = format!("at most {} titles", service.limits.batch);
-        return Err(Fault::new(FaultKind::Unprocessable, expected, shown.len().to_string()).of("shown"));
+        return Err(Fault::field("shown", expected, shown.len().to_string()));
     }
     let mut once = HashSet::new();
     if let Some(twice) = shown.iter().find(|id| !once.insert(id.as_str())) {
-        return Err(
-            Fault::new(FaultKind::Unprocessable, "each title once", format!("{} twice", quoted(twice))).of("shown")
-        );
+        return Err(Fault::field("shown", "each title once", format!("{} twice", quoted(twice))));
     }
     if id.is_none() && shown.is_empty() {
-        return Err(Fault::new(FaultKind::Unprocessable, "`id`, `shown` or both", "neither").of("id"));
+        return Err(Fault::field("id", "`id`, `shown` or both", "neither"));
     }
     let position = position.map(|Whole(position)| position);
     if let Some(found) = position.filter(|position| !(1..=u32::MAX as usize).contains(position)) {
         let expected = format!("a position counted from 1, at most {}", u32::MAX);
-        return Err(Fault::new(FaultKind::Unprocessable, expected, found.to_string()).of("position"));
+        return Err(Fault::field("position", expected, found.to_string()));
     }
     let place = id.as_ref().and_then(|id| shown.iter().position(|shown| shown == id)).map(|place| place + 1);
     if let (Some(place), Some(found)) = (place, position.filter(|position| Some(*position) != place)) {
         let expected = format!("the place of `id` in `shown`, {place}, or no position");
-        return Err(Fault::new(FaultKind::Unprocessable, expected, found.to_string()).of("position"));
+        return Err(Fault::field("position", expected, found.to_string()));
     }
     let rows = shown.len() + usize::from(id.is_some() && place.is_none());
-    if let Err(wait) = service.clients.take(asker.client, rows, Instant::now()) {
-        service.metrics.shed(Shed::Client);
-        return Err(Fault::new(FaultKind::ClientLimit, "fewer rows from one client", rows.to_string()).after(wait));
-    }
+    service.take_share(&asker, rows)?;
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, None)?;
     let (time, mut lines, mut kept) = (now(), Vec::new(), 0);
@@ -121,24 +122,20 @@ pub(super) async fn click(service: &Arc<Service>, call: &Call, asker: &Asker<'_>
         row(id, true, position)?;
     }
     log.append(lines).await.map_err(|lost| match lost {
-        Lost::Full => {
-            let fault = Fault::new(FaultKind::Overloaded, "room for clicks", "too many that wait for the disk");
-            fault.help("try again after the time that Retry-After says").after(DISK)
-        }
-        Lost::Io(error) => Fault::new(FaultKind::Unavailable, "to write the click to the disk", error.to_string())
+        Lost::Full => Fault::overloaded("room for clicks", "too many that wait for the disk", DISK),
+        Lost::Io(error) => Fault::new(Kind::UNAVAILABLE, "to write the click to the disk", error.to_string())
             .help("nothing was kept; try again"),
     })?;
     service.metrics.kept("click", usize::from(id.is_some()));
     service.metrics.kept("shown", shown.len());
-    Ok(Answer {
-        index: Some(slot.name.clone()),
-        ..Answer::json(serde_json::to_vec(&Kept { kept }).expect("a number is JSON"))
-    })
+    let mut answer = Answer::of(&Kept { kept });
+    answer.record.index = Some(slot.name.clone());
+    Ok(answer)
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `query`, `id` and `grade`")]
-struct Judged {
+pub(super) struct Judged {
     query: String,
     id: String,
     /// A thumb, a grade from 0 to 4, or nothing to take a judgment back.
@@ -177,9 +174,10 @@ impl Visitor<'_> for GradeVisitor {
 
     // 3.0 is 3: JSON does not tell them apart.
     fn visit_f64<E: de::Error>(self, grade: f64) -> Result<Grade, E> {
-        match grade.fract() == 0.0 && (0.0..=4.0).contains(&grade) {
-            true => Ok(Grade::Number(grade as u64)),
-            false => Err(E::invalid_value(Unexpected::Float(grade), &self)),
+        if grade.fract() == 0.0 && (0.0..=4.0).contains(&grade) {
+            Ok(Grade::Number(grade as u64))
+        } else {
+            Err(E::invalid_value(Unexpected::Float(grade), &self))
         }
     }
 
@@ -202,12 +200,17 @@ struct Judgments {
 }
 
 /// Keeps a judgment.
-pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer, Fault> {
+pub(super) async fn judge(
+    State(service): State<Arc<Service>>,
+    asker: Asker,
+    request: Request,
+) -> Result<Answer, Fault> {
     if service.judgments.is_none() {
-        return Err(off("judgments", &service.advice.judgments));
+        return Err(off("judgments"));
     }
-    let Judged { query, id, grade, index } = call.json()?;
-    check_query(service, &query)?;
+    let JsonBody(Judged { query, id, grade, index }) = JsonBody::from_request(request, &service).await?;
+    check_query(&service, &query)?;
+    service.take_share(&asker, 1)?;
     let grade = match grade {
         Grade::Number(grade) => Some(grade as u8),
         Grade::Up => Some(UP),
@@ -216,24 +219,25 @@ pub(super) async fn judge(service: &Arc<Service>, call: &Call) -> Result<Answer,
     };
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, None)?;
-    let (name, service) = (slot.name.clone(), Arc::clone(service));
+    let (name, service) = (slot.name.clone(), Arc::clone(&service));
     let of_slot = name.clone();
     let written = tokio::task::spawn_blocking(move || {
         let title = title_of(&generation, &id)?;
         if grade.is_some() {
             check_other_indexes(&service, &of_slot, &id, &title)?;
         }
-        let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments", &service.advice.judgments))?;
+        let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments"))?;
         let kept = judgments.judge(&query, &id, &title, grade).map_err(|error| {
-            Fault::new(FaultKind::Unavailable, "to write the judgment to the disk", error.to_string())
+            Fault::new(Kind::UNAVAILABLE, "to write the judgment to the disk", error.to_string())
                 .help("nothing was kept; try again")
         })?;
         service.metrics.kept("judgment", 1);
-        Ok(kept)
+        Ok::<usize, Fault>(kept)
     });
     let judgments = written.await.map_err(|error| Fault::internal(&error))??;
-    let body = serde_json::to_vec(&Judgments { judgments }).expect("a number is JSON");
-    Ok(Answer { index: Some(name), ..Answer::json(body) })
+    let mut answer = Answer::of(&Judgments { judgments });
+    answer.record.index = Some(name);
+    Ok(answer)
 }
 
 /// Refuses an id that has another text in another index: the table of judgments has one text for each id.
@@ -245,9 +249,8 @@ fn check_other_indexes(service: &Service, own: &str, id: &str, title: &str) -> R
         if let Some(other) = other.filter(|other| other.title != title) {
             let (expected, found) =
                 (format!("an id of one title in all indexes, {}", quoted(title)), quoted(&other.title));
-            return Err(Fault::new(FaultKind::Unprocessable, expected, format!("{found} in the index {}", slot.name))
-                .of("id")
-                .help("keep judgments of several collections with a service for each"));
+            let fault = Fault::field("id", expected, format!("{found} in the index {}", slot.name));
+            return Err(fault.help("keep judgments of several collections with a service for each"));
         }
     }
     Ok(())
@@ -256,19 +259,17 @@ fn check_other_indexes(service: &Service, own: &str, id: &str, title: &str) -> R
 /// Refuses a query that is too long, or none: what people did with an answer has a query.
 fn check_query(service: &Service, query: &str) -> Result<(), Fault> {
     service.check_text("query", query)?;
-    match query.trim().is_empty() {
-        true => Err(Fault::new(FaultKind::Unprocessable, "a query", "none").of("query")),
-        false => Ok(()),
-    }
+    if query.trim().is_empty() { Err(Fault::field("query", "a query", "none")) } else { Ok(()) }
 }
 
 fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {
     let document = generation.engine.get(id).map_err(|error| fault_of(&error))?;
     document
         .map(|document| document.title)
-        .ok_or_else(|| Fault::new(FaultKind::NotFound, "the id of a title in the index", quoted(id)).of("id"))
+        .ok_or_else(|| Fault::new(Kind::NOT_FOUND, "the id of a title in the index", quoted(id)).param("id"))
 }
 
-fn off(what: &str, advice: &str) -> Fault {
-    Fault::new(FaultKind::NotFound, format!("a service that keeps {what}"), "one that does not").help(advice)
+fn off(what: &str) -> Fault {
+    Fault::new(Kind::NOT_FOUND, format!("a service that keeps {what}"), "one that does not")
+        .help(format!("start it with a file for {what}"))
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use axum::extract::State;
 use clickvec::model::Side;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Answer, Call, named};
+use crate::answer::{Answer, Record};
 use crate::fault::Fault;
 use crate::generation::Generation;
-use crate::service::{Asker, Service, fault_of};
+use crate::request::{Asker, JsonBody, named};
+use crate::service::{Service, fault_of};
 use crate::workers::late;
 
 /// So many texts are encoded on the worker itself before it looks at the time again. More would go to the threads of a
@@ -18,7 +20,7 @@ const AT_ONCE: usize = 32;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `texts`")]
-struct Asked {
+pub(super) struct Asked {
     texts: Vec<String>,
     #[serde(default, deserialize_with = "named")]
     side: Tower,
@@ -55,8 +57,11 @@ struct Embedded<'a> {
 }
 
 /// Embeds texts.
-pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
-    let Asked { texts, side, index, generation } = call.json()?;
+pub(super) async fn embed(
+    State(service): State<Arc<Service>>,
+    asker: Asker,
+    JsonBody(Asked { texts, side, index, generation }): JsonBody<Asked>,
+) -> Result<Answer, Fault> {
     service.check_texts("texts", &texts)?;
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, generation.as_deref())?;
@@ -64,7 +69,7 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
     let (end, limit) = (asker.started + service.limits.request, service.limits.request);
     let work = move || {
         let began = Instant::now();
-        let vectors = embed(&generation, &texts, side.into(), end, limit)?;
+        let vectors = vectors_of(&generation, &texts, side.into(), end, limit)?;
         let facts = generation.engine.facts();
         let dimension = facts.model.dimension;
         let embedded = Embedded {
@@ -78,15 +83,20 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
         let body = serde_json::to_vec(&embedded).map_err(|error| Fault::internal(&error))?;
         Ok((body, began.elapsed()))
     };
-    let ((body, encode), waited) = service.work(asker, count, work).await?;
+    let ((body, encode), waited) = service.work(&asker, count, work).await?;
     let mut answer = Answer::json(body);
-    answer.stages = vec![("queue", waited), ("encode", encode)];
-    (answer.texts, answer.generation, answer.index) = (count, Some(number), Some(slot.name.clone()));
+    answer.record = Record {
+        stages: vec![("queue", waited), ("encode", encode)],
+        texts: count,
+        generation: Some(number),
+        index: Some(slot.name.clone()),
+        query: None,
+    };
     Ok(answer)
 }
 
 /// The vectors of texts, one after the other, unless time runs out.
-pub(super) fn embed(
+pub(super) fn vectors_of(
     generation: &Generation,
     texts: &[String],
     side: Side,

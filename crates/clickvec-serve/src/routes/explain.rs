@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clickvec::encoder::{Direction, EncoderConfig, State};
+use axum::extract::State;
+use clickvec::encoder::{self, Direction, EncoderConfig};
 use clickvec::explain::{KeywordOptions, Match, Panel, SharedUnit, TextReport, TextView, WordPair, WordShares};
 use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vectors};
 use clickvec_index::{Explanation, WordShare};
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Answer, Call, Whole};
-use crate::fault::{Fault, FaultKind};
+use crate::answer::{Answer, Record};
+use crate::fault::Fault;
 use crate::generation::Generation;
-use crate::service::{Asker, Service, fault_of};
+use crate::request::{Asker, JsonBody, Whole};
+use crate::service::{Service, fault_of};
 
 /// The units that an answer has unless more or fewer are asked for.
 const UNITS: usize = 12;
@@ -21,7 +23,7 @@ const MOST_UNITS: usize = 1024;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `query` and `id`")]
-struct Asked {
+pub(super) struct Asked {
     query: String,
     id: String,
     /// A title to compare it with.
@@ -108,13 +110,13 @@ struct WordGap<'a> {
 }
 
 /// Explains a title, or two.
-pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
-    let Asked { query, id, other, index, generation, units } = call.json()?;
-    let Whole(units) = units;
+pub(super) async fn explain(
+    State(service): State<Arc<Service>>,
+    asker: Asker,
+    JsonBody(Asked { query, id, other, index, generation, units: Whole(units) }): JsonBody<Asked>,
+) -> Result<Answer, Fault> {
     if units > MOST_UNITS {
-        return Err(
-            Fault::new(FaultKind::Unprocessable, format!("at most {MOST_UNITS} units"), units.to_string()).of("units")
-        );
+        return Err(Fault::field("units", format!("at most {MOST_UNITS} units"), units.to_string()));
     }
     service.check_text("query", &query)?;
     service.check_text("id", &id)?;
@@ -126,11 +128,15 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
     // However small the limit of a batch, a title can be explained.
     let texts = (2 + usize::from(other.is_some())).min(service.limits.batch);
     let work = move || explained(&generation, &name, &query, &id, other.as_deref(), units);
-    let (body, waited) = service.work(asker, texts, work).await?;
+    let (body, waited) = service.work(&asker, texts, work).await?;
     let mut answer = Answer::json(body);
-    answer.stages = vec![("queue", waited)];
-    (answer.texts, answer.generation, answer.index, answer.query) =
-        (texts, Some(number), Some(slot.name.clone()), logged);
+    answer.record = Record {
+        stages: vec![("queue", waited)],
+        texts,
+        generation: Some(number),
+        index: Some(slot.name.clone()),
+        query: logged,
+    };
     Ok(answer)
 }
 
@@ -165,7 +171,7 @@ struct Shown {
     /// largest at a word of the query or the title. Windows are chosen text by text.
     cells: Option<Vec<usize>>,
     /// The states that tell most.
-    telling: &'static [State],
+    telling: &'static [encoder::State],
 }
 
 impl Shown {
@@ -185,7 +191,7 @@ impl Shown {
 fn most_active(views: &[&TextView], most: usize) -> Vec<usize> {
     let mut top: Vec<f32> = Vec::new();
     for view in views {
-        let Some(panel) = view.panel(State::Activation) else { continue };
+        let Some(panel) = view.panel(encoder::State::Activation) else { continue };
         top.resize(panel.units, 0.0);
         for word in 0..view.words.len() {
             top.iter_mut().zip(panel.at(word)).for_each(|(top, value)| *top = top.max(value.abs()));

@@ -1,9 +1,12 @@
 //! What the service says of itself: its indexes, its health, its figures.
 
+use std::sync::Arc;
+
+use axum::extract::State;
 use serde::Serialize;
 
-use crate::call::Answer;
-use crate::fault::{Fault, FaultKind};
+use crate::answer::Answer;
+use crate::fault::{Fault, Kind};
 use crate::generation::Generation;
 use crate::service::Service;
 
@@ -17,53 +20,54 @@ struct Indexes<'a> {
 #[derive(Serialize)]
 struct Index<'a> {
     name: &'a str,
-    current: Told,
-    previous: Option<Told>,
+    current: Version,
+    previous: Option<Version>,
 }
 
 #[derive(Serialize)]
-struct Told {
+struct Version {
     generation: u64,
     opened: String,
     files: &'static str,
     facts: serde_json::Value,
 }
 
-fn told(generation: &Generation) -> Told {
+fn version(generation: &Generation) -> Version {
     let facts = serde_json::to_value(generation.engine.facts()).expect("facts are JSON");
     let files = generation.files().name();
-    Told { generation: generation.number, opened: generation.opened.clone(), files, facts }
+    Version { generation: generation.number, opened: generation.opened.clone(), files, facts }
 }
 
 /// The indexes and their facts.
-pub(super) fn indexes(service: &Service) -> Answer {
+pub(super) async fn indexes(State(service): State<Arc<Service>>) -> Answer {
     let mut indexes = Vec::with_capacity(service.slots.len());
     for slot in &service.slots {
         let pair = slot.pair();
-        let previous = pair.previous.as_deref().map(told);
-        indexes.push(Index { name: &slot.name, current: told(&pair.current), previous });
+        let previous = pair.previous.as_deref().map(version);
+        indexes.push(Index { name: &slot.name, current: version(&pair.current), previous });
     }
-    let told =
-        Indexes { indexes, keeps_clicks: service.clicks.is_some(), keeps_judgments: service.judgments.is_some() };
-    Answer::json(serde_json::to_vec(&told).expect("facts are JSON"))
+    let (keeps_clicks, keeps_judgments) = (service.clicks.is_some(), service.judgments.is_some());
+    Answer::of(&Indexes { indexes, keeps_clicks, keeps_judgments })
 }
 
 /// The program runs.
-pub(super) fn live() -> Answer {
-    Answer::json(b"{\"status\":\"live\"}".to_vec())
+pub(super) async fn live() -> Answer {
+    Answer::json(r#"{"status":"live"}"#)
 }
 
 /// The indexes answer, and the service does not stop.
-pub(super) fn ready(service: &Service) -> Result<Answer, Fault> {
+pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Answer, Fault> {
     if service.is_stopping() {
-        return Err(Fault::new(FaultKind::Unavailable, "a service that takes requests", "one that stops"));
+        return Err(Fault::new(Kind::UNAVAILABLE, "a service that takes requests", "one that stops"));
     }
     service.check_indexes()?;
-    Ok(Answer::json(b"{\"status\":\"ready\"}".to_vec()))
+    Ok(Answer::json(r#"{"status":"ready"}"#))
 }
 
 /// The figures for Prometheus.
-pub(super) fn metrics(service: &Service) -> Answer {
+pub(super) async fn metrics(State(service): State<Arc<Service>>) -> Answer {
+    service.metrics.waiting.set(service.workers.waiting() as i64);
+    service.metrics.busy.set(service.workers.busy() as i64);
     let mut text = service.metrics.text();
     let dropped = service.log.dropped();
     text.extend_from_slice(
@@ -73,5 +77,5 @@ pub(super) fn metrics(service: &Service) -> Answer {
         )
         .as_bytes(),
     );
-    Answer::of("text/plain; version=0.0.4; charset=utf-8", text)
+    Answer::new("text/plain; version=0.0.4; charset=utf-8", text)
 }

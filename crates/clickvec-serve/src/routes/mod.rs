@@ -1,4 +1,4 @@
-//! The routes: which there are, who may use them, and what answers them.
+//! The routes, and who may use them.
 
 mod admin;
 mod click;
@@ -11,128 +11,58 @@ mod search;
 
 use std::sync::Arc;
 
-use hyper::Method;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
 
-use crate::call::{Answer, Call};
-use crate::fault::{Fault, FaultKind};
-use crate::service::{Asker, Service};
+use crate::answer::Answer;
+use crate::fault::{Fault, Kind, quoted};
+use crate::front;
+use crate::service::Service;
 
-/// Who may use a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Everybody.
-    Open,
-    /// Who has a token for searching, if there are tokens.
-    Search,
-    /// Who has a token for administration.
-    Admin,
+/// Returns the service as axum runs it.
+pub(crate) fn router(service: &Arc<Service>) -> Router {
+    let search = Router::new()
+        .route("/search", get(search::by_address).post(search::by_body))
+        .route("/embed", post(embed::embed))
+        .route("/explain", post(explain::explain))
+        .route("/v1/embeddings", post(openai::embeddings))
+        .route("/v1/models", get(openai::models))
+        .route("/indexes", get(facts::indexes))
+        .route("/click", post(click::click))
+        .route("/judge", post(click::judge))
+        .route_layer(from_fn_with_state(Arc::clone(service), front::may_search));
+    let admin = Router::new()
+        .route("/admin/reload", post(admin::reload))
+        .route("/admin/rollback", post(admin::roll_back))
+        .route_layer(from_fn_with_state(Arc::clone(service), front::may_administrate));
+    Router::new()
+        .route("/health/live", get(facts::live))
+        .route("/health/ready", get(facts::ready))
+        .route("/metrics", get(facts::metrics))
+        .route("/openapi.json", get(description))
+        .route("/", get(page::index))
+        .route("/page.css", get(page::style))
+        .route("/page.js", get(page::script))
+        .route("/explain.js", get(page::explain))
+        .merge(search)
+        .merge(admin)
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn_with_state(Arc::clone(service), front::answer))
+        .with_state(Arc::clone(service))
 }
 
-/// An address and what it does.
-#[derive(Debug)]
-pub(crate) struct Route {
-    pub(crate) path: &'static str,
-    pub(crate) methods: &'static [Method],
-    pub(crate) access: Access,
-    what: What,
+async fn description(State(service): State<Arc<Service>>) -> Answer {
+    Answer::json(service.openapi.clone())
 }
 
-#[derive(Debug, Clone, Copy)]
-enum What {
-    Search,
-    Embed,
-    Explain,
-    Embeddings,
-    Models,
-    Indexes,
-    Click,
-    Judge,
-    Reload,
-    RollBack,
-    Live,
-    Ready,
-    Metrics,
-    Description,
-    Page(&'static page::File),
+async fn not_found(request: Request) -> Fault {
+    let fault = Fault::new(Kind::NOT_FOUND, "an address of this service", quoted(request.uri().path()));
+    fault.help("/openapi.json lists them")
 }
 
-const GET: &[Method] = &[Method::GET, Method::HEAD];
-const POST: &[Method] = &[Method::POST];
-const BOTH: &[Method] = &[Method::GET, Method::HEAD, Method::POST];
-
-const fn route(path: &'static str, methods: &'static [Method], access: Access, what: What) -> Route {
-    Route { path, methods, access, what }
-}
-
-/// All routes.
-pub(crate) const ROUTES: &[Route] = &[
-    route("/search", BOTH, Access::Search, What::Search),
-    route("/embed", POST, Access::Search, What::Embed),
-    route("/explain", POST, Access::Search, What::Explain),
-    route("/v1/embeddings", POST, Access::Search, What::Embeddings),
-    route("/v1/models", GET, Access::Search, What::Models),
-    route("/indexes", GET, Access::Search, What::Indexes),
-    route("/click", POST, Access::Search, What::Click),
-    route("/judge", POST, Access::Search, What::Judge),
-    route("/admin/reload", POST, Access::Admin, What::Reload),
-    route("/admin/rollback", POST, Access::Admin, What::RollBack),
-    route("/health/live", GET, Access::Open, What::Live),
-    route("/health/ready", GET, Access::Open, What::Ready),
-    route("/metrics", GET, Access::Open, What::Metrics),
-    route("/openapi.json", GET, Access::Open, What::Description),
-    route("/", GET, Access::Open, What::Page(&page::INDEX)),
-    route("/page.css", GET, Access::Open, What::Page(&page::STYLE)),
-    route("/page.js", GET, Access::Open, What::Page(&page::SCRIPT)),
-    route("/explain.js", GET, Access::Open, What::Page(&page::EXPLAIN)),
-];
-
-impl Route {
-    /// Whether it says how the service is, which must be known most of all when there is too much to do.
-    pub(crate) fn is_probe(&self) -> bool {
-        matches!(self.what, What::Live | What::Ready | What::Metrics)
-    }
-
-    /// Whether it says whether the service runs, and nothing of what it has.
-    pub(crate) fn is_health(&self) -> bool {
-        matches!(self.what, What::Live | What::Ready)
-    }
-}
-
-/// The route of a path, if it has this method.
-pub(crate) fn find(path: &str, method: &Method) -> Result<&'static Route, Fault> {
-    let Some(route) = ROUTES.iter().find(|route| route.path == path) else {
-        let fault = Fault::new(FaultKind::NotFound, "an address of this service", crate::fault::quoted(path));
-        return Err(fault.help("/openapi.json lists them"));
-    };
-    if route.methods.contains(method) {
-        return Ok(route);
-    }
-    let allow: Vec<&str> = route.methods.iter().map(Method::as_str).collect();
-    Err(Fault::new(FaultKind::MethodNotAllowed, allow.join(" or "), method.as_str()).allowing(allow.join(", ")))
-}
-
-/// Answers a request that may have an answer.
-pub(crate) async fn answer(
-    service: &Arc<Service>,
-    route: &Route,
-    call: &Call,
-    asker: &Asker<'_>,
-) -> Result<Answer, Fault> {
-    match route.what {
-        What::Search => search::answer(service, call, asker).await,
-        What::Embed => embed::answer(service, call, asker).await,
-        What::Explain => explain::answer(service, call, asker).await,
-        What::Embeddings => openai::embeddings(service, call, asker).await,
-        What::Models => Ok(openai::models(service)),
-        What::Indexes => Ok(facts::indexes(service)),
-        What::Click => click::click(service, call, asker).await,
-        What::Judge => click::judge(service, call).await,
-        What::Reload => admin::reload(service, call).await,
-        What::RollBack => admin::roll_back(service, call).await,
-        What::Live => Ok(facts::live()),
-        What::Ready => facts::ready(service),
-        What::Metrics => Ok(facts::metrics(service)),
-        What::Description => Ok(Answer::json(service.openapi.clone())),
-        What::Page(file) => Ok(page::answer(file)),
-    }
+async fn method_not_allowed(request: Request) -> Fault {
+    Fault::new(Kind::METHOD_NOT_ALLOWED, "a method that the header Allow lists", request.method().as_str())
 }

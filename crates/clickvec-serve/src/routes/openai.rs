@@ -4,22 +4,24 @@
 
 use std::sync::Arc;
 
+use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clickvec::model::Side;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::embed::embed;
-use crate::call::{Answer, Call, Whole};
-use crate::fault::{Fault, FaultKind, quoted};
+use super::embed::vectors_of;
+use crate::answer::{Answer, Record};
+use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Slot;
-use crate::service::{Asker, Service};
+use crate::request::{AnyJsonBody, Asker, Whole};
+use crate::service::Service;
 
 /// What clients send. Fields that say nothing here, such as `user`, are passed over, and so are versions in the address.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with `input` and `model`")]
-struct Asked {
+pub(super) struct Asked {
     input: Value,
     model: String,
     encoding_format: Option<String>,
@@ -69,31 +71,31 @@ struct Model {
 }
 
 /// Embeds texts.
-pub(super) async fn embeddings(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
-    let Asked { input, model, encoding_format, dimensions } = call.body()?;
-    let (slot, side) = model_of(service, &model)?;
+pub(super) async fn embeddings(
+    State(service): State<Arc<Service>>,
+    asker: Asker,
+    AnyJsonBody(Asked { input, model, encoding_format, dimensions }): AnyJsonBody<Asked>,
+) -> Result<Answer, Fault> {
+    let (slot, side) = model_of(&service, &model)?;
     let texts = texts_of(input)?;
     service.check_texts("input", &texts)?;
     let is_base64 = match encoding_format.as_deref() {
         None | Some("float") => false,
         Some("base64") => true,
         Some(other) => {
-            let fault = Fault::new(FaultKind::Unprocessable, "an encoding_format, float or base64", quoted(other));
-            return Err(fault.of("encoding_format"));
+            return Err(Fault::field("encoding_format", "an encoding_format, float or base64", quoted(other)));
         }
     };
     let generation = service.generation(slot, None)?;
     let dimension = generation.engine.facts().model.dimension;
     if let Some(Whole(asked)) = dimensions.filter(|asked| asked.0 != dimension) {
         let expected = format!("{dimension} dimensions, as the model has them");
-        return Err(Fault::new(FaultKind::Unprocessable, expected, asked.to_string())
-            .help("leave it out")
-            .of("dimensions"));
+        return Err(Fault::field("dimensions", expected, asked.to_string()).help("leave it out"));
     }
     let (number, count) = (generation.number, texts.len());
     let (end, limit) = (asker.started + service.limits.request, service.limits.request);
     let work = move || {
-        let vectors = embed(&generation, &texts, side, end, limit)?;
+        let vectors = vectors_of(&generation, &texts, side, end, limit)?;
         // The words that were read are what comes nearest to tokens.
         let words = texts.iter().map(|text| clickvec::internals::text::words(text).len()).sum();
         let data = vectors.chunks_exact(dimension).enumerate();
@@ -107,10 +109,15 @@ pub(super) async fn embeddings(service: &Arc<Service>, call: &Call, asker: &Aske
         };
         serde_json::to_vec(&body).map_err(|error| Fault::internal(&error))
     };
-    let (body, waited) = service.work(asker, count, work).await?;
+    let (body, waited) = service.work(&asker, count, work).await?;
     let mut answer = Answer::json(body);
-    answer.stages = vec![("queue", waited)];
-    (answer.texts, answer.generation, answer.index) = (count, Some(number), Some(slot.name.clone()));
+    answer.record = Record {
+        stages: vec![("queue", waited)],
+        texts: count,
+        generation: Some(number),
+        index: Some(slot.name.clone()),
+        query: None,
+    };
     Ok(answer)
 }
 
@@ -132,13 +139,13 @@ fn model_of<'s>(service: &'s Service, model: &str) -> Result<(&'s Slot, Side), F
     service.slots.iter().find(|slot| slot.name == name).map(|slot| (slot, side)).ok_or_else(|| {
         let names: Vec<&str> = service.slots.iter().map(|slot| slot.name.as_str()).collect();
         let expected = format!("a model, {}, alone or with :query or :title", names.join(" or "));
-        Fault::new(FaultKind::NotFound, expected, quoted(model)).help("/v1/models lists them").of("model")
+        Fault::new(Kind::NOT_FOUND, expected, quoted(model)).help("/v1/models lists them").param("model")
     })
 }
 
 /// A text or several. Numbers of tokens mean nothing to a model that has none.
 fn texts_of(input: Value) -> Result<Vec<String>, Fault> {
-    let fault = |found: &str| Fault::new(FaultKind::Unprocessable, "a text or a list of texts", found).of("input");
+    let fault = |found: &str| Fault::field("input", "a text or a list of texts", found);
     match input {
         Value::String(text) => Ok(vec![text]),
         Value::Array(texts) => {
@@ -156,7 +163,7 @@ fn texts_of(input: Value) -> Result<Vec<String>, Fault> {
 }
 
 /// Lists the models: each index by its name, and with each side.
-pub(super) fn models(service: &Service) -> Answer {
+pub(super) async fn models(State(service): State<Arc<Service>>) -> Answer {
     let of_slot = |slot: &Slot| {
         let (name, made) = (slot.name.clone(), slot.current().engine.facts().made.unwrap_or(0));
         let model =
@@ -164,5 +171,5 @@ pub(super) fn models(service: &Service) -> Answer {
         ["", ":query", ":title"].map(model)
     };
     let data = service.slots.iter().flat_map(of_slot).collect();
-    Answer::json(serde_json::to_vec(&Models { object: "list", data }).expect("strings are JSON"))
+    Answer::of(&Models { object: "list", data })
 }

@@ -4,21 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::{RawQuery, State};
 use clickvec::explain::{Explainer, KeywordOptions, TextView};
 use clickvec::model::Side;
 use clickvec_index::{Filter, Mode, Request, Share, Timings};
-use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Answer, Call, Whole, named_or_none};
-use crate::fault::{Fault, FaultKind};
+use crate::answer::{Answer, Record};
+use crate::fault::Fault;
 use crate::generation::Generation;
-use crate::service::{Asker, Service, fault_of};
+use crate::request::{Asker, JsonBody, Parameters, Whole, named_or_none};
+use crate::service::{Service, fault_of};
 
 /// What is asked for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `query` or `queries`")]
-struct Asked {
+pub(super) struct Asked {
     query: Option<String>,
     /// Its name in addresses. Either name is understood in both places.
     q: Option<String>,
@@ -106,22 +107,34 @@ fn place(share: Share) -> Place {
     Place { rank: share.rank, score: share.score, adds: share.adds }
 }
 
-/// Finds titles.
-pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_>) -> Result<Answer, Fault> {
-    let asked = if call.method == Method::POST { call.json()? } else { of_address(call)? };
+/// Finds titles for the parameters of an address.
+pub(super) async fn by_address(
+    State(service): State<Arc<Service>>,
+    asker: Asker,
+    RawQuery(query): RawQuery,
+) -> Result<Answer, Fault> {
+    search(&service, &asker, of_address(query.as_deref())?).await
+}
+
+/// Finds titles for the fields of a body.
+pub(super) async fn by_body(
+    State(service): State<Arc<Service>>,
+    asker: Asker,
+    JsonBody(asked): JsonBody<Asked>,
+) -> Result<Answer, Fault> {
+    search(&service, &asker, asked).await
+}
+
+async fn search(service: &Service, asker: &Asker, asked: Asked) -> Result<Answer, Fault> {
     let Asked { query, q, queries, k, offset, mode, filters, index, generation, keywords, matched } = asked;
     let is_batch = queries.is_some();
     let queries = match (query, q, queries) {
         (Some(query), None, None) | (None, Some(query), None) => vec![query],
         (None, None, Some(queries)) => queries,
         (None, None, None) => {
-            return Err(Fault::new(FaultKind::Unprocessable, "`query`, `q` or `queries`", "none of them").of("query"));
+            return Err(Fault::field("query", "`query`, `q` or `queries`", "none of them"));
         }
-        _ => {
-            return Err(
-                Fault::new(FaultKind::Unprocessable, "one of `query`, `q` and `queries`", "several").of("query")
-            );
-        }
+        _ => return Err(Fault::field("query", "one of `query`, `q` and `queries`", "several")),
     };
     service.check_texts("query", &queries)?;
     let (k, offset) = (k.map_or(clickvec_index::DEFAULT_K.min(service.limits.results), |Whole(k)| k), offset.0);
@@ -132,8 +145,7 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
     let generation = service.generation(slot, generation.as_deref())?;
     let mode = mode.unwrap_or_else(|| generation.usual_mode());
     if mode != Mode::Vectors && generation.engine.facts().words.is_none() {
-        let fault = Fault::new(FaultKind::Unprocessable, "the mode vectors, since the index has no words", mode.name());
-        return Err(fault.of("mode"));
+        return Err(Fault::field("mode", "the mode vectors, since the index has no words", mode.name()));
     }
     let (name, number, texts) = (slot.name.clone(), generation.number, queries.len());
     let logged = service.log_queries.then(|| queries.join("\n"));
@@ -159,15 +171,19 @@ pub(super) async fn answer(service: &Arc<Service>, call: &Call, asker: &Asker<'_
     };
     let ((body, stages), waited) = service.work(asker, texts, work).await?;
     let mut answer = Answer::json(body);
-    answer.stages = stages.named(waited);
-    (answer.texts, answer.generation, answer.index, answer.query) =
-        (texts, Some(number), Some(slot.name.clone()), logged);
+    answer.record = Record {
+        stages: stages.named(waited),
+        texts,
+        generation: Some(number),
+        index: Some(slot.name.clone()),
+        query: logged,
+    };
     Ok(answer)
 }
 
-fn of_address(call: &Call) -> Result<Asked, Fault> {
+fn of_address(query: Option<&str>) -> Result<Asked, Fault> {
     let known = ["q", "query", "k", "offset", "mode", "filter", "index", "generation", "keywords", "matched"];
-    let mut parameters = call.parameters(&known, &["filter"])?;
+    let mut parameters = Parameters::read(query, &known, &["filter"])?;
     let mode = parameters.text("mode").map(|mode| mode.parse::<Mode>()).transpose();
     Ok(Asked {
         query: parameters.text("query"),
@@ -187,20 +203,18 @@ fn of_address(call: &Call) -> Result<Asked, Fault> {
 fn check_page(service: &Service, queries: usize, k: usize, offset: usize) -> Result<(), Fault> {
     let (most, depth) = (service.limits.results, service.limits.depth);
     if k == 0 || k > most {
-        return Err(Fault::new(FaultKind::Unprocessable, format!("1 to {most} titles"), k.to_string()).of("k"));
+        return Err(Fault::field("k", format!("1 to {most} titles"), k.to_string()));
     }
     let (all, most) = (queries.saturating_mul(k), service.limits.batch_results);
     if all > most {
         let expected = format!("a batch with at most {most} titles in all answers");
-        let fault = Fault::new(FaultKind::Unprocessable, expected, format!("{queries} queries with {k} titles each"));
-        return Err(fault.help("ask for fewer titles, or send several requests").of("k"));
+        let fault = Fault::field("k", expected, format!("{queries} queries with {k} titles each"));
+        return Err(fault.help("ask for fewer titles, or send several requests"));
     }
     if offset.saturating_add(k) > depth {
         let expected = format!("pages within the first {depth} titles");
         let found = format!("one that ends with title {}", offset.saturating_add(k));
-        return Err(Fault::new(FaultKind::Unprocessable, expected, found)
-            .help("narrow the query or add a condition")
-            .of("offset"));
+        return Err(Fault::field("offset", expected, found).help("narrow the query or add a condition"));
     }
     Ok(())
 }

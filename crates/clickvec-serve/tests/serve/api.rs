@@ -1,5 +1,6 @@
 //! What each route answers.
 
+use clickvec_serve::Tokens;
 use serde_json::{Value, json};
 
 use crate::harness::{SHOES, Service, write_index, write_index_of};
@@ -299,8 +300,8 @@ fn answers_say_where_the_time_went_and_carry_the_clients_name_for_the_request() 
 #[test]
 fn methods_and_addresses_that_are_not_there() {
     let service = Service::start();
-    service.ask("DELETE", "/search", &[], b"").refuses(405, "GET or HEAD or POST");
-    service.get("/embed").refuses(405, "POST");
+    service.ask("DELETE", "/search", &[], b"").refuses(405, "found DELETE");
+    service.get("/embed").refuses(405, "Allow");
     assert_eq!(service.get("/embed").header("allow"), Some("POST"));
     for path in ["/nothing", "/search/", "//search", "/Search", "/admin", "/../etc/passwd", "/%2e%2e/", "/page.css/.."]
     {
@@ -308,6 +309,33 @@ fn methods_and_addresses_that_are_not_there() {
     }
     let head = service.ask("HEAD", "/health/live", &[], b"");
     assert_eq!((head.status, head.body.len()), (200, 0));
+}
+
+/// The description has the methods of each address, and says which of them need a token.
+#[test]
+fn the_description_is_true_of_addresses() {
+    let service = Service::with(|config, folder| {
+        let path = folder.join("tokens");
+        std::fs::write(&path, "a-token-of-many-letters\n").unwrap();
+        config.search_tokens = Some(Tokens::read(&path).unwrap());
+        config.admin_tokens = config.search_tokens.clone();
+    });
+    let description = service.get("/openapi.json").is(200);
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        let described = |method: &str| methods.get(method.to_lowercase());
+        for method in ["GET", "POST", "PUT", "DELETE"] {
+            let request = format!(
+                "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+            );
+            let status = service.send(request.as_bytes()).status;
+            let expected = match described(method) {
+                None => 405,
+                Some(operation) if operation.get("security").is_some() => 401,
+                Some(_) => 200,
+            };
+            assert_eq!(status, expected, "{method} {path}");
+        }
+    }
 }
 
 /// The examples of the description are requests that work, and what it forbids is refused.

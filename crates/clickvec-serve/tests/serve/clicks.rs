@@ -65,10 +65,8 @@ fn what_is_no_click_is_refused_and_leaves_no_row() {
     }
     assert!(rows(&service).is_empty());
     let other = Service::start();
-    other.post("/click", r#"{"query":"a","id":"t1"}"#).refuses(404, "name a file for clicks when it is started");
-    other
-        .post("/judge", r#"{"query":"a","id":"t1","grade":"up"}"#)
-        .refuses(404, "name a file for judgments when it is started");
+    other.post("/click", r#"{"query":"a","id":"t1"}"#).refuses(404, "start it with a file for clicks");
+    other.post("/judge", r#"{"query":"a","id":"t1","grade":"up"}"#).refuses(404, "start it with a file for judgments");
 }
 
 #[test]
@@ -96,8 +94,8 @@ fn judgments_are_a_table() {
     let without = Service::start();
     without
         .post("/judge", r#"{"query":"sofa","id":"t1","grade":"up"}"#)
-        .refuses(404, "name a file for judgments when it is started");
-    without.post("/click", r#"{"query":"sofa","id":"t1"}"#).refuses(404, "name a file for clicks when it is started");
+        .refuses(404, "start it with a file for judgments");
+    without.post("/click", r#"{"query":"sofa","id":"t1"}"#).refuses(404, "start it with a file for clicks");
     let service = keeping();
     let judge =
         |id: &str, grade: Value| service.post("/judge", json!({"query": "sofa", "id": id, "grade": grade}).to_string());
@@ -106,16 +104,9 @@ fn judgments_are_a_table() {
     judge("t2", json!(2)).is(200);
     judge("t2", Value::Null).is(200);
     judge("t3", json!(5)).refuses(422, "0 to 4");
-    let grade = "a grade, which is \"up\", \"down\", a whole number from 0 to 4 or null, found ";
-    for (wrong, found) in [
-        (json!("sideways"), "the text \"sideways\""),
-        (json!(5), "the number `5`"),
-        (json!(-1), "the number `-1`"),
-        (json!(2.5), "the number `2.5`"),
-        (json!(true), "`true`"),
-        (json!([1]), "a list"),
-    ] {
-        judge("t3", wrong).refuses(422, &format!("{grade}{found}"));
+    for wrong in [json!("sideways"), json!(5), json!(-1), json!(2.5), json!(true), json!([1])] {
+        judge("t3", wrong)
+            .refuses(422, "expected a grade, which is \"up\", \"down\", a whole number from 0 to 4 or null");
     }
     judge("t2", json!(3.0)).is(200);
     judge("t2", Value::Null).is(200);

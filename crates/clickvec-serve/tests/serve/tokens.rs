@@ -56,8 +56,8 @@ fn each_token_opens_its_own() {
 #[test]
 fn without_tokens_for_administration_nobody_may() {
     let service = Service::start();
-    service.ask("POST", "/admin/reload", &[], b"").refuses(403, "give it such tokens when it is started");
-    service.ask("POST", "/admin/rollback", &[], b"").refuses(403, "give it such tokens when it is started");
+    service.ask("POST", "/admin/reload", &[], b"").refuses(403, "start it with a file of such tokens");
+    service.ask("POST", "/admin/rollback", &[], b"").refuses(403, "start it with a file of such tokens");
 }
 
 #[test]

@@ -1,0 +1,240 @@
+//! What happens to every request before and after its route: who may ask, and what is written down about it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
+use axum::http::{HeaderMap, Method, StatusCode, Version};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::answer::Record;
+use crate::fault::{Fault, Kind, quoted};
+use crate::hosts::name_of;
+use crate::metrics::Shed;
+use crate::places::Place;
+use crate::request::Asker;
+use crate::service::Service;
+use crate::tokens::Tokens;
+
+/// A client's own name for a request is kept up to this length.
+const REQUEST_ID: usize = 64;
+
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+
+/// The connection of a request.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) address: IpAddr,
+    pub(crate) place: Arc<Place>,
+}
+
+/// Answers a request, whatever it is: admits it, has the route answer, writes the log and the common headers.
+pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let Some(Peer { address, place }) = request.extensions().get::<Peer>().cloned() else {
+        return Fault::internal(&"a request without its connection").into_response();
+    };
+    let headers = request.headers();
+    let id = request_id(headers);
+    let client = client(&service, address, headers);
+    let origin = headers.get(ORIGIN).cloned();
+    let allowed = origin.filter(|origin| service.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()));
+    let route = request.extensions().get::<MatchedPath>().map_or("none".to_owned(), |path| path.as_str().to_owned());
+    let method = request.method().clone();
+    request.extensions_mut().insert(Asker { client: client.clone(), started });
+    let checked = check(&service, &request);
+    let mut response = match admit(&service, &place, checked).await {
+        Ok(()) if method == Method::OPTIONS && allowed.is_some() => preflight(),
+        Ok(()) => next.run(request).await,
+        Err(fault) => fault.into_response(),
+    };
+    let (parts, body) = response.into_parts();
+    response = match service.outgoing.admit(body) {
+        Some(body) => Response::from_parts(parts, body),
+        None => {
+            service.metrics.shed(Shed::Answers);
+            let expected = "room for an answer of this size";
+            Fault::overloaded(expected, "too many that clients have not taken yet", started.elapsed()).into_response()
+        }
+    };
+    let took = started.elapsed();
+    let status = response.status().as_u16();
+    let record = response.extensions_mut().remove::<Record>().unwrap_or_default();
+    let fault = response.extensions_mut().remove::<Fault>();
+    service.metrics.answered(&route, status, took);
+    for &(stage, time) in &record.stages {
+        service.metrics.stage(stage, time);
+    }
+    let message = fault.as_ref().filter(|_| status >= 500 || service.log_queries).map(Fault::message);
+    service.log.event(
+        "request",
+        [
+            ("id", id.as_str().into()),
+            ("client", client.as_str().into()),
+            ("method", method.as_str().into()),
+            ("route", route.into()),
+            ("status", status.into()),
+            ("seconds", took.as_secs_f64().into()),
+            ("texts", Some(record.texts).filter(|&texts| texts > 0).into()),
+            ("index", record.index.into()),
+            ("generation", record.generation.into()),
+            ("fault", fault.as_ref().map(Fault::code).into()),
+            ("message", message.into()),
+            ("query", record.query.into()),
+        ],
+    );
+    let headers = response.headers_mut();
+    let mut set = |name: &'static str, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.entry(HeaderName::from_static(name)).or_insert(value);
+        }
+    };
+    set("x-content-type-options", "nosniff");
+    set("referrer-policy", "no-referrer");
+    set("cache-control", "no-store");
+    set("content-security-policy", "default-src 'none'; frame-ancestors 'none'");
+    set("x-request-id", &id);
+    if !record.stages.is_empty() {
+        let total = [("total", took)];
+        let stages = record.stages.iter().chain(&total);
+        let stages = stages.map(|(name, time)| format!("{name};dur={:.3}", time.as_secs_f64() * 1e3));
+        set("server-timing", &stages.collect::<Vec<_>>().join(", "));
+    }
+    if let Some(origin) = allowed.as_ref().and_then(|origin| origin.to_str().ok()) {
+        set("access-control-allow-origin", origin);
+        set("access-control-expose-headers", "retry-after, server-timing, x-request-id");
+    }
+    set("vary", "origin");
+    if service.is_stopping() || place.is_spare() {
+        set("connection", "close");
+    }
+    response
+}
+
+/// Waits for a place for a request that is admitted, unless it needs none.
+async fn admit(service: &Service, place: &Place, checked: Result<bool, Fault>) -> Result<(), Fault> {
+    if checked? {
+        place.admit().await.inspect_err(|_| service.metrics.shed(Shed::Place))?;
+    }
+    Ok(())
+}
+
+/// Checks the names of the host and of the page that asks, and returns whether the request needs a place.
+fn check(service: &Service, request: &Request) -> Result<bool, Fault> {
+    let host = host(request)?;
+    let path = request.uri().path();
+    let is_health = path.starts_with("/health/");
+    if let Some(host) = host.filter(|host| !is_health && !service.hosts.has(host)) {
+        let expected = "a Host that is localhost, a number, or a name that the service was told";
+        return Err(Fault::new(Kind::FORBIDDEN, expected, quoted(host)));
+    }
+    if request.method() == Method::POST {
+        check_origin(service, request.headers(), host)?;
+    }
+    // Health and figures must be known most of all when there is too much to do.
+    Ok(!is_health && path != "/metrics")
+}
+
+/// Returns the name that a request was sent to (RFC 9112, 3.2): that of an address that is a whole URL, or else the header
+/// Host. There must be one such header, and only programs that speak HTTP/1.0 may leave it out.
+fn host(request: &Request) -> Result<Option<&str>, Fault> {
+    let whole = request.uri().authority().map(|authority| authority.as_str());
+    let fault = |found: String| Err(Fault::new(Kind::BAD_REQUEST, "one header Host", found));
+    let headers: Vec<&HeaderValue> = request.headers().get_all(HOST).iter().collect();
+    match (&headers[..], whole) {
+        ([], _) if request.version() < Version::HTTP_11 => Ok(whole),
+        ([], _) => fault("none".to_owned()),
+        ([_], Some(whole)) => Ok(Some(whole)),
+        ([header], None) => match header.to_str() {
+            Ok(host) => Ok(Some(host)),
+            Err(_) => fault(quoted(&String::from_utf8_lossy(header.as_bytes()))),
+        },
+        (several, _) => fault(several.len().to_string()),
+    }
+}
+
+/// Refuses what the page of another site posts through a browser. A proxy may pass on the host without its port.
+fn check_origin(service: &Service, headers: &HeaderMap, host: Option<&str>) -> Result<(), Fault> {
+    let Some(origin) = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else { return Ok(()) };
+    let own = origin.split_once("://").map(|(_, own)| own);
+    let is_own = own.zip(host).is_some_and(|(own, host)| own == host || name_of(own) == host);
+    if is_own || service.origins.iter().any(|allowed| allowed == origin) {
+        return Ok(());
+    }
+    Err(Fault::new(Kind::FORBIDDEN, "a page of this service or of an allowed origin", quoted(origin)))
+}
+
+/// Lets clients with a token for searching through, or all if there are no such tokens.
+pub(crate) async fn may_search(
+    State(service): State<Arc<Service>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Fault> {
+    if let Some(search) = &service.search_tokens {
+        check_token(request.headers(), &[Some(search), service.admin_tokens.as_ref()])?;
+    }
+    Ok(next.run(request).await)
+}
+
+/// Lets clients with a token for administration through.
+pub(crate) async fn may_administrate(
+    State(service): State<Arc<Service>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Fault> {
+    let Some(admin) = &service.admin_tokens else {
+        let fault = Fault::new(Kind::FORBIDDEN, "a service with tokens for administration", "one without");
+        return Err(
+            fault.help("start it with a file of such tokens; it notices a new index in the folder all the same")
+        );
+    };
+    check_token(request.headers(), &[Some(admin)])?;
+    Ok(next.run(request).await)
+}
+
+fn check_token(headers: &HeaderMap, known: &[Option<&Tokens>]) -> Result<(), Fault> {
+    let token = headers.get(AUTHORIZATION).and_then(|header| {
+        let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    if token.is_some_and(|token| known.iter().flatten().any(|known| known.has(token))) {
+        return Ok(());
+    }
+    let found = if token.is_some() { "an unknown one" } else { "none" };
+    Err(Fault::new(Kind::UNAUTHORIZED, "a known token in the header Authorization: Bearer", found))
+}
+
+/// Returns the client's own name for a request, if a log can hold it, or a number.
+fn request_id(headers: &HeaderMap) -> String {
+    let is_plain = |id: &&str| {
+        !id.is_empty()
+            && id.len() <= REQUEST_ID
+            && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
+    };
+    match headers.get("x-request-id").and_then(|id| id.to_str().ok()).filter(is_plain) {
+        Some(id) => id.to_owned(),
+        None => format!("{:x}-{:x}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed)),
+    }
+}
+
+/// Returns the address of the client: that of the connection, or the one that the proxy in front gives.
+fn client(service: &Service, peer: IpAddr, headers: &HeaderMap) -> String {
+    let forwarded = headers.get_all("x-forwarded-for").iter().next_back().and_then(|header| header.to_str().ok());
+    let last = forwarded.and_then(|all| all.rsplit(',').next()).and_then(|last| last.trim().parse::<IpAddr>().ok());
+    last.filter(|_| service.forwarded).unwrap_or(peer).to_string()
+}
+
+/// Tells a browser what the page of an allowed origin may ask.
+fn preflight() -> Response {
+    let headers = [
+        ("content-type", "text/plain"),
+        ("access-control-allow-methods", "GET, POST"),
+        ("access-control-allow-headers", "authorization, content-type, x-request-id"),
+        ("access-control-max-age", "600"),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
