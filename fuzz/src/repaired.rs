@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use clickvec::Error;
-use clickvec::error::{FileFault, IndexFault};
+use clickvec::error::IndexFault;
+use clickvec_tables::ErrorKind;
 
 /// The largest number of checksums in a file.
 const MOST: usize = 8;
@@ -20,9 +21,12 @@ pub fn file<T>(path: &Path, bytes: &[u8], load: impl Fn() -> Result<T, Error>) -
                 // It must be possible to show the message to a user.
                 assert!(error.to_string().len() < 100_000);
                 match error {
-                    Error::File { fault: FileFault::Fingerprint { expected, found }, .. }
-                    | Error::File { fault: FileFault::Member { expected, found, .. }, .. }
-                    | Error::Index {
+                    Error::Shared(error) if error.kind() == ErrorKind::Damaged => {
+                        // `the fingerprint X`, `codes.bin with the checksum X`
+                        let expected = error.what_was_expected()?.rsplit(' ').next()?.to_owned();
+                        (expected, error.what_was_found()?.to_owned())
+                    }
+                    Error::Index {
                         fault:
                             IndexFault::Fingerprint { expected, found } | IndexFault::Checksum { expected, found, .. },
                         ..

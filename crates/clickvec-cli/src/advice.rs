@@ -2,7 +2,7 @@
 //! helps.
 
 use clickvec::Error;
-use clickvec::error::{FileFault, IndexFault, LearnFault, LearnSource, PlanFault, ResumeFault, TestSetFault};
+use clickvec::error::{IndexFault, LearnFault, LearnSource, PlanFault, ResumeFault, TestSetFault};
 use clickvec::tables::TableFault;
 use clickvec::train::SettingFault;
 use clickvec_index::looks_like_index;
@@ -40,9 +40,6 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::TestSet { fault: TestSetFault::OtherRun { .. }, .. } => Some("`evaluate --qrels-out` writes these ids"),
         Error::TestSet { fault: TestSetFault::OtherTitle { .. }, .. } => Some("or judge the run by `evaluate --qrels`"),
         Error::TestSet { fault: TestSetFault::IdleTopics { .. }, .. } => Some("--topics names them"),
-        Error::File { fault: FileFault::Kind { expected: "model", found }, .. } if found == "fusion" => Some(
-            "this takes its model, which is next to it; `index`, `search`, `evaluate` and `explain rank` take the fusion",
-        ),
         Error::Shared(error) => advice_on_shared(error),
         Error::Index { fault: IndexFault::NotAFolder | IndexFault::NoManifest, .. } => {
             Some("make one with `clickvec index`")
@@ -81,6 +78,11 @@ fn advice_on_shared(error: &clickvec_tables::Error) -> Option<&'static str> {
     if cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::InvalidFilename) {
         // Files of a run are next to its output and have longer names.
         return Some("choose a shorter name");
+    }
+    if error.what_was_expected() == Some("a model") && error.what_was_found() == Some("a `fusion`") {
+        return Some(
+            "this takes its model, which is next to it; `index`, `search`, `evaluate` and `explain rank` take the fusion",
+        );
     }
     // What `--model` is given most often besides a model.
     let is_index = error.what_was_expected() == Some("a file") && error.path().is_some_and(looks_like_index);

@@ -58,6 +58,13 @@ pub enum ErrorKind {
     Interrupted,
 }
 
+impl ErrorKind {
+    /// Returns whether the fault is in the contents of a file, which reading it again does not change.
+    pub fn is_of_contents(self) -> bool {
+        matches!(self, ErrorKind::Malformed | ErrorKind::Damaged | ErrorKind::Version | ErrorKind::Mismatch)
+    }
+}
+
 /// An error: what was expected, what was found, where, and what helps.
 ///
 /// It is one pointer wide, so results stay small.

@@ -2,13 +2,14 @@
 #![allow(unsafe_code, reason = "a memory map of the file that is read")]
 
 use crate::encoder::Tensor;
-use crate::error::{Error, FileFault, Result, not_finite, shortened};
+use crate::error::{Error, JsonFault, Result, damaged, not_finite, shortened};
 use crate::files::{self, open_plain};
 use crate::math::Matrix;
 use crate::memory::room_for;
+use clickvec_tables::ErrorKind;
 use memmap2::Mmap;
-use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
+use safetensors::{SafeTensorError, SafeTensors};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashMap};
@@ -210,8 +211,7 @@ pub(crate) fn write_for(path: &Path, output: &Path, json: &impl Serialize, mut e
     let mut header = serde_json::to_vec(&metadata).map_err(|error| failed(error.into()))?;
     header.resize(header.len().next_multiple_of(8), b' ');
     if header.len() as u64 > MAX_HEADER_BYTES {
-        let fault = FileFault::HeaderTooLarge { limit: MAX_HEADER_BYTES, found: header.len() as u64 };
-        return Err(Error::File { path: path.to_owned(), fault });
+        return Err(header_too_large(header.len() as u64).at(path).into());
     }
     files::write_for(path, output, |out| {
         out.write_all(&(header.len() as u64).to_le_bytes()).map_err(failed)?;
@@ -237,46 +237,53 @@ impl TensorFile {
     }
 
     /// The tensors and the JSON value of a file of this `kind`.
-    pub(crate) fn parse<T: DeserializeOwned>(&self, kind: &'static str) -> Result<(Tensors<'_>, T), FileFault> {
+    pub(crate) fn parse<T: DeserializeOwned>(
+        &self,
+        kind: &'static str,
+    ) -> Result<(Tensors<'_>, T), clickvec_tables::Error> {
         let (tensors, json) = self.read()?;
         let found = kind_of(&json)?;
         if found != kind {
-            return Err(FileFault::Kind { expected: kind, found });
+            return Err(damaged::other_kind(kind, &found));
         }
         Ok((tensors, serde_json::from_str(&json).map_err(bad_settings)?))
     }
 
     /// The kind that the file gives, shortened.
-    pub(crate) fn kind(&self) -> Result<String, FileFault> {
+    pub(crate) fn kind(&self) -> Result<String, clickvec_tables::Error> {
         kind_of(&self.read()?.1)
     }
 
     /// The fingerprint that the file gives.
-    pub(crate) fn fingerprint(&self) -> Result<String, FileFault> {
+    pub(crate) fn fingerprint(&self) -> Result<String, clickvec_tables::Error> {
         let said: Fingerprinted = serde_json::from_str(&self.read()?.1).map_err(bad_settings)?;
         Ok(said.fingerprint)
     }
 
     /// The tensors, and the JSON value as text.
-    fn read(&self) -> Result<(Tensors<'_>, String), FileFault> {
-        let bad = |error: safetensors::SafeTensorError| FileFault::NotSafetensors { found: error.into() };
+    fn read(&self) -> Result<(Tensors<'_>, String), clickvec_tables::Error> {
         let bytes = self.map.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         // If the header claims more than the file has, this is another kind of file.
         if bytes > MAX_HEADER_BYTES && bytes < self.map.len() as u64 {
-            return Err(FileFault::HeaderTooLarge { limit: MAX_HEADER_BYTES, found: bytes });
+            return Err(header_too_large(bytes));
         }
-        let (_, metadata) = SafeTensors::read_metadata(&self.map).map_err(bad)?;
-        let tensors = SafeTensors::deserialize(&self.map).map_err(bad)?;
-        let json = metadata.metadata().as_ref().and_then(|keys| keys.get(KEY)).ok_or(FileFault::NoSettings)?;
+        let (_, metadata) = SafeTensors::read_metadata(&self.map).map_err(not_safetensors)?;
+        let tensors = SafeTensors::deserialize(&self.map).map_err(not_safetensors)?;
+        let json = metadata.metadata().as_ref().and_then(|keys| keys.get(KEY)).ok_or_else(|| {
+            let found = "a safetensors file without its settings";
+            clickvec_tables::Error::expected(ErrorKind::Malformed, "a file written by clickvec", found)
+        })?;
         Ok((Tensors(tensors), json.clone()))
     }
 }
 
 /// The `kind` of a JSON value, whose format must be the known one.
-fn kind_of(json: &str) -> Result<String, FileFault> {
+fn kind_of(json: &str) -> Result<String, clickvec_tables::Error> {
     let version: Version = serde_json::from_str(json).map_err(bad_settings)?;
     if version.format != FORMAT {
-        return Err(FileFault::Version { found: version.format });
+        let (expected, found) = (format!("format version {FORMAT}"), version.format.to_string());
+        return Err(clickvec_tables::Error::expected(ErrorKind::Version, expected, found)
+            .help("was it written by another version of clickvec?"));
     }
     let found: KindField = serde_json::from_str(json).map_err(bad_settings)?;
     Ok(shortened(&found.kind))
@@ -300,8 +307,31 @@ struct Fingerprinted {
     fingerprint: String,
 }
 
-fn bad_settings(error: serde_json::Error) -> FileFault {
-    FileFault::BadSettings { found: error.into() }
+fn bad_settings(error: serde_json::Error) -> clickvec_tables::Error {
+    let found = JsonFault::from(error).to_string();
+    clickvec_tables::Error::expected(ErrorKind::Malformed, "the settings of a clickvec file", found)
+        .help("is it of another program?")
+}
+
+fn not_safetensors(error: SafeTensorError) -> clickvec_tables::Error {
+    let found = match error {
+        SafeTensorError::HeaderTooSmall | SafeTensorError::HeaderTooLarge | SafeTensorError::InvalidHeaderLength => {
+            "one that ends before its header does, or another kind of file".to_owned()
+        }
+        SafeTensorError::MetadataIncompleteBuffer => "one that is longer or shorter than its header says".to_owned(),
+        SafeTensorError::InvalidOffset(name) => {
+            format!("a tensor `{}` of another place or size than its shape says", shortened(&name))
+        }
+        _ => "a header that is not of this kind".to_owned(),
+    };
+    clickvec_tables::Error::expected(ErrorKind::Malformed, "a safetensors file", found)
+        .help("was it written to its end?")
+}
+
+fn header_too_large(found: u64) -> clickvec_tables::Error {
+    let expected = format!("a safetensors file with a header of at most {MAX_HEADER_BYTES} bytes");
+    clickvec_tables::Error::expected(ErrorKind::Malformed, expected, format!("one of {found}"))
+        .help("was it written by clickvec?")
 }
 
 /// The tensors of a mapped file.
@@ -334,22 +364,27 @@ impl Tensors<'_> {
         hash.finish(settings)
     }
 
-    fn view(&self, name: &str, dtype: Dtype, shape: &[Option<usize>]) -> Result<TensorView<'_>, FileFault> {
-        let view = self.0.tensor(name).map_err(|_| FileFault::MissingTensor { name: name.to_owned() })?;
+    fn view(
+        &self,
+        name: &str,
+        dtype: Dtype,
+        shape: &[Option<usize>],
+    ) -> Result<TensorView<'_>, clickvec_tables::Error> {
+        let view = self.0.tensor(name).map_err(|_| damaged::missing_tensor(name))?;
         let fits = view.shape().len() == shape.len()
             && view.shape().iter().zip(shape).all(|(&found, expected)| expected.is_none_or(|size| size == found));
         if view.dtype() != dtype || !fits {
-            return Err(FileFault::WrongTensor {
-                name: name.to_owned(),
-                expected: format!("{dtype:?} {shape:?}").replace("Some(", "").replace(')', "").replace("None", "any"),
-                found: format!("{:?} {:?}", view.dtype(), view.shape()),
-            });
+            return Err(damaged::wrong_tensor(
+                name,
+                format!("{dtype:?} {shape:?}").replace("Some(", "").replace(')', "").replace("None", "any"),
+                format!("{:?} {:?}", view.dtype(), view.shape()),
+            ));
         }
         Ok(view)
     }
 
     /// Fills the columns of each group of `tensors`. Every number must be finite.
-    pub(crate) fn read(&self, prefix: &str, tensors: &mut [Tensor]) -> Result<(), FileFault> {
+    pub(crate) fn read(&self, prefix: &str, tensors: &mut [Tensor]) -> Result<(), clickvec_tables::Error> {
         for tensor in tensors {
             let groups: Vec<_> = tensor.ranges().map(|(group, columns)| (group.name.clone(), columns)).collect();
             let rows = tensor.value.rows();
@@ -366,7 +401,7 @@ impl Tensors<'_> {
                     }
                     if !finite {
                         let found = not_finite(into).unwrap_or_default();
-                        return Err(FileFault::NotFinite { name, row, found });
+                        return Err(damaged::not_finite(name, row, found));
                     }
                 }
             }
@@ -374,31 +409,31 @@ impl Tensors<'_> {
         Ok(())
     }
 
-    pub(crate) fn triples(&self, name: &str) -> Result<Vec<[u32; 3]>, FileFault> {
+    pub(crate) fn triples(&self, name: &str) -> Result<Vec<[u32; 3]>, clickvec_tables::Error> {
         let view = self.view(name, Dtype::U32, &[None, Some(3)])?;
         let number = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         Ok(view.data().chunks_exact(12).map(|row| [number(row), number(&row[4..]), number(&row[8..])]).collect())
     }
 
-    pub(crate) fn counts(&self, name: &str, len: usize) -> Result<Vec<u64>, FileFault> {
+    pub(crate) fn counts(&self, name: &str, len: usize) -> Result<Vec<u64>, clickvec_tables::Error> {
         let view = self.view(name, Dtype::U64, &[Some(len)])?;
         Ok(view.data().as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
     }
 
     /// The numbers of a tensor that a file need not have; if it has it, at least one.
-    pub(crate) fn optional_counts(&self, name: &str) -> Result<Option<Vec<u64>>, FileFault> {
+    pub(crate) fn optional_counts(&self, name: &str) -> Result<Option<Vec<u64>>, clickvec_tables::Error> {
         let Ok(view) = self.0.tensor(name) else { return Ok(None) };
         let len = view.shape().first().copied().unwrap_or(0).max(1);
         self.counts(name, len).map(Some)
     }
 
     /// Copies of all tensors by name. Every number must be finite.
-    pub(crate) fn arrays(&self) -> Result<BTreeMap<String, Array>, FileFault> {
+    pub(crate) fn arrays(&self) -> Result<BTreeMap<String, Array>, clickvec_tables::Error> {
         self.0.iter().map(|(name, view)| Ok((name.to_owned(), array(name, &view)?))).collect()
     }
 }
 
-fn array(name: &str, view: &TensorView<'_>) -> Result<Array, FileFault> {
+fn array(name: &str, view: &TensorView<'_>) -> Result<Array, clickvec_tables::Error> {
     let bytes = view.data();
     let numbers = match view.dtype() {
         Dtype::F32 => Numbers::F32(bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()),
@@ -406,11 +441,7 @@ fn array(name: &str, view: &TensorView<'_>) -> Result<Array, FileFault> {
         Dtype::U32 => Numbers::U32(bytes.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect()),
         Dtype::U8 => Numbers::Bytes(bytes.to_vec()),
         other => {
-            return Err(FileFault::WrongTensor {
-                name: name.to_owned(),
-                expected: "F32, F64, U32 or U8".to_owned(),
-                found: format!("{other:?}"),
-            });
+            return Err(damaged::wrong_tensor(name, "F32, F64, U32 or U8", format!("{other:?}")));
         }
     };
     let broken = match &numbers {
@@ -425,7 +456,7 @@ fn array(name: &str, view: &TensorView<'_>) -> Result<Array, FileFault> {
     match broken {
         Some((place, found)) => {
             let row = place / view.shape().iter().skip(1).product::<usize>().max(1);
-            Err(FileFault::NotFinite { name: name.to_owned(), row, found })
+            Err(damaged::not_finite(name, row, found))
         }
         None => Ok(Array { shape: view.shape().to_vec(), numbers }),
     }

@@ -2,7 +2,7 @@
 //! language models applied to information retrieval", 2004).
 
 use super::language_model::CollectionModel;
-use clickvec::error::{FileFault, Result};
+use clickvec::error::Result;
 use clickvec::internals::ranker::RankerState;
 use clickvec::internals::ranker::WordReader;
 use clickvec::internals::text::{Interner, WordId};
@@ -39,7 +39,7 @@ impl Ulm {
         Ulm { vocabulary: corpus.vocabulary.clone(), collection: CollectionModel::new(corpus), mu: values.get(MU.name) }
     }
 
-    fn restore(values: &Values, state: &RankerState) -> Result<Ulm, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Ulm, clickvec_tables::Error> {
         let vocabulary = state.words()?;
         let frequencies = state.u32s("collection_frequency", &[Some(vocabulary.len())])?;
         let collection = CollectionModel::from_frequencies(frequencies.to_vec());

@@ -201,6 +201,10 @@ fn is_trainings_own(fault: &Error) -> bool {
 }
 
 fn is_of_checkpoint(fault: &Error, model: &Path) -> bool {
-    let (Error::File { path, .. } | Error::Resume { path, .. }) = fault else { return false };
-    written_paths(model).contains(path)
+    let path = match fault {
+        Error::Resume { path, .. } => Some(path.as_path()),
+        Error::Shared(error) if error.kind().is_of_contents() => error.path(),
+        _ => None,
+    };
+    path.is_some_and(|path| written_paths(model).iter().any(|written| written == path))
 }

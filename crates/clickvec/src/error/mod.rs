@@ -1,7 +1,6 @@
 //! The error type of the crate. Its messages say what was expected, what was found, where, and what to do.
 
-mod content;
-mod file;
+pub mod damaged;
 mod index;
 mod learn_file;
 mod plan;
@@ -13,8 +12,6 @@ mod test_set;
 mod vector_file;
 
 pub use clickvec_tables::{JsonFault, JsonKind, JsonProblem, NotAnObject};
-pub use content::ContentFault;
-pub use file::{FileFault, NotTensors};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
 pub use learn_file::{LearnFileFault, LearnPlace, NpzFound};
 pub use plan::PlanFault;
@@ -63,14 +60,6 @@ pub enum Error {
     /// Two systems cannot be compared query by query.
     #[error(transparent)]
     Pairing(#[from] PairingFault),
-    /// A model or a checkpoint is not valid.
-    #[error("{}: {}", shown(path), told(fault))]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        fault: FileFault,
-    },
     /// An index is not valid, or cannot be written to its place.
     #[error("{}: {}", shown(path), told(fault))]
     Index {

@@ -2,7 +2,7 @@
 //! and one JSON value with all settings.
 
 use crate::encoder::Encoder;
-use crate::error::{Error, FileFault, Result};
+use crate::error::{Error, Result, damaged};
 use crate::model::{Model, QueryModel, prefixes};
 use crate::settings::TrainingRecord;
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, write_for};
@@ -29,7 +29,7 @@ impl Model {
     /// The model in a file. Nothing in the file is trusted.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
+    /// [`Error::Io`], or an error for a file that is damaged or of another kind.
     pub fn load(path: &Path) -> Result<Model> {
         load(path, 2)
     }
@@ -77,7 +77,7 @@ impl QueryModel {
 /// Reads the first `towers` towers of a model, or all if it has fewer.
 fn load(path: &Path, towers: usize) -> Result<Model> {
     let file = TensorFile::open(path)?;
-    parse(&file, towers).map_err(|fault| Error::File { path: path.to_owned(), fault })
+    parse(&file, towers).map_err(|fault| Error::from(fault.at(path)))
 }
 
 fn triples(dictionary: &Dictionary) -> Vec<[u32; 3]> {
@@ -100,29 +100,35 @@ fn model_entries<'a>(
     all
 }
 
-fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
+/// Creates the error of a file whose numbers are more or fewer than its settings require; `None` exceeds 64 bits.
+fn wrong_size(expected: Option<u64>, found: u64) -> clickvec_tables::Error {
+    let expected = expected.map_or_else(|| "more than 2^64".to_owned(), |count| count.to_string());
+    damaged::file(format_args!("{expected} numbers for these settings and this dictionary"), found)
+}
+
+fn parse(file: &TensorFile, wanted: usize) -> Result<Model, clickvec_tables::Error> {
     let (tensors, header) = file.parse::<Header>(KIND)?;
     let config = &header.training.config;
     if let Some(fault) = config.encoder.fault() {
-        return Err(FileFault::Sizes(fault));
+        return Err(damaged::contents(fault));
     }
     if let Some(fault) = config.fault() {
-        return Err(FileFault::Setting(fault));
+        return Err(damaged::contents(fault));
     }
     let rows = tensors.triples(TRIGRAMS)?;
     let trigrams = rows
         .iter()
         .enumerate()
         .map(|(row, &found)| {
-            let scalar = |x| char::from_u32(x).ok_or(FileFault::BadTrigram { row, found });
+            let scalar = |x| char::from_u32(x).ok_or_else(|| damaged::bad_trigram(row, found));
             let [a, b, c] = found;
             Ok(Trigram::from_chars([scalar(a)?, scalar(b)?, scalar(c)?]))
         })
-        .collect::<Result<Vec<_>, FileFault>>()?;
-    let dictionary = Dictionary::from_trigrams(trigrams).map_err(FileFault::Dictionary)?;
+        .collect::<Result<Vec<_>, clickvec_tables::Error>>()?;
+    let dictionary = Dictionary::from_trigrams(trigrams).map_err(damaged::contents)?;
     let dictionary = match tensors.optional_counts(WORDS)? {
         None => dictionary,
-        Some(words) => dictionary.followed_by(words.into_iter().map(WordHash).collect()).map_err(FileFault::Words)?,
+        Some(words) => dictionary.followed_by(words.into_iter().map(WordHash).collect()).map_err(damaged::contents)?,
     };
 
     // The file must contain every number before memory for it is allocated.
@@ -130,7 +136,7 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
     let weights = config.encoder.parameters(dictionary.len()).and_then(|n| n.checked_mul(prefixes.len() as u64));
     let expected = weights.and_then(|n| n.checked_add((3 * rows.len() + dictionary.words().len()) as u64));
     if expected != Some(tensors.numbers()) {
-        return Err(FileFault::WrongSize { expected, found: tensors.numbers() });
+        return Err(wrong_size(expected, tensors.numbers()));
     }
     let mut towers: Vec<Arc<dyn Encoder>> = Vec::new();
     for prefix in prefixes.iter().take(wanted) {
@@ -142,13 +148,13 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, FileFault> {
     let of_dictionary = 1 + usize::from(!dictionary.words().is_empty());
     let expected = of_dictionary + prefixes.len() * groups;
     if expected != tensors.len() {
-        return Err(FileFault::SurplusTensors { expected, found: tensors.len() });
+        return Err(damaged::file(format_args!("{expected} tensors"), tensors.len()));
     }
     // The fingerprint covers the whole file, including tensors that were not read. Those that were read are exactly
     // those that the settings require.
     let found = tensors.fingerprint(&header.training);
     if found != header.fingerprint {
-        return Err(FileFault::Fingerprint { expected: header.fingerprint, found });
+        return Err(damaged::fingerprint(&header.fingerprint, &found));
     }
     Ok(Model { dictionary: Arc::new(dictionary), towers, training: header.training, fingerprint: found })
 }

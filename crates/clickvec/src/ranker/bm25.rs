@@ -9,7 +9,7 @@ use super::file::RankerState;
 use super::inverted::InvertedLists;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, SystemRanker};
-use crate::error::{ContentFault, FileFault, Result};
+use crate::error::{Result, damaged};
 use crate::index::{Candidates, Hit, Query};
 use crate::text::{Analysis, Interner, WordBuffer, WordId, for_each_term};
 
@@ -84,7 +84,7 @@ impl Bm25 {
         Ok(Bm25 { analysis, vocabulary, document_frequency, documents, mean_length, k1, b })
     }
 
-    fn restore(values: &Values, state: &RankerState) -> Result<Bm25, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Bm25, clickvec_tables::Error> {
         let vocabulary = state.words()?;
         let document_frequency = state.u32s("document_frequency", &[Some(vocabulary.len())])?.to_vec();
         let &[documents, mean_length] = state.f64s(SIZES, &[Some(2)])? else {
@@ -92,11 +92,10 @@ impl Bm25 {
         };
         let most = document_frequency.iter().copied().max().unwrap_or(0);
         if documents < f64::from(most) || documents.fract() != 0.0 {
-            return Err(FileFault::content(SIZES, ContentFault::Count { least: most, found: documents }));
+            return Err(damaged::count(SIZES, most, documents));
         }
         if mean_length < 0.0 {
-            let fault = ContentFault::Range { least: 0.0, most: f64::INFINITY, found: mean_length, place: 1 };
-            return Err(FileFault::content(SIZES, fault));
+            return Err(damaged::range(SIZES, 0.0, f64::INFINITY, mean_length, 1));
         }
         let (analysis, documents) = (analysis_in(values), documents as u64);
         let (k1, b) = (values.get("k1"), values.get("b"));

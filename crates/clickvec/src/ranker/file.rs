@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::SystemRanker;
 use super::spec::RankerSpec;
 use super::system::{System, Values};
-use crate::error::{ContentFault, Error, FileFault, Result, shortened};
+use crate::error::{Error, Result, SpecFault, damaged, shortened};
 pub use crate::tensor_file::Numbers;
 use crate::tensor_file::{Array, Data, Entry, FORMAT, TensorFile, fingerprint, write};
 use crate::text::{Interner, Trigram};
+use clickvec_tables::ErrorKind;
 
 /// `kind` in the JSON value of a file.
 pub(crate) const KIND: &str = "ranker";
@@ -78,9 +79,9 @@ impl RankerState {
     /// The array with this name, whose shape must match. `None` matches any size.
     ///
     /// # Errors
-    /// [`FileFault::MissingTensor`], [`FileFault::WrongTensor`].
-    pub fn array(&self, name: &str, shape: &[Option<usize>]) -> Result<&Array, FileFault> {
-        let array = self.arrays.get(name).ok_or_else(|| FileFault::MissingTensor { name: name.to_owned() })?;
+    /// A missing array, or one of another shape.
+    pub fn array(&self, name: &str, shape: &[Option<usize>]) -> Result<&Array, clickvec_tables::Error> {
+        let array = self.arrays.get(name).ok_or_else(|| damaged::missing_tensor(name))?;
         let fits = array.shape.len() == shape.len()
             && array.shape.iter().zip(shape).all(|(&found, expected)| expected.is_none_or(|size| size == found));
         if fits { Ok(array) } else { Err(wrong(name, "", shape, array)) }
@@ -89,8 +90,8 @@ impl RankerState {
     /// An array of 64-bit numbers.
     ///
     /// # Errors
-    /// Those of [`RankerState::array`], and [`FileFault::WrongTensor`] for another type of numbers.
-    pub fn f64s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f64], FileFault> {
+    /// Those of [`RankerState::array`], and another type of numbers.
+    pub fn f64s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f64], clickvec_tables::Error> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::F64(numbers), .. } => Ok(numbers),
             other => Err(wrong(name, "F64", shape, other)),
@@ -101,7 +102,7 @@ impl RankerState {
     ///
     /// # Errors
     /// Those of [`RankerState::f64s`].
-    pub fn f32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f32], FileFault> {
+    pub fn f32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[f32], clickvec_tables::Error> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::F32(numbers), .. } => Ok(numbers),
             other => Err(wrong(name, "F32", shape, other)),
@@ -112,7 +113,7 @@ impl RankerState {
     ///
     /// # Errors
     /// Those of [`RankerState::f64s`].
-    pub fn u32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[u32], FileFault> {
+    pub fn u32s(&self, name: &str, shape: &[Option<usize>]) -> Result<&[u32], clickvec_tables::Error> {
         match self.array(name, shape)? {
             Array { numbers: Numbers::U32(numbers), .. } => Ok(numbers),
             other => Err(wrong(name, "U32", shape, other)),
@@ -122,10 +123,10 @@ impl RankerState {
     /// The letter trigrams that [`RankerState::with_trigrams`] added.
     ///
     /// # Errors
-    /// [`FileFault::MissingTensor`], [`FileFault::WrongTensor`], or [`FileFault::BadTrigram`].
-    pub fn trigrams(&self, name: &str) -> Result<Vec<Trigram>, FileFault> {
+    /// Those of [`RankerState::array`], and numbers that are not three letters.
+    pub fn trigrams(&self, name: &str) -> Result<Vec<Trigram>, clickvec_tables::Error> {
         let trigram = |(row, &found): (usize, &[u32; 3])| {
-            let letter = |x| char::from_u32(x).ok_or(FileFault::BadTrigram { row, found });
+            let letter = |x| char::from_u32(x).ok_or_else(|| damaged::bad_trigram(row, found));
             let [a, b, c] = found;
             Ok(Trigram::from_chars([letter(a)?, letter(b)?, letter(c)?]))
         };
@@ -135,9 +136,8 @@ impl RankerState {
     /// The vocabulary.
     ///
     /// # Errors
-    /// [`FileFault::MissingTensor`], [`FileFault::WrongTensor`], [`FileFault::NoMemory`], or [`FileFault::Content`] if it is not a list
-    /// of distinct words.
-    pub fn words(&self) -> Result<Interner, FileFault> {
+    /// Those of [`RankerState::array`], too little memory, and anything but a list of distinct words.
+    pub fn words(&self) -> Result<Interner, clickvec_tables::Error> {
         self.words_as(WORDS)
     }
 
@@ -145,18 +145,20 @@ impl RankerState {
     ///
     /// # Errors
     /// Those of [`RankerState::words`].
-    pub fn words_as(&self, name: &str) -> Result<Interner, FileFault> {
-        let bad = |fault| FileFault::content(name, fault);
+    pub fn words_as(&self, name: &str) -> Result<Interner, clickvec_tables::Error> {
         let bytes = match self.array(name, &[None])? {
             Array { numbers: Numbers::Bytes(bytes), .. } => bytes,
             other => return Err(wrong(name, "U8", &[None], other)),
         };
-        let text =
-            std::str::from_utf8(bytes).map_err(|error| bad(ContentFault::NotUtf8 { place: error.valid_up_to() }))?;
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let found = format!("another byte at place {}", error.valid_up_to());
+            damaged::content(name, "words in UTF-8, one a line", found)
+        })?;
         let mut words = Interner::default();
         for (line, word) in (1..).zip(text.split_terminator('\n')) {
             if !words.try_intern(word)?.2 {
-                return Err(bad(ContentFault::RepeatedWord { word: shortened(word), line }));
+                let found = format!("`{}` again in line {line}", shortened(word));
+                return Err(damaged::content(name, "each word once", found));
             }
         }
         Ok(words)
@@ -171,26 +173,28 @@ impl RankerState {
 /// Checks that all numbers of an array lie in a range. A NaN lies in none; infinity as `most` is no limit, and not allowed.
 ///
 /// # Errors
-/// [`FileFault::Content`] with a [`ContentFault::Range`].
-pub fn check_range<N: Copy + Into<f64>>(tensor: &str, numbers: &[N], least: f64, most: f64) -> Result<(), FileFault> {
+/// The first number that does not.
+pub fn check_range<N: Copy + Into<f64>>(
+    tensor: &str,
+    numbers: &[N],
+    least: f64,
+    most: f64,
+) -> Result<(), clickvec_tables::Error> {
     let outside = |&number: &N| !(number.into().is_finite() && (least..=most).contains(&number.into()));
     match numbers.iter().position(outside) {
         None => Ok(()),
-        Some(place) => {
-            let fault = ContentFault::Range { least, most, found: numbers[place].into(), place };
-            Err(FileFault::content(tensor, fault))
-        }
+        Some(place) => Err(damaged::range(tensor, least, most, numbers[place].into(), place)),
     }
 }
 
 /// The fault of an array of another shape, or of numbers of another type than `dtype`; an empty `dtype` allows any.
-fn wrong(name: &str, dtype: &str, shape: &[Option<usize>], found: &Array) -> FileFault {
+fn wrong(name: &str, dtype: &str, shape: &[Option<usize>], found: &Array) -> clickvec_tables::Error {
     let shape = format!("{shape:?}").replace("Some(", "").replace(')', "").replace("None", "any");
-    FileFault::WrongTensor {
-        name: name.to_owned(),
-        expected: format!("{dtype} {shape}").trim_start().to_owned(),
-        found: format!("{:?} {:?}", found.numbers.dtype(), found.shape),
-    }
+    damaged::wrong_tensor(
+        name,
+        format!("{dtype} {shape}").trim_start(),
+        format!("{:?} {:?}", found.numbers.dtype(), found.shape),
+    )
 }
 
 #[derive(Serialize, Deserialize)]
@@ -226,10 +230,10 @@ pub(super) fn save(path: &Path, system: &System, values: &Values, ranker: &dyn S
 /// The ranker in a file, with its system and values. Nothing in the file is trusted.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
+/// [`Error::Io`], or an error for a file that is damaged or of another kind.
 pub fn load(path: &Path, systems: &[&'static System]) -> Result<(&'static System, Values, Box<dyn SystemRanker>)> {
     let (system, values, state) = load_state(path, systems)?;
-    let ranker = (system.restore)(&values, &state).map_err(|fault| Error::File { path: path.to_owned(), fault })?;
+    let ranker = (system.restore)(&values, &state).map_err(|fault| Error::from(fault.at(path)))?;
     Ok((system, values, ranker))
 }
 
@@ -248,18 +252,24 @@ pub fn ranker_parameters(path: &Path, systems: &[&'static System]) -> Result<(&'
 /// Those of [`load`].
 pub(super) fn load_state(path: &Path, systems: &[&'static System]) -> Result<(&'static System, Values, RankerState)> {
     let file = TensorFile::open(path)?;
-    parse(&file, systems).map_err(|fault| Error::File { path: path.to_owned(), fault })
+    parse(&file, systems).map_err(|fault| Error::from(fault.at(path)))
 }
 
-fn parse(file: &TensorFile, systems: &[&'static System]) -> Result<(&'static System, Values, RankerState), FileFault> {
+fn parse(
+    file: &TensorFile,
+    systems: &[&'static System],
+) -> Result<(&'static System, Values, RankerState), clickvec_tables::Error> {
     let (tensors, header) = file.parse::<Header>(KIND)?;
     let found = tensors.fingerprint(&header.ranker);
     if found != header.fingerprint {
-        return Err(FileFault::Fingerprint { expected: shortened(&header.fingerprint), found });
+        return Err(damaged::fingerprint(&shortened(&header.fingerprint), &found));
     }
     let settings = header.ranker;
-    let system = System::named(&settings.system, systems).map_err(FileFault::Ranker)?;
+    let unknown = |fault: SpecFault| {
+        clickvec_tables::Error::new(ErrorKind::Version, fault.to_string()).help("was it written by a newer clickvec?")
+    };
+    let system = System::named(&settings.system, systems).map_err(unknown)?;
     let spec = RankerSpec { name: settings.system, parameters: settings.parameters.into_iter().collect() };
-    let values = system.values(&spec).map_err(FileFault::Ranker)?;
+    let values = system.values(&spec).map_err(unknown)?;
     Ok((system, values, RankerState { arrays: tensors.arrays()? }))
 }

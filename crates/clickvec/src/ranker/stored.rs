@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Neural, Ranker, SYSTEMS, System, file, fusion};
-use crate::error::{Error, FileFault, Result};
+use crate::error::{Error, Result, damaged};
 use crate::model::Model;
 use crate::tensor_file::TensorFile;
 
@@ -13,7 +13,7 @@ const MODEL: &str = "model";
 /// Loads the ranker in a file and, for a fusion, in the files next to it. Nothing in a file is trusted.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
+/// [`Error::Io`], or an error for a file that is damaged or of another kind.
 pub fn load(path: &Path) -> Result<Box<dyn Ranker>> {
     load_with(path, &SYSTEMS)
 }
@@ -45,15 +45,15 @@ impl FileKind {
     /// The kind that a file's header gives. [`load`] checks whether it is true.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::File`] for a file with anything else.
+    /// [`Error::Io`], or an error for a file with anything else.
     pub fn of(path: &Path) -> Result<FileKind> {
         let file = TensorFile::open(path)?;
-        let found = |fault| Error::File { path: path.to_owned(), fault };
+        let found = |fault: clickvec_tables::Error| Error::from(fault.at(path));
         match file.kind().map_err(found)?.as_str() {
             MODEL => Ok(FileKind::Model),
             file::KIND => Ok(FileKind::Ranker),
             fusion::file::KIND => Ok(FileKind::Fusion),
-            other => Err(found(FileFault::Kind { expected: MODEL, found: other.to_owned() })),
+            other => Err(found(damaged::other_kind(MODEL, other))),
         }
     }
 }
@@ -62,8 +62,8 @@ impl FileKind {
 ///
 /// # Errors
 ///
-/// [`Error::Io`]; [`Error::File`] if it is not one of clickvec's.
+/// [`Error::Io`]; an error if it is not one of clickvec's.
 pub fn fingerprint(path: &Path) -> Result<String> {
     let file = TensorFile::open(path)?;
-    file.fingerprint().map_err(|fault| Error::File { path: path.to_owned(), fault })
+    file.fingerprint().map_err(|fault| Error::from(fault.at(path)))
 }

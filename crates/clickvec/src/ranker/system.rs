@@ -7,7 +7,7 @@ use super::SystemRanker;
 use super::corpus::Corpus;
 use super::file::RankerState;
 use super::spec::{RankerSpec, SpecFault};
-use crate::error::{FileFault, Result, shortened};
+use crate::error::{Result, shortened};
 
 /// The stage in which a parameter acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +141,7 @@ pub type Watch<'a> = dyn FnMut(Progress) + 'a;
 /// Trains a ranker; see [`System::train`].
 pub type Train = fn(&Values, &Resources<'_>, &mut Watch<'_>) -> Result<Box<dyn SystemRanker>>;
 /// Restores a ranker from what [`SystemRanker::state`] returned.
-pub type Restore = fn(&Values, &RankerState) -> Result<Box<dyn SystemRanker>, FileFault>;
+pub type Restore = fn(&Values, &RankerState) -> Result<Box<dyn SystemRanker>, clickvec_tables::Error>;
 
 /// A system of the comparison, except for models that `train` makes.
 pub struct System {

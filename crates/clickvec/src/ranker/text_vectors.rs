@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::corpus::UNKNOWN;
 use super::file::{Numbers, RankerState};
-use crate::error::{ContentFault, FileFault};
+use crate::error::damaged;
 use crate::memory::{NoRoom, reserve};
 use crate::text::{Interner, WordBuffer, WordId, for_each_word};
 use crate::vector_file::MAX_DIMENSION;
@@ -124,7 +124,7 @@ impl TextVectors {
     }
 
     /// The texts that [`TextVectors::write`] added.
-    pub fn restore(state: &RankerState, prefix: &str, dimension: usize) -> Result<TextVectors, FileFault> {
+    pub fn restore(state: &RankerState, prefix: &str, dimension: usize) -> Result<TextVectors, clickvec_tables::Error> {
         let [names, numbers] = [KEYS, VECTORS].map(|name| format!("{prefix}{name}"));
         let keys = state.u32s(&names, &[None, Some(2)])?;
         let vectors = state.f32s(&numbers, &[Some(keys.len() / 2), Some(dimension)])?;
@@ -132,13 +132,13 @@ impl TextVectors {
         reserve(&mut texts.vectors, vectors.len(), "vectors of texts")?;
         // With dimension 0 the keys would have no rows.
         if dimension == 0 && !keys.is_empty() {
-            return Err(FileFault::content(numbers, ContentFault::Dimension { most: MAX_DIMENSION, found: 0 }));
+            return Err(damaged::dimension(numbers, MAX_DIMENSION, 0));
         }
         let rows = keys.as_chunks::<2>().0.iter().zip(vectors.chunks_exact(dimension.max(1)));
         for (row, (halves, vector)) in rows.enumerate() {
             let key = u64::from(halves[0]) | u64::from(halves[1]) << 32;
             if let Some(&first) = texts.places.get(&key) {
-                return Err(FileFault::content(names, ContentFault::RepeatedText { first: first as usize, row }));
+                return Err(damaged::repeated_text(names, first as usize, row));
             }
             texts.insert(key, vector)?;
         }
@@ -180,12 +180,11 @@ mod tests {
         let state = texts.write(RankerState::default(), "");
         let again = TextVectors::restore(&state, "", 2).unwrap();
         assert_eq!((again.get(7), again.get(wide), again.get(8)), (Some(&[1.0, 2.0][..]), Some(&[3.0, 4.0][..]), None));
-        assert!(matches!(TextVectors::restore(&state, "", 3), Err(FileFault::WrongTensor { .. })));
+        assert!(TextVectors::restore(&state, "", 3).is_err());
         let twice = state.clone().with(KEYS, &[2, 2], Numbers::U32(vec![7, 0, 7, 0]));
         let fault = TextVectors::restore(&twice, "", 2).unwrap_err();
-        assert_eq!(fault, FileFault::content(KEYS, ContentFault::RepeatedText { first: 0, row: 1 }));
         assert!(fault.to_string().contains("expected each text once, found that of row 0 again in row 1"), "{fault}");
         let fewer = state.with(KEYS, &[1, 2], Numbers::U32(vec![7, 0]));
-        assert!(matches!(TextVectors::restore(&fewer, "", 2), Err(FileFault::WrongTensor { .. })));
+        assert!(TextVectors::restore(&fewer, "", 2).is_err());
     }
 }

@@ -11,6 +11,6 @@ pub use analysis::{Analysis, for_each_term, terms};
 pub use interner::{Interner, WordId};
 pub(crate) use limit::JOINT;
 pub use limit::{ReadWords, Tail, WordLimit, Words};
+pub(crate) use trigram::trigrams_in;
 pub use trigram::{Dictionary, Feature, Trigram, WordHash, for_each_trigram};
-pub(crate) use trigram::{DuplicateTrigram, DuplicateWord, trigrams_in};
 pub use words::{WordBuffer, for_each_word, words};

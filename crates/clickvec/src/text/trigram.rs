@@ -111,7 +111,7 @@ pub struct Dictionary {
 /// The error of a list with a repeated trigram.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected distinct trigrams, found `{trigram}` at {first} and again at {second}; the list is damaged")]
-pub struct DuplicateTrigram {
+pub(crate) struct DuplicateTrigram {
     /// The trigram.
     pub trigram: Trigram,
     /// Its first place, counted from 0.
@@ -123,7 +123,7 @@ pub struct DuplicateTrigram {
 /// The error of a list with a repeated word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected distinct words, found the same hash at {first} and again at {second}; the list is damaged")]
-pub struct DuplicateWord {
+pub(crate) struct DuplicateWord {
     /// Its first place, counted from 0.
     pub first: usize,
     /// Its second place.

@@ -7,11 +7,12 @@ use super::device::{Learner, OptimizerState, TowerState};
 use super::stage::{Stage, stage_after};
 use super::{partial, with_suffix};
 use crate::encoder::Tensor;
-use crate::error::{Error, FileFault, Result, ResumeFault, shown};
+use crate::error::{Error, Result, ResumeFault, damaged, shown};
 use crate::math::Matrix;
 use crate::model::{Model, prefixes};
 use crate::settings::TrainingRecord;
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, Tensors, entries, fingerprint, write_for};
+use clickvec_tables::ErrorKind;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -138,13 +139,16 @@ pub(super) struct Resumed {
     pub(super) first: Option<Vec<Vec<Tensor>>>,
 }
 
+/// What to do about a checkpoint with contents that no run writes.
+const CHANGED: &str = "the file was changed or damaged, start the training anew";
+
 /// What the run records of itself whose checkpoint is next to `output`. The states are not read.
 pub(super) fn record(output: &Path) -> Result<TrainingRecord> {
     let path = path(output);
     let file = TensorFile::open(&path)?;
     match file.parse::<Header>(KIND) {
         Ok((_, header)) => Ok(header.run),
-        Err(fault) => Err(Error::File { path, fault }),
+        Err(fault) => Err(fault.at(&path).into()),
     }
 }
 
@@ -159,23 +163,33 @@ pub(super) fn load(
 ) -> Result<Resumed> {
     let path = path(output);
     let file = TensorFile::open(&path)?;
-    let damaged = |fault| Error::File { path: path.clone(), fault };
-    let (tensors, header) = file.parse::<Header>(KIND).map_err(damaged)?;
+    let here = |fault: clickvec_tables::Error| Error::from(fault.at(&path));
+    let (tensors, header) = file.parse::<Header>(KIND).map_err(here)?;
     if let Some(fault) = difference(&header.run, run) {
         return Err(Error::Resume { path, fault });
     }
     if !header.progress.is_possible(header.updates, stages) {
         let Progress { epoch, minibatch, pairs, .. } = header.progress;
-        return Err(damaged(FileFault::Progress { epoch, minibatch, pairs, updates: header.updates }));
+        return Err(here(
+            clickvec_tables::Error::expected(
+                ErrorKind::Damaged,
+                "counts of epochs and minibatches that this run can reach",
+                format!(
+                    "{epoch} epochs, then {minibatch} minibatches of {pairs} pairs, after {} updates in all",
+                    header.updates
+                ),
+            )
+            .help(CHANGED),
+        ));
     }
     let kept = kept_model(output, &path, run, header.progress.kept)?;
-    let states = read(&tensors, header.updates, &learner.states()?).map_err(damaged)?;
-    let first = read_first(&tensors, &states).map_err(damaged)?;
+    let states = read(&tensors, header.updates, &learner.states()?).map_err(here)?;
+    let first = read_first(&tensors, &states).map_err(here)?;
     let first_of_towers: Vec<&[Tensor]> = first.iter().flatten().map(Vec::as_slice).collect();
     let all = all_entries(&states, &first_of_towers);
     let found = fingerprint(&all, &(header.updates, &header.progress, &header.run));
     if found != header.fingerprint {
-        return Err(damaged(FileFault::Fingerprint { expected: header.fingerprint, found }));
+        return Err(here(damaged::fingerprint(&header.fingerprint, &found)));
     }
     let stage = stage_after(stages, header.progress.epoch);
     if stage > 0 {
@@ -244,7 +258,10 @@ fn like(tensor: &Tensor) -> Tensor {
 }
 
 /// Reads the weights that the stage began with, which are shaped like those of `towers`; `None` if the file has none.
-fn read_first(file: &Tensors<'_>, towers: &[TowerState<'_>]) -> Result<Option<Vec<Vec<Tensor>>>, FileFault> {
+fn read_first(
+    file: &Tensors<'_>,
+    towers: &[TowerState<'_>],
+) -> Result<Option<Vec<Vec<Tensor>>>, clickvec_tables::Error> {
     if !file.has(FIRST) {
         return Ok(None);
     }
@@ -257,7 +274,11 @@ fn read_first(file: &Tensors<'_>, towers: &[TowerState<'_>]) -> Result<Option<Ve
 }
 
 /// Reads the states of all towers, which are shaped like `towers`.
-fn read(file: &Tensors<'_>, updates: u64, towers: &[TowerState<'_>]) -> Result<Vec<TowerState<'static>>, FileFault> {
+fn read(
+    file: &Tensors<'_>,
+    updates: u64,
+    towers: &[TowerState<'_>],
+) -> Result<Vec<TowerState<'static>>, clickvec_tables::Error> {
     let mut all = Vec::with_capacity(towers.len());
     for (prefix, tower) in prefixes(towers.len() == 1).into_iter().zip(towers) {
         let mut tensors: Vec<Tensor> = tower.tensors.iter().map(like).collect();
@@ -266,7 +287,7 @@ fn read(file: &Tensors<'_>, updates: u64, towers: &[TowerState<'_>]) -> Result<V
         for (i, state) in tower.optimizer.iter().enumerate() {
             let matrix = |stem: &str, like: &Matrix| {
                 if like.data().is_empty() {
-                    return Ok::<_, FileFault>(Matrix::default());
+                    return Ok::<_, clickvec_tables::Error>(Matrix::default());
                 }
                 let mut tensor = Tensor::named(&format!("{stem}.{i}"), like.rows(), like.columns());
                 file.read(prefix, std::slice::from_mut(&mut tensor))?;
@@ -278,7 +299,9 @@ fn read(file: &Tensors<'_>, updates: u64, towers: &[TowerState<'_>]) -> Result<V
                 rows => file.counts(&name, rows)?,
             };
             if let Some(row) = current.iter().position(|&update| update > updates) {
-                return Err(FileFault::LateRow { name, row, updates, found: current[row] });
+                let expected = format!("row {row} of `{name}` to be of update {updates} or before");
+                let found = current[row].to_string();
+                return Err(clickvec_tables::Error::expected(ErrorKind::Damaged, expected, found).help(CHANGED));
             }
             states.push(OptimizerState {
                 velocity: Cow::Owned(matrix("velocity", &state.velocity)?),

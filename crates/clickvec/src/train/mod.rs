@@ -202,7 +202,7 @@ pub fn train(
 ///
 /// # Errors
 /// Those of [`train`], of which [`Error::Diverged`] leaves the model of the last good epoch; [`Error::Resume`];
-/// [`Error::File`] if a checkpoint or the model next to it is damaged; [`Error::Io`] if something cannot be written.
+/// an error if a checkpoint or the model next to it is damaged; [`Error::Io`] if something cannot be written.
 pub fn train_to_file(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
@@ -328,7 +328,7 @@ fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Writ
 ///
 /// # Errors
 ///
-/// [`Error::File`] if it is damaged, and those of opening a file.
+/// an error if it is damaged, and those of opening a file.
 pub fn stopped_run(output: &Path) -> Result<Option<TrainingRecord>> {
     checkpoint::path(output).exists().then(|| checkpoint::record(output)).transpose()
 }

@@ -7,7 +7,7 @@ mod pairs;
 use self::pairs::{PairCounts, REACH};
 use super::language_model::CollectionModel;
 use super::ulm::MU;
-use clickvec::error::{ContentFault, FileFault};
+use clickvec::error::damaged;
 use clickvec::internals::ranker::RankerState;
 use clickvec::internals::ranker::WordLists;
 use clickvec::internals::text::{Interner, WordId};
@@ -86,18 +86,20 @@ impl Dependence {
             .with_u32s("title_lengths", &lengths)
     }
 
-    pub(super) fn restore(state: &RankerState) -> Result<Dependence, FileFault> {
+    pub(super) fn restore(state: &RankerState) -> Result<Dependence, clickvec_tables::Error> {
         let vocabulary = state.words()?;
         let words = state.u32s("title_words", &[None])?;
         let lengths = state.u32s("title_lengths", &[None])?;
         let total: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
         if total != words.len() as u64 {
-            let fault = ContentFault::WordCount { expected: total, found: words.len() };
-            return Err(FileFault::content("title_words", fault));
+            return Err(damaged::content(
+                "title_words",
+                format!("{total} words, the sum of `title_lengths`"),
+                words.len(),
+            ));
         }
         if let Some(place) = words.iter().position(|&word| word as usize >= vocabulary.len()) {
-            let fault = ContentFault::NotBelow { bound: vocabulary.len(), found: words[place], place };
-            return Err(FileFault::content("title_words", fault));
+            return Err(damaged::not_below("title_words", vocabulary.len(), words[place], place));
         }
         let mut titles = WordLists::default();
         let mut rest = words;

@@ -9,7 +9,7 @@ mod tests;
 use std::borrow::Cow;
 
 use self::network::{Access, Loss, Network, Options, Scratch, learn_text, random_coordinate, random_rows};
-use clickvec::error::{ContentFault, Error, FileFault, LearnFault, Remedy, Result};
+use clickvec::error::{Error, LearnFault, Remedy, Result, damaged};
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::normalize;
 use clickvec::internals::ranker::WordLists;
@@ -176,13 +176,13 @@ impl Doc2Vec {
         Ok(Doc2Vec { options, vocabulary: texts.vocabulary, network, texts: of_texts })
     }
 
-    fn restore(values: &Values, state: &RankerState) -> Result<Doc2Vec, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Doc2Vec, clickvec_tables::Error> {
         let options = Options::new(values);
         let vocabulary = state.words()?;
         let (words, size) = (vocabulary.len(), options.size);
         let frequencies = state.u32s("frequency", &[Some(words)])?.to_vec();
         if words == 0 {
-            return Err(FileFault::content("words", ContentFault::NoWord));
+            return Err(damaged::content("words", "at least one word", "none"));
         }
         check_range("frequency", &frequencies, 1.0, f64::from(u32::MAX))?;
         // A bag of words needs them for nothing but nearest words, and files of older versions lack them.
@@ -195,8 +195,11 @@ impl Doc2Vec {
         // A longer vector would give cosines above 1, or no number at all.
         let square = |vector: &[f32]| score(vector, vector);
         if let Some((row, vector)) = texts.iter().enumerate().find(|(_, vector)| square(vector) > 1.001) {
-            let fault = ContentFault::NotUnit { found: square(vector).sqrt(), row };
-            return Err(FileFault::content("text_vectors", fault));
+            return Err(damaged::content(
+                "text_vectors",
+                "vectors of length 1 or 0",
+                format!("length {} in row {row}", square(vector).sqrt()),
+            ));
         }
         let network = Network::of(frequencies, inputs, outputs, &options);
         Ok(Doc2Vec { options, vocabulary, network, texts })

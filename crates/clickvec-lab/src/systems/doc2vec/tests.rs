@@ -227,10 +227,12 @@ fn damaged_files_are_refused() {
     let fault = |state: RankerState| Doc2Vec::restore(&values(spec), &state).unwrap_err();
     assert!(Doc2Vec::restore(&values(spec), &state).is_ok());
     let long = state.clone().with("text_vectors", &[3, 5], Numbers::F32(vec![f32::MAX; 15]));
-    assert!(matches!(fault(long), FileFault::Content { .. }));
-    assert!(matches!(fault(state.clone().with_u32s("frequency", &[1, 2])), FileFault::WrongTensor { .. }));
-    assert!(matches!(fault(state.clone().with_u32s("frequency", &[1, 2, 0, 1])), FileFault::Content { .. }));
-    assert!(matches!(Doc2Vec::restore(&values("doc2vec:size=6"), &state), Err(FileFault::WrongTensor { .. })));
+    assert!(fault(long).message().contains("the file is damaged"));
+    assert!(fault(state.clone().with_u32s("frequency", &[1, 2])).message().contains("` to be"));
+    assert!(fault(state.clone().with_u32s("frequency", &[1, 2, 0, 1])).message().contains("the file is damaged"));
+    assert!(
+        Doc2Vec::restore(&values("doc2vec:size=6"), &state).is_err_and(|fault| fault.message().contains("` to be"))
+    );
     // Finite numbers that do not give a valid vector: the text gets the zero vector.
     let huge = Numbers::F32(vec![f32::MAX; 20]);
     let state = state.with("word_inputs", &[4, 5], huge.clone()).with("word_outputs", &[4, 5], huge);

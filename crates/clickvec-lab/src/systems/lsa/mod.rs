@@ -4,7 +4,7 @@
 mod svd;
 
 use self::svd::{Singular, Sparse, singular_vectors};
-use clickvec::error::{ContentFault, Error, FileFault, LearnFault, Result};
+use clickvec::error::{Error, LearnFault, Result, damaged};
 use clickvec::internals::math::vector::{add_scaled, dot, normalize, sum_of_squares};
 use clickvec::internals::ranker::{Numbers, RankerState, check_range};
 use clickvec::internals::ranker::{UNKNOWN, WordLists, WordReader};
@@ -173,19 +173,18 @@ impl Lsa {
         lsa
     }
 
-    fn restore(values: &Values, state: &RankerState) -> Result<Lsa, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Lsa, clickvec_tables::Error> {
         let vocabulary = state.words()?;
         let weights = state.f64s("word_weights", &[Some(vocabulary.len())])?;
         let singular_values = state.f64s("singular_values", &[None])?;
         let left = state.f32s("left_singular_vectors", &[Some(vocabulary.len()), Some(singular_values.len())])?;
         let most = singular_values.first().copied().unwrap_or(1.0);
-        let bad = |fault| Err(FileFault::content("singular_values", fault));
         if most.is_nan() || most <= 0.0 {
-            return bad(ContentFault::NotAbove { bound: 0.0, found: most });
+            return Err(damaged::content("singular_values", "a finite number above 0", most));
         }
         // Smaller values are zeros with a rounding error.
         if let Some(place) = singular_values.iter().position(|value| !(1e-7..=1.0).contains(&(value / most))) {
-            return bad(ContentFault::Range { least: 1e-7 * most, most, found: singular_values[place], place });
+            return Err(damaged::range("singular_values", 1e-7 * most, most, singular_values[place], place));
         }
         check_range("word_weights", weights, 0.0, 1e6)?;
         // Numbers that were rounded may be slightly above 1.

@@ -8,7 +8,7 @@ mod packed;
 #[cfg(test)]
 mod tests;
 
-use clickvec::error::{ContentFault, Error, FileFault, LearnFault, LearnSource, Result};
+use clickvec::error::{Error, LearnFault, LearnSource, Result, damaged};
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::normalize;
 use clickvec::internals::math::{Buffer, Matrix};
@@ -76,10 +76,10 @@ impl SkipThought {
         load::load(folder, &parts(values))
     }
 
-    fn restore(values: &Values, state: &RankerState) -> Result<SkipThought, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<SkipThought, clickvec_tables::Error> {
         let vocabulary = state.words()?;
         let part = |(name, encoders)| Part::restore(name, encoders, vocabulary.len(), state);
-        let parts = parts(values).into_iter().map(part).collect::<Result<_, FileFault>>()?;
+        let parts = parts(values).into_iter().map(part).collect::<Result<_, clickvec_tables::Error>>()?;
         Ok(SkipThought { vocabulary, parts })
     }
 
@@ -140,7 +140,12 @@ impl Part {
         vectors
     }
 
-    fn restore(name: &'static str, encoders: &[&str], words: usize, state: &RankerState) -> Result<Part, FileFault> {
+    fn restore(
+        name: &'static str,
+        encoders: &[&str],
+        words: usize,
+        state: &RankerState,
+    ) -> Result<Part, clickvec_tables::Error> {
         let array = |tensor: &str, rows: Option<usize>, columns: Option<usize>| {
             let tensor = format!("{name}.{tensor}");
             let shape = &state.array(&tensor, &[rows, columns])?.shape;
@@ -148,13 +153,14 @@ impl Part {
             let numbers = state.f32s(&tensor, &[Some(rows), Some(columns)])?;
             if rows.min(columns) == 0 {
                 let (expected, found) = ("at least one row and one column".to_owned(), format!("[{rows}, {columns}]"));
-                return Err(FileFault::WrongTensor { name: tensor, expected, found });
+                return Err(damaged::wrong_tensor(tensor, expected, found));
             }
             match numbers.iter().position(is_large) {
-                Some(place) => {
-                    let fault = ContentFault::Overflow { most: LARGEST, found: numbers[place], place };
-                    Err(FileFault::content(tensor, fault))
-                }
+                Some(place) => Err(damaged::content(
+                    tensor,
+                    format!("numbers from -{LARGEST:e} to {LARGEST:e}, with which no state overflows"),
+                    format!("{:e} at place {place}", numbers[place]),
+                )),
                 None => Ok(Matrix::from_vec(rows, columns, numbers.to_vec())),
             }
         };
@@ -165,7 +171,7 @@ impl Part {
             if recurrent.columns() != width {
                 let tensor = format!("{name}.{encoder}.recurrent_weights");
                 let (expected, found) = (format!("[{units}, {width}]"), format!("[{units}, {}]", recurrent.columns()));
-                return Err(FileFault::WrongTensor { name: tensor, expected, found });
+                return Err(damaged::wrong_tensor(tensor, expected, found));
             }
             let input = array(&format!("{encoder}.input_weights"), Some(word_vectors.columns()), Some(width))?;
             let bias = array(&format!("{encoder}.bias"), Some(1), Some(width))?;
@@ -175,7 +181,7 @@ impl Part {
             }
             Ok(gru)
         };
-        let encoders = encoders.iter().map(encoder).collect::<Result<_, FileFault>>()?;
+        let encoders = encoders.iter().map(encoder).collect::<Result<_, clickvec_tables::Error>>()?;
         Ok(Part { name, encoders, word_vectors })
     }
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use super::language_model::CollectionModel;
 use super::ulm::MU;
 use cache::Cache;
-use clickvec::error::{ContentFault, Error, FileFault, LearnFault};
+use clickvec::error::{Error, LearnFault, damaged};
 use clickvec::internals::math::vector::dot;
 use clickvec::internals::ranker::{Numbers, RankerState, check_range};
 use clickvec::internals::ranker::{UNKNOWN, WordReader};
@@ -73,13 +73,17 @@ impl Topics {
         )
     }
 
-    fn restore(state: &RankerState, language: &str, count: usize, words: usize) -> Result<Topics, FileFault> {
+    fn restore(
+        state: &RankerState,
+        language: &str,
+        count: usize,
+        words: usize,
+    ) -> Result<Topics, clickvec_tables::Error> {
         let row_of = state.u32s(&format!("{language}_rows"), &[Some(words)])?.to_vec();
         let probability = state.f32s(&format!("{language}_topics"), &[None, Some(count)])?.to_vec();
         let rows = probability.len() / count;
         if let Some(place) = row_of.iter().position(|&row| row != ABSENT && row as usize >= rows) {
-            let fault = ContentFault::NotBelow { bound: rows, found: row_of[place], place };
-            return Err(FileFault::content(format!("{language}_rows"), fault));
+            return Err(damaged::not_below(format!("{language}_rows"), rows, row_of[place], place));
         }
         // A sum of rounded numbers may be slightly above 1.
         check_range(&format!("{language}_topics"), &probability, 0.0, 1.001)?;
@@ -127,7 +131,7 @@ impl TopicRanker {
         state: &RankerState,
         queries_differ: bool,
         inference: Inference,
-    ) -> Result<TopicRanker, FileFault> {
+    ) -> Result<TopicRanker, clickvec_tables::Error> {
         let vocabulary = state.words()?;
         let words = vocabulary.len();
         let collection =

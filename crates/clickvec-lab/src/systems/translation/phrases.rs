@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::alignment::Alignment;
 use super::table::{Row, TranslationTable};
-use clickvec::error::{ContentFault, FileFault};
+use clickvec::error::damaged;
 use clickvec::internals::ragged::starts;
 use clickvec::internals::ranker::UNKNOWN;
 use clickvec::internals::ranker::{Numbers, RankerState};
@@ -202,7 +202,7 @@ impl PhraseList {
         state.with(name, &[self.phrases.len(), LONGEST], Numbers::U32(self.phrases.concat()))
     }
 
-    fn restore(name: &str, words: usize, state: &RankerState) -> Result<PhraseList, FileFault> {
+    fn restore(name: &str, words: usize, state: &RankerState) -> Result<PhraseList, clickvec_tables::Error> {
         let numbers = state.u32s(name, &[None, Some(LONGEST)])?;
         let phrases: Vec<Phrase> = numbers.chunks_exact(LONGEST).map(phrase).collect();
         let is_phrase = |phrase: &Phrase| {
@@ -210,12 +210,15 @@ impl PhraseList {
             length > 0 && phrase[length..].iter().all(|&word| word == UNKNOWN)
         };
         if let Some(row) = phrases.iter().position(|phrase| !is_phrase(phrase)) {
-            let fault = ContentFault::Phrase { words, found: phrases[row].to_vec(), row };
-            return Err(FileFault::content(name, fault));
+            return Err(damaged::content(
+                name,
+                format!("word numbers below {words}, then only {}", u32::MAX),
+                format!("{:?} in row {row}", phrases[row].to_vec()),
+            ));
         }
         if let Some(row) = phrases.windows(2).position(|two| two[0] >= two[1]) {
             let [before, found] = [row, row + 1].map(|row| phrases[row].to_vec());
-            return Err(FileFault::content(name, ContentFault::RowDescent { before, found, row: row + 1 }));
+            return Err(damaged::content(name, format!("rows above {before:?} after row {row}"), format!("{found:?}")));
         }
         Ok(PhraseList::new(phrases, words))
     }
@@ -259,7 +262,7 @@ impl PhraseTable {
     }
 
     /// For words below `words`.
-    pub(super) fn restore(words: usize, state: &RankerState) -> Result<PhraseTable, FileFault> {
+    pub(super) fn restore(words: usize, state: &RankerState) -> Result<PhraseTable, clickvec_tables::Error> {
         let sources = PhraseList::restore("phrase_sources", words, state)?;
         let targets = PhraseList::restore("phrase_targets", words, state)?;
         let table = TranslationTable::restore("phrase", targets.phrases.len(), sources.phrases.len(), state)?;

@@ -8,7 +8,7 @@ use super::ibm1::{Bitext, Ibm1};
 use super::phrases::{LONGEST, PhraseCounts, PhraseTable};
 use super::table::Row;
 use super::wtm::{ALPHA, ITERATIONS, PRIOR, PRUNE, QueryWord, SELF, Wtm};
-use clickvec::error::{Error, FileFault, LearnFault, Result};
+use clickvec::error::{Error, LearnFault, Result};
 use clickvec::internals::ranker::RankerState;
 use clickvec::internals::ranker::WordReader;
 use clickvec::internals::text::WordId;
@@ -89,7 +89,7 @@ impl Ptm {
         Ptm { wtm, table, gamma: values.get(PHRASES.name) }
     }
 
-    fn restore(values: &Values, state: &RankerState) -> Result<Ptm, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<Ptm, clickvec_tables::Error> {
         let wtm = Wtm::restore(values, state)?;
         let table = PhraseTable::restore(wtm.vocabulary().len(), state)?;
         Ok(Ptm::new(values, wtm, table))

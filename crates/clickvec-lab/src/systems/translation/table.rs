@@ -1,9 +1,10 @@
 //! A sparse table of translation probabilities.
 
-use clickvec::error::{ContentFault, FileFault};
+use clickvec::error::damaged;
 use clickvec::internals::ragged::starts;
 use clickvec::internals::ranker::{RankerState, check_range};
 use clickvec::internals::text::WordId;
+use clickvec_tables::{Error, Result};
 
 /// P(q|w) of query words q and title words w, or of phrases by number; 0 where it has no entry. Its three arrays are those
 /// of the file, which is why it is not [`clickvec::internals::ragged::Ragged`].
@@ -51,17 +52,12 @@ impl TranslationTable {
     }
 
     /// A table of `targets` rows whose sources are below `sources`.
-    pub(super) fn restore(
-        name: &str,
-        targets: usize,
-        sources: usize,
-        state: &RankerState,
-    ) -> Result<TranslationTable, FileFault> {
+    pub(super) fn restore(name: &str, targets: usize, sources: usize, state: &RankerState) -> Result<TranslationTable> {
         let starts = state.u32s(&format!("{name}_starts"), &[Some(targets + 1)])?;
         let columns = state.u32s(&format!("{name}_columns"), &[None])?;
         let probabilities = state.f64s(&format!("{name}_probabilities"), &[Some(columns.len())])?;
-        check_starts(starts, columns.len()).map_err(|fault| FileFault::content(format!("{name}_starts"), fault))?;
-        check_rows(starts, columns, sources).map_err(|fault| FileFault::content(format!("{name}_columns"), fault))?;
+        check_starts(&format!("{name}_starts"), starts, columns.len())?;
+        check_rows(&format!("{name}_columns"), starts, columns, sources)?;
         check_range(&format!("{name}_probabilities"), probabilities, 0.0, 1.0)?;
         let (starts, sources, probabilities) = (starts.to_vec(), columns.to_vec(), probabilities.to_vec());
         Ok(TranslationTable { starts, sources, probabilities })
@@ -69,28 +65,33 @@ impl TranslationTable {
 }
 
 /// Checks that `starts`, of which there is at least one, cuts a list of `length` numbers into rows.
-fn check_starts(starts: &[u32], length: usize) -> Result<(), ContentFault> {
+fn check_starts(name: &str, starts: &[u32], length: usize) -> Result<()> {
     if let Some(place) = starts.windows(2).position(|two| two[0] > two[1]) {
         let (before, found) = (starts[place], starts[place + 1]);
-        return Err(ContentFault::Descent { before, found, place: place + 1 });
+        return Err(descent(name, before, found, place + 1));
     }
     let (first, last) = (starts[0], starts[starts.len() - 1]);
-    match first == 0 && last as usize == length {
-        true => Ok(()),
-        false => Err(ContentFault::Cover { length, first, last }),
+    if first != 0 || last as usize != length {
+        let (expected, found) = (format!("rows from 0 to {length}"), format!("rows from {first} to {last}"));
+        return Err(damaged::content(name, expected, found));
     }
+    Ok(())
+}
+
+fn descent(name: &str, before: u32, found: u32, place: usize) -> Error {
+    damaged::content(name, "ascending numbers", format_args!("{found} after {before} at place {place}"))
 }
 
 /// Checks that each row is ascending and below `bound`. The rows cover `columns`.
-fn check_rows(starts: &[u32], columns: &[u32], bound: usize) -> Result<(), ContentFault> {
+fn check_rows(name: &str, starts: &[u32], columns: &[u32], bound: usize) -> Result<()> {
     for row in starts.windows(2).map(|two| two[0] as usize..two[1] as usize) {
         for place in row.clone() {
             let found = columns[place];
             if found as usize >= bound {
-                return Err(ContentFault::NotBelow { bound, found, place });
+                return Err(damaged::not_below(name, bound, found, place));
             }
             if place > row.start && columns[place - 1] >= found {
-                return Err(ContentFault::Descent { before: columns[place - 1], found, place });
+                return Err(descent(name, columns[place - 1], found, place));
             }
         }
     }

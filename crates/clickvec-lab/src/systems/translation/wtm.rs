@@ -4,7 +4,7 @@ use super::ibm1::Ibm1;
 use super::table::{Row, TranslationTable};
 use super::{background, clicks};
 use crate::systems::language_model::CollectionModel;
-use clickvec::error::{Error, FileFault, LearnFault, Result};
+use clickvec::error::{Error, LearnFault, Result};
 use clickvec::internals::ranker::RankerState;
 use clickvec::internals::ranker::{UNKNOWN, WordReader};
 use clickvec::internals::text::{Interner, WordId};
@@ -82,7 +82,7 @@ impl Wtm {
         Wtm { vocabulary, collection, table, alpha: values.get(ALPHA.name), of_itself: values.get(SELF.name) }
     }
 
-    pub(super) fn restore(values: &Values, state: &RankerState) -> Result<Wtm, FileFault> {
+    pub(super) fn restore(values: &Values, state: &RankerState) -> Result<Wtm, clickvec_tables::Error> {
         let vocabulary = state.words()?;
         let frequencies = state.u32s("collection_frequency", &[Some(vocabulary.len())])?;
         let collection = CollectionModel::from_frequencies(frequencies.to_vec());

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Fusion, FusionMethod};
-use crate::error::{ContentFault, Error, FileFault, Result, shortened};
+use crate::error::{Error, Result, damaged, shortened};
 use crate::files;
 use crate::ranker::file::check_range;
 use crate::ranker::stored::{self, FileKind};
 use crate::ranker::{Ranker, System};
 use crate::tensor_file::{Array, Data, Entry, FORMAT, Numbers, TensorFile, fingerprint, write};
+use clickvec_tables::ErrorKind;
 
 /// `kind` in the JSON value of a file.
 pub(in crate::ranker) const KIND: &str = "fusion";
@@ -46,7 +47,7 @@ struct Member {
 /// The members are models or rankers in the folder of `path`. They must be there unchanged when the fusion is read.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::File`] if a member cannot be read or is not in that folder, or if the weights are not
+/// [`Error::Io`]; an error if a member cannot be read or is not in that folder, or if the weights are not
 /// valid. Whatever was at `path` is then untouched.
 pub fn save(path: &Path, method: FusionMethod, members: &[(&str, f64)]) -> Result<()> {
     let folder = files::folder_of(path);
@@ -60,7 +61,7 @@ pub fn save(path: &Path, method: FusionMethod, members: &[(&str, f64)]) -> Resul
             .collect::<Result<_>>()?,
     };
     let weights: Vec<f64> = members.iter().map(|&(_, weight)| weight).collect();
-    check(&settings, &weights).map_err(|fault| Error::File { path: path.to_owned(), fault })?;
+    check(&settings, &weights).map_err(|fault| Error::from(fault.at(path)))?;
     write_parts(path, settings, &Array { shape: vec![weights.len()], numbers: Numbers::F64(weights) })
 }
 
@@ -103,7 +104,7 @@ pub struct FusionMember {
 /// # Errors
 /// Those of [`crate::ranker::load`].
 pub fn members(path: &Path, systems: &[&'static System]) -> Result<FusionFile> {
-    let of_file = |fault| Error::File { path: path.to_owned(), fault };
+    let of_file = |fault: clickvec_tables::Error| Error::from(fault.at(path));
     let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
     let folder = files::folder_of(path);
     let member = |(Member { file, fingerprint }, weight): (Member, f64)| -> Result<FusionMember> {
@@ -112,13 +113,12 @@ pub fn members(path: &Path, systems: &[&'static System]) -> Result<FusionFile> {
             FileKind::Model => None,
             FileKind::Ranker => Some(crate::ranker::file::ranker_parameters(&path, systems)?),
             FileKind::Fusion => {
-                let fault = FileFault::Kind { expected: "model or ranker", found: KIND.to_owned() };
-                return Err(Error::File { path, fault });
+                return Err(damaged::other_kind("model or ranker", KIND).at(&path).into());
             }
         };
         let found = stored::fingerprint(&path)?;
         if found != fingerprint {
-            return Err(of_file(FileFault::Member { file, expected: shortened(&fingerprint), found }));
+            return Err(of_file(changed_member(&file, &shortened(&fingerprint), &found)));
         }
         Ok(FusionMember { path, fingerprint, weight, system })
     };
@@ -129,22 +129,21 @@ pub fn members(path: &Path, systems: &[&'static System]) -> Result<FusionFile> {
 /// Reads a fusion and its members. Nothing in the files is trusted.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::File`] with one of the [`FileFault`]s.
+/// [`Error::Io`], or an error for a file that is damaged or of another kind.
 pub(in crate::ranker) fn load(path: &Path, systems: &[&'static System]) -> Result<Fusion> {
-    let of_file = |fault| Error::File { path: path.to_owned(), fault };
+    let of_file = |fault: clickvec_tables::Error| Error::from(fault.at(path));
     let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
     let folder = files::folder_of(path);
     let member = |(Member { file, fingerprint }, weight): (Member, f64)| -> Result<(Arc<dyn Ranker>, f64)> {
         let path = folder.join(&file);
         // Fusions of fusions could form a circle.
         if FileKind::of(&path)? == FileKind::Fusion {
-            let fault = FileFault::Kind { expected: "model or ranker", found: KIND.to_owned() };
-            return Err(Error::File { path, fault });
+            return Err(damaged::other_kind("model or ranker", KIND).at(&path).into());
         }
         let ranker = stored::load_with(&path, systems)?;
         let found = stored::fingerprint(&path)?;
         if found != fingerprint {
-            return Err(of_file(FileFault::Member { file, expected: shortened(&fingerprint), found }));
+            return Err(of_file(changed_member(&file, &shortened(&fingerprint), &found)));
         }
         Ok((Arc::from(ranker), weight))
     };
@@ -152,34 +151,44 @@ pub(in crate::ranker) fn load(path: &Path, systems: &[&'static System]) -> Resul
     Ok(Fusion::new(KIND.to_owned(), members, settings.method))
 }
 
-fn parse(file: &TensorFile) -> Result<(Settings, Vec<f64>), FileFault> {
+/// Creates the error of a member that changed after the fusion was written.
+fn changed_member(file: &str, expected: &str, found: &str) -> clickvec_tables::Error {
+    let expected = format!("member `{file}` with the fingerprint {expected}");
+    clickvec_tables::Error::expected(ErrorKind::Damaged, expected, found.to_owned())
+        .help("it was changed since, so fuse again")
+}
+
+fn parse(file: &TensorFile) -> Result<(Settings, Vec<f64>), clickvec_tables::Error> {
     let (tensors, header) = file.parse::<Header>(KIND)?;
     let found = tensors.fingerprint(&header.fusion);
     if found != header.fingerprint {
-        return Err(FileFault::Fingerprint { expected: shortened(&header.fingerprint), found });
+        return Err(damaged::fingerprint(&shortened(&header.fingerprint), &found));
     }
     let mut arrays = tensors.arrays()?;
     let weights = match arrays.remove(WEIGHTS) {
-        None => return Err(FileFault::MissingTensor { name: WEIGHTS.to_owned() }),
+        None => return Err(damaged::missing_tensor(WEIGHTS)),
         Some(Array { numbers: Numbers::F64(weights), .. }) => weights,
         Some(other) => {
             let expected = format!("F64 [{}]", header.fusion.members.len());
             let found = format!("{:?} {:?}", other.numbers.dtype(), other.shape);
-            return Err(FileFault::WrongTensor { name: WEIGHTS.to_owned(), expected, found });
+            return Err(damaged::wrong_tensor(WEIGHTS, expected, found));
         }
     };
     check(&header.fusion, &weights)?;
     Ok((header.fusion, weights))
 }
 
-fn check(Settings { method, members }: &Settings, weights: &[f64]) -> Result<(), FileFault> {
+fn check(Settings { method, members }: &Settings, weights: &[f64]) -> Result<(), clickvec_tables::Error> {
     if let FusionMethod::ReciprocalRank { k } = *method
         && !(k.is_finite() && k > -1.0)
     {
-        return Err(FileFault::content("k", ContentFault::NotAbove { bound: -1.0, found: k }));
+        return Err(damaged::content("k", "a finite number above -1.0", k));
     }
     if members.is_empty() || members.len() != weights.len() {
-        return Err(FileFault::Weights { weights: weights.len(), members: members.len() });
+        return Err(damaged::file(
+            format_args!("a weight for each of the {} members", members.len()),
+            format_args!("{} weights", weights.len()),
+        ));
     }
     check_range("weights", weights, 0.0, f64::INFINITY)?;
     let mut distinct = HashSet::new();
@@ -188,7 +197,10 @@ fn check(Settings { method, members }: &Settings, weights: &[f64]) -> Result<(),
         let is_name =
             matches!((parts.next(), parts.next()), (Some(Component::Normal(name)), None) if name == OsStr::new(file));
         if !is_name || !distinct.insert(file) {
-            return Err(FileFault::MemberName { found: shortened(file) });
+            return Err(damaged::file(
+                "the names of other files in the same folder, each once",
+                format_args!("`{}`", shortened(file)),
+            ));
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use super::corpus::Corpus;
 use super::file::{self, RankerState, check_range};
 use super::system::{Parameter, System, Values};
 use super::{Ranker, RankerSpec, SystemRanker};
-use crate::error::{Error, FileFault, Result};
+use crate::error::{Error, Result, damaged};
 use crate::index::Candidates;
 use crate::text::{Dictionary, Trigram, WordBuffer, for_each_trigram, for_each_word};
 use lists::TrigramCandidates;
@@ -95,12 +95,12 @@ impl LetterTrigrams {
     /// The trained `trigram` in a file.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::File`] if the file is of another system or not valid.
+    /// [`Error::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<LetterTrigrams> {
         let (system, values, state) = file::load_state(path, &[&SYSTEM])?;
-        let of_file = |fault| Error::File { path: path.to_owned(), fault };
+        let of_file = |fault: clickvec_tables::Error| Error::from(fault.at(path));
         if system.name != SYSTEM.name {
-            return Err(of_file(FileFault::Kind { expected: SYSTEM.name, found: system.name.to_owned() }));
+            return Err(of_file(damaged::other_kind(SYSTEM.name, system.name)));
         }
         LetterTrigrams::restore(&values, &state).map_err(of_file)
     }
@@ -129,11 +129,11 @@ impl LetterTrigrams {
         tf * self.weights[id as usize]
     }
 
-    fn restore(values: &Values, state: &RankerState) -> Result<LetterTrigrams, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<LetterTrigrams, clickvec_tables::Error> {
         let trigrams = state.trigrams("trigrams")?;
         let document_frequency = state.u32s("document_frequency", &[Some(trigrams.len())])?.to_vec();
         let &[documents] = state.u32s("documents", &[Some(1)])? else { unreachable!("the shape was checked") };
-        let dictionary = Dictionary::from_trigrams(trigrams).map_err(FileFault::Dictionary)?;
+        let dictionary = Dictionary::from_trigrams(trigrams).map_err(damaged::contents)?;
         check_range("document_frequency", &document_frequency, 0.0, f64::from(documents))?;
         Ok(LetterTrigrams::new(values, dictionary, document_frequency, documents))
     }

@@ -15,7 +15,7 @@ use super::super::text_vectors::TextReader;
 use super::SYSTEM;
 use super::builder::Vectors;
 use super::weighted::dot;
-use crate::error::{ContentFault, Error, FileFault, LearnFault, Result};
+use crate::error::{Error, LearnFault, Result, damaged};
 use crate::math::vector::scale_to_unit;
 use crate::memory::room_for_numbers;
 use crate::ragged::Ragged;
@@ -102,13 +102,12 @@ impl Fitted {
     }
 
     /// The rows that [`Fitted::write`] added.
-    pub(super) fn restore(state: &RankerState, dimension: usize) -> Result<Fitted, FileFault> {
-        let trigrams = Dictionary::from_trigrams(state.trigrams(TRIGRAMS)?).map_err(FileFault::Dictionary)?;
+    pub(super) fn restore(state: &RankerState, dimension: usize) -> Result<Fitted, clickvec_tables::Error> {
+        let trigrams = Dictionary::from_trigrams(state.trigrams(TRIGRAMS)?).map_err(damaged::contents)?;
         let halves = state.u32s(WORDS, &[None, Some(2)])?.as_chunks::<2>().0.iter();
         let words = halves.map(|&[low, high]| WordHash(u64::from(low) | u64::from(high) << 32)).collect();
-        let dictionary = trigrams.followed_by(words).map_err(|twice| {
-            FileFault::content(WORDS, ContentFault::RepeatedText { first: twice.first, row: twice.second })
-        })?;
+        let dictionary =
+            trigrams.followed_by(words).map_err(|twice| damaged::repeated_text(WORDS, twice.first, twice.second))?;
         let rows = state.f32s(ROWS, &[Some(dictionary.len()), Some(dimension)])?.to_vec();
         Ok(Fitted { dictionary, dimension, rows })
     }

@@ -19,7 +19,7 @@ use super::file::{self, RankerState};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_vectors::TextReader;
 use super::{InnerWords, Ranker, RankerSpec, SystemRanker};
-use crate::error::{ContentFault, Error, FileFault, LearnFault, LearnSource, Result};
+use crate::error::{Error, LearnFault, LearnSource, Result, damaged};
 use crate::index::{Candidates, FlatIndex};
 use crate::memory::room_for_numbers;
 use crate::model::Side;
@@ -114,7 +114,7 @@ impl WordVectors {
         ranker
     }
 
-    fn restore(values: &Values, state: &RankerState) -> Result<WordVectors, FileFault> {
+    fn restore(values: &Values, state: &RankerState) -> Result<WordVectors, clickvec_tables::Error> {
         let titles = WeightedVectors::restore(state, "")?;
         let queries = match state.has(&format!("{OF_QUERIES}word_vectors")) {
             true => Some(WeightedVectors::restore(state, OF_QUERIES)?),
@@ -124,14 +124,17 @@ impl WordVectors {
             && queries.vectors.dimension != titles.vectors.dimension
         {
             let [titles, found] = [&titles, queries].map(|side| side.vectors.dimension);
-            let fault = ContentFault::OtherDimension { titles, found };
-            return Err(FileFault::content(format!("{OF_QUERIES}word_vectors"), fault));
+            return Err(damaged::content(
+                format!("{OF_QUERIES}word_vectors"),
+                format!("vectors of {titles} numbers, as for titles"),
+                found,
+            ));
         }
         let documents = state.f64s("documents", &[Some(1)])?[0];
         let counts = [Some(&titles), queries.as_ref()].into_iter().flatten().flat_map(|side| &side.document_frequency);
         let most = counts.copied().max().unwrap_or(0);
         if documents < f64::from(most) || documents.fract() != 0.0 {
-            return Err(FileFault::content("documents", ContentFault::Count { least: most, found: documents }));
+            return Err(damaged::count("documents", most, documents));
         }
         let fitted = match values.get(RIDGE) {
             0.0 => None,
@@ -143,12 +146,12 @@ impl WordVectors {
     /// The trained `vectors` in a file.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::File`] if the file is of another system or not valid.
+    /// [`Error::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<WordVectors> {
         let (system, values, state) = file::load_state(path, &[&SYSTEM])?;
-        let of_file = |fault| Error::File { path: path.to_owned(), fault };
+        let of_file = |fault: clickvec_tables::Error| Error::from(fault.at(path));
         if system.name != SYSTEM.name {
-            return Err(of_file(FileFault::Kind { expected: SYSTEM.name, found: system.name.to_owned() }));
+            return Err(of_file(damaged::other_kind(SYSTEM.name, system.name)));
         }
         WordVectors::restore(&values, &state).map_err(of_file)
     }

@@ -6,7 +6,7 @@ use super::super::corpus::Corpus;
 use super::super::file::{Numbers, RankerState};
 use super::super::text_vectors::{TextReader, TextVectors};
 use super::builder::{self, Vectors};
-use crate::error::{ContentFault, FileFault, Result};
+use crate::error::{Result, damaged};
 use crate::text::Interner;
 use crate::vector_file::MAX_DIMENSION;
 
@@ -33,14 +33,14 @@ impl WeightedVectors {
     }
 
     /// The vectors that [`WeightedVectors::write`] added.
-    pub(super) fn restore(state: &RankerState, prefix: &str) -> Result<WeightedVectors, FileFault> {
+    pub(super) fn restore(state: &RankerState, prefix: &str) -> Result<WeightedVectors, clickvec_tables::Error> {
         let [names, numbers, counts] = [VOCABULARY, WORDS, DOCUMENT_FREQUENCY].map(|name| format!("{prefix}{name}"));
         let vocabulary = state.words_as(&names)?;
         let rows = state.array(&numbers, &[Some(vocabulary.len()), None])?;
         let dimension = rows.shape[1];
         let words = state.f32s(&numbers, &[Some(vocabulary.len()), Some(dimension)])?.to_vec();
         if dimension == 0 || dimension > MAX_DIMENSION {
-            return Err(FileFault::content(numbers, ContentFault::Dimension { most: MAX_DIMENSION, found: dimension }));
+            return Err(damaged::dimension(numbers, MAX_DIMENSION, dimension));
         }
         let texts = TextVectors::restore(state, prefix, dimension)?;
         let document_frequency = state.u32s(&counts, &[Some(vocabulary.len())])?.to_vec();
