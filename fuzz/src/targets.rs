@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 
-use clickvec::eval::trec::{read_qrels, read_run};
-use clickvec::eval::{TestSetFiles, read_test_set};
+use clickvec_eval::trec::{read_qrels, read_run};
+use clickvec_eval::{TestSetFiles, read_test_set};
 use clickvec::internals::clicks::ClickReader;
-use clickvec::internals::eval::read_queries;
+use clickvec_eval::read_queries;
 use clickvec::internals::files;
 use clickvec::model::{Model, Side};
-use clickvec::ranker::{self, Corpus, RankerSpec, Resources, System};
+use clickvec_eval::ranker::{self, Corpus, RankerSpec, Resources, System};
 use clickvec_index::searcher::Searcher;
 use clickvec::table::{self, Plan};
 use clickvec::tables::read_titles;

@@ -14,11 +14,11 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
-use clickvec::eval::{TestSetFiles, read_test_set};
 use clickvec::explain::{Explainer, KeywordOptions};
 use clickvec::internals::rng;
 use clickvec::model::{Model, Side};
 use clickvec::tables::TITLE;
+use clickvec_eval::{TestSetFiles, read_test_set};
 use clickvec_lab::explain::Topics;
 use clickvec_lab::simulate::{SimulateConfig, true_topics};
 use rand::RngExt as _;

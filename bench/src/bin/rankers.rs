@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use clickvec::eval::{Judgments, TestSetFiles, read_test_set};
 use clickvec::internals::clicks::ClickReader;
-use clickvec::ranker::{Corpus, Ranker, RankerSpec, Resources, System};
 use clickvec::tables::{TITLE, read_titles};
 use clickvec::train::Weighting;
+use clickvec_eval::ranker::{Corpus, Ranker, RankerSpec, Resources, System};
+use clickvec_eval::{Judgments, TestSetFiles, read_test_set};
 use clickvec_lab::SYSTEMS;
 use rustix::time::{ClockId, clock_gettime};
 

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clickvec::Error;
-use clickvec::eval::{Judgments, Overlap};
 use clickvec::model::Model;
 use clickvec::train::{Event, Keep, Output, Teacher, TrainConfig, written_paths};
+use clickvec_eval::{Judgments, Overlap};
 use serde_json::{Value, json};
 
 use crate::commands::{self, Ended, Judged, Learner, Learnt, Means, Trial, Watch};

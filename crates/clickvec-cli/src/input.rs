@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::Error;
-use clickvec::eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec::internals::error::NOT_UTF_8;
 use clickvec::internals::files::{self, Found};
-use clickvec::internals::ranker::fusion_members;
 use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, is_utf16};
-use clickvec::ranker::FileKind;
 use clickvec::tables::{self, Skipped, TableFault, TitleFile, TitlesSummary};
+use clickvec_eval::internals::fusion_members;
+use clickvec_eval::ranker::FileKind;
+use clickvec_eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec_index::MANIFEST;
 
 use crate::{json_file, output, test_set};

@@ -1,6 +1,6 @@
 //! The names of metrics in JSON and in tables, which are part of the interface (`docs/reference/metrics.md`).
 
-use clickvec::eval::{Comparison, Metrics};
+use clickvec_eval::{Comparison, Metrics};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -14,6 +14,15 @@ impl Serialize for ByKey<'_> {
             map.serialize_entry(&metric.to_string(), &value)?;
         }
         map.end()
+    }
+}
+
+/// Figures by their names as an object.
+pub(crate) struct Figures<'a>(pub(crate) &'a [(String, f64)]);
+
+impl Serialize for Figures<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::eval::{self, EvaluateOptions, Form, Ids, JudgedQuery, Judgments, Overlap, TestSet, TestSetFiles};
 use clickvec::internals::files;
 use clickvec::internals::text::words;
 use clickvec::model::Model;
-use clickvec::ranker::Neural;
 use clickvec::train::{Score, Validation};
+use clickvec_eval::ranker::Neural;
+use clickvec_eval::{self as eval, EvaluateOptions, Form, Ids, JudgedQuery, Judgments, Overlap, TestSet, TestSetFiles};
 
 use crate::output;
 

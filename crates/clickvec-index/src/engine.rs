@@ -10,8 +10,8 @@ use crate::layout::Shard;
 use crate::layout::{About, CODES, MODEL, MODEL_FILE, load_shard};
 use clickvec::error::IndexFault;
 use clickvec::explain::Explainer;
-use clickvec::internals::ranker::TrigramLists;
 use clickvec::model::{Embedder, Model, Side};
+use clickvec_eval::internals::TrigramLists;
 
 use crate::answer::{Comparison, Document, Explanation};
 use crate::error::{EngineFault, Error, FormFault, RequestFault, Result};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clickvec::internals::error::{shortened, shown};
 use clickvec::internals::text::Analysis;
-use clickvec::ranker::FusionMethod;
+use clickvec_eval::ranker::FusionMethod;
 
 use crate::bm25::Bm25;
 use crate::format::VectorFormat;

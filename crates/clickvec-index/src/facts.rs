@@ -1,7 +1,7 @@
 //! What an index says of itself.
 
 use clickvec::internals::text::Analysis;
-use clickvec::ranker::FusionMethod;
+use clickvec_eval::ranker::FusionMethod;
 use serde::Serialize;
 
 use crate::bm25::Bm25;

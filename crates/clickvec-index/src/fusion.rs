@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use clickvec::internals::ranker::{FusionFile, LetterTrigrams, fusion_members};
 use clickvec::internals::text::Analysis;
-use clickvec::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
+use clickvec_eval::internals::{FusionFile, LetterTrigrams, fusion_members};
+use clickvec_eval::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
 use serde::{Deserialize, Serialize};
 
 use crate::bm25::Bm25;
@@ -133,7 +133,7 @@ impl Fusion {
     /// [`Error::Library`] if it cannot be read; [`Error::Index`] if it has other members, or another model than the one with
     /// this fingerprint.
     pub fn read(path: &Path, model: &str) -> Result<Fusion> {
-        let FusionFile { method, members } = fusion_members(path, &clickvec::ranker::SYSTEMS)?;
+        let FusionFile { method, members } = fusion_members(path, &clickvec_eval::ranker::SYSTEMS)?;
         let fault = |fault| Error::index(path, fault);
         let mut fusion = Fusion { method, vectors: 0.0, words: 0.0, is_given: true, ..Fusion::default() };
         let mut seen = [false; 4];

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use clickvec::index::Hit as Place;
-use clickvec::internals::ranker::{fused_shares, sum_shares};
 use clickvec::internals::text;
 use clickvec::model::Side;
+use clickvec_eval::internals::{fused_shares, sum_shares};
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 use crate::bm25::Bm25;

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use clickvec::index::{Hit, QuantizedIndex, SearchScratch};
 use clickvec::internals::index::{Codes, Scope};
-use clickvec::internals::ranker::{WordVectors, stored_fingerprint};
+use clickvec_eval::internals::{WordVectors, stored_fingerprint};
 
 use crate::error::Result;
 use crate::facts::TeacherFacts;
@@ -40,7 +40,7 @@ impl Teacher {
 
     /// The cosine of a title; 0 if it or the query has no vector.
     pub(crate) fn score(&self, query: &str, title: &str) -> f32 {
-        use clickvec::ranker::Ranker as _;
+        use clickvec_eval::ranker::Ranker as _;
         self.ranker.score(query, &[title])[0] as f32
     }
 

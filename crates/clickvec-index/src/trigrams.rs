@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use clickvec::internals::ranker::LetterTrigrams;
+use clickvec_eval::internals::LetterTrigrams;
 
 use crate::facts::TrigramFacts;
 
@@ -21,7 +21,7 @@ pub struct Trigrams {
 impl Trigrams {
     /// The cosine of a title.
     pub(crate) fn score(&self, query: &str, title: &str) -> f32 {
-        use clickvec::ranker::Ranker as _;
+        use clickvec_eval::ranker::Ranker as _;
         self.ranker.score(query, &[title])[0] as f32
     }
 

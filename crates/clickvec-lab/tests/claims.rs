@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use clickvec::encoder::{ClsmConfig, EncoderConfig, LstmConfig};
-use clickvec::eval::{TestSetFiles, paired_t_test, read_test_set};
 use clickvec::explain::{Explainer, KeywordOptions};
 use clickvec::internals::rng;
 use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
 use clickvec::tables::TITLE;
 use clickvec::train::{ClickSource, Keep, Output, TrainConfig, TrainOptions, train_to_file};
+use clickvec_eval::{TestSetFiles, paired_t_test, read_test_set};
 use clickvec_lab::explain::{Topics, contexts, keyword_claims};
 use clickvec_lab::simulate::{SimulateConfig, simulate, true_topics};
 use rand::RngExt as _;

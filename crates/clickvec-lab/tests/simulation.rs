@@ -6,12 +6,12 @@ use std::path::Path;
 
 use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::error::Error;
-use clickvec::eval::{EvaluateOptions, Judgments, Metric, TestSetFiles, evaluate, read_test_set};
 use clickvec::internals::text::words;
-use clickvec::ranker::{self, Corpus, Neural, Ranker};
 use clickvec::tables::{TITLE, Title, read_titles};
 use clickvec::train::ClickSource;
 use clickvec::train::{Event, TrainConfig, TrainOptions, train};
+use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
+use clickvec_eval::{EvaluateOptions, Judgments, Metric, TestSetFiles, evaluate, read_test_set};
 use clickvec_lab::simulate::{QueryKind, SimulateConfig, simulate, true_grades};
 use std::ops::ControlFlow;
 

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clickvec::Error;
-use clickvec::eval::{
-    self, Comparison, EvaluateOptions, Evaluation, Form, Gain, Judgments, Metric, ReadCorpus, Scores, TestSet,
+use clickvec_eval::{self as eval, Comparison, EvaluateOptions, Evaluation, Form, Gain, Judgments, Metric, ReadCorpus, Scores, TestSet,
     TestSetFiles, Ties,
 };
-use clickvec::ranker::{Corpus, FusionMethod, RankerSpec, System};
+use clickvec_eval::ranker::{Corpus, FusionMethod, RankerSpec, System};
 use clickvec::train::Weighting;
 use clickvec_cli::embedded::{self, Fault};
 use numpy::PyArray1;
@@ -17,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Value, json};
 
-use crate::events::{key, metrics};
+use crate::events::metrics;
 use crate::ranker::{Boxed, Files, checked, method, resources, scorer_of};
 use crate::scorer::Scorer;
 use crate::{error, json, work};
@@ -208,7 +207,7 @@ struct Scored {
 fn ready(entry: Entry, data: &Data, files: &Files) -> clickvec::Result<Result<Scorer, String>> {
     match entry {
         Entry::Ready(scorer) => Ok(Ok(scorer)),
-        Entry::File(path) => Ok(Ok(Scorer::Native(Arc::from(clickvec::ranker::load(&path)?)))),
+        Entry::File(path) => Ok(Ok(Scorer::Native(Arc::from(clickvec_eval::ranker::load(&path)?)))),
         Entry::Spec(spec) => {
             let spec: RankerSpec = spec.parse()?;
             let system = System::named(&spec.name)?;
@@ -291,7 +290,7 @@ fn to_python(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyDict>> {
         of_system.set_item("mean", json::to_python(py, &metrics(&system.mean))?)?;
         let values = PyDict::new(py);
         for metric in Metric::OF_JUDGED {
-            values.set_item(key(metric), PyArray1::from_vec(py, system.values(metric)))?;
+            values.set_item(metric.to_string(), PyArray1::from_vec(py, system.values(metric)))?;
         }
         of_system.set_item("values", values)?;
         systems.append(of_system)?;
@@ -299,7 +298,7 @@ fn to_python(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyDict>> {
     result.set_item("systems", systems)?;
     let test = |of: &Comparison| {
         let Comparison { a, b, metric, test, holm } = of;
-        json!({"a": a, "b": b, "metric": key(*metric), "difference": test.difference, "t": test.t, "p": test.p, "holm": holm})
+        json!({"a": a, "b": b, "metric": metric.to_string(), "difference": test.difference, "t": test.t, "p": test.p, "holm": holm})
     };
     let tests: Vec<Value> = found.tests.iter().map(test).collect();
     result.set_item("tests", json::to_python(py, &json!(tests))?)?;

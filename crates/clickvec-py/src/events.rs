@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use clickvec::eval::{Metric, Metrics};
+use clickvec_eval::Metrics;
 use clickvec::tables::Skipped;
 use clickvec::train::Event;
 use serde_json::{Value, json};
@@ -110,7 +110,9 @@ fn told(event: &Event) -> Option<Value> {
             "seconds": report.seconds,
             "without_negatives": report.without_negatives,
             "kept": report.kept,
-            "validation": report.validation.as_ref().and_then(|score| score.metrics.as_ref()).map(metrics),
+            "validation": report.validation.as_ref().filter(|score| !score.figures.is_empty()).map(|score| {
+                score.figures.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<serde_json::Map<_, _>>()
+            }),
             "score": report.validation.as_ref().map(|score| score.value),
             "variance": report.variance,
             "teacher": report.agreement.map(|agreement| json!({
@@ -132,16 +134,7 @@ fn lines(skipped: &Skipped) -> Vec<String> {
     skipped.first.iter().map(|line| format!("line {}: {}", line.line, line.reason)).collect()
 }
 
-/// The name of a metric in the program's JSON.
-pub(crate) fn key(metric: Metric) -> &'static str {
-    match metric {
-        Metric::ReciprocalRank => "mrr",
-        Metric::AveragePrecision => "map",
-        other => other.name(),
-    }
-}
-
 /// Metrics by their names.
 pub(crate) fn metrics(of: &Metrics) -> Value {
-    Value::Object(Metric::OF_JUDGED.iter().map(|&metric| (key(metric).to_owned(), json!(of.get(metric)))).collect())
+    Value::Object(of.iter().map(|(metric, value)| (metric.to_string(), json!(value))).collect())
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clickvec::eval::{CorpusFiles, read_corpus};
+use clickvec_eval::{CorpusFiles, read_corpus};
 use clickvec::index::Candidates;
-use clickvec::ranker::{
+use clickvec_eval::ranker::{
     self, FileKind, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, SYSTEMS, Stage, System,
     SystemRanker, Values,
 };

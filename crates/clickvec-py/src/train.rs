@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use clickvec::eval::{self, Judgments, TestSetFiles};
+use clickvec_eval::{self as eval, Judgments, TestSetFiles};
 use clickvec::train::{Output, Teacher, TrainConfig};
 use clickvec_cli::embedded::{self, Clicks as Source, Fault, Given, Learning, Told};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clickvec::eval::{Gain, Ranking, Scored, Ties, paired_t_test};
 use clickvec::internals::text::{for_each_trigram, words};
+use clickvec_eval::{Gain, Ranking, Scored, Ties, paired_t_test};
 use serde_json::{Map, Value};
 
 fn golden(file: &str) -> Value {

@@ -9,7 +9,6 @@
 mod support;
 
 use clickvec::encoder::EncoderConfig;
-use clickvec::eval::Metric;
 use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use clickvec::internals::loss::NegativeRows;
 use clickvec::internals::math::Level;
@@ -103,9 +102,7 @@ fn results() -> Vec<(String, Vec<f32>, f64)> {
         for event in events {
             if let Event::Epoch(report) = event {
                 of_epochs.push(report.loss as f32);
-                of_epochs
-                    .push(report.validation.and_then(|score| score.metrics).expect("validated").get(Metric::Ndcg(10))
-                        as f32);
+                of_epochs.push(report.validation.and_then(|score| score.figure("ndcg@10")).expect("validated") as f32);
             }
         }
         all.push((format!("{optimizer:?}: loss and NDCG of each epoch"), of_epochs, AFTER_TRAINING));

@@ -3,8 +3,10 @@
 
 /// The click log and its minibatches.
 pub mod clicks {
+    pub use crate::clicks::held_out::place;
     pub use crate::clicks::{
         ClickLog, ClickReader, Distillation, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage,
+        pair_fingerprint, text_hash, title_fingerprint,
     };
 }
 
@@ -25,18 +27,10 @@ pub mod encoder {
 
 /// How messages show paths, names and texts.
 pub mod error {
+    pub use crate::error::not_finite;
     pub use crate::error::shown::{cut, fitted, listed, printable, shortened, shown, shown_input};
     pub use crate::error::table::{CR_ALONE, NOT_UTF_8, UTF_16};
     pub use clickvec_tables::json_found_in;
-}
-
-/// The parts of a test set.
-pub mod eval {
-    pub use crate::eval::collection::room_for_lists;
-    pub use crate::eval::queries::read_queries;
-    pub use crate::eval::significance::is_same;
-    pub use crate::eval::test_set::files_of_test_set;
-    pub use crate::eval::topics::Topic;
 }
 
 /// What explanations read of a model's states.
@@ -67,7 +61,7 @@ pub mod index {
 
 /// The loss.
 pub mod loss {
-    pub use crate::loss::{Loss, Margins, NegativeRows, Pairs, Targets, TitleLists};
+    pub use crate::loss::{EvenlyDrawn, Loss, Margins, NegativeRows, Pairs, Targets, TitleLists};
 }
 
 /// Kernels.
@@ -91,7 +85,7 @@ pub mod math {
 
     /// The score of two vectors.
     pub mod score {
-        pub use crate::math::score::score;
+        pub use crate::math::score::{score, scores};
     }
 
     /// Vectors.
@@ -120,20 +114,12 @@ pub mod ragged {
     pub use crate::ragged::{Ragged, starts};
 }
 
-/// What systems are made of, and rankers as files.
-pub mod ranker {
-    pub use crate::ranker::corpus::{ClickedPairs, UNKNOWN, WordLists, WordReader};
-    pub use crate::ranker::file::{Numbers, RankerState, check_range, load as load_ranker, ranker_parameters};
-    pub use crate::ranker::fusion::file::{FusionFile, FusionMember, members as fusion_members, save as save_fusion};
-    pub use crate::ranker::fusion::{fit_weights, fused_shares, sum_shares};
-    pub use crate::ranker::inverted::InvertedLists;
-    pub use crate::ranker::stored::fingerprint as stored_fingerprint;
-    pub use crate::ranker::text_vectors::{TextReader, TextVectors};
-    pub use crate::ranker::trigram::{LetterTrigrams, TrigramLists, TrigramQuery};
-    pub use crate::ranker::word_vectors::WordVectors;
-}
-
 pub use crate::pool::Pool;
+
+/// Ridge regression.
+pub mod ridge {
+    pub use crate::ridge::{Design, Item, LANES, MOST_TEXTS, Row, solve};
+}
 
 /// Random streams.
 pub mod rng {
@@ -142,10 +128,19 @@ pub mod rng {
 
 /// Tables, line by line.
 pub mod tables {
+    pub use crate::tables::SHOWN_SKIPPED_LINES;
     pub use crate::tables::field::repeated as repeated_in_field;
     pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_parquet, is_tensors, is_utf16};
+    pub use crate::tables::{
+        CORPUS, FoundTitle, JsonLine, JsonLines, JudgedRow, beir_file, beir_query, each_title, judged_of, open_titles,
+    };
     pub use clickvec_tables::json::json_object;
     pub use clickvec_tables::{FoundLine, Lines};
+}
+
+/// Tensors in a file.
+pub mod tensor_file {
+    pub use crate::tensor_file::{Array, Data, Entry, FORMAT, Numbers, TensorFile, fingerprint, write};
 }
 
 /// Words, trigrams and batches.
@@ -168,7 +163,7 @@ pub mod train {
 
 /// Files of vectors.
 pub mod vector_file {
-    pub use crate::vector_file::{MAX_DIMENSION, texts_path};
+    pub use crate::vector_file::{Entries, MAX_DIMENSION, Stop, read, texts_path};
 }
 
 /// Views of titles.

@@ -1,4 +1,5 @@
-//! Sentence vectors learned from a search engine's click log, search with them, and judging whether they are better.
+//! Sentence vectors learned from a search engine's click log. The crate `clickvec-index` searches with them, and `clickvec-eval`
+//! judges whether they are better.
 //!
 //! Train a model from pairs of query and clicked title, and embed titles with it:
 //!
@@ -32,35 +33,10 @@
 //! # }
 //! ```
 //!
-//! Whether one ranker is better than another, on judged titles and with a significance test:
-//!
-//! ```
-//! use clickvec::eval::{Correction, Metric, TestSetFiles, compare_all, evaluate, read_test_set};
-//! use clickvec::ranker::{self, Corpus};
-//!
-//! # fn main() -> clickvec::Result<()> {
-//! # let judged = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/shop/judged.tsv"));
-//! let judgments = read_test_set(&TestSetFiles { judged, topics: None, titles: None, field: "title" })?.judgments;
-//! let titles = judgments.queries.iter().flat_map(|query| &query.titles);
-//! let corpus = Corpus::of_titles(titles.map(|title| title.text.as_str()))?;
-//! let rankers = [ranker::train("bm25", &corpus)?, ranker::train("trigram", &corpus)?];
-//! let judged = rankers.each_ref().map(|ranker| evaluate(&**ranker, &judgments, &Default::default()));
-//! for compared in compare_all(&judged)?.iter().filter(|compared| compared.metric == Metric::Ndcg(10)) {
-//!     println!("{:+.3}, p = {:.4}: {:?}", compared.test.difference, compared.test.p, compared.verdict(Correction::Holm));
-//! #   assert!((0.0..=1.0).contains(&compared.test.p));
-//! }
-//! # Ok(())
-//! # }
-//! ```
-//!
 //! | module | what it is for |
 //! | --- | --- |
 //! | [`train`] | learning a model from a file or any iterator of pairs |
 //! | [`model`] | a trained model, and the vectors of texts |
-//! | [`search`] | titles for a query, from memory or an index on disk |
-//! | [`ranker`] | BM25, trigrams, given vectors and fusion, and traits for rankers of your own |
-//! | [`eval`] | NDCG and the other metrics, and tests of differences |
-//! | [`update`] | a new model in the place of the old one, if it is not worse |
 //! | [`explain`] | why a title matches a query |
 //! | [`encoder`] | the kinds of encoder and their sizes; what happened inside one |
 //! | [`tables`] | reading titles and other tables |
@@ -73,7 +49,6 @@ pub mod click_model;
 mod clicks;
 pub mod encoder;
 pub mod error;
-pub mod eval;
 pub mod explain;
 pub mod index;
 // For the other crates of the workspace, which are built from the same commit. Not behind a feature: what is published must be what
@@ -87,7 +62,6 @@ mod npy;
 mod optimizer;
 mod pool;
 mod ragged;
-pub mod ranker;
 mod ridge;
 mod rng;
 mod settings;
@@ -95,7 +69,6 @@ pub mod tables;
 mod tensor_file;
 mod text;
 pub mod train;
-pub mod update;
 mod vector_file;
 pub mod vectors;
 mod views;

@@ -8,7 +8,7 @@ mod nce;
 
 pub use self::divergence::Targets;
 pub use self::margin::Margins;
-pub(crate) use self::nce::EvenlyDrawn;
+pub use self::nce::EvenlyDrawn;
 
 use self::divergence::Divergence;
 use self::nce::Contrast;

@@ -98,7 +98,7 @@ pub enum Keep {
     /// The epoch with the best score of the validation.
     Best,
     /// The epoch with the smallest loss of held-out pairs, as the papers chose theirs. Queries must be held out, and the
-    /// value of the validation must be minus the loss that [`crate::eval::HeldOutTest::loss`] measures.
+    /// value of the validation must be minus the loss that `HeldOutTest::loss` of clickvec-eval measures.
     Loss,
     /// The last epoch.
     Last,
@@ -129,7 +129,7 @@ pub struct TrainingRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init: Option<String>,
     /// The share of all queries, those with the lowest hashes, whose clicks the caller left out, as a
-    /// [`crate::update::Window`] does.
+    /// `Window` of clickvec-eval does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<f64>,
     /// The fingerprint of the teacher's vectors for the log's texts, in hexadecimal, if there was a teacher.
@@ -242,7 +242,7 @@ impl TrainConfig {
     }
 
     /// How much of a text is read.
-    pub(crate) fn limit(&self) -> WordLimit {
+    pub fn limit(&self) -> WordLimit {
         WordLimit { words: self.max_words, tail: self.tail }
     }
 

@@ -26,18 +26,22 @@ const KEY: &str = "clickvec";
 const MAX_HEADER_BYTES: u64 = 4 << 20;
 
 /// A tensor to write.
-pub(crate) struct Entry<'a> {
-    pub(crate) name: String,
-    pub(crate) data: Data<'a>,
+pub struct Entry<'a> {
+    /// The tensor's name.
+    pub name: String,
+    /// Its numbers.
+    pub data: Data<'a>,
 }
 
 /// The numbers of a tensor to write.
-pub(crate) enum Data<'a> {
+pub enum Data<'a> {
     /// Some columns of a matrix.
     Columns(&'a Matrix, Range<usize>),
     /// [rows, 3]
     Triples(&'a [[u32; 3]]),
+    /// Whole numbers.
     Counts(&'a [u64]),
+    /// An array of a file.
     Array(&'a Array),
 }
 
@@ -84,7 +88,8 @@ impl Numbers {
         self.len() * self.dtype().bitsize() / 8
     }
 
-    pub(crate) fn dtype(&self) -> Dtype {
+    /// Returns the type of the numbers.
+    pub fn dtype(&self) -> Dtype {
         match self {
             Numbers::F32(_) => Dtype::F32,
             Numbers::F64(_) => Dtype::F64,
@@ -148,7 +153,7 @@ fn write_numbers<T: Copy, const N: usize>(
 }
 
 /// A fingerprint of names, shapes and numbers, in the order of the names, and of settings: 128 bits in hexadecimal.
-pub(crate) fn fingerprint(entries: &[Entry<'_>], settings: &impl Serialize) -> String {
+pub fn fingerprint(entries: &[Entry<'_>], settings: &impl Serialize) -> String {
     let mut sorted: Vec<&Entry<'_>> = entries.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     let mut hash = Fingerprint::default();
@@ -189,7 +194,7 @@ impl Write for Fingerprint {
 }
 
 /// Writes a complete file and renames it to `path`.
-pub(crate) fn write(path: &Path, json: &impl Serialize, entries: Vec<Entry<'_>>) -> Result<()> {
+pub fn write(path: &Path, json: &impl Serialize, entries: Vec<Entry<'_>>) -> Result<()> {
     write_for(path, path, json, entries)
 }
 
@@ -221,12 +226,13 @@ pub(crate) fn write_for(path: &Path, output: &Path, json: &impl Serialize, mut e
 }
 
 /// A mapped file. Nothing in it is trusted yet.
-pub(crate) struct TensorFile {
+pub struct TensorFile {
     map: Mmap,
 }
 
 impl TensorFile {
-    pub(crate) fn open(path: &Path) -> Result<TensorFile> {
+    /// Opens a file, and checks its header.
+    pub fn open(path: &Path) -> Result<TensorFile> {
         let file = open_plain(path)?;
         // SAFETY: this program replaces files of this kind by renaming and never changes them in place. Everything
         // that is read is copied and checked on the way.
@@ -237,10 +243,7 @@ impl TensorFile {
     }
 
     /// The tensors and the JSON value of a file of this `kind`.
-    pub(crate) fn parse<T: DeserializeOwned>(
-        &self,
-        kind: &'static str,
-    ) -> Result<(Tensors<'_>, T), clickvec_tables::Error> {
+    pub fn parse<T: DeserializeOwned>(&self, kind: &'static str) -> Result<(Tensors<'_>, T), clickvec_tables::Error> {
         let (tensors, json) = self.read()?;
         let found = kind_of(&json)?;
         if found != kind {
@@ -250,12 +253,12 @@ impl TensorFile {
     }
 
     /// The kind that the file gives, shortened.
-    pub(crate) fn kind(&self) -> Result<String, clickvec_tables::Error> {
+    pub fn kind(&self) -> Result<String, clickvec_tables::Error> {
         kind_of(&self.read()?.1)
     }
 
     /// The fingerprint that the file gives.
-    pub(crate) fn fingerprint(&self) -> Result<String, clickvec_tables::Error> {
+    pub fn fingerprint(&self) -> Result<String, clickvec_tables::Error> {
         let said: Fingerprinted = serde_json::from_str(&self.read()?.1).map_err(bad_settings)?;
         Ok(said.fingerprint)
     }
@@ -290,7 +293,7 @@ fn kind_of(json: &str) -> Result<String, clickvec_tables::Error> {
 }
 
 /// The version of the format of models and checkpoints, `format` in the JSON value.
-pub(crate) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 #[derive(serde::Deserialize)]
 struct Version {
@@ -335,25 +338,25 @@ fn header_too_large(found: u64) -> clickvec_tables::Error {
 }
 
 /// The tensors of a mapped file.
-pub(crate) struct Tensors<'a>(SafeTensors<'a>);
+pub struct Tensors<'a>(SafeTensors<'a>);
 
 impl Tensors<'_> {
     /// The number of values in all tensors.
-    pub(crate) fn numbers(&self) -> u64 {
+    pub fn numbers(&self) -> u64 {
         self.0.iter().map(|(_, view)| view.shape().iter().product::<usize>() as u64).sum()
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether the name of a tensor begins so.
-    pub(crate) fn has(&self, prefix: &str) -> bool {
+    pub fn has(&self, prefix: &str) -> bool {
         self.0.iter().any(|(name, _)| name.starts_with(prefix))
     }
 
     /// The [`fingerprint`] of all tensors, computed directly from the file.
-    pub(crate) fn fingerprint(&self, settings: &impl Serialize) -> String {
+    pub fn fingerprint(&self, settings: &impl Serialize) -> String {
         let mut views: Vec<(&str, TensorView<'_>)> = self.0.iter().collect();
         views.sort_by_key(|&(name, _)| name);
         let mut hash = Fingerprint::default();
@@ -384,7 +387,7 @@ impl Tensors<'_> {
     }
 
     /// Fills the columns of each group of `tensors`. Every number must be finite.
-    pub(crate) fn read(&self, prefix: &str, tensors: &mut [Tensor]) -> Result<(), clickvec_tables::Error> {
+    pub fn read(&self, prefix: &str, tensors: &mut [Tensor]) -> Result<(), clickvec_tables::Error> {
         for tensor in tensors {
             let groups: Vec<_> = tensor.ranges().map(|(group, columns)| (group.name.clone(), columns)).collect();
             let rows = tensor.value.rows();
@@ -409,26 +412,26 @@ impl Tensors<'_> {
         Ok(())
     }
 
-    pub(crate) fn triples(&self, name: &str) -> Result<Vec<[u32; 3]>, clickvec_tables::Error> {
+    pub fn triples(&self, name: &str) -> Result<Vec<[u32; 3]>, clickvec_tables::Error> {
         let view = self.view(name, Dtype::U32, &[None, Some(3)])?;
         let number = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         Ok(view.data().chunks_exact(12).map(|row| [number(row), number(&row[4..]), number(&row[8..])]).collect())
     }
 
-    pub(crate) fn counts(&self, name: &str, len: usize) -> Result<Vec<u64>, clickvec_tables::Error> {
+    pub fn counts(&self, name: &str, len: usize) -> Result<Vec<u64>, clickvec_tables::Error> {
         let view = self.view(name, Dtype::U64, &[Some(len)])?;
         Ok(view.data().as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
     }
 
     /// The numbers of a tensor that a file need not have; if it has it, at least one.
-    pub(crate) fn optional_counts(&self, name: &str) -> Result<Option<Vec<u64>>, clickvec_tables::Error> {
+    pub fn optional_counts(&self, name: &str) -> Result<Option<Vec<u64>>, clickvec_tables::Error> {
         let Ok(view) = self.0.tensor(name) else { return Ok(None) };
         let len = view.shape().first().copied().unwrap_or(0).max(1);
         self.counts(name, len).map(Some)
     }
 
     /// Copies of all tensors by name. Every number must be finite.
-    pub(crate) fn arrays(&self) -> Result<BTreeMap<String, Array>, clickvec_tables::Error> {
+    pub fn arrays(&self) -> Result<BTreeMap<String, Array>, clickvec_tables::Error> {
         self.0.iter().map(|(name, view)| Ok((name.to_owned(), array(name, &view)?))).collect()
     }
 }

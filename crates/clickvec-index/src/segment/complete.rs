@@ -9,9 +9,9 @@ use crate::folder::PartKind;
 use crate::layout::{CODES, TITLES_FILE, VECTORS_FILE};
 use clickvec::index::{FlatIndex, QuantizedIndex};
 use clickvec::internals::index::{Codes, F16, Shared, floats, halves, npy_header_of};
-use clickvec::internals::ranker::{LetterTrigrams, TrigramLists};
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
+use clickvec_eval::internals::{LetterTrigrams, TrigramLists};
 use serde::Serialize;
 
 use super::canaries;

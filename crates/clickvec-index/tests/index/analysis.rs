@@ -1,8 +1,8 @@
 //! Words that are analysed before they are compared.
 
-use clickvec::internals::ranker::save_fusion;
-use clickvec::ranker::FusionMethod;
 use clickvec::tables::Title;
+use clickvec_eval::internals::save_fusion;
+use clickvec_eval::ranker::FusionMethod;
 use clickvec_index::{Analysis, Bm25, Engine, Fusion, Mode, Updater, compact, join};
 
 use crate::trigrams::save;

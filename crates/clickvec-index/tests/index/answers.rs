@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clickvec::index::Query;
-use clickvec::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
 use clickvec::tables::Title;
+use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
 use clickvec_index::error::{Error, RequestFault};
 use clickvec_index::searcher::Searcher;
 use clickvec_index::{Analysis, Bm25, Condition, Engine, Filter, Fusion, Hit, Mode, Request, Share, join};

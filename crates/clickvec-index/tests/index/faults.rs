@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clickvec::error::IndexFault;
 use clickvec::model::Model;
-use clickvec::ranker::FusionMethod;
+use clickvec_eval::ranker::FusionMethod;
 use clickvec_index::{Analysis, Bm25, Engine, Error, Fusion, Mode, Request, Updater};
 
 use crate::world::{World, build, document, testdata};

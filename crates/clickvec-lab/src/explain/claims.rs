@@ -3,11 +3,11 @@
 //!
 //! The first is partly true by construction, because keywords are the words that activate the most active cells.
 
-use clickvec::eval::paired_t_test;
 use clickvec::explain::{Evidence, Explainer, KeywordOptions, Keywords, TextView};
 use clickvec::internals::math::score::score;
 use clickvec::internals::text::ReadWords;
 use clickvec::model::Side;
+use clickvec_eval::paired_t_test;
 
 /// A quantity at keywords compared with other words. Each value is the mean over texts of a mean over words.
 #[derive(Debug, Clone, Copy, PartialEq)]

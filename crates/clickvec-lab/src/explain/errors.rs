@@ -1,9 +1,9 @@
 //! Queries on which a model is worse than another system, grouped by what makes them hard.
 
 use super::quantity::has_number_or_unit;
-use clickvec::eval::{EvaluateOptions, Judgments, Metric, Scores, judge};
-use clickvec::internals::eval::is_same;
 use clickvec::internals::text::{Interner, WordId, words};
+use clickvec_eval::is_same;
+use clickvec_eval::{EvaluateOptions, Judgments, Metric, Scores, judge};
 
 /// A reason that makes a query hard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,7 +6,7 @@ use clickvec::internals::explain::unit;
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::scale_to_unit;
 use clickvec::model::Side;
-use clickvec::ranker::{InnerWords, Ranker};
+use clickvec_eval::ranker::{InnerWords, Ranker};
 
 /// The space in which words are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

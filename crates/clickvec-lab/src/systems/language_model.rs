@@ -1,9 +1,9 @@
 //! A collection's unigram language model, and Dirichlet smoothing (Zhai and Lafferty, "A study of smoothing methods for
 //! language models applied to information retrieval", 2004).
 
-use clickvec::internals::ranker::{UNKNOWN, WordLists};
 use clickvec::internals::text::WordId;
-use clickvec::ranker::Corpus;
+use clickvec_eval::internals::{UNKNOWN, WordLists};
+use clickvec_eval::ranker::Corpus;
 
 /// Word counts of a collection.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -18,9 +18,9 @@ mod translation;
 mod ulm;
 
 use clickvec::Result;
-use clickvec::ranker::{self, Corpus, RankerSpec, Resources, System, SystemRanker};
+use clickvec_eval::ranker::{self, Corpus, RankerSpec, Resources, System, SystemRanker};
 
-/// Every system except encoders, those of [`clickvec::ranker::SYSTEMS`] among them, in the order of the papers' tables.
+/// Every system except encoders, those of [`clickvec_eval::ranker::SYSTEMS`] among them, in the order of the papers' tables.
 pub const SYSTEMS: [&System; 14] = {
     let [bm25, trigram, vectors] = ranker::SYSTEMS;
     [

@@ -2,10 +2,10 @@
 
 use super::dependence::{Dependence, LAMBDA_O, LAMBDA_T, LAMBDA_U, Matches, Query, Weights};
 use super::ulm::MU;
-use clickvec::internals::ranker::RankerState;
-use clickvec::internals::ranker::WordReader;
-use clickvec::ranker::{Ranker, SystemRanker};
-use clickvec::ranker::{System, Values};
+use clickvec_eval::internals::RankerState;
+use clickvec_eval::internals::WordReader;
+use clickvec_eval::ranker::{Ranker, SystemRanker};
+use clickvec_eval::ranker::{System, Values};
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {

@@ -5,11 +5,11 @@ use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::SYSTEMS;
-use clickvec::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
-use clickvec::internals::ranker::RankerState;
 use clickvec::internals::rng::stream;
 use clickvec::internals::text::Interner;
-use clickvec::ranker::{Corpus, RankerSpec, System, SystemRanker};
+use clickvec_eval::internals::RankerState;
+use clickvec_eval::ranker::{Corpus, RankerSpec, System, SystemRanker};
+use clickvec_eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 
 const KINDS: u32 = 30;
 /// The number of names of a kind. Each title has some of them.

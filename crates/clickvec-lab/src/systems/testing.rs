@@ -3,8 +3,8 @@
 use super::SYSTEMS;
 use clickvec::Error;
 use clickvec::internals::npy::MAGIC;
-use clickvec::internals::ranker::{WordLists, load_ranker};
-use clickvec::ranker::{Corpus, RankerSpec, Resources, System, SystemRanker};
+use clickvec_eval::internals::{WordLists, load_ranker};
+use clickvec_eval::ranker::{Corpus, RankerSpec, Resources, System, SystemRanker};
 
 /// A corpus of these titles and clicked pairs.
 pub(crate) fn corpus(titles: &[&str], clicks: &[(&str, &str)]) -> Corpus {

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use clickvec::eval::{EvaluateOptions, Metric, evaluate};
-use clickvec::internals::ranker::fit_weights;
-use clickvec::ranker::{FittedWeights, Fusion, FusionMethod, Ranker};
+use clickvec_eval::internals::fit_weights;
+use clickvec_eval::ranker::{FittedWeights, Fusion, FusionMethod, Ranker};
+use clickvec_eval::{EvaluateOptions, Metric, evaluate};
 
 use super::shop::Shop;
 use super::testing::train;

@@ -3,11 +3,11 @@
 
 use super::language_model::CollectionModel;
 use clickvec::error::Result;
-use clickvec::internals::ranker::RankerState;
-use clickvec::internals::ranker::WordReader;
 use clickvec::internals::text::{Interner, WordId};
-use clickvec::ranker::{Parameter, Resources, System, Values, Watch};
-use clickvec::ranker::{Ranker, SystemRanker};
+use clickvec_eval::internals::RankerState;
+use clickvec_eval::internals::WordReader;
+use clickvec_eval::ranker::{Parameter, Resources, System, Values, Watch};
+use clickvec_eval::ranker::{Ranker, SystemRanker};
 
 /// The parameter of Dirichlet smoothing, shared by all systems that have it.
 pub(super) const MU: Parameter =

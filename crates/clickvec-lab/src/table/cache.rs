@@ -14,12 +14,12 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::{Point, TrainingFacts};
 use clickvec::error::{Error, PlanFault, Result};
-use clickvec::eval::Judgments;
 use clickvec::internals::error::shortened;
 use clickvec::internals::math::Level;
-use clickvec::internals::ranker::stored_fingerprint;
 use clickvec::model::Model;
 use clickvec::train::written_paths;
+use clickvec_eval::Judgments;
+use clickvec_eval::internals::stored_fingerprint;
 use clickvec_tables::files;
 
 /// The folder of finished points.

@@ -3,9 +3,9 @@
 use super::maker::Maker;
 use super::{Entry, Plan};
 use clickvec::error::{Error, PlanFault, Result};
-use clickvec::eval::{Judgments, read_test_set};
 use clickvec::internals::error::shortened;
-use clickvec::ranker::Corpus;
+use clickvec_eval::ranker::Corpus;
+use clickvec_eval::{Judgments, read_test_set};
 
 /// A column of a table other than that of `[data]`.
 pub(super) struct Field {

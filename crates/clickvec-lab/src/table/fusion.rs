@@ -9,9 +9,9 @@ use super::full::{DEPTH, pack, unpack};
 use super::maker::{Maker, Points, named};
 use super::{Event, Judged, Point, Row, TrainingFacts, Watch};
 use clickvec::error::{Error, PlanFault, Result};
-use clickvec::eval::{Answers, Judgments, SearchQuery, Task, fit_fusion};
 use clickvec::index::Hit;
-use clickvec::ranker::{FittedWeights, FusionMethod};
+use clickvec_eval::ranker::{FittedWeights, FusionMethod};
+use clickvec_eval::{Answers, Judgments, SearchQuery, Task, fit_fusion};
 
 impl Maker<'_> {
     /// For each fold and each seed, fuses the members' scores on that fold, with the method and the weights that are best
@@ -167,8 +167,8 @@ mod tests {
 
     use super::super::{Data, Entry, Event, Options, Plan, Source, make};
     use super::*;
-    use clickvec::ranker::RankerSpec;
     use clickvec::train::Weighting;
+    use clickvec_eval::ranker::RankerSpec;
 
     const JUDGED: &str = "query_id\tquery\titem_id\ttitle\tgrade\n\
         1\tred door\ta\tred door\t3\n1\tred door\tb\tred lamp\t0\n\

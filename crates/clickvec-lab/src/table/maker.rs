@@ -10,14 +10,14 @@ use super::seeds::mean_over;
 use super::{Data, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell};
 use crate::SYSTEMS;
 use clickvec::error::{Error, PlanFault, Result, TestSetFault};
-use clickvec::eval::{
-    self, Collection, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, Judgments, Metrics, Run, Task,
+use clickvec::internals::error::shortened;
+use clickvec::internals::text::words;
+use clickvec_eval::files_of_test_set;
+use clickvec_eval::ranker::{self, Corpus, Ranker};
+use clickvec_eval::{
+    self as eval, Collection, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, Judgments, Metrics, Run, Task,
     cross_validate, judge, read_test_set,
 };
-use clickvec::internals::error::shortened;
-use clickvec::internals::eval::files_of_test_set;
-use clickvec::internals::text::words;
-use clickvec::ranker::{self, Corpus, Ranker};
 use clickvec_tables::files;
 
 /// What rows are made of and judged by.

@@ -23,9 +23,9 @@ pub use self::full::Full;
 pub use self::plan::{Data, Entry, Plan, Source, Training, Validation};
 pub use self::statistics::Statistics;
 use clickvec::error::{Error, Result};
-use clickvec::eval::{Evaluation, Folds, Ids, Judgments, Metric, Metrics, ReadCorpus, RunCoverage, Scores, TestSet};
-use clickvec::ranker::{self, VectorCoverage};
 use clickvec::train;
+use clickvec_eval::ranker::{self, VectorCoverage};
+use clickvec_eval::{Evaluation, Folds, Ids, Judgments, Metric, Metrics, ReadCorpus, RunCoverage, Scores, TestSet};
 
 /// Options for making a table.
 #[derive(Debug, Clone, Copy)]

@@ -9,12 +9,12 @@ use super::memory::PeakMemory;
 use super::plan::Training;
 use super::{Event, Point, TrainingFacts, Watch};
 use clickvec::error::{Error, PlanFault, Result, TestSetFault};
-use clickvec::eval::{self, EvaluateOptions, Form, Judgments, read_test_set};
-use clickvec::internals::eval::files_of_test_set;
 use clickvec::model::Model;
-use clickvec::ranker::Neural;
 use clickvec::train::ClickSource;
 use clickvec::train::{self, Output, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
+use clickvec_eval::files_of_test_set;
+use clickvec_eval::ranker::Neural;
+use clickvec_eval::{self as eval, EvaluateOptions, Form, Judgments, read_test_set};
 
 /// Enough minibatches that checkpoints cost no noticeable time, and few enough that little is lost.
 const CHECKPOINT_EVERY: u64 = 2000;

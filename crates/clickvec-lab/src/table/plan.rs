@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use crate::SYSTEMS;
 use clickvec::error::{Error, PlanFault, Result};
-use clickvec::eval::TestSetFiles;
-use clickvec::internals::eval::files_of_test_set;
 use clickvec::internals::vector_file::texts_path;
-use clickvec::ranker::{FusionMethod, RankerSpec, System};
 use clickvec::train::{Teacher, TrainConfig, Weighting};
+use clickvec_eval::TestSetFiles;
+use clickvec_eval::files_of_test_set;
+use clickvec_eval::ranker::{FusionMethod, RankerSpec, System};
 
 /// The largest number of folds.
 const MOST_FOLDS: usize = 100;
@@ -37,7 +37,7 @@ pub struct Plan {
 /// The files of a table. Each is read more than once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Data {
-    /// The judged titles, in any form that [`clickvec::eval::read_test_set`] reads.
+    /// The judged titles, in any form that [`clickvec_eval::read_test_set`] reads.
     pub judged: PathBuf,
     /// The texts of the queries, if the judged titles are TREC qrels.
     pub topics: Option<PathBuf>,
@@ -95,7 +95,7 @@ impl Entry {
 /// other folds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
-    /// A ranker, one of [`clickvec::internals::ranker::SYSTEMS`].
+    /// A ranker, one of [`clickvec_eval::internals::SYSTEMS`].
     Ranker {
         /// The parameters to try, all of one system.
         points: Vec<RankerSpec>,

@@ -7,11 +7,11 @@ use super::memory::PeakMemory;
 use super::{Event, TrainingFacts, Watch, tell};
 use crate::SYSTEMS;
 use clickvec::error::{Error, Result};
-use clickvec::eval::{CorpusFiles, read_corpus};
-use clickvec::internals::ranker::load_ranker;
 use clickvec::internals::vector_file::texts_path;
-use clickvec::ranker::{Ranker, RankerSpec, Resources, Stage, System, SystemRanker, Values, VectorCoverage};
 use clickvec::train::Weighting;
+use clickvec_eval::internals::load_ranker;
+use clickvec_eval::ranker::{Ranker, RankerSpec, Resources, Stage, System, SystemRanker, Values, VectorCoverage};
+use clickvec_eval::{CorpusFiles, read_corpus};
 
 /// What a ranker depends on, apart from its parameters.
 struct Beside<'p> {

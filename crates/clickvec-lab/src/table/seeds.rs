@@ -1,6 +1,6 @@
 //! Rows that were trained several times, each time with another seed.
 
-use clickvec::eval::{Evaluation, Metrics};
+use clickvec_eval::{Evaluation, Metrics};
 
 /// The mean of each query's metrics over evaluations of the same queries.
 pub(super) fn mean_over(runs: &[Evaluation]) -> Evaluation {
@@ -24,7 +24,7 @@ pub(super) fn deviation(values: impl ExactSizeIterator<Item = f64> + Clone) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clickvec::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, judge};
+    use clickvec_eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, judge};
 
     #[test]
     fn the_mean_is_taken_query_by_query() {

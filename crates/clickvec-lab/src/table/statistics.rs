@@ -2,7 +2,7 @@
 
 use super::Table;
 use clickvec::error::Result;
-use clickvec::eval::{
+use clickvec_eval::{
     BaselineComparison, Comparison, Evaluation, Interval, Resampling, compare_all, compare_with, confidence_intervals,
 };
 

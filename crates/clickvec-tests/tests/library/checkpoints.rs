@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 /// 240 pairs in minibatches of 40, three epochs: 18 updates.
 const UPDATES: usize = 18;
 
-fn resume(validation: Option<&clickvec::eval::Judgments>) -> How<'_> {
+fn resume(validation: Option<&clickvec_eval::Judgments>) -> How<'_> {
     How { validation, checkpoint_every: Some(4), resume: true }
 }
 

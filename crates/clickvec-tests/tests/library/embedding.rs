@@ -8,10 +8,10 @@ use clickvec::internals::encoder::Trace;
 use clickvec::internals::text::batch::Batch;
 use clickvec::internals::text::{Interner, WordId, words};
 use clickvec::model::{Embedder, Model, Side};
-use clickvec::ranker::{Neural, Ranker};
 use clickvec::tables::Title;
 use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
+use clickvec_eval::ranker::{Neural, Ranker};
 use clickvec_index::searcher::{Answer, Searcher};
 
 fn some_texts() -> Vec<String> {

@@ -3,11 +3,11 @@
 use super::support::*;
 use clickvec::Error;
 use clickvec::error::ResumeFault;
-use clickvec::eval::{HeldOutReport, HeldOutTest};
 use clickvec::internals::rng;
 use clickvec::model::{Model, Side};
-use clickvec::ranker::{Neural, Ranker};
 use clickvec::train::{Event, HeldOut, HeldOutQuery, Keep, LossKind, OptimizerKind, SettingFault, TrainConfig};
+use clickvec_eval::ranker::{Neural, Ranker};
+use clickvec_eval::{HeldOutReport, HeldOutTest};
 use rand::RngExt as _;
 
 /// So many queries, each with two titles of its topic.

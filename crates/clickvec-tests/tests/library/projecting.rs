@@ -7,7 +7,7 @@ use clickvec::error::InitFault;
 use clickvec::explain::Explainer;
 use clickvec::model::{Model, Side};
 use clickvec::train::{Event, OptimizerKind, SettingFault, TitleConfig, TrainConfig, Views};
-use clickvec::update::training_config;
+use clickvec_eval::update::training_config;
 
 const QUERIES: [&str; 4] = ["drill", "warm lamp bulb", "wall paint", "steel faucet drain kitchen"];
 

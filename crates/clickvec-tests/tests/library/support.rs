@@ -6,7 +6,6 @@ use clickvec::encoder::{
     Bptt, ClsmConfig, DssmConfig, EncoderConfig, GruConfig, InitRange, LstmConfig, MembersConfig, Peephole, RnnConfig,
     StackedConfig,
 };
-use clickvec::eval::{EvaluateOptions, HeldOutTest, JudgedQuery, JudgedTitle, Judgments, evaluate};
 use clickvec::internals::encoder::{Encoder, Gradients, Tensor, TensorKind, Trace, build};
 use clickvec::internals::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::internals::optimizer::Optimizer;
@@ -14,13 +13,14 @@ use clickvec::internals::rng;
 use clickvec::internals::text::batch::{Batch, WordFeatures};
 use clickvec::internals::text::{Feature, WordId};
 use clickvec::model::Model;
-use clickvec::ranker::Neural;
 use clickvec::train::OptimizerKind;
 use clickvec::train::{ClickSource, NegativeSource, Negatives};
 use clickvec::train::{
     Event, Keep, Outcome as Ended, Output, Score, Teacher, TrainConfig, TrainOptions, Validation, Written,
     train_to_file,
 };
+use clickvec_eval::ranker::Neural;
+use clickvec_eval::{EvaluateOptions, HeldOutTest, JudgedQuery, JudgedTitle, Judgments, evaluate};
 use rand::RngExt as _;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -373,7 +373,7 @@ impl Place {
             let test = test.borrow();
             let evaluation =
                 test.as_ref().expect("queries").judge(&Neural::new("model".to_owned(), model)).expect("judged");
-            Score { value: HeldOutTest::value(&evaluation), metrics: None }
+            Score { value: HeldOutTest::value(&evaluation), figures: Vec::new() }
         };
         if validation.is_none() && config.held_out > 0.0 {
             validation = Some(Validation { fingerprint: 0, tolerance: 0.0, judge: &mut by_held_out });

@@ -8,8 +8,8 @@ use clickvec::train::{
     Agreement, ClickSource, Event, LossKind, Negatives, OptimizerKind, Outcome, Score, SettingFault, StartReport,
     Teacher, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainOptions, Validation, Views, train,
 };
-use clickvec::update::training_config;
 use clickvec::{Error, Result};
+use clickvec_eval::update::training_config;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -268,7 +268,7 @@ fn the_clicks_begin_with_the_mean_of_the_titles() {
         let mut at_titles = None;
         let mut judge = |model: &Model| {
             at_titles = (model.training().epoch == 2).then(|| model.clone()).or(at_titles.take());
-            Score { value: 0.0, metrics: None }
+            Score { value: 0.0, figures: Vec::new() }
         };
         let options = TrainOptions {
             titles: &titles,

@@ -304,7 +304,7 @@ fn titles_that_were_learnt_before_are_not_learnt_again() {
                 if model.training().epoch == 2 {
                     at_titles = Some(model.clone());
                 }
-                Score { value: 0.0, metrics: None }
+                Score { value: 0.0, figures: Vec::new() }
             };
             let options = TrainOptions {
                 titles: &titles,

@@ -3,10 +3,8 @@
 use super::support::*;
 use clickvec::Error;
 use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, Peephole, RnnConfig};
-use clickvec::eval::{EvaluateOptions, Metric, evaluate};
 use clickvec::internals::train::{Cpu, Device, Learner, RunPlan};
 use clickvec::model::{Model, Side};
-use clickvec::ranker::Neural;
 use clickvec::train::LossKind;
 use clickvec::train::OptimizerKind;
 use clickvec::train::Precision;
@@ -15,6 +13,8 @@ use clickvec::train::{
     EpochReport, Event, Keep, Outcome as Ended, Output, Score, SettingFault, TrainConfig, TrainOptions, Validation,
     train, train_to_file,
 };
+use clickvec_eval::ranker::Neural;
+use clickvec_eval::{EvaluateOptions, Metric, evaluate};
 use clickvec_tables::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -50,12 +50,7 @@ fn the_loss_falls_and_the_model_ranks() {
         let reports = epochs(&events);
         let losses: Vec<f64> = reports.iter().map(|report| report.loss).collect();
         assert!(losses[11] < 0.5 * losses[0], "{config:?}: {losses:?}");
-        let last = reports[11]
-            .validation
-            .as_ref()
-            .and_then(|score| score.metrics.as_ref())
-            .expect("validated")
-            .get(Metric::Ndcg(1));
+        let last = reports[11].validation.as_ref().and_then(|score| score.figure("ndcg@1")).expect("validated");
         // Six titles for each query, one of them right, so chance is 1/6.
         assert!(last > 0.4, "{config:?}: NDCG@1 {last}");
         assert_eq!((reports[11].epoch, reports[11].kept, reports[11].without_negatives), (12, true, 0));
@@ -183,7 +178,7 @@ fn noise_contrastive_estimation_learns_to_rank() {
         assert!(last.loss < 0.5 * first.loss, "{config:?}: {} {}", first.loss, last.loss);
         let ndcg = |report: &EpochReport| {
             let score = report.validation.as_ref().expect("validated");
-            score.metrics.as_ref().expect("metrics").get(Metric::Ndcg(1))
+            score.figure("ndcg@1").expect("metrics")
         };
         assert!(ndcg(last) > ndcg(first) + 0.3, "{config:?}: {} {}", ndcg(first), ndcg(last));
         let model = Model::load(&place.output()).expect("a model");
@@ -319,7 +314,7 @@ fn a_minibatch_larger_than_the_log() {
 #[test]
 fn an_empty_validation_set_does_no_harm() {
     let place = Place::new(&log_rows(50, 6));
-    let nothing = clickvec::eval::Judgments::default();
+    let nothing = clickvec_eval::Judgments::default();
     let how = How { validation: Some(&nothing), checkpoint_every: Some(1), resume: true };
     let config = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
     place.interrupt(&config, how, 4);
@@ -531,7 +526,7 @@ fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
         if minibatches == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let config = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
-    let judge = &mut |_: &Model| Score { value: 0.0, metrics: None };
+    let judge = &mut |_: &Model| Score { value: 0.0, figures: Vec::new() };
     let options = TrainOptions {
         validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge }),
         ..TrainOptions::default()
@@ -543,7 +538,7 @@ fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
     let mut scores = [f64::NAN, 1.0, f64::NEG_INFINITY].into_iter();
     let judge = &mut |model: &Model| {
         assert!(!model.fingerprint().is_empty(), "a model is whole");
-        Score { value: scores.next().expect("three epochs"), metrics: None }
+        Score { value: scores.next().expect("three epochs"), figures: Vec::new() }
     };
     let options = TrainOptions {
         validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge }),
@@ -558,7 +553,7 @@ fn a_later_epoch_is_kept_if_its_score_is_within_the_tolerance_of_the_best() {
     let rows = log_rows(240, 1);
     for (tolerance, kept) in [(0.0, 2), (0.01, 4)] {
         let mut scores = [0.5, 0.7, 0.68, 0.695, 0.685].into_iter();
-        let judge = &mut |_: &Model| Score { value: scores.next().expect("five epochs"), metrics: None };
+        let judge = &mut |_: &Model| Score { value: scores.next().expect("five epochs"), figures: Vec::new() };
         let validation = Validation { fingerprint: 1, tolerance, judge };
         let config = TrainConfig { keep: Keep::Best, epochs: 5, ..small(OptimizerKind::Adam) };
         let options = TrainOptions { validation: Some(validation), ..TrainOptions::default() };

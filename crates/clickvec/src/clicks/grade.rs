@@ -8,7 +8,7 @@
 /// look, counts for more than one on top.
 ///
 /// ```
-/// assert_eq!(clickvec::eval::click_grades(&[6.0, 1.0, 3.0, 0.4]), [4, 2, 3, 1]);
+/// assert_eq!(clickvec::train::click_grades(&[6.0, 1.0, 3.0, 0.4]), [4, 2, 3, 1]);
 /// ```
 pub fn click_grades(weights: &[f64]) -> Vec<u8> {
     let most = weights.iter().copied().fold(0.0, f64::max);

@@ -21,7 +21,7 @@ const TITLES: usize = 100_000;
 
 /// The place of a query among all queries, from its words with spaces between them: those with the lowest places are held
 /// out first.
-pub(crate) fn place(words: &str) -> u64 {
+pub fn place(words: &str) -> u64 {
     xxh3_64_with_seed(words.as_bytes(), SEED)
 }
 
@@ -49,7 +49,7 @@ pub struct HeldOutQuery {
     /// Its words, with spaces between them.
     pub text: String,
     /// The titles that were clicked for it, each with its position and its grade: 1, or, if the log weighs clicks, that of
-    /// [`crate::eval::click_grades`] of `weight` times `count` in the log, however training weights them.
+    /// [`crate::train::click_grades`] of `weight` times `count` in the log, however training weights them.
     pub clicked: Vec<(u32, u8)>,
 }
 

@@ -7,7 +7,7 @@ mod building;
 mod hashes;
 
 use building::Building;
-pub(crate) use hashes::{pair_fingerprint, text_hash, title_fingerprint};
+pub use hashes::{pair_fingerprint, text_hash, title_fingerprint};
 
 use super::spool::{Spool, Spooled, Storage};
 use super::statistics::LogStatistics;

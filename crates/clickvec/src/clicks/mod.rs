@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use grade::click_grades;
 pub use held_out::{HeldOut, HeldOutQuery};
 pub use log::{ClickLog, LogConfig, Section};
-pub(crate) use log::{pair_fingerprint, text_hash, title_fingerprint};
+pub use log::{pair_fingerprint, text_hash, title_fingerprint};
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
 pub use reader::ClickReader;
 pub use scored::ScoreCoverage;

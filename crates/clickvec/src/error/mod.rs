@@ -18,7 +18,7 @@ pub use plan::PlanFault;
 pub use run::{InitFault, ResumeFault, SettingDifference};
 use shown::told;
 pub(crate) use shown::{listed, shortened, shown, shown_input};
-pub(crate) use system::not_finite;
+pub use system::not_finite;
 pub use system::{LearnFault, LearnSource, PairingFault, Remedy, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
 pub use test_set::{JudgedWithTexts, RunIds, TestSetFault};

@@ -73,7 +73,7 @@ pub enum VectorFault {
 }
 
 /// The first of the numbers that is not finite, as text.
-pub(crate) fn not_finite(numbers: &[f32]) -> Option<String> {
+pub fn not_finite(numbers: &[f32]) -> Option<String> {
     numbers.iter().find(|number| !number.is_finite()).map(f32::to_string)
 }
 

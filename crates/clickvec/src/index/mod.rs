@@ -15,7 +15,6 @@ use rayon::prelude::*;
 
 use crate::Result;
 
-pub(crate) use best::Best;
 pub use codes::Codes;
 pub use exact::ExactIndex;
 pub use flat::{FlatIndex, SearchScratch};

@@ -31,7 +31,7 @@ pub(super) struct Contrast {
 
 /// Clicked pairs with negatives that were drawn evenly from all titles, so that P_n is the same for all.
 #[derive(Debug, Default)]
-pub(crate) struct EvenlyDrawn {
+pub struct EvenlyDrawn {
     contrast: Contrast,
     /// Δ − c of each pair's negatives.
     deltas: Ragged<f32>,
@@ -275,7 +275,7 @@ impl Contrast {
 
 impl EvenlyDrawn {
     /// Adds a pair, from γ times the cosines of its clicked title and of its negatives, of which there is at least one.
-    pub(crate) fn push(&mut self, clicked: f64, negatives: impl ExactSizeIterator<Item = f64>) {
+    pub fn push(&mut self, clicked: f64, negatives: impl ExactSizeIterator<Item = f64>) {
         let of_count = (negatives.len() as f64).ln();
         self.contrast.clicked.push((clicked - of_count) as f32);
         self.contrast.weight.push(1.0);
@@ -283,12 +283,12 @@ impl EvenlyDrawn {
     }
 
     /// The number of pairs.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.deltas.len()
     }
 
     /// The loss of all pairs, which are removed.
-    pub(crate) fn take_loss(&mut self) -> f64 {
+    pub fn take_loss(&mut self) -> f64 {
         let EvenlyDrawn { contrast, mut deltas } = std::mem::take(self);
         let c = contrast.normalizer(deltas.items(), &|r| deltas.range(r));
         (0..deltas.len()).map(|r| contrast.finish(r, deltas.get_mut(r), c, 1.0).0.loss).sum()

@@ -36,7 +36,7 @@ fn scores_body<const FMA: bool>(query: &[f32], rows: &[f32], scores: &mut [f32])
 
 by_level! {
     /// The [`score`] of each of `rows`, [scores, query].
-    pub(crate) fn scores(query: &[f32], rows: &[f32], scores: &mut [f32]) = scores_body
+    pub fn scores(query: &[f32], rows: &[f32], scores: &mut [f32]) = scores_body
 }
 
 #[inline(always)]

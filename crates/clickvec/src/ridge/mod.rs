@@ -13,16 +13,19 @@ use crate::memory::NoRoom;
 use crate::ragged::Ragged;
 use crate::text::Feature;
 
-pub(crate) use solve::{LANES, Row, Solved, solve};
+pub(crate) use solve::Solved;
+pub use solve::{LANES, Row, solve};
 
 /// The largest number of texts that are worth their time: with more, the rows hardly change.
-pub(crate) const MOST_TEXTS: usize = 100_000;
+pub const MOST_TEXTS: usize = 100_000;
 
 /// An item of a list, and how often it is there.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Item {
-    pub(crate) number: u32,
-    pub(crate) count: u32,
+pub struct Item {
+    /// Its number.
+    pub number: u32,
+    /// How often it occurs.
+    pub count: u32,
 }
 
 impl From<Feature> for Item {
@@ -44,21 +47,21 @@ fn transposed(lists: &Ragged<Item>, count: usize) -> Result<Ragged<Item>, NoRoom
 }
 
 /// The features of texts, as a matrix in two steps: from texts to words, and from words to features.
-pub(crate) struct Design {
+pub struct Design {
     /// The words of each text.
-    pub(crate) words: Ragged<Item>,
+    pub words: Ragged<Item>,
     /// The features of each word.
-    pub(crate) features: Ragged<Item>,
+    pub features: Ragged<Item>,
     /// The texts that have each word.
-    pub(crate) by_word: Ragged<Item>,
+    pub by_word: Ragged<Item>,
     /// The words that have each feature.
-    pub(crate) by_feature: Ragged<Item>,
+    pub by_feature: Ragged<Item>,
     /// s: the factor of each feature.
-    pub(crate) factors: Vec<f32>,
+    pub factors: Vec<f32>,
     /// 1 / n: for each text, 1 divided by the length of its features' numbers; 0 if that is 0.
-    pub(crate) scales: Vec<f32>,
+    pub scales: Vec<f32>,
     /// For each feature, the sum over the texts of its squared number.
-    pub(crate) squares: Vec<f32>,
+    pub squares: Vec<f32>,
 }
 
 impl Design {
@@ -67,7 +70,7 @@ impl Design {
     /// # Errors
     ///
     /// [`NoRoom`].
-    pub(crate) fn new(words: Ragged<Item>, features: Ragged<Item>, count: usize) -> Result<Design, NoRoom> {
+    pub fn new(words: Ragged<Item>, features: Ragged<Item>, count: usize) -> Result<Design, NoRoom> {
         let (by_word, by_feature) = (transposed(&words, features.len())?, transposed(&features, count)?);
         let mut design = Design {
             words,
@@ -83,12 +86,12 @@ impl Design {
     }
 
     /// The number of texts.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.words.len()
     }
 
     /// What [`solve`] needs at a time, in numbers: the sizes of it on so many threads.
-    pub(crate) fn working(&self, threads: usize) -> [usize; 4] {
+    pub fn working(&self, threads: usize) -> [usize; 4] {
         [6, threads, LANES, self.by_feature.len() + self.features.len() + self.len()]
     }
 

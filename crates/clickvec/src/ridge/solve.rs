@@ -6,28 +6,28 @@ use super::{Design, Item};
 use crate::ragged::Ragged;
 
 /// The columns of a task: a cache line of numbers.
-pub(crate) const LANES: usize = 16;
+pub const LANES: usize = 16;
 
 /// A number for each column.
-pub(crate) type Row = [f32; LANES];
+pub type Row = [f32; LANES];
 
 /// The steps of conjugate gradients. After 20, rankings no longer change (docs/explanation/defaults.md).
 const STEPS: usize = 30;
 
 /// The solution for a few columns.
-pub(crate) struct Solved {
+pub struct Solved {
     /// For each feature, its weights.
-    pub(crate) weights: Vec<Row>,
+    pub weights: Vec<Row>,
     /// The sum of the targets' squares.
-    pub(crate) squares: f64,
+    pub squares: f64,
     /// That of the errors.
-    pub(crate) errors: f64,
+    pub errors: f64,
     /// That of what the weights of a text's features add up to, with the text not scaled.
-    pub(crate) outputs: f64,
+    pub outputs: f64,
 }
 
 /// The weights that come closest to the targets of each text; `ridge` is λ, the weight of the rows' squared lengths.
-pub(crate) fn solve(texts: &Design, targets: &[Row], ridge: f32) -> Solved {
+pub fn solve(texts: &Design, targets: &[Row], ridge: f32) -> Solved {
     let mut working = Working::new(texts);
     // Aᵀ t, of which what the solution explains is subtracted step by step; A = (counts · factors) / length.
     let mut residual = vec![[0.0; LANES]; texts.factors.len()];

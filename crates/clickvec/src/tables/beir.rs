@@ -17,28 +17,28 @@ const ID: &str = "_id";
 const TEXT: &str = "text";
 
 /// A reader of objects, line by line.
-pub(crate) struct JsonLines {
+pub struct JsonLines {
     path: PathBuf,
     lines: Lines<Box<dyn BufRead + Send>>,
     bytes: Vec<u8>,
 }
 
 /// A line.
-pub(crate) struct JsonLine {
+pub struct JsonLine {
     /// The line, counted from 1.
-    pub(crate) line: u64,
+    pub line: u64,
     /// The object, or what is wrong with the line.
-    pub(crate) object: Result<Map<String, Value>, TableFault>,
+    pub object: Result<Map<String, Value>, TableFault>,
 }
 
 impl JsonLines {
     /// A reader of `source`. `path` is for messages.
-    pub(crate) fn new(path: &Path, source: Box<dyn BufRead + Send>) -> JsonLines {
+    pub fn new(path: &Path, source: Box<dyn BufRead + Send>) -> JsonLines {
         JsonLines { path: path.to_owned(), lines: Lines::new(source, MAX_LINE_BYTES), bytes: Vec::new() }
     }
 
     /// The next line that is not blank; `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<JsonLine>> {
+    pub fn next(&mut self) -> Result<Option<JsonLine>> {
         loop {
             let found = self.lines.next(&mut self.bytes).map_err(|source| {
                 let line = self.lines.number() + 1;
@@ -66,16 +66,16 @@ fn parse(bytes: &[u8]) -> Result<Map<String, Value>, TableFault> {
 }
 
 /// The id of a document and the text to rank.
-pub(super) struct Document {
-    pub(super) id: String,
-    pub(super) text: String,
+pub(crate) struct Document {
+    pub id: String,
+    pub text: String,
     /// Whether the text replaces a missing title.
-    pub(super) untitled: bool,
+    pub untitled: bool,
 }
 
 /// The document of an object. If [`TITLE`] is missing, the text replaces it; if one of several joined members is
 /// missing, the others remain.
-pub(super) fn document(object: &Map<String, Value>, field: &str) -> Result<Document, TableFault> {
+pub(crate) fn document(object: &Map<String, Value>, field: &str) -> Result<Document, TableFault> {
     let id = id(object)?;
     let is_untitled = |name: &str| {
         name.eq_ignore_ascii_case(TITLE)
@@ -100,7 +100,7 @@ pub(super) fn document(object: &Map<String, Value>, field: &str) -> Result<Docum
 }
 
 /// The id and the text of a query.
-pub(crate) fn query(object: &Map<String, Value>) -> Result<(String, String), TableFault> {
+pub fn query(object: &Map<String, Value>) -> Result<(String, String), TableFault> {
     Ok((id(object)?, text_of(object, TEXT)?))
 }
 

@@ -6,19 +6,19 @@ use crate::{Error, Result};
 
 /// A judged pair, which lives as long as the call that gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct JudgedRow<'a> {
+pub struct JudgedRow<'a> {
     /// The line, counted from 1.
-    pub(crate) line: u64,
+    pub line: u64,
     /// The query.
-    pub(crate) query: &'a str,
+    pub query: &'a str,
     /// The query's id, if the table has one.
-    pub(crate) query_id: Option<&'a str>,
+    pub query_id: Option<&'a str>,
     /// The title that was judged.
-    pub(crate) title: &'a str,
+    pub title: &'a str,
     /// The title's id, if the table has one.
-    pub(crate) title_id: Option<&'a str>,
+    pub title_id: Option<&'a str>,
     /// The grade, as it is written.
-    pub(crate) grade: &'a str,
+    pub grade: &'a str,
 }
 
 /// Reads judged pairs from an open table with the columns `query`, `field` (usually [`super::TITLE`]) and `grade`, and
@@ -28,7 +28,7 @@ pub(crate) struct JudgedRow<'a> {
 ///
 /// Those of [`TableReader::require`] and `on_row`; [`Error::ReadAt`] if reading fails; [`Error::Table`] at the first
 /// broken line, because a test set that silently lost a line would give other results.
-pub(crate) fn judged_of(
+pub fn judged_of(
     mut table: TableReader,
     field: &str,
     mut on_row: impl FnMut(JudgedRow<'_>) -> Result<()>,

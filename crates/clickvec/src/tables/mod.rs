@@ -8,19 +8,19 @@ mod titles;
 pub(crate) mod tsv;
 
 pub use crate::error::TableFault;
-pub(crate) use beir::{JsonLine, JsonLines, query as beir_query};
+pub use beir::{JsonLine, JsonLines, query as beir_query};
 pub(crate) use clickvec_tables::{FoundLine, Lines, UniqueIds};
 pub(crate) use field::Field;
-pub(crate) use judged::{JudgedRow, judged_of};
-pub(crate) use titles::{CORPUS, FoundTitle, beir_file, each_title, open as open_titles};
+pub use judged::{JudgedRow, judged_of};
+pub use titles::{CORPUS, FoundTitle, beir_file, each_title, open as open_titles};
 pub use titles::{Title, TitleFile, TitlesSummary, for_each_title, read_titles, titles_file};
-pub(crate) use tsv::{Line, MAX_LINE_BYTES, Row, Step, TableReader};
+pub(crate) use tsv::{MAX_LINE_BYTES, Row, Step, TableReader};
 
 /// The column with the texts to rank, unless another is named.
 pub const TITLE: &str = "title";
 
 /// The number of skipped lines that are kept to be shown.
-pub(crate) const SHOWN_SKIPPED_LINES: usize = 5;
+pub const SHOWN_SKIPPED_LINES: usize = 5;
 
 /// The lines that a reader left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::memory::reserve;
 use crate::{Error, Result, files};
 
 /// The corpus of a BEIR folder.
-pub(crate) const CORPUS: &str = "corpus.jsonl";
+pub const CORPUS: &str = "corpus.jsonl";
 
 /// A title of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,13 +113,13 @@ fn for_each_of(
 }
 
 /// A line of a collection.
-pub(crate) struct FoundTitle<'a> {
+pub struct FoundTitle<'a> {
     /// The line, counted from 1.
-    pub(crate) line: u64,
+    pub line: u64,
     /// The id and the text, or what is wrong.
-    pub(crate) document: Result<(&'a str, &'a str), TableFault>,
+    pub document: Result<(&'a str, &'a str), TableFault>,
     /// Whether the text replaces a missing title.
-    pub(crate) untitled: bool,
+    pub untitled: bool,
 }
 
 /// The file with the titles: the path itself, or the corpus of a BEIR folder.
@@ -135,14 +135,14 @@ pub fn titles_file(path: &Path) -> Result<PathBuf> {
 }
 
 /// A collection that is opened, and its path, which for a BEIR folder is that of the corpus.
-pub(crate) fn open(path: &Path) -> Result<(PathBuf, Box<dyn BufRead + Send>)> {
+pub fn open(path: &Path) -> Result<(PathBuf, Box<dyn BufRead + Send>)> {
     let path = titles_file(path)?;
     let reader = files::open(&path)?;
     Ok((path, reader))
 }
 
 /// A file of a BEIR folder, which may be compressed.
-pub(crate) fn beir_file(folder: &Path, name: &'static str) -> Result<PathBuf> {
+pub fn beir_file(folder: &Path, name: &'static str) -> Result<PathBuf> {
     let endings = ["", ".gz", ".zst"];
     let there = endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.exists());
     let missing = || Error::TestSet { path: folder.to_owned(), fault: TestSetFault::NotBeir { missing: name } };
@@ -150,7 +150,7 @@ pub(crate) fn beir_file(folder: &Path, name: &'static str) -> Result<PathBuf> {
 }
 
 /// Passes on every line of a collection, valid or broken, one at a time. `path` is for messages.
-pub(crate) fn each_title(
+pub fn each_title(
     path: &Path,
     reader: Box<dyn BufRead + Send>,
     field: &str,

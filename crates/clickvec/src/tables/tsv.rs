@@ -79,7 +79,7 @@ impl TableReader {
     /// [`Error::Table`] with [`TableFault::Empty`], [`TableFault::Utf16`], [`TableFault::Tensors`],
     /// [`TableFault::HeaderNotUtf8`] or [`TableFault::LineTooLong`];
     /// [`Error::ReadAt`] if reading fails.
-    pub(crate) fn from_reader(path: &Path, mut source: Box<dyn BufRead + Send>) -> Result<TableReader> {
+    pub fn from_reader(path: &Path, mut source: Box<dyn BufRead + Send>) -> Result<TableReader> {
         let mut head = Vec::new();
         let read = source.by_ref().take(FIRST_BYTES).read_to_end(&mut head);
         read.map_err(|source| clickvec_tables::Error::read_at(path, 1, source))?;

@@ -20,7 +20,7 @@ pub struct Trigram(u64);
 
 impl Trigram {
     /// The trigram of three characters.
-    pub(crate) fn from_chars([a, b, c]: [char; 3]) -> Trigram {
+    pub fn from_chars([a, b, c]: [char; 3]) -> Trigram {
         Trigram(u64::from(a) << (2 * BITS) | u64::from(b) << BITS | u64::from(c))
     }
 
@@ -111,7 +111,7 @@ pub struct Dictionary {
 /// The error of a list with a repeated trigram.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected distinct trigrams, found `{trigram}` at {first} and again at {second}; the list is damaged")]
-pub(crate) struct DuplicateTrigram {
+pub struct DuplicateTrigram {
     /// The trigram.
     pub trigram: Trigram,
     /// Its first place, counted from 0.
@@ -123,7 +123,7 @@ pub(crate) struct DuplicateTrigram {
 /// The error of a list with a repeated word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected distinct words, found the same hash at {first} and again at {second}; the list is damaged")]
-pub(crate) struct DuplicateWord {
+pub struct DuplicateWord {
     /// Its first place, counted from 0.
     pub first: usize,
     /// Its second place.
@@ -163,11 +163,7 @@ impl Dictionary {
 
     /// This dictionary with the most frequent of `counts` that it lacks after its own words, up to `max_words` words in
     /// all; ties in the order of the hashes.
-    pub(crate) fn with_words(
-        mut self,
-        counts: impl IntoIterator<Item = (WordHash, u64)>,
-        max_words: usize,
-    ) -> Dictionary {
+    pub fn with_words(mut self, counts: impl IntoIterator<Item = (WordHash, u64)>, max_words: usize) -> Dictionary {
         let lacking = counts.into_iter().filter(|(word, _)| !self.word_places.contains_key(word));
         let mut new: Vec<(WordHash, u64)> = lacking.collect();
         new.sort_unstable_by_key(|&(word, count)| (std::cmp::Reverse(count), word));
@@ -182,7 +178,7 @@ impl Dictionary {
     /// # Errors
     ///
     /// [`DuplicateTrigram`] if a trigram occurs twice.
-    pub(crate) fn from_trigrams(trigrams: Vec<Trigram>) -> Result<Dictionary, DuplicateTrigram> {
+    pub fn from_trigrams(trigrams: Vec<Trigram>) -> Result<Dictionary, DuplicateTrigram> {
         let mut ids = HashMap::with_capacity_and_hasher(trigrams.len(), BuildHasherDefault::default());
         for (id, &trigram) in (0u32..).zip(&trigrams) {
             if let Some(first) = ids.insert(trigram, id) {
@@ -197,7 +193,7 @@ impl Dictionary {
     /// # Errors
     ///
     /// [`DuplicateWord`] if a word occurs twice.
-    pub(crate) fn followed_by(mut self, words: Vec<WordHash>) -> Result<Dictionary, DuplicateWord> {
+    pub fn followed_by(mut self, words: Vec<WordHash>) -> Result<Dictionary, DuplicateWord> {
         self.word_places.reserve(words.len());
         for (place, &word) in (0u32..).zip(&words) {
             if let Some(first) = self.word_places.insert(word, place) {

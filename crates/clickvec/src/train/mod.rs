@@ -33,7 +33,7 @@ pub use self::event::{EpochReport, Event};
 pub use self::least_squares::StartReport;
 pub use crate::clicks::{
     ClickSource, HeldOut, HeldOutQuery, LogStatistics, NegativeSource, Negatives, ScoreCoverage, Section, Teacher,
-    TeacherCoverage, Weighting,
+    TeacherCoverage, Weighting, click_grades,
 };
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::loss::LossKind;
@@ -45,7 +45,6 @@ pub use crate::views::Views;
 
 use crate::clicks::Storage;
 use crate::error::{Error, InitFault, Result};
-use crate::eval::{Metric, Metrics};
 use crate::files::{Claim, check_replaceable, folder_of, is_folder, remove_abandoned, resolved};
 use crate::model::Model;
 use crate::settings::encoder_text;
@@ -91,7 +90,7 @@ pub struct TrainOptions<'a> {
     /// folder of the output; without an output the log is kept in memory.
     pub scratch: Option<&'a Path>,
     /// The share of queries that the source of the clicks leaves out, if it does; the model records it. See
-    /// [`crate::update::Window`].
+    /// `Window` of clickvec-eval.
     pub left_out: Option<f64>,
     /// The device that trains; the processor if `None`.
     // A device is of `internals`, which promises nothing. It cannot be private: then nobody else could write
@@ -117,14 +116,14 @@ pub struct Validation<'a> {
 pub struct Score {
     /// The value that [`Keep::Best`], [`Keep::Loss`] and early stopping compare; larger is better.
     pub value: f64,
-    /// Means over judged queries, if the model was scored on them.
-    pub metrics: Option<Metrics>,
+    /// Figures for reports by their names, such as the means of metrics over judged queries.
+    pub figures: Vec<(String, f64)>,
 }
 
-/// NDCG@1 + NDCG@3 as the value.
-impl From<Metrics> for Score {
-    fn from(metrics: Metrics) -> Score {
-        Score { value: metrics.get(Metric::Ndcg(1)) + metrics.get(Metric::Ndcg(3)), metrics: Some(metrics) }
+impl Score {
+    /// Returns the figure with this name.
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        self.figures.iter().find(|(other, _)| other == name).map(|&(_, value)| value)
     }
 }
 

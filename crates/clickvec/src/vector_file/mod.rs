@@ -25,7 +25,7 @@ const MAX_NUMBER: usize = 64;
 const MAX_TEXT: usize = 1 << 20;
 
 /// A receiver of what a file has, entry by entry.
-pub(crate) trait Entries {
+pub trait Entries {
     /// Every vector that follows has `dimension` numbers.
     fn begin(&mut self, dimension: usize);
 
@@ -37,9 +37,12 @@ pub(crate) trait Entries {
 }
 
 /// Why a file could not be read.
-pub(crate) enum Stop {
+pub enum Stop {
+    /// A fault of the file.
     Fault(VectorPlace, VectorFileFault),
+    /// Reading failed.
     Io(io::Error),
+    /// Memory is short.
     NoRoom(NoRoom),
 }
 
@@ -64,7 +67,7 @@ fn in_file<T>(fault: VectorFileFault) -> Result<T, Stop> {
 }
 
 /// Hands over what a file has, whose form is told by its content; `-` is standard input. Messages begin with `reader`.
-pub(crate) fn read(path: &Path, reader: &'static str, entries: &mut impl Entries) -> Result<()> {
+pub fn read(path: &Path, reader: &'static str, entries: &mut impl Entries) -> Result<()> {
     let failed = |path: &Path, stop| match stop {
         Stop::Io(source) => Error::io(path, "read", source),
         Stop::NoRoom(fault) => fault.into(),

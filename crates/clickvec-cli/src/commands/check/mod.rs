@@ -9,10 +9,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use clickvec::eval::MAX_GRADE;
 use clickvec::internals::files;
 use clickvec::internals::tables::{is_parquet, is_tensors};
 use clickvec::tables::titles_file;
+use clickvec_eval::MAX_GRADE;
 use clickvec_index::looks_like_index;
 use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
@@ -169,7 +169,7 @@ fn look(path: &Path) -> Result<Found> {
     }
     if is_model(path)? {
         // Whole, as what uses it would read it.
-        clickvec::ranker::load_with(path, &clickvec_lab::SYSTEMS)?;
+        clickvec_eval::ranker::load_with(path, &clickvec_lab::SYSTEMS)?;
         found.kind = InputKind::Model;
         return Ok(found);
     }

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use clickvec::Error;
-use clickvec::eval::{TestSetFiles, read_test_set};
 use clickvec::internals::clicks::ClickReader;
 use clickvec::internals::text::words;
 use clickvec::tables::{TITLE, for_each_title};
 use clickvec::train::Weighting;
+use clickvec_eval::{TestSetFiles, read_test_set};
 
 use super::{Found, MOST_ROWS, SHOWN_FAULTS};
 use crate::progress;

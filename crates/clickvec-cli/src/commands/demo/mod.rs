@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use clickvec::eval::{Comparison, Evaluation};
 use clickvec::internals::files;
 use clickvec::train::TrainConfig;
+use clickvec_eval::{Comparison, Evaluation};
 use clickvec_lab::simulate::SimulateConfig;
 
 use self::next::Next;

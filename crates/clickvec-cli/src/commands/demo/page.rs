@@ -1,6 +1,6 @@
 //! The report as a self-contained HTML page, without scripts, fonts or images.
 
-use clickvec::eval::{Comparison, Correction, Evaluation, Metric, Verdict, beaten};
+use clickvec_eval::{Comparison, Correction, Evaluation, Metric, Verdict, beaten};
 use maud::{Markup, html};
 
 use super::next::Next;

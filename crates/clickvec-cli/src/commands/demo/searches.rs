@@ -6,7 +6,7 @@ use anyhow::Result;
 use clickvec::explain::Explainer;
 use clickvec::internals::text::words;
 use clickvec::model::Model;
-use clickvec::ranker::Ranker;
+use clickvec_eval::ranker::Ranker;
 use clickvec_index::searcher::Searcher;
 
 use crate::commands::explain::pairs_of_words;

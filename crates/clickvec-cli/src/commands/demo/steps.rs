@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clickvec::encoder::{DssmConfig, EncoderConfig};
-use clickvec::eval::{self, EvaluateOptions, Judgments};
 use clickvec::model::Model;
-use clickvec::ranker::{self, Corpus, Neural, Ranker};
 use clickvec::tables::{TITLE, Title};
 use clickvec::train::ClickSource;
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
+use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
+use clickvec_eval::{self as eval, EvaluateOptions, Judgments};
 use clickvec_index::searcher::Searcher;
 use clickvec_lab::simulate::{self, QueryKind, SimulateConfig};
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clickvec::Error;
-use clickvec::eval::{RunCoverage, Task};
-use clickvec::ranker::{Ranker, VectorCoverage};
+use clickvec_eval::ranker::{Ranker, VectorCoverage};
+use clickvec_eval::{RunCoverage, Task};
 
 use crate::output;
 

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use clickvec::eval::{Answers, equal_weights, fit_fusion};
-use clickvec::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
+use clickvec_eval::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
+use clickvec_eval::{Answers, equal_weights, fit_fusion};
 
 use super::Args;
 use super::keeping::Keeping;

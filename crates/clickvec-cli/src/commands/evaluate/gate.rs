@@ -2,7 +2,7 @@
 //! worse, for jobs that go on only then.
 
 use anyhow::{Result, bail};
-use clickvec::eval::{Comparison, Correction, Metric, Verdict};
+use clickvec_eval::{Comparison, Correction, Metric, Verdict};
 
 use super::Args;
 use super::report::{difference, probability};

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use clickvec::eval::{Collection, SearchQuery};
 use clickvec::index::Hit;
-use clickvec::internals::eval::room_for_lists;
 use clickvec::tables::Title;
+use clickvec_eval::room_for_lists;
+use clickvec_eval::{Collection, SearchQuery};
 use clickvec_index::searcher::Searcher;
 use clickvec_index::{Engine, Mode, Request};
 use rayon::prelude::*;

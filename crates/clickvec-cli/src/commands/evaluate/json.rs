@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use clickvec::eval::{Comparison, Overlap};
+use clickvec_eval::{Comparison, Overlap};
 use serde::Serialize;
 
 use super::Results;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clickvec::Error;
 use clickvec::internals::files::{self, TEMPORARY_PREFIX, TEMPORARY_SUFFIX};
-use clickvec::internals::ranker::{save_fusion, stored_fingerprint};
-use clickvec::ranker::FusionMethod;
+use clickvec_eval::internals::{save_fusion, stored_fingerprint};
+use clickvec_eval::ranker::FusionMethod;
 use tempfile::NamedTempFile;
 
 use super::Args;

@@ -17,12 +17,12 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use clickvec::Error;
-use clickvec::eval::{Answers, EvaluateOptions, Evaluation, Gain, Metric, Overlap, TestSetFiles, Ties, compare_all};
-use clickvec::internals::eval::files_of_test_set;
 use clickvec::internals::files;
 use clickvec::internals::vector_file::texts_path;
-use clickvec::ranker::Resources;
 use clickvec::tables::TITLE;
+use clickvec_eval::files_of_test_set;
+use clickvec_eval::ranker::Resources;
+use clickvec_eval::{Answers, EvaluateOptions, Evaluation, Gain, Metric, Overlap, TestSetFiles, Ties, compare_all};
 
 pub(crate) use self::coverage::{lacking_in_run, lacking_vectors};
 use self::fusion::{Fused, Fusions, MethodFlag};

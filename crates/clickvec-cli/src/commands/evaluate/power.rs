@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clickvec::eval::{Evaluation, Metric, minimum_detectable_difference, queries_that_show};
+use clickvec_eval::{Evaluation, Metric, minimum_detectable_difference, queries_that_show};
 
 use crate::output;
 use crate::superscripts::letter;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec::Error;
-use clickvec::eval::{Comparison, Correction, Evaluation, Gain, Metric, Ties, beaten};
 use clickvec::internals::files;
-use clickvec::ranker::{Parameter, Stage};
+use clickvec_eval::ranker::{Parameter, Stage};
+use clickvec_eval::{Comparison, Correction, Evaluation, Gain, Metric, Ties, beaten};
 use clickvec_lab::SYSTEMS;
 
 use super::fusion::{Fused, MethodFlag};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
-use clickvec::eval::{Answers, Run, Task};
-use clickvec::ranker::{self, FUSED_DEPTH, FileKind, Ranker, RankerSpec, Resources, System, Values};
+use clickvec_eval::ranker::{self, FUSED_DEPTH, FileKind, Ranker, RankerSpec, Resources, System, Values};
+use clickvec_eval::{Answers, Run, Task};
 use clickvec_lab::SYSTEMS;
 
 use super::fusion::{Found, MethodFlag};

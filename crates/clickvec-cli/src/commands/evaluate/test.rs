@@ -4,14 +4,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::eval::trec::read_qrels;
-use clickvec::eval::{
-    self, Collection, CorpusFiles, EvaluateOptions, Form, JudgedQuery, JudgedTitle, Judgments, Metric, Overlap, Run,
-    SearchQuery, Task, TestSet, TestSetFiles,
-};
 use clickvec::internals::files;
-use clickvec::ranker::Corpus;
 use clickvec::tables::Title;
+use clickvec_eval::ranker::Corpus;
+use clickvec_eval::trec::read_qrels;
+use clickvec_eval::{
+    self as eval, Collection, CorpusFiles, EvaluateOptions, Form, JudgedQuery, JudgedTitle, Judgments, Metric, Overlap,
+    Run, SearchQuery, Task, TestSet, TestSetFiles,
+};
 
 use super::Args;
 use super::index::Index;

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use clickvec::eval::trec::{Qrel, RunLine, write_qrels as write_qrel_lines, write_run_lines};
-use clickvec::eval::{Answers, JudgedQuery, JudgedTitle, Judgments, Task};
 use clickvec::internals::files;
+use clickvec_eval::trec::{Qrel, RunLine, write_qrels as write_qrel_lines, write_run_lines};
+use clickvec_eval::{Answers, JudgedQuery, JudgedTitle, Judgments, Task};
 
 /// Writes judgments as qrels.
 pub(super) fn write_qrels(path: &Path, judgments: &Judgments) -> Result<()> {

@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec::eval::TestSetFiles;
 use clickvec::internals::text::words;
-use clickvec::ranker::{self, Corpus, Neural, Ranker};
+use clickvec_eval::TestSetFiles;
+use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
 use clickvec_index::Engine;
 use serde::Serialize;
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clickvec::model::Model;
-use clickvec::ranker::FusionMethod;
+use clickvec_eval::ranker::FusionMethod;
 use clickvec_index::{Choices, Engine};
 use serde::Serialize;
 

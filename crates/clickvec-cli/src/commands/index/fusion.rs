@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::internals::ranker::fusion_members;
+use clickvec_eval::internals::fusion_members;
 
 use crate::{input, output};
 
@@ -14,8 +14,10 @@ pub(super) fn model_of(path: &Path, fusion: Option<&Path>) -> Result<Option<Path
     }
     let shown = output::path(path);
     ensure!(fusion.is_none(), "{shown}: expected a model with `--fusion`, found a fusion too; give one of them");
-    let mut models =
-        fusion_members(path, &clickvec::ranker::SYSTEMS)?.members.into_iter().filter(|member| member.system.is_none());
+    let mut models = fusion_members(path, &clickvec_eval::ranker::SYSTEMS)?
+        .members
+        .into_iter()
+        .filter(|member| member.system.is_none());
     match (models.next(), models.next()) {
         (Some(model), None) => Ok(Some(model.path)),
         (None, _) => {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clickvec::encoder::EncoderConfig;
 use clickvec::model::Model;
-use clickvec::ranker::FileKind;
+use clickvec_eval::ranker::FileKind;
 use clickvec_index::IndexSummary;
 use clickvec_index::searcher::Searcher;
 use serde::Serialize;

@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec::internals::ranker::{FusionFile, FusionMember, fusion_members, ranker_parameters};
-use clickvec::ranker::FusionMethod;
+use clickvec_eval::internals::{FusionFile, FusionMember, fusion_members, ranker_parameters};
+use clickvec_eval::ranker::FusionMethod;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::Error;
-use clickvec::eval::{Disagreement, kappa};
 use clickvec::internals::files;
+use clickvec_eval::{Disagreement, kappa};
 use clickvec_logs::columns::Role;
 use clickvec_logs::tables::{Next, Record};
 use serde::Serialize;

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::Error;
-use clickvec::eval::trec::read_run;
-use clickvec::eval::{self, CorpusFiles, Judgments};
 use clickvec::internals::files;
-use clickvec::ranker::{self, Ranker, RankerSpec, Resources, System};
 use clickvec::tables::{TITLE, Title};
+use clickvec_eval::ranker::{self, Ranker, RankerSpec, Resources, System};
+use clickvec_eval::trec::read_run;
+use clickvec_eval::{self as eval, CorpusFiles, Judgments};
 use clickvec_index::searcher::{self, Searcher};
 use clickvec_index::{Engine, Mode, Request};
 

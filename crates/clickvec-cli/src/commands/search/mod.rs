@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clickvec::Error;
-use clickvec::eval::trec::{RunLine, write_run_lines};
-use clickvec::internals::eval::read_queries;
 use clickvec::model::Model;
-use clickvec::ranker::{self, FileKind};
+use clickvec_eval::ranker::{self, FileKind};
+use clickvec_eval::read_queries;
+use clickvec_eval::trec::{RunLine, write_run_lines};
 use clickvec_index::Engine;
 use clickvec_index::searcher::{self, Searcher};
 

@@ -1,6 +1,6 @@
 //! The grades of first titles: for one system, and for two systems on the same queries.
 
-use clickvec::eval::JudgedTitle;
+use clickvec_eval::JudgedTitle;
 use serde::Serialize;
 
 /// The least number of grades that are shown: 0 to 4, as in the papers.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use anyhow::Result;
-use clickvec::eval::Metric;
+use clickvec_eval::Metric;
 use clickvec_lab::table::Full;
 use serde::Serialize;
 

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::Error;
-use clickvec::eval::{self, Correction, Overlap};
 use clickvec::internals::files;
+use clickvec_eval::{self as eval, Correction, Overlap};
 use clickvec_lab::table::{self, Options, Plan};
 
 use self::spec::Spec;

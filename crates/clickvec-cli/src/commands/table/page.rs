@@ -2,9 +2,9 @@
 //! of texts and the training curves. This module writes the numbers and the empty places; `page.js` draws.
 
 use anyhow::{Context, Result};
-use clickvec::eval::{JudgedQuery, Judgments, Metric};
 use clickvec::internals::text::words;
 use clickvec::train::{LossKind, Negatives};
+use clickvec_eval::{JudgedQuery, Judgments, Metric};
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
@@ -203,7 +203,7 @@ fn lengths(judgments: &Judgments) -> Lengths {
 
 #[cfg(test)]
 mod tests {
-    use clickvec::eval::JudgedTitle;
+    use clickvec_eval::JudgedTitle;
 
     use super::*;
 

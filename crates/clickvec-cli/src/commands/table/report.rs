@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use clickvec::eval::{BaselineComparison, Correction, Metric, Overlap, Verdict, beaten};
 use clickvec::tables::TITLE;
 use clickvec::train::TrainConfig;
+use clickvec_eval::{BaselineComparison, Correction, Metric, Overlap, Verdict, beaten};
 use clickvec_lab::table::{Full, Judged, Plan, Row, Source, Statistics, Table};
 
 use super::grades::{FirstGrades, ranks};

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clickvec::internals::error::shortened;
-use clickvec::ranker::{FusionMethod, RECIPROCAL_RANK_K};
 use clickvec::tables::{TITLE, titles_file};
 use clickvec::train::Weighting;
+use clickvec_eval::ranker::{FusionMethod, RECIPROCAL_RANK_K};
 use clickvec_lab::table::{self, Entry, Plan};
 use serde::Deserialize;
 

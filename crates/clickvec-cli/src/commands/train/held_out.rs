@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clickvec::Error;
-use clickvec::eval::{Comparison, Correction, Evaluation, HeldOutReport, HeldOutTest, Metric, Metrics, Verdict};
 use clickvec::model::Model;
-use clickvec::ranker::Neural;
 use clickvec::train::{HeldOut, Keep, Negatives, Score, TrainConfig, Validation};
+use clickvec_eval::ranker::Neural;
+use clickvec_eval::{Comparison, Correction, Evaluation, HeldOutReport, HeldOutTest, Metric, Metrics, Verdict};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
@@ -106,7 +106,7 @@ impl Judge {
                 f64::NAN
             }
         };
-        Score { value, metrics: None }
+        Score { value, figures: Vec::new() }
     }
 
     /// The validation of a training run, scored by `judge`.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::held_out::{Counts, Means};
 use super::small;
-use crate::metrics::ByKey;
+use crate::metrics::Figures;
 
 /// An event as JSON.
 #[derive(Serialize)]
@@ -72,7 +72,7 @@ pub(super) enum JsonEvent<'a> {
         seconds: f64,
         without_negatives: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
-        validation: Option<ByKey<'a>>,
+        validation: Option<Figures<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         held_out: Option<Means>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,7 +151,10 @@ impl JsonEvent<'_> {
                 pairs_per_second: *pairs_per_second,
                 seconds: *seconds,
                 without_negatives: *without_negatives,
-                validation: validation.as_ref().and_then(|score| score.metrics.as_ref()).map(ByKey),
+                validation: validation
+                    .as_ref()
+                    .map(|score| Figures(&score.figures))
+                    .filter(|figures| !figures.0.is_empty()),
                 held_out,
                 teacher: agreement.map(Agreed::from),
                 variance: *variance,

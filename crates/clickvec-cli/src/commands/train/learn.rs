@@ -7,12 +7,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use clickvec::eval::Judgments;
 use clickvec::internals::clicks::ClickReader;
 use clickvec::model::Model;
 use clickvec::train::{
     ClickSource, Event, HeldOut, Output, Teacher, TrainConfig, TrainOptions, Written, written_paths,
 };
+use clickvec_eval::Judgments;
 
 use super::again::{self, Queries, Trial};
 use super::held_out::{Judge, Judged, Means};

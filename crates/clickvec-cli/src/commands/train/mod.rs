@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::Parser;
 use clickvec::Error;
-use clickvec::eval::TestSetFiles;
-use clickvec::internals::eval::files_of_test_set;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;
 use clickvec::tables::{TITLE, TableFault};
 use clickvec::train::{Event, Output, TrainConfig};
+use clickvec_eval::TestSetFiles;
+use clickvec_eval::files_of_test_set;
 use clickvec_lab::table::{Training, Validation};
 
 pub use self::again::Queries;

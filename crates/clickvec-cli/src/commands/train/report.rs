@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clickvec::encoder::EncoderConfig;
-use clickvec::eval::Metric;
 use clickvec::train::LogStatistics;
 use clickvec::train::{
     Agreement, EpochReport, Event, Keep, ScoreCoverage, Section, StartReport, Tail, TeacherCoverage, TrainConfig,
     Written, written_paths,
 };
+use clickvec_eval::Metric;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -300,8 +300,8 @@ impl Reporter {
 
     fn say_epoch(&self, report: &EpochReport, held_out: Option<&Means>) {
         let mut line = epoch_line(self.named(report.section), report);
-        if let Some(metrics) = report.validation.as_ref().and_then(|score| score.metrics.as_ref()) {
-            let [one, three, ten] = Metric::NDCG.map(|metric| metrics.get(metric));
+        let figure = |metric: Metric| report.validation.as_ref()?.figure(&metric.to_string());
+        if let [Some(one), Some(three), Some(ten)] = Metric::NDCG.map(figure) {
             let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}");
         }
         line.push_str(&held_out.map(Means::line).unwrap_or_default());

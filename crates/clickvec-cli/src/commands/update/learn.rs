@@ -9,7 +9,7 @@ use clickvec::internals::files;
 use clickvec::model::Model;
 use clickvec::tables::{Title, for_each_title};
 use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
-use clickvec::update::Window;
+use clickvec_eval::update::Window;
 use clickvec_index::IndexBuilder;
 
 use super::Args;

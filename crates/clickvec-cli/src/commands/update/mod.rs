@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clickvec::internals::files::{self, Claim};
 use clickvec::model::Model;
-use clickvec::ranker::{self, Corpus, Neural, Ranker};
 use clickvec::tables::{Title, for_each_title};
-use clickvec::update::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, Witness, training_config};
+use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
+use clickvec_eval::update::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, Witness, training_config};
 use clickvec_index::IndexBuilder;
 
 use learn::{learn, write};

@@ -1,11 +1,11 @@
 //! The queries on which the old and the new model are compared.
 
 use anyhow::{Result, ensure};
-use clickvec::eval::{Collection, SearchQuery, TestSet, TestSetFiles};
 use clickvec::model::Model;
 use clickvec::tables::Title;
 use clickvec::train::TrainConfig;
-use clickvec::update::{LEAST_QUERIES, Survey};
+use clickvec_eval::update::{LEAST_QUERIES, Survey};
+use clickvec_eval::{Collection, SearchQuery, TestSet, TestSetFiles};
 
 use super::Args;
 use crate::{output, test_set};

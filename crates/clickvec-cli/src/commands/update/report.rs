@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec::update::{Alignment, DayCount, Drift, LEAST_QUERIES, QueryMix, Suspicion, Trial};
+use clickvec_eval::update::{Alignment, DayCount, Drift, LEAST_QUERIES, QueryMix, Suspicion, Trial};
 use serde::Serialize;
 
 use super::{EARLIER, Report, Verdict};

@@ -3,8 +3,8 @@
 use rayon::slice::ParallelSliceMut as _;
 
 use clickvec::internals::ragged::Ragged;
-use clickvec::internals::ranker::WordLists;
 use clickvec::internals::text::WordId;
+use clickvec_eval::internals::WordLists;
 use clickvec_tables::memory::{NoRoom, room_for_numbers};
 
 /// A window contains two words if their positions differ by at most this. With both words it is 8 words wide, as in

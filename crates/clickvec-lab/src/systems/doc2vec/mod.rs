@@ -12,14 +12,14 @@ use self::network::{Access, Loss, Network, Options, Scratch, learn_text, random_
 use clickvec::error::{Error, LearnFault, Remedy, Result, damaged};
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::normalize;
-use clickvec::internals::ranker::WordLists;
-use clickvec::internals::ranker::{Numbers, RankerState, check_range};
-use clickvec::internals::ranker::{TextReader, TextVectors};
 use clickvec::internals::rng::{Permutation, stream};
 use clickvec::internals::text::{Interner, WordId};
-use clickvec::ranker::Corpus;
-use clickvec::ranker::{InnerWords, Ranker, SystemRanker};
-use clickvec::ranker::{Parameter, Progress, Resources, System, Values, Watch};
+use clickvec_eval::internals::WordLists;
+use clickvec_eval::internals::{Numbers, RankerState, check_range};
+use clickvec_eval::internals::{TextReader, TextVectors};
+use clickvec_eval::ranker::Corpus;
+use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
+use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watch};
 use clickvec_tables::memory::{NoRoom, room_for_numbers};
 
 /// The system before training: name, parameters, how to train and restore it.

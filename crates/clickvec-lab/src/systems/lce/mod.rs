@@ -5,12 +5,12 @@ mod retrieval;
 use self::retrieval::best_titles;
 use super::dependence::{Dependence, LAMBDA_O, LAMBDA_T, LAMBDA_U, Matches, Query, Weights};
 use super::ulm::MU;
-use clickvec::internals::ranker::InvertedLists;
-use clickvec::internals::ranker::RankerState;
-use clickvec::internals::ranker::WordReader;
 use clickvec::internals::text::WordId;
-use clickvec::ranker::{Parameter, System, Values};
-use clickvec::ranker::{Ranker, SystemRanker};
+use clickvec_eval::internals::InvertedLists;
+use clickvec_eval::internals::RankerState;
+use clickvec_eval::internals::WordReader;
+use clickvec_eval::ranker::{Parameter, System, Values};
+use clickvec_eval::ranker::{Ranker, SystemRanker};
 use clickvec_tables::memory::NoRoom;
 
 const FEEDBACK: Parameter = Parameter {

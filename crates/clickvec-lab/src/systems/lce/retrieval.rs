@@ -1,7 +1,7 @@
 //! The best titles of a whole collection for a query, found without scoring all of them.
 
 use crate::systems::dependence::{Dependence, Matches, Query};
-use clickvec::internals::ranker::InvertedLists;
+use clickvec_eval::internals::InvertedLists;
 
 /// The relative amount by which a bound is raised, since it is summed in another order than the scores that it bounds.
 const ROUNDING: f64 = 1e-9;
@@ -151,8 +151,8 @@ mod tests {
     use crate::systems::dependence::Weights;
     use crate::systems::lce;
     use crate::systems::shop::Shop;
-    use clickvec::internals::ranker::WordReader;
-    use clickvec::ranker::RankerSpec;
+    use clickvec_eval::internals::WordReader;
+    use clickvec_eval::ranker::RankerSpec;
 
     #[test]
     fn the_best_of_all_titles_are_found() {

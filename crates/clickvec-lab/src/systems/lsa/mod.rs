@@ -6,12 +6,12 @@ mod svd;
 use self::svd::{Singular, Sparse, singular_vectors};
 use clickvec::error::{Error, LearnFault, Result, damaged};
 use clickvec::internals::math::vector::{add_scaled, dot, normalize, sum_of_squares};
-use clickvec::internals::ranker::{Numbers, RankerState, check_range};
-use clickvec::internals::ranker::{UNKNOWN, WordLists, WordReader};
 use clickvec::internals::text::{Interner, WordId};
-use clickvec::ranker::Corpus;
-use clickvec::ranker::{InnerWords, Ranker, SystemRanker};
-use clickvec::ranker::{Parameter, Progress, System, Values, Watch};
+use clickvec_eval::internals::{Numbers, RankerState, check_range};
+use clickvec_eval::internals::{UNKNOWN, WordLists, WordReader};
+use clickvec_eval::ranker::Corpus;
+use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
+use clickvec_eval::ranker::{Parameter, Progress, System, Values, Watch};
 use clickvec_tables::memory::NoRoom;
 
 const DIMENSIONS: Parameter = Parameter::count("dimensions", 300, 1, 10_000, "singular values that are kept");

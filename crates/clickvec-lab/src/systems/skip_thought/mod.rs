@@ -12,11 +12,11 @@ use clickvec::error::{Error, LearnFault, LearnSource, Result, damaged};
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::normalize;
 use clickvec::internals::math::{Buffer, Matrix};
-use clickvec::internals::ranker::{Numbers, RankerState};
-use clickvec::internals::ranker::{UNKNOWN, WordReader};
 use clickvec::internals::text::Interner;
-use clickvec::ranker::{InnerWords, Ranker, SystemRanker};
-use clickvec::ranker::{Parameter, Resources, System, Values};
+use clickvec_eval::internals::{Numbers, RankerState};
+use clickvec_eval::internals::{UNKNOWN, WordReader};
+use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
+use clickvec_eval::ranker::{Parameter, Resources, System, Values};
 use gru::{Gru, Scratch};
 use packed::Packed;
 

@@ -10,9 +10,9 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::*;
 use crate::systems::testing::npy;
-use clickvec::internals::ranker::load_ranker;
 use clickvec::internals::rng;
-use clickvec::ranker::{Corpus, RankerSpec};
+use clickvec_eval::internals::load_ranker;
+use clickvec_eval::ranker::{Corpus, RankerSpec};
 
 fn values(spec: &str) -> Values {
     SYSTEM.values(&spec.parse::<RankerSpec>().unwrap()).unwrap()

@@ -7,8 +7,8 @@ use super::side::Side;
 use super::{LAMBDA, TOPICS, TopicRanker, enough_words};
 use crate::systems::ulm::MU;
 use clickvec::error::{Error, LearnFault, Result};
-use clickvec::internals::ranker::ClickedPairs;
-use clickvec::ranker::{Parameter, Resources, System, Values, Watch};
+use clickvec_eval::internals::ClickedPairs;
+use clickvec_eval::ranker::{Parameter, Resources, System, Values, Watch};
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(in crate::systems) const SYSTEM: System = System {

@@ -2,7 +2,7 @@
 
 use super::tests::{restore, topics};
 use crate::systems::testing::{corpus, train};
-use clickvec::internals::ranker::{Numbers, RankerState};
+use clickvec_eval::internals::{Numbers, RankerState};
 
 /// With one topic only a unigram model is estimated.
 #[test]

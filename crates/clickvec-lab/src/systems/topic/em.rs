@@ -15,7 +15,7 @@ use super::side::Side;
 use clickvec::error::{LearnFault, Remedy};
 use clickvec::internals::math::vector::{add_scaled, dot};
 use clickvec::internals::rng::stream;
-use clickvec::ranker::{Progress, Watch};
+use clickvec_eval::ranker::{Progress, Watch};
 use clickvec_tables::memory::{NoRoom, room_for_numbers};
 
 /// The number of texts in a task.

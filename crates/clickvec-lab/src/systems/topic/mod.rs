@@ -21,12 +21,12 @@ use super::ulm::MU;
 use cache::Cache;
 use clickvec::error::{Error, LearnFault, damaged};
 use clickvec::internals::math::vector::dot;
-use clickvec::internals::ranker::{Numbers, RankerState, check_range};
-use clickvec::internals::ranker::{UNKNOWN, WordReader};
 use clickvec::internals::text::{Interner, WordId};
-use clickvec::ranker::Corpus;
-use clickvec::ranker::{Parameter, Values};
-use clickvec::ranker::{Ranker, SystemRanker};
+use clickvec_eval::internals::{Numbers, RankerState, check_range};
+use clickvec_eval::internals::{UNKNOWN, WordReader};
+use clickvec_eval::ranker::Corpus;
+use clickvec_eval::ranker::{Parameter, Values};
+use clickvec_eval::ranker::{Ranker, SystemRanker};
 use fold::{Folder, Inference};
 use side::{ABSENT, Side};
 

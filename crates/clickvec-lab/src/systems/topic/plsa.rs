@@ -7,7 +7,7 @@ use super::{CLICKED, LAMBDA, TOPICS, TopicRanker, titles_side};
 use crate::systems::topic::em;
 use crate::systems::ulm::MU;
 use clickvec::error::{Error, Result};
-use clickvec::ranker::{Parameter, Resources, System, Values, Watch};
+use clickvec_eval::ranker::{Parameter, Resources, System, Values, Watch};
 
 pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 100, 1, 100_000, "iterations of EM");
 pub(super) const ALPHA: Parameter =

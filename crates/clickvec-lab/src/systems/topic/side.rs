@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use clickvec::internals::ragged::Ragged;
-use clickvec::internals::ranker::WordLists;
 use clickvec::internals::text::WordId;
+use clickvec_eval::internals::WordLists;
 use clickvec_tables::memory::NoRoom;
 
 /// The row of a word that the language does not have.

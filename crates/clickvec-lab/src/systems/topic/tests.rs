@@ -7,10 +7,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::systems::testing::{corpus, is_kept_by_a_file, train, train_watched, try_train};
 use clickvec::error::{Error, LearnFault};
-use clickvec::eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
-use clickvec::internals::ranker::{Numbers, RankerState};
 use clickvec::internals::rng::stream;
-use clickvec::ranker::{Corpus, Ranker, RankerSpec, System, SystemRanker};
+use clickvec_eval::internals::{Numbers, RankerState};
+use clickvec_eval::ranker::{Corpus, Ranker, RankerSpec, System, SystemRanker};
+use clickvec_eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 
 /// The topics of titles, as they are kept in a file.
 fn topics_of(ranker: &dyn SystemRanker) -> Vec<f32> {

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::table::TranslationTable;
 use clickvec::internals::ragged::Ragged;
-use clickvec::internals::ranker::WordLists;
 use clickvec::internals::text::WordId;
+use clickvec_eval::internals::WordLists;
 use clickvec_tables::memory::{NoRoom, room_for_numbers};
 
 /// The size of a task; sums are taken task by task.

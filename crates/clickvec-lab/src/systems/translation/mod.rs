@@ -10,7 +10,7 @@ pub(super) mod wtm;
 
 use self::ibm1::Bitext;
 use super::language_model::CollectionModel;
-use clickvec::ranker::Corpus;
+use clickvec_eval::ranker::Corpus;
 
 /// P(q|C): the titles' unigram model, with a count of 1 for each word that only the queries of clicks have, so that it
 /// can be translated but does not make a title impossible.

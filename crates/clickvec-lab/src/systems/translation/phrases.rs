@@ -10,9 +10,9 @@ use super::alignment::Alignment;
 use super::table::{Row, TranslationTable};
 use clickvec::error::damaged;
 use clickvec::internals::ragged::starts;
-use clickvec::internals::ranker::UNKNOWN;
-use clickvec::internals::ranker::{Numbers, RankerState};
 use clickvec::internals::text::WordId;
+use clickvec_eval::internals::UNKNOWN;
+use clickvec_eval::internals::{Numbers, RankerState};
 use clickvec_tables::memory::{NoRoom, bytes_of, reserve, room_for_numbers};
 
 /// The number of words in the longest phrase.

@@ -9,11 +9,11 @@ use super::phrases::{LONGEST, PhraseCounts, PhraseTable};
 use super::table::Row;
 use super::wtm::{ALPHA, ITERATIONS, PRIOR, PRUNE, QueryWord, SELF, Wtm};
 use clickvec::error::{Error, LearnFault, Result};
-use clickvec::internals::ranker::RankerState;
-use clickvec::internals::ranker::WordReader;
 use clickvec::internals::text::WordId;
-use clickvec::ranker::{Parameter, Progress, Resources, System, Values, Watch};
-use clickvec::ranker::{Ranker, SystemRanker};
+use clickvec_eval::internals::RankerState;
+use clickvec_eval::internals::WordReader;
+use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watch};
+use clickvec_eval::ranker::{Ranker, SystemRanker};
 
 const WORDS: Parameter = Parameter::count("words", 3, 1, LONGEST as u32, "words of the longest phrase");
 const DISCOUNT: Parameter = Parameter::of_training(

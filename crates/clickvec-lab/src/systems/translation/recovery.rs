@@ -6,10 +6,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::ibm1::{Bitext, Ibm1};
 use super::phrases::PhraseTable;
 use crate::systems::testing::train;
-use clickvec::internals::ranker::WordLists;
 use clickvec::internals::rng::stream;
-use clickvec::ranker::Corpus;
-use clickvec::ranker::{RankerSpec, System};
+use clickvec_eval::internals::WordLists;
+use clickvec_eval::ranker::Corpus;
+use clickvec_eval::ranker::{RankerSpec, System};
 
 #[test]
 fn a_table_is_recovered_from_what_it_generates() {

@@ -2,8 +2,8 @@
 
 use clickvec::error::damaged;
 use clickvec::internals::ragged::starts;
-use clickvec::internals::ranker::{RankerState, check_range};
 use clickvec::internals::text::WordId;
+use clickvec_eval::internals::{RankerState, check_range};
 use clickvec_tables::{Error, Result};
 
 /// P(q|w) of query words q and title words w, or of phrases by number; 0 where it has no entry. Its three arrays are those

@@ -8,11 +8,11 @@ use super::phrases::{PhraseCounts, PhraseTable, extract};
 use super::table::TranslationTable;
 use crate::systems::testing::{assert_close, corpus, is_kept_by_a_file, train, train_watched, try_train};
 use clickvec::error::{Error, LearnFault};
-use clickvec::internals::ranker::WordLists;
-use clickvec::internals::ranker::{Numbers, RankerState};
 use clickvec::internals::rng::stream;
-use clickvec::ranker::Corpus;
-use clickvec::ranker::{Ranker, RankerSpec, System};
+use clickvec_eval::internals::WordLists;
+use clickvec_eval::internals::{Numbers, RankerState};
+use clickvec_eval::ranker::Corpus;
+use clickvec_eval::ranker::{Ranker, RankerSpec, System};
 
 /// Clicks on titles of two words, where `big` means `large`, `car` means `auto`, and `red` means itself.
 const SMALL: [(&str, &str); 5] =

@@ -5,12 +5,12 @@ use super::table::{Row, TranslationTable};
 use super::{background, clicks};
 use crate::systems::language_model::CollectionModel;
 use clickvec::error::{Error, LearnFault, Result};
-use clickvec::internals::ranker::RankerState;
-use clickvec::internals::ranker::{UNKNOWN, WordReader};
 use clickvec::internals::text::{Interner, WordId};
-use clickvec::ranker::Corpus;
-use clickvec::ranker::{Parameter, Progress, Resources, System, Values, Watch};
-use clickvec::ranker::{Ranker, SystemRanker};
+use clickvec_eval::internals::RankerState;
+use clickvec_eval::internals::{UNKNOWN, WordReader};
+use clickvec_eval::ranker::Corpus;
+use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watch};
+use clickvec_eval::ranker::{Ranker, SystemRanker};
 
 pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 10, 1, 1000, "iterations of EM");
 pub(super) const PRIOR: Parameter = Parameter::of_training(

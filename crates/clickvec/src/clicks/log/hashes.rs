@@ -5,17 +5,17 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::text::{WordBuffer, WordLimit};
 
 /// What a pair adds to a log's fingerprint.
-pub(crate) fn pair_fingerprint(query: u64, title: u64, weight: f32) -> [u8; 24] {
+pub fn pair_fingerprint(query: u64, title: u64, weight: f32) -> [u8; 24] {
     bytemuck::cast([query, title, u64::from(weight.to_bits())])
 }
 
 /// What a title adds to it.
-pub(crate) fn title_fingerprint(title: u64) -> [u8; 16] {
+pub fn title_fingerprint(title: u64) -> [u8; 16] {
     bytemuck::cast([title, u64::MAX])
 }
 
 /// The hash by which a log knows a text, of which `limit` counts.
-pub(crate) fn text_hash(text: &str, limit: WordLimit, buffer: &mut WordBuffer) -> u64 {
+pub fn text_hash(text: &str, limit: WordLimit, buffer: &mut WordBuffer) -> u64 {
     let mut hash = 0;
     limit.for_each_word(text, buffer, |word| hash = mix(hash ^ xxh3_64(word.as_bytes())));
     hash

@@ -7,12 +7,12 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clickvec::eval::{
+use clickvec::internals::text::Analysis;
+use clickvec::tables::TITLE;
+use clickvec_eval::ranker::{self, Neural, Ranker};
+use clickvec_eval::{
     CorpusFiles, JudgedQuery, Judgments, LEAST_DIFFERING, Metric, differing_pairs, paired_t_test, read_corpus, score,
 };
-use clickvec::internals::text::Analysis;
-use clickvec::ranker::{self, Neural, Ranker};
-use clickvec::tables::TITLE;
 use clickvec_lab::explain::{Difficulty, Outcome, Quantity, outcomes, quantities};
 use serde::Serialize;
 
@@ -177,7 +177,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 }
 
 /// BM25 over a collection whose words are analysed in this way.
-pub(super) fn bm25(corpus: &clickvec::ranker::Corpus, analysis: Analysis) -> Result<Box<dyn Ranker>> {
+pub(super) fn bm25(corpus: &clickvec_eval::ranker::Corpus, analysis: Analysis) -> Result<Box<dyn Ranker>> {
     let [stem, split] = [analysis.stem, analysis.split].map(u8::from);
     Ok(ranker::train(&format!("bm25:stem={stem},split={split}"), corpus)?)
 }

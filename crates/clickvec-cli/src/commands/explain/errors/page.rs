@@ -1,6 +1,6 @@
 //! The queries on which a model is worse than BM25, as a page.
 
-use clickvec::eval::Judgments;
+use clickvec_eval::Judgments;
 use maud::{Markup, html};
 
 use super::super::page as frame;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clickvec::eval::Judgments;
+use clickvec_eval::Judgments;
 
 use super::{Group, METRIC, advice, detail};
 use crate::{aligned, output};

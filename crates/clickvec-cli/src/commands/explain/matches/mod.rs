@@ -182,7 +182,7 @@ impl Args {
             (None, None, Some(judged), None) => {
                 let judgments = input::judgments(judged, TITLE)?;
                 let pairs = judgments.queries.iter().flat_map(|query| {
-                    let pair = |title: &clickvec::eval::JudgedTitle| Pair {
+                    let pair = |title: &clickvec_eval::JudgedTitle| Pair {
                         query: query.text.clone(),
                         title: title.text.clone(),
                         grade: Some(title.grade),

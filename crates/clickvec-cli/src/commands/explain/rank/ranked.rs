@@ -4,8 +4,8 @@ use anyhow::{Result, bail, ensure};
 use clickvec::explain::{Explainer, Match, Word, WordShares};
 use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
-use clickvec::ranker::FusionMethod;
 use clickvec::tables::Title;
+use clickvec_eval::ranker::FusionMethod;
 use clickvec_index::{Engine, Hit, Mode, Request};
 
 use super::Args;

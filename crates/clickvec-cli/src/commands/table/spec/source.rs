@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Context, Result, bail, ensure};
 use clickvec::internals::error::shortened;
-use clickvec::ranker::RankerSpec;
+use clickvec_eval::ranker::RankerSpec;
 use clickvec_lab::table::Source;
 
 use super::{LearntTitles, Method, Paths, RowSpec, Spec};
@@ -85,7 +85,7 @@ impl Spec {
             (Some(ranker), None, None, None, None) => {
                 let base: RankerSpec = ranker.parse().map_err(clickvec::Error::from)?;
                 let points = grid()?.iter().map(|point| at_point(&base, point)).collect::<Result<Vec<_>>>()?;
-                let known = clickvec::ranker::System::named(&base.name, &clickvec_lab::SYSTEMS)
+                let known = clickvec_eval::ranker::System::named(&base.name, &clickvec_lab::SYSTEMS)
                     .map_err(clickvec::Error::from)?;
                 for point in &points {
                     known.values(point).map_err(clickvec::Error::from)?;

@@ -1,0 +1,176 @@
+//! A whole collection to search, in which only a few titles have judgments for each query.
+
+use std::collections::HashMap;
+
+use super::{Ids, Judgments, Task};
+use clickvec::Result;
+use clickvec::index::{Candidates, Hit, Query};
+use clickvec::tables::Title;
+use clickvec_tables::memory::{NoRoom, bytes_of, room_for, room_for_numbers};
+
+/// The number of queries that are searched for at once.
+const QUERIES_AT_ONCE: usize = 256;
+
+/// A collection and the queries that search it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collection {
+    /// The titles of the collection, by position.
+    pub titles: Vec<Title>,
+    /// The queries.
+    pub queries: Vec<SearchQuery>,
+    /// The number of titles left out because they have the same text as another and judgments are matched by text.
+    pub repeated: u64,
+    /// Judged titles that are not in the collection. No system can find them.
+    pub missing: Ids,
+    /// The number of judgments.
+    pub judged: u64,
+}
+
+/// A query that searches a collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchQuery {
+    /// The query's id.
+    pub id: String,
+    /// The query's text.
+    pub text: String,
+    /// Position and grade of each judged title that the collection has, by position.
+    judged: Vec<(u32, u8)>,
+    /// The grades of all judged titles.
+    pub(super) grades: Vec<u8>,
+}
+
+impl SearchQuery {
+    /// The grade of the title at a position, if it has one.
+    pub fn grade(&self, position: u32) -> Option<u8> {
+        let place = self.judged.binary_search_by_key(&position, |&(position, _)| position).ok()?;
+        Some(self.judged[place].1)
+    }
+
+    /// Position and grade of each judged title that the collection has, by position.
+    pub fn judged(&self) -> &[(u32, u8)] {
+        &self.judged
+    }
+}
+
+impl Collection {
+    /// A collection whose titles are matched with the judged ones, by id or by text. By text, titles with the same text
+    /// count as one title.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`](clickvec::Error::NoMemory).
+    pub fn new(judgments: &Judgments, by_id: bool, mut titles: Vec<Title>) -> Result<Collection> {
+        let before = titles.len();
+        let mut positions = room_for_places(&titles, by_id)?;
+        if by_id {
+            positions.extend((0..).zip(&titles).map(|(position, title)| (title.id.clone(), position)));
+        } else {
+            titles.retain(|title| {
+                let next = positions.len() as u32;
+                let is_new = !positions.contains_key(&title.title);
+                if is_new {
+                    positions.insert(title.title.clone(), next);
+                }
+                is_new
+            });
+        }
+        let repeated = (before - titles.len()) as u64;
+        let mut set = Collection { titles, queries: Vec::new(), repeated, missing: Ids::default(), judged: 0 };
+        set.queries = set.queries_of(judgments, |title| positions.get(title).copied(), by_id);
+        Ok(set)
+    }
+
+    /// Other queries that search the same collection. Judged titles that it lacks are added to the count.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`](clickvec::Error::NoMemory).
+    pub fn others(&mut self, judgments: &Judgments, by_id: bool) -> Result<Vec<SearchQuery>> {
+        let mut positions = room_for_places(&self.titles, by_id)?;
+        positions.extend((0..).zip(&self.titles).map(|(at, title)| (key(title, by_id).to_owned(), at)));
+        Ok(self.queries_of(judgments, |title| positions.get(title).copied(), by_id))
+    }
+
+    fn queries_of(
+        &mut self,
+        judgments: &Judgments,
+        position: impl Fn(&str) -> Option<u32>,
+        by_id: bool,
+    ) -> Vec<SearchQuery> {
+        let mut queries = Vec::with_capacity(judgments.queries.len());
+        for query in &judgments.queries {
+            let mut judged = Vec::with_capacity(query.titles.len());
+            for title in &query.titles {
+                self.judged += 1;
+                match position(if by_id { &title.id } else { &title.text }) {
+                    Some(position) => judged.push((position, title.grade)),
+                    None => self.missing.add(if by_id { &title.id } else { &title.text }),
+                }
+            }
+            judged.sort_unstable();
+            let grades = query.titles.iter().map(|title| title.grade).collect();
+            queries.push(SearchQuery { id: query.id.clone(), text: query.text.clone(), judged, grades });
+        }
+        queries
+    }
+
+    /// Returns the task of searching the collection for `queries`, its own or those of [`Collection::others`].
+    pub fn task<'a>(&'a self, queries: &'a [SearchQuery]) -> Task<'a> {
+        Task::Search { titles: &self.titles, queries }
+    }
+
+    /// The texts of the collection.
+    pub fn texts(&self) -> Vec<&str> {
+        self.titles.iter().map(|title| title.title.as_str()).collect()
+    }
+}
+
+/// What judged titles are matched by.
+fn key(title: &Title, by_id: bool) -> &str {
+    if by_id { &title.id } else { &title.title }
+}
+
+/// A map for the place of each of these titles, and memory for their keys.
+fn room_for_places(titles: &[Title], by_id: bool) -> Result<HashMap<String, u32>> {
+    const WHAT: &str = "the places of titles in the collection";
+    room_for(WHAT, Some(titles.iter().map(|title| key(title, by_id).len() as u64).sum()))?;
+    let mut places = HashMap::new();
+    places
+        .try_reserve(titles.len())
+        .map_err(|_| NoRoom { what: WHAT, bytes: bytes_of::<(String, u32)>(titles.len()) })?;
+    Ok(places)
+}
+
+/// Searches with `candidates` for every query, a few hundred at a time, and returns what it finds, at most `depth` titles for each
+/// query. Calls `done` with the number of queries answered so far.
+///
+/// # Errors
+///
+/// Those of [`Candidates::search_batch`], and [`Error::NoMemory`](clickvec::Error::NoMemory) for lists that do not fit.
+pub fn search_all(
+    candidates: &dyn Candidates,
+    queries: &[SearchQuery],
+    depth: usize,
+    done: &mut dyn FnMut(usize),
+) -> Result<Vec<Vec<Hit>>> {
+    room_for_lists(queries.len(), depth.min(candidates.len()))?;
+    let mut lists = Vec::with_capacity(queries.len());
+    for some in queries.chunks(QUERIES_AT_ONCE) {
+        let batch: Vec<Query<'_>> = some.iter().map(|query| Query::new(&query.text, None)).collect();
+        lists.extend(candidates.search_batch(&batch, depth)?);
+        done(lists.len());
+    }
+    Ok(lists)
+}
+
+/// Checks that there is memory for what this many queries find, of at most `depth` titles each.
+///
+/// # Errors
+///
+/// [`Error::NoMemory`](clickvec::Error::NoMemory).
+pub fn room_for_lists(queries: usize, depth: usize) -> Result<()> {
+    Ok(room_for_numbers::<Hit>("the titles that are found", &[&[queries, depth]])?)
+}
+
+#[cfg(test)]
+mod tests;

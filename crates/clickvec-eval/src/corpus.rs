@@ -1,0 +1,95 @@
+//! Reading the titles and clicks that rankers learn from.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::overlap::OverlapCounter;
+use super::{Judgments, Overlap};
+use crate::ranker::Corpus;
+use clickvec::error::{Error, Result, TestSetFault};
+use clickvec::internals::clicks::ClickReader;
+use clickvec::tables::{Skipped, read_titles};
+use clickvec::train::Weighting;
+
+/// The files of a corpus.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CorpusFiles<'a> {
+    /// The collection. Without it, the collection is the distinct titles that were judged or clicked.
+    pub titles: Option<&'a Path>,
+    /// The click log.
+    pub clicks: Option<&'a Path>,
+    /// The column with the texts of titles.
+    pub field: &'a str,
+    /// How the log's `count` column weights a pair.
+    pub weighting: Weighting,
+}
+
+/// A corpus, with counts of what was left out.
+#[derive(Debug, Default)]
+pub struct ReadCorpus {
+    /// The corpus.
+    pub corpus: Corpus,
+    /// The file of titles that was read, and its broken lines.
+    pub titles: Option<(PathBuf, Skipped)>,
+    /// The number of BEIR documents without a title, whose text is used instead.
+    pub untitled: u64,
+    /// The click log that was read, and its broken lines.
+    pub clicks: Option<(PathBuf, Skipped)>,
+    /// The number of titles in the collection.
+    pub collection: u64,
+    /// How much of the first judgments is also in the click log, if there are both.
+    pub overlap: Option<Overlap>,
+}
+
+/// The corpus of a collection and its clicks. The queries of `judgments` become its test queries.
+///
+/// # Errors
+///
+/// Those of [`read_titles`] and [`ClickReader::open`]; [`Error::TestSet`] with [`TestSetFault::NoTitle`] for a
+/// collection without titles; [`Error::NoMemory`].
+pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<ReadCorpus> {
+    let queries = || judgments.iter().flat_map(|judgments| &judgments.queries);
+    let mut read = ReadCorpus::default();
+    let corpus = &mut read.corpus;
+    let mut distinct: HashSet<String> = HashSet::new();
+    match files.titles {
+        Some(path) => {
+            let found = read_titles(path, files.field)?;
+            if found.titles.is_empty() {
+                return Err(Error::TestSet { path: found.path, fault: TestSetFault::NoTitle });
+            }
+            found.titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
+            read.collection = found.titles.len() as u64;
+            read.untitled = found.untitled;
+            read.titles = Some((found.path, found.skipped));
+        }
+        None => {
+            for title in queries().flat_map(|query| &query.titles) {
+                if distinct.insert(title.text.clone()) {
+                    corpus.add_title(&title.text)?;
+                }
+            }
+        }
+    }
+    if let Some(path) = files.clicks {
+        let mut reader = ClickReader::open(path, files.field, files.weighting)?;
+        let mut counter = judgments.first().map(|judgments| OverlapCounter::new(judgments));
+        while let Some(click) = reader.next()? {
+            if let Some(counter) = &mut counter {
+                counter.add(click.query, click.title, click.weight);
+            }
+            corpus.add_click(click.query, click.title, click.weight)?;
+            if files.titles.is_none() && !distinct.contains(click.title) {
+                distinct.insert(click.title.to_owned());
+                corpus.add_title(click.title)?;
+            }
+        }
+        read.overlap = counter.map(OverlapCounter::finish);
+        read.clicks = Some((path.to_owned(), reader.skipped().clone()));
+    }
+    queries().try_for_each(|query| corpus.add_test_query(&query.text))?;
+    if files.titles.is_none() {
+        read.collection = distinct.len() as u64;
+    }
+    Ok(read)
+}

@@ -1,0 +1,157 @@
+//! Judging a ranker by clicked queries that it has not learnt, compared with rankers that need no training.
+
+use rand::RngExt as _;
+use rayon::prelude::*;
+
+use super::significance::{compared, correct};
+use super::{Collection, Comparison, EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metric};
+use crate::ranker::{self, Corpus, Ranker};
+use clickvec::error::{Error, Result};
+use clickvec::internals::loss::EvenlyDrawn;
+use clickvec::internals::rng;
+use clickvec::tables::Title;
+use clickvec::train::LossKind;
+use clickvec::train::{HeldOut, HeldOutQuery};
+
+/// The seed of the negatives of held-out queries: the same for every run, so that their losses can be compared.
+const SEED: u64 = 0x686f_6c64_2d6f_7574;
+
+/// The largest number of pairs that share c, the −ln Z of noise-contrastive estimation, as those of a minibatch do.
+const CONTRASTED: usize = 1024;
+
+/// The number of queries whose scores are in memory together.
+const TOGETHER: usize = 64;
+
+/// A search for held-out queries among all titles. A clicked title is relevant, every other is not; if the
+/// log weighs clicks, for example by position, a title whose clicks weigh more has a higher grade.
+///
+/// So each clicked title is among the best candidates of every system that is compared, its own and the others', and none
+/// has an advantage because candidates were chosen by another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldOutTest {
+    set: Collection,
+    /// The positions of the titles that were clicked for each query.
+    clicked: Vec<Vec<u32>>,
+}
+
+/// A ranker compared with rankers that need no training, on held-out queries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldOutReport {
+    /// The ranker, BM25 and the cosine of letter trigrams: the mean of each of [`HeldOutTest::METRICS`].
+    pub systems: Vec<Evaluation>,
+    /// The paired t-tests of [`HeldOutTest::DECIDES`] between the ranker, `a`, and each of the others, corrected for both.
+    pub tests: Vec<Comparison>,
+}
+
+impl HeldOutTest {
+    /// The metrics.
+    pub const METRICS: [Metric; 4] =
+        [Metric::Ndcg(1), Metric::Ndcg(3), Self::DECIDES, Metric::Recall(Self::DEPTH as u32)];
+    /// The metric that chooses the best epoch and is tested.
+    pub const DECIDES: Metric = Metric::Ndcg(10);
+    /// The rankers that it is compared with, as [`ranker::train`] knows them, and their names in a report.
+    pub const BASELINES: [(&str, &str); 2] = [("bm25", "BM25"), ("trigram", "letter trigrams")];
+    /// The number of titles found for each query.
+    pub const DEPTH: usize = 100;
+
+    /// The test of these queries.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMemory`].
+    pub fn new(held_out: HeldOut) -> Result<HeldOutTest> {
+        let judged = |&(title, grade): &(u32, u8)| {
+            let text = held_out.titles[title as usize].clone();
+            JudgedTitle { id: text.clone(), text, grade }
+        };
+        let positions = |query: &HeldOutQuery| query.clicked.iter().map(|&(title, _)| title).collect();
+        let clicked = held_out.queries.iter().map(positions).collect();
+        let queries = held_out.queries.iter().map(|query| JudgedQuery {
+            id: query.text.clone(),
+            text: query.text.clone(),
+            titles: query.clicked.iter().map(judged).collect(),
+        });
+        let judgments = Judgments { queries: queries.collect(), duplicates: 0 };
+        let titles = held_out.titles.into_iter().map(|title| Title { id: String::new(), title });
+        Ok(HeldOutTest { set: Collection::new(&judgments, false, titles.collect())?, clicked })
+    }
+
+    /// The mean over all held-out pairs of the loss that training lowers, such as ln(1 + Σ e^(−γΔ)) of the softmax, with this
+    /// many negatives drawn from the titles, the same for every ranker: the papers chose their settings by such a loss. A title
+    /// that was clicked for the query is no negative. `None` if no pair has a negative.
+    pub fn loss(&self, ranker: &dyn Ranker, kind: LossKind, gamma: f32, negatives: usize) -> Option<f64> {
+        let texts = self.set.texts();
+        let scorer = ranker.scorer(&texts);
+        let scores = |number: usize| -> Vec<Vec<f64>> {
+            let (query, clicked) = (&self.set.queries[number], &self.clicked[number]);
+            let mut stream = rng::stream(SEED, "negatives of held-out queries", number as u64);
+            let of_pair = |&positive: &u32| {
+                let drawn = (0..negatives).map(|_| stream.random_range(0..texts.len()) as u32);
+                let others = drawn.filter(|title| !clicked.contains(title));
+                let titles: Vec<u32> = std::iter::once(positive).chain(others).collect();
+                (titles.len() > 1).then(|| scorer(&query.text, &titles))
+            };
+            clicked.iter().filter_map(of_pair).collect()
+        };
+        let gamma = f64::from(gamma);
+        let (mut sum, mut pairs) = (0.0, 0u64);
+        let mut contrasted = EvenlyDrawn::default();
+        let numbers: Vec<usize> = (0..self.clicked.len()).collect();
+        // Not all at once: a query has some thousand scores.
+        for numbers in numbers.chunks(TOGETHER) {
+            let of_queries: Vec<Vec<Vec<f64>>> = numbers.par_iter().map(|&number| scores(number)).collect();
+            for scores in of_queries.iter().flatten() {
+                match kind {
+                    LossKind::Softmax => {
+                        let terms = scores[1..].iter().map(|score| (-gamma * (scores[0] - score)).exp());
+                        sum += terms.sum::<f64>().ln_1p();
+                    }
+                    LossKind::Nce => {
+                        contrasted.push(gamma * scores[0], scores[1..].iter().map(|score| gamma * score));
+                        if contrasted.len() == CONTRASTED {
+                            sum += contrasted.take_loss();
+                        }
+                    }
+                }
+                pairs += 1;
+            }
+        }
+        sum += contrasted.take_loss();
+        (pairs > 0).then(|| sum / pairs as f64)
+    }
+
+    /// The evaluation of a ranker.
+    ///
+    /// # Errors
+    /// Those of [`Ranker::candidates`].
+    pub fn judge(&self, ranker: &dyn Ranker) -> Result<Evaluation> {
+        self.judge_as(ranker.name(), ranker)
+    }
+
+    /// The value by which the best epoch is chosen.
+    pub fn value(evaluation: &Evaluation) -> f64 {
+        evaluation.mean.get(Self::DECIDES)
+    }
+
+    /// A ranker compared with rankers that need no training.
+    ///
+    /// # Errors
+    /// Those of [`HeldOutTest::judge`]; [`Error::Learn`] if the titles are not enough for a ranker.
+    pub fn report(&self, ranker: &dyn Ranker) -> Result<HeldOutReport> {
+        let corpus = Corpus::of_titles(self.set.texts())?;
+        let mut systems = vec![self.judge(ranker)?];
+        for (spec, name) in Self::BASELINES {
+            systems.push(self.judge_as(name, &*ranker::train(spec, &corpus)?)?);
+        }
+        let compare = |other| compared(&systems[0], other, Self::DECIDES).map_err(Error::from);
+        let mut tests = systems[1..].iter().map(compare).collect::<Result<Vec<Comparison>>>()?;
+        correct(tests.iter_mut());
+        Ok(HeldOutReport { systems, tests })
+    }
+
+    fn judge_as(&self, name: &str, ranker: &dyn Ranker) -> Result<Evaluation> {
+        let task = self.set.task(&self.set.queries);
+        let answers = task.answers(ranker, Self::DEPTH, &mut |_| ())?;
+        Ok(task.judge(name, &answers, &Self::METRICS, &EvaluateOptions::default()))
+    }
+}

@@ -1,0 +1,288 @@
+//! The test set: queries with judged titles.
+
+use std::collections::{HashMap, TryReserveError};
+use std::path::{Path, PathBuf};
+
+use clickvec::error::{Error, Result, TableFault};
+use clickvec::internals::error::shortened;
+use clickvec::internals::tables::JudgedRow;
+use clickvec_tables::memory::NoRoom;
+
+/// The best grade there is: perfect.
+pub const MAX_GRADE: u8 = 10;
+
+/// A test set: queries with their judged titles, in the order of first appearance.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judgments {
+    /// The queries.
+    pub queries: Vec<JudgedQuery>,
+    /// The number of rows that were left out because they repeat a query, title and grade.
+    pub duplicates: u64,
+}
+
+/// A query and the titles that were judged for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedQuery {
+    /// The query's id; if the rows have none, `q` and a number in the order of appearance.
+    pub id: String,
+    /// The query.
+    pub text: String,
+    /// The judged titles, all different.
+    pub titles: Vec<JudgedTitle>,
+}
+
+/// A title with a grade that says how well it answers the query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedTitle {
+    /// The title's id; if the rows have none, `t` and a number, equal for equal texts.
+    pub id: String,
+    /// The title.
+    pub text: String,
+    /// The grade: 0 bad, 1 fair, 2 good, 3 excellent, 4 perfect.
+    pub grade: u8,
+}
+
+/// A builder of [`Judgments`], which takes row by row.
+#[derive(Debug)]
+pub(super) struct JudgmentsBuilder {
+    path: PathBuf,
+    judgments: Judgments,
+    /// The position and the first line of each query, by its id or, without one, its text.
+    queries: HashMap<String, (usize, u64)>,
+    /// A number for each distinct title id or, without one, title text.
+    titles: HashMap<String, usize>,
+    /// The place in the query and the first line, by (query, title).
+    judged: HashMap<(usize, usize), (usize, u64)>,
+}
+
+impl JudgmentsBuilder {
+    /// A builder of judgments from `path`, which is for messages.
+    pub(super) fn new(path: &Path) -> JudgmentsBuilder {
+        JudgmentsBuilder {
+            path: path.to_owned(),
+            judgments: Judgments::default(),
+            queries: HashMap::new(),
+            titles: HashMap::new(),
+            judged: HashMap::new(),
+        }
+    }
+
+    /// Adds a row. Either all rows have a query id or none does, and likewise for title ids.
+    ///
+    /// A query and title that occurred before with the same grade are counted and left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Table`] for a bad grade, an empty id, an id with two texts, or two grades for one title.
+    pub(super) fn push(&mut self, row: JudgedRow<'_>) -> Result<()> {
+        self.reserve().map_err(|_| NoRoom { what: "judged titles", bytes: None })?;
+        self.add(row).map_err(|fault| Error::Table { path: self.path.clone(), line: Some(row.line), fault })
+    }
+
+    /// Makes room for one more row.
+    fn reserve(&mut self) -> Result<(), TryReserveError> {
+        self.queries.try_reserve(1)?;
+        self.titles.try_reserve(1)?;
+        self.judged.try_reserve(1)?;
+        self.judgments.queries.try_reserve(1)
+    }
+
+    fn add(&mut self, row: JudgedRow<'_>) -> Result<(), TableFault> {
+        let grade = grade(row.grade)?;
+        let query = self.query(row)?;
+        let title_key = key(row.title_id, row.title, "title_id")?;
+        let number = match self.titles.get(title_key) {
+            Some(&number) => number,
+            None => {
+                let number = self.titles.len();
+                self.titles.insert(title_key.to_owned(), number);
+                number
+            }
+        };
+        let titles = &mut self.judgments.queries[query].titles;
+        if let Some(&(place, first_line)) = self.judged.get(&(query, number)) {
+            let first = &titles[place];
+            same_text("title_id", title_key, &first.text, first_line, row.title)?;
+            if first.grade != grade {
+                return Err(TableFault::ConflictingGrade { first: first.grade, first_line, found: grade });
+            }
+            self.judgments.duplicates += 1;
+            return Ok(());
+        }
+        self.judged.insert((query, number), (titles.len(), row.line));
+        let id = row.title_id.map_or_else(|| format!("t{number:07}"), str::to_owned);
+        titles.push(JudgedTitle { id, text: row.title.to_owned(), grade });
+        Ok(())
+    }
+
+    /// The position of the row's query, which is added if it is new.
+    fn query(&mut self, row: JudgedRow<'_>) -> Result<usize, TableFault> {
+        let key = key(row.query_id, row.query, "query_id")?;
+        if let Some(&(query, first_line)) = self.queries.get(key) {
+            same_text("query_id", key, &self.judgments.queries[query].text, first_line, row.query)?;
+            return Ok(query);
+        }
+        let query = self.judgments.queries.len();
+        self.queries.insert(key.to_owned(), (query, row.line));
+        let id = row.query_id.map_or_else(|| format!("q{query:07}"), str::to_owned);
+        self.judgments.queries.push(JudgedQuery { id, text: row.query.to_owned(), titles: Vec::new() });
+        Ok(query)
+    }
+
+    /// The judgments of all rows.
+    pub(super) fn finish(self) -> Judgments {
+        self.judgments
+    }
+}
+
+impl Judgments {
+    /// The fingerprint of everything in the test set.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        let mut text = |text: &str| {
+            hash.update(&(text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        };
+        for query in &self.queries {
+            text(&query.id);
+            text(&query.text);
+            for title in &query.titles {
+                text(&title.id);
+                text(&title.text);
+                text(&title.grade.to_string());
+            }
+        }
+        hash.digest()
+    }
+
+    /// The judgments in `rows` of the file `path`.
+    #[cfg(test)]
+    pub(crate) fn from_rows<'a>(path: &Path, rows: impl IntoIterator<Item = JudgedRow<'a>>) -> Result<Judgments> {
+        let mut builder = JudgmentsBuilder::new(path);
+        rows.into_iter().try_for_each(|row| builder.push(row))?;
+        Ok(builder.finish())
+    }
+}
+
+fn key<'a>(id: Option<&'a str>, text: &'a str, column: &'static str) -> Result<&'a str, TableFault> {
+    match id {
+        Some("") => Err(TableFault::EmptyId { column }),
+        Some(id) => Ok(id),
+        None => Ok(text),
+    }
+}
+
+fn same_text(column: &'static str, id: &str, first: &str, first_line: u64, found: &str) -> Result<(), TableFault> {
+    if first == found {
+        return Ok(());
+    }
+    let [id, found] = [id, found].map(shortened);
+    Err(TableFault::ConflictingText { column, id, first_line, found })
+}
+
+/// The grade in a field.
+pub(super) fn grade(field: &str) -> Result<u8, TableFault> {
+    // Programs that keep numbers as floats write a grade as 1.0.
+    let number = field.trim();
+    match number.strip_suffix(".0").unwrap_or(number).as_bytes() {
+        [digit @ b'0'..=b'9'] => Ok(digit - b'0'),
+        b"10" => Ok(MAX_GRADE),
+        _ if number.is_empty() => Err(TableFault::EmptyGrade),
+        _ => Err(TableFault::BadGrade { found: shortened(field) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row<'a>(line: u64, query: &'a str, title: &'a str, grade: &'a str) -> JudgedRow<'a> {
+        JudgedRow { line, query, query_id: None, title, title_id: None, grade }
+    }
+
+    fn named<'a>(line: u64, query: [&'a str; 2], title: [&'a str; 2], grade: &'a str) -> JudgedRow<'a> {
+        JudgedRow { query_id: Some(query[0]), title_id: Some(title[0]), ..row(line, query[1], title[1], grade) }
+    }
+
+    fn message(rows: &[JudgedRow<'_>]) -> String {
+        Judgments::from_rows(Path::new("j.tsv"), rows.iter().copied()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn rows_are_grouped_by_query_text() {
+        let rows = [row(2, "a", "x", "4"), row(3, "b", "x", "0"), row(4, "a", "y", " 1 "), row(5, "a", "x", "4")];
+        let judgments = Judgments::from_rows(Path::new("j.tsv"), rows).unwrap();
+        assert_eq!(judgments.duplicates, 1);
+        let title = |id: &str, text: &str, grade| JudgedTitle { id: id.into(), text: text.into(), grade };
+        assert_eq!(
+            judgments.queries,
+            [
+                JudgedQuery {
+                    id: "q0000000".into(),
+                    text: "a".into(),
+                    titles: vec![title("t0000000", "x", 4), title("t0000001", "y", 1)],
+                },
+                JudgedQuery { id: "q0000001".into(), text: "b".into(), titles: vec![title("t0000000", "x", 0)] },
+            ]
+        );
+    }
+
+    #[test]
+    fn ids_decide_where_there_are_any() {
+        let rows = [
+            named(2, ["1", "a"], ["7", "x"], "2"),
+            named(3, ["2", "a"], ["7", "x"], "3"),
+            named(4, ["1", "a"], ["8", "x"], "0"),
+        ];
+        let judgments = Judgments::from_rows(Path::new("j.tsv"), rows).unwrap();
+        let ids: Vec<_> = judgments.queries.iter().map(|query| (query.id.as_str(), query.titles.len())).collect();
+        assert_eq!(ids, [("1", 2), ("2", 1)]);
+        assert_eq!(judgments.queries[0].titles[1].id, "8");
+    }
+
+    #[test]
+    fn a_grade_is_an_integer_from_0_to_10() {
+        let nothing = message(&[row(2, "a", "x", "4"), row(3, "a", "y", "")]);
+        assert!(
+            nothing.starts_with("j.tsv:3: expected a grade, one of the integers 0 to 10, found nothing"),
+            "{nothing}"
+        );
+        for bad in ["11", "100", "-1", "3.5", "4.00", ".0", "good", "+3", "03", "010", "٣"] {
+            let message = message(&[row(2, "a", "x", "4"), row(3, "a", "y", bad)]);
+            assert!(
+                message.starts_with("j.tsv:3: expected a grade, one of the integers 0 to 10, found `"),
+                "{message}"
+            );
+            assert!(message.contains(&format!("`{bad}`")), "{message}");
+        }
+        assert_eq!(["0", "4", "3.0", " 1.0 ", "10", "10.0"].map(|text| grade(text).unwrap()), [0, 4, 3, 1, 10, 10]);
+    }
+
+    #[test]
+    fn two_grades_for_one_title_are_an_error() {
+        assert_eq!(
+            message(&[row(2, "a", "x", "4"), row(9, "a", "x", "3")]),
+            "j.tsv:9: expected grade 4 as in line 2 for the same query and title, found 3; keep one"
+        );
+    }
+
+    #[test]
+    fn an_id_with_two_texts_is_an_error() {
+        let query = message(&[named(2, ["1", "a"], ["7", "x"], "4"), named(3, ["1", "b"], ["8", "y"], "4")]);
+        assert!(
+            query.starts_with("j.tsv:3: expected the text of line 2 for `1` in column `query_id`, found `b`;"),
+            "{query}"
+        );
+        let title = message(&[named(2, ["1", "a"], ["7", "x"], "4"), named(3, ["1", "a"], ["7", "y"], "4")]);
+        assert!(
+            title.starts_with("j.tsv:3: expected the text of line 2 for `7` in column `title_id`, found `y`;"),
+            "{title}"
+        );
+    }
+
+    #[test]
+    fn an_empty_id_is_an_error() {
+        assert!(message(&[named(2, ["", "a"], ["7", "x"], "4")]).contains("an id in column `query_id`, found nothing"));
+        assert!(message(&[named(2, ["1", "a"], ["", "x"], "4")]).contains("an id in column `title_id`, found nothing"));
+    }
+}

@@ -1,0 +1,119 @@
+//! Whether one search is better than another: rankers, judged titles, metrics and significance tests.
+//!
+//! Whether one ranker is better than another, on judged titles and with a significance test:
+//!
+//! ```
+//! use clickvec_eval::{Correction, Metric, TestSetFiles, compare_all, evaluate, read_test_set};
+//! use clickvec_eval::ranker::{self, Corpus};
+//!
+//! # fn main() -> clickvec::Result<()> {
+//! # let judged = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/shop/judged.tsv"));
+//! let judgments = read_test_set(&TestSetFiles { judged, topics: None, titles: None, field: "title" })?.judgments;
+//! let titles = judgments.queries.iter().flat_map(|query| &query.titles);
+//! let corpus = Corpus::of_titles(titles.map(|title| title.text.as_str()))?;
+//! let rankers = [ranker::train("bm25", &corpus)?, ranker::train("trigram", &corpus)?];
+//! let judged = rankers.each_ref().map(|ranker| evaluate(&**ranker, &judgments, &Default::default()));
+//! for compared in compare_all(&judged)?.iter().filter(|compared| compared.metric == Metric::Ndcg(10)) {
+//!     println!("{:+.3}, p = {:.4}: {:?}", compared.test.difference, compared.test.p, compared.verdict(Correction::Holm));
+//! #   assert!((0.0..=1.0).contains(&compared.test.p));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`ranker`] has the rankers, and [`update`] compares a new model with the one it would replace.
+
+mod collection;
+mod corpus;
+mod folds;
+mod fusion;
+mod held_out;
+// For the other crates of the workspace, which are built from the same commit.
+#[doc(hidden)]
+pub mod internals;
+mod judgments;
+mod kappa;
+mod metric;
+mod overlap;
+mod queries;
+pub mod ranker;
+mod ranking;
+mod run;
+mod significance;
+mod task;
+mod test_set;
+mod topics;
+pub mod trec;
+pub mod update;
+
+pub use collection::{Collection, SearchQuery, room_for_lists, search_all};
+pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
+pub use folds::{CrossValidated, Folds, cross_validate};
+pub use fusion::{equal_weights, fit_fusion};
+pub use held_out::{HeldOutReport, HeldOutTest};
+pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
+pub use kappa::{Disagreement, kappa};
+pub use metric::{Metric, Metrics, RankedTitle, UnknownMetric};
+pub use overlap::{Overlap, overlap};
+pub use queries::read_queries;
+pub use ranking::{Gain, Ranking, Scored, Ties};
+pub use run::{Run, RunCoverage};
+pub use significance::{
+    BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, PairingFault,
+    RandomizationTest, Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all,
+    compare_with, confidence_intervals, differing_pairs, holm, is_same, minimum_detectable_difference, paired_t_test,
+    queries_that_show, randomization_test,
+};
+pub use task::{Answers, Scores, Task, evaluate, judge, score};
+pub use test_set::{Form, Ids, TestSet, TestSetFiles, files_of_test_set, read_test_set};
+pub use topics::Topic;
+
+pub use clickvec::train::click_grades;
+
+/// The options by which a ranking is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EvaluateOptions {
+    /// The gain of a grade in NDCG.
+    pub gain: Gain,
+    /// How to treat titles with equal scores.
+    pub ties: Ties,
+    /// The lowest relevant grade, for all metrics except NDCG.
+    pub relevant_from: u8,
+}
+
+impl Default for EvaluateOptions {
+    fn default() -> EvaluateOptions {
+        EvaluateOptions { gain: Gain::Exponential, ties: Ties::Expected, relevant_from: 1 }
+    }
+}
+
+/// The metrics of one query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryMetrics {
+    /// The query's id.
+    pub id: String,
+    /// The values of the metrics.
+    pub metrics: Metrics,
+}
+
+/// The evaluation of a ranker on a test set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The ranker's name.
+    pub name: String,
+    /// Each query, in the order of the test set.
+    pub queries: Vec<QueryMetrics>,
+    /// The mean over all queries, including those without a relevant title, which score 0.
+    pub mean: Metrics,
+    /// The number of queries without a title of a grade above 0.
+    pub queries_without_relevant: usize,
+    /// The number of queries for which the system found nothing in a collection.
+    pub queries_without_titles: usize,
+}
+
+impl Evaluation {
+    /// The values of a metric, query by query.
+    pub fn values(&self, metric: Metric) -> Vec<f64> {
+        self.queries.iter().map(|query| query.metrics.get(metric)).collect()
+    }
+}

@@ -1,0 +1,72 @@
+//! The queries of a file that says them in whatever form.
+
+use std::path::Path;
+
+use super::test_set::{TestSet, TestSetFiles, read_test_set, test_set_of};
+use super::topics::{Topic, is_table, topics_of};
+use clickvec::error::{Error, Result, TestSetFault};
+use clickvec::tables::TITLE;
+use clickvec_tables::files;
+
+/// Queries with their ids: topics in any form, or those of a test set that says the texts of its queries itself, which
+/// is a table of judged titles, a BEIR folder or the judgments in one. The file is opened once, so it may be a pipe.
+///
+/// # Errors
+///
+/// Those of [`read_test_set`], also for topics.
+pub fn read_queries(path: &Path) -> Result<Vec<Topic>> {
+    let files = TestSetFiles { judged: path, topics: None, titles: None, field: TITLE };
+    let of_set = |set: TestSet| match set.judgments.queries {
+        queries if queries.is_empty() => Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NoTopic }),
+        queries => Ok(queries.into_iter().map(|of| Topic { id: of.id, text: of.text }).collect()),
+    };
+    if path.is_dir() {
+        return of_set(read_test_set(&files)?);
+    }
+    let (first, reader) = files::first_line(files::open(path)?, path)?;
+    match is_judged(&first) {
+        true => of_set(test_set_of(&files, &first, reader)?),
+        false => topics_of(path, &first, reader),
+    }
+}
+
+/// Whether a first line is that of a table of judged titles or of BEIR's judgments. Topics may have further columns, too.
+fn is_judged(first: &str) -> bool {
+    let has = |name: &str| first.split('\t').any(|column| column.trim().eq_ignore_ascii_case(name));
+    let of_table = has("query") && (has("grade") || (has(TITLE) && !is_table(first)));
+    of_table || (has("query-id") && has("corpus-id"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<(String, String)>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("queries.tsv");
+        std::fs::write(&path, text).unwrap();
+        Ok(read_queries(&path)?.into_iter().map(|topic| (topic.id, topic.text)).collect())
+    }
+
+    #[test]
+    fn topics_and_judged_titles() {
+        let pair = |id: &str, text: &str| (id.to_owned(), text.to_owned());
+        let topics = [pair("q1", "red door"), pair("q2", "lamp")];
+        assert_eq!(read("q1\tred door\nq2\tlamp\n").unwrap(), topics);
+        assert_eq!(read("qid\tquery\ttitle\nq1\tred door\tx\nq2\tlamp\ty\n").unwrap(), topics);
+        let judged = "query_id\tquery\ttitle\tgrade\nq1\tred door\ta\t1\nq1\tred door\tb\t0\nq2\tlamp\ta\t2\n";
+        assert_eq!(read(judged).unwrap(), topics);
+        assert_eq!(read("title\tQuery\tgrade\na\tred door\t1\n").unwrap()[0].1, "red door");
+    }
+
+    #[test]
+    fn a_fault_is_that_of_the_form_that_was_meant() {
+        let message = |text: &str| read(text).unwrap_err().to_string();
+        let grade = message("query_id\tquery\ttitle\tgrade\nq1\tred door\ta\tx\n");
+        assert!(grade.contains("queries.tsv:2: ") && grade.contains("grade"), "{grade}");
+        let column = message("query\ttitle\nred door\ta\n");
+        assert!(column.contains("`grade`"), "{column}");
+        let topic = message("q1 red door\n");
+        assert!(topic.contains("id, a tab, query"), "{topic}");
+    }
+}

@@ -1,0 +1,226 @@
+//! Finding the best of all titles by the scores of a ranker.
+
+use clickvec::Result;
+use clickvec::index::{Candidates, Hit, Query};
+use clickvec::internals::Pool;
+
+use super::Ranker;
+
+/// A scan that scores every title for every query: the way that is open to any ranker.
+pub(super) struct Scan<'a, R: ?Sized> {
+    ranker: &'a R,
+    titles: &'a [&'a str],
+}
+
+impl<'a, R: Ranker + ?Sized> Scan<'a, R> {
+    pub(super) fn new(ranker: &'a R, titles: &'a [&'a str]) -> Scan<'a, R> {
+        Scan { ranker, titles }
+    }
+}
+
+impl<R: Ranker + ?Sized> Candidates for Scan<'_, R> {
+    fn len(&self) -> usize {
+        self.titles.len()
+    }
+
+    fn needs_vector(&self) -> bool {
+        false
+    }
+
+    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
+        let scores = self.ranker.score(query.text, self.titles);
+        Ok(best((0..).zip(scores).map(|(position, score)| Hit { position, score: score as f32 }).collect(), k))
+    }
+}
+
+/// The best `k` of these.
+pub(super) fn best(mut hits: Vec<Hit>, k: usize) -> Vec<Hit> {
+    if k < hits.len() {
+        if k > 0 {
+            hits.select_nth_unstable_by(k - 1, Hit::best_first);
+        }
+        hits.truncate(k);
+    }
+    hits.sort_unstable_by(Hit::best_first);
+    hits
+}
+
+/// A sum for each title, which a query adds to through inverted lists.
+pub(super) struct Sums {
+    titles: usize,
+    sums: Pool<Vec<f64>>,
+}
+
+impl Sums {
+    pub(super) fn new(titles: usize) -> Sums {
+        Sums { titles, sums: Pool::default() }
+    }
+
+    /// The number of titles.
+    pub(super) fn len(&self) -> usize {
+        self.titles
+    }
+
+    /// The best `k` titles with a sum above 0, which is their score. `add` gets a sum of 0 for each title.
+    pub(super) fn best(&self, k: usize, add: impl FnOnce(&mut [f64])) -> Vec<Hit> {
+        self.sums.with(
+            || vec![0.0; self.titles],
+            |sums| {
+                add(sums);
+                let mut hits = Vec::new();
+                for (position, sum) in sums.iter_mut().enumerate() {
+                    if *sum > 0.0 {
+                        hits.push(Hit { position: position as u32, score: *sum as f32 });
+                        *sum = 0.0;
+                    }
+                }
+                best(hits, k)
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranker::shop::Shop;
+    use crate::ranker::testing::train;
+    use crate::ranker::{Corpus, Fusion, FusionMethod, RECIPROCAL_RANK_K, Ranker};
+    use clickvec::index::Query;
+
+    /// What scoring every title finds, without titles whose score is no more than `least`.
+    fn by_scores(ranker: &dyn Ranker, query: &str, titles: &[&str], k: usize, least: f64) -> Vec<Hit> {
+        let scored = (0..).zip(ranker.score(query, titles)).filter(|&(_, score)| score > least);
+        let mut hits: Vec<Hit> = scored.map(|(position, score)| Hit { position, score: score as f32 }).collect();
+        hits.sort_by(Hit::best_first);
+        hits.truncate(k);
+        hits
+    }
+
+    fn shop_titles(shop: &Shop) -> Vec<String> {
+        let queries = shop.judgments.queries.iter().flat_map(|query| &query.titles);
+        queries
+            .map(|title| title.text.clone())
+            .chain(["".to_owned(), "?".to_owned(), "never seen".to_owned()])
+            .collect()
+    }
+
+    #[test]
+    fn inverted_lists_find_what_scoring_every_title_finds() {
+        let shop = Shop::new();
+        let titles = shop_titles(&shop);
+        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+        for spec in ["bm25", "bm25:k1=2,b=1", "trigram", "trigram:tf_power=0.5,idf_power=2"] {
+            let ranker = train(spec, &shop.corpus);
+            let found = ranker.candidates(&titles).unwrap();
+            assert_eq!((found.len(), found.needs_vector()), (titles.len(), false));
+            let queries = shop.judgments.queries.iter().step_by(10).map(|query| query.text.as_str());
+            let queries: Vec<&str> = queries.chain(["", "!", "never never seen", "qqqq"]).collect();
+            for k in [0, 1, 7, titles.len() + 1] {
+                for query in &queries {
+                    let hits = found.search(&Query::new(query, None), k).unwrap();
+                    assert_eq!(hits, by_scores(ranker.as_ref(), query, &titles, k, 0.0), "{spec} {query} {k}");
+                }
+                let asked: Vec<Query<'_>> = queries.iter().map(|query| Query::new(query, None)).collect();
+                let batch = found.search_batch(&asked, k).unwrap();
+                let singly: Vec<_> = asked.iter().map(|query| found.search(query, k).unwrap()).collect();
+                assert_eq!(batch, singly);
+            }
+        }
+    }
+
+    /// Prefers short titles.
+    struct Lengths;
+
+    impl Ranker for Lengths {
+        fn name(&self) -> &str {
+            "lengths"
+        }
+
+        fn score(&self, _: &str, titles: &[&str]) -> Vec<f64> {
+            titles.iter().map(|title| -(title.len() as f64)).collect()
+        }
+    }
+
+    #[test]
+    fn any_ranker_can_score_every_title() {
+        let ranker = Lengths;
+        let titles = ["lamp", "red door", "red"];
+        let found = ranker.candidates(&titles).unwrap();
+        let hits = found.search(&Query::new("red", None), 2).unwrap();
+        assert_eq!(hits, by_scores(&ranker, "red", &titles, 2, f64::NEG_INFINITY));
+        assert_eq!(hits.len(), 2);
+    }
+
+    #[test]
+    fn there_may_be_no_title() {
+        let ranker = train("bm25", &Corpus::default());
+        assert!(ranker.candidates(&[]).unwrap().search(&Query::new("red", None), 3).unwrap().is_empty());
+    }
+
+    /// One after the other, with loops that are easy to believe.
+    fn naive_fusion(lists: &[Vec<Hit>], weights: &[f64], method: FusionMethod, titles: usize) -> Vec<(u32, f64)> {
+        let mut sums = vec![None; titles];
+        for (list, weight) in lists.iter().zip(weights) {
+            let scores: Vec<f64> = list.iter().map(|hit| f64::from(hit.score)).collect();
+            // One more for the titles that were not found.
+            let all: Vec<f64> = scores.iter().copied().chain([0.0]).collect();
+            let (n, least) = (all.len() as f64, 0.0);
+            let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let mean = all.iter().sum::<f64>() / n;
+            let deviation = (all.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n).sqrt();
+            for (place, hit) in list.iter().enumerate() {
+                let tied: Vec<usize> = (0..list.len()).filter(|&other| scores[other] == scores[place]).collect();
+                let value = match method {
+                    FusionMethod::Linear => scores[place] - least,
+                    FusionMethod::MinMax => (scores[place] - least) / (most - least),
+                    FusionMethod::ZScore => (scores[place] - mean) / deviation - (least - mean) / deviation,
+                    FusionMethod::ReciprocalRank { k } => {
+                        tied.iter().map(|rank| 1.0 / (k + 1.0 + *rank as f64)).sum::<f64>() / tied.len() as f64
+                    }
+                };
+                let sum = sums[hit.position as usize].get_or_insert(0.0);
+                *sum += weight * if value.is_nan() { 0.0 } else { value };
+            }
+        }
+        (0..).zip(sums).filter_map(|(position, sum)| Some((position, sum?))).collect()
+    }
+
+    #[test]
+    fn a_fusion_finds_what_its_members_find() {
+        let shop = Shop::new();
+        let titles = shop_titles(&shop);
+        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+        let methods = [
+            FusionMethod::Linear,
+            FusionMethod::MinMax,
+            FusionMethod::ZScore,
+            FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
+        ];
+        for method in methods {
+            let member = |spec| -> std::sync::Arc<dyn Ranker> {
+                std::sync::Arc::from(train(spec, &shop.corpus) as Box<dyn Ranker>)
+            };
+            let members = vec![(member("bm25"), 0.7), (member("trigram"), 0.3)];
+            let of_members: Vec<_> = members.iter().map(|(ranker, _)| ranker.candidates(&titles).unwrap()).collect();
+            let lists = |query: &str| -> Vec<Vec<Hit>> {
+                let query = Query::new(query, None);
+                of_members.iter().map(|found| found.search(&query, 1000).unwrap()).collect()
+            };
+            let fusion = Fusion::new("both".to_owned(), members.clone(), method);
+            let found = fusion.candidates(&titles).unwrap();
+            let queries = shop.judgments.queries.iter().step_by(5).map(|query| query.text.as_str());
+            for query in queries.chain(["", "qqqq"]) {
+                let expected = naive_fusion(&lists(query), &[0.7, 0.3], method, titles.len());
+                let hits = found.search(&Query::new(query, None), titles.len()).unwrap();
+                assert_eq!(hits.len(), expected.len(), "{method:?} {query}");
+                assert!(hits.is_sorted_by(|a, b| a.best_first(b).is_lt()));
+                for hit in &hits {
+                    let (_, score) = expected[expected.binary_search_by_key(&hit.position, |of| of.0).unwrap()];
+                    assert!((f64::from(hit.score) - score).abs() < 1e-5, "{method:?} {query} {hit:?} {score}");
+                }
+                assert_eq!(found.search(&Query::new(query, None), 3).unwrap(), hits[..hits.len().min(3)]);
+            }
+        }
+    }
+}

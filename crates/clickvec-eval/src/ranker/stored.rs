@@ -1,0 +1,69 @@
+//! Loading a ranker from any file that contains one: a model, a trained ranker, or a fusion.
+
+use std::path::Path;
+
+use super::{Neural, Ranker, SYSTEMS, System, file, fusion};
+use clickvec::error::{Error, Result, damaged};
+use clickvec::internals::tensor_file::TensorFile;
+use clickvec::model::Model;
+
+/// `kind` in the JSON value of a model's file.
+const MODEL: &str = "model";
+
+/// Loads the ranker in a file and, for a fusion, in the files next to it. Nothing in a file is trusted.
+///
+/// # Errors
+/// [`Error::Io`], or an error for a file that is damaged or of another kind.
+pub fn load(path: &Path) -> Result<Box<dyn Ranker>> {
+    load_with(path, &SYSTEMS)
+}
+
+/// Loads the ranker in a file, as [`load`] does, where a trained ranker is of one of these systems.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn load_with(path: &Path, systems: &[&'static System]) -> Result<Box<dyn Ranker>> {
+    Ok(match FileKind::of(path)? {
+        FileKind::Model => Box::new(Neural::new(MODEL.to_owned(), Model::load(path)?)),
+        FileKind::Ranker => file::load(path, systems)?.2,
+        FileKind::Fusion => Box::new(fusion::file::load(path, systems)?),
+    })
+}
+
+/// The kind of ranker that a file claims to contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A model trained on clicks.
+    Model,
+    /// A trained ranker of a [`System`].
+    Ranker,
+    /// A fusion of several rankers.
+    Fusion,
+}
+
+impl FileKind {
+    /// The kind that a file's header gives. [`load`] checks whether it is true.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or an error for a file with anything else.
+    pub fn of(path: &Path) -> Result<FileKind> {
+        let file = TensorFile::open(path)?;
+        let found = |fault: clickvec_tables::Error| Error::from(fault.at(path));
+        match file.kind().map_err(found)?.as_str() {
+            MODEL => Ok(FileKind::Model),
+            file::KIND => Ok(FileKind::Ranker),
+            fusion::file::KIND => Ok(FileKind::Fusion),
+            other => Err(found(damaged::other_kind(MODEL, other))),
+        }
+    }
+}
+
+/// The fingerprint that the file gives. Whoever loads the file checks it.
+///
+/// # Errors
+///
+/// [`Error::Io`]; an error if it is not one of clickvec's.
+pub fn fingerprint(path: &Path) -> Result<String> {
+    let file = TensorFile::open(path)?;
+    file.fingerprint().map_err(|fault| Error::from(fault.at(path)))
+}

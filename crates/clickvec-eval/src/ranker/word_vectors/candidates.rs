@@ -1,0 +1,36 @@
+//! Finding the best of all titles by the cosine of their vectors.
+
+use super::WordVectors;
+use clickvec::error::Result;
+use clickvec::index::{Candidates, ExactIndex, Hit, Query};
+use clickvec::model::Side;
+
+/// The vectors of titles. A title without one has the score 0.
+pub(super) struct VectorCandidates<'a> {
+    ranker: &'a WordVectors,
+    index: ExactIndex,
+}
+
+impl<'a> VectorCandidates<'a> {
+    pub(super) fn new(ranker: &'a WordVectors, titles: &[&str]) -> Result<VectorCandidates<'a>> {
+        let index = ExactIndex::new(ranker.of_titles(titles.len(), |position| titles[position])?);
+        Ok(VectorCandidates { ranker, index })
+    }
+}
+
+impl Candidates for VectorCandidates<'_> {
+    fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    fn needs_vector(&self) -> bool {
+        false
+    }
+
+    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
+        match self.ranker.unit(Side::Query, query.text) {
+            Some(vector) => self.index.search(&Query::new(query.text, Some(&vector)), k),
+            None => Ok(Vec::new()),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The rule for calling a system better or worse: which tests are made between several systems, how they are corrected for
+//! their number, and the verdict.
+
+use super::{
+    Interval, PairedTest, RandomizationTest, Resampling, SIGNIFICANT, bootstrap_difference, bootstrap_mean, holm,
+    minimum_detectable_difference, paired_t_test, randomization_test,
+};
+use crate::{Evaluation, Metric};
+use clickvec::error::PairingFault;
+use clickvec::internals::error::shortened;
+
+/// The level of confidence intervals in reports.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The paired t-test between two systems.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The first system's name.
+    pub a: String,
+    /// The second system's name.
+    pub b: String,
+    /// The metric.
+    pub metric: Metric,
+    /// The test of a − b over all queries.
+    pub test: PairedTest,
+    /// [`PairedTest::evidence`], corrected by Holm's method for all tests of this metric that are made together.
+    pub holm: f64,
+}
+
+/// The tests that a claim of significance takes into account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Correction {
+    /// Each test alone. In twenty comparisons of equal systems, one is expected to look significant.
+    None,
+    /// All tests of the metric together, by Holm's method.
+    Holm,
+}
+
+/// The verdict of a comparison on its first system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Significantly better than the second.
+    Better,
+    /// Significantly worse.
+    Worse,
+    /// No significant difference.
+    NotShown,
+}
+
+impl Comparison {
+    /// The verdict on `a`.
+    pub fn verdict(&self, correction: Correction) -> Verdict {
+        let p = match correction {
+            Correction::None => self.test.evidence(),
+            Correction::Holm => self.holm,
+        };
+        match (p < SIGNIFICANT, self.test.difference) {
+            (true, difference) if difference > 0.0 => Verdict::Better,
+            (true, difference) if difference < 0.0 => Verdict::Worse,
+            _ => Verdict::NotShown,
+        }
+    }
+}
+
+/// The comparison of a system with the baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BaselineComparison {
+    /// The system's position among the evaluations.
+    pub place: usize,
+    /// The t-test, with the system as `a` and the baseline as `b`, corrected for all comparisons with this baseline.
+    pub comparison: Comparison,
+    /// The mean difference with its confidence interval, at [`CONFIDENCE`].
+    pub interval: Interval,
+    /// The randomisation test of the same difference.
+    pub randomization: RandomizationTest,
+    /// The smallest true difference that a test on such queries detects in four of five cases, after the correction; `None`
+    /// as [`minimum_detectable_difference`] says.
+    pub minimum_detectable: Option<f64>,
+}
+
+/// Compares all pairs of systems by paired t-tests, for each metric of quality that they were judged by. `a` comes before `b` in
+/// `evaluations`. Holm's correction is over the pairs, for each metric on its own.
+///
+/// # Errors
+///
+/// [`PairingFault`] if the systems were not evaluated on the same queries.
+///
+/// # Panics
+///
+/// If the systems were not judged by the same metrics.
+pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>, PairingFault> {
+    let metrics = evaluations.first().into_iter().flat_map(|first| first.mean.iter());
+    let metrics: Vec<Metric> = metrics.map(|(metric, _)| metric).filter(|metric| metric.is_quality()).collect();
+    let mut comparisons = Vec::new();
+    for (i, a) in evaluations.iter().enumerate() {
+        for b in &evaluations[i + 1..] {
+            same_queries(a, b)?;
+            for &metric in &metrics {
+                comparisons.push(compared(a, b, metric)?);
+            }
+        }
+    }
+    for &metric in &metrics {
+        correct(comparisons.iter_mut().filter(|test| test.metric == metric));
+    }
+    Ok(comparisons)
+}
+
+/// All tests of every other system against the one at `base`, for each of [`Metric::NDCG`].
+///
+/// # Errors
+///
+/// [`PairingFault`] if the systems were not evaluated on the same queries.
+///
+/// # Panics
+///
+/// If there is no evaluation at `base`.
+pub fn compare_with(
+    base: usize,
+    evaluations: &[Evaluation],
+    resampling: &Resampling,
+) -> Result<Vec<BaselineComparison>, PairingFault> {
+    let first = &evaluations[base];
+    let mut all = Vec::new();
+    for metric in Metric::NDCG {
+        let base_values = first.values(metric);
+        let mut of_metric = Vec::with_capacity(evaluations.len() - 1);
+        for (place, other) in evaluations.iter().enumerate().filter(|&(place, _)| place != base) {
+            same_queries(other, first)?;
+            let values = other.values(metric);
+            of_metric.push(BaselineComparison {
+                place,
+                comparison: compared(other, first, metric)?,
+                interval: bootstrap_difference(&values, &base_values, CONFIDENCE, resampling)?,
+                randomization: randomization_test(&values, &base_values, resampling)?,
+                minimum_detectable: minimum_detectable_difference(&values, &base_values, evaluations.len() - 1)?,
+            });
+        }
+        correct(of_metric.iter_mut().map(|of| &mut of.comparison));
+        all.extend(of_metric);
+    }
+    Ok(all)
+}
+
+/// The confidence intervals of a system's means, at [`CONFIDENCE`], for each of [`Metric::NDCG`].
+pub fn confidence_intervals(evaluation: &Evaluation, resampling: &Resampling) -> [Interval; 3] {
+    Metric::NDCG.map(|metric| bootstrap_mean(&evaluation.values(metric), CONFIDENCE, resampling))
+}
+
+/// The positions of the systems that the one at `place` is significantly better than, ascending. These are the letters
+/// in a paper's table. `tests` are those of [`compare_all`] for `systems`.
+///
+/// # Panics
+///
+/// If there is no system at `place`.
+pub fn beaten(
+    place: usize,
+    metric: Metric,
+    systems: &[Evaluation],
+    tests: &[Comparison],
+    correction: Correction,
+) -> Vec<usize> {
+    let name = &systems[place].name;
+    let loser = |test: &Comparison| match test.verdict(correction) {
+        Verdict::Better if test.a == *name => Some(test.b.clone()),
+        Verdict::Worse if test.b == *name => Some(test.a.clone()),
+        _ => None,
+    };
+    let losers = tests.iter().filter(|test| test.metric == metric).filter_map(loser);
+    let mut places: Vec<usize> =
+        losers.filter_map(|loser| systems.iter().position(|system| system.name == loser)).collect();
+    places.sort_unstable();
+    places
+}
+
+pub(crate) fn compared(a: &Evaluation, b: &Evaluation, metric: Metric) -> Result<Comparison, PairingFault> {
+    let test = paired_t_test(&a.values(metric), &b.values(metric))?;
+    Ok(Comparison { a: a.name.clone(), b: b.name.clone(), metric, test, holm: test.evidence() })
+}
+
+/// Corrects tests that are made together.
+pub(crate) fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
+    let mut comparisons: Vec<&mut Comparison> = comparisons.collect();
+    let p: Vec<f64> = comparisons.iter().map(|comparison| comparison.test.evidence()).collect();
+    comparisons.iter_mut().zip(holm(&p)).for_each(|(comparison, holm)| comparison.holm = holm);
+}
+
+fn same_queries(a: &Evaluation, b: &Evaluation) -> Result<(), PairingFault> {
+    for (place, (a, b)) in (1..).zip(a.queries.iter().zip(&b.queries)) {
+        if a.id != b.id {
+            return Err(PairingFault::Queries { a: shortened(&a.id), b: shortened(&b.id), place });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, judge};
+
+    /// A system that is right on the first `right` of `queries` queries.
+    fn system(name: &str, right: usize, queries: usize) -> Evaluation {
+        let title = |id: &str, grade| JudgedTitle { id: id.to_owned(), text: id.to_owned(), grade };
+        let query = |i: usize| JudgedQuery {
+            id: i.to_string(),
+            text: i.to_string(),
+            titles: vec![title("good", 4), title("bad", 0)],
+        };
+        let judgments = Judgments { queries: (0..queries).map(query).collect(), duplicates: 0 };
+        let scores: Vec<Vec<f64>> =
+            (0..queries).map(|i| if i < right { vec![1.0, 0.0] } else { vec![0.0, 1.0] }).collect();
+        judge(name, &scores, &judgments, &EvaluateOptions::default())
+    }
+
+    #[test]
+    fn one_rule_says_who_is_better() {
+        let systems = [system("a", 0, 100), system("b", 4, 100), system("c", 40, 100)];
+        let tests = compare_all(&systems).unwrap();
+        let marks = |place, correction| beaten(place, Metric::Ndcg(1), &systems, &tests, correction);
+        for correction in [Correction::None, Correction::Holm] {
+            // Four of 100 queries show nothing, whatever t is, and 36 show a difference.
+            assert_eq!([0, 1, 2].map(|place| marks(place, correction)), [vec![], vec![], vec![0, 1]]);
+        }
+        let [against_b, against_c] = [&tests[0], &tests[Metric::OF_JUDGED.len()]];
+        assert!(against_b.test.p < 0.05 && against_b.holm == 0.125 && against_b.test.difference < 0.0);
+        assert_eq!(
+            (against_b.verdict(Correction::Holm), against_c.verdict(Correction::Holm)),
+            (Verdict::NotShown, Verdict::Worse)
+        );
+        let with_b = compare_with(1, &systems, &Resampling::default()).unwrap();
+        assert_eq!(with_b.iter().map(|with| with.place).collect::<Vec<_>>(), [0, 2, 0, 2, 0, 2]);
+        let c = &with_b[1];
+        assert_eq!((c.comparison.a.as_str(), c.comparison.b.as_str()), ("c", "b"));
+        assert!((c.interval.mean - 0.36).abs() < 1e-12 && c.interval.mean == c.comparison.test.difference);
+        assert!(c.randomization.p < 0.05 && c.minimum_detectable.is_some() && with_b[0].minimum_detectable.is_none());
+        assert!(compare_with(0, &systems[..1], &Resampling::default()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_rounding_makes_is_not_significant() {
+        let mut systems = [system("a", 50, 100), system("b", 50, 100)];
+        // Values like means over tied titles that were added up in another order.
+        for query in &mut systems[1].queries {
+            query.metrics = query.metrics.map(|value| value * (1.0 - f64::EPSILON));
+        }
+        let [a, b] = [&systems[0], &systems[1]].map(|system| system.values(Metric::Ndcg(1)));
+        assert!(a != b, "nothing was rounded");
+        let tests = compare_all(&systems).unwrap();
+        for test in &tests {
+            assert_eq!((test.test.difference, test.test.t, test.test.p, test.holm), (0.0, 0.0, 1.0, 1.0));
+            assert_eq!(test.verdict(Correction::None), Verdict::NotShown);
+        }
+        for with in compare_with(0, &systems, &Resampling::default()).unwrap() {
+            assert_eq!((with.randomization.p, with.interval.low, with.interval.high), (1.0, 0.0, 0.0));
+        }
+    }
+}

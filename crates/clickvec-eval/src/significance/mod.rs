@@ -1,0 +1,69 @@
+//! Statistical significance of differences between systems: paired tests over queries, confidence intervals, the
+//! correction for many tests, and the one rule by which all reports call a difference significant.
+
+mod bootstrap;
+mod comparison;
+mod holm;
+mod power;
+mod randomization;
+mod t_test;
+#[cfg(test)]
+mod tests;
+
+pub use self::bootstrap::{Interval, bootstrap_difference, bootstrap_mean};
+pub use self::comparison::{
+    BaselineComparison, CONFIDENCE, Comparison, Correction, Verdict, beaten, compare_all, compare_with,
+    confidence_intervals,
+};
+pub(super) use self::comparison::{compared, correct};
+pub use self::holm::holm;
+pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference, queries_that_show};
+pub use self::randomization::{RandomizationTest, randomization_test};
+pub use self::t_test::{PairedTest, paired_t_test};
+pub use clickvec::error::PairingFault;
+
+/// The p-value below which a difference is called significant.
+pub const SIGNIFICANT: f64 = 0.05;
+/// The relative difference up to which two values count as equal. Means over tied titles carry rounding errors, which are
+/// not differences.
+const ROUNDING: f64 = 1e-9;
+
+/// The number and the seed of random draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resampling {
+    /// The number of draws. With 10,000 draws, a p near 0.05 has a standard error of 0.002.
+    pub samples: u32,
+    /// The seed. Equal seeds give equal results.
+    pub seed: u64,
+}
+
+impl Default for Resampling {
+    fn default() -> Resampling {
+        Resampling { samples: 10_000, seed: 1 }
+    }
+}
+
+/// Whether two values differ by rounding at most.
+pub fn is_same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
+}
+
+/// The differences a − b, with 0 for those that may be due to rounding.
+fn paired_differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>, PairingFault> {
+    if a.len() != b.len() {
+        return Err(PairingFault::Lengths { a: a.len(), b: b.len() });
+    }
+    let difference = |(&a, &b): (&f64, &f64)| if is_same(a, b) { 0.0 } else { a - b };
+    Ok(a.iter().zip(b).map(difference).collect())
+}
+
+/// Whether all differences are equal up to rounding, and not 0.
+fn alike(differences: &[f64]) -> bool {
+    let Some(&first) = differences.first() else { return false };
+    first != 0.0 && differences.iter().all(|difference| (difference - first).abs() <= ROUNDING * first.abs())
+}
+
+/// The probability that `differing` pairs all differ in the same direction by chance: 2 / 2ᵏ, at most 1.
+fn probability_of_signs(differing: usize) -> f64 {
+    2f64.powf(1.0 - differing as f64).min(1.0)
+}

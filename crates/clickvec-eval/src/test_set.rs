@@ -1,0 +1,388 @@
+//! Test sets in any form: a table of judged titles, TREC qrels with topics and titles, or a BEIR folder.
+
+use std::collections::{HashMap, HashSet};
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+use super::judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
+use super::topics::{Topic, read_topics};
+use super::trec::{Qrel, Seen, qrel_grade, read_qrels};
+use clickvec::error::{Error, JudgedWithTexts, Result, TableFault, TestSetFault};
+use clickvec::internals::error::shortened;
+use clickvec::internals::tables::{
+    CORPUS, FoundTitle, Line, SHOWN_SKIPPED_LINES, TableReader, beir_file, each_title, judged_of, open_titles,
+};
+use clickvec_tables::files;
+
+/// The queries of a BEIR folder.
+const QUERIES: &str = "queries.jsonl";
+/// The judgments of a BEIR folder, with a file for each split.
+const QRELS: &str = "qrels";
+/// The split on which systems are compared.
+const TEST: &str = "test.tsv";
+/// The columns of BEIR judgments.
+const BEIR_COLUMNS: [&str; 3] = ["query-id", "corpus-id", "score"];
+
+/// The files of a test set.
+#[derive(Debug, Clone, Copy)]
+pub struct TestSetFiles<'a> {
+    /// A table of judged titles, TREC qrels, a BEIR folder, or a file of judgments in one.
+    pub judged: &'a Path,
+    /// The texts of the queries, for TREC qrels.
+    pub topics: Option<&'a Path>,
+    /// The texts of the titles, for TREC qrels; other forms include them. A table without `title_id` takes ids from here,
+    /// unless it is a pipe.
+    pub titles: Option<&'a Path>,
+    /// The column or member with the texts of titles.
+    pub field: &'a str,
+}
+
+/// A test set, with counts of what was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestSet {
+    /// The test set.
+    pub judgments: Judgments,
+    /// The form of its files.
+    pub form: Form,
+    /// Whether titles have ids of their own. Otherwise they are numbered and matched by text.
+    pub title_ids: bool,
+    /// Judged queries that were left out because they have no text.
+    pub queries_without_text: Ids,
+    /// Judged titles that were left out because they have no text.
+    pub titles_without_text: Ids,
+    /// Queries that were left out because they have no title left.
+    pub queries_without_titles: Ids,
+    /// Queries without judgments.
+    pub queries_without_judgments: Ids,
+    /// The number of titles without a title text in a BEIR corpus, which are judged by their body text.
+    pub untitled: u64,
+}
+
+/// The form of a test set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Form {
+    /// A table of judged titles.
+    Table,
+    /// TREC qrels, topics and titles.
+    Trec,
+    /// A BEIR folder.
+    Beir {
+        /// The judgments.
+        qrels: PathBuf,
+        /// The collection that the judged titles belong to.
+        corpus: PathBuf,
+    },
+}
+
+/// The number of some ids, and the first few of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ids {
+    /// The number of ids.
+    pub count: u64,
+    /// The first few, shortened.
+    pub first: Vec<String>,
+}
+
+impl Ids {
+    pub(super) fn add(&mut self, id: &str) {
+        self.count += 1;
+        if self.first.len() < SHOWN_SKIPPED_LINES {
+            self.first.push(shortened(id));
+        }
+    }
+}
+
+/// The files that [`read_test_set`] will read, as far as their names tell.
+pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
+    let folder = match files.judged.is_dir() {
+        true => Some(files.judged.to_owned()),
+        false => folder_of_qrels(files.judged).filter(|folder| beir_file(folder, QUERIES).is_ok()),
+    };
+    let judged = match (&folder, files.judged.is_dir()) {
+        (Some(folder), true) => qrels_of_folder(folder).unwrap_or_else(|_| files.judged.to_owned()),
+        _ => files.judged.to_owned(),
+    };
+    let of_folder = folder.iter().flat_map(|folder| [QUERIES, CORPUS].map(|name| beir_file(folder, name).ok()));
+    let beside = files.topics.into_iter().chain(files.topics.and(files.titles)).map(Path::to_owned);
+    std::iter::once(judged).chain(of_folder.flatten()).chain(beside).collect()
+}
+
+/// The test set in some files. A folder, or the first line of the file `judged`, tells the form:
+///
+/// - a header with `query`: a table with the columns `query`, `field` and `grade`, and optionally `query_id` and
+///   `title_id`; without it, titles have the ids of the titles with the same texts in `titles`;
+/// - four fields whose last is a whole number (or anything, if topics are given): TREC qrels, with the queries from
+///   topics in any form and the titles in any form that [`clickvec::tables::read_titles`] reads;
+/// - a header with `query-id` and `corpus-id`: judgments of the BEIR folder above the file's folder. Given the BEIR folder
+///   itself, this reads `qrels/test.tsv`, or the only file in `qrels`.
+///
+/// Negative grades of the last two forms are read as 0. Only the judged titles of a collection are kept in memory.
+///
+/// # Errors
+///
+/// Those of [`files::open`]; [`Error::ReadAt`] and [`Error::Io`] if reading fails; [`Error::Table`] at the first
+/// broken line or topic of any file, and for an id of two queries or judged titles; [`Error::TestSet`] for files that
+/// are missing or have another form.
+pub fn read_test_set(files: &TestSetFiles<'_>) -> Result<TestSet> {
+    if files.judged.is_dir() {
+        let qrels = qrels_of_folder(files.judged)?;
+        let table = TableReader::open(&qrels)?;
+        return beir(files, files.judged, qrels, table);
+    }
+    let path = files.judged;
+    let (first, reader) = files::first_line(files::open(path)?, path)?;
+    test_set_of(files, &first, reader)
+}
+
+/// The test set in an opened file, whose first line was looked at.
+pub(super) fn test_set_of(files: &TestSetFiles<'_>, first: &str, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
+    let path = files.judged;
+    match kind(first, files.topics.is_some()) {
+        FirstLine::Table => table(files, reader),
+        FirstLine::Trec => trec(files, reader),
+        FirstLine::Beir => {
+            let table = TableReader::from_reader(path, reader)?;
+            let folder = folder_of_qrels(path).ok_or_else(|| not_beir(path, QUERIES))?;
+            beir(files, &folder, path.to_owned(), table)
+        }
+    }
+}
+
+enum FirstLine {
+    Table,
+    Trec,
+    Beir,
+}
+
+fn kind(first: &str, topics: bool) -> FirstLine {
+    let has = |name: &str| first.split('\t').any(|column| column.trim().eq_ignore_ascii_case(name));
+    let is_qrel = || matches!(first.split_ascii_whitespace().collect::<Vec<_>>()[..], [_, _, _, last] if last.parse::<i64>().is_ok());
+    if has(BEIR_COLUMNS[0]) && has(BEIR_COLUMNS[1]) {
+        FirstLine::Beir
+    } else if !has("query") && (topics || is_qrel()) {
+        FirstLine::Trec
+    } else {
+        FirstLine::Table
+    }
+}
+
+fn not_beir(path: &Path, missing: &'static str) -> Error {
+    Error::TestSet { path: path.to_owned(), fault: TestSetFault::NotBeir { missing } }
+}
+
+/// The folder above the one that a file is in.
+fn folder_of_qrels(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent()?;
+    Some(match (folder.file_name(), folder.parent()) {
+        (Some(_), Some(above)) if !above.as_os_str().is_empty() => above.to_owned(),
+        (Some(_), _) => PathBuf::from("."),
+        (None, _) => folder.join(".."),
+    })
+}
+
+/// `qrels/test.tsv` of a BEIR folder, or the only file in `qrels`.
+fn qrels_of_folder(folder: &Path) -> Result<PathBuf> {
+    let qrels = folder.join(QRELS);
+    if !qrels.is_dir() {
+        return Err(not_beir(folder, "qrels/test.tsv"));
+    }
+    if let Ok(test) = beir_file(&qrels, TEST) {
+        return Ok(test);
+    }
+    let failed = |source| Error::io(&qrels, "read", source);
+    let entries = std::fs::read_dir(&qrels).map_err(failed)?;
+    let paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>().map_err(failed)?;
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_table = |path: &PathBuf| path.is_file() && name(path).contains(".tsv");
+    let mut found: Vec<PathBuf> = paths.into_iter().filter(is_table).collect();
+    found.sort();
+    match &found[..] {
+        [] => Err(not_beir(folder, "qrels/test.tsv")),
+        [one] => Ok(one.clone()),
+        several => {
+            let found = several.iter().map(name).collect();
+            Err(Error::TestSet { path: qrels, fault: TestSetFault::SeveralQrels { found } })
+        }
+    }
+}
+
+/// An error if topics are given that would not be read: naming them must be a mistake.
+fn refuse_topics(files: &TestSetFiles<'_>, found: JudgedWithTexts) -> Result<()> {
+    match files.topics {
+        None => Ok(()),
+        Some(_) => Err(Error::TestSet { path: files.judged.to_owned(), fault: TestSetFault::IdleTopics { found } }),
+    }
+}
+
+fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
+    refuse_topics(files, JudgedWithTexts::Table)?;
+    let mut builder = JudgmentsBuilder::new(files.judged);
+    let table = TableReader::from_reader(files.judged, reader)?;
+    let title_ids = table.column("title_id").is_some();
+    judged_of(table, files.field, |row| builder.push(row))?;
+    let mut judgments = builder.finish();
+    // A pipe can be read only once, and others need its titles more.
+    if let (false, Some(titles)) = (title_ids, files.titles.filter(|titles| titles.is_file() || titles.is_dir())) {
+        take_ids(titles, files.field, &mut judgments)?;
+    }
+    Ok(TestSet { title_ids, ..TestSet::new(Form::Table, judgments) })
+}
+
+/// Gives each judged title the id of the first title with the same text: so the documents of a run, which have the ids of a
+/// collection, are found. A title that the collection lacks gets an id that no collection has.
+fn take_ids(titles: &Path, field: &str, judgments: &mut Judgments) -> Result<()> {
+    let texts = judgments.queries.iter().flat_map(|query| &query.titles).map(|title| title.text.clone());
+    let mut ids: HashMap<String, Option<String>> = texts.map(|text| (text, None)).collect();
+    let (path, reader) = open_titles(titles)?;
+    each_title(&path, reader, field, |found| {
+        // Broken lines are reported by whoever needs all titles.
+        if let Ok((id, text)) = found.document
+            && let Some(wanted) = ids.get_mut(text)
+        {
+            wanted.get_or_insert_with(|| id.to_owned());
+        }
+        Ok(())
+    })?;
+    for title in judgments.queries.iter_mut().flat_map(|query| &mut query.titles) {
+        match ids.get(&title.text) {
+            Some(Some(id)) => title.id.clone_from(id),
+            _ => title.id = format!("not-in-the-collection-{}", title.id),
+        }
+    }
+    Ok(())
+}
+
+fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
+    let missing = |fault| Error::TestSet { path: files.judged.to_owned(), fault };
+    let topics = files.topics.ok_or_else(|| missing(TestSetFault::NoTopics))?;
+    let titles = files.titles.ok_or_else(|| missing(TestSetFault::NoTitles))?;
+    let qrels = read_qrels(reader, files.judged)?;
+    joined(Form::Trec, qrels, read_topics(topics)?, titles, files.field)
+}
+
+fn beir(files: &TestSetFiles<'_>, folder: &Path, qrels: PathBuf, table: TableReader) -> Result<TestSet> {
+    refuse_topics(files, JudgedWithTexts::Beir)?;
+    let queries = beir_file(folder, QUERIES)?;
+    let corpus = beir_file(folder, CORPUS)?;
+    let judged = beir_qrels(table)?;
+    joined(Form::Beir { qrels, corpus: corpus.clone() }, judged, read_topics(&queries)?, &corpus, files.field)
+}
+
+fn beir_qrels(mut table: TableReader) -> Result<Vec<Qrel>> {
+    let [query, title, grade] = BEIR_COLUMNS.map(|name| table.require(name));
+    let [query, title, grade] = [query?, title?, grade?];
+    let path = table.path().to_owned();
+    let (mut seen, mut qrels) = (Seen::default(), Vec::new());
+    while let Some(line) = table.next()? {
+        let (line, qrel) = match line {
+            Line::Broken { line, fault } => (line, Err(fault)),
+            Line::Whole(row) => {
+                let [query, title, grade] = [query, title, grade].map(|column| row.get(column).unwrap_or_default());
+                let mut qrel = || -> Result<Qrel, TableFault> {
+                    seen.add(query, title)?;
+                    Ok(Qrel {
+                        query_id: query.to_owned(),
+                        title_id: title.to_owned(),
+                        grade: qrel_grade(grade.trim())?,
+                    })
+                };
+                (row.line, qrel())
+            }
+        };
+        qrels.push(qrel.map_err(|fault| Error::Table { path: path.clone(), line: Some(line), fault })?);
+    }
+    Ok(qrels)
+}
+
+/// The text of a judged title, and its position.
+#[derive(Default)]
+struct Text {
+    text: Option<String>,
+    line: u64,
+}
+
+/// Adds the texts to qrels.
+fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Path, field: &str) -> Result<TestSet> {
+    let mut set = TestSet::new(form, Judgments::default());
+    let mut texts: HashMap<&str, Text> = qrels.iter().map(|qrel| (qrel.title_id.as_str(), Text::default())).collect();
+    set.untitled = read_texts(titles, field, &mut texts)?;
+
+    let mut queries: HashMap<&str, &Topic> = topics.iter().map(|topic| (topic.id.as_str(), topic)).collect();
+    // The places of queries in the order of first appearance; `None` for a query without text.
+    let mut places: HashMap<&str, Option<usize>> = HashMap::new();
+    let mut told: HashSet<&str> = HashSet::new();
+    for Qrel { query_id, title_id, grade } in &qrels {
+        let place = *places.entry(query_id).or_insert_with(|| match queries.remove(query_id.as_str()) {
+            None => {
+                set.queries_without_text.add(query_id);
+                None
+            }
+            Some(topic) => {
+                set.judgments.queries.push(JudgedQuery {
+                    id: topic.id.clone(),
+                    text: topic.text.clone(),
+                    titles: Vec::new(),
+                });
+                Some(set.judgments.queries.len() - 1)
+            }
+        });
+        match (place, texts.get(title_id.as_str()).and_then(|title| title.text.clone())) {
+            (Some(place), Some(text)) => {
+                let title = JudgedTitle { id: title_id.clone(), text, grade: *grade };
+                set.judgments.queries[place].titles.push(title);
+            }
+            (_, None) if told.insert(title_id) => set.titles_without_text.add(title_id),
+            _ => {}
+        }
+    }
+    for topic in topics.iter().filter(|topic| queries.contains_key(topic.id.as_str())) {
+        set.queries_without_judgments.add(&topic.id);
+    }
+    set.judgments.queries.retain(|query| {
+        let has_titles = !query.titles.is_empty();
+        if !has_titles {
+            set.queries_without_titles.add(&query.id);
+        }
+        has_titles
+    });
+    Ok(set)
+}
+
+/// Fills in the texts of these ids. Returns the number of those that have no title text.
+fn read_texts(path: &Path, field: &str, texts: &mut HashMap<&str, Text>) -> Result<u64> {
+    let (path, reader) = open_titles(path)?;
+    let mut untitled = 0;
+    each_title(&path, reader, field, |found| {
+        let FoundTitle { line, document, untitled: is_untitled } = found;
+        let fault = |fault| Error::Table { path: path.clone(), line: Some(line), fault };
+        // A broken line could be that of a judged title, and a test set that silently lost one would give other results.
+        let (id, text) = document.map_err(fault)?;
+        if let Some(wanted) = texts.get_mut(id) {
+            if wanted.text.is_some() {
+                return Err(fault(TableFault::DuplicateId { id: shortened(id), first_line: wanted.line }));
+            }
+            *wanted = Text { text: Some(text.to_owned()), line };
+            untitled += u64::from(is_untitled);
+        }
+        Ok(())
+    })?;
+    Ok(untitled)
+}
+
+impl TestSet {
+    fn new(form: Form, judgments: Judgments) -> TestSet {
+        TestSet {
+            judgments,
+            form,
+            title_ids: true,
+            queries_without_text: Ids::default(),
+            titles_without_text: Ids::default(),
+            queries_without_titles: Ids::default(),
+            queries_without_judgments: Ids::default(),
+            untitled: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

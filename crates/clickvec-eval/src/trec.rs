@@ -1,0 +1,283 @@
+//! Reading and writing TREC qrels and runs, so that trec_eval and similar tools can check every number.
+
+use std::collections::HashSet;
+use std::io::{BufRead, Write};
+use std::path::Path;
+
+use super::judgments::{MAX_GRADE, grade};
+use clickvec::error::{Error, Result, TableFault};
+use clickvec::internals::error::shortened;
+use clickvec_tables::{FoundLine, Lines};
+
+/// The longest line that is read, in bytes. Ids and numbers need far less.
+const MAX_LINE: usize = 1 << 20;
+
+const QREL_FORM: &str = "query 0 title grade";
+const RUN_FORM: &str = "query Q0 title rank score tag";
+
+/// A line of a qrels file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Qrel {
+    /// The query's id.
+    pub query_id: String,
+    /// The title's id.
+    pub title_id: String,
+    /// The grade, 0 to 10. A negative grade, which trec_eval treats as not relevant, is read as 0.
+    pub grade: u8,
+}
+
+/// A line of a run file, without the run's tag.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunLine {
+    /// The query's id.
+    pub query_id: String,
+    /// The title's id.
+    pub title_id: String,
+    /// The rank in the file. trec_eval ignores it and orders by score.
+    pub rank: u64,
+    /// The score: larger is better, never NaN.
+    pub score: f64,
+}
+
+/// Qrels: lines of `query 0 title grade`, separated by white space. Empty lines are skipped. `path` is for messages.
+///
+/// # Errors
+///
+/// [`Error::Io`], or [`Error::Table`] for a line that is too long, not UTF-8 or not of that form, for a grade that is
+/// not an integer up to 4, and for a title that a query has twice.
+pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
+    let mut seen = Seen::default();
+    read_lines(input, path, |_, line| {
+        let [query, _, title, grade] = fields_of(line.split_ascii_whitespace(), QREL_FORM)?;
+        seen.add(query, title)?;
+        Ok(Qrel { query_id: query.to_owned(), title_id: title.to_owned(), grade: qrel_grade(grade)? })
+    })
+}
+
+/// The lines of a run: `query Q0 title rank score tag`, separated by white space. Empty lines are skipped, and the tag
+/// is not kept. `path` is for messages.
+///
+/// # Errors
+///
+/// [`Error::Io`], or [`Error::Table`] for a line that is too long, not UTF-8 or not of that form, for a rank that is
+/// not an integer, a score that is not a number, and a title that a query has twice.
+pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
+    let mut seen = Seen::default();
+    read_lines(input, path, |_, line| {
+        let [query, _, title, rank, score, _] = fields_of(line.split_ascii_whitespace(), RUN_FORM)?;
+        seen.add(query, title)?;
+        let score = score
+            .parse()
+            .ok()
+            .filter(|score: &f64| !score.is_nan())
+            .ok_or_else(|| TableFault::BadScore { found: shortened(score) })?;
+        let rank = rank.parse().map_err(|_| TableFault::BadRank { found: shortened(rank) })?;
+        Ok(RunLine { query_id: query.to_owned(), title_id: title.to_owned(), rank, score })
+    })
+}
+
+/// Writes qrels that [`read_qrels`] can read back. `path` is for messages.
+///
+/// # Errors
+///
+/// [`Error::Io`], or [`Error::Table`] at a line whose id is empty or has white space.
+pub fn write_qrels(mut output: impl Write, path: &Path, qrels: &[Qrel]) -> Result<()> {
+    for (line, qrel) in (1..).zip(qrels) {
+        fit(&qrel.query_id, path, line)?;
+        fit(&qrel.title_id, path, line)?;
+        let Qrel { query_id, title_id, grade } = qrel;
+        writeln!(output, "{query_id} 0 {title_id} {grade}").map_err(|source| Error::io(path, "write", source))?;
+    }
+    output.flush().map_err(|source| Error::io(path, "write", source))
+}
+
+/// Writes a run that [`read_run`] reads back exactly. `tag` names the system, and `path` is for messages.
+///
+/// # Errors
+///
+/// [`Error::Io`], or [`Error::Table`] at a line whose score is NaN, or whose id or tag is empty or has white space.
+pub fn write_run(mut output: impl Write, path: &Path, tag: &str, run: &[RunLine]) -> Result<()> {
+    write_run_lines(&mut output, path, tag, 1, run)?;
+    output.flush().map_err(|source| Error::io(path, "write", source))
+}
+
+/// Writes the part of a run that begins at line `first`, as [`write_run`] does the whole.
+///
+/// # Errors
+///
+/// Those of [`write_run`].
+pub fn write_run_lines(mut output: impl Write, path: &Path, tag: &str, first: u64, run: &[RunLine]) -> Result<()> {
+    for (line, RunLine { query_id, title_id, rank, score }) in (first..).zip(run) {
+        for field in [query_id, title_id, tag] {
+            fit(field, path, line)?;
+        }
+        if score.is_nan() {
+            return Err(table(path, line, TableFault::BadScore { found: score.to_string() }));
+        }
+        writeln!(output, "{query_id} Q0 {title_id} {rank} {score} {tag}")
+            .map_err(|source| Error::io(path, "write", source))?;
+    }
+    Ok(())
+}
+
+fn table(path: &Path, line: u64, fault: TableFault) -> Error {
+    Error::Table { path: path.to_owned(), line: Some(line), fault }
+}
+
+/// What `parse` makes of each line of `input` that is not blank; it also gets the line's number. A byte order mark is
+/// skipped.
+pub(super) fn read_lines<T>(
+    input: impl BufRead,
+    path: &Path,
+    mut parse: impl FnMut(u64, &str) -> Result<T, TableFault>,
+) -> Result<Vec<T>> {
+    let mut parsed = Vec::new();
+    let mut bytes = Vec::new();
+    let mut lines = Lines::new(input, MAX_LINE);
+    loop {
+        let found = lines.next(&mut bytes).map_err(|source| Error::io(path, "read", source))?;
+        let line = lines.number();
+        match found {
+            FoundLine::End => break,
+            FoundLine::TooLong => return Err(table(path, line, TableFault::LineTooLong { limit: MAX_LINE })),
+            FoundLine::Whole => {}
+        }
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|fault| table(path, line, TableFault::NotUtf8 { byte: fault.valid_up_to() + 1 }))?;
+        if !text.trim_ascii().is_empty() {
+            parsed.push(parse(line, text).map_err(|fault| table(path, line, fault))?);
+        }
+    }
+    Ok(parsed)
+}
+
+/// The N fields of a line.
+pub(super) fn fields_of<'a, const N: usize>(
+    line: impl Iterator<Item = &'a str>,
+    form: &'static str,
+) -> Result<[&'a str; N], TableFault> {
+    let mut found = 0;
+    let mut fields = [""; N];
+    for field in line {
+        if let Some(place) = fields.get_mut(found) {
+            *place = field;
+        }
+        found += 1;
+    }
+    if found == N { Ok(fields) } else { Err(TableFault::FieldCount { expected: N, form, found }) }
+}
+
+/// A grade of qrels. A negative one means not relevant, or worse.
+pub(super) fn qrel_grade(field: &str) -> Result<u8, TableFault> {
+    match field.parse::<i64>() {
+        Ok(value) if value < 0 => Ok(0),
+        _ => grade(field),
+    }
+}
+
+/// The pairs of query and title so far.
+#[derive(Default)]
+pub(super) struct Seen(HashSet<(String, String)>);
+
+impl Seen {
+    pub(super) fn add(&mut self, query: &str, title: &str) -> Result<(), TableFault> {
+        if self.0.insert((query.to_owned(), title.to_owned())) {
+            return Ok(());
+        }
+        Err(TableFault::RepeatedTitle { query: shortened(query), title: shortened(title) })
+    }
+}
+
+/// White space of any script is refused, because some readers split at it.
+fn fit(id: &str, path: &Path, line: u64) -> Result<()> {
+    if id.is_empty() || id.contains(char::is_whitespace) {
+        return Err(table(path, line, TableFault::UnfitId { id: shortened(id) }));
+    }
+    Ok(())
+}
+
+const _: () = assert!(MAX_GRADE == 10, "the text of TableFault::BadGrade says 10");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path() -> &'static Path {
+        Path::new("f.txt")
+    }
+
+    fn qrels_fault(text: &[u8]) -> String {
+        read_qrels(text, path()).unwrap_err().to_string()
+    }
+
+    fn run_fault(text: &str) -> String {
+        read_run(text.as_bytes(), path()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn qrels_come_back_as_they_were_written() {
+        let qrel = |query: &str, title: &str, grade| Qrel { query_id: query.into(), title_id: title.into(), grade };
+        let qrels = [qrel("q1", "d1", 4), qrel("q1", "d2", 0), qrel("q2", "d1", 1)];
+        let mut bytes = Vec::new();
+        write_qrels(&mut bytes, path(), &qrels).unwrap();
+        assert_eq!(bytes, b"q1 0 d1 4\nq1 0 d2 0\nq2 0 d1 1\n");
+        assert_eq!(read_qrels(&bytes[..], path()).unwrap(), qrels);
+        assert_eq!(read_qrels(&b"\xef\xbb\xbfq1\t0  d1 4\r\n\n q1 0 d2 -2\n q2 0 d1 1"[..], path()).unwrap(), qrels);
+    }
+
+    #[test]
+    fn runs_come_back_to_the_last_bit() {
+        let line = |title: &str, rank, score| RunLine { query_id: "q".into(), title_id: title.into(), rank, score };
+        let run = [line("a", 1, f64::INFINITY), line("b", 2, 0.1 + 0.2), line("c", 3, -1e-300)];
+        let mut bytes = Vec::new();
+        write_run(&mut bytes, path(), "bm25", &run).unwrap();
+        assert!(bytes.starts_with(b"q Q0 a 1 inf bm25\nq Q0 b 2 0.30000000000000004 bm25\n"));
+        assert_eq!(read_run(&bytes[..], path()).unwrap(), run);
+    }
+
+    #[test]
+    fn each_fault_names_its_line() {
+        let ok = "q 0 d 1\n";
+        let four = "f.txt:2: expected 4 fields, `query 0 title grade`, found";
+        assert!(qrels_fault(format!("{ok}q 0 e\n").as_bytes()).starts_with(&format!("{four} 3")));
+        assert!(qrels_fault(format!("{ok}q 0 e 1 2\n").as_bytes()).starts_with(&format!("{four} 5")));
+        assert!(qrels_fault(b"q 0 d 11\n").contains("f.txt:1: expected a grade"));
+        assert!(
+            qrels_fault(b"q 0 d 1\n\nq 0 d 1\n")
+                .starts_with("f.txt:3: expected each title once for a query, found `d`")
+        );
+        assert!(qrels_fault(b"q 0 \xff 1\n").starts_with("f.txt:1: expected UTF-8, found another byte at position 5"));
+        let run = "q Q0 d 1 0.5 t\n";
+        assert!(run_fault("q Q0 d 1 0.5\n").starts_with("f.txt:1: expected 6 fields"));
+        assert!(
+            run_fault("q Q0 d x 0.5 t\n").starts_with("f.txt:1: expected a rank, an integer of 0 or more, found `x`")
+        );
+        for bad in ["x", "NaN", "1,5"] {
+            assert!(run_fault(&format!("{run}q Q0 e 1 {bad} t\n")).starts_with("f.txt:2: expected a score"), "{bad}");
+        }
+        assert!(run_fault(&format!("{run}{run}")).contains("found `d` again for query `q`"));
+    }
+
+    #[test]
+    fn a_line_is_bounded() {
+        let mut long = vec![b' '; MAX_LINE];
+        assert!(read_qrels(&long[..], path()).unwrap().is_empty());
+        long.push(b' ');
+        assert!(qrels_fault(&long).starts_with("f.txt:1: expected a line of at most 1048576 bytes"));
+    }
+
+    #[test]
+    fn an_id_with_white_space_is_not_written() {
+        for id in ["", "a b", "a\u{A0}b", "a\n"] {
+            let qrel = |query: &str, title: &str| Qrel { query_id: query.into(), title_id: title.into(), grade: 0 };
+            for qrels in [[qrel("q", "d"), qrel(id, "d")], [qrel("q", "d"), qrel("q", id)]] {
+                let fault = write_qrels(Vec::new(), path(), &qrels).unwrap_err().to_string();
+                assert!(fault.starts_with("f.txt:2: expected an id without white space"), "{fault}");
+            }
+            let run = [RunLine { query_id: "q".into(), title_id: "d".into(), rank: 1, score: 1.0 }];
+            assert!(write_run(Vec::new(), path(), id, &run).is_err());
+        }
+        let nan = [RunLine { query_id: "q".into(), title_id: "d".into(), rank: 1, score: f64::NAN }];
+        assert!(write_run(Vec::new(), path(), "t", &nan).unwrap_err().to_string().contains("found `NaN`"));
+    }
+}

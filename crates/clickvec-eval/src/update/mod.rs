@@ -1,0 +1,53 @@
+//! Updating a model every day: it learns the new clicks, and the new model replaces the old one unless a test shows that
+//! it is worse.
+//!
+//! A [`Window`] is the clicks of the last days. Some queries are held out. A hash of a query's words decides which, so they
+//! are the same ones every day and no model in the chain learns from them. [`Survey`] describes the window and tells whether
+//! its newest day looks like the days before. [`Models`] searches all titles with the old and the new model:
+//! [`Models::trial`] compares what both find, and [`Models::drift`] measures how much changed.
+
+mod drift;
+mod learnt;
+mod mix;
+mod suspicion;
+mod trial;
+mod window;
+
+pub use drift::{Alignment, Drift};
+pub use learnt::LearntBefore;
+pub use mix::{Mix, QueryMix};
+pub use suspicion::{Suspicion, Witness};
+pub use trial::{LEAST_QUERIES, Models, Trial};
+pub use window::{DayCount, Pairs, Survey, Window};
+
+use clickvec::model::Model;
+use clickvec::train::{Keep, TitleConfig, TrainConfig};
+
+/// The settings for training the new model. It starts from the weights of `old` or, if `fresh`, from random weights.
+///
+/// From the weights of `old`, fewer epochs are enough: [`WARM_EPOCHS`] unless `epochs` is given. Titles are then learnt only
+/// together with clicks, not on their own before.
+pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>) -> TrainConfig {
+    let mut config = old.training().config.clone();
+    config.keep = Keep::Last;
+    config.patience = None;
+    config.held_out = 0.0;
+    // A teacher's vectors belong to the texts of the old log, and what is best with them is not without them.
+    let teacher = config.teacher.take();
+    if let (Some(_), Some(titles)) = (teacher, &mut config.titles)
+        && titles.among_clicks == TitleConfig::taught().among_clicks
+    {
+        titles.among_clicks = TitleConfig::default().among_clicks;
+    }
+    if !fresh {
+        config.epochs = WARM_EPOCHS;
+        if let Some(titles) = &mut config.titles {
+            titles.epochs = 0;
+        }
+    }
+    config.epochs = epochs.unwrap_or(config.epochs);
+    config
+}
+
+/// The number of epochs over the window when training starts from the old model.
+pub const WARM_EPOCHS: u32 = 2;
