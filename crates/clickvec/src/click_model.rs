@@ -68,7 +68,7 @@ pub struct PositionModel {
     pub log_likelihood: Vec<f64>,
 }
 
-/// The model fitted to the clicks.
+/// Returns the model fitted to the clicks.
 ///
 /// `replay` passes on the query number and the cells of every pair, with the pairs of a query next to each other. It
 /// is called once in every round. Returns `None` if no two places can be compared.
@@ -151,7 +151,7 @@ pub fn fit_positions<E>(
 }
 
 impl PositionModel {
-    /// The weight of a click at each place: 1/θ, at most `clip` (clipped inverse propensity), times the place's
+    /// Returns the weight of a click at each place: 1/θ, at most `clip` (clipped inverse propensity), times the place's
     /// attraction, at most 1, to the power of `trust`. It is 1 at a place whose θ is not known.
     ///
     /// With a trust of 0 this is inverse propensity alone, which is right if every click means the same. Clicks do not
@@ -167,7 +167,7 @@ impl PositionModel {
     }
 }
 
-/// The number of showings. A log that lost showings can have more clicks than showings.
+/// Returns the number of showings. A log that lost showings can have more clicks than showings.
 fn shown(cell: &PositionCell) -> f64 {
     cell.shown.max(cell.clicks) as f64
 }
@@ -253,7 +253,7 @@ fn standard_errors<E>(
     Ok(Some(errors))
 }
 
-/// The inverse of a symmetric positive definite matrix, by Gauss–Jordan elimination with pivots from the diagonal.
+/// Returns the inverse of a symmetric positive definite matrix, by Gauss–Jordan elimination with pivots from the diagonal.
 fn inverse(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
     for pivot in 0..size {
         let value = matrix[pivot * size + pivot];
@@ -293,7 +293,7 @@ impl Beaten {
         }
     }
 
-    /// The places that lead to each other: the group of the first place shown or, if that place is alone, the group
+    /// Returns the places that lead to each other: the group of the first place shown or, if that place is alone, the group
     /// with the most clicks. `None` if no two places lead to each other.
     fn compared(&self, totals: &[(u64, u64)]) -> Option<Vec<bool>> {
         let places = self.by_place.len();
@@ -329,7 +329,7 @@ impl Beaten {
     }
 }
 
-/// The places that `place` leads to, including itself.
+/// Returns the places that `place` leads to, including itself.
 fn reached(steps: &[BTreeSet<usize>], place: usize) -> Vec<bool> {
     let mut reached = vec![false; steps.len()];
     let mut waiting = vec![place];

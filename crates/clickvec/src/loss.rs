@@ -125,14 +125,14 @@ impl TitleLists {
         self.0.start.push(self.0.items.len() as u32);
     }
 
-    /// The list of a pair.
+    /// Returns the list of a pair.
     pub fn get(&self, pair: usize) -> &[u32] {
         self.0.get(pair)
     }
 }
 
 impl Loss {
-    /// The loss of `pairs` over embeddings of `dimension` numbers. Its gradients are kept here.
+    /// Returns the loss of `pairs` over embeddings of `dimension` numbers. Its gradients are kept here.
     pub fn compute(&mut self, gamma: f32, queries: &[f32], titles: &[f32], dimension: usize, pairs: &Pairs) -> LossSum {
         let (of_queries, of_titles) = (&mut self.queries, &mut self.titles);
         rayon::join(|| of_queries.fill(queries, dimension), || of_titles.fill(titles, dimension));

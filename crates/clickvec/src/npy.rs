@@ -22,7 +22,7 @@ pub fn header(rows: usize, dimension: usize) -> Vec<u8> {
     header_of(F32, rows, dimension)
 }
 
-/// [`header`] for numbers of another kind, by NumPy's name.
+/// Like [`header`] for numbers of another kind, by NumPy's name.
 pub fn header_of(kind: &str, rows: usize, dimension: usize) -> Vec<u8> {
     let description = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {dimension}), }}");
     let mut header = [MAGIC, b"\x01\x00"].concat();
@@ -54,13 +54,13 @@ pub struct Appender<W> {
 }
 
 impl<W: Write + Seek> Appender<W> {
-    /// A writer at the start of the target.
+    /// Returns a writer at the start of the target.
     pub fn new(mut target: W, dimension: usize) -> io::Result<Appender<W>> {
         target.write_all(&header(0, dimension))?;
         Ok(Appender { target, rows: 0, dimension })
     }
 
-    /// The number of rows so far.
+    /// Returns the number of rows so far.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -120,7 +120,7 @@ pub struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// A reader of the array in `source`, whose header is read here.
+    /// Returns a reader of the array in `source`, whose header is read here.
     pub fn open(mut source: R) -> Result<Reader<R>, Fault> {
         let mut begin = [0; MAGIC.len() + 2];
         let found = fill(&mut source, &mut begin)?;
@@ -153,22 +153,22 @@ impl<R: Read> Reader<R> {
         Ok(Reader { source, header, width, start: begin.len() + length_bytes + length, bytes: Vec::new() })
     }
 
-    /// The sizes, with the slowest first.
+    /// Returns the sizes, with the slowest first.
     pub fn shape(&self) -> &[usize] {
         &self.header.shape
     }
 
-    /// Whether rows are stored one after the other.
+    /// Returns whether rows are stored one after the other.
     pub fn is_by_rows(&self) -> bool {
         !self.header.fortran_order
     }
 
-    /// The bytes of a number.
+    /// Returns the bytes of a number.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The bytes of the whole file according to its header.
+    /// Returns the bytes of the whole file according to its header.
     pub fn file_bytes(&self) -> Option<usize> {
         let numbers = self.header.shape.iter().try_fold(self.width, |bytes, &size| bytes.checked_mul(size))?;
         numbers.checked_add(self.start)
@@ -193,7 +193,7 @@ impl<R: Read> Reader<R> {
         Ok(found)
     }
 
-    /// The source.
+    /// Returns the source.
     pub(crate) fn source(&mut self) -> &mut R {
         &mut self.source
     }
@@ -261,7 +261,7 @@ impl Header {
     }
 }
 
-/// A text in single or double quotes, and what follows it.
+/// Returns a text in single or double quotes, and what follows it.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|quote| ['\'', '"'].contains(quote))?;
     text[1..].split_once(quote)
@@ -281,7 +281,7 @@ fn tuple(text: &str) -> Option<Vec<usize>> {
 pub(crate) mod tests {
     use super::*;
 
-    /// An array as NumPy writes it.
+    /// Returns an array as NumPy writes it.
     pub(crate) fn array(kind: &str, order: &str, shape: &str, version: u8, data: &[u8]) -> Vec<u8> {
         let mut header = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}");
         let length_bytes = if version == 1 { 2 } else { 4 };

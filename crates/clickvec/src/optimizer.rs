@@ -44,7 +44,7 @@ pub enum OptimizerKind {
 }
 
 impl OptimizerKind {
-    /// Whether a weight also moves at updates that have no gradient for it.
+    /// Returns whether a weight also moves at updates that have no gradient for it.
     pub(crate) fn is_lazy(self) -> bool {
         matches!(self, OptimizerKind::Nesterov | OptimizerKind::Momentum)
     }
@@ -83,7 +83,7 @@ pub(crate) struct TensorState {
 }
 
 impl Optimizer {
-    /// The state before the first update of `tensors`.
+    /// Creates the state before the first update of `tensors`.
     pub fn new(config: OptimizerConfig, tensors: &mut [Tensor]) -> Optimizer {
         let states = tensors
             .iter_mut()
@@ -106,12 +106,12 @@ impl Optimizer {
         Optimizer { config, updates: 0, states }
     }
 
-    /// The number of updates done.
+    /// Returns the number of updates done.
     pub fn updates(&self) -> u64 {
         self.updates
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn config(&self) -> &OptimizerConfig {
         &self.config
     }
@@ -148,7 +148,7 @@ impl Optimizer {
         }
     }
 
-    /// The gradient's norm over all `tensors`.
+    /// Returns the gradient's norm over all `tensors`.
     pub fn norm(tensors: &[Tensor], gradients: &Gradients) -> f64 {
         let dense = tensors.iter().zip(&gradients.tensors).filter(|(tensor, _)| tensor.kind != TensorKind::Input);
         let dense: f64 = dense.map(|(_, gradient)| sum_of_squares(gradient.data())).sum();
@@ -212,12 +212,12 @@ impl Optimizer {
         }
     }
 
-    /// The parameters Λ after the updates so far. The state does not change.
+    /// Returns the parameters Λ after the updates so far. The state does not change.
     pub fn parameters(&self, tensors: &[Tensor]) -> Vec<Tensor> {
         self.moved(tensors, |value, velocity, idle| value + velocity * idle.drift)
     }
 
-    /// The velocities Δ after the updates so far, shaped like the parameters.
+    /// Returns the velocities Δ after the updates so far, shaped like the parameters.
     pub fn velocities(&self, tensors: &[Tensor]) -> Vec<Tensor> {
         self.moved(tensors, |_, velocity, idle| velocity * idle.decay)
     }

@@ -19,7 +19,7 @@ impl<T> Default for Ragged<T> {
 }
 
 impl<T> Ragged<T> {
-    /// The items of lists 0 to `lists`, in the order in which `each` reports them. `each` is called twice and must
+    /// Returns the items of lists 0 to `lists`, in the order in which `each` reports them. `each` is called twice and must
     /// report the same items. `what` the items are is for the error.
     ///
     /// # Errors
@@ -73,12 +73,12 @@ impl<T> Ragged<T> {
         self.ends.push(self.items.len());
     }
 
-    /// The number of lists.
+    /// Returns the number of lists.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The range of list `i` among all items.
+    /// Returns the range of list `i` among all items.
     ///
     /// # Panics
     /// If there is no list `i`.
@@ -109,18 +109,18 @@ impl<T> Ragged<T> {
         (0..self.len()).map(|i| self.get(i))
     }
 
-    /// The end of each list, and the items of all lists.
+    /// Returns the end of each list, and the items of all lists.
     pub fn into_parts(self) -> (Vec<usize>, Vec<T>) {
         (self.ends, self.items)
     }
 
-    /// The items of all lists.
+    /// Returns the items of all lists.
     pub fn items(&self) -> &[T] {
         &self.items
     }
 }
 
-/// The start of each list where all lists lie one after the other, and the end of the last one. `of` has the list of
+/// Returns the start of each list where all lists lie one after the other, and the end of the last one. `of` has the list of
 /// each item, below `lists`.
 pub fn starts<N>(lists: usize, of: impl Iterator<Item = usize>) -> Vec<N>
 where

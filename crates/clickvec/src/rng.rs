@@ -4,7 +4,7 @@ use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The stream `name` of a run with this seed. `index` numbers streams of the same name, for example by minibatch, so
+/// Returns the stream `name` of a run with this seed. `index` numbers streams of the same name, for example by minibatch, so
 /// that a resumed run needs no stored state.
 pub fn stream(seed: u64, name: &str, index: u64) -> Xoshiro256PlusPlus {
     let named = xxh3_64_with_seed(name.as_bytes(), seed);
@@ -21,7 +21,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The order `name` with number `index` of a run with this seed.
+    /// Creates the order `name` with number `index` of a run with this seed.
     pub fn new(n: u64, seed: u64, name: &str, index: u64) -> Permutation {
         use rand::RngExt as _;
         let bits = 64 - n.saturating_sub(1).leading_zeros();
@@ -29,7 +29,7 @@ impl Permutation {
         Permutation { n, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| stream.random()) }
     }
 
-    /// The number at `place`.
+    /// Returns the number at `place`.
     ///
     /// # Panics
     /// If `place` is not below n.

@@ -68,7 +68,7 @@ pub struct Array {
 }
 
 impl Numbers {
-    /// The number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Numbers::F32(numbers) => numbers.len(),
@@ -78,12 +78,12 @@ impl Numbers {
         }
     }
 
-    /// Whether there are no values.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
         self.len() * self.dtype().bitsize() / 8
     }
@@ -99,7 +99,7 @@ impl Numbers {
     }
 }
 
-/// An entry for each group of each tensor, with `prefix` before its name.
+/// Returns an entry for each group of each tensor, with `prefix` before its name.
 pub(crate) fn entries<'a>(prefix: &str, tensors: &'a [Tensor]) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
     for tensor in tensors {
@@ -152,7 +152,7 @@ fn write_numbers<T: Copy, const N: usize>(
     Ok(())
 }
 
-/// A fingerprint of names, shapes and numbers, in the order of the names, and of settings: 128 bits in hexadecimal.
+/// Returns a fingerprint of names, shapes and numbers, in the order of the names, and of settings: 128 bits in hexadecimal.
 pub fn fingerprint(entries: &[Entry<'_>], settings: &impl Serialize) -> String {
     let mut sorted: Vec<&Entry<'_>> = entries.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
@@ -242,7 +242,7 @@ impl TensorFile {
         Ok(TensorFile { map })
     }
 
-    /// The tensors and the JSON value of a file of this `kind`.
+    /// Returns the tensors and the JSON value of a file of this `kind`.
     pub fn parse<T: DeserializeOwned>(&self, kind: &'static str) -> Result<(Tensors<'_>, T), clickvec_tables::Error> {
         let (tensors, json) = self.read()?;
         let found = kind_of(&json)?;
@@ -252,18 +252,18 @@ impl TensorFile {
         Ok((tensors, serde_json::from_str(&json).map_err(bad_settings)?))
     }
 
-    /// The kind that the file gives, shortened.
+    /// Returns the kind that the file gives, shortened.
     pub fn kind(&self) -> Result<String, clickvec_tables::Error> {
         kind_of(&self.read()?.1)
     }
 
-    /// The fingerprint that the file gives.
+    /// Returns the fingerprint that the file gives.
     pub fn fingerprint(&self) -> Result<String, clickvec_tables::Error> {
         let said: Fingerprinted = serde_json::from_str(&self.read()?.1).map_err(bad_settings)?;
         Ok(said.fingerprint)
     }
 
-    /// The tensors, and the JSON value as text.
+    /// Returns the tensors, and the JSON value as text.
     fn read(&self) -> Result<(Tensors<'_>, String), clickvec_tables::Error> {
         let bytes = self.map.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         // If the header claims more than the file has, this is another kind of file.
@@ -280,7 +280,7 @@ impl TensorFile {
     }
 }
 
-/// The `kind` of a JSON value, whose format must be the known one.
+/// Returns the `kind` of a JSON value, whose format must be the known one.
 fn kind_of(json: &str) -> Result<String, clickvec_tables::Error> {
     let version: Version = serde_json::from_str(json).map_err(bad_settings)?;
     if version.format != FORMAT {
@@ -341,7 +341,7 @@ fn header_too_large(found: u64) -> clickvec_tables::Error {
 pub struct Tensors<'a>(SafeTensors<'a>);
 
 impl Tensors<'_> {
-    /// The number of values in all tensors.
+    /// Returns the number of values in all tensors.
     pub fn numbers(&self) -> u64 {
         self.0.iter().map(|(_, view)| view.shape().iter().product::<usize>() as u64).sum()
     }
@@ -350,12 +350,12 @@ impl Tensors<'_> {
         self.0.len()
     }
 
-    /// Whether the name of a tensor begins so.
+    /// Returns whether the name of a tensor begins so.
     pub fn has(&self, prefix: &str) -> bool {
         self.0.iter().any(|(name, _)| name.starts_with(prefix))
     }
 
-    /// The [`fingerprint`] of all tensors, computed directly from the file.
+    /// Returns the [`fingerprint`] of all tensors, computed directly from the file.
     pub fn fingerprint(&self, settings: &impl Serialize) -> String {
         let mut views: Vec<(&str, TensorView<'_>)> = self.0.iter().collect();
         views.sort_by_key(|&(name, _)| name);
@@ -423,14 +423,14 @@ impl Tensors<'_> {
         Ok(view.data().as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
     }
 
-    /// The numbers of a tensor that a file need not have; if it has it, at least one.
+    /// Returns the numbers of a tensor that a file need not have; if it has it, at least one.
     pub fn optional_counts(&self, name: &str) -> Result<Option<Vec<u64>>, clickvec_tables::Error> {
         let Ok(view) = self.0.tensor(name) else { return Ok(None) };
         let len = view.shape().first().copied().unwrap_or(0).max(1);
         self.counts(name, len).map(Some)
     }
 
-    /// Copies of all tensors by name. Every number must be finite.
+    /// Returns copies of all tensors by name. Every number must be finite.
     pub fn arrays(&self) -> Result<BTreeMap<String, Array>, clickvec_tables::Error> {
         self.0.iter().map(|(name, view)| Ok((name.to_owned(), array(name, &view)?))).collect()
     }

@@ -33,9 +33,10 @@ impl Promise {
 
     /// Checks that all vectors were written.
     fn check_kept(&self) -> io::Result<()> {
-        match self.written == self.rows {
-            true => Ok(()),
-            false => Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.written })),
+        if self.written == self.rows {
+            Ok(())
+        } else {
+            Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.written }))
         }
     }
 }
@@ -48,7 +49,7 @@ pub struct NpyWriter<W> {
 }
 
 impl<W: Write> NpyWriter<W> {
-    /// A writer of `rows` vectors, which the header announces.
+    /// Returns a writer of `rows` vectors, which the header announces.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ impl<W: Write> NpyWriter<W> {
         Ok(())
     }
 
-    /// The target, flushed, if all rows were written.
+    /// Returns the target, flushed, if all rows were written.
     ///
     /// # Errors
     ///
@@ -92,7 +93,7 @@ pub struct Word2vecWriter<W> {
 }
 
 impl<W: Write> Word2vecWriter<W> {
-    /// A writer of `rows` vectors, which the first line announces.
+    /// Returns a writer of `rows` vectors, which the first line announces.
     ///
     /// # Errors
     ///
@@ -126,7 +127,7 @@ impl<W: Write> Word2vecWriter<W> {
         Ok(())
     }
 
-    /// The target, flushed, if all rows were written.
+    /// Returns the target, flushed, if all rows were written.
     ///
     /// # Errors
     ///
@@ -138,7 +139,7 @@ impl<W: Write> Word2vecWriter<W> {
     }
 }
 
-/// A text as a token for word2vec's formats, in which white space ends a token. Each run of white space becomes `_`,
+/// Returns a text as a token for word2vec's formats, in which white space ends a token. Each run of white space becomes `_`,
 /// and so does a text of nothing else. To the encoders it is the same text, because neither is part of a word.
 pub fn word2vec_token(text: &str) -> String {
     let token = text.split_whitespace().collect::<Vec<_>>().join("_");

@@ -8,7 +8,7 @@ const CURVE: [f64; 8] = [1.0, 0.62, 0.45, 0.33, 0.26, 0.2, 0.17, 0.14];
 
 type Log = Vec<(u64, Vec<PositionCell>)>;
 
-/// A log of `queries` queries with eight titles each, shown `lists` times. The order follows the attraction with some
+/// Returns a log of `queries` queries with eight titles each, shown `lists` times. The order follows the attraction with some
 /// noise, as in a shop that puts attractive titles on top.
 fn simulate(queries: u64, lists: usize, seed: u64) -> Log {
     let mut random = rng::stream(seed, "test", queries << 32 | lists as u64);
@@ -43,7 +43,7 @@ fn fit(log: &Log) -> Option<PositionModel> {
     fit_positions(replay).unwrap()
 }
 
-/// The error of each place in standard errors.
+/// Returns the error of each place in standard errors.
 fn deviations(model: &PositionModel) -> Vec<f64> {
     let places = 1..CURVE.len();
     places.map(|k| (model.examination[k].unwrap() - CURVE[k]) / model.standard_errors[k].unwrap()).collect()

@@ -19,8 +19,8 @@ const MOST: usize = 1000;
 /// The most titles that queries are judged on, so that neither time nor memory grow with the log.
 const TITLES: usize = 100_000;
 
-/// The place of a query among all queries, from its words with spaces between them: those with the lowest places are held
-/// out first.
+/// Returns the place of a query among all queries, from its words with spaces between them: those with the lowest places
+/// are held out first.
 pub fn place(words: &str) -> u64 {
     xxh3_64_with_seed(words.as_bytes(), SEED)
 }
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::clicks::{ClickSource, LogConfig, Weighting};
 
-    /// Each query has two titles, which it shares with its neighbours.
+    /// Returns each query has two titles, which it shares with its neighbours.
     fn log(queries: usize, storage: Storage<'_>) -> ClickLog {
         let pairs = (0..2 * queries).map(|i| (format!("query {}", i / 2), format!("Title {}", i / 2 + i % 2), 1.0));
         ClickLog::read(ClickSource::pairs(pairs), storage, LogConfig::default()).expect("a log")

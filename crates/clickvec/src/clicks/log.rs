@@ -46,7 +46,7 @@ pub struct LogConfig<'a> {
 }
 
 impl LogConfig<'_> {
-    /// How much of a text is read.
+    /// Returns how much of a text is read.
     pub(super) fn limit(&self) -> WordLimit {
         WordLimit { words: self.max_words, tail: self.tail }
     }
@@ -138,7 +138,7 @@ pub struct Pair<'a> {
 }
 
 impl ClickLog {
-    /// A log of the pairs of `clicks`, kept in `storage`.
+    /// Returns a log of the pairs of `clicks`, kept in `storage`.
     ///
     /// # Errors
     /// What [`crate::clicks::ClickReader`] reports; [`Error::PairSource`] and [`Error::BadWeight`] of an iterator;
@@ -151,7 +151,7 @@ impl ClickLog {
         }
     }
 
-    /// [`ClickLog::read`] with progress: `progress` gets the number of pairs read now and then, and may break.
+    /// Like [`ClickLog::read`] with progress: `progress` gets the number of pairs read now and then, and may break.
     ///
     /// # Errors
     /// Those of [`ClickLog::read`].
@@ -166,9 +166,10 @@ impl ClickLog {
         if let Some(name) = clicks.name() {
             let found = clicks.read(config.field, config.weighting, &mut |pair| {
                 building.add(pair)?;
-                Ok(match building.statistics.pairs.is_multiple_of(1 << 16) {
-                    true => progress(building.statistics.pairs),
-                    false => ControlFlow::Continue(()),
+                Ok(if building.statistics.pairs.is_multiple_of(1 << 16) {
+                    progress(building.statistics.pairs)
+                } else {
+                    ControlFlow::Continue(())
                 })
             })?;
             let ControlFlow::Continue(found) = found else { return Ok(ControlFlow::Break(())) };
@@ -185,7 +186,7 @@ impl ClickLog {
         building.finish().map(ControlFlow::Continue)
     }
 
-    /// The numbers of a section's pairs.
+    /// Returns the numbers of a section's pairs.
     pub fn section(&self, section: Section) -> std::ops::Range<u64> {
         let (clicks, all) = (self.statistics.pairs, self.records.len() as u64);
         match section {
@@ -194,33 +195,33 @@ impl ClickLog {
         }
     }
 
-    /// The number of clicked pairs. Numbers after them are titles.
+    /// Returns the number of clicked pairs. Numbers after them are titles.
     pub fn len(&self) -> usize {
         self.statistics.pairs as usize
     }
 
-    /// Whether there are no clicked pairs. There are titles then.
+    /// Returns whether there are no clicked pairs. There are titles then.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of words; a word that was forgotten and read again counts twice.
+    /// Returns the number of words; a word that was forgotten and read again counts twice.
     pub(crate) fn words(&self) -> usize {
         self.letter_start.len() - 1
     }
 
-    /// The letters of a word.
+    /// Returns the letters of a word.
     pub(crate) fn word(&self, word: WordId) -> &str {
         let (start, end) = (self.letter_start[word as usize], self.letter_start[word as usize + 1]);
         std::str::from_utf8(&self.letters[start as usize..end as usize]).expect("written from a str")
     }
 
-    /// The words of a text, with spaces between them.
+    /// Returns the words of a text, with spaces between them.
     pub(crate) fn text(&self, words: &[WordId]) -> String {
         words.iter().map(|&word| self.word(word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// A pair by its number.
+    /// Returns a pair by its number.
     pub fn pair(&self, number: usize) -> Pair<'_> {
         let record = &self.records[number];
         let texts = &self.words[record.start as usize..];
@@ -244,7 +245,7 @@ impl ClickLog {
         }
     }
 
-    /// The hashes (query, title) of all titles that were clicked for the query of a pair, ascending.
+    /// Returns the hashes (query, title) of all titles that were clicked for the query of a pair, ascending.
     pub fn clicked(&self, number: usize) -> &[[u64; 2]] {
         let record = &self.records[number];
         let from = &self.clicked[record.clicked as usize..];
@@ -265,7 +266,7 @@ impl ClickLog {
         self.distinct_titles_of(0..self.records.len() as u64, storage)
     }
 
-    /// [`ClickLog::distinct_titles`] of the pairs with these numbers.
+    /// Returns [`ClickLog::distinct_titles`] of the pairs with these numbers.
     ///
     /// # Errors
     /// Those of [`ClickLog::distinct_titles`].
@@ -283,27 +284,27 @@ impl ClickLog {
         titles.dedup_by_key(|title| title[0])
     }
 
-    /// The letter trigrams that encoders read.
+    /// Returns the letter trigrams that encoders read.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
 
-    /// The figures of the log.
+    /// Returns the figures of the log.
     pub fn statistics(&self) -> &LogStatistics {
         &self.statistics
     }
 
-    /// The lines of the clicks that were left out.
+    /// Returns the lines of the clicks that were left out.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
-    /// The lines of each file of titles that were left out.
+    /// Returns the lines of each file of titles that were left out.
     pub fn skipped_titles(&self) -> &[Skipped] {
         &self.skipped_titles
     }
 
-    /// How much of the log the vectors of `teachers` cover. They are kept in `storage`; `limit` is the log's.
+    /// Returns how much of the log the vectors of `teachers` cover. They are kept in `storage`; `limit` is the log's.
     ///
     /// # Errors
     /// [`Error::Learn`] if a vector is not what it should be, or if they know no text of the log; [`Error::Io`];
@@ -319,7 +320,7 @@ impl ClickLog {
         Ok(coverage)
     }
 
-    /// How much of the log the scores of `teachers` cover. They are kept in `storage`; `limit` is the log's. If the
+    /// Returns how much of the log the scores of `teachers` cover. They are kept in `storage`; `limit` is the log's. If the
     /// pairs are those that were scored, the ones whose query has a single title are left out: they teach nothing.
     /// Queries must have been held out before.
     ///
@@ -345,23 +346,23 @@ impl ClickLog {
         Ok(coverage)
     }
 
-    /// Whether training learns from a query with this hash.
+    /// Returns whether training learns from a query with this hash.
     pub(super) fn learns(&self, query: u64) -> bool {
         let place = self.clicked.partition_point(|pair| pair[0] < query);
         self.clicked.get(place).is_some_and(|pair| pair[0] == query) && !self.held_out.contains(&query)
     }
 
-    /// The scores of its teacher, if it has any.
+    /// Returns the scores of its teacher, if it has any.
     pub(crate) fn scored(&self) -> Option<&Scored> {
         self.scored.as_ref()
     }
 
-    /// The vectors of the log's teacher, if it has one.
+    /// Returns the vectors of the log's teacher, if it has one.
     pub(crate) fn taught(&self) -> Option<&Taught> {
         self.taught.as_ref()
     }
 
-    /// The fingerprint of everything in the log that affects training, except for its teacher.
+    /// Returns the fingerprint of everything in the log that affects training, except for its teacher.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }

@@ -106,7 +106,7 @@ pub struct Minibatch {
 }
 
 impl Minibatch {
-    /// The minibatch of a member, counted from 0.
+    /// Returns the minibatch of a member, counted from 0.
     pub(crate) fn of_member(&self, member: usize) -> &Minibatch {
         match member.checked_sub(1) {
             None => self,
@@ -116,7 +116,7 @@ impl Minibatch {
 }
 
 impl<'a> Minibatches<'a> {
-    /// The minibatches of `log`. A list of all titles, if needed, is stored in `storage`.
+    /// Creates the minibatches of `log`. A list of all titles, if needed, is stored in `storage`.
     ///
     /// # Errors
     /// [`crate::Error::Io`] if a temporary file cannot be written; [`crate::Error::NoMemory`].
@@ -132,12 +132,12 @@ impl<'a> Minibatches<'a> {
         Ok(minibatches)
     }
 
-    /// The number of minibatches in an epoch.
+    /// Returns the number of minibatches in an epoch.
     pub fn per_epoch(&self) -> u64 {
         self.pairs().div_ceil(self.config.size as u64)
     }
 
-    /// The number of pairs in an epoch.
+    /// Returns the number of pairs in an epoch.
     pub fn pairs(&self) -> u64 {
         let section = self.log.section(self.config.section);
         section.end - section.start + self.titles_among_clicks()
@@ -185,7 +185,7 @@ impl<'a> Minibatches<'a> {
         }));
     }
 
-    /// Whether no query is changed.
+    /// Returns whether no query is changed.
     fn is_plain(&self) -> bool {
         match self.config.section {
             Section::Clicks => self.config.query_views == Views::NONE && self.titles_among_clicks() == 0,

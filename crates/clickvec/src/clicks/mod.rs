@@ -52,19 +52,19 @@ pub enum Weighting {
 }
 
 impl Weighting {
-    /// Whether the column `count` is read.
+    /// Returns whether the column `count` is read.
     pub fn reads_counts(self) -> bool {
         self != Weighting::None
     }
 
-    /// The factor of a pair's loss, from its `weight` (1 if there is no such column) and its `count`, if there is one. Both are
-    /// finite and 0 or more. `None` if the factor does not fit 32 bits.
+    /// Returns the factor of a pair's loss, from its `weight` (1 if there is no such column) and its `count`, if there is
+    /// one. Both are finite and 0 or more. `None` if the factor does not fit 32 bits.
     pub fn weigh(self, weight: f64, count: Option<f64>) -> Option<f32> {
         let factor = self.factor(weight, count) as f32;
         factor.is_finite().then_some(factor)
     }
 
-    /// [`Weighting::weigh`] before it is rounded.
+    /// Returns [`Weighting::weigh`] before it is rounded.
     fn factor(self, weight: f64, count: Option<f64>) -> f64 {
         let one_click = |number: f64| if number > 0.0 { 1.0 } else { 0.0 };
         let of_count = count.map_or(1.0, |count| match self {

@@ -43,7 +43,7 @@ impl Epoch {
         Ok(chances)
     }
 
-    /// The logarithm of the chance that a minibatch has one of the pairs that an epoch has so often.
+    /// Returns the logarithm of the chance that a minibatch has one of the pairs that an epoch has so often.
     fn chance_of(&self, times: f64) -> f32 {
         let never = self.minibatch as f64 * (-(times / self.pairs as f64).min(1.0)).ln_1p();
         // What an epoch has never is in no minibatch, and nothing asks for it.

@@ -55,7 +55,7 @@ enum RowKind {
 }
 
 impl ClickReader {
-    /// A reader of a click log with the columns `query` and `field`, and optionally `weight`, `count`, `clicked` and
+    /// Returns a reader of a click log with the columns `query` and `field`, and optionally `weight`, `count`, `clicked` and
     /// `rare`. `field` is usually [`crate::tables::TITLE`]; it may name several columns joined by `+`.
     ///
     /// If both are present, a pair's weight is `weight` times the value that `weighting` gives `count`, or 1 click with
@@ -69,7 +69,7 @@ impl ClickReader {
         ClickReader::from_table(TableReader::open(path)?, field, weighting)
     }
 
-    /// [`ClickReader::open`] for a table that is already open.
+    /// Like [`ClickReader::open`] for a table that is already open.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl ClickReader {
         Ok(ClickReader { table, query, title, weight, count, clicks, clicked, rare, weighting, skipped, not_clicked })
     }
 
-    /// The next valid row; `None` at the end.
+    /// Returns the next valid row; `None` at the end.
     ///
     /// # Errors
     ///
@@ -119,17 +119,17 @@ impl ClickReader {
         Ok(Some(Click { query, title, weight, worth, rare, line: row.line }))
     }
 
-    /// The rows that were left out so far.
+    /// Returns the rows that were left out so far.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
-    /// The rows so far of titles that were shown and not clicked.
+    /// Returns the rows so far of titles that were shown and not clicked.
     pub fn not_clicked(&self) -> u64 {
         self.not_clicked
     }
 
-    /// Whether clicks weigh differently for another reason than their number: the table has the column `weight`, and
+    /// Returns whether clicks weigh differently for another reason than their number: the table has the column `weight`, and
     /// [`Weighting::Binary`] does not ignore it.
     pub fn is_weighted(&self) -> bool {
         self.weight.is_some() && self.weighting != Weighting::Binary
@@ -146,7 +146,7 @@ impl ClickReader {
         Ok(RowKind::Click(weight, worth, rare))
     }
 
-    /// The factor of a pair's loss, and what its clicks are worth.
+    /// Returns the factor of a pair's loss, and what its clicks are worth.
     fn weigh(&self, row: &Row<'_>) -> Result<(f32, f64), TableFault> {
         let weight = self.weight.map_or(Ok(1.0), |column| number("weight", row.required(column)))?;
         let count = self.count.map(|column| number("count", row.required(column))).transpose()?;
@@ -168,7 +168,7 @@ fn number(column: &'static str, field: &str) -> Result<f64, TableFault> {
     }
 }
 
-/// A field that is 0 or 1, or a word for one of them.
+/// Returns a field that is 0 or 1, or a word for one of them.
 fn yes_or_no(column: &'static str, field: &str) -> Result<bool, TableFault> {
     let is = |words: &[&str]| words.iter().any(|word| field.trim().eq_ignore_ascii_case(word));
     match () {

@@ -51,7 +51,7 @@ pub(crate) struct Line {
 }
 
 impl Scored {
-    /// The scores of `teachers` for `log`. `limit` is the log's.
+    /// Returns the scores of `teachers` for `log`. `limit` is the log's.
     pub(super) fn read(
         log: &ClickLog,
         teachers: Vec<Teacher<'_>>,
@@ -119,12 +119,12 @@ impl Scored {
             .change(|lines| lines.iter_mut().for_each(|line| line.pair = pair_of(line.title).unwrap_or(line.pair)))
     }
 
-    /// A fingerprint of all scores.
+    /// Returns a fingerprint of all scores.
     pub(crate) fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
 
-    /// The scores of the titles of the query with this hash, by title; none if there are fewer than two.
+    /// Returns the scores of the titles of the query with this hash, by title; none if there are fewer than two.
     pub(crate) fn of(&self, query: u64) -> &[Line] {
         let from = &self.lines[self.lines.partition_point(|line| line.query < query)..];
         let of_query = &from[..from.iter().take_while(|line| line.query == query).count()];
@@ -132,7 +132,7 @@ impl Scored {
     }
 }
 
-/// The standard deviation of scores within their queries. Counts the queries with several.
+/// Returns the standard deviation of scores within their queries. Counts the queries with several.
 fn spread(lines: &[Line], queries: &mut u64) -> f64 {
     let (mut squares, mut free) = (0.0, 0);
     for of_query in lines.chunk_by(|a, b| a.query == b.query).filter(|of_query| of_query.len() > 1) {

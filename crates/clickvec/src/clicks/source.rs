@@ -64,12 +64,12 @@ impl<'a> ClickSource<'a> {
         ClickSource::from_origin(Origin::None)
     }
 
-    /// Whether there are no clicks.
+    /// Returns whether there are no clicks.
     pub fn is_none(&self) -> bool {
         matches!(self.origin, Origin::None)
     }
 
-    /// The pairs of a table; see [`ClickReader::open`]. Broken lines are skipped and counted.
+    /// Returns the pairs of a table; see [`ClickReader::open`]. Broken lines are skipped and counted.
     pub fn file(path: &'a Path) -> ClickSource<'a> {
         ClickSource::from_origin(Origin::File(path))
     }
@@ -82,7 +82,7 @@ impl<'a> ClickSource<'a> {
         ClickSource::results(Iter(pairs, Ok::<_, std::convert::Infallible>))
     }
 
-    /// [`ClickSource::pairs`] for an iterator that may fail. The first error ends the reading.
+    /// Like [`ClickSource::pairs`] for an iterator that may fail. The first error ends the reading.
     pub fn results<Q: AsRef<str> + 'a, T: AsRef<str> + 'a, E, I>(pairs: I) -> ClickSource<'a>
     where
         E: 'a + Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -92,7 +92,7 @@ impl<'a> ClickSource<'a> {
         ClickSource::marked(Iter(pairs, move |pair: Result<(Q, T, f32), E>| pair.map(common)))
     }
 
-    /// [`ClickSource::results`], each pair with whether its query is rare: the dictionary gets no trigram that only
+    /// Like [`ClickSource::results`], each pair with whether its query is rare: the dictionary gets no trigram that only
     /// rare queries have.
     pub fn marked<Q: AsRef<str>, T: AsRef<str>, E, I>(pairs: I) -> ClickSource<'a>
     where
@@ -122,7 +122,7 @@ impl<'a> ClickSource<'a> {
         ClickSource { of_scores: true, ..self }
     }
 
-    /// Whether the pairs are those that a teacher scored.
+    /// Returns whether the pairs are those that a teacher scored.
     pub(super) fn is_of_scores(&self) -> bool {
         self.of_scores
     }
@@ -131,7 +131,7 @@ impl<'a> ClickSource<'a> {
         ClickSource { origin, of_scores: false }
     }
 
-    /// The name in messages; `None` if there are no clicks.
+    /// Returns the name in messages; `None` if there are no clicks.
     pub(super) fn name(&self) -> Option<PathBuf> {
         match self.origin {
             Origin::None => None,

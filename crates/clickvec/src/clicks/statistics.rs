@@ -57,7 +57,7 @@ pub struct TitleStatistics {
 }
 
 impl LogStatistics {
-    /// Every figure with its name in messages.
+    /// Returns every figure with its name in messages.
     pub(crate) fn figures(&self) -> [(&'static str, u64); 18] {
         let LogStatistics { pairs, held_out, alone, skipped, not_clicked, rare, without_words, cut, .. } = *self;
         let LogStatistics { query_words, title_words, query_trigrams, title_trigrams, distinct_trigrams, .. } = *self;

@@ -64,7 +64,7 @@ pub(crate) struct Taught {
 const NONE: u32 = u32::MAX;
 
 impl Taught {
-    /// The vectors of the texts of `log` from `teachers`. `limit` is the log's.
+    /// Returns the vectors of the texts of `log` from `teachers`. `limit` is the log's.
     pub(super) fn read(
         log: &ClickLog,
         teachers: Vec<Teacher<'_>>,
@@ -138,17 +138,17 @@ impl Taught {
         }
     }
 
-    /// The fingerprint of all vectors, down to their bits. Runs with the same fingerprint have the same teacher.
+    /// Returns the fingerprint of all vectors, down to their bits. Runs with the same fingerprint have the same teacher.
     pub(crate) fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
 
-    /// The dimension of the vectors.
+    /// Returns the dimension of the vectors.
     pub(crate) fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// The vector of the text with this hash, if the teacher has one.
+    /// Returns the vector of the text with this hash, if the teacher has one.
     pub(crate) fn vector(&self, hash: u64) -> Option<&[f32]> {
         let &row = self.rows.get(&hash)?;
         Some(&self.vectors[row as usize * self.dimension..][..self.dimension])

@@ -41,7 +41,7 @@ type EachVector<'a> = Box<dyn FnOnce(&mut OnVector<'_>) -> Result<()> + 'a>;
 type OnVector<'f> = dyn FnMut(&str, &[f32], u64) -> Result<()> + 'f;
 
 impl<'a> Teacher<'a> {
-    /// The vectors in a file: `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
+    /// Returns the vectors in a file: `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
     /// `text` and `vector`; or word2vec's formats (docs/reference/formats.md).
     pub fn file(path: &'a Path) -> Teacher<'a> {
         Teacher(TeacherSource::File(path))
@@ -78,22 +78,26 @@ impl<'a> Teacher<'a> {
         Teacher(TeacherSource::ScoreFile(path, field))
     }
 
-    /// [`Teacher::score_file`] from memory: finite scores of a query and a title. If a pair occurs twice, the first counts.
+    /// Like [`Teacher::score_file`] from memory: finite scores of a query and a title. If a pair occurs twice, the first
+    /// counts.
     pub fn scores<Q: AsRef<str>, T: AsRef<str>>(scores: impl IntoIterator<Item = (Q, T, f32)> + 'a) -> Teacher<'a> {
         Teacher(TeacherSource::Scores(Box::new(move |on_score| {
-            (1..).zip(scores).try_for_each(|(number, (query, title, score))| match score.is_finite() {
-                true => on_score(query.as_ref(), title.as_ref(), score),
-                false => Err(Error::Learn { ranker: NAME, fault: LearnFault::BadScore { number, found: score } }),
+            (1..).zip(scores).try_for_each(|(number, (query, title, score))| {
+                if score.is_finite() {
+                    on_score(query.as_ref(), title.as_ref(), score)
+                } else {
+                    Err(Error::Learn { ranker: NAME, fault: LearnFault::BadScore { number, found: score } })
+                }
             })
         })))
     }
 
-    /// Whether it has scores, and no vectors.
+    /// Returns whether it has scores, and no vectors.
     pub(crate) fn has_scores(&self) -> bool {
         matches!(self.0, TeacherSource::ScoreFile(..) | TeacherSource::Scores(_))
     }
 
-    /// The file of its scores, if they are in one.
+    /// Returns the file of its scores, if they are in one.
     pub(super) fn path(&self) -> Option<&Path> {
         match self.0 {
             TeacherSource::ScoreFile(path, _) => Some(path),

@@ -46,7 +46,7 @@ impl ViewedQueries {
         (0..self.texts.len()).map(|pair| self.texts.get(pair))
     }
 
-    /// The trigrams of the log's words and of the misspelt ones.
+    /// Returns the trigrams of the log's words and of the misspelt ones.
     pub(super) fn words<'a>(&'a self, log: &'a ClickLog) -> ViewedWords<'a> {
         ViewedWords { log, misspelt: &self.misspelt, first_misspelt: log.words() as WordId }
     }

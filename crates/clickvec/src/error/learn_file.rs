@@ -172,7 +172,7 @@ fn shape(sizes: &[Option<usize>]) -> String {
     format!("[{}]", sizes.iter().map(size).collect::<Vec<_>>().join(", "))
 }
 
-/// The place in a file, for the beginning of a message.
+/// Returns the place in a file, for the beginning of a message.
 pub(super) fn at(path: &Path, place: &LearnPlace) -> String {
     match place {
         LearnPlace::File => shown_input(path),

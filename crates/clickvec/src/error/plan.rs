@@ -202,10 +202,7 @@ pub enum PlanFault {
 
 /// `2 of 3 for`
 fn found_judged(titles: usize, found: usize) -> String {
-    match titles == found {
-        true => "other queries or grades from".to_owned(),
-        false => format!("{found} of {titles} for"),
-    }
+    if titles == found { "other queries or grades from".to_owned() } else { format!("{found} of {titles} for") }
 }
 
 fn queries(found: usize) -> String {

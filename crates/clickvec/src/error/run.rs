@@ -173,7 +173,7 @@ pub enum ResumeFault {
 }
 
 impl ResumeFault {
-    /// The fault of a kept model whose run differs from the one to resume in this.
+    /// Returns the fault of a kept model whose run differs from the one to resume in this.
     pub(crate) fn of_kept_model(self) -> ResumeFault {
         let difference = match &self {
             ResumeFault::Settings { differences } => listed_settings(differences, |of| &of.before),
@@ -196,7 +196,7 @@ impl ResumeFault {
 /// How many figures of a log a message shows.
 const SHOWN_FIGURES: usize = 3;
 
-/// [`listed_settings`] of the first few.
+/// Returns [`listed_settings`] of the first few.
 fn first_listed(differences: &[SettingDifference], value: impl Fn(&SettingDifference) -> &str) -> String {
     listed_settings(&differences[..differences.len().min(SHOWN_FIGURES)], value)
 }

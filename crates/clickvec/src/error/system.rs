@@ -72,7 +72,7 @@ pub enum VectorFault {
     },
 }
 
-/// The first of the numbers that is not finite, as text.
+/// Returns the first of the numbers that is not finite, as text.
 pub fn not_finite(numbers: &[f32]) -> Option<String> {
     numbers.iter().find(|number| !number.is_finite()).map(f32::to_string)
 }
@@ -363,7 +363,7 @@ fn known_parameters(known: &[&str]) -> String {
     }
 }
 
-/// The end of a message about `broken` lines; nothing if there are none.
+/// Returns the end of a message about `broken` lines; nothing if there are none.
 fn first_broken(broken: u64, first: &Option<(PathBuf, u64, String)>) -> String {
     match first {
         Some((path, line, reason)) => {

@@ -7,7 +7,7 @@ const SHOWN_NAMES: usize = 20;
 
 pub use clickvec_tables::shown::{CR_ALONE, NOT_UTF_8, UTF_16};
 
-/// The names of a header for a message, with a hint if lines seem to end with CR, or columns to be separated by commas.
+/// Returns the names of a header for a message, with a hint if lines seem to end with CR, or columns to be separated by commas.
 fn header(names: &[String]) -> String {
     let shown = listed(names, SHOWN_NAMES);
     match names {

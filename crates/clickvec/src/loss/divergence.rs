@@ -30,7 +30,7 @@ pub(super) struct Divergence {
 }
 
 impl Targets {
-    /// The teacher's cosines of a pair's text with all titles.
+    /// Returns the teacher's cosines of a pair's text with all titles.
     fn of(&self, pair: usize) -> &[f32] {
         &self.cosines[pair * self.known.len()..][..self.known.len()]
     }

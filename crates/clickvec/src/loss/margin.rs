@@ -24,7 +24,7 @@ impl Margins {
         self.scores.clear();
     }
 
-    /// The share of a pair's loss.
+    /// Returns the share of a pair's loss.
     pub(super) fn share_of(&self, pair: usize) -> f32 {
         if self.titles.get(pair).is_empty() { 0.0 } else { self.share }
     }

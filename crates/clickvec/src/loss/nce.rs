@@ -183,8 +183,8 @@ impl Contrast {
         self.weight.extend(weights.map(|(r, &weight)| if negatives(r) == 0 { 0.0 } else { weight }));
     }
 
-    /// The c at which the loss is smallest: there, the clicked titles taken for noise are as many as the negatives taken for
-    /// clicked, Σ 1 − σ(Δ⁺) = Σ σ(Δ⁻). `run` is where a pair has its negatives in `deltas`.
+    /// Returns the c at which the loss is smallest: there, the clicked titles taken for noise are as many as the negatives
+    /// taken for clicked, Σ 1 − σ(Δ⁺) = Σ σ(Δ⁻). `run` is where a pair has its negatives in `deltas`.
     ///
     /// Newton's method on the logarithm of their quotient, which is nearly a straight line: some six steps. Where it leads
     /// far away or out of the bounds known so far, these are halved, or looked for. The sums of tasks are added up in order, so
@@ -262,8 +262,8 @@ impl Contrast {
         all
     }
 
-    /// The loss of a pair, and its derivative with respect to the cosine of the clicked title. Each Δ − c of a negative is
-    /// replaced by the derivative with respect to its cosine, and −∞ by 0.
+    /// Returns the loss of a pair, and its derivative with respect to the cosine of the clicked title. Each Δ − c of a
+    /// negative is replaced by the derivative with respect to its cosine, and −∞ by 0.
     fn finish(&self, r: usize, deltas: &mut [f32], c: f32, gamma: f32) -> (LossSum, f32) {
         let scale = gamma * self.weight[r];
         let mut wrong = [-self.clicked[r]];
@@ -282,12 +282,12 @@ impl EvenlyDrawn {
         self.deltas.push(negatives.map(|x| (x - of_count) as f32));
     }
 
-    /// The number of pairs.
+    /// Returns the number of pairs.
     pub fn len(&self) -> usize {
         self.deltas.len()
     }
 
-    /// The loss of all pairs, which are removed.
+    /// Returns the loss of all pairs, which are removed.
     pub fn take_loss(&mut self) -> f64 {
         let EvenlyDrawn { contrast, mut deltas } = std::mem::take(self);
         let c = contrast.normalizer(deltas.items(), &|r| deltas.range(r));

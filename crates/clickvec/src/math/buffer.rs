@@ -80,12 +80,12 @@ impl Memory {
 }
 
 impl Buffer {
-    /// A buffer of zeros.
+    /// Creates a buffer of zeros.
     pub fn zeros(length: usize) -> Buffer {
         Buffer { memory: Memory::zeros(length.div_ceil(LANES)), length }
     }
 
-    /// An empty buffer with room for `length` numbers.
+    /// Creates an empty buffer with room for `length` numbers.
     pub fn with_capacity(length: usize) -> Buffer {
         Buffer { length: 0, ..Buffer::zeros(length) }
     }

@@ -13,9 +13,9 @@ pub(crate) trait ByteLanes {
     const ROWS: usize;
     unsafe fn zero() -> Self::Sums;
     unsafe fn load(p: *const u8) -> Self::Bytes;
-    /// The low four bits of each byte.
+    /// Returns the low four bits of each byte.
     unsafe fn low_halves(bytes: Self::Bytes) -> Self::Bytes;
-    /// The high four bits of each byte.
+    /// Returns the high four bits of each byte.
     unsafe fn high_halves(bytes: Self::Bytes) -> Self::Bytes;
     /// Four numbers of a query, for every row.
     unsafe fn splat(query: *const i8) -> Self::Bytes;

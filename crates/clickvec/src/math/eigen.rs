@@ -22,7 +22,7 @@ pub struct Tridiagonal {
 }
 
 impl Tridiagonal {
-    /// The tridiagonal form of `matrix`, n × n, row by row.
+    /// Creates the tridiagonal form of `matrix`, n × n, row by row.
     pub fn new(mut matrix: Vec<f64>, n: usize) -> Tridiagonal {
         assert_eq!(matrix.len(), n * n);
         let reflections = tridiagonalize(&mut matrix, n);
@@ -31,7 +31,7 @@ impl Tridiagonal {
         Tridiagonal { reflections, diagonal, off }
     }
 
-    /// The eigenvalues, largest first, and the last `count` coordinates of each eigenvector, which is far cheaper than
+    /// Returns the eigenvalues, largest first, and the last `count` coordinates of each eigenvector, which is far cheaper than
     /// whole vectors.
     pub fn values(&self, count: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
         let n = self.diagonal.len();
@@ -52,7 +52,7 @@ impl Tridiagonal {
         (values, ends)
     }
 
-    /// The eigenvectors of the `count` largest eigenvalues.
+    /// Returns the eigenvectors of the `count` largest eigenvalues.
     pub fn vectors(&self, count: usize) -> Vec<Vec<f64>> {
         let n = self.diagonal.len();
         let identity = |panel: usize| {

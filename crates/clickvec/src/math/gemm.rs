@@ -26,17 +26,17 @@ pub struct Left<'a> {
 }
 
 impl<'a> Left<'a> {
-    /// A matrix stored row by row, with rows `stride` apart.
+    /// Returns a matrix stored row by row, with rows `stride` apart.
     pub fn rows(data: &'a [f32], stride: usize) -> Left<'a> {
         Left { data, stride, transposed: false }
     }
 
-    /// The transpose of a matrix stored row by row, with rows `stride` apart.
+    /// Returns the transpose of a matrix stored row by row, with rows `stride` apart.
     pub fn transposed(data: &'a [f32], stride: usize) -> Left<'a> {
         Left { data, stride, transposed: true }
     }
 
-    /// The place of the number in row i, column p.
+    /// Returns the place of the number in row i, column p.
     ///
     /// # Panics
     /// If the place exceeds the address space.
@@ -44,7 +44,7 @@ impl<'a> Left<'a> {
         if self.transposed { reach(p, self.stride, i) } else { reach(i, self.stride, p) }
     }
 
-    /// The number in row i, column p.
+    /// Returns the number in row i, column p.
     #[cfg(test)]
     pub(super) fn at(&self, i: usize, p: usize) -> f32 {
         self.data[self.place(i, p)]

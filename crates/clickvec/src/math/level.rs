@@ -23,7 +23,7 @@ impl Level {
     /// Every level, weakest first.
     pub const ALL: [Level; 3] = [Level::Plain, Level::Avx2, Level::Avx512];
 
-    /// The level's name, as a model file records it.
+    /// Returns the level's name, as a model file records it.
     pub fn name(self) -> &'static str {
         match self {
             Level::Plain => "plain",
@@ -32,7 +32,7 @@ impl Level {
         }
     }
 
-    /// The strongest level that this processor has.
+    /// Returns the strongest level that this processor has.
     pub fn detect() -> Level {
         #[cfg(target_arch = "x86_64")]
         {
@@ -52,7 +52,7 @@ impl Level {
         Level::Plain
     }
 
-    /// The level in use: that of the processor, or a lower one after [`Level::limit`].
+    /// Returns the level in use: that of the processor, or a lower one after [`Level::limit`].
     pub fn current() -> Level {
         match LEVEL.load(Ordering::Relaxed) {
             1 => Level::Plain,
@@ -66,7 +66,7 @@ impl Level {
         }
     }
 
-    /// The level in use from now on: `level`, or the highest that the processor has if that is lower.
+    /// Returns the level in use from now on: `level`, or the highest that the processor has if that is lower.
     pub fn limit(level: Level) -> Level {
         let level = level.min(Level::detect());
         LEVEL.store(level as u8, Ordering::Relaxed);

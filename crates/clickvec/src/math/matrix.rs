@@ -11,12 +11,12 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// A matrix of zeros.
+    /// Creates a matrix of zeros.
     pub fn zeros(rows: usize, columns: usize) -> Matrix {
         Matrix { rows, columns, data: Buffer::zeros(rows * columns) }
     }
 
-    /// A matrix of numbers given row by row.
+    /// Creates a matrix of numbers given row by row.
     ///
     /// # Panics
     /// If `data` does not have rows × columns numbers.
@@ -38,22 +38,22 @@ impl Matrix {
         self.data.resize(rows * columns);
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// A row.
+    /// Returns a row.
     pub fn row(&self, row: usize) -> &[f32] {
         &self.data[row * self.columns..][..self.columns]
     }
 
-    /// A row, to write to.
+    /// Returns a row, to write to.
     pub fn row_mut(&mut self, row: usize) -> &mut [f32] {
         &mut self.data[row * self.columns..][..self.columns]
     }
@@ -63,12 +63,12 @@ impl Matrix {
         transpose(&self.data, self.columns.max(1), out);
     }
 
-    /// All numbers, row by row.
+    /// Returns all numbers, row by row.
     pub fn data(&self) -> &[f32] {
         &self.data
     }
 
-    /// All numbers, row by row, to write to.
+    /// Returns all numbers, row by row, to write to.
     pub fn data_mut(&mut self) -> &mut [f32] {
         &mut self.data
     }

@@ -24,12 +24,12 @@ pub(crate) const MAX_DIMENSION: usize = 1 << 20;
 pub(crate) const MAX_PROBES: usize = 8;
 const GROUP_BYTES: usize = ROWS * GROUP / 2;
 
-/// The bytes of a block of rows.
+/// Returns the bytes of a block of rows.
 pub(crate) fn block_bytes(dimension: usize) -> usize {
     dimension.div_ceil(GROUP) * GROUP_BYTES
 }
 
-/// The position of the code of number `i` of row `row` in a block: the byte, and the shift.
+/// Returns the position of the code of number `i` of row `row` in a block: the byte, and the shift.
 pub(crate) fn place(row: usize, i: usize) -> (usize, usize) {
     let (group, i) = (i / GROUP, i % GROUP);
     (group * GROUP_BYTES + 4 * row + i % 4, i / 4 * 4)
@@ -44,7 +44,7 @@ pub(crate) struct Probe<'a> {
     pub(crate) threshold: f32,
 }
 
-/// The first block, starting at `from`, with a row above the threshold of a probe, and these probes as bits. All
+/// Returns the first block, starting at `from`, with a row above the threshold of a probe, and these probes as bits. All
 /// probes must have queries of the same length. `scales` has one value for each row.
 ///
 /// # Panics
@@ -68,7 +68,7 @@ pub(crate) fn block_sums(block: &[u8], query: &[i8]) -> [i32; ROWS] {
     sums_with(Instructions::current(), block, query)
 }
 
-/// The naive version of [`block_sums`].
+/// Returns the naive version of [`block_sums`].
 #[cfg(test)]
 fn block_sums_naive(block: &[u8], query: &[i8]) -> [i32; ROWS] {
     std::array::from_fn(|row| {
@@ -254,7 +254,7 @@ unsafe fn sums<L: ByteLanes, const Q: usize>(
 mod tests {
     use super::*;
 
-    /// All that this processor has. Unlike the level of the process, no other test changes it.
+    /// Returns all that this processor has. Unlike the level of the process, no other test changes it.
     fn detected() -> Vec<Instructions> {
         let mut all = vec![Instructions::Plain];
         #[cfg(target_arch = "x86_64")]
@@ -269,7 +269,7 @@ mod tests {
         all
     }
 
-    /// A plane of arbitrary codes, and queries from −127 to 127.
+    /// Returns a plane of arbitrary codes, and queries from −127 to 127.
     fn example(blocks: usize, dimension: usize, queries: usize) -> (Vec<u8>, Vec<Vec<i8>>) {
         let plane = (0..blocks * block_bytes(dimension)).map(|i| (i * 167 + i / 7) as u8).collect();
         let number = |q: usize, i: usize| if i < dimension { ((i * 71 + q * 29) % 255) as i16 - 127 } else { 0 };

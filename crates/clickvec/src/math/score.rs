@@ -35,7 +35,7 @@ fn scores_body<const FMA: bool>(query: &[f32], rows: &[f32], scores: &mut [f32])
 }
 
 by_level! {
-    /// The [`score`] of each of `rows`, [scores, query].
+    /// Returns the [`score`] of each of `rows`, [scores, query].
     pub fn scores(query: &[f32], rows: &[f32], scores: &mut [f32]) = scores_body
 }
 
@@ -46,7 +46,7 @@ fn any_above_body<const FMA: bool>(values: &[f32], thresholds: &[f32]) -> bool {
 }
 
 by_level! {
-    /// Whether any value is above its threshold.
+    /// Returns whether any value is above its threshold.
     pub(crate) fn any_above(values: &[f32], thresholds: &[f32]) -> bool = any_above_body
 }
 

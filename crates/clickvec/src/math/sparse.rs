@@ -8,7 +8,7 @@ use super::level::Level;
 
 /// A row of a matrix and the factor it is added with.
 pub(crate) trait RowCount: Copy {
-    /// The row.
+    /// Returns the row.
     fn row(self) -> usize;
     /// Its factor.
     fn count(self) -> f32;
@@ -25,14 +25,14 @@ impl RowCount for u32 {
 
 /// The rows of a matrix as they are read.
 trait MatrixRows: Copy {
-    /// The address of the first number.
+    /// Returns the address of the first number.
     fn value(self) -> *const f32;
-    /// The share of a row's velocity that is added to it.
+    /// Returns the share of a row's velocity that is added to it.
     ///
     /// # Safety
     /// The matrix has the row.
     unsafe fn drift(self, row: usize) -> f32;
-    /// The address of the first velocity, used only if there is a drift.
+    /// Returns the address of the first velocity, used only if there is a drift.
     fn velocity(self) -> *const f32;
 }
 

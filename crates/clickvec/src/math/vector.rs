@@ -71,7 +71,7 @@ by_level! {
     pub fn sum_of_squares(x: &[f32]) -> f64 = sum_of_squares_body
 }
 
-/// The length of a vector, which is divided by it. A zero vector stays zero.
+/// Returns the length of a vector, which is divided by it. A zero vector stays zero.
 pub fn normalize(x: &mut [f32]) -> f32 {
     let length = dot(x, x).sqrt();
     if length > 0.0 {

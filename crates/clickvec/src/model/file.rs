@@ -26,7 +26,7 @@ struct Header {
 const KIND: &str = "model";
 
 impl Model {
-    /// The model in a file. Nothing in the file is trusted.
+    /// Returns the model in a file. Nothing in the file is trusted.
     ///
     /// # Errors
     /// [`Error::Io`], or an error for a file that is damaged or of another kind.
@@ -34,7 +34,7 @@ impl Model {
         load(path, 2)
     }
 
-    /// A model with these towers.
+    /// Creates a model with these towers.
     pub(crate) fn new(dictionary: Dictionary, towers: Vec<Box<dyn Encoder>>, training: TrainingRecord) -> Model {
         let towers: Vec<Arc<dyn Encoder>> = towers.into_iter().map(Arc::from).collect();
         let trigrams = triples(&dictionary);
@@ -64,7 +64,7 @@ impl Model {
 }
 
 impl QueryModel {
-    /// The half of a model that embeds queries. The whole file is checked against its fingerprint, but the other half
+    /// Returns the half of a model that embeds queries. The whole file is checked against its fingerprint, but the other half
     /// takes no time to copy and no memory.
     ///
     /// # Errors

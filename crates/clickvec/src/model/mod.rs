@@ -31,17 +31,17 @@ pub struct Model {
 }
 
 impl Model {
-    /// The size of an embedding (L in the papers).
+    /// Returns the size of an embedding (L in the papers).
     pub fn dimension(&self) -> usize {
         self.towers[0].dimension()
     }
 
-    /// The kind of encoder and its sizes.
+    /// Returns the kind of encoder and its sizes.
     pub fn encoder_config(&self) -> &EncoderConfig {
         &self.training.config.encoder
     }
 
-    /// Whether queries and titles share one tower.
+    /// Returns whether queries and titles share one tower.
     pub fn shared_towers(&self) -> bool {
         self.towers.len() == 1
     }
@@ -53,12 +53,12 @@ impl Model {
         &self.dictionary
     }
 
-    /// The record of the model's training.
+    /// Returns the record of the model's training.
     pub fn training(&self) -> &TrainingRecord {
         &self.training
     }
 
-    /// A fingerprint of dictionary, weights and settings. Models with equal fingerprints embed alike.
+    /// Returns a fingerprint of dictionary, weights and settings. Models with equal fingerprints embed alike.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -87,17 +87,17 @@ impl Model {
         })
     }
 
-    /// The number of weights.
+    /// Returns the number of weights.
     pub fn parameters(&self) -> u64 {
         self.tensors().map(|(_, rows, columns)| rows as u64 * columns as u64).sum()
     }
 
-    /// The prefix of tensor names, for each tower.
+    /// Returns the prefix of tensor names, for each tower.
     pub(crate) fn prefixes(&self) -> Vec<&'static str> {
         prefixes(self.shared_towers())
     }
 
-    /// The half that embeds queries. It shares its weights with the model.
+    /// Returns the half that embeds queries. It shares its weights with the model.
     pub fn query_half(&self) -> QueryModel {
         QueryModel {
             half: Model {
@@ -109,7 +109,7 @@ impl Model {
         }
     }
 
-    /// An embedder for texts of one side. It shares its weights with the model and may outlive it.
+    /// Returns an embedder for texts of one side. It shares its weights with the model and may outlive it.
     pub fn embedder(&self, side: Side) -> Embedder {
         Embedder::new(Arc::clone(self.tower(side)), Arc::clone(&self.dictionary), self.training.config.limit())
     }
@@ -126,12 +126,12 @@ pub struct QueryModel {
 }
 
 impl QueryModel {
-    /// The size of an embedding (L in the papers).
+    /// Returns the size of an embedding (L in the papers).
     pub fn dimension(&self) -> usize {
         self.half.dimension()
     }
 
-    /// The kind of encoder and its sizes.
+    /// Returns the kind of encoder and its sizes.
     pub fn encoder_config(&self) -> &EncoderConfig {
         self.half.encoder_config()
     }
@@ -143,12 +143,12 @@ impl QueryModel {
         self.half.dictionary()
     }
 
-    /// The fingerprint of the whole model.
+    /// Returns the fingerprint of the whole model.
     pub fn fingerprint(&self) -> &str {
         self.half.fingerprint()
     }
 
-    /// An embedder for queries, whose vectors equal those of the whole model bit for bit.
+    /// Returns an embedder for queries, whose vectors equal those of the whole model bit for bit.
     pub fn embedder(&self) -> Embedder {
         self.half.embedder(Side::Query)
     }

@@ -16,7 +16,7 @@ pub(crate) struct AdamStep {
 }
 
 impl AdamStep {
-    /// The constants of update k, counted from 1.
+    /// Creates the constants of update k, counted from 1.
     pub(crate) fn new(k: u64, learning_rate: f64, scale: f64) -> AdamStep {
         AdamStep {
             scale: scale as f32,

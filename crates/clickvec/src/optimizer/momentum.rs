@@ -27,9 +27,10 @@ pub(super) struct Idles<'a> {
 
 impl Idles<'_> {
     pub(super) fn up_to(config: &OptimizerConfig, updates: u64) -> Idles<'_> {
-        let recent = match config.kind.is_lazy() {
-            true => (0..=updates.min(256)).map(|gap| config.idle(updates - gap, updates)).collect(),
-            false => Vec::new(),
+        let recent = if config.kind.is_lazy() {
+            (0..=updates.min(256)).map(|gap| config.idle(updates - gap, updates)).collect()
+        } else {
+            Vec::new()
         };
         Idles { config, updates, recent }
     }

@@ -8,18 +8,18 @@ pub struct MomentumSchedule {
 }
 
 impl MomentumSchedule {
-    /// The schedule of the papers: 0.9 in the first and the last 2 % of `updates`, and 0.995 in between.
+    /// Returns the schedule of the papers: 0.9 in the first and the last 2 % of `updates`, and 0.995 in between.
     pub fn papers(updates: u64) -> MomentumSchedule {
         let edge = (updates as f64 * 0.02).round() as u64;
         MomentumSchedule::new(vec![(1, 0.9), (edge + 1, 0.995), (updates.saturating_sub(edge) + 1, 0.9)], updates)
     }
 
-    /// A schedule with the same μ for all `updates`.
+    /// Returns a schedule with the same μ for all `updates`.
     pub fn constant(momentum: f64, updates: u64) -> MomentumSchedule {
         MomentumSchedule::new(vec![(1, momentum)], updates)
     }
 
-    /// A schedule with one μ for each update.
+    /// Returns a schedule with one μ for each update.
     pub fn each(momenta: &[f64]) -> MomentumSchedule {
         let stretches = momenta.iter().enumerate().map(|(i, &momentum)| (i as u64 + 1, momentum)).collect();
         MomentumSchedule::new(stretches, momenta.len() as u64)

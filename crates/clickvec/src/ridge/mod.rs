@@ -85,7 +85,7 @@ impl Design {
         Ok(design)
     }
 
-    /// The number of texts.
+    /// Returns the number of texts.
     pub fn len(&self) -> usize {
         self.words.len()
     }

@@ -26,7 +26,7 @@ pub struct Solved {
     pub outputs: f64,
 }
 
-/// The weights that come closest to the targets of each text; `ridge` is λ, the weight of the rows' squared lengths.
+/// Returns the weights that come closest to the targets of each text; `ridge` is λ, the weight of the rows' squared lengths.
 pub fn solve(texts: &Design, targets: &[Row], ridge: f32) -> Solved {
     let mut working = Working::new(texts);
     // Aᵀ t, of which what the solution explains is subtracted step by step; A = (counts · factors) / length.
@@ -129,7 +129,7 @@ fn divide(to: &mut [Row], rows: &[Row], by: &[f32]) {
     }
 }
 
-/// The dot product of each column.
+/// Returns the dot product of each column.
 fn dots(a: &[Row], b: &[Row]) -> [f64; LANES] {
     let mut sums = [0.0; LANES];
     for (a, b) in a.iter().zip(b) {

@@ -17,7 +17,7 @@ const WORDS: [&[(u32, u32)]; 6] = [
     &[(0, 1)],
 ];
 
-/// The features of `count` texts, and the words of each.
+/// Returns the features of `count` texts, and the words of each.
 fn design(count: usize) -> (Design, Vec<Vec<u32>>) {
     let mut random = stream(3, "texts", 0);
     let (mut words, mut features, mut drawn) = (Ragged::default(), Ragged::default(), Vec::new());

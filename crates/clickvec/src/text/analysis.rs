@@ -82,7 +82,7 @@ pub fn for_each_term(text: &str, analysis: Analysis, buffer: &mut WordBuffer, mu
     for_each_word(text, buffer, |word| analysis.for_each_term(word, &mut term));
 }
 
-/// The terms of `text`, in order.
+/// Returns the terms of `text`, in order.
 pub fn terms(text: &str, analysis: Analysis) -> Vec<String> {
     let mut terms = Vec::new();
     for_each_term(text, analysis, &mut WordBuffer::default(), |term| terms.push(term.to_owned()));
@@ -119,8 +119,8 @@ const IRREGULAR: [(&str, &str); 26] = [
     ("women", "woman"),
 ];
 
-/// A form that the singular and the plural of an English word have in common, by the rules of spelling. It need not be a
-/// word: `house` and `houses` give `hous`.
+/// Returns a form that the singular and the plural of an English word have in common, by the rules of spelling. It need not
+/// be a word: `house` and `houses` give `hous`.
 ///
 /// Like the S stemmer of Harman ("How effective is suffixing?", 1991) it takes off nothing but the plural. Further
 /// endings gain nothing on short titles (bench/notes/vectors.md). Indexes and rankers on disk have these forms: another

@@ -18,7 +18,7 @@ pub(crate) const BLOCK_TEXTS: usize = 128;
 /// The number of words whose features are prefetched at the same time.
 const ASKED_FOR: usize = 32;
 
-/// The number of texts in a block of a batch. A block is the unit of parallel work. Small batches are cut into small
+/// Returns the number of texts in a block of a batch. A block is the unit of parallel work. Small batches are cut into small
 /// blocks whatever the number of threads, so that results do not depend on it.
 fn block_texts(texts: usize) -> usize {
     (texts / 8).next_multiple_of(8).clamp(16, BLOCK_TEXTS)
@@ -26,7 +26,7 @@ fn block_texts(texts: usize) -> usize {
 
 /// A source of the letter trigrams of words.
 pub trait WordFeatures: Sync {
-    /// The word's trigram ids with their counts; empty for a word without a known trigram.
+    /// Returns the word's trigram ids with their counts; empty for a word without a known trigram.
     fn features(&self, word: WordId) -> &[Feature];
 }
 
@@ -48,28 +48,28 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// The number of words of the longest text.
+    /// Returns the number of words of the longest text.
     pub(crate) fn steps(&self) -> usize {
         self.running.len()
     }
 
-    /// The number of packed rows, which are the words of all texts.
+    /// Returns the number of packed rows, which are the words of all texts.
     pub(crate) fn rows(&self) -> usize {
         self.words.len()
     }
 
-    /// The number of words of the text at `place`.
+    /// Returns the number of words of the text at `place`.
     pub(crate) fn length(&self, place: usize) -> usize {
         // running falls with t, and the text at place has a word t as long as running[t] > place.
         self.running.partition_point(|&n| n as usize > place)
     }
 
-    /// The number of texts that have a word number `t`.
+    /// Returns the number of texts that have a word number `t`.
     pub(crate) fn running_at(&self, t: usize) -> usize {
         self.running.get(t).map_or(0, |&n| n as usize)
     }
 
-    /// The packed row of the text at `place`, step `t`.
+    /// Returns the packed row of the text at `place`, step `t`.
     pub(crate) fn row(&self, place: usize, t: usize) -> usize {
         self.start[t] as usize + place
     }
@@ -113,27 +113,27 @@ struct Scratch {
 }
 
 impl Batch {
-    /// An empty batch.
+    /// Creates an empty batch.
     pub fn new() -> Batch {
         Batch::default()
     }
 
-    /// The number of texts, including empty ones.
+    /// Returns the number of texts, including empty ones.
     pub fn texts(&self) -> usize {
         self.texts
     }
 
-    /// The number of packed rows, which are the words of all texts.
+    /// Returns the number of packed rows, which are the words of all texts.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The number of distinct words.
+    /// Returns the number of distinct words.
     pub fn distinct_words(&self) -> usize {
         self.features.len()
     }
 
-    /// The rows of an input matrix (trigram ids) that this batch reads, ascending; filled by [`Batch::plan_rows`].
+    /// Returns the rows of an input matrix (trigram ids) that this batch reads, ascending; filled by [`Batch::plan_rows`].
     pub fn touched(&self) -> &[u32] {
         &self.touched
     }

@@ -22,7 +22,7 @@ pub struct Interner {
 }
 
 impl Interner {
-    /// An interner that allocates nothing until it has `words` words of `bytes` bytes together.
+    /// Creates an interner that allocates nothing until it has `words` words of `bytes` bytes together.
     pub fn with_capacity(words: usize, bytes: usize) -> Interner {
         Interner {
             ids: HashTable::with_capacity(words),
@@ -32,18 +32,18 @@ impl Interner {
         }
     }
 
-    /// The number of distinct words.
+    /// Returns the number of distinct words.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are no words.
+    /// Returns whether there are no words.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The number of `word`, its hash, and whether it is new. Without memory the process ends: for vocabularies that are
-    /// bounded.
+    /// Returns the number of `word`, its hash, and whether it is new. Without memory the process ends: for vocabularies
+    /// that are bounded.
     pub fn intern(&mut self, word: &str) -> (WordId, u64, bool) {
         let hash = xxh3_64(word.as_bytes());
         match self.find(word, hash) {
@@ -52,7 +52,7 @@ impl Interner {
         }
     }
 
-    /// [`Interner::intern`] for vocabularies without a bound.
+    /// Like [`Interner::intern`] for vocabularies without a bound.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Interner {
         id
     }
 
-    /// The number of `word`, if it has been seen.
+    /// Returns the number of `word`, if it has been seen.
     pub fn get(&self, word: &str) -> Option<WordId> {
         self.find(word, xxh3_64(word.as_bytes()))
     }
@@ -101,7 +101,7 @@ impl Interner {
         self.ids.find(hash, |&id| self.bytes_of(id) == word.as_bytes()).copied()
     }
 
-    /// The word with this number.
+    /// Returns the word with this number.
     ///
     /// # Panics
     /// If there is no such word.
@@ -118,7 +118,7 @@ impl Interner {
         start..self.ends[id as usize]
     }
 
-    /// The bytes of all words together.
+    /// Returns the bytes of all words together.
     pub fn bytes(&self) -> usize {
         self.letters.len()
     }

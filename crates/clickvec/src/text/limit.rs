@@ -17,7 +17,7 @@ pub enum Tail {
 }
 
 impl Tail {
-    /// Whether words beyond the limit are left out.
+    /// Returns whether words beyond the limit are left out.
     pub(crate) fn is_cut(&self) -> bool {
         *self == Tail::Cut
     }
@@ -36,8 +36,8 @@ pub struct WordLimit {
 }
 
 impl WordLimit {
-    /// The number of words that a text has. `word` gets each that an encoder gets, in order; a merged tail comes at once, with
-    /// a space between its words.
+    /// Returns the number of words that a text has. `word` gets each that an encoder gets, in order; a merged tail comes at
+    /// once, with a space between its words.
     pub fn for_each_word(self, text: &str, buffer: &mut WordBuffer, mut word: impl FnMut(&str)) -> usize {
         let mut tail = std::mem::take(&mut buffer.tail);
         tail.clear();

@@ -24,7 +24,7 @@ impl Trigram {
         Trigram(u64::from(a) << (2 * BITS) | u64::from(b) << BITS | u64::from(c))
     }
 
-    /// The three characters.
+    /// Returns the three characters.
     pub fn chars(self) -> [char; 3] {
         [2, 1, 0].map(|place| {
             let scalar = (self.0 >> (place * BITS)) as u32 & ((1 << BITS) - 1);
@@ -61,7 +61,7 @@ pub fn for_each_trigram(word: &str, mut f: impl FnMut(Trigram)) {
     }
 }
 
-/// The number of trigrams of a word or of a merged tail: one for each letter.
+/// Returns the number of trigrams of a word or of a merged tail: one for each letter.
 pub(crate) fn trigrams_in(word: &str) -> usize {
     word.chars().filter(|&c| c != JOINT).count()
 }
@@ -91,7 +91,7 @@ impl RowCount for Feature {
 pub struct WordHash(pub u64);
 
 impl WordHash {
-    /// The hash of a word.
+    /// Returns the hash of a word.
     pub fn of(word: &str) -> WordHash {
         WordHash(xxh3_64(word.as_bytes()))
     }
@@ -131,7 +131,7 @@ pub struct DuplicateWord {
 }
 
 impl Dictionary {
-    /// The `max_trigrams` most frequent trigrams, most frequent first, ties in the order of the trigrams. The same
+    /// Returns the `max_trigrams` most frequent trigrams, most frequent first, ties in the order of the trigrams. The same
     /// counts in any order give the same ids. Counts of the same trigram add up.
     pub fn from_counts(counts: impl IntoIterator<Item = (Trigram, u64)>, max_trigrams: usize) -> Dictionary {
         let mut counts: Vec<_> = counts.into_iter().collect();
@@ -173,7 +173,7 @@ impl Dictionary {
         self
     }
 
-    /// The dictionary in which `trigrams[i]` has the id `i`.
+    /// Returns the dictionary in which `trigrams[i]` has the id `i`.
     ///
     /// # Errors
     ///
@@ -204,32 +204,32 @@ impl Dictionary {
         Ok(self)
     }
 
-    /// The number of trigrams and words (V in the papers, which have no words).
+    /// Returns the number of trigrams and words (V in the papers, which have no words).
     pub fn len(&self) -> usize {
         self.trigrams.len() + self.words.len()
     }
 
-    /// Whether there are no trigrams and no words.
+    /// Returns whether there are no trigrams and no words.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The id of a trigram.
+    /// Returns the id of a trigram.
     pub fn get(&self, trigram: Trigram) -> Option<u32> {
         self.ids.get(&trigram).copied()
     }
 
-    /// The trigrams in the order of their ids.
+    /// Returns the trigrams in the order of their ids.
     pub fn trigrams(&self) -> &[Trigram] {
         &self.trigrams
     }
 
-    /// The whole words in the order of their ids, which follow those of the trigrams.
+    /// Returns the whole words in the order of their ids, which follow those of the trigrams.
     pub fn words(&self) -> &[WordHash] {
         &self.words
     }
 
-    /// Whether it has at least one trigram of the text's words. Otherwise the text's vector means nothing.
+    /// Returns whether it has at least one trigram of the text's words. Otherwise the text's vector means nothing.
     pub fn knows_a_word(&self, text: &str) -> bool {
         let mut known = false;
         for_each_word(text, &mut WordBuffer::default(), |word| {

@@ -30,7 +30,7 @@ pub fn for_each_word(text: &str, buffer: &mut WordBuffer, word: impl FnMut(&str)
     }
 }
 
-/// The words of `text`, in order: `12`, `gauge`, `tub` and `wont` of "12-Gauge tub won't".
+/// Returns the words of `text`, in order: `12`, `gauge`, `tub` and `wont` of "12-Gauge tub won't".
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for_each_word(text, &mut WordBuffer::default(), |word| words.push(word.to_owned()));
@@ -174,7 +174,7 @@ fn is_deleted(c: char) -> bool {
     )
 }
 
-/// The Unicode property `Ideographic` (PropList.txt), including all of planes 2 and 3.
+/// Returns the Unicode property `Ideographic` (PropList.txt), including all of planes 2 and 3.
 fn is_ideograph(c: char) -> bool {
     matches!(
         c,

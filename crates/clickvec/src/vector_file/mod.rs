@@ -83,10 +83,8 @@ pub fn read(path: &Path, reader: &'static str, entries: &mut impl Entries) -> Re
         Form::Npy => {
             let texts = texts_path(path);
             let mut rows = npy::Rows::open(whole).map_err(|stop| failed(path, stop))?;
-            rows.read(files::open(&texts)?, entries).map_err(|(of_texts, stop)| match of_texts {
-                true => failed(&texts, stop),
-                false => failed(path, stop),
-            })?;
+            rows.read(files::open(&texts)?, entries)
+                .map_err(|(of_texts, stop)| if of_texts { failed(&texts, stop) } else { failed(path, stop) })?;
         }
         Form::Json => json::read(whole, entries).map_err(|stop| failed(path, stop))?,
         Form::Text { header } => read_text(whole, header, entries).map_err(|stop| failed(path, stop))?,
@@ -156,7 +154,7 @@ impl Form {
     }
 }
 
-/// Whether digits follow the first word. Bytes of 32-bit numbers soon contain one that is not text.
+/// Returns whether digits follow the first word. Bytes of 32-bit numbers soon contain one that is not text.
 fn is_text(rest: &[u8], dimension: usize) -> bool {
     let word = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
     let numbers = &rest[word..rest.len().min(word + 1 + 4 * dimension)];
@@ -238,10 +236,7 @@ fn read_binary(mut source: impl BufRead, header: Header, entries: &mut impl Entr
         entries.add(&String::from_utf8_lossy(&word), &numbers, VectorPlace::Vector(vector), false)?;
     }
     skip_line_ends(&mut source)?;
-    match source.fill_buf()?.is_empty() {
-        true => Ok(()),
-        false => in_file(VectorFileFault::TooMany { expected: vectors }),
-    }
+    if source.fill_buf()?.is_empty() { Ok(()) } else { in_file(VectorFileFault::TooMany { expected: vectors }) }
 }
 
 /// Appends the next bytes, fewer than `most` only at the end.

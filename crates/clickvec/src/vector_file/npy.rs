@@ -15,7 +15,7 @@ pub(super) struct Rows<R> {
 }
 
 impl<R: BufRead> Rows<R> {
-    /// The rows of an array, whose header is read here.
+    /// Returns the rows of an array, whose header is read here.
     pub(super) fn open(source: R) -> Result<Rows<R>, Stop> {
         let header = |found| in_file(VectorFileFault::NpyHeader { found });
         let array = Reader::open(source).or_else(|error| match error {
@@ -78,7 +78,7 @@ impl<R: BufRead> Rows<R> {
     }
 }
 
-/// The text of a row.
+/// Returns the text of a row.
 fn text_of<'b>(lines: &mut Lines<impl BufRead>, bytes: &'b mut Vec<u8>, row: u64, rows: u64) -> Result<&'b str, Stop> {
     match lines.next(bytes)? {
         FoundLine::End => return in_file(VectorFileFault::Texts { expected: rows, found: row - 1 }),

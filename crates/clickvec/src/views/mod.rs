@@ -31,7 +31,7 @@ impl Views {
     /// No changes.
     pub const NONE: Views = Views { few: 0.0, drop: 0.0, swap: 0.0, misspell: 0.0 };
 
-    /// The first value that is not a probability, with its name.
+    /// Returns the first value that is not a probability, with its name.
     pub fn fault(&self) -> Option<(&'static str, f32)> {
         let Views { few, drop, swap, misspell } = *self;
         let chances = [("few", few), ("drop", drop), ("swap", swap), ("misspell", misspell)];
@@ -68,13 +68,13 @@ impl Views {
         }
     }
 
-    /// Whether the next word gets a typing error, drawn at random; never if it can have none.
+    /// Returns whether the next word gets a typing error, drawn at random; never if it can have none.
     pub(crate) fn misspells(&self, rng: &mut Xoshiro256PlusPlus) -> bool {
         happens(self.misspell, rng)
     }
 }
 
-/// Whether something with this probability happens, drawn at random. A probability of 0 takes no random number, so a
+/// Returns whether something with this probability happens, drawn at random. A probability of 0 takes no random number, so a
 /// change that is off costs nothing.
 fn happens(chance: f32, rng: &mut Xoshiro256PlusPlus) -> bool {
     chance > 0.0 && rng.random::<f32>() < chance

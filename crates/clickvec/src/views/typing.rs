@@ -19,9 +19,9 @@ const KEYBOARDS: [Keyboard; 5] = [
     ["ضصثقفغعهخحجد", "شسيبلاتنمك", "ئءؤرىةوزظ"],
 ];
 
-/// Whether `out` gets `word` with a typing error: a letter is left out, typed twice, replaced by its neighbour on the keyboard,
-/// or swapped with the next one. The first letter stays, because most people type it correctly. Short words stay as they are,
-/// and so do words with digits: a misspelt size is another size.
+/// Returns whether `out` gets `word` with a typing error: a letter is left out, typed twice, replaced by its neighbour on
+/// the keyboard, or swapped with the next one. The first letter stays, because most people type it correctly. Short words
+/// stay as they are, and so do words with digits: a misspelt size is another size.
 pub fn misspell(word: &str, rng: &mut Xoshiro256PlusPlus, out: &mut String) -> bool {
     out.clear();
     if word.chars().any(char::is_numeric) {
@@ -59,7 +59,7 @@ pub fn misspell(word: &str, rng: &mut Xoshiro256PlusPlus, out: &mut String) -> b
     true
 }
 
-/// The letters of a word, each with the marks that follow it.
+/// Returns the letters of a word, each with the marks that follow it.
 fn letters(word: &str) -> Vec<&str> {
     let is_mark = |c: char| !c.is_ascii() && c.general_category_group() == GeneralCategoryGroup::Mark;
     let starts: Vec<usize> = word.char_indices().filter(|&(_, c)| !is_mark(c)).map(|(at, _)| at).collect();
@@ -67,7 +67,7 @@ fn letters(word: &str) -> Vec<&str> {
     starts.iter().zip(ends).map(|(&start, end)| &word[start..end]).collect()
 }
 
-/// A letter next to this one on its keyboard, or `None` if the letter is on no keyboard or has marks.
+/// Returns a letter next to this one on its keyboard, or `None` if the letter is on no keyboard or has marks.
 fn neighbour(letter: &str, rng: &mut Xoshiro256PlusPlus) -> Option<char> {
     let mut chars = letter.chars();
     let (c, None) = (chars.next()?, chars.next()) else { return None };

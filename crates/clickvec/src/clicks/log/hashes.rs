@@ -14,14 +14,14 @@ pub fn title_fingerprint(title: u64) -> [u8; 16] {
     bytemuck::cast([title, u64::MAX])
 }
 
-/// The hash by which a log knows a text, of which `limit` counts.
+/// Returns the hash by which a log knows a text, of which `limit` counts.
 pub fn text_hash(text: &str, limit: WordLimit, buffer: &mut WordBuffer) -> u64 {
     let mut hash = 0;
     limit.for_each_word(text, buffer, |word| hash = mix(hash ^ xxh3_64(word.as_bytes())));
     hash
 }
 
-/// A 64-bit mixing function in which every bit depends on every bit.
+/// Returns a 64-bit mixing function in which every bit depends on every bit.
 pub(super) fn mix(x: u64) -> u64 {
     let product = u128::from(x ^ 0xA076_1D64_78BD_642F) * 0xE703_7ED1_A0B4_28DB;
     let x = product as u64 ^ (product >> 64) as u64;

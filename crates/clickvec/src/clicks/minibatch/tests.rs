@@ -34,7 +34,7 @@ fn rows() -> String {
     (0..80).map(|i| format!("query{}\ttitle{}\n", i / 2, (i / 2 + i % 2) % 40)).collect()
 }
 
-/// The number of every pair in the log, and its negatives as title hashes.
+/// Returns the number of every pair in the log, and its negatives as title hashes.
 fn negatives(minibatch: &Minibatch) -> Vec<(u64, Vec<u64>)> {
     let hash = |row: &u32| minibatch.rows.hashes[*row as usize];
     (0..minibatch.pairs.positive.len())

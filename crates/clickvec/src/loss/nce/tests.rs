@@ -28,7 +28,7 @@ fn naive_at(c: f64, queries: &[f32], titles: &[f32], negatives: &[Vec<u32>], pai
     total
 }
 
-/// The least Σ l_r of any c, found by cutting an interval in three.
+/// Returns the least Σ l_r of any c, found by cutting an interval in three.
 fn naive(queries: &[f32], titles: &[f32], negatives: &[Vec<u32>], pairs: &Pairs) -> f64 {
     let (mut low, mut high) = (-30.0, 30.0);
     for _ in 0..100 {
@@ -43,7 +43,7 @@ fn noisy(negatives: NegativeRows, noise: &[f32]) -> Pairs {
     Pairs { noise: Some(noise.to_vec()), ..pairs(negatives) }
 }
 
-/// Both forms of the same negatives.
+/// Returns both forms of the same negatives.
 fn both(listed: &[&[u32]], titles: u32) -> [NegativeRows; 2] {
     let but = listed.iter().map(|list| (0..titles).filter(|title| !list.contains(title)));
     let mut exceptions = TitleLists::default();

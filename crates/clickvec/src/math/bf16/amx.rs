@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 
 static ZEROS: [Row; WIDE] = [ZERO; WIDE];
 
-/// Whether there is AMX with bf16, and the system lets this process use it.
+/// Returns whether there is AMX with bf16, and the system lets this process use it.
 pub(super) fn is_usable() -> bool {
     use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
     #[target_feature(enable = "xsave")]

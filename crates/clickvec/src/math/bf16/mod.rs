@@ -35,12 +35,12 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Whether nothing is rounded.
+    /// Returns whether nothing is rounded.
     pub(crate) fn is_f32(&self) -> bool {
         *self == Precision::F32
     }
 
-    /// The reason why the current level has no products in this precision, if it has none.
+    /// Returns the reason why the current level has no products in this precision, if it has none.
     pub fn missing(self) -> Option<&'static str> {
         match self {
             Precision::F32 => None,
@@ -48,13 +48,13 @@ impl Precision {
         }
     }
 
-    /// The name of the instructions that make this precision's results differ by rounding from those of others, as a model
-    /// file records it after its level. Products of f32, and of bf16 with AMX, have none.
+    /// Returns the name of the instructions that make this precision's results differ by rounding from those of others, as
+    /// a model file records it after its level. Products of f32, and of bf16 with AMX, have none.
     pub(crate) fn instructions(self) -> Option<&'static str> {
         (self == Precision::Bf16 && Instructions::current() == Ok(Instructions::Dots)).then_some("bf16")
     }
 
-    /// A right factor for a single product, whose rows are `stride` apart.
+    /// Returns a right factor for a single product, whose rows are `stride` apart.
     pub(crate) fn right(self, data: &[f32], stride: usize) -> Right<'_> {
         match self {
             Precision::F32 => Right::Exact(data, stride),
@@ -62,7 +62,7 @@ impl Precision {
         }
     }
 
-    /// A right factor of k × n numbers for many products, rounded once into `memory`.
+    /// Returns a right factor of k × n numbers for many products, rounded once into `memory`.
     pub(crate) fn prepare<'a>(self, (k, n): (usize, usize), data: &'a [f32], memory: &'a mut Packed) -> Right<'a> {
         match self {
             Precision::F32 => Right::Exact(data, n),
@@ -94,7 +94,7 @@ thread_local! {
 }
 
 impl Instructions {
-    /// The best instructions of the processor, or the reason why the current level has none.
+    /// Returns the best instructions of the processor, or the reason why the current level has none.
     fn current() -> Result<Instructions, &'static str> {
         #[cfg(test)]
         if let Some(chosen) = CHOSEN.get() {
@@ -148,7 +148,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// The sizes k and n.
+    /// Returns the sizes k and n.
     pub(super) fn sizes(&self) -> (usize, usize) {
         (self.k, self.n)
     }

@@ -25,7 +25,7 @@ pub(in crate::math) struct Job {
 }
 
 impl Job {
-    /// The part of the job that starts at a column.
+    /// Returns the part of the job that starts at a column.
     ///
     /// # Safety
     /// B and C have that column.

@@ -49,7 +49,7 @@ impl Embedder {
         Embedder { tower, unit: true, cache_bytes: Embedder::CACHE_BYTES, workers: Pool::default() }
     }
 
-    /// An embedder whose vectors are as the encoder computes them, of any length.
+    /// Returns an embedder whose vectors are as the encoder computes them, of any length.
     pub fn raw(self) -> Embedder {
         Embedder { unit: false, ..self }
     }
@@ -60,7 +60,7 @@ impl Embedder {
         Embedder { cache_bytes: bytes, workers: Pool::default(), ..self }
     }
 
-    /// The vectors of `texts`, [texts, dimension], row by row. A text without words gives a zero vector.
+    /// Returns the vectors of `texts`, [texts, dimension], row by row. A text without words gives a zero vector.
     ///
     /// The vector of a text is the same bit for bit, whatever was embedded before or together with it, at any number
     /// of threads.
@@ -91,8 +91,8 @@ impl Embedder {
         });
     }
 
-    /// The vectors of those texts in which the model knows a word, as [`Embedder::embed_into`] writes them, and for each text
-    /// whether it is one of them. The vectors of the others would say nothing.
+    /// Returns the vectors of those texts in which the model knows a word, as [`Embedder::embed_into`] writes them, and for
+    /// each text whether it is one of them. The vectors of the others would say nothing.
     pub fn embed_known<S: AsRef<str> + Sync>(&self, texts: &[S], vectors: &mut Vec<f32>) -> Vec<bool> {
         let of = |text: &S| self.dictionary().knows_a_word(text.as_ref());
         let is_known: Vec<bool> = match texts.len() {
@@ -115,7 +115,7 @@ impl Embedder {
         self.with_worker(|worker| worker.read_states(&self.tower, texts, &mut read));
     }
 
-    /// The size of a vector.
+    /// Returns the size of a vector.
     pub fn dimension(&self) -> usize {
         self.tower.encoder.dimension()
     }

@@ -46,7 +46,7 @@ impl Layer {
 }
 
 impl ProjectedWords {
-    /// A cache of `bytes` bytes. It is allocated at once, which costs nothing until it is used, so that no later word
+    /// Creates a cache of `bytes` bytes. It is allocated at once, which costs nothing until it is used, so that no later word
     /// waits for an allocation.
     pub(super) fn new(encoder: &dyn Encoder, bytes: usize) -> ProjectedWords {
         let layers: Vec<Layer> =
@@ -63,7 +63,7 @@ impl ProjectedWords {
         }
     }
 
-    /// The number of a word: its row in each of [`ProjectedWords::rows`]. `encoder` must be the one that this cache
+    /// Returns the number of a word: its row in each of [`ProjectedWords::rows`]. `encoder` must be the one that this cache
     /// was made for.
     pub(super) fn number(&mut self, encoder: &dyn Encoder, dictionary: &Dictionary, word: &str) -> WordId {
         let (number, _, new) = self.interner.intern(word);
@@ -83,7 +83,7 @@ impl ProjectedWords {
         number
     }
 
-    /// The rows of all words, for each input layer.
+    /// Returns the rows of all words, for each input layer.
     pub(super) fn rows(&self) -> &[Buffer] {
         &self.rows
     }
