@@ -163,7 +163,7 @@ pub mod train {
 
 /// Files of vectors.
 pub mod vector_file {
-    pub use crate::vector_file::{Entries, MAX_DIMENSION, Stop, read, texts_path};
+    pub use crate::vector_file::{Entries, MAX_DIMENSION, Stop, fault, read, texts_path};
 }
 
 /// Views of titles.

@@ -172,7 +172,7 @@ fn what_does_not_fit_is_refused() {
     train(&folder, "m", &["--teacher", "none.npy"]).code(2).says("none.npy");
     folder.write("t.jsonl", "{\"text\":\"red hammer\",\"vector\":[1,2]}\n{\"text\":\"b\",\"vector\":[1]}\n");
     let with = |more: &[&str]| train(&folder, "m", &[&["--teacher", "t.jsonl"], more].concat());
-    with(&[]).code(2).says("teacher: t.jsonl:2: expected a vector of 2 numbers, as the others have, found 1");
+    with(&[]).code(2).says("t.jsonl:2: expected a vector of 2 numbers, as the others have, found 1");
     folder.write("t.jsonl", "{\"text\":\"zebra\",\"vector\":[1,2]}\n");
     with(&[]).code(2).says("teacher: expected vectors of texts in the training data, found none among the 1 given");
     folder.write("t.jsonl", "{\"text\":\"red hammer\",\"vector\":[0,0]}\n");

@@ -2,7 +2,7 @@
 
 use super::support::*;
 use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole};
-use clickvec::error::{LearnFault, ResumeFault, VectorFileFault, VectorPlace};
+use clickvec::error::{LearnFault, ResumeFault};
 use clickvec::model::{Model, Side};
 use clickvec::train::{
     Agreement, ClickSource, Event, LossKind, Negatives, OptimizerKind, Outcome, Score, SettingFault, StartReport,
@@ -410,18 +410,19 @@ fn what_is_wrong_with_a_teacher_is_said() {
         Err(Error::Learn { ranker: "teacher", fault }) => fault,
         other => panic!("{other:?}"),
     };
-    let in_memory = |vectors: Vec<(&'static str, Vec<f32>)>| match fault(vec![Teacher::vectors(vectors)]) {
-        LearnFault::Vectors { place, fault, .. } => (place, fault),
-        other => panic!("{other}"),
-    };
-    let word = || "shoe".to_owned();
-    let not_finite = |found: &str| VectorFileFault::NotFinite { word: word(), found: found.to_owned() };
+    let message = |teachers| taught(teachers).map(drop).unwrap_err().to_string();
+    let in_memory = |vectors: Vec<(&'static str, Vec<f32>)>| message(vec![Teacher::vectors(vectors)]);
+    let not_finite =
+        |found: &str| format!("expected finite numbers of 32 bits for `shoe`, found {found}; remove its vector");
+    let zero = "expected a number other than 0 in the vector of `shoe`, found none; remove its vector";
     let second = |vector| in_memory(vec![("red", vec![1.0, 2.0]), ("shoe", vector)]);
-    assert_eq!(second(vec![1.0]), (VectorPlace::Vector(2), VectorFileFault::Numbers { expected: 2, found: 1 }));
-    assert_eq!(second(vec![1.0, f32::NAN]).1, not_finite("NaN"));
-    assert_eq!(second(vec![1.0, f32::INFINITY]).1, not_finite("inf"));
-    assert_eq!(second(vec![0.0, -0.0]).1, VectorFileFault::Zero { word: word() });
-    assert!(matches!(in_memory(vec![("red", vec![])]).1, VectorFileFault::Dimension { found: 0, .. }));
+    let numbers =
+        |found: usize| format!("expected a vector of 2 numbers, as the others have, found {found}; mend or remove it");
+    assert_eq!(second(vec![1.0]), format!("vectors from memory, vector 2: {}", numbers(1)));
+    assert!(second(vec![1.0, f32::NAN]).ends_with(&not_finite("NaN")));
+    assert!(second(vec![1.0, f32::INFINITY]).ends_with(&not_finite("inf")));
+    assert!(second(vec![0.0, -0.0]).ends_with(zero));
+    assert!(in_memory(vec![("red", vec![])]).contains("expected vectors of 1 to 65536 numbers, found 0"));
     let unknown = fault(vec![Teacher::vectors([("zebra", [1.0])])]);
     assert!(matches!(unknown, LearnFault::UnknownTexts { found: 1 }), "{unknown}");
     let two = fault(vec![Teacher::vectors([("red", vec![1.0])]), Teacher::vectors([("shoe", vec![1.0, 2.0])])]);
@@ -430,25 +431,24 @@ fn what_is_wrong_with_a_teacher_is_said() {
     let path = folder.path().join("t.jsonl");
     let in_file = |lines: &str| {
         std::fs::write(&path, lines).expect("written");
-        match fault(vec![Teacher::file(&path)]) {
-            LearnFault::Vectors { place: VectorPlace::Line(line), fault, .. } => (line, fault),
-            other => panic!("{other}"),
-        }
+        message(vec![Teacher::file(&path)])
     };
     let one = "{\"text\":\"red\",\"vector\":[1,2]}\n";
-    assert_eq!(
-        in_file(&format!("{one}\n{{\"text\":\"shoe\",\"vector\":[0,0]}}")),
-        (3, VectorFileFault::Zero { word: word() })
-    );
-    let numbers = VectorFileFault::Numbers { expected: 2, found: 3 };
-    assert_eq!(in_file(&format!("{one}{{\"text\":\"shoe\",\"vector\":[0,0,1]}}")), (2, numbers));
-    assert!(matches!(in_file("{\"text\":\"shoe\",\"vector\":[1e40]}"), (1, VectorFileFault::NotJson { .. })));
-    assert_eq!(in_file("shoe inf 1\n"), (1, not_finite("inf")));
-    assert!(matches!(in_file(&format!("{one}{{\"text\":1}}")), (2, VectorFileFault::NotJson { .. })));
-    assert!(matches!(
-        in_file(&format!("{one}{{\"text\":\"shoe\",\"vector\":[NaN,1]}}")),
-        (2, VectorFileFault::NotJson { .. })
-    ));
+    for (lines, expected) in [
+        (format!("{one}\n{{\"text\":\"shoe\",\"vector\":[0,0]}}"), format!("t.jsonl:3: {zero}")),
+        (format!("{one}{{\"text\":\"shoe\",\"vector\":[0,0,1]}}"), format!("t.jsonl:2: {}", numbers(3))),
+        ("shoe inf 1\n".to_owned(), format!("t.jsonl:1: {}", not_finite("inf"))),
+        (
+            "{\"text\":\"shoe\",\"vector\":[1e40]}".to_owned(),
+            "too large for a 32-bit float; mend or remove the line".to_owned(),
+        ),
+    ] {
+        let found = in_file(&lines);
+        assert!(found.ends_with(&expected), "{found}");
+    }
+    for bad in ["{\"text\":1}", "{\"text\":\"shoe\",\"vector\":[NaN,1]}"] {
+        assert!(in_file(&format!("{one}{bad}")).contains("t.jsonl:2: expected JSON with `text` and `vector`"), "{bad}");
+    }
     let failing = Teacher::results([Ok(("red", [1.0])), Err("gone")]);
     assert_eq!(taught(vec![failing]).map(drop).map_err(|error| error.to_string()), Err("vector 2: gone".to_owned()));
 }

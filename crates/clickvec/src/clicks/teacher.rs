@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::error::{Error, LearnFault, Result, TableFault, VectorFileFault, VectorPlace, not_finite, shortened};
+use crate::error::{Error, LearnFault, Result, TableFault, not_finite, shortened};
 use crate::tables::{Field, Skipped, Step, TableReader};
+use crate::vector_file::fault::{self, VectorPlace, malformed};
 use crate::vector_file::{self, Entries, Stop};
 
 /// The name of the teacher in messages.
@@ -143,7 +144,7 @@ impl<'a> Teacher<'a> {
         match self.0 {
             TeacherSource::File(path) => {
                 let mut checked = Checked { take, dimension: 0, failed: None };
-                let read = vector_file::read(path, NAME, &mut checked);
+                let read = vector_file::read(path, &mut checked);
                 checked.failed.map_or(read, Err)
             }
             TeacherSource::ScoreFile(..) | TeacherSource::Scores(_) => Ok(()),
@@ -152,17 +153,15 @@ impl<'a> Teacher<'a> {
                 each(&mut |text, vector, number| {
                     let expected = *dimension.get_or_insert(vector.len());
                     let wrong = match (expected, vector.len()) {
-                        (0, found) => {
-                            Some(VectorFileFault::Dimension { most: vector_file::MAX_DIMENSION, found: found as u64 })
-                        }
-                        (expected, found) if expected != found => Some(VectorFileFault::Numbers { expected, found }),
-                        _ => fault(text, vector),
+                        (0, found) => Some(fault::dimension(found as u64)),
+                        (expected, found) if expected != found => Some(fault::numbers(expected, found)),
+                        _ => without_direction(text, vector),
                     };
                     match wrong {
                         None => take(text, vector),
                         Some(fault) => {
-                            let (path, place) = ("vectors from memory".into(), VectorPlace::Vector(number));
-                            Err(Error::Learn { ranker: NAME, fault: LearnFault::Vectors { path, place, fault } })
+                            let place = VectorPlace::Vector(number);
+                            Err(place.set(fault, Path::new("vectors from memory")).into())
                         }
                     }
                 })
@@ -189,12 +188,12 @@ impl std::fmt::Debug for Teacher<'_> {
 }
 
 /// Why a vector has no direction, if it has none.
-fn fault(text: &str, vector: &[f32]) -> Option<VectorFileFault> {
-    let word = || shortened(text);
+fn without_direction(text: &str, vector: &[f32]) -> Option<clickvec_tables::Error> {
     if let Some(found) = not_finite(vector) {
-        return Some(VectorFileFault::NotFinite { word: word(), found });
+        return Some(fault::not_finite(text, found));
     }
-    vector.iter().all(|&number| number == 0.0).then(|| VectorFileFault::Zero { word: word() })
+    let expected = || format!("a number other than 0 in the vector of `{}`", shortened(text));
+    vector.iter().all(|&number| number == 0.0).then(|| malformed(expected(), "none", "remove its vector"))
 }
 
 /// A check of the vectors in a file, on their way to `take`.
@@ -211,7 +210,7 @@ impl Entries for Checked<'_> {
     }
 
     fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, _texts: bool) -> Result<(), Stop> {
-        if let Some(fault) = fault(entry, numbers) {
+        if let Some(fault) = without_direction(entry, numbers) {
             return Err(Stop::Fault(place, fault));
         }
         (self.take)(entry, numbers).map_err(|error| {
@@ -220,7 +219,7 @@ impl Entries for Checked<'_> {
         })
     }
 
-    fn end(&mut self) -> Result<(), VectorFileFault> {
-        if self.dimension == 0 { Err(VectorFileFault::Empty) } else { Ok(()) }
+    fn end(&mut self) -> clickvec_tables::Result<()> {
+        if self.dimension == 0 { Err(fault::empty()) } else { Ok(()) }
     }
 }

@@ -9,7 +9,6 @@ pub(crate) use clickvec_tables::shown;
 mod system;
 pub(crate) mod table;
 mod test_set;
-mod vector_file;
 
 pub use clickvec_tables::{JsonFault, JsonKind, JsonProblem, NotAnObject};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
@@ -22,7 +21,6 @@ pub use system::not_finite;
 pub use system::{LearnFault, LearnSource, PairingFault, Remedy, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
 pub use test_set::{JudgedWithTexts, RunIds, TestSetFault};
-pub use vector_file::{NotAVector, NpyFound, VectorFileFault, VectorPlace};
 
 use crate::settings::SettingFault;
 use std::path::{Path, PathBuf};

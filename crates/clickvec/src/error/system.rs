@@ -264,16 +264,6 @@ pub enum LearnFault {
         /// What is wrong.
         fault: super::LearnFileFault,
     },
-    /// A file of vectors is not valid.
-    #[error("{}: {fault}", super::vector_file::at(path, *place))]
-    Vectors {
-        /// The file.
-        path: std::path::PathBuf,
-        /// Where in it.
-        place: super::VectorPlace,
-        /// What is wrong.
-        fault: super::VectorFileFault,
-    },
     /// More files of vectors than sides of a pair.
     #[error("expected one file of vectors, or one of queries and one of titles, found {found}")]
     VectorFiles {

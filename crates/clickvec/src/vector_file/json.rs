@@ -5,8 +5,9 @@ use std::io::BufRead;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::fault::{self, MEND, VectorPlace, malformed};
 use super::{Entries, MAX_DIMENSION, MAX_NUMBER, MAX_TEXT, Stop, at_line};
-use crate::error::{JsonFault, JsonKind, NotAVector, VectorFileFault, VectorPlace};
+use crate::error::{JsonFault, JsonKind};
 use crate::tables::{FoundLine, Lines};
 use clickvec_tables::json::json_object;
 
@@ -24,18 +25,20 @@ pub(super) fn read(source: impl BufRead, entries: &mut impl Entries) -> Result<(
     for line in 1.. {
         match lines.next(&mut bytes)? {
             FoundLine::End => break,
-            FoundLine::TooLong => return at_line(line, VectorFileFault::LineTooLong { limit: LIMIT }),
+            FoundLine::TooLong => return at_line(line, fault::line_too_long(LIMIT)),
             FoundLine::Whole if bytes.trim_ascii().is_empty() => continue,
             FoundLine::Whole => {}
         }
-        let Line { text, vector } = serde_json::from_slice(&bytes)
-            .or_else(|error| at_line(line, VectorFileFault::NotJson { found: found(&bytes, error) }))?;
+        let Line { text, vector } = serde_json::from_slice(&bytes).or_else(|error| {
+            let expected = "JSON with `text` and `vector`, a list of numbers";
+            at_line(line, malformed(expected, found(&bytes, error), MEND))
+        })?;
         let found = vector.len();
         match dimension {
             None if (1..=MAX_DIMENSION).contains(&found) => entries.begin(*dimension.insert(found)),
-            None => return at_line(line, VectorFileFault::Dimension { most: MAX_DIMENSION, found: found as u64 }),
+            None => return at_line(line, fault::dimension(found as u64)),
             Some(expected) if found != expected => {
-                return at_line(line, VectorFileFault::Numbers { expected, found });
+                return at_line(line, fault::numbers(expected, found));
             }
             Some(_) => {}
         }
@@ -45,22 +48,24 @@ pub(super) fn read(source: impl BufRead, entries: &mut impl Entries) -> Result<(
 }
 
 /// What a line has that is not a [`Line`], because of `error`.
-fn found(line: &[u8], error: serde_json::Error) -> NotAVector {
+fn found(line: &[u8], error: serde_json::Error) -> String {
     let object = match json_object(line) {
         Ok(object) => object,
-        Err(found) => return found.into(),
+        Err(found) => return found.to_string(),
     };
-    let kind = |member, value| NotAVector::Kind { member, found: JsonKind::of(value) };
+    let kind = |member, value| format!("{} as `{member}`", JsonKind::of(value));
     match (object.get("text"), object.get("vector")) {
-        (None, _) => NotAVector::Missing("text"),
-        (_, None) => NotAVector::Missing("vector"),
+        (None, _) => "no `text`".to_owned(),
+        (_, None) => "no `vector`".to_owned(),
         (Some(Value::String(_)), Some(Value::Array(items))) => {
             let item = (1..).zip(items).find_map(|(place, value)| match value.as_f64() {
-                None => Some(NotAVector::Item { place, found: JsonKind::of(value) }),
-                Some(number) if (number as f32).is_infinite() => Some(NotAVector::TooLarge { place }),
+                None => Some(format!("{} as item {place} of `vector`", JsonKind::of(value))),
+                Some(number) if (number as f32).is_infinite() => {
+                    Some(format!("item {place} of `vector` too large for a 32-bit float"))
+                }
                 Some(_) => None,
             });
-            item.unwrap_or_else(|| NotAVector::Json(JsonFault::from(error).into()))
+            item.unwrap_or_else(|| JsonFault::from(error).to_string())
         }
         (Some(Value::String(_)), Some(other)) => kind("vector", other),
         (Some(other), _) => kind("text", other),
@@ -86,7 +91,7 @@ mod tests {
         ];
         for (line, expected) in cases {
             let error = serde_json::from_str::<Line>(line).err().expect(line);
-            assert_eq!(found(line.as_bytes(), error).to_string(), expected, "{line}");
+            assert_eq!(found(line.as_bytes(), error), expected, "{line}");
         }
     }
 }

@@ -2,16 +2,18 @@
 //! same text without a header (as GloVe writes it), JSON lines, and `.npy` with texts next to it. Nothing in a file is
 //! trusted: memory grows with what was read, not with what a header promises.
 
+pub mod fault;
 mod json;
 mod npy;
 
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, LearnFault, Result, VectorFileFault, VectorPlace, shortened};
+use crate::error::{Error, Result, shortened};
 use crate::files;
 use crate::memory::NoRoom;
 use crate::tables::{FoundLine, Lines};
+use fault::{MEND, VectorPlace, malformed};
 
 /// The largest dimension that is read.
 pub const MAX_DIMENSION: usize = 1 << 16;
@@ -33,13 +35,13 @@ pub trait Entries {
     fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, texts: bool) -> Result<(), Stop>;
 
     /// Takes no more.
-    fn end(&mut self) -> Result<(), VectorFileFault>;
+    fn end(&mut self) -> clickvec_tables::Result<()>;
 }
 
 /// Why a file could not be read.
 pub enum Stop {
     /// A fault of the file.
-    Fault(VectorPlace, VectorFileFault),
+    Fault(VectorPlace, clickvec_tables::Error),
     /// Reading failed.
     Io(io::Error),
     /// Memory is short.
@@ -58,22 +60,20 @@ impl From<NoRoom> for Stop {
     }
 }
 
-fn at_line<T>(line: u64, fault: VectorFileFault) -> Result<T, Stop> {
+fn at_line<T>(line: u64, fault: clickvec_tables::Error) -> Result<T, Stop> {
     Err(Stop::Fault(VectorPlace::Line(line), fault))
 }
 
-fn in_file<T>(fault: VectorFileFault) -> Result<T, Stop> {
+fn in_file<T>(fault: clickvec_tables::Error) -> Result<T, Stop> {
     Err(Stop::Fault(VectorPlace::File, fault))
 }
 
-/// Hands over what a file has, whose form is told by its content; `-` is standard input. Messages begin with `reader`.
-pub fn read(path: &Path, reader: &'static str, entries: &mut impl Entries) -> Result<()> {
+/// Hands over what a file has, whose form is told by its content; `-` is standard input.
+pub fn read(path: &Path, entries: &mut impl Entries) -> Result<()> {
     let failed = |path: &Path, stop| match stop {
         Stop::Io(source) => Error::io(path, "read", source),
         Stop::NoRoom(fault) => fault.into(),
-        Stop::Fault(place, fault) => {
-            Error::Learn { ranker: reader, fault: LearnFault::Vectors { path: path.to_owned(), place, fault } }
-        }
+        Stop::Fault(place, fault) => place.set(fault, path).into(),
     };
     let mut source = files::open(path)?;
     let mut prefix = Vec::new();
@@ -118,7 +118,7 @@ impl Form {
     /// Recognises the format by the beginning of the file.
     fn of(prefix: &[u8]) -> Result<Form, Stop> {
         if prefix.is_empty() {
-            return in_file(VectorFileFault::Empty);
+            return in_file(fault::empty());
         }
         if prefix.starts_with(crate::npy::MAGIC) {
             return Ok(Form::Npy);
@@ -131,7 +131,7 @@ impl Form {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let checked = |dimension: u64| match dimension {
             1.. if dimension <= MAX_DIMENSION as u64 => Ok(dimension as usize),
-            _ => at_line(1, VectorFileFault::Dimension { most: MAX_DIMENSION, found: dimension }),
+            _ => at_line(1, fault::dimension(dimension)),
         };
         if let [vectors, dimension] = fields[..]
             && let (Ok(vectors), Ok(dimension)) = (vectors.parse(), dimension.parse())
@@ -149,7 +149,14 @@ impl Form {
             Some((_, numbers)) if !numbers.is_empty() && numbers.iter().all(|field| field.parse::<f32>().is_ok()) => {
                 Ok(Form::Text { header: Err(checked(numbers.len() as u64)?) })
             }
-            _ => at_line(1, VectorFileFault::UnknownForm { found: shortened(&line) }),
+            _ => at_line(
+                1,
+                malformed(
+                    "vectors as word2vec, fastText or NumPy (.npy) write them, or JSON lines",
+                    format!("`{}`", shortened(&line)),
+                    "see docs/reference/formats.md",
+                ),
+            ),
         }
     }
 }
@@ -170,7 +177,7 @@ fn read_text(source: impl BufRead, header: Result<Header, usize>, entries: &mut 
     for line in 1.. {
         match lines.next(&mut bytes)? {
             FoundLine::End => break,
-            FoundLine::TooLong => return at_line(line, VectorFileFault::LineTooLong { limit }),
+            FoundLine::TooLong => return at_line(line, fault::line_too_long(limit)),
             FoundLine::Whole => {}
         }
         // Some programs cut words in the middle of a letter. Such a word is in no text.
@@ -182,28 +189,29 @@ fn read_text(source: impl BufRead, header: Result<Header, usize>, entries: &mut 
         if let Ok(Header { vectors, .. }) = header
             && found > vectors
         {
-            return at_line(line, VectorFileFault::TooMany { expected: vectors });
+            return at_line(line, fault::too_many(vectors));
         }
         let word = parse(&text, dimension, &mut numbers).or_else(|fault| at_line(line, fault))?;
         entries.add(&word, &numbers, VectorPlace::Line(line), false)?;
     }
     match header {
-        Ok(Header { vectors, .. }) if found < vectors => in_file(VectorFileFault::TooFew { expected: vectors, found }),
+        Ok(Header { vectors, .. }) if found < vectors => in_file(fault::too_few(vectors, found)),
         _ => Ok(()),
     }
 }
 
 /// Parses the word of a line, which may have spaces in it, and its numbers.
-fn parse(line: &str, dimension: usize, numbers: &mut Vec<f32>) -> Result<String, VectorFileFault> {
+fn parse(line: &str, dimension: usize, numbers: &mut Vec<f32>) -> clickvec_tables::Result<String> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let is_number = |field: &&str| field.parse::<f32>().is_ok();
     if fields.len() <= dimension || (fields.len() > dimension + 1 && is_number(&fields[1])) {
-        return Err(VectorFileFault::FieldCount { expected: dimension, found: fields.len().saturating_sub(1) });
+        let found = format!("{} numbers", fields.len().saturating_sub(1));
+        return Err(malformed(format!("a word and {dimension} numbers"), found, MEND));
     }
     let (word, fields) = fields.split_at(fields.len() - dimension);
     numbers.clear();
     for field in fields {
-        let number = field.parse().map_err(|_| VectorFileFault::NotNumber { found: shortened(field) })?;
+        let number = field.parse().map_err(|_| malformed("a number", format!("`{}`", shortened(field)), MEND))?;
         numbers.push(number);
     }
     Ok(word.join(" "))
@@ -221,22 +229,26 @@ fn read_binary(mut source: impl BufRead, header: Header, entries: &mut impl Entr
         word.clear();
         source.by_ref().take(MAX_WORD as u64 + 1).read_until(b' ', &mut word)?;
         if word.is_empty() {
-            return in_file(VectorFileFault::TooFew { expected: vectors, found: vector - 1 });
+            return in_file(fault::too_few(vectors, vector - 1));
         }
         if word.pop() != Some(b' ') {
-            return fail(VectorFileFault::WordTooLong { limit: MAX_WORD });
+            return fail(malformed(
+                format!("a word of at most {MAX_WORD} bytes and a space"),
+                "none",
+                "is the file in word2vec's binary form?",
+            ));
         }
         bytes.clear();
         read_up_to(&mut source, 4 * dimension, &mut bytes)?;
         if bytes.len() < 4 * dimension {
-            return fail(VectorFileFault::Cut { expected: 4 * dimension, found: bytes.len() });
+            return fail(fault::cut(4 * dimension, bytes.len()));
         }
         numbers.clear();
         numbers.extend(bytes.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
         entries.add(&String::from_utf8_lossy(&word), &numbers, VectorPlace::Vector(vector), false)?;
     }
     skip_line_ends(&mut source)?;
-    if source.fill_buf()?.is_empty() { Ok(()) } else { in_file(VectorFileFault::TooMany { expected: vectors }) }
+    if source.fill_buf()?.is_empty() { Ok(()) } else { in_file(fault::too_many(vectors)) }
 }
 
 /// Appends the next bytes, fewer than `most` only at the end.

@@ -2,10 +2,12 @@
 
 use std::io::BufRead;
 
+use super::fault::{self, VectorPlace, malformed};
 use super::{Entries, MAX_DIMENSION, MAX_TEXT, Stop, at_line, in_file};
-use crate::error::{NpyFound, VectorFileFault, VectorPlace, shortened};
+use crate::error::shortened;
 use crate::npy::{Fault, Reader};
 use crate::tables::{FoundLine, Lines};
+use clickvec_tables::ErrorKind;
 
 /// The rows of a file, of which the header was read.
 pub(super) struct Rows<R> {
@@ -17,28 +19,37 @@ pub(super) struct Rows<R> {
 impl<R: BufRead> Rows<R> {
     /// Returns the rows of an array, whose header is read here.
     pub(super) fn open(source: R) -> Result<Rows<R>, Stop> {
-        let header = |found| in_file(VectorFileFault::NpyHeader { found });
+        let header = |found: String| in_file(malformed("the header of a .npy file", found, "write it with numpy.save"));
         let array = Reader::open(source).or_else(|error| match error {
             Fault::Io(error) => Err(Stop::Io(error)),
-            Fault::Type(found) => in_file(VectorFileFault::NpyType { found }),
-            Fault::NotNpy(bytes) => header(NpyFound::Other(bytes)),
-            Fault::Version(version) => header(NpyFound::Version(version)),
-            Fault::HeaderLength(length) => header(NpyFound::Length(length)),
-            Fault::Header(text) => header(NpyFound::Text(text)),
-            Fault::Cut => header(NpyFound::Cut),
+            Fault::Type(found) => in_file(malformed(
+                "numbers of type <f4 or <f8",
+                format!("`{found}`"),
+                "convert them with .astype('<f4')",
+            )),
+            Fault::NotNpy(bytes) => header(format!("a file that begins with {bytes}")),
+            Fault::Version(version) => header(format!("one of version {version}")),
+            Fault::HeaderLength(length) => header(format!("one of {length} bytes")),
+            Fault::Header(text) => header(format!("`{text}`")),
+            Fault::Cut => header("one that ends too soon".to_owned()),
         })?;
         if !array.is_by_rows() {
-            return in_file(VectorFileFault::NpyOrder);
+            return in_file(malformed(
+                "the matrix row by row (C order)",
+                "Fortran order",
+                "save numpy.ascontiguousarray of it",
+            ));
         }
         let (rows, dimension) = match *array.shape() {
             [rows, dimension] if (1..=MAX_DIMENSION).contains(&dimension) => (rows as u64, dimension),
             [_, found] => {
-                return in_file(VectorFileFault::Dimension { most: MAX_DIMENSION, found: found as u64 });
+                return in_file(fault::dimension(found as u64));
             }
             ref shape => {
                 let found: Vec<String> = shape.iter().map(usize::to_string).collect();
                 let comma = if shape.len() == 1 { "," } else { "" };
-                return in_file(VectorFileFault::NpyShape { found: shortened(&(found.join(", ") + comma)) });
+                let found = format!("`{}`", shortened(&(found.join(", ") + comma)));
+                return in_file(malformed("a shape of two sizes, texts and numbers", found, "save a matrix"));
             }
         };
         Ok(Rows { array, rows, dimension })
@@ -57,11 +68,11 @@ impl<R: BufRead> Rows<R> {
             match array.read(&mut vector).map_err(|error| of_rows(error.into()))? {
                 found if found == whole => {}
                 0 => {
-                    let fault = VectorFileFault::TooFew { expected: *rows, found: row - 1 };
+                    let fault = fault::too_few(*rows, row - 1);
                     return in_file(fault).map_err(of_rows);
                 }
                 found => {
-                    let cut = VectorFileFault::Cut { expected: whole, found };
+                    let cut = fault::cut(whole, found);
                     return Err(of_rows(Stop::Fault(VectorPlace::Vector(row), cut)));
                 }
             }
@@ -69,23 +80,30 @@ impl<R: BufRead> Rows<R> {
             entries.add(text, &vector, VectorPlace::Line(row), true).map_err(of_texts)?;
         }
         if !array.source().fill_buf().map_err(|error| of_rows(error.into()))?.is_empty() {
-            return in_file(VectorFileFault::TooMany { expected: *rows }).map_err(of_rows);
+            return in_file(fault::too_many(*rows)).map_err(of_rows);
         }
         match lines.next(&mut bytes).map_err(|error| of_texts(error.into()))? {
             FoundLine::End => Ok(()),
-            _ => in_file(VectorFileFault::Texts { expected: *rows, found: *rows + 1 }).map_err(of_texts),
+            _ => in_file(other_texts(*rows, *rows + 1)).map_err(of_texts),
         }
     }
+}
+
+/// Creates the error of more or fewer texts than vectors.
+fn other_texts(expected: u64, found: u64) -> clickvec_tables::Error {
+    let expected = format!("{expected} texts, one a line and one for each vector");
+    clickvec_tables::Error::expected(ErrorKind::Mismatch, expected, found.to_string())
 }
 
 /// Returns the text of a row.
 fn text_of<'b>(lines: &mut Lines<impl BufRead>, bytes: &'b mut Vec<u8>, row: u64, rows: u64) -> Result<&'b str, Stop> {
     match lines.next(bytes)? {
-        FoundLine::End => return in_file(VectorFileFault::Texts { expected: rows, found: row - 1 }),
-        FoundLine::TooLong => return at_line(row, VectorFileFault::LineTooLong { limit: MAX_TEXT }),
+        FoundLine::End => return in_file(other_texts(rows, row - 1)),
+        FoundLine::TooLong => return at_line(row, fault::line_too_long(MAX_TEXT)),
         FoundLine::Whole => {}
     }
-    std::str::from_utf8(bytes)
-        .map(str::trim)
-        .or_else(|error| at_line(row, VectorFileFault::NotUtf8 { byte: error.valid_up_to() + 1 }))
+    std::str::from_utf8(bytes).map(str::trim).or_else(|error| {
+        let found = format!("another byte at position {} of the line", error.valid_up_to() + 1);
+        at_line(row, malformed("UTF-8", found, "save the texts as UTF-8"))
+    })
 }

@@ -6,12 +6,13 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::super::text_vectors::{TextReader, TextVectors};
-use super::SYSTEM;
-use clickvec::error::{Result, VectorFileFault, VectorPlace};
+use clickvec::error::Result;
 use clickvec::internals::error::{not_finite, shortened};
 use clickvec::internals::text::{Interner, WordBuffer, for_each_word};
 use clickvec::internals::vector_file;
+use clickvec::internals::vector_file::fault::{self, VectorPlace, malformed};
 use clickvec::internals::vector_file::{Entries, Stop};
+use clickvec_tables::ErrorKind;
 use clickvec_tables::memory::reserve;
 
 /// What a file has.
@@ -46,7 +47,7 @@ impl Vectors {
 /// The vectors in a file, whose form is told by its content; `-` is standard input.
 pub(super) fn read(path: &Path) -> Result<Vectors> {
     let mut builder = Builder::default();
-    vector_file::read(path, SYSTEM.name, &mut builder)?;
+    vector_file::read(path, &mut builder)?;
     Ok(builder.vectors)
 }
 
@@ -77,13 +78,15 @@ impl Entries for Builder {
     fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, texts: bool) -> Result<(), Stop> {
         self.entries += 1;
         if let Some(found) = not_finite(numbers) {
-            return Err(Stop::Fault(place, VectorFileFault::NotFinite { word: shortened(entry), found }));
+            return Err(Stop::Fault(place, fault::not_finite(entry, found)));
         }
         let hash = xxh3_64(bytemuck::cast_slice(numbers));
         let (first, first_hash) = *self.seen.entry(xxh3_64(entry.as_bytes())).or_insert((place, hash));
         let broken = entry.contains(char::REPLACEMENT_CHARACTER);
         if first_hash != hash && !broken {
-            return Err(Stop::Fault(place, VectorFileFault::Repeated { word: shortened(entry), first }));
+            let found = format!("a second that differs from that of {first}");
+            let expected = format!("one vector for `{}`", shortened(entry));
+            return Err(Stop::Fault(place, malformed(expected, found, "remove one of them")));
         }
         let is_mark = !texts && entry.starts_with('<') && entry.ends_with('>');
         if first != place || broken || is_mark {
@@ -114,10 +117,11 @@ impl Entries for Builder {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), VectorFileFault> {
-        match self.vectors.vocabulary.is_empty() && self.vectors.texts.len() == 0 {
-            true => Err(VectorFileFault::NoWords { found: self.entries }),
-            false => Ok(()),
+    fn end(&mut self) -> clickvec_tables::Result<()> {
+        if self.vectors.vocabulary.is_empty() && self.vectors.texts.len() == 0 {
+            let found = format!("none among {} entries that a text can have", self.entries);
+            return Err(clickvec_tables::Error::expected(ErrorKind::Empty, "vectors of words", found));
         }
+        Ok(())
     }
 }

@@ -8,8 +8,6 @@ use crate::ranker::corpus::Corpus;
 use crate::ranker::file::{self, Numbers};
 use crate::ranker::testing::corpus;
 use crate::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
-use clickvec::error::{NpyFound, VectorFileFault as Fault, VectorPlace as Place};
-use clickvec::internals::vector_file::MAX_DIMENSION;
 
 /// A file of these bytes.
 fn file_of(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
@@ -36,15 +34,18 @@ fn read(bytes: &[u8]) -> Vectors {
     builder::read(&file_of(bytes).1).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn fault_of(path: &Path) -> (Place, Fault) {
-    match builder::read(path) {
-        Err(Error::Learn { ranker: "vectors", fault: LearnFault::Vectors { place, fault, .. } }) => (place, fault),
-        Err(other) => panic!("{other}"),
-        Ok(read) => panic!("{read:?}"),
-    }
+fn fault_of(path: &Path) -> String {
+    builder::read(path).map(drop).unwrap_err().to_string()
 }
 
-fn fault(bytes: &[u8]) -> (Place, Fault) {
+/// Checks that a message has this text after its place: `:3`, or `, vector 2`.
+#[track_caller]
+fn says(message: String, place: &str, text: &str) {
+    let rest = message.split_once(&format!("{place}: ")).map_or("", |(_, rest)| rest);
+    assert!(rest.contains(text), "expected {text:?} at {place:?}: {message}");
+}
+
+fn fault(bytes: &[u8]) -> String {
     fault_of(&file_of(bytes).1)
 }
 
@@ -144,30 +145,34 @@ fn an_entry_is_found_as_the_word_that_it_becomes() {
 
 #[test]
 fn what_is_wrong_with_text_is_said() {
-    let at = |line, fault| (Place::Line(line), fault);
-    let shown = clickvec::internals::error::shortened;
-    assert_eq!(fault(b""), (Place::File, Fault::Empty));
-    assert_eq!(fault(b"query\ttitle\nred\tdoor\n"), at(1, Fault::UnknownForm { found: shown("query\ttitle") }));
-    assert_eq!(fault(b"3 0\n"), at(1, Fault::Dimension { most: MAX_DIMENSION, found: 0 }));
-    assert_eq!(fault(b"3 99999999\n"), at(1, Fault::Dimension { most: MAX_DIMENSION, found: 99_999_999 }));
-    assert_eq!(fault(b"2 2\nred 1 2\ndoor 1\n"), at(3, Fault::FieldCount { expected: 2, found: 1 }));
-    assert_eq!(fault(b"2 2\nred 1 2\ndoor 1 2 3\n"), at(3, Fault::FieldCount { expected: 2, found: 3 }));
-    assert_eq!(fault(b"red 1 2\ndoor 1 2 3\n"), at(2, Fault::FieldCount { expected: 2, found: 3 }));
-    assert_eq!(fault(b"2 2\nred 1 2\ndoor 1 two\n"), at(3, Fault::NotNumber { found: shown("two") }));
+    says(fault(b""), "", "expected vectors, found an empty file");
+    says(fault(b"query\ttitle\nred\tdoor\n"), ":1", "or JSON lines, found `query");
+    says(fault(b"3 0\n"), ":1", "expected vectors of 1 to 65536 numbers, found 0");
+    says(fault(b"3 99999999\n"), ":1", "expected vectors of 1 to 65536 numbers, found 99999999");
+    says(fault(b"2 2\nred 1 2\ndoor 1\n"), ":3", "expected a word and 2 numbers, found 1 numbers");
+    says(fault(b"2 2\nred 1 2\ndoor 1 2 3\n"), ":3", "expected a word and 2 numbers, found 3 numbers");
+    says(fault(b"red 1 2\ndoor 1 2 3\n"), ":2", "expected a word and 2 numbers, found 3 numbers");
+    says(fault(b"2 2\nred 1 2\ndoor 1 two\n"), ":3", "expected a number, found `two`");
     for (number, found) in [("nan", "NaN"), ("-inf", "-inf"), ("1e39", "inf")] {
         let text = format!("2 2\nred 1 2\ndoor 1 {number}\n");
-        let expected = Fault::NotFinite { word: shown("door"), found: found.to_owned() };
-        assert_eq!(fault(text.as_bytes()), at(3, expected));
+        says(fault(text.as_bytes()), ":3", &format!("expected finite numbers of 32 bits for `door`, found {found}"));
     }
     let long = format!("2 1\nred 1\n{} 1\n", "a".repeat(70_000));
-    assert_eq!(fault(long.as_bytes()), at(3, Fault::LineTooLong { limit: 65_600 }));
-    let first = Place::Line(2);
-    assert_eq!(fault(b"3 1\nred 1\nblue 2\nred 3\n"), at(4, Fault::Repeated { word: shown("red"), first }));
-    assert_eq!(fault(b"3 1\nred 1\n"), (Place::File, Fault::TooFew { expected: 3, found: 1 }));
-    assert_eq!(fault(b"18446744073709551615 1\nred 1\n").1, Fault::TooFew { expected: u64::MAX, found: 1 });
-    assert_eq!(fault(b"1 1\nred 1\n\nblue 1\n"), at(4, Fault::TooMany { expected: 1 }));
-    assert_eq!(fault(b"2 1\n! 1\n</s> 2\n"), (Place::File, Fault::NoWords { found: 2 }));
-    assert_eq!(fault(b"0 4\n"), (Place::File, Fault::NoWords { found: 0 }));
+    says(fault(long.as_bytes()), ":3", "expected a line of at most 65600 bytes");
+    says(
+        fault(b"3 1\nred 1\nblue 2\nred 3\n"),
+        ":4",
+        "expected one vector for `red`, found a second that differs from that of line 2",
+    );
+    says(fault(b"3 1\nred 1\n"), "", "expected 3 vectors, as its header says, found 1");
+    says(
+        fault(b"18446744073709551615 1\nred 1\n"),
+        "",
+        "expected 18446744073709551615 vectors, as its header says, found 1",
+    );
+    says(fault(b"1 1\nred 1\n\nblue 1\n"), ":4", "expected 1 vectors, as its header says, found more");
+    says(fault(b"2 1\n! 1\n</s> 2\n"), "", "found none among 2 entries");
+    says(fault(b"0 4\n"), "", "found none among 0 entries");
 }
 
 #[test]
@@ -175,49 +180,49 @@ fn what_is_wrong_with_a_binary_file_is_said() {
     let rows: [(&[u8], &[f32]); 2] = [(b"red", &[1.0, 0.1]), (b"door", &[0.3, 2.0])];
     let whole = binary("2 2\n", &rows, b"\n");
     assert_eq!(read(&whole).vocabulary.len(), 2);
-    let at = |vector, fault| (Place::Vector(vector), fault);
-    assert_eq!(fault(&whole[..whole.len() - 4]), at(2, Fault::Cut { expected: 8, found: 5 }));
+    says(fault(&whole[..whole.len() - 4]), ", vector 2", "expected 8 bytes of numbers, found 5");
     let fewer = binary("5 2\n", &rows, b"\n");
-    assert_eq!(fault(&fewer), (Place::File, Fault::TooFew { expected: 5, found: 2 }));
+    says(fault(&fewer), "", "expected 5 vectors, as its header says, found 2");
     let more = binary("1 2\n", &rows, b"\n");
-    assert_eq!(fault(&more), (Place::File, Fault::TooMany { expected: 1 }));
+    says(fault(&more), "", "expected 1 vectors, as its header says, found more");
     let mut spaceless = whole[..whole.len() - 14].to_vec();
     spaceless.resize(80_000, b'a');
-    assert_eq!(fault(&spaceless), at(2, Fault::WordTooLong { limit: 65_536 }));
+    says(fault(&spaceless), ", vector 2", "expected a word of at most 65536 bytes and a space");
     let nan = binary("2 2\n", &[(b"red", &[1.0, 0.1]), (b"door", &[0.3, f32::NAN])], b"");
-    assert_eq!(fault(&nan), at(2, Fault::NotFinite { word: "door".to_owned(), found: "NaN".to_owned() }));
+    says(fault(&nan), ", vector 2", "expected finite numbers of 32 bits for `door`, found NaN");
     let repeated = binary("2 2\n", &[(b"red", &[1.0, 0.1]), (b"red", &[0.3, 1.0])], b"");
-    assert_eq!(fault(&repeated), at(2, Fault::Repeated { word: "red".to_owned(), first: Place::Vector(1) }));
+    says(
+        fault(&repeated),
+        ", vector 2",
+        "expected one vector for `red`, found a second that differs from that of vector 1",
+    );
 }
 
 #[test]
 fn what_is_wrong_with_a_npy_file_is_said() {
     let of = |header: &str, numbers: &[f32], texts: &[u8]| fault_of(&npy(header, &floats(numbers), texts).1);
-    let file = |fault| (Place::File, fault);
     let two = header("<f4", "(2, 1)");
-    assert_eq!(fault(b"\x93NUMPY"), file(Fault::NpyHeader { found: NpyFound::Cut }));
-    assert_eq!(
+    says(fault(b"\x93NUMPY"), "", "expected the header of a .npy file, found one that ends too soon");
+    says(
         fault(b"\x93NUMPY\x03\x00\xff\xff\xff\xff{"),
-        file(Fault::NpyHeader { found: NpyFound::Length(4_294_967_295) })
+        "",
+        "expected the header of a .npy file, found one of 4294967295 bytes",
     );
-    assert_eq!(of("{}", &[], b""), file(Fault::NpyHeader { found: NpyFound::Text("{}".to_owned()) }));
-    assert_eq!(of(&header("<i8", "(2, 1)"), &[], b""), file(Fault::NpyType { found: "<i8".to_owned() }));
-    assert_eq!(of(&two.replace("False", "True"), &[], b""), file(Fault::NpyOrder));
-    assert_eq!(of(&header("<f4", "(2,)"), &[], b""), file(Fault::NpyShape { found: "2,".to_owned() }));
-    assert_eq!(of(&header("<f4", "(2, 0)"), &[], b""), file(Fault::Dimension { most: MAX_DIMENSION, found: 0 }));
-    assert_eq!(of(&two, &[1.0], b"a\nb\n"), file(Fault::TooFew { expected: 2, found: 1 }));
+    says(of("{}", &[], b""), "", "expected the header of a .npy file, found `{}`");
+    says(of(&header("<i8", "(2, 1)"), &[], b""), "", "expected numbers of type <f4 or <f8, found `<i8`");
+    says(of(&two.replace("False", "True"), &[], b""), "", "found Fortran order");
+    says(of(&header("<f4", "(2,)"), &[], b""), "", "expected a shape of two sizes, texts and numbers, found `2,`");
+    says(of(&header("<f4", "(2, 0)"), &[], b""), "", "expected vectors of 1 to 65536 numbers, found 0");
+    says(of(&two, &[1.0], b"a\nb\n"), "", "expected 2 vectors, as its header says, found 1");
     let cut = fault_of(&npy(&two, &[0, 0, 0, 0, 1], b"a\nb\n").1);
-    assert_eq!(cut, (Place::Vector(2), Fault::Cut { expected: 4, found: 1 }));
+    says(cut, ", vector 2", "expected 4 bytes of numbers, found 1");
     let endless = header("<f4", "(18446744073709551615, 65536)");
-    assert_eq!(of(&endless, &[1.0], b"").1, Fault::Cut { expected: 4 * 65_536, found: 4 });
-    assert_eq!(of(&two, &[1.0, 2.0, 3.0], b"a\nb\n"), file(Fault::TooMany { expected: 2 }));
-    assert_eq!(of(&two, &[1.0, 2.0], b"a\n"), file(Fault::Texts { expected: 2, found: 1 }));
-    assert_eq!(of(&two, &[1.0, 2.0], b"a\nb\nc\n"), file(Fault::Texts { expected: 2, found: 3 }));
-    assert_eq!(of(&two, &[1.0, 2.0], b"a\n\xff\n"), (Place::Line(2), Fault::NotUtf8 { byte: 1 }));
-    assert_eq!(
-        of(&two, &[1.0, f32::NAN], b"a\nb\n"),
-        (Place::Line(2), Fault::NotFinite { word: "b".to_owned(), found: "NaN".to_owned() })
-    );
+    says(of(&endless, &[1.0], b""), "", "expected 262144 bytes of numbers, found 4");
+    says(of(&two, &[1.0, 2.0, 3.0], b"a\nb\n"), "", "expected 2 vectors, as its header says, found more");
+    says(of(&two, &[1.0, 2.0], b"a\n"), "", "expected 2 texts, one a line and one for each vector, found 1");
+    says(of(&two, &[1.0, 2.0], b"a\nb\nc\n"), "", "expected 2 texts, one a line and one for each vector, found 3");
+    says(of(&two, &[1.0, 2.0], b"a\n\xff\n"), ":2", "expected UTF-8, found another byte at position 1 of the line");
+    says(of(&two, &[1.0, f32::NAN], b"a\nb\n"), ":2", "expected finite numbers of 32 bits for `b`, found NaN");
     let (_folder, path) = npy(&two, &floats(&[1.0, 2.0]), b"");
     fs::remove_file(path.with_extension("txt")).unwrap();
     let message = builder::read(&path).unwrap_err().to_string();
@@ -227,10 +232,8 @@ fn what_is_wrong_with_a_npy_file_is_said() {
 #[test]
 fn messages_say_where_and_what_to_do() {
     let (_folder, path) = file_of(b"2 2\nred 1 2\ndoor 1\n");
-    let expected = format!(
-        "vectors: {}:3: expected a word and 2 numbers, found 1 numbers; mend or remove the line",
-        path.display()
-    );
+    let expected =
+        format!("{}:3: expected a word and 2 numbers, found 1 numbers; mend or remove the line", path.display());
     assert_eq!(builder::read(&path).unwrap_err().to_string(), expected);
     let corpus = Corpus::default();
     let resources = Resources { corpus: &corpus, load: None, vectors: &[] };
