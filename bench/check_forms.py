@@ -166,7 +166,7 @@ def check_vectors(program, folder, with_parquet):
     text = "".join(line + "\n" for line in TEXTS)
 
     def embed(form, *output):
-        return run(program, folder, "embed", "--model", "model", "--side", "title", "--format", form, *output, text=text)
+        return run(program, folder, "embed", "model", "--side", "title", "--format", form, *output, text=text)
 
     lines = [json.loads(line) for line in embed("jsonl").splitlines()]
     texts = [line["text"] for line in lines]

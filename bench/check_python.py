@@ -155,9 +155,9 @@ def check(clickvec, clicks, folder, kind, shared, sizes=()):
     texts.write_text("".join(text + "\n" for text in TEXTS))
     worst = 0.0
     for side, tower in (("query", "query."), ("title", "document.")):
-        run("embed", "--model", model_path, "--side", side, "--format", "npy", "--output", folder / "v.npy", texts)
-        lines = run("embed", "--model", model_path, "--side", side, texts).stdout.splitlines()
-        raw = map(json.loads, run("embed", "--raw", "--model", model_path, "--side", side, texts).stdout.splitlines())
+        run("embed", model_path, "--side", side, "--format", "npy", "--output", folder / "v.npy", texts)
+        lines = run("embed", model_path, "--side", side, texts).stdout.splitlines()
+        raw = map(json.loads, run("embed", "--raw", model_path, "--side", side, texts).stdout.splitlines())
         raw = {line["text"]: line["vector"] for line in raw}
         vectors = np.load(folder / "v.npy")
         assert vectors.dtype == np.float32 and len(vectors) == len(lines) == len(TEXTS)

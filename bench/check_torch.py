@@ -83,7 +83,7 @@ def check(clickvec, clicks, folder, encoder):
         tower = build(encoder, len(model.row), SIZES[encoder], 3, Kind(distinct=distinct))
         for name, prefix in (("query", "query."), ("title", "document.")):
             load(encoder, tower, model.tensors, prefix)
-            run("embed", "--raw", "--model", path, "--side", name, "--format", "npy", "--output", folder / "v.npy", texts)
+            run("embed", "--raw", path, "--side", name, "--format", "npy", "--output", folder / "v.npy", texts)
             with torch.no_grad():
                 found = tower(*tower.pack(side, np.arange(len(TEXTS)), vocabulary)).numpy()
             worst = max(worst, float(np.abs(found - np.load(folder / "v.npy")).max()))

@@ -33,7 +33,7 @@ JUDGED = "--judged shop/judged.tsv --titles shop/titles.tsv"
 CHECKS = r"""
 # Logs become clicks.
 check: json
-    clickvec check shop/log.csv shop/titles.tsv shop/clicks.tsv shop/judged.tsv --json || [ $? = 1 ]
+    clickvec inspect shop/log.csv shop/titles.tsv shop/clicks.tsv shop/judged.tsv --json || [ $? = 1 ]
 prepare: json, clicks.tsv
     clickvec prepare shop/log.csv --item-column sku --titles shop/titles.tsv --output clicks.tsv --json
 prepare-private: json, private.tsv
@@ -114,14 +114,14 @@ train-pipe: piped.safetensors
 
 # Texts become vectors; a teacher's vectors become a model.
 embed-json: text
-    printf 'lether couch\noak sink cabinet\n\n' | clickvec embed --model shop.safetensors --side query
+    printf 'lether couch\noak sink cabinet\n\n' | clickvec embed shop.safetensors --side query
 embed-raw: text
-    printf 'lether couch\n' | clickvec embed --model dssm.safetensors --side query --raw
+    printf 'lether couch\n' | clickvec embed dssm.safetensors --side query --raw
 embed-npy: titles.npy
-    clickvec embed --model both.safetensors --side title --format npy --output titles.npy shop/titles.tsv
+    clickvec embed both.safetensors --side title --format npy --output titles.npy shop/titles.tsv
     tail -n +2 shop/titles.tsv | cut -f 2 >titles.txt
 embed-word2vec: titles.w2v
-    clickvec embed --model shop.safetensors --side title --format word2vec --output titles.w2v shop/titles.tsv
+    clickvec embed shop.safetensors --side title --format word2vec --output titles.w2v shop/titles.tsv
 train-teacher: json, taught.safetensors
     clickvec train --titles shop/titles.tsv --clicks shop/clicks.tsv --teacher titles.npy --held-out 0 --epochs 1 \
         --output taught.safetensors --json
@@ -135,8 +135,6 @@ train-scores: scored.safetensors
 # What a file is.
 inspect-model: json
     clickvec inspect shop.safetensors --json
-inspect-card: text
-    clickvec inspect shop.safetensors --card
 
 # Judged titles.
 evaluate: json
@@ -206,8 +204,6 @@ index: json
     clickvec index --model shop.safetensors --titles shop/titles.tsv --output shop.index --json
 inspect-index: json
     clickvec inspect shop.index --json
-inspect-verify: json
-    clickvec inspect shop.index --verify --json
 search: hits
     queries | clickvec search --index shop.index --json
 search-vectors: hits
@@ -335,8 +331,7 @@ export-onnx: onnx
 
 # Judgments.
 judge-pool: sheet.tsv
-    clickvec judge pool --queries shop/clicks.tsv --sample 20 --titles shop/titles.tsv --ranker bm25 \
-        --model shop.safetensors --index shop.index --output sheet.tsv
+    clickvec judge pool shop.index --queries shop/clicks.tsv --sample 20 --output sheet.tsv
 judge-read: json, judgements.tsv
     sed '2,$s/$/3/' sheet.tsv >filled.tsv
     clickvec judge read filled.tsv --output judgements.tsv --json

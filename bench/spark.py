@@ -71,7 +71,7 @@ class Rows:
 
 
 def program(args, titles, threads, folder):
-    command = [sys.executable, "-m", "clickvec", "embed", "--model", args.model, "--side", "title", "--format", "npy"]
+    command = [sys.executable, "-m", "clickvec", "embed", args.model, "--side", "title", "--format", "npy"]
     command += ["--threads", str(threads), "--output", folder / "vectors.npy", titles]
     subprocess.run(list(map(str, command)), check=True, stderr=subprocess.DEVNULL)
 

@@ -47,7 +47,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("parquet", parquet),
     ("qrels", qrels),
     ("ranker", ranker),
-    ("report", report),
     ("requests", requests),
     ("run", run),
     ("scores", scores),
@@ -266,13 +265,6 @@ fn contiguous(data: &[u8]) {
 /// Titles that somebody has judged.
 fn sheet(data: &[u8]) {
     if let Err(message) = clickvec_cli::fuzzing::sheet(&file("sheet.csv", data)) {
-        assert!(!message.is_empty() && message.len() < 20_000, "{message:?}");
-    }
-}
-
-/// Reports of `evaluate --json`, as cards and exports read them.
-fn report(data: &[u8]) {
-    if let Err(message) = clickvec_cli::fuzzing::report(&file("report.json", data)) {
         assert!(!message.is_empty() && message.len() < 20_000, "{message:?}");
     }
 }

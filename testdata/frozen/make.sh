@@ -27,7 +27,7 @@ small=(--clicks clicks.tsv --max-trigrams 200 --minibatch 32 --seed 3)
 model() {
     "$program" train "${small[@]}" --epochs 2 --output "$1.safetensors" "${@:2}" 2> "$work/log"
     for side in query title; do
-        "$program" embed --model "$1.safetensors" --side "$side" texts > "$1.$side.jsonl"
+        "$program" embed "$1.safetensors" --side "$side" texts > "$1.$side.jsonl"
     done
 }
 model dssm --encoder dssm --hidden 6,4
@@ -140,7 +140,7 @@ done
 
 # What follows came later still and lies in format-7: vectors of titles and what gives other texts theirs, as a ranker of a fusion
 # and in an index with an update.
-"$program" embed --model "$work/tiny.safetensors" --side title titles.tsv > "$work/titles.jsonl"
+"$program" embed "$work/tiny.safetensors" --side title titles.tsv > "$work/titles.jsonl"
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
     --ranker trigram --ranker vectors:ridge=0.3 --vectors "$work/titles.jsonl" --fusion linear --save-rankers taught-rankers \
     --json > "$work/evaluated"

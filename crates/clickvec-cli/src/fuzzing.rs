@@ -39,15 +39,6 @@ pub fn sheet(path: &Path) -> Result<usize, String> {
     crate::commands::sheet_rows(path).map_err(|error| output::reason(&error))
 }
 
-/// Reads a report of `evaluate --json`, as a model's card does.
-///
-/// # Errors
-///
-/// What the program would say.
-pub fn report(path: &Path) -> Result<(), String> {
-    crate::commands::evaluation_of_report(path).map(drop).map_err(|error| output::reason(&error))
-}
-
 /// The teacher of a file, in any form that the program knows.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ import clickvec
 def test_vectors_are_those_of_the_program(model, titles, program, tmp_path):
     texts = tmp_path / "texts.txt"
     texts.write_text("".join(f"{title}\n" for _, title in titles), encoding="utf-8")
-    program("embed", "--model", model.path, "--side", "title", "--format", "npy", "--output", tmp_path / "v.npy", texts)
+    program("embed", model.path, "--side", "title", "--format", "npy", "--output", tmp_path / "v.npy", texts)
     ours = model.encode_document([title for _, title in titles])
     assert ours.dtype == np.float32 and ours.shape == (len(titles), model.dimension)
     assert np.array_equal(ours, np.load(tmp_path / "v.npy"))

@@ -1,6 +1,14 @@
 //! The command line, with one file for each command: it parses its `Args` and runs.
+//!
+//! All commands follow one pattern:
+//!
+//! * What a command works on, such as an index or a model, is its first argument and not an option.
+//! * The options that most runs need come first. Those that few need have `hide_short_help`, so that `-h` is one screen; if there
+//!   are many, `help_heading` groups them in `--help`.
+//! * Results go to standard output, as one JSON object a line with `--json`; everything else goes to standard error.
+//! * `--output` (`-o`) names what is written. Nothing is replaced that the command reads, or that is not of its kind.
+//! * Values are checked by value parsers, whose messages say what was expected.
 
-mod check;
 mod completions;
 mod demo;
 mod embed;
@@ -28,8 +36,6 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
-#[cfg(fuzzing)]
-pub(crate) use inspect::evaluation_of_report;
 #[cfg(fuzzing)]
 pub(crate) use judge::sheet_rows;
 #[cfg(all(fuzzing, feature = "serve"))]
@@ -78,22 +84,21 @@ Environment: CLICKVEC_LEVEL=plain|avx2|avx512 uses no stronger vector instructio
 
 #[derive(Subcommand)]
 enum Command {
-    Demo(demo::Args),
-    Check(check::Args),
-    Prepare(Box<prepare::Args>),
-    Train(Box<train::Args>),
-    Update(Box<update::Args>),
-    Judge(judge::Args),
-    Evaluate(Box<evaluate::Args>),
-    Table(table::Args),
-    Embed(embed::Args),
-    Index(index::Args),
     Search(search::Args),
     #[cfg(feature = "serve")]
     Serve(Box<serve::Args>),
-    Inspect(inspect::Args),
+    Update(Box<update::Args>),
+    Evaluate(Box<evaluate::Args>),
+    Judge(judge::Args),
     Explain(Box<explain::Args>),
+    Prepare(Box<prepare::Args>),
+    Train(Box<train::Args>),
+    Index(index::Args),
+    Embed(embed::Args),
     Export(export::Args),
+    Inspect(inspect::Args),
+    Demo(demo::Args),
+    Table(table::Args),
     Simulate(simulate::Args),
     #[command(hide = true)]
     Completions(completions::Args),
@@ -108,7 +113,6 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
     match cli.command {
         None => welcome::run(),
         Some(Command::Demo(args)) => demo::run(args),
-        Some(Command::Check(args)) => check::run(args),
         Some(Command::Prepare(args)) => prepare::run(*args),
         Some(Command::Train(args)) => train::run(*args),
         Some(Command::Update(args)) => update::run(*args),

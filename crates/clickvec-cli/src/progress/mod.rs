@@ -47,12 +47,10 @@ pub(crate) fn step(name: &str) -> ProgressBar {
 
 fn styled(length: u64, template: &str) -> ProgressBar {
     let is_watched = is_watched();
-    let target = match is_watched {
-        true => ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND),
-        false => {
-            let target = LineTarget::new(PACE.clone(), std::io::stderr());
-            ProgressDrawTarget::term_like_with_hz(Box::new(target), 1)
-        }
+    let target = if is_watched {
+        ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND)
+    } else {
+        ProgressDrawTarget::term_like_with_hz(Box::new(LineTarget::new(PACE.clone(), std::io::stderr())), 1)
     };
     let template = if is_watched { template.to_owned() } else { template.replace(" {wide_bar}", "") };
     let bar = ProgressBar::with_draw_target(Some(length), target);

@@ -46,7 +46,6 @@ fn the_share_of_the_variance_is_said_for_each_epoch_and_kept() {
     let tensor = tensors.iter().find(|tensor| tensor["name"] == "shared.projection").unwrap();
     assert_eq!((&tensor["rows"], &tensor["columns"]), (&16.into(), &6.into()));
     folder.run(&["inspect", "json"]).code(0).prints("variance  ").prints("projected to 6 numbers");
-    folder.run(&["inspect", "--card", "json"]).code(0).prints("6 numbers come out").prints("projected to 6 numbers");
     // Without it nothing is said of variance.
     let events = train(&folder, "all", &["--members=2", "--cells=8", "--json"]).code(0).json_lines();
     assert!(events.iter().all(|event| event.get("variance").is_none()));
@@ -55,7 +54,7 @@ fn the_share_of_the_variance_is_said_for_each_epoch_and_kept() {
 #[test]
 fn what_reads_a_model_reads_the_projection() {
     let folder = with_projected();
-    let embed = ["embed", "--model=model.safetensors", "--side=title", "--id-column=id", "titles.tsv"];
+    let embed = ["embed", "model.safetensors", "--side=title", "titles.tsv"];
     let lines = folder.run(&embed).code(0).json_lines();
     assert!(lines.iter().all(|line| line["vector"].as_array().unwrap().len() == 6));
     folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop"]).code(0);

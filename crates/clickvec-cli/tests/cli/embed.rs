@@ -2,7 +2,7 @@
 
 use crate::harness::Folder;
 
-const BASE: [&str; 5] = ["embed", "--model", "model.safetensors", "--side", "title"];
+const BASE: [&str; 4] = ["embed", "model.safetensors", "--side", "title"];
 
 #[test]
 fn one_vector_a_line() {
@@ -18,7 +18,7 @@ fn one_vector_a_line() {
 
     let piped = folder.run_with(&BASE, "red hammer\n").code(0).json_lines();
     assert_eq!(piped[0], lines[0]);
-    let query = folder.run_with(&["embed", "--model", "model.safetensors", "--side", "query"], "red hammer").code(0);
+    let query = folder.run_with(&["embed", "model.safetensors", "--side", "query"], "red hammer").code(0);
     assert_ne!(query.json_lines()[0]["vector"], lines[0]["vector"]);
 }
 

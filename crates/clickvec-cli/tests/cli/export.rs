@@ -22,7 +22,7 @@ fn export(folder: &Folder, form: &str, more: &[&str]) -> Run {
 
 /// The vectors that `embed` gives the titles of titles.tsv, by id.
 fn vectors(folder: &Folder) -> Vec<(String, String, Vec<f32>)> {
-    let embed = ["embed", "--model=model.safetensors", "--side=title", "--id-column=id", "titles.tsv"];
+    let embed = ["embed", "model.safetensors", "--side=title", "titles.tsv"];
     let lines = folder.run(&embed).code(0).json_lines();
     let row = |line: &Value| {
         let text = |name: &str| line[name].as_str().unwrap().to_owned();
@@ -187,7 +187,7 @@ fn encoders_are_exported_with_what_texts_must_become() {
     let expected: Vec<Value> = serde_json::from_str(&folder.read("out/vectors.json")).unwrap();
     let texts: Vec<&str> = expected.iter().map(|of| of["text"].as_str().unwrap()).collect();
     folder.write("texts", texts.join("\n"));
-    let lines = folder.run(&["embed", "--model=model.safetensors", "--side=query", "texts"]).code(0).json_lines();
+    let lines = folder.run(&["embed", "model.safetensors", "--side=query", "texts"]).code(0).json_lines();
     for (of, line) in expected.iter().zip(&lines) {
         assert_eq!((&of["text"], numbers(&of["query"])), (&line["text"], numbers(&line["vector"])));
         let rows = of["rows"].as_array().unwrap().iter().flat_map(|word| word.as_array().unwrap());

@@ -51,7 +51,7 @@ fn models_of_every_encoder_embed_as_they_did() {
             assert_eq!(about[0]["encoder"]["kind"], encoder, "{about:?}");
             for side in ["query", "title"] {
                 let texts = format.join("texts");
-                let run = folder.run(&["embed", "--model", model, "--side", side, texts.to_str().unwrap()]).code(0);
+                let run = folder.run(&["embed", model, "--side", side, texts.to_str().unwrap()]).code(0);
                 let expected = json_lines(&text(&format.join(format!("{name}.{side}.jsonl"))));
                 let found = run.json_lines();
                 assert_eq!(found.len(), expected.len());

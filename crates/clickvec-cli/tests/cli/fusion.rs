@@ -263,7 +263,7 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
 
     // It is not a model.
     folder
-        .run(&["embed", "--model=kept/fusion_min-max.safetensors", "--side=query"])
+        .run(&["embed", "kept/fusion_min-max.safetensors", "--side=query"])
         .code(2)
         .says("expected a model, found a `fusion`");
     // Members that are already there stay. A ranker is not written over one that is read.

@@ -2,9 +2,8 @@
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 17] = [
     "demo",
-    "check",
     "prepare",
     "train",
     "update",
@@ -64,7 +63,7 @@ fn help_shows_defaults() {
 
 #[test]
 fn help_names_no_option_that_the_command_lacks() {
-    for command in ["update", "judge pool", "simulate", "explain errors"] {
+    for command in ["update", "simulate", "explain errors"] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let help = Folder::new().run(&words).code(0).stdout();
         assert!(help.contains("with the texts [default: title]") && !help.contains("--field"), "{command}: {help}");
@@ -193,7 +192,7 @@ fn manual_pages_have_every_command_and_flag() {
         assert_eq!(plain(&folder.run(&["man", &name]).code(0).stdout()), page);
     }
     assert_eq!(plain(&folder.run(&["man"]).code(0).stdout()), whole);
-    folder.run(&["man", "fly"]).code(2).says("expected a command, one of demo").says("found `fly`");
+    folder.run(&["man", "fly"]).code(2).says("expected a command, one of search").says("found `fly`");
     folder.write("file", "");
     folder.run(&["man", "--output", "file"]).code(2).says("file: cannot make this folder");
 }

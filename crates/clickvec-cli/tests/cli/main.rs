@@ -2,7 +2,6 @@
 
 mod bad_input;
 mod changes;
-mod check;
 mod demo;
 mod dimension;
 mod embed;
@@ -22,6 +21,7 @@ mod held_out;
 mod help;
 mod index;
 mod inspect;
+mod inspect_tables;
 mod interrupt;
 mod judge;
 #[cfg(target_os = "linux")]

@@ -35,7 +35,7 @@ fn marks_of_rare_queries_are_not_lost() {
     folder.run(&["prepare", "private.tsv", "--output", "c.tsv"]).code(2).says(message);
     assert!(!folder.path("c.tsv").exists());
     folder.run(&train("private.tsv", "m")).code(0);
-    folder.run(&["check", "private.tsv"]).code(0).prints("  rare   column `rare`");
+    folder.run(&["inspect", "private.tsv"]).code(0).prints("  rare   column `rare`");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn titles_with_other_columns_or_in_an_index() {
 fn queries_in_a_table_that_does_not_say_so() {
     let folder = Folder::with_data();
     folder.write("terms.tsv", "id\tsearch_term\n1\tred hammer\n");
-    let pool = ["judge", "pool", "--queries=terms.tsv", "--titles=titles.tsv", "--ranker=bm25", "--output=s.tsv"];
+    let pool = ["judge", "pool", "shop.index", "--queries=terms.tsv", "--output=s.tsv"];
     let message = "found a table with `id`, `search_term`; rename its column of queries";
     folder.run(&pool).code(2).says(message);
     assert!(!folder.path("s.tsv").exists());
@@ -101,7 +101,7 @@ fn a_sheet_with_open_rows_is_not_judged() {
     let judged = ["judge", "read", "sheet.tsv", "--output=j.tsv"];
     folder.run(&judged).code(0).says("left out 1 row without a grade, all those of 1 query");
     folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer\t7\nladder\tt2\tladder\t\n");
-    folder.run(&["check", "sheet.tsv"]).code(1).prints("expected a grade from 0 to 4 in column `grade`, found `7`");
+    folder.run(&["inspect", "sheet.tsv"]).code(1).prints("expected a grade from 0 to 4 in column `grade`, found `7`");
     folder.run(&judged).code(2).says("expected a grade from 0 to 4");
     let twice = "expected the sheets of different judges, found `./sheet.tsv` again";
     folder.run(&["judge", "read", "sheet.tsv", "./sheet.tsv", "--output=j.tsv"]).code(2).says(twice);
@@ -110,7 +110,7 @@ fn a_sheet_with_open_rows_is_not_judged() {
 #[test]
 fn texts_that_are_no_lines() {
     let folder = Folder::with_model();
-    let base = ["embed", "--model", "model.safetensors", "--side", "title"];
+    let base = ["embed", "model.safetensors", "--side", "title"];
     let embed = |text: &str, more: &[&str]| folder.run_with(&[&base[..], more].concat(), text);
     for array in ["[{\"title\": \"red\"}]", "[\n{\"title\": \"red\"}\n]", "[\"red\"]"] {
         let told = "standard input: expected texts, one a line, or JSON lines, found a JSON array";

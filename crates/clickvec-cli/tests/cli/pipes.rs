@@ -11,7 +11,7 @@ fn a_reader_that_has_enough_is_success() {
     let commands: [Vec<&str>; 6] = [
         base.collect(),
         "evaluate --judged judged.tsv --ranker bm25".split(' ').collect(),
-        "embed --model model.safetensors --side title --id-column id titles.tsv".split(' ').collect(),
+        "embed model.safetensors --side title titles.tsv".split(' ').collect(),
         "completions bash".split(' ').collect(),
         "simulate --pairs 100 --judged 2 --output log --json".split(' ').collect(),
         "demo --pairs 500 --epochs 1".split(' ').collect(),
@@ -63,7 +63,7 @@ fn a_device_without_an_end_is_refused() {
         &["prepare", "/dev/zero", "--output=c.tsv"],
         &["train", "--clicks=/dev/zero", "--output=m"],
         &["evaluate", "--judged=/dev/zero", "--ranker=bm25"],
-        &["embed", "--model=model.safetensors", "--side=title", "/dev/zero"],
+        &["embed", "model.safetensors", "--side=title", "/dev/zero"],
         #[cfg(feature = "serve")]
         &["serve", "shop.index", "--listen=127.0.0.1:0", "--canaries=/dev/zero"],
     ];
@@ -87,6 +87,6 @@ fn a_device_without_an_end_is_refused() {
     // As standard input, too. Nothing to read is what it always was.
     let zero = std::fs::File::open("/dev/zero").unwrap();
     refused(&["prepare", "-", "--output=c.tsv"], zero.into(), "standard input");
-    folder.run(&["embed", "--model=model.safetensors", "--side=title", "/dev/null"]).code(0).prints_nothing();
+    folder.run(&["embed", "model.safetensors", "--side=title", "/dev/null"]).code(0).prints_nothing();
     assert!(!folder.path("c.tsv").exists() && !folder.path("m").exists());
 }

@@ -24,7 +24,7 @@ fn a_pipe_where_a_file_must_be_is_told_at_once() {
         "inspect pipe",
         "search --model pipe --titles titles.tsv red",
         "search --index pipe red",
-        "embed --model pipe --side query --text-column query clicks.tsv",
+        "embed pipe --side query --text-column query clicks.tsv",
         "index --model pipe --titles titles.tsv --output index",
         "evaluate --judged judged.tsv --model pipe",
     ] {
@@ -55,21 +55,7 @@ fn who_may_read_a_file_stays_so_when_it_is_replaced() {
     let mode = |name: &str| std::fs::metadata(folder.path(name)).unwrap().mode() & 0o777;
     let outputs: [(&str, &[&str]); 4] = [
         ("model", &[&["train", "--clicks", "clicks.tsv", "--output", "model"], &SMALL[..]].concat()),
-        (
-            "vectors",
-            &[
-                "embed",
-                "--model",
-                "model.safetensors",
-                "--side",
-                "title",
-                "--id-column",
-                "id",
-                "-o",
-                "vectors",
-                "titles.tsv",
-            ],
-        ),
+        ("vectors", &["embed", "model.safetensors", "--side", "title", "-o", "vectors", "titles.tsv"]),
         ("queries", &["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--per-query", "queries"]),
         ("index", &["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "index"]),
     ];
@@ -91,9 +77,7 @@ fn a_long_name_is_a_name() {
     let name = "n".repeat(240);
     folder.train(&name, &[]).code(0);
     let vectors = "v".repeat(255);
-    folder
-        .run(&["embed", "--model", &name, "--side", "query", "--text-column", "query", "-o", &vectors, "clicks.tsv"])
-        .code(0);
+    folder.run(&["embed", &name, "--side", "query", "--text-column", "query", "-o", &vectors, "clicks.tsv"]).code(0);
     folder.run(&["index", "--model", &name, "--titles", "titles.tsv", "--output", &"i".repeat(255)]).code(0);
     assert!(left_behind(&folder).is_empty(), "{:?}", left_behind(&folder));
     // Found before any training: a checkpoint and the best model so far will be next to the model.
@@ -175,7 +159,7 @@ fn json_names_files_whose_names_are_no_text() {
 fn a_kill_leaves_nothing_behind() {
     let folder = Folder::with_model();
     let mut child = Command::new(program())
-        .args("embed --model model.safetensors --side query --output vectors".split(' '))
+        .args("embed model.safetensors --side query --output vectors".split(' '))
         .current_dir(folder.path(""))
         .stdin(Stdio::piped())
         .spawn()

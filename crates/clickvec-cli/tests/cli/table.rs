@@ -267,8 +267,7 @@ fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
 #[test]
 fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
     let folder = Folder::with_model();
-    let embed =
-        ["embed", "--model", "model.safetensors", "--side", "title", "--format", "jsonl", "-o", "t.jsonl", "t.txt"];
+    let embed = ["embed", "model.safetensors", "--side", "title", "--format", "jsonl", "-o", "t.jsonl", "t.txt"];
     let titles = folder.read("titles.tsv");
     let texts: Vec<&str> = titles.lines().skip(1).filter_map(|line| line.split('\t').nth(1)).collect();
     folder.write("t.txt", texts.join("\n"));

@@ -15,18 +15,7 @@ fn folder(form: &str) -> Folder {
     folder.write("teacher.txt", texts.join("\n") + "\n");
     let output = format!("teacher.{form}");
     folder
-        .run(&[
-            "embed",
-            "--model",
-            "model.safetensors",
-            "--side",
-            "title",
-            "--format",
-            form,
-            "-o",
-            &output,
-            "teacher.txt",
-        ])
+        .run(&["embed", "model.safetensors", "--side", "title", "--format", form, "-o", &output, "teacher.txt"])
         .code(0);
     folder
 }

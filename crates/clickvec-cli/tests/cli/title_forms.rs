@@ -96,9 +96,9 @@ fn what_is_wrong_with_them_is_told() {
 #[test]
 fn embed_reads_tables_and_writes_ids() {
     let folder = folder();
-    let embed = ["embed", "--model", "model.safetensors", "--side", "title"];
+    let embed = ["embed", "model.safetensors", "--side", "title"];
     let lines = |more: &[&str]| folder.run(&[&embed[..], more].concat()).code(0).json_lines();
-    let found = lines(&["titles.csv", "--id-column", "sku", "--text-column", "name"]);
+    let found = lines(&["titles.tsv"]);
     assert_eq!(found.len(), 144);
     let first = folder.read("titles.tsv").lines().nth(1).unwrap().to_owned();
     let (id, title) = first.split_once('\t').unwrap();
@@ -106,9 +106,6 @@ fn embed_reads_tables_and_writes_ids() {
     let plain = folder.run_with(&embed, format!("{title}\n")).code(0).json_lines();
     assert_eq!(plain[0]["vector"], found[0]["vector"]);
     assert_eq!(lines(&["titles.tsv", "--text-column", "title"])[0]["id"], found[0]["id"]);
-    assert_eq!(lines(&["titles.tsv", "--id-column", "id"])[0]["id"], found[0]["id"]);
-    let word2vec = folder.run(&[&embed[..], &["titles.tsv", "--id-column", "id", "--format", "word2vec"]].concat());
-    assert!(word2vec.code(0).stdout().starts_with(&format!("144 8\n{id} ")));
     // A table is not taken for lines of text, whatever its form and wherever it comes from.
     let rows = folder.read("titles.tsv");
     let rows: Vec<(&str, &str)> = rows.lines().skip(1).map(|line| line.split_once('\t').unwrap()).collect();
@@ -120,11 +117,6 @@ fn embed_reads_tables_and_writes_ids() {
         assert_eq!(lines(&[name]), found, "{name}");
         assert_eq!(folder.run_with(&embed, table.as_str()).code(0).json_lines(), found, "{name} in a pipe");
     }
-    assert_eq!(
-        lines(&["titles.csv", "--id-column", "sku", "--title-column", "name"]),
-        found,
-        "the usual name of the option"
-    );
     folder
         .run(&[&embed[..], &["titles.csv"]].concat())
         .code(2)
@@ -138,10 +130,8 @@ fn embed_reads_tables_and_writes_ids() {
         let found = folder.run_with(&embed, format!("{text}\nblue\n")).code(0).json_lines();
         assert_eq!((found.len(), found[0]["text"].as_str(), found[0].get("id")), (2, Some(text), None));
     }
-    let npy = [&embed[..], &["titles.tsv", "--id-column", "id", "--format", "npy", "-o", "v.npy"]].concat();
-    folder.run(&npy).code(2).says("found a format without ids");
     folder.write("bad.tsv", "id\ttitle\n1\n");
-    folder.run(&[&embed[..], &["bad.tsv", "--id-column", "id"]].concat()).code(2).says("bad.tsv:2: expected 2 columns");
+    folder.run(&[&embed[..], &["bad.tsv"]].concat()).code(2).says("bad.tsv:2: expected 2 columns");
     folder
         .run(&[&embed[..], &["titles.tsv", "--text-column", "body"]].concat())
         .code(2)
@@ -238,10 +228,9 @@ fn columns_of_a_folder_are_refused() {
 fn two_names_for_the_texts_are_refused_where_only_titles_are_read() {
     let folder = folder();
     let two = [&NAMES[..], &["--field=price"]].concat();
-    let commands: [&[&str]; 4] = [
+    let commands: [&[&str]; 3] = [
         &["search", "--model=model.safetensors", "red hammer"],
         &["index", "--model=model.safetensors", "--output=new"],
-        &["export", "--model=model.safetensors", "--to=qdrant", "--output=new"],
         &["train", "--cells=8", "--members=1", "--title-epochs=1", "--output=new"],
     ];
     for command in commands {

@@ -281,7 +281,7 @@ fn text_beyond_the_limit_is_cut_or_becomes_one_word() {
 
     // The words of a tail have no order, and all of them count.
     let vector = |model: &str, text: &str| {
-        let run = folder.run_with(&["embed", "--model", model, "--side", "title"], format!("{text}\n")).code(0);
+        let run = folder.run_with(&["embed", model, "--side", "title"], format!("{text}\n")).code(0);
         run.json_lines()[0]["vector"].clone()
     };
     let merged = |text: &str| vector("merged.safetensors", text);
@@ -352,7 +352,7 @@ fn what_was_shown_and_not_clicked_is_not_learnt() {
     }
     folder.write("clicks.tsv", marked);
     folder.train("marked", &[]).code(0).says("clicks.tsv: left out 144 rows of titles that were shown and not clicked");
-    let vectors = |model| folder.run_with(&["embed", "--model", model, "--side", "title"], "red hammer\n").stdout();
+    let vectors = |model| folder.run_with(&["embed", model, "--side", "title"], "red hammer\n").stdout();
     assert_eq!(vectors("plain"), vectors("marked"));
     folder.write("clicks.tsv", "query\ttitle\tclicked\na\tb\t0\n");
     folder.train("none", &[]).code(2).says("0 had a side without words, 1 was shown and not clicked");

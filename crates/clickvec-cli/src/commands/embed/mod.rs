@@ -21,50 +21,45 @@ use texts::{Batch, Texts};
 /// The number of texts that are embedded at once, if that many are waiting.
 const BATCH_TEXTS: usize = 1024;
 
-/// Write the vector of every line of a text file, or of every row of a table.
+/// Write the vectors of texts, one a line or in a table.
 ///
-/// One text a line. An empty line, or one without any word, gets the zero vector, so line n of the input is always
-/// vector n of the output; a line that cannot be read, or a row with any fault, ends the work for the same reason. A table is recognised by its header or its first object: TSV, CSV, JSON lines or (if built in)
-/// Parquet, with a row for each text. JSON lines then have the table's ids, if it has a column `id`.
+/// An empty line, or one without any word, gets the zero vector, so line n of the input is always vector n of the output; a line
+/// that cannot be read, or a row with any fault, ends the work for the same reason. A table is recognised by its header or its first
+/// object: TSV, CSV, JSON lines or (if built in) Parquet. JSON lines then have the table's ids, if it has a column `id`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The model that `clickvec train` wrote.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
-
-    /// Whether the texts are queries or titles: a model has one tower for each.
-    #[arg(long, value_enum)]
-    side: SideFlag,
 
     /// The texts, one a line or in a table, also as .gz or .zst; `-` is standard input.
     #[arg(value_name = "FILE", default_value = "-")]
     texts: PathBuf,
 
-    /// Take every line as a text, also a first one that looks like the header of a table or like JSON.
-    #[arg(long, conflicts_with_all = ["text_column", "id_column"])]
-    lines: bool,
+    /// Whether the texts are queries or titles: a model has one tower for each.
+    #[arg(long, value_enum)]
+    side: SideFlag,
 
     /// The column of a table with the texts [default: query or title, as --side says].
-    #[arg(long, visible_alias = "title-column", value_name = "NAME")]
-    text_column: Option<String>,
-
-    /// The column of a table with the ids, which are written next to the vectors: as `id` in JSON lines, and in place of
-    /// the text in word2vec's format [default: id, in JSON lines of a table that has it].
     #[arg(long, value_name = "NAME")]
-    id_column: Option<String>,
-
-    /// Write vectors as the encoder computes them. Without this flag they have length 1 (a text without a word has a
-    /// zero vector), and the dot product of a query's and a title's vector is the score of `search`.
-    #[arg(long)]
-    raw: bool,
+    text_column: Option<String>,
 
     /// The format of the output [default: npy or parquet if the name of --output ends in .npy or .parquet, otherwise jsonl].
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// Where to write the vectors; standard output if not given.
+    /// Where to write the vectors [default: standard output].
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Take every line as a text, also a first one that looks like the header of a table or like JSON.
+    #[arg(long, conflicts_with = "text_column", hide_short_help = true)]
+    lines: bool,
+
+    /// Write vectors as the encoder computes them. By default they have length 1 (a text without a word has a zero vector), and
+    /// the dot product of a query's and a title's vector is the score of a search by vectors.
+    #[arg(long, hide_short_help = true)]
+    raw: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -128,12 +123,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     {
         bail!("expected a file for the binary {name} format, found a terminal; add `--output FILE`");
     }
-    if args.id_column.is_some() && matches!(format, Format::Npy | Format::Parquet) {
-        bail!(
-            "expected jsonl or word2vec for `--id-column`, found a format without ids; leave `--id-column` out: row n of the \
-             table is vector n of the output"
-        );
-    }
     if let Some(output) = &args.output {
         input::refuse_overwriting(output, [&args.model, &args.texts])?;
         input::check_output(output)?;
@@ -170,34 +159,6 @@ fn write_json_line_with_id(out: &mut impl Write, id: &str, text: &str, vector: &
     out.write_all(b"\n")
 }
 
-/// word2vec's format with the ids of texts as its tokens.
-fn write_word2vec_by_id(
-    embedder: &Embedder,
-    out: &mut impl Write,
-    name: &Path,
-    dimension: usize,
-    texts: &[String],
-    ids: &[String],
-) -> Result<()> {
-    let failed = |source| Error::io(name, "write", source);
-    let tokens: Vec<String> = ids.iter().map(|id| word2vec_token(id)).collect();
-    let mut known = HashSet::new();
-    if let Some(twice) = tokens.iter().find(|token| !known.insert(token.as_str())) {
-        bail!(
-            "expected an id of its own for each text, found `{}` again; word2vec's format has each token once",
-            output::printable(twice)
-        );
-    }
-    let mut writer = Word2vecWriter::new(out, texts.len(), dimension).map_err(failed)?;
-    for (texts, tokens) in texts.chunks(BATCH_TEXTS).zip(tokens.chunks(BATCH_TEXTS)) {
-        for (token, vector) in tokens.iter().zip(embedder.embed(texts).chunks_exact(dimension)) {
-            writer.write(token, vector).map_err(failed)?;
-        }
-    }
-    writer.finish().map_err(failed)?;
-    Ok(())
-}
-
 struct Job {
     texts: Texts,
     embedder: Embedder,
@@ -217,16 +178,15 @@ impl Job {
         }
     }
 
-    /// All texts, for formats whose header gives their number, and their ids if there are any.
-    fn texts(&mut self) -> Result<Batch> {
-        let (mut all, mut batch) = (Batch::default(), Batch::default());
+    /// Reads all texts, for formats whose header gives their number.
+    fn texts(&mut self) -> Result<Vec<String>> {
+        let (mut all, mut batch) = (Vec::new(), Batch::default());
         loop {
             self.texts.next_batch(BATCH_TEXTS, &mut batch)?;
             if batch.texts.is_empty() {
                 return Ok(all);
             }
-            all.texts.append(&mut batch.texts);
-            all.ids.append(&mut batch.ids);
+            all.append(&mut batch.texts);
         }
     }
 
@@ -253,7 +213,7 @@ impl Job {
 
     fn write_npy(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> Result<()> {
         let failed = |source| Error::io(name, "write", source);
-        let texts = self.texts()?.texts;
+        let texts = self.texts()?;
         let mut writer = NpyWriter::new(out, texts.len(), dimension).map_err(failed)?;
         for batch in texts.chunks(BATCH_TEXTS) {
             for vector in self.embedder.embed(batch).chunks_exact(dimension) {
@@ -266,10 +226,7 @@ impl Job {
 
     fn write_word2vec(&mut self, out: &mut impl Write, name: &Path, dimension: usize) -> Result<()> {
         let failed = |source| Error::io(name, "write", source);
-        let Batch { texts, ids } = self.texts()?;
-        if !ids.is_empty() {
-            return write_word2vec_by_id(&self.embedder, out, name, dimension, &texts, &ids);
-        }
+        let texts = self.texts()?;
         // Texts that become the same token have the same words, and so the same vector.
         let (mut tokens, mut known, mut all) = (Vec::new(), HashSet::new(), 0u64);
         for text in texts {

@@ -52,8 +52,8 @@ impl Texts {
         if args.lines {
             return Ok(Texts::Lines(Lines::open(&args.texts)?));
         }
-        let is_named = args.text_column.is_some() || args.id_column.is_some();
-        let (mut id, mut source) = (args.id_column.clone(), None);
+        let is_named = args.text_column.is_some();
+        let (mut has_id, mut source) = (false, None);
         // Parquet is not a stream, so it is recognised and opened elsewhere.
         if !is_parquet(&args.texts)? {
             let mut reader = files::open(&args.texts)?;
@@ -71,17 +71,15 @@ impl Texts {
                 return Ok(Texts::Lines(Lines::read(reader, &args.texts)));
             }
             // Formats without ids have a vector for each row, in the same order.
-            let has_id = header.is_some_and(|header| header.names.iter().any(|name| name.eq_ignore_ascii_case(ID)));
-            if id.is_none() && has_id && args.format() == Format::Jsonl {
-                id = Some(ID.to_owned());
-            }
+            has_id = args.format() == Format::Jsonl
+                && header.is_some_and(|header| header.names.iter().any(|name| name.eq_ignore_ascii_case(ID)));
             source = Some(reader);
         }
         let mut options = Options::default();
         columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
         options.columns.name(Role::Title, args.text_column.as_deref().unwrap_or(usual_column(args)));
-        if let Some(id) = &id {
-            options.columns.name(Role::Item, id.as_str());
+        if has_id {
+            options.columns.name(Role::Item, ID);
         }
         let path = input::named(args.texts.clone());
         let table = match source {
@@ -172,9 +170,6 @@ fn say_table(header: &Header, args: &Args) -> Result<()> {
 /// An error, and the option that names a missing column.
 fn told(error: clickvec_logs::Error) -> anyhow::Error {
     let option = match &error {
-        clickvec_logs::Error::Table { fault: TableFault::MissingColumn { role: Role::Item, .. }, .. } => {
-            "; `--id-column` names it"
-        }
         clickvec_logs::Error::Table { fault: TableFault::MissingColumn { .. }, .. } => {
             "; `--text-column` names another, and `--lines` takes every line as a text"
         }

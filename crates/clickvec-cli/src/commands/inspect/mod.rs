@@ -1,285 +1,222 @@
-//! `clickvec inspect`: what is in a model or an index.
+//! `clickvec inspect`: what files are, what is in them, whether they are whole, and what to do next.
 
-mod card;
+mod columns;
+mod index;
+mod kind;
+mod model;
+mod next;
+mod own;
 mod ranker;
-mod verify;
+mod table;
 
 pub(super) use ranker::method_name;
+pub(super) use table::{has_rare, looks_judged, looks_raw};
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use clickvec::encoder::EncoderConfig;
-use clickvec::model::Model;
+use anyhow::{Result, bail};
+use clickvec::internals::files;
+use clickvec::internals::tables::is_tensors;
+use clickvec::tables::titles_file;
 use clickvec_eval::ranker::FileKind;
-use clickvec_index::IndexSummary;
-use clickvec_index::searcher::Searcher;
+use clickvec_index::looks_like_index;
 use serde::Serialize;
 use serde_json::Value;
 
+use self::columns::Meaning;
+use self::kind::InputKind;
 use crate::answer::Answer;
-use crate::{aligned, output};
+use crate::output;
 
-/// The number of trigrams shown: the most frequent ones.
-const SHOWN_TRIGRAMS: usize = 12;
-
-/// Show what is in a model (encoder, sizes, dictionary, training settings, fingerprint), in an index, or in a ranker or fusion of
-/// `evaluate --save-rankers`.
+/// Say what files are, what is in them, whether they are whole, and which command comes next.
+///
+/// Reads logs, click logs, judged titles, titles, TREC's and BEIR's files, models, rankers, fusions and indexes; of an index, every
+/// byte. Give a log together with its titles, and the proposed command uses both. The exit status is 1 if a file is not recognised,
+/// has faults or is damaged.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The model that `clickvec train` wrote, the index of `clickvec index`, or a ranker or fusion.
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// The files, and folders of indexes.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
 
-    /// Print one JSON object.
+    /// Print one JSON object for each file.
     #[arg(long)]
     json: bool,
-
-    /// Print a model card: a page in Markdown with what the model has learnt from, its settings and its limits.
-    #[arg(long, conflicts_with = "json")]
-    card: bool,
-
-    /// Read all files of an index, compare their checksums, and repeat the queries whose answers it keeps. Each file
-    /// that has changed is named, and the exit status is then 1. A search reads only what it needs, and may miss damage.
-    #[arg(long, conflicts_with = "card")]
-    verify: bool,
-
-    /// A report of `evaluate --json`, whose figures and tests the card shows.
-    #[arg(long, value_name = "FILE", requires = "card")]
-    evaluated: Option<PathBuf>,
 }
 
-/// The report as JSON.
-#[derive(Serialize)]
-struct Report<'a> {
-    #[serde(serialize_with = "output::json_path")]
-    file: &'a Path,
-    encoder: &'a EncoderConfig,
-    shared_towers: bool,
-    dimension: usize,
-    parameters: usize,
-    trigrams: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    words: Option<usize>,
-    first_trigrams: Vec<String>,
-    tensors: Vec<TensorReport>,
-    training: Value,
-    fingerprint: &'a str,
+/// What was found out about a file.
+struct Found {
+    path: PathBuf,
+    kind: InputKind,
+    /// What a table is written as, such as `csv`.
+    format: Option<&'static str>,
+    names: Vec<String>,
+    meanings: Vec<(Meaning, String)>,
+    rows: u64,
+    /// Whether there are more rows than were read.
+    has_more: bool,
+    faults: u64,
+    /// The first faults, each with its line.
+    first: Vec<(u64, String)>,
+    /// What is in a model, a ranker or an index.
+    details: Option<Details>,
 }
 
-#[derive(Serialize)]
-struct TensorReport {
-    name: String,
-    rows: usize,
-    columns: usize,
-    parameters: usize,
+/// What is in a file that is no table.
+struct Details {
+    text: String,
+    /// An object.
+    json: Value,
 }
 
-#[derive(Serialize)]
-struct IndexReport<'a> {
-    #[serde(serialize_with = "output::json_path")]
-    index: &'a Path,
-    encoder: &'a EncoderConfig,
-    #[serde(flatten)]
-    summary: IndexSummary,
-    /// How it is searched by words and by both, if it has words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    searches: Option<clickvec_index::Choices>,
+impl Details {
+    fn new(text: String, json: &impl Serialize) -> Result<Details> {
+        // Through text, so that a number keeps its shortest form: 0.1 and not 0.10000000149.
+        Ok(Details { text, json: serde_json::from_str(&serde_json::to_string(json)?)? })
+    }
 }
 
-/// Loads the model or the index, which checks it, and prints what is in it.
+/// Looks at all files, then says what to do with them together.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    if args.verify {
-        return verify::run(&args.file, args.json);
-    }
-    if args.file.is_dir() && !args.card {
-        return run_index(&args);
-    }
-    match FileKind::of(&args.file) {
-        Ok(FileKind::Fusion) if !args.card => return ranker::fusion(&args.file, args.json),
-        Ok(FileKind::Ranker) if !args.card => return ranker::ranker(&args.file, args.json),
-        // Anything else has its own error.
-        _ => {}
-    }
-    let evaluated = args.evaluated.as_deref().map(card::read).transpose()?;
-    let model = Model::load(&args.file)?;
-    let report = report(&args.file, &model)?;
-    if let Some(doubt) = evaluated.as_ref().and_then(|evaluated| evaluated.lacks(&args.file)) {
-        output::note(format_args!("warning: {doubt}"));
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
+    for path in &args.files {
+        match look(path) {
+            Ok(file) => found.push(file),
+            Err(error) => unread.push(error),
+        }
     }
     let mut out = output::stdout();
-    if args.json {
-        output::json_line(&mut out, &report)?;
-    } else if args.card {
-        let mut settings = Vec::new();
-        flatten("", &report.training["config"], &mut settings);
-        output::written(write!(out, "{}", card::card(&args.file, &model, &settings, evaluated.as_ref())))?;
-    } else {
-        output::written(write!(out, "{}", text(&report)))?;
+    for (place, file) in found.iter().enumerate() {
+        let next = next::command(place, &found);
+        if args.json {
+            output::json_line(&mut out, &json(file, next.as_deref()))?;
+        } else {
+            output::written(write!(out, "{}", text(file, next.as_deref())))?;
+        }
     }
     output::written(out.flush())?;
-    Ok(Answer::Done)
+    // What could be read has been shown; the last of the others ends the command.
+    if let Some(last) = unread.pop() {
+        for error in unread {
+            output::note(format_args!("error: {error}"));
+        }
+        return Err(last);
+    }
+    let is_well = found.iter().all(|file| file.kind != InputKind::Unknown && file.faults == 0);
+    Ok(if is_well { Answer::Done } else { Answer::No })
 }
 
-/// What a card says of the report `path`.
-#[cfg(fuzzing)]
-pub(crate) fn evaluation_of_report(path: &Path) -> Result<String> {
-    Ok(card::evaluation(&card::read(path)?))
-}
-
-fn run_index(args: &Args) -> Result<Answer> {
-    let searcher = Searcher::open(&args.file)?;
-    let summary = searcher.summary().context("an index that was opened says what it is")?.clone();
-    let has_words = summary.parts.contains_key("words");
-    let report = IndexReport {
-        index: &args.file,
-        encoder: searcher.model().encoder_config(),
-        summary,
-        searches: has_words.then(|| crate::fused::choices(&args.file)).transpose()?,
+fn look(path: &Path) -> Result<Found> {
+    let mut found = Found {
+        path: path.to_owned(),
+        kind: InputKind::Unknown,
+        format: None,
+        names: Vec::new(),
+        meanings: Vec::new(),
+        rows: 0,
+        has_more: false,
+        faults: 0,
+        first: Vec::new(),
+        details: None,
     };
-    let mut out = output::stdout();
-    if args.json {
-        output::json_line(&mut out, &report)?;
+    if files::is_stream(path) {
+        let is_device = files::Found::is_device(path);
+        let what = if is_device { "a device; name another" } else { "a pipe; write it to a file first" };
+        bail!("{}: expected a file, because it is read more than once, found {what}", output::input(path));
+    }
+    if path.is_dir() {
+        if looks_like_index(path) {
+            found.kind = InputKind::Index;
+            index::look(&mut found)?;
+        } else if titles_file(path).is_ok() {
+            found.kind = InputKind::Beir;
+        }
+    } else if is_tensors(&files::first_bytes::<9>(path)?) {
+        (found.kind, found.details) = match FileKind::of(path) {
+            Ok(FileKind::Ranker) => (InputKind::Ranker, Some(ranker::ranker(path)?)),
+            Ok(FileKind::Fusion) => (InputKind::Fusion, Some(ranker::fusion(path)?)),
+            // Anything else has its own error.
+            _ => (InputKind::Model, Some(model::details(path)?)),
+        };
     } else {
-        output::written(write!(out, "{}", index_text(&report)))?;
+        table::look(&mut found)?;
     }
-    output::written(out.flush())?;
-    Ok(Answer::Done)
+    Ok(found)
 }
 
-/// How an index is searched by words and by both.
-fn searches(report: &IndexReport<'_>) -> Vec<(&'static str, String)> {
-    let Some(clickvec_index::Choices { has_fusion, fusion, bm25, analysis, .. }) = &report.searches else {
-        return Vec::new();
-    };
-    let words = format!("BM25 with k1 {} and b {}, compared by `{analysis}`", bm25.k1, bm25.b);
-    let trigrams = fusion.trigrams.map_or_else(String::new, |weight| format!(", trigrams {weight:.3}"));
-    let fitted = if *has_fusion { "" } else { "; not fitted: used by `serve` and by `search --mode both`" };
-    let method = ranker::method_name(fusion.method).0;
-    let teacher = fusion.teacher.map_or_else(String::new, |weight| format!(", teacher {weight:.3}"));
-    let (vectors, words_weight) = (fusion.vectors, fusion.words);
-    let fused = format!("{method} of vectors {vectors:.3}, words {words_weight:.3}{trigrams}{teacher}{fitted}");
-    vec![("words", words), ("fusion", fused)]
-}
-
-fn index_text(report: &IndexReport<'_>) -> String {
-    let summary = &report.summary;
-    let rows = [
-        ("index", output::path(report.index)),
-        ("fingerprint", summary.fingerprint.clone()),
-        ("written by", format!("clickvec {}", output::printable(&summary.version))),
-        ("titles", output::count(summary.titles)),
-        ("left out", format!("{}, of unknown words", output::counted(summary.left_out, "title"))),
-        ("field", output::printable(&summary.field).into_owned()),
-        ("shard", summary.shard.map_or_else(|| "no".to_owned(), |shard| shard.to_string())),
-        ("dimension", summary.dimension.to_string()),
-        ("model", summary.model.clone()),
-        ("encoder", report.encoder.to_string()),
-    ];
-    let rows: Vec<_> = rows.into_iter().chain(searches(report)).collect();
-    let mut text = facts(&rows);
-    let mut files = aligned::plain();
-    files.set_header(["file", "bytes"]);
-    for (name, bytes) in &summary.files {
-        files.add_row([output::printable(name).into_owned(), output::count(*bytes)]);
+/// Shows to people what was found.
+fn text(found: &Found, next: Option<&str>) -> String {
+    let mut text = format!("{}: {}", output::path(&found.path), found.kind.text());
+    match &found.details {
+        Some(details) => {
+            let _ = write!(text, "\n\n{}\n", details.text.trim_end());
+        }
+        None => text.push_str(&table::text(found)),
     }
-    aligned::align_right(&mut files, 1..2);
-    let _ = writeln!(text, "\n{}", aligned::show(&mut files));
+    if let Some(next) = next {
+        let _ = writeln!(text, "  next: {next}");
+    }
     text
 }
 
-/// One line for each fact.
+/// A file as JSON.
+#[derive(Serialize)]
+struct JsonFile<'a> {
+    #[serde(serialize_with = "output::json_path")]
+    file: &'a Path,
+    kind: &'static str,
+    #[serde(flatten)]
+    contents: JsonContents<'a>,
+    next: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum JsonContents<'a> {
+    Table(JsonTable<'a>),
+    Details(&'a Value),
+}
+
+#[derive(Serialize)]
+struct JsonTable<'a> {
+    preset: Option<&'static str>,
+    format: Option<&'static str>,
+    columns: serde_json::Map<String, Value>,
+    rows: u64,
+    has_more: bool,
+    faults: u64,
+    first_faults: Vec<JsonFault<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonFault<'a> {
+    line: u64,
+    fault: &'a str,
+}
+
+fn json<'a>(found: &'a Found, next: Option<&'a str>) -> JsonFile<'a> {
+    let columns = found.meanings.iter().map(|(meaning, name)| (meaning.name().to_owned(), name.clone().into()));
+    let contents = match &found.details {
+        Some(details) => JsonContents::Details(&details.json),
+        None => JsonContents::Table(JsonTable {
+            preset: if let InputKind::Preset(name) = found.kind { Some(name) } else { None },
+            format: found.format,
+            columns: columns.collect(),
+            rows: found.rows,
+            has_more: found.has_more,
+            faults: found.faults,
+            first_faults: found.first.iter().map(|(line, fault)| JsonFault { line: *line, fault }).collect(),
+        }),
+    };
+    JsonFile { file: &found.path, kind: found.kind.key(), contents, next }
+}
+
+/// Shows one line for each fact.
 fn facts(facts: &[(&str, String)]) -> String {
     facts.iter().fold(String::new(), |mut text, (name, value)| {
         let _ = writeln!(text, "{name:<12} {value}");
         text
     })
-}
-
-fn report<'a>(file: &'a Path, model: &'a Model) -> Result<Report<'a>> {
-    let tensors: Vec<TensorReport> = model
-        .tensors()
-        .map(|(name, rows, columns)| TensorReport { name, rows, columns, parameters: rows * columns })
-        .collect();
-    let trigrams = model.dictionary().trigrams();
-    // Parsed from text, so that a number keeps its shortest form: 0.1 and not 0.10000000149.
-    let mut training: Value = serde_json::from_str(&serde_json::to_string(model.training())?)?;
-    // The file omits these if they have their default values.
-    training["config"]["precision"] = serde_json::to_value(model.training().config.precision)?;
-    training["config"]["loss"] = serde_json::to_value(model.training().config.loss)?;
-    training["config"]["tail"] = serde_json::to_value(model.training().config.tail)?;
-    training["config"]["field"] = serde_json::to_value(&model.training().config.field)?;
-    Ok(Report {
-        file,
-        encoder: model.encoder_config(),
-        shared_towers: model.shared_towers(),
-        dimension: model.dimension(),
-        parameters: tensors.iter().map(|tensor| tensor.parameters).sum(),
-        trigrams: trigrams.len(),
-        words: Some(model.dictionary().words().len()).filter(|&words| words > 0),
-        first_trigrams: trigrams.iter().take(SHOWN_TRIGRAMS).map(|trigram| trigram.chars().iter().collect()).collect(),
-        tensors,
-        training,
-        fingerprint: model.fingerprint(),
-    })
-}
-
-fn text(report: &Report<'_>) -> String {
-    let towers =
-        if report.shared_towers { "one, shared by queries and titles" } else { "one for queries, one for titles" };
-    let mut of_model = vec![
-        ("model", output::path(report.file)),
-        ("fingerprint", report.fingerprint.to_owned()),
-        ("encoder", report.encoder.to_string()),
-        ("towers", towers.to_owned()),
-        ("dimension", report.dimension.to_string()),
-        ("parameters", output::count(report.parameters as u64)),
-        ("trigrams", format!("{}: {} …", output::count(report.trigrams as u64), trigrams(&report.first_trigrams))),
-    ];
-    if let Some(words) = report.words {
-        of_model.push(("words", format!("{} whole words are features too", output::count(words as u64))));
-    }
-    let mut text = facts(&of_model);
-    let mut tensors = aligned::plain();
-    tensors.set_header(["tensor", "rows", "columns", "parameters"]);
-    for tensor in &report.tensors {
-        let [rows, columns, parameters] =
-            [tensor.rows, tensor.columns, tensor.parameters].map(|size| output::count(size as u64));
-        tensors.add_row([output::printable(&tensor.name).into_owned(), rows, columns, parameters]);
-    }
-    aligned::align_right(&mut tensors, 1..4);
-    let _ = writeln!(text, "\n{}\n\ntraining", aligned::show(&mut tensors));
-    let mut lines = Vec::new();
-    flatten("", &report.training, &mut lines);
-    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    for (name, value) in lines {
-        let _ = writeln!(text, "  {:<width$}  {}", output::printable(&name), output::printable(&value));
-    }
-    text
-}
-
-fn trigrams(first: &[String]) -> String {
-    first.iter().map(|trigram| output::printable(trigram).into_owned()).collect::<Vec<_>>().join(" ")
-}
-
-/// Nested settings as `name.name value` lines.
-fn flatten(prefix: &str, value: &Value, lines: &mut Vec<(String, String)>) {
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let name = match prefix {
-                    // Most of the record is settings, so they need no prefix.
-                    "" if name == "config" => String::new(),
-                    "" => name.clone(),
-                    outer => format!("{outer}.{name}"),
-                };
-                flatten(&name, value, lines);
-            }
-        }
-        Value::Null => lines.push((prefix.to_owned(), "none".to_owned())),
-        Value::String(text) => lines.push((prefix.to_owned(), text.clone())),
-        other => lines.push((prefix.to_owned(), other.to_string())),
-    }
 }

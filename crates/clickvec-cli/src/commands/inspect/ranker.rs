@@ -1,7 +1,6 @@
 //! What is in the file of a trained ranker or of a fusion.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -9,16 +8,18 @@ use clickvec_eval::internals::{FusionFile, FusionMember, fusion_members, ranker_
 use clickvec_eval::ranker::FusionMethod;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use super::Details;
 use crate::{aligned, output};
 
 /// Name and parameters of a system.
 type SystemParameters = (&'static str, Vec<(&'static str, f64)>);
 
-/// Prints a ranker's system with its parameters.
-pub(super) fn ranker(path: &Path, is_json: bool) -> Result<Answer> {
+/// Describes a ranker: its system with its parameters.
+pub(super) fn ranker(path: &Path) -> Result<Details> {
+    // Whole, as what uses it would read it.
+    clickvec_eval::ranker::load_with(path, &clickvec_lab::SYSTEMS)?;
     let system = ranker_parameters(path, &clickvec_lab::SYSTEMS)?;
-    print(is_json, &json!({ "ranker": of_system(&system) }), || format!("ranker  {}\n", spec(&system)))
+    Details::new(format!("ranker  {}\n", spec(&system)), &json!({ "ranker": of_system(&system) }))
 }
 
 /// The name of a method, and the k of reciprocal ranks.
@@ -31,8 +32,9 @@ pub(crate) fn method_name(method: FusionMethod) -> (&'static str, Option<f64>) {
     }
 }
 
-/// Prints the method and the members of a fusion, with their weights.
-pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
+/// Describes a fusion: its method and its members, with their weights.
+pub(super) fn fusion(path: &Path) -> Result<Details> {
+    clickvec_eval::ranker::load_with(path, &clickvec_lab::SYSTEMS)?;
     let FusionFile { method, members } = fusion_members(path, &clickvec_lab::SYSTEMS)?;
     let (name, k) = method_name(method);
     let of_member = |member: &FusionMember| {
@@ -44,29 +46,17 @@ pub(super) fn fusion(path: &Path, is_json: bool) -> Result<Answer> {
         })
     };
     let report = json!({ "fusion": name, "k": k, "members": members.iter().map(of_member).collect::<Vec<_>>() });
-    print(is_json, &report, || {
-        let mut rows = aligned::plain();
-        rows.set_header(["weight", "system", "file"]);
-        let digits = if method == FusionMethod::Linear { 4 } else { 2 };
-        for member in &members {
-            let file = member.path.file_name().unwrap_or_default().to_string_lossy();
-            let system = member.system.as_ref().map_or_else(|| "a model".to_owned(), spec);
-            rows.add_row([format!("{:.digits$}", member.weight), system, output::printable(&file).into_owned()]);
-        }
-        aligned::align_right(&mut rows, 0..1);
-        let k = k.map_or_else(String::new, |k| format!(", k = {k}"));
-        format!("fusion  {name}{k}\n\n{}\n", aligned::show(&mut rows))
-    })
-}
-
-fn print(is_json: bool, report: &Value, text: impl FnOnce() -> String) -> Result<Answer> {
-    let mut out = output::stdout();
-    match is_json {
-        true => output::json_line(&mut out, report)?,
-        false => output::written(write!(out, "{}", text()))?,
+    let mut rows = aligned::plain();
+    rows.set_header(["weight", "system", "file"]);
+    let digits = if method == FusionMethod::Linear { 4 } else { 2 };
+    for member in &members {
+        let file = member.path.file_name().unwrap_or_default().to_string_lossy();
+        let system = member.system.as_ref().map_or_else(|| "a model".to_owned(), spec);
+        rows.add_row([format!("{:.digits$}", member.weight), system, output::printable(&file).into_owned()]);
     }
-    output::written(out.flush())?;
-    Ok(Answer::Done)
+    aligned::align_right(&mut rows, 0..1);
+    let k = k.map_or_else(String::new, |k| format!(", k = {k}"));
+    Details::new(format!("fusion  {name}{k}\n\n{}\n", aligned::show(&mut rows)), &report)
 }
 
 fn of_system((name, parameters): &SystemParameters) -> Value {

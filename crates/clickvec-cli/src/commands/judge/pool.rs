@@ -7,75 +7,52 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
-use clickvec::tables::{TITLE, Title};
 use clickvec_logs::columns::Role;
 use clickvec_logs::tables::{Next, Record};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::queries::{self, PoolQuery};
-use super::systems::{self, Pool};
+use super::systems::Pool;
 use super::{GRADE, Row, open_sheet, page};
 use crate::answer::Answer;
 use crate::test_set::query_key;
-use crate::titles::{TitleColumns, without_field};
 use crate::{input, output};
 
-/// Write a sheet of queries with the best titles of all systems.
+/// Write a sheet of queries with the best titles of an index, found by words, by vectors and by both, and of other systems.
 ///
 /// Each title appears once, in an order that does not reveal which system found it or at which rank. Fill in the column
 /// `grade` with 0 to 4 (0 bad, 1 fair, 2 good, 3 excellent, 4 perfect), or open the page of --html and press the digits.
 /// Leave out what you cannot judge.
 #[derive(clap::Args)]
-#[command(mut_arg("title_column", without_field))]
 pub(super) struct Args {
-    /// The queries: lines of text, or a table with the column query, and count if --sample is to prefer frequent ones, such
-    /// as a click log.
+    /// The index of the titles, which `clickvec index` wrote.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+
+    /// The queries: lines of text, or a table with the column query, such as a click log.
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
 
-    /// Take this many of the queries, at random; queries with more clicks are more likely [default: all].
+    /// Take this many of the queries, at random; queries with more clicks (column count) are more likely [default: all].
     #[arg(long, value_name = "N", value_parser = crate::numbers::at_least_one::<u32>)]
     sample: Option<u32>,
 
     /// Leave out the queries of this file, for example of an earlier sheet. May be repeated.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     leave_out: Vec<PathBuf>,
 
-    /// The titles to search: a table with the columns id and title, CSV, JSON lines, or a BEIR corpus.
-    #[arg(long, value_name = "FILE")]
-    titles: PathBuf,
-
-    #[command(flatten)]
-    title_columns: TitleColumns,
-
-    /// A ranker that searches, such as `bm25` or `trigram`; see `evaluate --rankers`. May be repeated.
-    #[arg(long, value_name = "RANKER")]
-    pub(super) ranker: Vec<String>,
-
-    /// A model of `train`, or a ranker or fusion of `evaluate --save-rankers`. May be repeated.
+    /// Another model, ranker or fusion that ranks the titles. May be repeated.
     #[arg(long, value_name = "MODEL")]
-    pub(super) model: Vec<PathBuf>,
+    model: Vec<PathBuf>,
 
-    /// An index of `index`, searched as `search --index` does. Its titles must be in --titles. May be repeated.
-    #[arg(long, value_name = "INDEX")]
-    pub(super) index: Vec<PathBuf>,
-
-    /// A TREC run of another search engine, whose titles must be in --titles. Its query ids are the column query_id of
-    /// --queries or, without that column, the numbers of the lines. May be repeated.
+    /// A TREC run of another search engine over the same titles. Its query ids are the column query_id of --queries or, without
+    /// that column, the numbers of the lines. May be repeated.
     #[arg(long, value_name = "FILE")]
-    pub(super) run: Vec<PathBuf>,
-
-    /// A click log, for rankers that learn from clicks.
-    #[arg(long, value_name = "FILE")]
-    pub(super) clicks: Option<PathBuf>,
+    run: Vec<PathBuf>,
 
     /// The titles that each system may put into the sheet for a query.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(super) depth: u32,
-
-    /// Random seed: decides which queries --sample takes, and the order of titles.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]
+    depth: u32,
 
     /// Where to write the sheet: a table with the columns query, title_id, title and grade, which is empty.
     #[arg(long, short, value_name = "FILE")]
@@ -86,47 +63,46 @@ pub(super) struct Args {
     html: Option<PathBuf>,
 }
 
+/// Decides which queries --sample takes, and the order of titles.
+const SEED: u64 = 1;
+
 /// Searches, pools and writes.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    let inputs = || args.model.iter().chain(&args.index).chain(&args.run);
-    ensure!(
-        !args.ranker.is_empty() || inputs().next().is_some(),
-        "expected a system that finds titles, found none; add `--ranker bm25`, `--model MODEL`, `--index INDEX` or `--run FILE`"
-    );
     for output in [&args.output].into_iter().chain(&args.html) {
-        let read = [&args.queries, &args.titles].into_iter().chain(&args.leave_out).chain(inputs()).chain(&args.clicks);
+        let read = [&args.index, &args.queries].into_iter().chain(&args.leave_out).chain(&args.model).chain(&args.run);
         input::refuse_overwriting(output, read)?;
     }
     refuse_graded(&args.output)?;
     input::check_outputs([&args.output].into_iter().chain(&args.html))?;
     let mut queries = queries::read(&args.queries, args.sample.is_some())?;
     for path in &args.leave_out {
-        let asked: HashSet<String> = queries::read(path, false)?.iter().map(|query| query_key(&query.text)).collect();
-        queries.retain(|query| !asked.contains(&query_key(&query.text)));
+        let known: HashSet<String> = queries::read(path, false)?.iter().map(|query| query_key(&query.text)).collect();
+        queries.retain(|query| !known.contains(&query_key(&query.text)));
     }
     ensure!(
         !queries.is_empty(),
         "{}: expected queries that no file of --leave-out has, found none",
         output::path(&args.queries)
     );
-    let queries = queries::sampled(queries, args.sample, args.seed);
-    let table = args.title_columns.table(&args.titles, TITLE)?;
-    let titles = input::titles(table.path(), TITLE)?;
-    let (pool, systems, found) = systems::pool(args, table.path(), &queries, &titles)?;
-    let rows = rows(&queries, &titles, &pool, args.seed);
+    let queries = queries::sampled(queries, args.sample, SEED);
+    let mut pool = Pool::open(&args.index, &queries, args.depth as usize)?;
+    pool.add_index()?;
+    args.model.iter().try_for_each(|path| pool.add_model(path))?;
+    args.run.iter().try_for_each(|path| pool.add_run(path))?;
+    let rows = rows(&queries, &pool);
     ensure!(!rows.is_empty(), "expected titles to judge, found none: no system finds anything for these queries");
     write(args, &rows)?;
-    let asked = pool.iter().filter(|titles| !titles.is_empty()).count();
+    let answered = pool.found.iter().filter(|titles| !titles.is_empty()).count();
     output::note(format_args!(
         "{}: written; {}, {}, which {} found {} times",
         output::path(&args.output),
-        output::counted(asked as u64, "query"),
+        output::counted(answered as u64, "query"),
         output::counted(rows.len() as u64, "title"),
-        output::counted(systems as u64, "system"),
-        output::count(found as u64)
+        output::counted(pool.systems, "system"),
+        output::count(pool.hits)
     ));
-    if asked < queries.len() {
-        let nothing = output::counted((queries.len() - asked) as u64, "query");
+    if answered < queries.len() {
+        let nothing = output::counted((queries.len() - answered) as u64, "query");
         output::note(format_args!("{nothing} left out, for which no system finds a title"));
     }
     // A second sheet must not lead to the loss of the grades of the first.
@@ -176,24 +152,21 @@ fn refuse_graded(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The rows of the sheet: query by query, the titles of each in the order of a hash.
-fn rows(queries: &[PoolQuery], titles: &[Title], pool: &Pool, seed: u64) -> Vec<Row> {
-    let of_query = |(query, pool): (&PoolQuery, &HashSet<usize>)| -> Vec<Row> {
-        let query = &query.text;
-        let mut rows: Vec<Row> = pool
-            .iter()
-            .map(|&place| Row {
-                query: query.clone(),
-                id: titles[place].id.clone(),
-                title: titles[place].title.clone(),
-            })
-            .collect();
-        rows.sort_by_cached_key(|row| {
-            (xxh3_64_with_seed(format!("{query}\t{}", row.id).as_bytes(), seed), row.id.clone())
+/// Returns the rows of the sheet: query by query, the titles of each in the order of a hash.
+fn rows(queries: &[PoolQuery], pool: &Pool<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (query, found) in queries.iter().zip(&pool.found) {
+        let row = |&position: &usize| {
+            let title = &pool.titles[position];
+            Row { query: query.text.clone(), id: title.id.clone(), title: title.title.clone() }
+        };
+        let mut titles: Vec<Row> = found.iter().map(row).collect();
+        titles.sort_by_cached_key(|row| {
+            (xxh3_64_with_seed(format!("{}\t{}", row.query, row.id).as_bytes(), SEED), row.id.clone())
         });
-        rows
-    };
-    queries.iter().zip(pool).flat_map(of_query).collect()
+        rows.append(&mut titles);
+    }
+    rows
 }
 
 fn write(args: &Args, rows: &[Row]) -> Result<()> {

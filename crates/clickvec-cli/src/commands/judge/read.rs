@@ -120,13 +120,12 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         grades: counts,
         agreement: agreement(&args.sheets, &sheets),
     };
-    match args.json {
-        true => {
-            let mut out = output::stdout();
-            output::json_line(&mut out, &report)?;
-            output::written(out.flush())?;
-        }
-        false => say(args, &report),
+    if args.json {
+        let mut out = output::stdout();
+        output::json_line(&mut out, &report)?;
+        output::written(out.flush())?;
+    } else {
+        say(args, &report);
     }
     Ok(Answer::Done)
 }

@@ -17,7 +17,7 @@ use clickvec_logs::time::Time;
 
 pub(crate) use args::Args;
 
-use super::check::{has_rare, looks_judged};
+use super::inspect::{has_rare, looks_judged};
 use crate::answer::Answer;
 use crate::{input, output, progress};
 

@@ -35,7 +35,7 @@ pub(crate) use self::learn::{Ended, Learner, Learnt, Watch};
 pub(crate) use self::report::{epoch_line, section_name, variance_kept};
 pub use self::settings::Given;
 pub(crate) use self::teacher::{has_scores, open as open_teacher};
-use super::check::looks_raw;
+use super::inspect::looks_raw;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;

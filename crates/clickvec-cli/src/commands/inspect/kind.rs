@@ -25,8 +25,12 @@ pub(super) enum InputKind {
     Qrels,
     /// A TREC run.
     Run,
-    /// A model, a saved ranker or a fusion.
+    /// A model.
     Model,
+    /// A trained ranker.
+    Ranker,
+    /// A fusion of rankers and a model.
+    Fusion,
     /// An index.
     Index,
     /// A test set of BEIR.
@@ -49,7 +53,9 @@ impl InputKind {
             InputKind::Corpus => "a corpus of titles in BEIR's form".to_owned(),
             InputKind::Qrels => "judgments in TREC's form (qrels)".to_owned(),
             InputKind::Run => "a TREC run".to_owned(),
-            InputKind::Model => "a model or a saved ranker".to_owned(),
+            InputKind::Model => "a model".to_owned(),
+            InputKind::Ranker => "a trained ranker".to_owned(),
+            InputKind::Fusion => "a fusion".to_owned(),
             InputKind::Index => "an index".to_owned(),
             InputKind::Beir => "a test set in BEIR's form".to_owned(),
             InputKind::Unknown => "nothing that clickvec knows".to_owned(),
@@ -70,6 +76,8 @@ impl InputKind {
             InputKind::Qrels => "qrels",
             InputKind::Run => "run",
             InputKind::Model => "model",
+            InputKind::Ranker => "ranker",
+            InputKind::Fusion => "fusion",
             InputKind::Index => "index",
             InputKind::Beir => "beir",
             InputKind::Unknown => "unknown",

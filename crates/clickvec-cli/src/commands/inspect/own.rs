@@ -8,7 +8,8 @@ use clickvec::tables::{TITLE, for_each_title};
 use clickvec::train::Weighting;
 use clickvec_eval::{TestSetFiles, read_test_set};
 
-use super::{Found, MOST_ROWS, SHOWN_FAULTS};
+use super::Found;
+use super::table::{self, MOST_ROWS, SHOWN_FAULTS};
 use crate::progress;
 
 /// Whether a table has columns of all these names.
@@ -44,7 +45,7 @@ pub(super) fn judged(found: &mut Found) -> Result<()> {
             Ok(())
         }
         Err(error) => {
-            super::read(found)?;
+            table::read(found)?;
             if found.faults == 0 { told(found, error) } else { Ok(()) }
         }
     }

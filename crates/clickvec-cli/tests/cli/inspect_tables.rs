@@ -1,4 +1,4 @@
-//! `clickvec check`: what files seem to be.
+//! `clickvec inspect` of tables: what they seem to be, and what comes next.
 
 use crate::harness::Folder;
 
@@ -10,7 +10,7 @@ fn a_raw_log_and_its_titles_give_the_whole_command() {
         "search_term,SKU,date,visitor\nred lamp,l1,2024-05-01,u1\n,l2,2024-05-02,u2\nsofa,l3,soon,u3\n",
     );
     folder.write("titles.csv", "sku,name\nl1,\"Lamp, red\"\n");
-    let run = folder.run(&["check", "my log.csv", "titles.csv"]).code(1);
+    let run = folder.run(&["inspect", "my log.csv", "titles.csv"]).code(1);
     let expected = "next: clickvec prepare 'my log.csv' --query-column search_term --item-column SKU --time-column date \
                     --user-column visitor --titles titles.csv --titles-id-column sku --titles-title-column name --private --output clicks.tsv";
     run.prints("my log.csv: a raw click log, csv, 4 columns, 3 rows")
@@ -69,7 +69,7 @@ fn files_of_this_program_are_known() {
         "corpus.jsonl",
         "ubi.jsonl",
     ];
-    let found = folder.run(&[&["check", "--json"], &files[..]].concat()).code(0).json_lines();
+    let found = folder.run(&[&["inspect", "--json"], &files[..]].concat()).code(0).json_lines();
     let kinds: Vec<_> = found.iter().map(|file| file["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["clicks", "judged", "titles", "model", "index", "qrels", "run", "corpus", "preset"]);
     let next = |place: usize| found[place]["next"].as_str().unwrap().to_owned();
@@ -79,7 +79,7 @@ fn files_of_this_program_are_known() {
     assert_eq!(next(2), "clickvec index --model model.safetensors --titles titles.tsv --output titles.index");
     assert_eq!(next(6), "clickvec evaluate --qrels q.qrels --run r.run");
     assert_eq!((&found[0]["rows"], &found[0]["faults"]), (&144.into(), &0.into()));
-    let alone = folder.run(&["check", "titles.tsv"]).code(0);
+    let alone = folder.run(&["inspect", "titles.tsv"]).code(0);
     alone.prints("next: clickvec train --titles titles.tsv --output model-2.safetensors");
     // What it says can be done.
     folder.run(&judge.split(' ').skip(1).collect::<Vec<_>>()).code(0);
@@ -92,9 +92,9 @@ fn broken_lines_of_a_preset_are_told() {
     let click = "{\"action_name\":\"click\",\"query_id\":\"1\",\"client_id\":\"c\"}\n";
     let query = "{\"query_id\":\"1\",\"user_query\":\"red lamp\",\"timestamp\":\"2024-05-17T08:30:00Z\"}\n";
     folder.write("ubi.jsonl", format!("{click}{query}"));
-    folder.run(&["check", "ubi.jsonl"]).code(0).prints("preset `ubi`, json").prints("2 rows");
+    folder.run(&["inspect", "ubi.jsonl"]).code(0).prints("preset `ubi`, json").prints("2 rows");
     folder.write("ubi.jsonl", format!("{click}{query}{{\"query_id\n"));
-    let run = folder.run(&["check", "ubi.jsonl"]).code(1);
+    let run = folder.run(&["inspect", "ubi.jsonl"]).code(1);
     run.prints("1 fault").prints("ubi.jsonl:3: expected a JSON object, found the end of the line in column");
 }
 
@@ -104,31 +104,31 @@ fn what_is_not_known_is_no_success() {
     // A shell takes the advice on items for a comment.
     folder.write("items.csv", "query,sku\nred lamp,l1\n");
     let advice = "--titles TITLES --output clicks.tsv  # if the items are titles: --item-as-title";
-    folder.run(&["check", "items.csv"]).code(0).prints(advice);
+    folder.run(&["inspect", "items.csv"]).code(0).prints(advice);
     folder.write("colours.csv", "colour,day\nred,1\n");
     folder
-        .run(&["check", "colours.csv"])
+        .run(&["inspect", "colours.csv"])
         .code(1)
         .prints("nothing that clickvec knows")
         .prints("columns: `colour`, `day`");
     folder.write("typed.tsv", "secret illness\tpills\n");
-    let run = folder.run(&["check", "typed.tsv"]).code(1);
+    let run = folder.run(&["inspect", "typed.tsv"]).code(1);
     assert!(!run.stdout().contains("illness"), "{}", run.stdout());
     run.prints("expected a header with the names of columns");
     folder.write("empty", "");
-    folder.run(&["check", "empty"]).code(1).prints("expected a header line, found nothing");
+    folder.run(&["inspect", "empty"]).code(1).prints("expected a header line, found nothing");
     folder.write("noise", [0xff, 0xfe, 0, 1, 2, 3]);
-    folder.run(&["check", "noise"]).code(1);
-    folder.run(&["check", "missing"]).code(2).says("missing: cannot open");
-    folder.run(&["check"]).code(2);
+    folder.run(&["inspect", "noise"]).code(1);
+    folder.run(&["inspect", "missing"]).code(2).says("missing: cannot open");
+    folder.run(&["inspect"]).code(2);
     folder.write("judged.tsv", "query\ttitle\tgrade\na\tb\t17\na\tc\t1\n");
     folder
-        .run(&["check", "judged.tsv"])
+        .run(&["inspect", "judged.tsv"])
         .code(1)
         .prints("judged.tsv:2: expected a grade from 0 to 10 in column `grade`, found `17`");
 }
 
-/// What `check` calls fine `train` learns, line by line, and what it does not `train` does not.
+/// What `inspect` calls fine `train` learns, line by line, and what it does not `train` does not.
 #[test]
 fn a_click_log_is_fine_where_train_takes_it() {
     let folder = Folder::with_data();
@@ -147,7 +147,7 @@ fn a_click_log_is_fine_where_train_takes_it() {
         ("twice.tsv", "query\tquery\ttitle\na\tb\tc\n".to_owned(), 1),
     ] {
         folder.write(name, text);
-        let checked = folder.run(&["check", name, "--json"]).code(i32::from(lost > 0)).json_lines();
+        let checked = folder.run(&["inspect", name, "--json"]).code(i32::from(lost > 0)).json_lines();
         let kind = if name == "twice.tsv" { "unknown" } else { "clicks" };
         assert_eq!((&checked[0]["kind"], &checked[0]["faults"]), (&kind.into(), &lost.into()), "{}", checked[0]);
         let trained = folder.run(&["train", "--clicks", name, "--output", "m", "--cells", "4", "--epochs", "1"]);
@@ -182,7 +182,7 @@ fn titles_and_judged_titles_are_fine_where_they_are_read() {
         ("judged-name.tsv", judged.replace("\tgrade\n", "\trelevance\n"), "judged", evaluate, 1),
     ] {
         folder.write(name, text);
-        let checked = folder.run(&["check", name, "--json"]).code(i32::from(faults > 0)).json_lines();
+        let checked = folder.run(&["inspect", name, "--json"]).code(i32::from(faults > 0)).json_lines();
         assert_eq!((&checked[0]["kind"], &checked[0]["faults"]), (&kind.into(), &faults.into()), "{}", checked[0]);
         let command = format!("{read}{name}");
         let run = folder.run(&command.split(' ').collect::<Vec<_>>()).code(if faults > 0 { 2 } else { 0 });
@@ -208,49 +208,26 @@ fn a_simulated_log_a_sheet_and_typed_queries_are_known() {
         ])
         .code(0);
     folder
-        .run(&["check", "log/log.tsv", "titles.tsv"])
+        .run(&["inspect", "log/log.tsv", "titles.tsv"])
         .code(0)
         .prints("log/log.tsv: a raw click log")
         .prints("next: clickvec prepare log/log.tsv ")
         .prints(" --titles titles.tsv");
-    let pool =
-        ["judge", "pool", "--queries", "clicks.tsv", "--titles", "titles.tsv", "--ranker", "bm25", "-o", "sheet.tsv"];
-    folder.run(&pool).code(0);
+    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=i"]).code(0);
+    folder.run(&["judge", "pool", "i", "--queries", "clicks.tsv", "-o", "sheet.tsv"]).code(0);
     folder
-        .run(&["check", "sheet.tsv"])
+        .run(&["inspect", "sheet.tsv"])
         .code(0)
         .prints("sheet.tsv: a sheet of `judge pool` with grades to fill in")
         .prints("next: clickvec judge read sheet.tsv --output judged-2.tsv");
     folder.write("sheet.tsv", folder.read("sheet.tsv").replace("\t\n", "\t1\n"));
-    folder.run(&["check", "sheet.tsv"]).code(0).prints("sheet.tsv: judged titles");
+    folder.run(&["inspect", "sheet.tsv"]).code(0).prints("sheet.tsv: judged titles");
     folder.write("typed.txt", "red hammer\nblue ladder\n");
     folder
-        .run(&["check", "typed.txt"])
+        .run(&["inspect", "typed.txt"])
         .code(0)
         .prints("typed.txt: queries, one a line")
-        .prints("next: clickvec judge pool --queries typed.txt --titles TITLES");
-}
-
-#[test]
-fn a_model_that_is_cut_short_is_not_fine() {
-    let folder = Folder::with_model();
-    folder.run(&["check", "model.safetensors"]).code(0);
-    let whole = std::fs::read(folder.path("model.safetensors")).unwrap();
-    folder.write("cut.safetensors", &whole[..whole.len() / 2]);
-    let inspected = folder.run(&["inspect", "cut.safetensors"]).code(2).stderr();
-    assert_eq!(folder.run(&["check", "cut.safetensors"]).code(2).prints_nothing().stderr(), inspected);
-}
-
-#[test]
-fn a_damaged_index_is_not_fine() {
-    let folder = Folder::with_model();
-    folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
-    folder.run(&["check", "shop.index"]).code(0);
-    let titles = folder.read("shop.index/titles.tsv");
-    folder.write("shop.index/titles.tsv", titles.replacen("red", "rad", 1));
-    folder.run(&["check", "shop.index"]).code(2).says("expected `titles.tsv` with checksum ");
-    std::fs::remove_file(folder.path("shop.index/titles.tsv")).unwrap();
-    folder.run(&["check", "shop.index"]).code(2).says("titles.tsv");
+        .prints("next: clickvec judge pool INDEX --queries typed.txt");
 }
 
 #[test]
@@ -258,10 +235,10 @@ fn a_pipe_is_not_looked_at() {
     let folder = Folder::with_data();
     let said =
         "standard input: expected a file, because it is read more than once, found a pipe; write it to a file first";
-    folder.run_with(&["check", "-"], folder.read("clicks.tsv")).code(2).says(said);
+    folder.run_with(&["inspect", "-"], folder.read("clicks.tsv")).code(2).says(said);
     if cfg!(unix) {
         let said = "/dev/null: expected a file, because it is read more than once, found a device; name another";
-        folder.run(&["check", "/dev/null"]).code(2).says(said);
+        folder.run(&["inspect", "/dev/null"]).code(2).says(said);
     }
 }
 
@@ -270,7 +247,7 @@ fn what_only_tabs_can_separate_is_not_proposed() {
     let folder = Folder::new();
     folder.write("judged.csv", "query,title,grade\nred lamp,Red Lamp,3\n");
     folder.write("commas.tsv", "query,title\nred lamp,Red Lamp\n");
-    let run = folder.run(&["check", "judged.csv", "commas.tsv"]).code(1);
+    let run = folder.run(&["inspect", "judged.csv", "commas.tsv"]).code(1);
     assert!(!run.stdout().contains("evaluate"), "{}", run.stdout());
     run.prints(
         "judged.csv:1: expected tabs between the columns of judged titles, found csv; write them as a .tsv file",
@@ -282,6 +259,6 @@ fn what_only_tabs_can_separate_is_not_proposed() {
 fn files_that_cannot_be_opened_do_not_hide_the_others() {
     let folder = Folder::new();
     folder.write("judged.tsv", "query\ttitle\tgrade\nred lamp\tRed Lamp\t3\n");
-    let run = folder.run(&["check", "none", "judged.tsv", "nor-this"]).code(2);
+    let run = folder.run(&["inspect", "none", "judged.tsv", "nor-this"]).code(2);
     run.prints("judged.tsv: judged titles").says("error: none: cannot open").says("error: nor-this: cannot open");
 }

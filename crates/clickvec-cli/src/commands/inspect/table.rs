@@ -1,69 +1,29 @@
-//! `clickvec check`: what files seem to be, what is wrong with them, and what to do next.
+//! What tables are, judged by their first lines and columns, and what is wrong with their rows.
 
-mod columns;
-mod kind;
-mod next;
-mod own;
+use std::path::Path;
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clickvec::internals::files;
-use clickvec::internals::tables::{is_parquet, is_tensors};
-use clickvec::tables::titles_file;
+use clickvec::internals::tables::is_parquet;
 use clickvec_eval::MAX_GRADE;
-use clickvec_index::looks_like_index;
 use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
 use clickvec_logs::value_fault;
 use clickvec_tables::ErrorKind;
-use serde::Serialize;
 
-use self::columns::Meaning;
-use self::kind::InputKind;
-use crate::answer::Answer;
+use super::columns::{self, Meaning};
+use super::kind::{self, InputKind};
+use super::{Found, own};
 use crate::test_set::BEST_OF_SHEET;
 use crate::{output, progress};
 
 /// The rows that are read of each file.
-const MOST_ROWS: u64 = 1_000_000;
+pub(super) const MOST_ROWS: u64 = 1_000_000;
 /// The faults that are shown of each file.
-const SHOWN_FAULTS: usize = 5;
+pub(super) const SHOWN_FAULTS: usize = 5;
 /// The columns of the sheets of `judge pool`.
 const SHEET: [&str; 4] = ["query", "title_id", "title", "grade"];
-
-/// Say what files seem to be, which columns they have, what is wrong with them, and which command comes next.
-///
-/// Reads logs, click logs, judged titles, titles, TREC's and BEIR's files, models and indexes. Give a log together with its
-/// titles, and the proposed command uses both. The exit status is 1 if a file is not recognised or has faults.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// The files.
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-
-    /// Print one JSON object for each file.
-    #[arg(long)]
-    json: bool,
-}
-
-/// What was found out about a file.
-struct Found {
-    path: PathBuf,
-    kind: InputKind,
-    /// What the file is written as, such as `csv`.
-    format: Option<&'static str>,
-    names: Vec<String>,
-    meanings: Vec<(Meaning, String)>,
-    rows: u64,
-    /// Whether there are more rows than were read.
-    has_more: bool,
-    faults: u64,
-    /// The first faults, each with its line.
-    first: Vec<(u64, String)>,
-}
 
 /// Whether a file has the columns of judged titles, among them `grade`, and none that only logs have.
 pub(crate) fn looks_judged(path: &Path) -> bool {
@@ -97,92 +57,19 @@ fn kind_of_header(path: &Path) -> Option<(InputKind, Vec<String>)> {
     log_columns::is_header(&names).then_some((kind, names))
 }
 
-/// Looks at all files, then says what to do with them together.
-pub(crate) fn run(args: Args) -> Result<Answer> {
-    let (mut found, mut unread) = (Vec::new(), Vec::new());
-    for path in &args.files {
-        match look(path) {
-            Ok(file) => found.push(file),
-            Err(error) => unread.push(error),
-        }
-    }
-    let next: Vec<Option<String>> = (0..found.len()).map(|place| next::command(place, &found)).collect();
-    let mut out = output::stdout();
-    for (file, next) in found.iter().zip(&next) {
-        if args.json {
-            output::json_line(&mut out, &json(file, next.as_deref()))?;
-        } else {
-            output::written(write!(out, "{}", text(file, next.as_deref())))?;
-        }
-    }
-    output::written(out.flush())?;
-    // What could be read has been shown; the last of the others ends the command.
-    if let Some(last) = unread.pop() {
-        for error in unread {
-            output::note(format_args!("error: {error}"));
-        }
-        return Err(last);
-    }
-    let is_well = found.iter().all(|file| file.kind != InputKind::Unknown && file.faults == 0);
-    Ok(if is_well { Answer::Done } else { Answer::No })
-}
-
-/// Reads every file of an index. The first damaged one is the error.
-fn look_into_index(path: &Path) -> Result<()> {
-    match clickvec_index::verify(path)?.damaged.into_iter().next() {
-        Some(damaged) => Err(damaged.into()),
-        None => Ok(()),
-    }
-}
-
-fn look(path: &Path) -> Result<Found> {
-    let mut found = Found {
-        path: path.to_owned(),
-        kind: InputKind::Unknown,
-        format: None,
-        names: Vec::new(),
-        meanings: Vec::new(),
-        rows: 0,
-        has_more: false,
-        faults: 0,
-        first: Vec::new(),
-    };
-    ensure!(
-        !files::is_stream(path),
-        "{}: expected a file, because it is read more than once, found {}",
-        output::input(path),
-        match files::Found::is_device(path) {
-            true => "a device; name another",
-            false => "a pipe; write it to a file first",
-        }
-    );
-    if path.is_dir() {
-        found.kind = match () {
-            () if looks_like_index(path) => InputKind::Index,
-            () if titles_file(path).is_ok() => InputKind::Beir,
-            () => InputKind::Unknown,
-        };
-        if found.kind == InputKind::Index {
-            look_into_index(path)?;
-        }
-        return Ok(found);
-    }
-    if is_model(path)? {
-        // Whole, as what uses it would read it.
-        clickvec_eval::ranker::load_with(path, &clickvec_lab::SYSTEMS)?;
-        found.kind = InputKind::Model;
-        return Ok(found);
-    }
+/// Finds out what kind of table or list of lines a file is, and what is wrong with it.
+pub(super) fn look(found: &mut Found) -> Result<()> {
+    let path = &found.path.clone();
     let line = first_line(path)?;
     if let Some(kind) =
         Some(&line[..]).filter(|line| !line.contains(char::REPLACEMENT_CHARACTER)).and_then(kind::of_fields)
     {
         found.kind = kind;
-        return Ok(found);
+        return Ok(());
     }
     if is_query(&line) {
         found.kind = InputKind::Queries;
-        return Ok(found);
+        return Ok(());
     }
     let format = match line.chars().next() {
         Some('{') => "json",
@@ -195,7 +82,7 @@ fn look(path: &Path) -> Result<Found> {
         Err(clickvec_logs::Error::File(clickvec::Error::Shared(error))) if error.kind() != ErrorKind::Io => {
             found.faults = 1;
             found.first.push((1, error.message()));
-            return Ok(found);
+            return Ok(());
         }
         Err(error) => return Err(error.into()),
     };
@@ -206,13 +93,13 @@ fn look(path: &Path) -> Result<Found> {
         let fault = "expected tabs between columns, because of the file's name, found a header without any; separate them by tabs, or \
                      name the file .csv if they are separated by commas";
         found.first.push((1, fault.to_owned()));
-        return Ok(found);
+        return Ok(());
     }
     found.format = Some(format);
     if format != "json" && !log_columns::is_header(&found.names) {
         found.faults = 1;
         found.first.push((1, "expected a header with the names of columns, found a row without one".to_owned()));
-        return Ok(found);
+        return Ok(());
     }
     found.meanings = columns::guess(&found.names);
     found.kind = kind::of_columns(&found.names, &found.meanings, format == "tsv");
@@ -221,11 +108,9 @@ fn look(path: &Path) -> Result<Found> {
     }
     if !matches!(found.kind, InputKind::Unknown | InputKind::Corpus) {
         match found.kind {
-            InputKind::Clicks => own::clicks(&mut found)?,
-            InputKind::Titles if format == "tsv" && own::has_columns(&found, &["id", "title"]) => {
-                own::titles(&mut found)?
-            }
-            InputKind::Judged if format == "tsv" => own::judged(&mut found)?,
+            InputKind::Clicks => own::clicks(found)?,
+            InputKind::Titles if format == "tsv" && own::has_columns(found, &["id", "title"]) => own::titles(found)?,
+            InputKind::Judged if format == "tsv" => own::judged(found)?,
             InputKind::Judged => {
                 found.faults = 1;
                 let fault = format!(
@@ -233,14 +118,14 @@ fn look(path: &Path) -> Result<Found> {
                 );
                 found.first.push((1, fault));
             }
-            _ => read(&mut found)?,
+            _ => read(found)?,
         }
         if found.rows == 0 && found.faults == 0 {
             found.faults = 1;
             found.first.push((1, "expected rows below the header, found none".to_owned()));
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Whether a first line is a query rather than a row: words, and nothing between columns.
@@ -253,11 +138,6 @@ fn is_query(line: &str) -> bool {
 /// The first line that is not blank, unpacked and without blanks around it. Bytes that are not UTF-8 are U+FFFD.
 fn first_line(path: &Path) -> Result<String> {
     Ok(files::first_line(files::open(path)?, path)?.0.trim().to_owned())
-}
-
-/// Whether a file begins as safetensors do.
-fn is_model(path: &Path) -> Result<bool> {
-    Ok(is_tensors(&files::first_bytes::<9>(path)?))
 }
 
 /// Where a field goes while rows are read; grades take the place of keys.
@@ -277,7 +157,7 @@ fn role(meaning: Meaning) -> Role {
 }
 
 /// Reads the rows, and counts what is wrong with them.
-fn read(found: &mut Found) -> Result<()> {
+pub(super) fn read(found: &mut Found) -> Result<()> {
     let mut options = Options::default();
     log_columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
     for (meaning, name) in &found.meanings {
@@ -334,10 +214,7 @@ fn fault_of(kind: InputKind, meaning: Meaning, column: &str, field: Option<&str>
         Meaning::Grade => {
             let most = if kind == InputKind::Sheet { BEST_OF_SHEET } else { MAX_GRADE };
             let is_grade = |grade: f64| (0.0..=f64::from(most)).contains(&grade) && grade.fract() == 0.0;
-            match text.parse().is_ok_and(is_grade) {
-                true => None,
-                false => expected(&format!("a grade from 0 to {most}")),
-            }
+            if text.parse().is_ok_and(is_grade) { None } else { expected(&format!("a grade from 0 to {most}")) }
         }
         // As `prepare` reads them.
         Meaning::Count | Meaning::Clicked | Meaning::Time if kind == InputKind::Log => {
@@ -358,10 +235,10 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// What is said of a file to people.
-fn text(found: &Found, next: Option<&str>) -> String {
+/// Shows a table to people: its columns, rows and faults.
+pub(super) fn text(found: &Found) -> String {
     let path = output::path(&found.path);
-    let mut text = format!("{path}: {}", found.kind.text());
+    let mut text = String::new();
     if let Some(format) = found.format {
         let columns = output::counted(found.names.len() as u64, "column");
         text.push_str(&format!(", {format}, {columns}"));
@@ -394,47 +271,5 @@ fn text(found: &Found, next: Option<&str>) -> String {
             text.push_str(&format!("    and {} more\n", output::count(found.faults - found.first.len() as u64)));
         }
     }
-    if let Some(next) = next {
-        text.push_str(&format!("  next: {next}\n"));
-    }
     text
-}
-
-#[derive(Serialize)]
-struct JsonFile<'a> {
-    file: String,
-    kind: &'static str,
-    preset: Option<&'static str>,
-    format: Option<&'static str>,
-    columns: serde_json::Map<String, serde_json::Value>,
-    rows: u64,
-    has_more: bool,
-    faults: u64,
-    first_faults: Vec<JsonFault<'a>>,
-    next: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct JsonFault<'a> {
-    line: u64,
-    fault: &'a str,
-}
-
-fn json<'a>(found: &'a Found, next: Option<&'a str>) -> JsonFile<'a> {
-    JsonFile {
-        file: found.path.to_string_lossy().into_owned(),
-        kind: found.kind.key(),
-        preset: if let InputKind::Preset(name) = found.kind { Some(name) } else { None },
-        format: found.format,
-        columns: found
-            .meanings
-            .iter()
-            .map(|(meaning, name)| (meaning.name().to_owned(), name.clone().into()))
-            .collect(),
-        rows: found.rows,
-        has_more: found.has_more,
-        faults: found.faults,
-        first_faults: found.first.iter().map(|(line, fault)| JsonFault { line: *line, fault }).collect(),
-        next,
-    }
 }

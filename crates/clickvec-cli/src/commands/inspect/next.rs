@@ -22,9 +22,10 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             if !has(Meaning::Title) || (has(Meaning::Item) && titles().is_some()) {
                 command.push_str(&format!(" {}", prepared_titles(titles())));
             }
-            let or = match has(Meaning::Title) || titles().is_some() {
-                true => "",
-                false => "  # if the items are titles: --item-as-title in place of --titles TITLES",
+            let or = if has(Meaning::Title) || titles().is_some() {
+                ""
+            } else {
+                "  # if the items are titles: --item-as-title in place of --titles TITLES"
             };
             // Without it, what only one person typed is left out, most queries of a small shop.
             let private = if has(Meaning::User) { " --private" } else { "" };
@@ -50,11 +51,10 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             named_titles("--titles")
         ),
         InputKind::Sheet => format!("clickvec judge read {path} --output {}", free("judged", "tsv")),
-        InputKind::Queries => format!(
-            "clickvec judge pool --queries {path} {} --ranker bm25 --ranker trigram --model {model} --output {}",
-            named_titles("--titles"),
-            free("sheet", "tsv")
-        ),
+        InputKind::Queries => {
+            let index = of(InputKind::Index).map_or_else(|| "INDEX".to_owned(), |index| quoted(&index.path));
+            format!("clickvec judge pool {index} --queries {path} --output {}", free("sheet", "tsv"))
+        }
         InputKind::Titles | InputKind::Corpus if of(InputKind::Model).is_none() => {
             let clicks =
                 of(InputKind::Clicks).map_or(String::new(), |clicks| format!(" --clicks {}", quoted(&clicks.path)));
@@ -75,7 +75,12 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             let qrels = of(InputKind::Qrels).map_or_else(|| "QRELS".to_owned(), |qrels| quoted(&qrels.path));
             format!("clickvec evaluate --qrels {qrels} --run {path}")
         }
-        InputKind::Model => format!("clickvec inspect {path}"),
+        InputKind::Model | InputKind::Fusion => {
+            let titles = named_titles("--titles");
+            format!("clickvec index --model {path} {titles} --output {}", free("titles", "index"))
+        }
+        InputKind::Index if found.faults > 0 => return None,
+        InputKind::Ranker => return None,
         InputKind::Index => format!("clickvec search --index {path} QUERY"),
         InputKind::Beir => format!("clickvec evaluate --judged {path} --ranker bm25 --model {model}"),
         InputKind::Unknown => return None,
