@@ -153,7 +153,7 @@ const UPDATE: &str = "changes-000001";
 pub fn changes(data: &[u8]) {
     static NAMES: OnceLock<Vec<String>> = OnceLock::new();
     let [first, second, data @ ..] = data else { return };
-    let (good, path) = (&frozen("format-3/three"), &folder().join("updated.index"));
+    let (good, path) = (&frozen("format-1/three"), &folder().join("updated.index"));
     let names = NAMES.get_or_init(|| {
         let mut names = Vec::new();
         copy(good, path, "", &mut names);

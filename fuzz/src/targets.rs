@@ -195,14 +195,12 @@ fn index(data: &[u8]) {
     let folder = folder().join("index");
     std::fs::create_dir_all(&folder).unwrap();
     let names = ["manifest.json", "model.safetensors", "titles.tsv", "vectors.npy"];
-    let (file, version) = (usize::from(*first) % names.len(), usize::from(*first) / names.len() % 2);
-    static GOOD: OnceLock<[[Vec<u8>; 4]; 2]> = OnceLock::new();
-    let good = GOOD.get_or_init(|| {
-        ["format-1", "format-2"]
-            .map(|form| names.map(|name| std::fs::read(frozen(form).join("index").join(name)).unwrap()))
-    });
+    let file = usize::from(*first) % names.len();
+    static GOOD: OnceLock<[Vec<u8>; 4]> = OnceLock::new();
+    let good =
+        GOOD.get_or_init(|| names.map(|name| std::fs::read(frozen("format-1/index").join(name)).unwrap()));
     for (number, name) in names.iter().enumerate() {
-        let bytes = if number == file { data } else { &good[version][number] };
+        let bytes = if number == file { data } else { &good[number] };
         std::fs::write(folder.join(name), bytes).unwrap();
     }
     // The manifest has the checksums of files and its own.
@@ -213,7 +211,7 @@ fn index(data: &[u8]) {
 
 /// What says which part of an index a folder is.
 fn shard(data: &[u8]) {
-    let (folder, good) = (folder().join("shard"), frozen("format-5/shards/1"));
+    let (folder, good) = (folder().join("shard"), frozen("format-1/shards/1"));
     std::fs::create_dir_all(&folder).unwrap();
     for name in ["model.safetensors", "titles.tsv", "vectors.npy"] {
         std::fs::copy(good.join(name), folder.join(name)).unwrap();

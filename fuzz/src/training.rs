@@ -26,7 +26,7 @@ pub fn checkpoint(data: &[u8]) {
     let config = TrainConfig {
         encoder: EncoderConfig::Lstm(lstm),
         max_trigrams: 200,
-        minibatch: 32,
+        batch_size: 32,
         seed: 3,
         epochs: 300,
         keep: Keep::Last,

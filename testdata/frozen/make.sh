@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Writes a file of each form, and what a program reads from it: bash testdata/frozen/make.sh PROGRAM FOLDER
 #
-# For a new version of a form only, into a new folder beside the others, by the first program that writes it. What lies
-# here already is never made anew: it shows that later programs still read what earlier ones wrote.
+# For a new version of a form only, into a new folder beside the others, by the first program that writes it. Once released, what
+# lies here is never made anew: it shows that later programs still read what earlier ones wrote.
+# A second program, whose `MANY_VECTORS` is 0, writes lists of 40 titles, as no other does: make.sh PROGRAM FOLDER PROGRAM_OF_LISTS
 set -euo pipefail
 program="$(realpath "$1")"
+lists_program="$(realpath "${3:-$1}")"
 mkdir -p "$2"
 shop="$(cd "$(dirname "$0")/../shop" && pwd)"
 cd "$2"
@@ -23,31 +25,29 @@ cut -f 2 titles.tsv | tail -n +2 | tr ' ' '\n' | tr A-Z a-z | grep '^[a-z]*$' | 
     | awk '{ printf "%s", $1; for (i = 0; i < 3; i++) printf " %.1f", (NR * 7 + i * 13) % 19 / 10 - 0.9; print "" }' \
     > words.txt
 
-small=(--clicks clicks.tsv --max-trigrams 200 --minibatch 32 --seed 3)
+small=(--clicks clicks.tsv --set max_trigrams=200 --batch-size 32 --seed 3)
 model() {
     "$program" train "${small[@]}" --epochs 2 --output "$1.safetensors" "${@:2}" 2> "$work/log"
     for side in query title; do
         "$program" embed "$1.safetensors" --side "$side" texts > "$1.$side.jsonl"
     done
 }
-model dssm --encoder dssm --hidden 6,4
-model clsm --encoder clsm --hidden 6,4 --window 3
-model rnn --encoder rnn --hidden 4
-model lstm --encoder lstm --cells 4 --forget-gate --peephole full --shared-towers=false
-model bilstm --encoder bilstm --cells 3 --peephole diagonal
-# These came later and lie in format-2.
-model gru --encoder gru --cells 4
-model members --encoder lstm --cells 3 --members 2
-model stacked --encoder lstm --cells 4,3
-model words --encoder lstm --cells 4 --word-count 3
-model layers --encoder clsm --hidden 6,5,4 --window 3
-# This came later still and lies in format-4.
-model projected --encoder lstm --cells 3 --members 2 --dimension 4
+model dssm --encoder dssm --set encoder.layers=6,4
+model clsm --encoder clsm --set encoder.convolution=6 --set encoder.semantic=4
+model layers --encoder clsm --set encoder.convolution=6 --set encoder.hidden=5 --set encoder.semantic=4
+model rnn --encoder rnn --set encoder.hidden=4
+model lstm --set encoder.cells=4 --set encoder.forget_gate=true --set encoder.peephole=full --set shared_towers=false
+model bilstm --encoder bilstm --set encoder.cells=3 --set encoder.peephole=diagonal
+model gru --encoder gru --set encoder.cells=4
+model members --encoder members --set encoder.cells=3 --set encoder.members=2
+model stacked --encoder stacked --set encoder.layers=4,3
+model words --set encoder.cells=4 --set word_count=3
+model projected --encoder members --set encoder.cells=3 --set encoder.members=2 --set encoder.dimension=4
 
 "$program" index --model lstm.safetensors --titles titles.tsv --output index 2> "$work/log"
-"$program" search --index index --json -k 5 < texts > index.search.jsonl
+"$program" search --index index --mode vectors --json -k 5 < texts > index.search.jsonl
 
-# Whole indexes, with words, a column, and an update; these came later too.
+# Indexes with words, a column and an update.
 awk '{ print $0 "\t" (NR == 1 ? "brand" : "brand " NR % 3) }' titles.tsv > "$work/stored.tsv"
 head -n 32 "$work/stored.tsv" > "$work/first.tsv"
 sed '2,29d' "$work/stored.tsv" > "$work/later.tsv"
@@ -60,11 +60,11 @@ for form in f32 f16 int8; do
     done
 done
 
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --contiguous texts --vectors words.txt \
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --vectors words.txt \
     --model rnn.safetensors --ranker bm25 --ranker ulm --ranker lsa:dimensions=4 --ranker plsa:topics=3,iterations=5 \
     --ranker lda:topics=3,sweeps=10 --ranker bltm:topics=3,iterations=5 --ranker wtm:iterations=2,prune=0.05 \
     --ranker ptm:iterations=2,prune=0.05 --ranker mrf --ranker lce --ranker doc2vec:size=4,epochs=2 \
-    --ranker skip-thought:uni=4,bi=2,word-size=3,epochs=1 --ranker trigram --ranker vectors \
+    --ranker trigram --ranker vectors \
     --fusion z-score --save-rankers rankers --json > "$work/evaluated"
 rankers=()
 for ranker in rankers/*; do rankers+=(--model "$ranker"); done
@@ -85,30 +85,28 @@ stopped() {
     mv "$work/stopped.checkpoint" "$1/stopped.checkpoint"
     printf '%s\n' "${@:2}" > "$1/arguments"
 }
-stopped checkpoint train "${small[@]}" --encoder lstm --cells 4 --validation judged.tsv --epochs 300
+stopped checkpoint train "${small[@]}" --set encoder.cells=4 --validation judged.tsv --epochs 300
 
-# What follows came later still and lies in format-3.
 # A fusion of three as a folder of rankers, and an index that it serves, with an update.
-tiny=(--clicks clicks.tsv --max-trigrams 100 --minibatch 32 --seed 3)
-"$program" train "${tiny[@]}" --encoder lstm --cells 2 --members 2 --epochs 2 --output "$work/tiny.safetensors" 2> "$work/log"
+tiny=(--clicks clicks.tsv --set max_trigrams=100 --batch-size 32 --seed 3)
+"$program" train "${tiny[@]}" --encoder members --set encoder.cells=2 --set encoder.members=2 --epochs 2 --output "$work/tiny.safetensors" 2> "$work/log"
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
-    --ranker trigram --ranker lda:topics=3,sweeps=10,clicked=1 --save-rankers later-rankers --json > "$work/evaluated"
+    --ranker trigram --ranker lda:topics=3,sweeps=10,clicked=1 --save-rankers three-rankers --json > "$work/evaluated"
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
-    --ranker trigram --fusion z-score --save-rankers later-rankers --json > "$work/evaluated"
+    --ranker trigram --fusion z-score --save-rankers three-rankers --json > "$work/evaluated"
 rankers=()
-for ranker in later-rankers/*; do rankers+=(--model "$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query later-rankers.tsv > /dev/null
-"$program" index --model later-rankers/fusion_z-score.safetensors --titles <(head -n 32 titles.tsv) --output three 2> "$work/log"
+for ranker in three-rankers/*; do rankers+=(--model "$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query three-rankers.tsv > /dev/null
+"$program" index --model three-rankers/fusion_z-score.safetensors --titles <(head -n 32 titles.tsv) --output three 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output three 2> "$work/log"
 for mode in vectors words both; do
     "$program" search --index three --mode $mode --json -k 5 < texts > three.$mode.jsonl
 done
 
 # A stopped run of a model with members that learns from titles first.
-stopped later-checkpoint train "${tiny[@]}" --titles titles.tsv --encoder lstm --cells 2 --members 2 --validation judged.tsv --epochs 300
+stopped checkpoint-members train "${tiny[@]}" --titles titles.tsv --encoder members --set encoder.cells=2 --set encoder.members=2 --validation judged.tsv --epochs 300
 
-# What follows came later still and lies in format-5: a fusion of scores as they are, as a folder of rankers and in an index
-# with an update, and the two shards of an index.
+# A fusion of scores as they are, as a folder of rankers and in an index with an update, and the two shards of an index.
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
     --ranker trigram --fusion linear --save-rankers linear-rankers --json > "$work/evaluated"
 rankers=()
@@ -123,9 +121,10 @@ mkdir -p shards
 for shard in 1 2; do
     "$program" index --model lstm.safetensors --titles titles.tsv --shard $shard/2 --output shards/$shard 2> "$work/log"
 done
-# Joined they are `index`, whose answers lie in format-5 as `shards.search.jsonl`.
+"$program" index --join shards/1 shards/2 --output "$work/joined" 2> "$work/log"
+"$program" search --index "$work/joined" --mode vectors --json -k 5 < texts > shards.search.jsonl
 
-# What follows came later still and lies in format-6: BM25 of terms with other parameters, as a ranker of a fusion and in an index
+# BM25 of terms with other parameters, as a ranker of a fusion and in an index
 # with an update. `texts` has plurals and numbers with units too.
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" \
     --ranker bm25:k1=0.5,stem=1,split=1 --ranker trigram --fusion linear --save-rankers terms-rankers --json > "$work/evaluated"
@@ -138,8 +137,7 @@ for mode in vectors words both; do
     "$program" search --index terms --mode $mode --json -k 5 < texts > terms.$mode.jsonl
 done
 
-# What follows came later still and lies in format-7: vectors of titles and what gives other texts theirs, as a ranker of a fusion
-# and in an index with an update.
+# Vectors of titles and what gives other texts theirs, as a ranker of a fusion and in an index with an update.
 "$program" embed "$work/tiny.safetensors" --side title titles.tsv > "$work/titles.jsonl"
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
     --ranker trigram --ranker vectors:ridge=0.3 --vectors "$work/titles.jsonl" --fusion linear --save-rankers taught-rankers \
@@ -151,4 +149,10 @@ for ranker in taught-rankers/*; do rankers+=(--model "$ranker"); done
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output taught 2> "$work/log"
 for mode in vectors words both; do
     "$program" search --index taught --mode $mode --json -k 5 < texts > taught.$mode.jsonl
+done
+
+# Vectors in lists, with a column.
+"$lists_program" index --model lstm.safetensors --titles "$work/stored.tsv" --store brand --output lists 2> "$work/log"
+for mode in vectors words both; do
+    "$lists_program" search --index lists --mode $mode --json -k 5 --filter "brand=brand 0|brand 2" < texts > lists.$mode.jsonl
 done

@@ -115,8 +115,8 @@ fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Res
         titles: 0.0,
         query_views: Views::NONE,
         title_views: Views::NONE,
-        size: config.minibatch,
-        loss: config.loss,
+        size: config.batch_size,
+        loss: config.loss.kind,
         negatives: config.negatives,
         source: config.negative_source,
         shared_tower: false,
@@ -166,7 +166,7 @@ fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Res
         });
         let [(.., queries, _), (.., titles, _)] = &towers;
         time(&mut || {
-            loss.compute(config.gamma, &queries.embeddings, &titles.embeddings, CELLS, &minibatch.pairs);
+            loss.compute(config.loss.gamma, &queries.embeddings, &titles.embeddings, CELLS, &minibatch.pairs);
         });
         let gradients = [&loss.query_gradient, &loss.title_gradient];
         time(&mut || {

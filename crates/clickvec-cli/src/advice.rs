@@ -4,7 +4,6 @@
 use clickvec::Error;
 use clickvec::error::{IndexFault, LearnFault, LearnSource, PlanFault, ResumeFault, TestSetFault};
 use clickvec::tables::TableFault;
-use clickvec::train::SettingFault;
 use clickvec_index::looks_like_index;
 
 /// An error, with advice about what to do.
@@ -48,12 +47,11 @@ fn advice(error: &Error) -> Option<&'static str> {
             Some("`clickvec index --compact --output INDEX` makes it one")
         }
         Error::Table { fault, .. } => advice_on_table(fault),
-        Error::Setting(fault) => advice_on_setting(fault),
         Error::Init(_) => Some("--init names it"),
-        Error::Diverged { .. } => Some("--learning-rate and --clip-norm set them"),
+        Error::Diverged { .. } => Some("--learning-rate and --set clip_norm=… set them"),
         Error::TooFewPairs { .. } => Some("--pairs sets how many"),
         Error::Resume { fault: ResumeFault::Settings { differences }, .. }
-            if differences.iter().any(|of| ["keep", "held-out"].contains(&of.name.as_str())) =>
+            if differences.iter().any(|of| ["keep", "held_out"].contains(&of.name.as_str())) =>
         {
             Some(
                 "--held-out and --validation decide what is held out and which epoch is kept, so give the same as then, or leave \
@@ -101,50 +99,6 @@ fn advice_on_table(fault: &TableFault) -> Option<&'static str> {
         TableFault::NoTitlesHeader { .. } => "`--id-column` and `--title-column` name other columns",
         TableFault::JudgedTitles => "--judged and --validation take judged titles",
         TableFault::EmptyGrade => "`clickvec judge read` takes a sheet that is not filled in to the end",
-        _ => return None,
-    })
-}
-
-/// The options that give a setting.
-fn advice_on_setting(fault: &SettingFault) -> Option<&'static str> {
-    Some(match fault {
-        SettingFault::NotPositive { name, .. } | SettingFault::Zero { name } => match *name {
-            "gamma" => "--gamma sets it",
-            "learning rate" => "--learning-rate sets it",
-            "clip norm" => "--clip-norm sets it",
-            "init range" => "--init-range sets it",
-            "minibatch" => "--minibatch sets it",
-            "epochs" => "--epochs sets it",
-            "max words" => "--max-words sets it",
-            "max trigrams" => "--max-trigrams sets it",
-            "bptt words" => "--bptt-words sets it",
-            "patience" => "--patience sets it",
-            "negatives" => "--negatives sets it",
-            "members" => "--members sets it",
-            "gamma of the teacher" => "--teacher-gamma sets it",
-            "title gamma" => "--title-gamma sets it",
-            "title minibatch" => "--title-minibatch sets it",
-            "title learning rate" => "--title-learning-rate sets it",
-            _ => return None,
-        },
-        SettingFault::Chance { .. } => "--augment and --title-views set it",
-        SettingFault::Negative { .. } => "--titles-among-clicks sets it",
-        SettingFault::NothingToLearnFrom => "name a log with --clicks or titles with --titles",
-        SettingFault::Share { name, .. } => match *name {
-            "share of the teacher's scores" => "--teacher-score-share sets it",
-            "share of the weights that a stage began with" => "--teacher-start-share sets it",
-            _ => "--teacher-share and --teacher-title-share set them",
-        },
-        SettingFault::TaughtContrast => "--loss sets it",
-        SettingFault::TaughtSamples => "--negatives all takes them all",
-        SettingFault::Teacher { .. } => "--teacher names them",
-        SettingFault::AllUniform => "--negatives and --negative-source set them",
-        SettingFault::Alone => "--minibatch and --negative-source set them",
-        SettingFault::PerGate { .. } => "--bptt sets them",
-        SettingFault::BpttWords { .. } => "--bptt-words sets it",
-        SettingFault::Precision { .. } | SettingFault::NoBf16 { .. } => "--precision sets it",
-        SettingFault::LossOfNone => "--held-out sets it",
-        SettingFault::NoValidation { .. } => "--validation names it",
         _ => return None,
     })
 }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clickvec::Error;
 use clickvec::model::Model;
-use clickvec::train::{Event, Keep, Output, Teacher, TrainConfig, written_paths};
+use clickvec::train::{Event, Output, Teacher, TrainConfig, written_paths};
 use clickvec_eval::{Judgments, Overlap};
 use serde_json::{Value, json};
 
 use crate::commands::{self, Ended, Judged, Learner, Learnt, Means, Trial, Watch};
-pub use crate::commands::{Clicks, Given, Pairs, Queries};
+pub use crate::commands::{Clicks, Pairs, Queries};
 use crate::{advice, input, output, test_set};
 
 /// Runs the program with these arguments, the first of which is its name, and returns the exit status. Its code is in
@@ -46,15 +46,6 @@ impl From<anyhow::Error> for Fault {
             },
         }
     }
-}
-
-/// The settings that `clickvec train` has with these options, such as `--epochs=3`.
-///
-/// # Errors
-///
-/// What the program says about an option that is not valid.
-pub fn training(options: &[String], given: Given) -> Result<TrainConfig, String> {
-    commands::training(options, given).map_err(|error| output::reason(&error))
 }
 
 /// What a model is learnt from and where it goes. It is the same model as that of `clickvec train`.
@@ -111,13 +102,8 @@ pub fn learn(
             Fault::Told(words) => anyhow::Error::msg(words),
         })
     };
-    // Whether somebody asked for the best epoch, which is what is kept anyway, is not in the settings.
-    let asks_for_judge = match config.keep {
-        Keep::Loss => Some("--keep loss"),
-        Keep::Best | Keep::Last => config.patience.map(|_| "--patience"),
-    };
     let teachers = &teachers;
-    let learner = Learner { config, clicks, titles, init, teachers, judgments, asks_for_judge, output, scratch };
+    let learner = Learner { config, clicks, titles, init, teachers, judgments, output, scratch };
     match (learner.learn(trial, &mut Teller { on_event, again: false })?, path) {
         (Ended::Stopped(_), _) => Ok(None),
         (Ended::Learnt(Learnt::Memory(model)), _) => Ok(Some(*model)),

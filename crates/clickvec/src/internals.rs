@@ -12,15 +12,12 @@ pub mod clicks {
 
 /// Encoders, their weights and their buffers.
 pub mod encoder {
-    pub use crate::encoder::config::{
-        about, build, describe, family, kinds_that, named, named_kind, named_kinds_that, unit_of_vectors,
-    };
+    pub use crate::encoder::config::{about, build, describe, unit_of_vectors};
     pub use crate::encoder::description::{Description, Reading};
     pub use crate::encoder::gradients::Gradients;
     pub use crate::encoder::init::{TextStatistics, initialize};
     pub use crate::encoder::input::Input;
     pub use crate::encoder::passes::Encoder;
-    pub use crate::encoder::sizes::{Misfit, Size, Sizes, resized, takes};
     pub use crate::encoder::tensor::{Group, Tensor, TensorKind};
     pub use crate::encoder::trace::Trace;
 }

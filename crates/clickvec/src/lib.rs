@@ -50,6 +50,7 @@ mod clicks;
 pub mod encoder;
 pub mod error;
 pub mod explain;
+mod fields;
 pub mod index;
 // For the other crates of the workspace, which are built from the same commit. Not behind a feature: what is published must be what
 // they were tested with.

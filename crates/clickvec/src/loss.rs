@@ -35,12 +35,6 @@ pub enum LossKind {
     Nce,
 }
 
-impl LossKind {
-    pub(crate) fn is_softmax(&self) -> bool {
-        *self == LossKind::Softmax
-    }
-}
-
 /// The pairs of a minibatch, as rows of queries and titles.
 #[derive(Debug, Default, Clone)]
 pub struct Pairs {

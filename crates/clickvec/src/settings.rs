@@ -1,94 +1,110 @@
 //! The settings of a training run, and what it records in the model.
 
 mod differences;
-mod fault;
+mod overrides;
+mod reference;
 mod sources;
 
 pub(crate) use differences::encoder_text;
-pub use fault::SettingFault;
-use sources::chances;
+pub use overrides::{Overrides, Preset};
+pub use reference::{documentation, reference};
 pub use sources::{TeacherConfig, TeacherStart, TitleConfig};
 
+use clickvec_tables::{Error, ErrorKind};
+use serde::{Deserialize, Serialize};
+
 use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
-use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, MembersConfig};
+use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, MembersConfig, Signals};
+use crate::fields::{self, Rule, fields};
 use crate::loss::LossKind;
 use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
 use crate::tables;
 use crate::text::{Tail, WordLimit};
 use crate::views::Views;
-use serde::{Deserialize, Serialize};
 
-/// Everything that decides what a training run learns, except for its data and the processor's instruction level.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TrainConfig {
-    /// The encoder of both towers.
-    pub encoder: EncoderConfig,
-    /// Whether queries and titles share one set of weights.
-    pub shared_towers: bool,
-    /// The number of pairs in a minibatch.
-    pub minibatch: usize,
-    /// The number of negatives of a pair.
-    pub negatives: Negatives,
-    /// The source of sampled negatives.
-    pub negative_source: NegativeSource,
-    /// The loss. Omitted if it is the softmax.
-    #[serde(default, skip_serializing_if = "LossKind::is_softmax")]
-    pub loss: LossKind,
-    /// γ of the loss.
-    pub gamma: f32,
-    /// The optimiser.
-    pub optimizer: OptimizerKind,
-    /// The learning rate ε.
-    pub learning_rate: f32,
-    /// The limit th_G to which each tower's gradient is scaled down; `None` for no limit.
-    pub clip_norm: Option<f32>,
-    /// How errors flow back through a text's words.
-    pub bptt: Bptt,
-    /// The range of the initial weights.
-    pub init_range: InitRange,
-    /// The column of the log with the texts that were clicked. Like `precision`, omitted if it has the default,
-    /// `title`.
-    #[serde(default = "title", skip_serializing_if = "is_title")]
-    pub field: String,
-    /// How the log's `count` column weights a pair.
-    pub weighting: Weighting,
-    /// The number of passes over the log.
-    pub epochs: u32,
-    /// The epoch whose model is kept. The best needs a validation set.
-    pub keep: Keep,
-    /// The number of epochs without a better validation NDCG after which training stops.
-    pub patience: Option<u32>,
-    /// The number of words of a text that are read.
-    pub max_words: usize,
-    /// What becomes of a text's other words. Omitted if they are cut.
-    #[serde(default, skip_serializing_if = "Tail::is_cut")]
-    pub tail: Tail,
-    /// The largest number of trigrams in the dictionary.
-    pub max_trigrams: usize,
-    /// Whole words that occur at least this often in the log are features too; `None` for letter trigrams alone.
-    /// Omitted if there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub word_count: Option<u64>,
-    /// The random seed of weights, order and negatives.
-    pub seed: u64,
-    /// The precision of recurrent products. Omitted if it is f32, because the fingerprint of a model from before there
-    /// was a choice covers a record without it.
-    #[serde(default, skip_serializing_if = "Precision::is_f32")]
-    pub precision: Precision,
-    /// Changes to queries when learning from clicks. Omitted if there are none.
-    #[serde(default = "as_they_are", skip_serializing_if = "are_as_they_are")]
-    pub augment: Views,
-    /// How titles are learnt; `None` if there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub titles: Option<TitleConfig>,
-    /// The share of clicked queries that are not learnt but judge the model: at most 1,000, none if that is fewer than 100.
-    /// Needs a validation, which gets them from [`crate::train::Event::HeldOut`]. Omitted if it is 0.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub held_out: f32,
-    /// How the model learns from a teacher; `None` without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub teacher: Option<TeacherConfig>,
+fields! {
+    /// Everything that decides what a training run learns, except for its data and the processor's instruction level.
+    pub struct TrainConfig {
+        /// The encoder of both towers: the network that turns a text into a vector.
+        pub encoder: EncoderConfig where Rule::Kinds(EncoderConfig::FIELDS),
+        /// Whether queries and titles share one tower, that is, one set of weights.
+        pub shared_towers: bool,
+        /// The number of pairs in a minibatch.
+        pub batch_size: usize where Rule::AtLeast(1.0),
+        /// The number of negative titles of each pair, or `all`: every other title of the minibatch.
+        pub negatives: Negatives where Rule::AtLeast(1.0),
+        /// Where a number of negatives comes from: `minibatch`, its titles, or `uniform`, any title of the log.
+        pub negative_source: NegativeSource,
+        /// The loss, for clicks and for titles.
+        pub loss: LossConfig where Rule::Fields(LossConfig::FIELDS),
+        /// The optimiser: `adam`; `nesterov` or `momentum`, with the LSTM paper's schedule; `sgd`, plain gradient descent.
+        pub optimizer: OptimizerKind,
+        /// The learning rate ε.
+        pub learning_rate: f32 where Rule::Above0,
+        /// The norm to which a tower's gradient is scaled down if its norm is larger, or `none`.
+        #[serde(with = "fields::real_or_none")]
+        pub clip_norm: Option<f32> where Rule::Above0,
+        /// How errors flow back through a text's words.
+        pub bptt: Bptt where Rule::Fields(Bptt::FIELDS),
+        /// The range of random initial weights: ± this number, or `fan`, ±√(6/(fan-in + fan-out)).
+        pub init_range: InitRange where Rule::Above0,
+        /// The column of texts to learn from, in the place of the title; `title+text` joins two.
+        pub field: String,
+        /// How the log's column `count` weights a pair: `log`, ln(1 + count); `linear`; `none`, not at all; or `binary`, one click
+        /// for each pair whatever the columns `count` and `weight` say.
+        pub weighting: Weighting,
+        /// The number of passes over the clicks.
+        pub epochs: u32 where Rule::AtLeast(1.0),
+        /// The epoch whose model is kept: `best` in validation, the one with the smallest `loss` of held-out pairs, or the `last`.
+        pub keep: Keep,
+        /// The number of epochs without a better validation after which training stops, or `none`.
+        #[serde(with = "fields::whole_or_none")]
+        pub patience: Option<u32> where Rule::AtLeast(1.0),
+        /// The number of words of a text that are read.
+        pub max_words: usize where Rule::AtLeast(1.0),
+        /// What becomes of a text's other words: `cut`, or `merge`, which joins them to the last word that is read.
+        pub tail: Tail,
+        /// The largest number of letter trigrams in the dictionary; the most frequent ones stay.
+        pub max_trigrams: usize where Rule::AtLeast(1.0),
+        /// Whole words that occur at least this often in the log are features too, at most as many as `max_trigrams`; or `none`.
+        #[serde(with = "fields::whole_or_none")]
+        pub word_count: Option<u64> where Rule::AtLeast(1.0),
+        /// The seed of all random numbers: the same seed, log and program give the same model.
+        pub seed: u64,
+        /// The precision of the factors of recurrent products: `f32`, or `bf16`, which takes up to a fifth less time and needs a
+        /// recurrent encoder and a processor with AVX512-BF16 or AMX. Sums and weights are always f32.
+        pub precision: Precision,
+        /// Random changes to queries when learning from clicks.
+        pub augment: Views where Rule::Fields(Views::FIELDS),
+        /// How titles are learnt, before clicks or without any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub titles: Option<TitleConfig> where Rule::Fields(TitleConfig::FIELDS),
+        /// The share of clicked queries that are not learnt but judge the model after every epoch and at the end: at most 1,000, and
+        /// none if that is fewer than 100. If there are any, all clicks are learnt afterwards, for as many epochs as were best.
+        pub held_out: f32 where Rule::Within(0.0, 0.5),
+        /// How the model learns from a teacher.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub teacher: Option<TeacherConfig> where Rule::Fields(TeacherConfig::FIELDS),
+    }
+}
+
+fields! {
+    /// The loss that training lowers.
+    #[derive(Copy)]
+    pub struct LossConfig {
+        /// `softmax` over the clicked title and its negatives, as in the papers, or `nce`, noise-contrastive estimation: whether each
+        /// title was clicked or is there by chance.
+        pub kind: LossKind,
+        /// γ, the factor of the cosines.
+        pub gamma: f32 where Rule::Above0,
+    }
+}
+
+impl Default for LossConfig {
+    fn default() -> LossConfig {
+        LossConfig { kind: LossKind::Softmax, gamma: 10.0 }
+    }
 }
 
 /// The epoch whose model is kept.
@@ -140,24 +156,8 @@ pub struct TrainingRecord {
     pub variance: Option<f64>,
 }
 
-fn as_they_are() -> Views {
-    Views::NONE
-}
-
-fn are_as_they_are(views: &Views) -> bool {
-    *views == Views::NONE
-}
-
-fn is_nothing(share: &f32) -> bool {
-    *share == 0.0
-}
-
 pub(crate) fn title() -> String {
     tables::TITLE.to_owned()
-}
-
-pub(crate) fn is_title(field: &str) -> bool {
-    field == tables::TITLE
 }
 
 impl Default for TrainConfig {
@@ -166,11 +166,10 @@ impl Default for TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::default(),
             shared_towers: true,
-            minibatch: 64,
+            batch_size: 64,
             negatives: Negatives::All,
             negative_source: NegativeSource::Minibatch,
-            loss: LossKind::Softmax,
-            gamma: 10.0,
+            loss: LossConfig::default(),
             optimizer: OptimizerKind::Adam,
             learning_rate: 1e-3,
             clip_norm: None,
@@ -200,8 +199,8 @@ impl TrainConfig {
     pub fn with_titles() -> TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::Members(MembersConfig::default()),
-            minibatch: 256,
-            gamma: 12.0,
+            batch_size: 256,
+            loss: LossConfig { gamma: 12.0, ..LossConfig::default() },
             epochs: 3,
             augment: Views { misspell: 0.1, ..Views::NONE },
             titles: Some(TitleConfig::default()),
@@ -215,7 +214,7 @@ impl TrainConfig {
     pub fn lstm_dssm() -> TrainConfig {
         TrainConfig {
             shared_towers: false,
-            minibatch: 1024,
+            batch_size: 1024,
             negatives: Negatives::Sampled(4),
             optimizer: OptimizerKind::Nesterov,
             learning_rate: 1e-3,
@@ -251,75 +250,59 @@ impl TrainConfig {
         let mut config = self.clone();
         if let (Section::Titles, Some(titles)) = (section, &self.titles) {
             config.epochs = titles.epochs;
-            config.minibatch = titles.minibatch;
-            config.gamma = titles.gamma;
+            config.batch_size = titles.batch_size;
+            config.loss.gamma = titles.gamma;
             config.learning_rate = titles.learning_rate;
         }
         config
     }
 
-    /// The first setting that is not valid, if any.
-    pub fn fault(&self) -> Option<SettingFault> {
-        if let Some(fault) = self.encoder.fault() {
-            return Some(SettingFault::Size(fault));
-        }
-        let positive = |name, value: f32| {
-            (!(value.is_finite() && value > 0.0)).then_some(SettingFault::NotPositive { name, value })
+    /// Checks the bounds of all settings, and whether they can act together.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that is not valid, by its dotted name: `loss.gamma: expected a number above 0, found -1`.
+    pub fn check(&self) -> clickvec_tables::Result<()> {
+        fields::check("", &fields::json(self), TrainConfig::FIELDS)?;
+        self.encoder.check()?;
+        let refuse = |name: &'static str, expected: &'static str, found: String| {
+            Err(Error::expected(ErrorKind::Setting, expected, found).within(name))
         };
-        let at_least_one = |name, value: usize| (value == 0).then_some(SettingFault::Zero { name });
-        positive("gamma", self.gamma)
-            .or_else(|| positive("learning rate", self.learning_rate))
-            .or_else(|| self.clip_norm.and_then(|norm| positive("clip norm", norm)))
-            .or_else(|| match self.init_range {
-                InitRange::Uniform(range) => positive("init range", range),
-                InitRange::Fan => None,
-            })
-            .or_else(|| at_least_one("minibatch", self.minibatch))
-            .or_else(|| at_least_one("epochs", self.epochs as usize))
-            .or_else(|| at_least_one("max words", self.max_words))
-            .or_else(|| at_least_one("max trigrams", self.max_trigrams))
-            .or_else(|| at_least_one("word count", self.word_count.map_or(1, |least| least.min(1) as usize)))
-            .or_else(|| at_least_one("bptt words", self.bptt.words.unwrap_or(1)))
-            .or_else(|| at_least_one("patience", self.patience.unwrap_or(1) as usize))
-            .or_else(|| chances(&self.augment))
-            .or_else(|| self.titles.as_ref().and_then(TitleConfig::fault))
-            .or_else(|| {
-                let fault = SettingFault::HeldOut { found: self.held_out };
-                (!(0.0..=0.5).contains(&self.held_out)).then_some(fault)
-            })
-            .or_else(|| (self.keep == Keep::Loss && self.held_out == 0.0).then_some(SettingFault::LossOfNone))
-            .or_else(|| self.teacher.as_ref().and_then(TeacherConfig::fault))
-            .or_else(|| {
-                let sampled = self.teacher.is_some() && self.negatives != Negatives::All;
-                sampled.then_some(SettingFault::TaughtSamples)
-            })
-            .or_else(|| {
-                let one_by_one = self.teacher.is_some() && self.loss != LossKind::Softmax;
-                one_by_one.then_some(SettingFault::TaughtContrast)
-            })
-            .or_else(|| match self.negatives {
-                Negatives::Sampled(n) => at_least_one("negatives", n),
-                Negatives::All if self.negative_source == NegativeSource::Uniform => Some(SettingFault::AllUniform),
-                Negatives::All => None,
-            })
-            .or_else(|| {
-                let one = self.minibatch == 1 || self.titles.is_some_and(|titles| titles.minibatch == 1);
-                let alone = one && self.negative_source == NegativeSource::Minibatch;
-                alone.then_some(SettingFault::Alone)
-            })
-            .or_else(|| {
-                let per_gate = self.bptt.signals == crate::encoder::Signals::PerGate;
-                (per_gate && !self.encoder.has_published_signals())
-                    .then_some(SettingFault::PerGate { kind: self.encoder.kind() })
-            })
-            .or_else(|| {
-                (self.bptt.words.is_some() && !self.encoder.is_recurrent())
-                    .then_some(SettingFault::BpttWords { kind: self.encoder.kind() })
-            })
-            .or_else(|| {
-                (!self.precision.is_f32() && !self.encoder.is_recurrent())
-                    .then_some(SettingFault::Precision { kind: self.encoder.kind() })
-            })
+        let kind = || format!("encoder.kind={}", self.encoder.kind());
+        let one = self.batch_size == 1 || self.titles.is_some_and(|titles| titles.batch_size == 1);
+        if self.keep == Keep::Loss && self.held_out == 0.0 {
+            return refuse("keep", "held-out queries, whose loss decides", "held_out=0".to_owned());
+        }
+        if self.teacher.is_some() && self.negatives != Negatives::All {
+            return refuse(
+                "negatives",
+                "`all` with a teacher, which compares all titles",
+                fields::shown(&fields::json(&self.negatives)),
+            );
+        }
+        if self.teacher.is_some() && self.loss.kind != LossKind::Softmax {
+            return refuse(
+                "loss.kind",
+                "softmax with a teacher, which compares titles with each other",
+                "nce".to_owned(),
+            );
+        }
+        if self.negatives == Negatives::All && self.negative_source == NegativeSource::Uniform {
+            return refuse("negatives", "a number with negative_source=uniform", "all".to_owned());
+        }
+        if one && self.negative_source == NegativeSource::Minibatch {
+            return refuse("batch_size", "2 or more pairs with negative_source=minibatch", "1".to_owned());
+        }
+        if self.bptt.signals == Signals::PerGate && !self.encoder.has_published_signals() {
+            return refuse("bptt.signals", "an LSTM for per-gate, as in the paper", kind());
+        }
+        if self.bptt.words.is_some() && !self.encoder.is_recurrent() {
+            return refuse("bptt.words", "a recurrent encoder", kind());
+        }
+        if !self.precision.is_f32() && !self.encoder.is_recurrent() {
+            return refuse("precision", "a recurrent encoder for bf16", kind());
+        }
+        Ok(())
     }
 }
 

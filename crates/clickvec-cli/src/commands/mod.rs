@@ -42,8 +42,8 @@ pub(crate) use judge::sheet_rows;
 pub(crate) use serve::canaries;
 #[cfg(fuzzing)]
 pub(crate) use table::plan_of;
-pub use train::{Clicks, Given, Pairs, Queries};
-pub(crate) use train::{Ended, Judged, Learner, Learnt, Means, Trial, Watch, has_scores, open_teacher, training};
+pub use train::{Clicks, Pairs, Queries};
+pub(crate) use train::{Ended, Judged, Learner, Learnt, Means, Trial, Watch, has_scores, open_teacher};
 
 /// An environment variable that lowers the instruction level, to compare levels or to reproduce another machine's
 /// results.

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::harness::{DATA, Folder, Run, row};
 
-const SIZES: [&str; 3] = ["--members=2", "--cells=8", "--dimension=6"];
-const TRAIN: [&str; 6] =
-    ["train", "--clicks=clicks.tsv", "--titles=titles.tsv", "--title-epochs=1", "--epochs=1", "--output"];
+const SIZES: [&str; 6] = ["--set", "encoder.members=2", "--set", "encoder.cells=8", "--set", "encoder.dimension=6"];
+const TRAIN: [&str; 7] =
+    ["train", "--clicks=clicks.tsv", "--titles=titles.tsv", "--set", "titles.epochs=1", "--epochs=1", "--output"];
 
 fn train(folder: &Folder, output: &str, more: &[&str]) -> Run {
     folder.run(&[&TRAIN[..], &[output], more].concat())
@@ -47,7 +47,9 @@ fn the_share_of_the_variance_is_said_for_each_epoch_and_kept() {
     assert_eq!((&tensor["rows"], &tensor["columns"]), (&16.into(), &6.into()));
     folder.run(&["inspect", "json"]).code(0).prints("variance  ").prints("projected to 6 numbers");
     // Without it nothing is said of variance.
-    let events = train(&folder, "all", &["--members=2", "--cells=8", "--json"]).code(0).json_lines();
+    let events = train(&folder, "all", &["--set", "encoder.members=2", "--set", "encoder.cells=8", "--json"])
+        .code(0)
+        .json_lines();
     assert!(events.iter().all(|event| event.get("variance").is_none()));
 }
 
@@ -83,7 +85,14 @@ fn what_reads_a_model_reads_the_projection() {
     let export =
         ["export", "--model=model.safetensors", "--titles=titles.tsv", "--json", "--output=copy", "--to=pgvector"];
     assert_eq!(folder.run(&export).code(0).json_lines()[0]["dimension"], 6);
-    folder.write("spec.toml", DATA.to_owned() + &row("a", &format!("train = \"{} --epochs 1\"", SIZES.join(" "))));
+    folder.write(
+        "spec.toml",
+        DATA.to_owned()
+            + &row(
+                "a",
+                "train = { encoder = { kind = \"members\", members = 2, cells = 8, dimension = 6 }, epochs = 1 }",
+            ),
+    );
     folder.run(&["table", "spec.toml"]).code(0);
 }
 
@@ -95,51 +104,46 @@ fn threads_change_no_byte_and_a_finished_run_is_known() {
     }
     assert!(bytes(&folder, "1") == bytes(&folder, "2"));
     train(&folder, "1", &[&SIZES[..], &["--resume"]].concat()).code(0).says("finished before");
-    let other = ["--members=2", "--cells=8", "--dimension=5", "--resume"];
-    train(&folder, "1", &other).code(2).says("(encoder dimension 6), found encoder dimension 5;");
+    let other = ["--set", "encoder.members=2", "--set", "encoder.cells=8", "--set", "encoder.dimension=5", "--resume"];
+    train(&folder, "1", &other).code(2).says("(encoder.dimension 6), found encoder.dimension 5;");
 }
 
 #[test]
 fn an_initial_model_gives_the_size_unless_it_is_given() {
     let folder = with_projected();
     let dimension = |more: &[&str]| {
-        let init = ["--cells=8", "--init=model.safetensors"];
+        let init = ["--set", "encoder.cells=8", "--init=model.safetensors"];
         train(&folder, "next", &[&init[..], more].concat()).code(0);
         about(&folder, "next")["dimension"].clone()
     };
-    assert_eq!([dimension(&[]), dimension(&["--dimension=4"]), dimension(&["--dimension=16"])], [6, 4, 16]);
+    assert_eq!(
+        [dimension(&[]), dimension(&["--set", "encoder.dimension=4"]), dimension(&["--set", "encoder.dimension=16"])],
+        [6, 4, 16]
+    );
     // What does not fit is said of the encoder, and not of a size that nobody typed.
-    let other = ["--cells=2", "--init=model.safetensors"];
-    train(&folder, "m", &other).code(2).says("cells=2").says("cells=8");
-    train(&folder, "m", &["--cells=8", "--members=1", "--init=model.safetensors"]).code(2).says("members=2");
+    let other = ["--set", "encoder.cells=4", "--init=model.safetensors"];
+    train(&folder, "m", &other).code(2).says("cells=4").says("cells=8");
+    train(&folder, "m", &["--set", "encoder.cells=8", "--encoder", "lstm", "--init=model.safetensors"])
+        .code(2)
+        .says("members=2");
     folder.train("one", &[]).code(0);
-    let one = "`--dimension` is about the vectors of several members, found one; add `--members N` or leave it out";
-    train(&folder, "m", &["--cells=8", "--dimension=4", "--init=one"]).code(2).says(one);
+    train(&folder, "m", &["--set", "encoder.dimension=4", "--init=one"])
+        .code(2)
+        .says("encoder.dimension: unknown field `dimension`");
     assert!(!folder.path("m").exists());
 }
 
 #[test]
-fn sizes_and_encoders_without_a_projection_are_refused() {
+fn sizes_that_no_projection_has_are_refused() {
     let folder = Folder::with_data();
-    let one = "`--dimension` is about the vectors of several members, found one; add `--members N` or leave it out";
-    let cases: [(&[&str], &str); 11] = [
-        (&["--members=2", "--cells=8", "--dimension=17"], "--dimension: expected vectors of 1 to 16 numbers, as the"),
-        (&["--members=2", "--cells=8", "--dimension=0"], "expected vectors of 1 to 16 numbers"),
-        (&["--members=0", "--dimension=4"], "expected 1 to 64 members, found 0"),
-        (&["--members=1", "--dimension=4"], one),
-        (&["--dimension=4"], one),
-        (&["--preset=lstm-dssm", "--dimension=4"], one),
-        (
-            &["--preset=clsm", "--dimension=4"],
-            "`--dimension` belongs to --encoder lstm, and `--preset clsm` has a clsm",
-        ),
-        (&["--encoder=bilstm", "--dimension=4"], "`--dimension` belongs to --encoder lstm; found --encoder bilstm"),
-        (&["--encoder=dssm", "--dimension=4"], "`--dimension` belongs to --encoder lstm; found --encoder dssm"),
-        (&["--cells=9,9", "--dimension=4"], "found an lstm with 2 layers; leave one of the two out"),
-        (&["--members=2", "--dimension=-1"], "invalid value"),
-    ];
-    for (more, message) in cases {
-        folder.run(&[&["train", "--clicks=clicks.tsv", "--output=m"], more].concat()).code(2).says(message);
+    for (pair, expected) in [
+        ("encoder.dimension=289", "encoder.dimension: expected two members or more, which have at least 289 numbers"),
+        ("encoder.dimension=0", "encoder.dimension: expected 1 or more, found 0"),
+        ("encoder.dimension=-1", "encoder.dimension: expected a whole number or `none`, found -1"),
+        ("encoder.members=0", "encoder.members: expected a number from 1 to 64, found 0"),
+    ] {
+        let train = ["train", "--clicks=clicks.tsv", "--output=m", "--encoder=members", "--set", pair];
+        folder.run(&train).code(2).says(expected);
     }
     assert!(!folder.path("m").exists());
 }

@@ -306,7 +306,9 @@ fn json_is_whole_where_a_path_is_no_utf8() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["file"], "m\u{fffd}.safetensors");
     let mut train = folder.command();
-    train.args(["train", "--clicks=clicks.tsv", "--json", "--cells=8", "--epochs=1", "--output"]).arg(odd);
+    train
+        .args(["train", "--clicks=clicks.tsv", "--json", "--set", "encoder.cells=8", "--epochs=1", "--output"])
+        .arg(odd);
     let output = train.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let last = String::from_utf8(output.stdout).unwrap().lines().last().unwrap().to_owned();

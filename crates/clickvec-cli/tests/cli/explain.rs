@@ -94,8 +94,8 @@ fn models_stand_side_by_side_with_the_grade() {
 #[test]
 fn a_merged_tail_is_shown_as_one_word() {
     let folder = Folder::with_data();
-    folder.train("tail.safetensors", &["--max-words", "3", "--tail", "merge"]).code(0);
-    folder.train("cut.safetensors", &["--max-words", "2"]).code(0);
+    folder.train("tail.safetensors", &["--set", "max_words=3", "--set", "tail=merge"]).code(0);
+    folder.train("cut.safetensors", &["--set", "max_words=2"]).code(0);
     let texts = ["red hammer in the blue shed", "hammer in red, 10 in."];
     let explain = |what: &str, model: &[&str], more: &[&str]| {
         let arguments = [&["explain", what][..], model, more].concat();

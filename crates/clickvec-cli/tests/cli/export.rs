@@ -174,7 +174,7 @@ fn features_of_judged_titles_are_in_svmranks_form() {
 #[test]
 fn encoders_are_exported_with_what_texts_must_become() {
     let folder = Folder::with_data();
-    folder.train("model.safetensors", &["--shared-towers=true"]).code(0);
+    folder.train("model.safetensors", &["--set", "shared_towers=true"]).code(0);
     let onnx = ["export", "model.safetensors", "--to=onnx", "--output=out"];
     folder.run(&onnx).code(0).says("out: written; lstm, 8 cells").prints_nothing();
     let graph = std::fs::read(folder.path("out/model.onnx")).unwrap();
@@ -331,7 +331,8 @@ fn a_script_tells_what_opensearch_does_not_take() {
 #[cfg(feature = "onnx")]
 fn graphs_of_an_earlier_model_go() {
     let folder = Folder::with_model();
-    let train = ["train", "--clicks=clicks.tsv", "--cells=4", "--epochs=1", "--held-out=0", "--output=one"];
+    let train =
+        ["train", "--clicks=clicks.tsv", "--set", "encoder.cells=4", "--epochs=1", "--held-out=0", "--output=one"];
     folder.run(&train).code(0);
     let graphs = |model: &str| {
         folder.run(&["export", model, "--to=onnx", "--output=graphs"]).code(0);

@@ -1,6 +1,6 @@
 //! `--field`: another column instead of the title.
 
-use crate::harness::{Folder, SMALL};
+use crate::harness::{Folder, small_settings};
 
 /// Tables whose titles say nothing, and whose bodies are the titles of [`Folder::with_data`].
 fn folder() -> Folder {
@@ -74,9 +74,29 @@ fn a_column_that_is_named_twice_is_refused() {
     folder.write("spec.toml", format!("{data}[[system]]\nname = \"a\"\nranker = \"bm25\"\n"));
     let evaluate = ["evaluate", "--judged=judged.tsv", "--ranker=bm25"];
     let commands: [&[&str]; 8] = [
-        &["train", "--clicks=clicks.tsv", "--output=no", "--epochs=1", "--cells=4"],
-        &["train", "--titles=titles.tsv", "--output=no", "--title-epochs=1", "--cells=4", "--members=1"],
-        &["train", "--titles=corpus.jsonl", "--output=no", "--title-epochs=1", "--cells=4", "--members=1"],
+        &["train", "--clicks=clicks.tsv", "--output=no", "--epochs=1", "--set", "encoder.cells=4"],
+        &[
+            "train",
+            "--titles=titles.tsv",
+            "--output=no",
+            "--set",
+            "titles.epochs=1",
+            "--set",
+            "encoder.cells=4",
+            "--encoder",
+            "lstm",
+        ],
+        &[
+            "train",
+            "--titles=corpus.jsonl",
+            "--output=no",
+            "--set",
+            "titles.epochs=1",
+            "--set",
+            "encoder.cells=4",
+            "--encoder",
+            "lstm",
+        ],
         &evaluate,
         &[&evaluate[..], &["--clicks=clicks.tsv"]].concat(),
         &["table", "spec.toml"],
@@ -132,8 +152,8 @@ fn a_table_has_a_field_and_its_rows_are_not_those_of_another() {
     let folder = folder();
     let spec = format!(
         "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\ntitles = \"titles.tsv\"\n\
-         [[system]]\nname = \"BM25\"\nranker = \"bm25\"\n[[system]]\nname = \"LSTM\"\ntrain = \"{}\"\n",
-        SMALL.join(" ")
+         [[system]]\nname = \"BM25\"\nranker = \"bm25\"\n[[system]]\nname = \"LSTM\"\n{}",
+        small_settings("")
     );
     folder.write("spec.toml", &spec);
     let report = |more: &[&str]| {
@@ -150,8 +170,8 @@ fn a_table_has_a_field_and_its_rows_are_not_those_of_another() {
     assert_eq!((titles["field"].as_str(), bodies["field"].as_str()), (Some("title"), Some("body")));
     assert_eq!(report(&["--field", "title"])["systems"], titles["systems"], "from the cache, in every digit");
     folder.run(&["table", "spec.toml"]).code(0).prints("the column `body`");
-    folder.write("spec.toml", spec.replace("train = \"", "train = \"--field body "));
-    folder.run(&["table", "spec.toml"]).code(2).says("cannot be used multiple times");
+    folder.write("spec.toml", spec.replace("train = { ", "train = { field = \"body\", "));
+    folder.run(&["table", "spec.toml"]).code(2).says("expected `field` beside `train`");
 }
 
 #[test]
@@ -159,7 +179,7 @@ fn rows_have_columns_of_their_own_and_are_scored_together() {
     let folder = folder();
     let data = "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\ntitles = \"titles.tsv\"\n";
     let row = |name: &str, rest: &str| format!("[[system]]\nname = \"{name}\"\n{rest}\n");
-    let lstm = format!("train = \"{}\"", SMALL.join(" "));
+    let lstm = small_settings("");
     let report = |spec: String| {
         folder.write("spec.toml", spec);
         let [report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Folder, Run, SMALL};
+use crate::harness::{Folder, Run, small_settings};
 
 /// The data of [`Folder::with_model`] in every form, with the same queries, titles, grades and ids.
 fn folder() -> Folder {
@@ -291,8 +291,8 @@ fn a_table_is_made_of_every_form_and_notices_what_changes() {
     let folder = folder();
     let table = |data: &str, flags: &[&str]| {
         let systems = format!(
-            "[[system]]\nname = \"BM25\"\nranker = \"bm25\"\n[[system]]\nname = \"LSTM\"\ntrain = \"{}\"\n",
-            SMALL.join(" ")
+            "[[system]]\nname = \"BM25\"\nranker = \"bm25\"\n[[system]]\nname = \"LSTM\"\n{}",
+            small_settings("")
         );
         folder.write("spec.toml", format!("[data]\nclicks = \"clicks.tsv\"\n{data}\n{systems}"));
         report(folder.run(&[&["table", "spec.toml", "--json"], flags].concat()))["systems"].clone()
@@ -310,6 +310,6 @@ fn a_table_is_made_of_every_form_and_notices_what_changes() {
     let qrels = folder.read("beir/qrels/test.tsv").replace("\t4\n", "\t0\n");
     folder.write("beir/qrels/test.tsv", qrels);
     assert_ne!(numbers(&table("judged = \"beir\"", &[])), expected);
-    folder.write("spec.toml", folder.read("spec.toml").replace("train = \"", "train = \"--validation beir "));
+    folder.write("spec.toml", folder.read("spec.toml").replace("train = ", "validation = \"beir\"\ntrain = "));
     folder.run(&["table", "spec.toml"]).code(2).says("expected a validation set that is not judged in the table");
 }

@@ -9,14 +9,11 @@ use crate::harness::Folder;
 /// How far numbers may be apart, since each instruction level rounds differently.
 const NEAR: f64 = 1e-4;
 
-/// The folders that have this file or folder: one for each version of its form.
-fn formats_of(name: &str) -> Vec<PathBuf> {
-    let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen");
-    let entries = std::fs::read_dir(frozen).expect("testdata/frozen").map(|entry| entry.unwrap().path());
-    let mut formats: Vec<PathBuf> = entries.filter(|path| path.join(name).exists()).collect();
-    formats.sort();
-    assert!(!formats.is_empty(), "{name}");
-    formats
+/// The file or folder of this name.
+fn frozen(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-1").join(name);
+    assert!(path.exists(), "{}", path.display());
+    path
 }
 
 fn text(path: &Path) -> String {
@@ -38,30 +35,26 @@ fn direction(line: &Value) -> Vec<f64> {
 #[test]
 fn models_of_every_encoder_embed_as_they_did() {
     let folder = Folder::new();
-    let first = [("dssm", "dssm"), ("clsm", "clsm"), ("rnn", "rnn"), ("lstm", "lstm"), ("bilstm", "bilstm")];
-    // Two members side by side, two layers, whole words as features, and two semantic layers.
-    let later = [("gru", "gru"), ("members", "members"), ("stacked", "stacked"), ("words", "lstm"), ("layers", "clsm")];
-    // Two members brought to fewer numbers.
-    let projected = [("projected", "members")];
-    for (name, encoder) in first.into_iter().chain(later).chain(projected) {
-        for format in formats_of(&format!("{name}.safetensors")) {
-            let model = format.join(format!("{name}.safetensors"));
-            let model = model.to_str().unwrap();
-            let about = folder.run(&["inspect", "--json", model]).code(0).json_lines();
-            assert_eq!(about[0]["encoder"]["kind"], encoder, "{about:?}");
-            for side in ["query", "title"] {
-                let texts = format.join("texts");
-                let run = folder.run(&["embed", model, "--side", side, texts.to_str().unwrap()]).code(0);
-                let expected = json_lines(&text(&format.join(format!("{name}.{side}.jsonl"))));
-                let found = run.json_lines();
+    // Two layers, whole words as features, two semantic layers, and two members brought to fewer numbers.
+    let variants = [("stacked", "stacked"), ("words", "lstm"), ("layers", "clsm"), ("projected", "members")];
+    let plain = ["dssm", "clsm", "rnn", "lstm", "bilstm", "gru", "members"].map(|name| (name, name));
+    let texts = frozen("texts");
+    for (name, encoder) in plain.into_iter().chain(variants) {
+        let model = frozen(&format!("{name}.safetensors"));
+        let model = model.to_str().unwrap();
+        let about = folder.run(&["inspect", "--json", model]).code(0).json_lines();
+        assert_eq!(about[0]["encoder"]["kind"], encoder, "{about:?}");
+        for side in ["query", "title"] {
+            let run = folder.run(&["embed", model, "--side", side, texts.to_str().unwrap()]).code(0);
+            let expected = json_lines(&text(&frozen(&format!("{name}.{side}.jsonl"))));
+            let found = run.json_lines();
+            assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!(found["text"], expected["text"]);
+                let (found, expected) = (direction(found), direction(expected));
                 assert_eq!(found.len(), expected.len());
-                for (found, expected) in found.iter().zip(&expected) {
-                    assert_eq!(found["text"], expected["text"]);
-                    let (found, expected) = (direction(found), direction(expected));
-                    assert_eq!(found.len(), expected.len());
-                    let apart = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                    assert!(apart < NEAR, "{name}, {side}: {found:?} is not {expected:?}");
-                }
+                let apart = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(apart < NEAR, "{name}, {side}: {found:?} is not {expected:?}");
             }
         }
     }
@@ -88,24 +81,18 @@ fn are_as_before(found: &[Value], expected: &[Value], of: &str) {
 /// Searches whole indexes of a name in each way and with these options, after looking whether they have these files.
 fn answer_as_they_did(name: &str, titles: u64, vectors: &str, files: &[&str], options: &[&str]) {
     let folder = Folder::new();
-    for format in formats_of(name) {
-        let index = format.join(name);
-        let index = index.to_str().unwrap();
-        let about = folder.run(&["inspect", "--json", index]).code(0).json_lines();
-        assert_eq!(
-            (&about[0]["titles"], &about[0]["parts"]["vectors"]),
-            (&titles.into(), &vectors.into()),
-            "{about:?}"
-        );
-        for file in files {
-            assert!(about[0]["files"].as_object().unwrap().contains_key(*file), "{file}: {about:?}");
-        }
-        for mode in ["vectors", "words", "both"] {
-            let search = ["search", "--index", index, "--mode", mode, "--json", "-k", "5"];
-            let run = folder.run_with(&[&search[..], options].concat(), text(&format.join("texts")));
-            let expected = json_lines(&text(&format.join(format!("{name}.{mode}.jsonl"))));
-            are_as_before(&run.code(0).json_lines(), &expected, &format!("{name}, {mode}"));
-        }
+    let index = frozen(name);
+    let index = index.to_str().unwrap();
+    let about = folder.run(&["inspect", "--json", index]).code(0).json_lines();
+    assert_eq!((&about[0]["titles"], &about[0]["parts"]["vectors"]), (&titles.into(), &vectors.into()), "{about:?}");
+    for file in files {
+        assert!(about[0]["files"].as_object().unwrap().contains_key(*file), "{file}: {about:?}");
+    }
+    for mode in ["vectors", "words", "both"] {
+        let search = ["search", "--index", index, "--mode", mode, "--json", "-k", "5"];
+        let run = folder.run_with(&[&search[..], options].concat(), text(&frozen("texts")));
+        let expected = json_lines(&text(&frozen(&format!("{name}.{mode}.jsonl"))));
+        are_as_before(&run.code(0).json_lines(), &expected, &format!("{name}, {mode}"));
     }
 }
 
@@ -137,18 +124,16 @@ fn an_index_with_a_teacher_answers_as_it_did() {
 
 #[test]
 fn shards_are_joined_to_an_index_that_answers_as_it_did() {
-    for format in formats_of("shards") {
-        let folder = Folder::new();
-        let [first, second] = ["1", "2"].map(|shard| format.join("shards").join(shard).to_str().unwrap().to_owned());
-        // In any order: each knows its number.
-        folder.run(&["index", "--join", &second, &first, "--output", "index"]).code(0);
-        let queries = text(&format.join("texts"));
-        let found = folder
-            .run_with(&["search", "--index", "index", "--mode=vectors", "--json", "-k", "5"], queries)
-            .code(0)
-            .json_lines();
-        are_as_before(&found, &json_lines(&text(&format.join("shards.search.jsonl"))), "shards");
-    }
+    let folder = Folder::new();
+    let [first, second] = ["1", "2"].map(|shard| frozen("shards").join(shard).to_str().unwrap().to_owned());
+    // In any order: each knows its number.
+    folder.run(&["index", "--join", &second, &first, "--output", "index"]).code(0);
+    let queries = text(&frozen("texts"));
+    let found = folder
+        .run_with(&["search", "--index", "index", "--mode=vectors", "--json", "-k", "5"], queries)
+        .code(0)
+        .json_lines();
+    are_as_before(&found, &json_lines(&text(&frozen("shards.search.jsonl"))), "shards");
 }
 
 /// An index whose vectors are in lists, as those of many titles are.
@@ -161,40 +146,36 @@ fn an_index_with_lists_answers_as_it_did() {
 #[test]
 fn an_index_answers_as_it_did() {
     let folder = Folder::new();
-    let formats = formats_of("index");
-    assert!(formats.len() >= 2, "a manifest of files, and one of parts");
-    for (number, format) in formats.iter().enumerate() {
-        // Each of the form that its folder is named after.
-        let manifest: Value = serde_json::from_str(&text(&format.join("index/manifest.json"))).unwrap();
-        assert_eq!(manifest["format"], number + 1);
-        let index = format.join("index");
-        let index = index.to_str().unwrap();
-        let about = folder.run(&["inspect", "--json", index]).code(0).json_lines();
-        assert_eq!(about[0]["titles"], 40, "{about:?}");
-        let queries = text(&format.join("texts"));
-        let search = ["search", "--index", index, "--mode=vectors", "--json", "-k", "5"];
-        let found = folder.run_with(&search, queries).code(0).json_lines();
-        let expected = json_lines(&text(&format.join("index.search.jsonl")));
-        are_as_before(&found, &expected, index);
-    }
+    let index = frozen("index");
+    let index = index.to_str().unwrap();
+    let about = folder.run(&["inspect", "--json", index]).code(0).json_lines();
+    assert_eq!(about[0]["titles"], 40, "{about:?}");
+    let queries = text(&frozen("texts"));
+    let found = folder
+        .run_with(&["search", "--index", index, "--mode=vectors", "--json", "-k", "5"], queries)
+        .code(0)
+        .json_lines();
+    are_as_before(&found, &json_lines(&text(&frozen("index.search.jsonl"))), index);
 }
 
 #[test]
 fn rankers_judge_as_they_did() {
     let folder = Folder::new();
-    for (number, format) in formats_of("rankers").into_iter().enumerate() {
-        let mut rankers: Vec<PathBuf> =
-            std::fs::read_dir(format.join("rankers")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    // Every kind of ranker and a fusion, then each other form of a fusion or a member.
+    for (name, least) in
+        [("rankers", 15), ("three-rankers", 4), ("linear-rankers", 4), ("terms-rankers", 4), ("taught-rankers", 4)]
+    {
+        let entries = std::fs::read_dir(frozen(name)).unwrap();
+        let mut rankers: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         rankers.sort();
-        // The first folder has every kind of ranker and a fusion, later ones what came since.
-        assert!(rankers.len() >= if number == 0 { 16 } else { 4 }, "{rankers:?}");
-        let [judged, titles] = ["judged.tsv", "titles.tsv"].map(|name| format.join(name).to_str().unwrap().to_owned());
+        assert!(rankers.len() >= least, "{rankers:?}");
+        let [judged, titles] = ["judged.tsv", "titles.tsv"].map(|name| frozen(name).to_str().unwrap().to_owned());
         let mut arguments = vec!["evaluate", "--judged", &judged, "--titles", &titles, "--per-query", "found"];
         for ranker in &rankers {
             arguments.extend(["--model", ranker.to_str().unwrap()]);
         }
         folder.run(&arguments).code(0);
-        let (found, expected) = (folder.read("found"), text(&format.join("rankers.tsv")));
+        let (found, expected) = (folder.read("found"), text(&frozen(&format!("{name}.tsv"))));
         assert_eq!(found.lines().count(), expected.lines().count());
         assert_eq!(found.lines().next(), expected.lines().next());
         for (found, expected) in found.lines().zip(expected.lines()).skip(1) {
@@ -223,18 +204,15 @@ fn version_of(checkpoint: &[u8]) -> (String, usize) {
 #[ignore = "some seconds; .ci/run runs it"]
 fn a_stopped_run_goes_on_or_is_told_that_the_version_is_another() {
     let this = env!("CARGO_PKG_VERSION");
-    for format in formats_of("checkpoint") {
+    for name in ["checkpoint", "checkpoint-members"] {
+        let run = frozen(name);
         let folder = Folder::new();
-        let copy = |from: &str, to: &str| {
-            if let Ok(bytes) = std::fs::read(format.join(from)) {
-                folder.write(to, bytes);
-            }
-        };
-        ["clicks.tsv", "judged.tsv", "titles.tsv"].iter().for_each(|name| copy(name, name));
-        let arguments = text(&format.join("checkpoint/arguments"));
+        let copy = |from: PathBuf, to: &str| folder.write(to, std::fs::read(from).unwrap());
+        ["clicks.tsv", "judged.tsv", "titles.tsv"].iter().for_each(|name| copy(frozen(name), name));
+        let arguments = text(&run.join("arguments"));
         let resume = |checkpoint: &[u8]| {
             folder.write("stopped.checkpoint", checkpoint);
-            copy("checkpoint/stopped.partial", "stopped.partial");
+            copy(run.join("stopped.partial"), "stopped.partial");
             // The level that every machine has.
             let mut command = folder.command();
             command.env("CLICKVEC_LEVEL", "plain").args(arguments.lines()).args(["--output", "stopped", "--resume"]);
@@ -249,7 +227,7 @@ fn a_stopped_run_goes_on_or_is_told_that_the_version_is_another() {
             assert!(stderr.contains(&told), "{stderr}");
             assert!(!folder.path("stopped").exists());
         };
-        let checkpoint = std::fs::read(format.join("checkpoint/stopped.checkpoint")).unwrap();
+        let checkpoint = std::fs::read(run.join("stopped.checkpoint")).unwrap();
         let (version, place) = version_of(&checkpoint);
         let mut of_other = checkpoint.clone();
         of_other[place] = if version.starts_with('9') { b'8' } else { b'9' };
@@ -258,7 +236,7 @@ fn a_stopped_run_goes_on_or_is_told_that_the_version_is_another() {
             let (code, stderr) = resume(&checkpoint);
             assert_eq!(code, Some(0), "{stderr}");
             assert!(stderr.contains("resumed in "), "{stderr}");
-            let whole = std::fs::read(format.join("checkpoint/whole.safetensors")).unwrap();
+            let whole = std::fs::read(run.join("whole.safetensors")).unwrap();
             assert!(std::fs::read(folder.path("stopped")).unwrap() == whole, "another model");
         } else {
             is_refused(&checkpoint, &version);

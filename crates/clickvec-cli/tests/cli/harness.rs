@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Sizes that train quickly.
-pub(crate) const SMALL: [&str; 8] = ["--cells", "8", "--minibatch", "32", "--epochs", "3", "--seed", "7"];
+pub(crate) const SMALL: [&str; 8] = ["--set", "encoder.cells=8", "--batch-size", "32", "--epochs", "3", "--seed", "7"];
 
 /// The part of a table's spec that names the files of [`Folder::with_data`].
 pub(crate) const DATA: &str = "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\ntitles = \"titles.tsv\"\n";
@@ -20,9 +20,14 @@ pub(crate) fn row(name: &str, what: &str) -> String {
     format!("[[system]]\nname = \"{name}\"\n{what}\n")
 }
 
-/// The same for a model trained with [`SMALL`] and `more` options.
-pub(crate) fn small_row(name: &str, more: &str) -> String {
-    row(name, &format!("train = \"{}{more}\"", SMALL.join(" ")))
+/// The settings of [`SMALL`] and `more` of them, as a system of a table has them.
+pub(crate) fn small_settings(more: &str) -> String {
+    format!("train = {{ encoder.cells = 8, batch_size = 32, epochs = 3, seed = 7{more} }}\n")
+}
+
+/// A system of a table trained with [`SMALL`], `more` settings and other `keys`.
+pub(crate) fn small_row(name: &str, more: &str, keys: &str) -> String {
+    row(name, &(small_settings(more) + keys))
 }
 
 const COLOURS: [&str; 6] = ["red", "blue", "green", "black", "white", "yellow"];
@@ -66,7 +71,7 @@ impl Folder {
         let folder = Folder::with_data();
         let model = MODEL.get_or_init(|| {
             let trainer = Folder::with_data();
-            trainer.train("model.safetensors", &["--shared-towers=false"]).code(0);
+            trainer.train("model.safetensors", &["--set", "shared_towers=false"]).code(0);
             std::fs::read(trainer.path("model.safetensors")).unwrap()
         });
         folder.write("model.safetensors", model);

@@ -28,7 +28,7 @@ fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
     let worse =
         "training does not pay here by itself: the model is worse than BM25 and than letter trigrams; learn from";
     folder.train("worse.safetensors", &["--learning-rate", "1e-9"]).code(0).says(worse);
-    let with_titles = ["--learning-rate", "1e-9", "--title-learning-rate", "1e-9", "--titles", "titles.tsv"];
+    let with_titles = ["--learning-rate", "1e-9", "--set", "titles.learning_rate=1e-9", "--titles", "titles.tsv"];
     folder
         .train("worse.safetensors", &with_titles)
         .code(0)
@@ -52,8 +52,8 @@ fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
 fn all_clicks_are_learnt_for_as_long_as_was_best() {
     let folder = Folder::with_data();
     folder.write("clicks.tsv", many_queries(1400));
-    let titles = ["--titles", "titles.tsv", "--title-epochs", "2", "--members", "2"];
-    let settings = ["--cells", "8", "--minibatch", "32", "--seed", "7"];
+    let titles = ["--titles", "titles.tsv", "--set", "titles.epochs=2", "--set", "encoder.members=2"];
+    let settings = ["--set", "encoder.cells=8", "--batch-size", "32", "--seed", "7"];
     for more in [&[][..], &titles[..]] {
         let events = folder.train("m", &[more, &["--json"]].concat()).code(0).json_lines();
         let at = events.iter().position(|event| event["event"] == "all_clicks").unwrap();
@@ -92,10 +92,21 @@ fn all_clicks_are_learnt_for_as_long_as_was_best() {
 fn the_epoch_with_the_smallest_loss_of_held_out_pairs_can_be_kept() {
     let folder = Folder::with_data();
     folder.write("clicks.tsv", many_queries(1400));
-    let run = ["train", "--clicks", "clicks.tsv", "--output", "m", "--keep", "loss", "--json", "--cells", "8"];
+    let run = [
+        "train",
+        "--clicks",
+        "clicks.tsv",
+        "--output",
+        "m",
+        "--set",
+        "keep=loss",
+        "--json",
+        "--set",
+        "encoder.cells=8",
+    ];
     // A large step, so that the loss rises again; and a preset, which holds nothing out unless it is asked for.
-    let much = ["--minibatch", "32", "--epochs", "8", "--learning-rate", "0.05"];
-    for more in [&much[..], &["--preset", "paper", "--epochs", "3", "--learning-rate", "0.003"]] {
+    let much = ["--batch-size", "32", "--epochs", "8", "--learning-rate", "0.05"];
+    for more in [&much[..], &["--preset", "lstm-dssm", "--epochs", "3", "--learning-rate", "0.003"]] {
         let events = folder.run(&[&run[..], more].concat()).code(0).json_lines();
         let trial = events.iter().take_while(|event| event["event"] != "judged");
         let losses: Vec<f64> = trial.filter_map(|event| event["held_out"]["loss"].as_f64()).collect();
@@ -136,13 +147,13 @@ fn all_clicks_are_learnt_where_that_is_asked_for_or_queries_are_few() {
     folder.write("clicks.tsv", many_queries(1400));
     let events = |more: &[&str]| folder.train("m.safetensors", &[more, &["--json"]].concat()).code(0).json_lines();
     let off: [&[&str]; 4] =
-        [&["--held-out", "0"], &["--keep", "last"], &["--preset", "paper"], &["--validation", "judged.tsv"]];
+        [&["--held-out", "0"], &["--set", "keep=last"], &["--preset", "lstm-dssm"], &["--validation", "judged.tsv"]];
     for more in off {
         let events = events(more);
         assert!(events.iter().all(|event| event["event"] != "held_out"), "{more:?}");
         assert_eq!(events[0]["pairs"], 1400, "{more:?}");
     }
-    let spec = "[data]\njudged = \"judged.tsv\"\n[[system]]\nname = \"a\"\ntrain = \"--held-out 0.1\"\n";
+    let spec = "[data]\njudged = \"judged.tsv\"\n[[system]]\nname = \"a\"\ntrain.held_out = 0.1\n";
     folder.write("spec.toml", spec);
-    folder.run(&["table", "spec.toml"]).code(2).says("found `--held-out`");
+    folder.run(&["table", "spec.toml"]).code(2).says("held_out: expected clicks whose queries can be held out");
 }

@@ -150,7 +150,8 @@ fn a_click_log_is_fine_where_train_takes_it() {
         let checked = folder.run(&["inspect", name, "--json"]).code(i32::from(lost > 0)).json_lines();
         let kind = if name == "twice.tsv" { "unknown" } else { "clicks" };
         assert_eq!((&checked[0]["kind"], &checked[0]["faults"]), (&kind.into(), &lost.into()), "{}", checked[0]);
-        let trained = folder.run(&["train", "--clicks", name, "--output", "m", "--cells", "4", "--epochs", "1"]);
+        let trained =
+            folder.run(&["train", "--clicks", name, "--output", "m", "--set", "encoder.cells=4", "--epochs", "1"]);
         let said = trained.stderr();
         match lost {
             0 => assert!(trained.code(0).stderr().contains(": 14") && !said.contains("skipped"), "{name}: {said}"),

@@ -7,8 +7,19 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Folder, program};
 
-const RUN: [&str; 11] =
-    ["train", "--clicks", "clicks.tsv", "--cells", "24", "--minibatch", "8", "--preset", "paper", "--negatives", "2"];
+const RUN: [&str; 11] = [
+    "train",
+    "--clicks",
+    "clicks.tsv",
+    "--set",
+    "encoder.cells=24",
+    "--batch-size",
+    "8",
+    "--preset",
+    "paper",
+    "--negatives",
+    "2",
+];
 
 /// A run that is being watched. It ends with the test.
 struct Running(Child);

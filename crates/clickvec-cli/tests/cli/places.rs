@@ -189,7 +189,17 @@ fn memory_that_is_not_there_is_told_before_the_work() {
         let output = command.current_dir(folder.path("")).output().unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    let wide = ["train", "--clicks", "clicks.tsv", "--output", "m", "--encoder", "dssm", "--hidden", "16384,16384"];
+    let wide = [
+        "train",
+        "--clicks",
+        "clicks.tsv",
+        "--output",
+        "m",
+        "--encoder",
+        "dssm",
+        "--set",
+        "encoder.layers=16384,16384",
+    ];
     let lsa = ["evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", "lsa:dimensions=2500"];
     let judge =
         |ranker: &'static str| ["evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", ranker];
@@ -219,12 +229,25 @@ fn memory_that_is_not_there_is_told_before_the_work() {
         (clicks("wtm", "long.tsv"), clicks("ptm", "long.tsv"), clicks("lda:clicked=1", "pairs.tsv"));
     let mrf = ["evaluate", "--judged", "judged.tsv", "--titles", "spelt.tsv", "--ranker", "mrf"];
     let once = ["train", "--clicks", "pairs.tsv", "--epochs", "1", "--output"];
-    let states = [&once[..], &["m", "--encoder", "lstm", "--cells", "500", "--minibatch", "12000"]].concat();
-    let cosines = [&once[..], &["m", "--encoder", "dssm", "--hidden", "2", "--minibatch", "12000"]].concat();
+    let states =
+        [&once[..], &["m", "--encoder", "lstm", "--set", "encoder.cells=500", "--batch-size", "12000"]].concat();
+    let cosines =
+        [&once[..], &["m", "--encoder", "dssm", "--set", "encoder.layers=2", "--batch-size", "12000"]].concat();
     // Its words have trigrams of all titles.
     folder.write("few.tsv", pairs_of(64));
-    let flat =
-        ["train", "--clicks", "few.tsv", "--output", "flat", "--encoder", "dssm", "--hidden", "4000", "--epochs", "1"];
+    let flat = [
+        "train",
+        "--clicks",
+        "few.tsv",
+        "--output",
+        "flat",
+        "--encoder",
+        "dssm",
+        "--set",
+        "encoder.layers=4000",
+        "--epochs",
+        "1",
+    ];
     folder.run(&flat).code(0);
     let encoded = ["search", "--model", "flat", "--titles", "many.tsv", "w1"];
     let asked = [
@@ -257,8 +280,19 @@ fn memory_that_is_not_there_is_told_before_the_work() {
 fn standard_input_is_read_once() {
     let folder = Folder::with_data();
     let judged = folder.read("judged.tsv");
-    let twice =
-        ["train", "--clicks", "-", "--titles", "-", "--output", "m", "--encoder=dssm", "--hidden=8", "--epochs=1"];
+    let twice = [
+        "train",
+        "--clicks",
+        "-",
+        "--titles",
+        "-",
+        "--output",
+        "m",
+        "--encoder=dssm",
+        "--set",
+        "encoder.layers=8",
+        "--epochs=1",
+    ];
     folder.run_with(&twice, folder.read("clicks.tsv")).code(2).says("standard input was read before; give one of");
     let twice = ["evaluate", "--judged", "-", "--fusion-judged", "-", "--ranker=bm25", "--ranker=ulm", "--fusion=rrf"];
     folder.run_with(&twice, judged).code(2).says("standard input was read before; give one of the inputs as a file");
@@ -271,7 +305,8 @@ fn standard_input_is_read_once() {
         "--output",
         "m",
         "--encoder=dssm",
-        "--hidden=8",
+        "--set",
+        "encoder.layers=8",
     ];
     folder.run(&titles).code(2).says("expected each file of titles once, found `./titles.tsv` again");
 }

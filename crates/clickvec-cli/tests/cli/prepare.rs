@@ -100,7 +100,17 @@ fn train_takes_what_prepare_wrote() {
         |grade: &str| folder.read("held.tsv").lines().filter(|line| line.split('\t').nth(2) == Some(grade)).count();
     assert_eq!((grades("1"), grades("0")), (held.len() / 13 * 3, held.len() / 13 * 10));
     folder
-        .run(&["train", "--clicks", "prepared.tsv", "--output", "m.safetensors", "--cells", "8", "--epochs", "1"])
+        .run(&[
+            "train",
+            "--clicks",
+            "prepared.tsv",
+            "--output",
+            "m.safetensors",
+            "--set",
+            "encoder.cells=8",
+            "--epochs",
+            "1",
+        ])
         .code(0);
 }
 

@@ -5,8 +5,19 @@ use std::time::Duration;
 
 use crate::harness::{Folder, program};
 
-const RUN: [&str; 11] =
-    ["train", "--clicks", "clicks.tsv", "--cells", "24", "--minibatch", "8", "--preset", "paper", "--negatives", "2"];
+const RUN: [&str; 11] = [
+    "train",
+    "--clicks",
+    "clicks.tsv",
+    "--set",
+    "encoder.cells=24",
+    "--batch-size",
+    "8",
+    "--preset",
+    "lstm-dssm",
+    "--negatives",
+    "2",
+];
 
 fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
     std::fs::read(folder.path(name)).unwrap()
@@ -85,7 +96,7 @@ fn checkpoints_and_validation_change_nothing() {
     folder.run(&[&RUN[..], &["--output", "alone"]].concat()).code(0);
     folder.run(&[&RUN[..], &["--output", "checked", "--checkpoint-every", "7"]].concat()).code(0);
     assert!(bytes(&folder, "alone") == bytes(&folder, "checked"));
-    let judged = ["--output", "judged", "--validation", "judged.tsv", "--keep", "last"];
+    let judged = ["--output", "judged", "--validation", "judged.tsv", "--set", "keep=last"];
     folder.run(&[&RUN[..], &judged].concat()).code(0);
     assert!(bytes(&folder, "alone") == bytes(&folder, "judged"));
 }
@@ -100,7 +111,7 @@ fn another_setting_is_refused_and_named() {
         kill_after(&folder, &run, Duration::from_millis(time));
         time *= 2;
     }
-    folder.run(&[&run[..], &["--resume", "--gamma", "3"]].concat()).code(2).says("gamma").prints_nothing();
+    folder.run(&[&run[..], &["--resume", "--gamma", "3"]].concat()).code(2).says("loss.gamma").prints_nothing();
     folder.run(&[&run[..], &["--resume", "--seed", "3"]].concat()).code(2).says("seed");
     assert!(!folder.path("m").exists());
 }
@@ -112,8 +123,20 @@ fn kills_of_both_runs_change_nothing_where_queries_are_held_out() {
     let things = ["hammer", "ladder", "paint", "shelf", "faucet", "bracket", "carpet", "drill"];
     let row = |i: usize| format!("{} {}\t{} no {}\n", things[i % 8], i, things[i % 8], i % 300);
     folder.write("clicks.tsv", format!("query\ttitle\n{}", (0..1100).map(row).collect::<String>()));
-    let run = ["train", "--clicks", "clicks.tsv", "--titles", "titles.tsv", "--cells", "8", "--title-epochs", "1"];
-    let run = [&run[..], &["--minibatch", "16", "--epochs", "3", "--members", "2"]].concat();
+    let run = [
+        "train",
+        "--clicks",
+        "clicks.tsv",
+        "--titles",
+        "titles.tsv",
+        "--set",
+        "encoder.cells=8",
+        "--set",
+        "titles.epochs=1",
+    ];
+    let run =
+        [&run[..], &["--batch-size", "16", "--epochs", "3", "--encoder", "members", "--set", "encoder.members=2"]]
+            .concat();
     folder.run(&[&run[..], &["--output", "alone"]].concat()).code(0);
     let killed = [&run[..], &["--output", "killed", "--checkpoint-every", "1", "--resume"]].concat();
     let (mut trials, mut seconds) = (0, 0);
@@ -161,7 +184,7 @@ fn other_held_out_settings_are_refused_before_anything_is_learnt() {
     let folder = Folder::with_data();
     let row = |i: usize| format!("thing {i}\tthing {i} no {}\n", i % 300);
     folder.write("clicks.tsv", format!("query\ttitle\n{}", (0..1100).map(row).collect::<String>()));
-    let run = ["train", "--clicks", "clicks.tsv", "--cells", "8", "--minibatch", "16", "--output", "m"];
+    let run = ["train", "--clicks", "clicks.tsv", "--set", "encoder.cells=8", "--batch-size", "16", "--output", "m"];
     // Often enough to be stopped at one, and seldom enough for the disk where the run goes to its end.
     let [run, seldom] = ["1", "50"].map(|minibatches| [&run[..], &["--checkpoint-every", minibatches]].concat());
     let refused = |more: &[&str], says: &str| {
@@ -173,28 +196,39 @@ fn other_held_out_settings_are_refused_before_anything_is_learnt() {
     // Stopped while queries are held out.
     kill_at_checkpoint(&folder, &[&run[..], &["--epochs", "500"]].concat(), "m.held-out.checkpoint");
     let expected =
-        "m: expected the settings of the run to resume (held-out 0.1, keep best), found held-out 0, keep last";
+        "m: expected the settings of the run to resume (held_out 0.1, keep best), found held_out 0, keep last";
     refused(&["--epochs", "500", "--held-out", "0"], expected);
-    refused(&["--epochs", "500", "--held-out", "0.2"], "the run to resume (held-out 0.1), found held-out 0.2;");
-    refused(&["--epochs", "500", "--validation", "judged.tsv"], "the run to resume (held-out 0.1), found held-out 0;");
+    refused(&["--epochs", "500", "--held-out", "0.2"], "the run to resume (held_out 0.1), found held_out 0.2;");
+    refused(&["--epochs", "500", "--validation", "judged.tsv"], "the run to resume (held_out 0.1), found held_out 0;");
     for file in ["m.held-out.checkpoint", "m.held-out.partial"] {
         let _ = std::fs::remove_file(folder.path(file));
     }
     // Stopped with nothing held out.
     let whole = [&run[..], &["--epochs", "500", "--held-out", "0"]].concat();
     kill_at_checkpoint(&folder, &whole, "m.checkpoint");
-    refused(&["--epochs", "500"], "the run to resume (held-out 0, keep last), found held-out 0.1, keep best;");
+    refused(&["--epochs", "500"], "the run to resume (held_out 0, keep last), found held_out 0.1, keep best;");
     // Learnt to its end, with other means to tell which epoch is best.
     folder.run(&[&seldom[..], &["--epochs", "1", "--validation", "judged.tsv"]].concat()).code(0);
-    refused(&["--epochs", "1"], "m: expected the settings of the run to resume (held-out 0), found held-out 0.1;");
+    refused(&["--epochs", "1"], "m: expected the settings of the run to resume (held_out 0), found held_out 0.1;");
     // What an older run has left does not keep a stopped one from going on.
     folder.run(&[&seldom[..], &["--epochs", "2", "--held-out", "0"]].concat()).code(0);
     let old = bytes(&folder, "m");
     kill_at_checkpoint(&folder, &[&run[..], &["--epochs", "4"]].concat(), "m.held-out.checkpoint");
     assert!(bytes(&folder, "m") == old);
     folder.run(&[&seldom[..], &["--epochs", "4", "--resume"]].concat()).code(0).says("resumed in epoch");
-    let alone =
-        ["train", "--clicks", "clicks.tsv", "--cells", "8", "--minibatch", "16", "--output", "alone", "--epochs", "4"];
+    let alone = [
+        "train",
+        "--clicks",
+        "clicks.tsv",
+        "--set",
+        "encoder.cells=8",
+        "--batch-size",
+        "16",
+        "--output",
+        "alone",
+        "--epochs",
+        "4",
+    ];
     folder.run(&alone).code(0);
     assert!(bytes(&folder, "alone") == bytes(&folder, "m"));
 }
@@ -205,7 +239,7 @@ fn what_a_stopped_run_leaves_is_said_in_words() {
     let folder = Folder::with_data();
     let row = |i: usize| format!("thing {i}\tthing {i} no {}\n", i % 300);
     folder.write("clicks.tsv", format!("query\ttitle\n{}", (0..1100).map(row).collect::<String>()));
-    let run = ["train", "--clicks", "clicks.tsv", "--cells", "8", "--epochs", "5000", "--output", "m"];
+    let run = ["train", "--clicks", "clicks.tsv", "--set", "encoder.cells=8", "--epochs", "5000", "--output", "m"];
     let stopped = |more: &[&str]| {
         let mut child = Command::new(program());
         let child = child.args([&run[..], more].concat()).current_dir(folder.path("")).stderr(Stdio::piped());

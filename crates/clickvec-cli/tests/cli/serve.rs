@@ -114,7 +114,12 @@ fn clicks_and_judgments_come_back() {
 #[test]
 fn members_in_fewer_numbers_are_served() {
     let folder = Folder::with_data();
-    folder.train("model.safetensors", &["--members=2", "--dimension=6"]).code(0);
+    folder
+        .train(
+            "model.safetensors",
+            &["--encoder", "members", "--set", "encoder.members=2", "--set", "encoder.dimension=6"],
+        )
+        .code(0);
     let index = ["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop.index"];
     folder.run(&index).code(0);
     let service = Service::start(&folder, &[]);

@@ -23,7 +23,8 @@ fn a_log_can_be_learnt_from_and_judged_by() {
     assert!(said.starts_with("log: written after ") && said.contains("; 2,000 pairs from "), "{said}");
     let log = folder.read("log/log.tsv");
     assert!(log.starts_with("query\ttitle\tid\tposition\tclicked\tuser\tsession\ttime\tgrade\n"));
-    let learn = "train --clicks log/clicks.tsv --validation log/validation.tsv --cells 8 --epochs 1 --output model";
+    let learn =
+        "train --clicks log/clicks.tsv --validation log/validation.tsv --set encoder.cells=8 --epochs 1 --output model";
     folder.run(&learn.split(' ').collect::<Vec<_>>()).code(0).says("log/clicks.tsv: 2,000 pairs");
     let judge = "evaluate --judged log/judged-order.tsv --titles log/titles.tsv --ranker bm25 --model model --json";
     let [judged] = folder.run(&judge.split(' ').collect::<Vec<_>>()).code(0).json_lines().try_into().unwrap();

@@ -6,7 +6,7 @@ fn folder() -> Folder {
     let folder = Folder::with_data();
     let systems = [
         row("BM25", "ranker = \"bm25\"\ngrid = { k1 = [0.5, 2], b = [0, 1] }\npaper = [30.5, 32.8, 38.8]"),
-        small_row("LSTM", "") + "grid = { gamma = [5, 10] }\n",
+        small_row("LSTM", "", "grid = { \"loss.gamma\" = [5, 10] }"),
         row("Both", "fusion = [\"BM25\", \"LSTM\"]"),
     ];
     folder.write("spec.toml", format!("title = \"Tiny\"\n{DATA}{}", systems.concat()));
@@ -168,7 +168,7 @@ fn a_system_that_cannot_be_trained_is_left_out_and_the_rest_goes_on() {
     let folder = Folder::with_data();
     let systems = [
         row("first", "ranker = \"bm25\""),
-        row("no clicks", "train = \"--cells 8\""),
+        row("no clicks", "train.encoder.cells = 8"),
         row("of it", "fusion = [\"first\", \"no clicks\"]"),
         row("last", "ranker = \"ulm\""),
     ];
@@ -194,7 +194,10 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
         (a("ranker = \"bm25\"\ngird = { k1 = [1] }"), "unknown field `gird`"),
         (a("ranker = \"bm25\"") + &a("ranker = \"ulm\""), "found `a` again"),
         ("[evaluation]\nfolds = 0\n".to_owned() + &a("ranker = \"bm25\""), "expected 1 to 100 folds, found 0"),
-        (a("train = \"--cells none\""), "`train --cells none`: invalid value 'none' for '--cells"),
+        (
+            a("train.encoder.cells = \"none\""),
+            "`train` (encoder.cells=none): encoder.cells: invalid type: string \"none\"",
+        ),
         (a("model = \"none\""), "none: cannot read"),
         ("[[system]\n".to_owned(), "spec.toml"),
     ];
@@ -272,20 +275,20 @@ fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
     let texts: Vec<&str> = titles.lines().skip(1).filter_map(|line| line.split('\t').nth(1)).collect();
     folder.write("t.txt", texts.join("\n"));
     folder.run(&embed).code(0);
-    let titles = " --titles titles.tsv --title-epochs 1 --members 1";
+    let (once, titles) = (", encoder.kind = \"lstm\", titles.epochs = 1", "titles = true\n");
     let spec = [
         DATA.to_owned(),
-        small_row("clicks", ""),
-        small_row("titles", titles),
-        small_row("members", " --titles titles.tsv --title-epochs 1 --members 2"),
-        small_row("taught", &format!("{titles} --teacher t.jsonl")),
-        small_row("from a model", " --init model.safetensors --shared-towers=false"),
+        small_row("clicks", "", ""),
+        small_row("titles", once, titles),
+        small_row("members", ", encoder.members = 2, titles.epochs = 1", titles),
+        small_row("taught", once, &format!("{titles}teacher = \"t.jsonl\"")),
+        small_row("from a model", ", shared_towers = false", "init = \"model.safetensors\""),
     ];
     folder.write("spec.toml", spec.concat());
-    let keys = |keys: &str| row("keys", &format!("train = \"{} --title-epochs 1\"\n{keys}", SMALL.join(" ")));
+    let keys = |keys: &str| small_row("keys", once, keys);
     for (wrong, says) in [
         ("init = \"none\"", "none: cannot open"),
-        ("members = 2\nmodel = \"m\"", "found `train` and `model`"),
+        ("model = \"m\"", "found `train` and `model`"),
         ("teacher = [\"none.jsonl\"]", "none.jsonl"),
     ] {
         folder.write("keys.toml", DATA.to_owned() + &keys(&format!("titles = true\n{wrong}")));
@@ -297,7 +300,8 @@ fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
     let systems = first["systems"].as_array().unwrap();
     assert_eq!(systems.len(), 5);
     // The same as outside of a table.
-    let train = ["train", "--clicks", "clicks.tsv", "--titles", "titles.tsv", "--title-epochs", "1", "--members", "1"];
+    let train =
+        ["train", "--clicks", "clicks.tsv", "--titles", "titles.tsv", "--set", "titles.epochs=1", "--encoder", "lstm"];
     let train = [&train[..], &["--held-out", "0", "--output", "m.safetensors"], &SMALL[..]].concat();
     folder.run(&train).code(0);
     let alone = folder.run(&["inspect", "m.safetensors", "--json"]).code(0).json_lines()[0]["fingerprint"].clone();
@@ -311,10 +315,10 @@ fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
     folder.write("titles.tsv", folder.read("titles.tsv") + "new\tpurple lantern\n");
     table(&folder);
     assert_eq!(count(), before + 6, "three models, each with what is known of its training");
-    folder.write("spec.toml", DATA.replace("clicks = \"clicks.tsv\"\n", "") + &small_row("cold", titles));
+    folder.write("spec.toml", DATA.replace("clicks = \"clicks.tsv\"\n", "") + &small_row("cold", once, titles));
     assert_eq!(table(&folder)["systems"].as_array().unwrap().len(), 1);
-    folder.write("spec.toml", DATA.to_owned() + &small_row("a", " --held-out 0.1"));
-    folder.run(&["table", "spec.toml"]).code(2).says("found `--held-out` that a table does not take");
+    folder.write("spec.toml", DATA.to_owned() + &small_row("a", ", held_out = 0.1", ""));
+    folder.run(&["table", "spec.toml"]).code(2).says("held_out: expected clicks whose queries can be held out");
     // The same by keys, whose paths are relative to the spec, is not trained again.
     let lines = folder.read("clicks.tsv");
     let lines = lines.lines().skip(1).enumerate();
@@ -322,10 +326,10 @@ fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
     folder.write("s.tsv", format!("query\ttitle\tscore\n{scores}"));
     let by_keys = [
         DATA.to_owned(),
-        keys("titles = true\nmembers = 1"),
-        keys("titles = \"titles.tsv\"\nmembers = 2").replace("keys", "members"),
-        keys("titles = [\"titles.tsv\"]\nmembers = 1\nteacher = [\"t.jsonl\"]").replace("keys", "taught"),
-        keys("teacher = \"s.tsv\"").replace("keys", "scored").replace("--title-epochs 1", ""),
+        keys("titles = true"),
+        small_row("members", ", encoder.members = 2, titles.epochs = 1", "titles = \"titles.tsv\""),
+        keys("titles = [\"titles.tsv\"]\nteacher = [\"t.jsonl\"]").replace("keys", "taught"),
+        small_row("scored", "", "teacher = \"s.tsv\""),
     ];
     folder.write("spec.toml", by_keys.concat());
     let before = count();
@@ -391,7 +395,7 @@ fn models_are_trained_with_several_seeds_and_every_row_searches_all_titles() {
     let spec = |seeds: usize| {
         let systems = [
             row("BM25", "ranker = \"bm25\"\ngrid = { b = [0, 1] }"),
-            small_row("LSTM", ""),
+            small_row("LSTM", "", ""),
             row("Both", "fusion = [\"BM25\", \"LSTM\"]"),
         ];
         format!("{DATA}[evaluation]\nseeds = {seeds}\nfull = true\n{}", systems.concat())

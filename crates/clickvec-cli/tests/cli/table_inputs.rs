@@ -35,7 +35,7 @@ fn a_pipe_is_refused_before_it_is_read() {
         let run = folder.run(&[&["table", "spec.toml"], &given[..]].concat()).code(2);
         run.says("/dev/zero: expected a file, since a table reads it more than once, found a device;");
     }
-    folder.write("spec.toml", small_row("a", " --validation /dev/stdin"));
+    folder.write("spec.toml", small_row("a", "", "validation = \"/dev/stdin\""));
     folder.run_with(&[&["table", "spec.toml"], &files[..]].concat(), "").code(2).says("/dev/stdin: expected a file");
 }
 
@@ -56,7 +56,7 @@ fn running_text_that_no_system_reads_is_refused() {
 #[test]
 fn a_damaged_model_is_trained_again() {
     let folder = Folder::with_data();
-    folder.write("spec.toml", DATA.to_owned() + &small_row("a", ""));
+    folder.write("spec.toml", DATA.to_owned() + &small_row("a", "", ""));
     let report = |folder: &Folder| {
         let [mut report]: [Value; 1] =
             folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
@@ -86,7 +86,7 @@ fn a_validation_set_with_one_judged_query_is_refused() {
     let folder = Folder::with_data();
     let judged = folder.read("judged.tsv");
     let train = |validation: &str| {
-        folder.write("spec.toml", DATA.to_owned() + &small_row("a", &format!(" --validation {validation}")));
+        folder.write("spec.toml", DATA.to_owned() + &small_row("a", "", &format!("validation = \"{validation}\"")));
         folder.run(&["table", "spec.toml"])
     };
     folder.write("same.tsv", format!("{judged}\n"));
@@ -119,7 +119,7 @@ fn a_click_log_that_changes_during_a_training_ends_the_table() {
 
     let folder = Folder::with_data();
     let spec = |epochs: u32| {
-        let trained = row("a", &format!("train = \"--cells 8 --epochs {epochs}\""));
+        let trained = row("a", &format!("train = {{ encoder.cells = 8, epochs = {epochs} }}"));
         folder.write("spec.toml", format!("{DATA}{trained}"));
     };
     spec(400);

@@ -127,7 +127,7 @@ fn report(folder: &Folder) -> Value {
 }
 
 /// A training that takes until it is killed.
-const ENDLESS: &str = "train = \"--cells 8 --minibatch 8 --epochs 1000000\"";
+const ENDLESS: &str = "train = { encoder.cells = 8, batch_size = 8, epochs = 1000000 }";
 
 #[test]
 #[cfg(target_os = "linux")]
@@ -164,9 +164,10 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
     let first = [
         row("BM25", "ranker = \"bm25\"\ngrid = { k1 = [0.5, 2] }"),
         row("PLSA", "ranker = \"plsa:topics=4\"\ngrid = { lambda = [0.3, 0.7] }"),
-        small_row("small", ""),
+        small_row("small", "", ""),
     ];
-    let last = [small_row("gamma", " --gamma 5"), row("all", "fusion = [\"BM25\", \"PLSA\", \"small\", \"gamma\"]")];
+    let last =
+        [small_row("gamma", ", loss.gamma = 5", ""), row("all", "fusion = [\"BM25\", \"PLSA\", \"small\", \"gamma\"]")];
     let spec = |between: &str| format!("{DATA}{}{between}{}", first.concat(), last.concat());
     let undisturbed = Folder::with_data();
     undisturbed.write("spec.toml", spec(""));
@@ -212,7 +213,7 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
 #[test]
 #[ignore = "slow; .ci/run runs it"]
 fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
-    let spec = DATA.to_owned() + &row("a", "train = \"--cells 16 --minibatch 8 --epochs 300\"");
+    let spec = DATA.to_owned() + &row("a", "train = { encoder.cells = 16, batch_size = 8, epochs = 300 }");
     let models = |folder: &Folder, ending: &str| -> Vec<std::path::PathBuf> {
         let Ok(entries) = std::fs::read_dir(folder.path("spec.cache/models")) else { return Vec::new() };
         let paths = entries.map(|entry| entry.unwrap().path());
@@ -256,7 +257,7 @@ fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
 #[test]
 fn a_model_whose_log_was_not_looked_at_again_is_trained_anew() {
     let folder = Folder::with_data();
-    folder.write("spec.toml", DATA.to_owned() + &small_row("a", ""));
+    folder.write("spec.toml", DATA.to_owned() + &small_row("a", "", ""));
     let expected = report(&folder);
     let kept = || {
         let names: Vec<String> = finished(&folder).into_keys().collect();

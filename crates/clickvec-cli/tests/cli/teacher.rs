@@ -27,7 +27,7 @@ fn train(folder: &Folder, output: &str, more: &[&str]) -> Run {
 #[test]
 fn a_model_teaches_another() {
     let folder = folder("npy");
-    let taught = ["--teacher", "teacher.npy", "--teacher-share", "0.7"];
+    let taught = ["--teacher", "teacher.npy", "--set", "teacher.clicks=0.7"];
     train(&folder, "m", &taught)
         .code(0)
         .says("teacher: vectors of 8 numbers for 48 of 48 queries and 144 of 144 titles")
@@ -122,7 +122,8 @@ fn what_it_lacks_is_counted_once() {
 #[test]
 fn vectors_of_texts_that_are_not_learnt_are_counted() {
     let folder = folder("jsonl");
-    let titles_alone = ["train", "--output", "cold", "--cells", "8", "--titles", "titles.tsv", "--title-epochs", "1"];
+    let titles_alone =
+        ["train", "--output", "cold", "--set", "encoder.cells=8", "--titles", "titles.tsv", "--set", "titles.epochs=1"];
     let cold = |teacher: &str, more: &[&str]| folder.run(&[&titles_alone[..], &["--teacher", teacher], more].concat());
     cold("teacher.jsonl", &[])
         .code(0)
@@ -155,9 +156,9 @@ fn vectors_of_texts_that_are_not_learnt_are_counted() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let folder = Folder::with_data();
-    train(&folder, "m", &["--teacher-share", "0.5"])
+    train(&folder, "m", &["--set", "teacher.clicks=0.5"])
         .code(2)
-        .says("`--teacher-share` is about learning from a teacher; add `--teacher FILE`");
+        .says("teacher.clicks: expected a teacher, on which it acts, found none");
     train(&folder, "m", &["--teacher", "none.npy"]).code(2).says("none.npy");
     folder.write("t.jsonl", "{\"text\":\"red hammer\",\"vector\":[1,2]}\n{\"text\":\"b\",\"vector\":[1]}\n");
     let with = |more: &[&str]| train(&folder, "m", &[&["--teacher", "t.jsonl"], more].concat());
@@ -166,8 +167,8 @@ fn what_does_not_fit_is_refused() {
     with(&[]).code(2).says("teacher: expected vectors of texts in the training data, found none among the 1 given");
     folder.write("t.jsonl", "{\"text\":\"red hammer\",\"vector\":[0,0]}\n");
     with(&[]).code(2).says("t.jsonl:1: expected a number other than 0 in the vector of `red hammer`");
-    with(&["--teacher-share", "2"]).code(2).says("--teacher-share and --teacher-title-share set them");
-    with(&["--negatives", "4"]).code(2).says("--negatives all takes them all");
+    with(&["--set", "teacher.clicks=2"]).code(2).says("teacher.clicks: expected a number from 0 to 1, found 2");
+    with(&["--negatives", "4"]).code(2).says("negatives: expected `all` with a teacher");
     assert!(!folder.path("m").exists());
 }
 
@@ -177,31 +178,32 @@ fn a_share_of_what_the_teacher_does_not_teach_is_refused() {
     let clicks = folder.read("clicks.tsv");
     let scores = clicks.lines().skip(1).enumerate().map(|(place, line)| format!("{line}\t{}\n", place % 7));
     folder.write("scores.tsv", format!("query\ttitle\tscore\n{}", scores.collect::<String>()));
-    let run = |from: &[&str], flag: &str| {
-        let base = ["train", "--output", "m", "--cells", "8", flag, "0.3"];
+    let run = |from: &[&str], name: &str| {
+        let pair = format!("teacher.{name}=0.3");
+        let base = ["train", "--output", "m", "--set", "encoder.cells=8", "--set", &pair];
         folder.run(&[&base[..], from].concat())
     };
-    let (titles, clicks) = (["--titles", "titles.tsv", "--members", "1"], ["--clicks", "clicks.tsv"]);
+    let (titles, clicks) = (["--titles", "titles.tsv", "--encoder", "lstm"], ["--clicks", "clicks.tsv"]);
     let (vectors, scores) = (["--teacher", "teacher.npy"], ["--teacher", "scores.tsv"]);
-    run(&[&titles[..], &vectors].concat(), "--teacher-share")
+    run(&[&titles[..], &vectors].concat(), "clicks")
         .code(2)
-        .says("`--teacher-share` is about learning from clicks, found titles alone; use `--teacher-title-share`");
-    run(&[&clicks[..], &vectors].concat(), "--teacher-title-share")
+        .says("teacher.clicks: expected clicks, on which it acts, found titles alone; set teacher.titles");
+    run(&[&clicks[..], &vectors].concat(), "titles")
         .code(2)
-        .says("`--teacher-title-share` is about training on titles; add `--titles FILE`");
-    for flag in ["--teacher-share", "--teacher-title-share"] {
-        let said = format!("`{flag}` is about a teacher's vectors, found scores alone; use `--teacher-score-share`");
-        run(&[&clicks[..], &titles, &scores].concat(), flag).code(2).says(&said);
+        .says("teacher.titles: expected titles to learn from, on which it acts, found none");
+    for name in ["clicks", "titles"] {
+        let said = format!("teacher.{name}: expected a teacher with vectors, on which it acts, found scores alone");
+        run(&[&clicks[..], &titles, &scores].concat(), name).code(2).says(&said);
     }
-    run(&[&clicks[..], &vectors].concat(), "--teacher-score-share")
+    run(&[&clicks[..], &vectors].concat(), "scores")
         .code(2)
-        .says("`--teacher-score-share` is about a teacher's scores, found vectors alone; leave it out or add");
+        .says("teacher.scores: expected a teacher with scores, on which it acts, found vectors alone");
     assert!(!folder.path("m").exists());
-    for flag in ["--teacher-share", "--teacher-title-share", "--teacher-score-share"] {
-        run(&[&clicks[..], &titles, &vectors, &scores].concat(), flag).code(0);
+    for name in ["clicks", "titles", "scores"] {
+        run(&[&clicks[..], &titles, &vectors, &scores].concat(), name).code(0);
     }
     // The pairs of scores take the place of clicks.
-    run(&[&vectors[..], &scores].concat(), "--teacher-share").code(0);
+    run(&[&vectors[..], &scores].concat(), "clicks").code(0);
 }
 
 #[test]
@@ -274,14 +276,16 @@ fn initial_weights_are_fitted_to_the_teacher() {
     assert_eq!(start["titles"], 144);
     let explained = start["explained"].as_f64().unwrap();
     assert!(0.3 < explained && explained < 1.0, "{start}");
-    for more in [&["--init", "init"][..], &["--teacher-start", "random"], &["--init-range", "0.1"], &["--forget-gate"]]
-    {
+    for more in [
+        &["--init", "init"][..],
+        &["--set", "teacher.start=random"],
+        &["--set", "init_range=0.1"],
+        &["--set", "encoder.forget_gate=true"],
+    ] {
         let run = with(more).code(0);
         assert!(!run.stderr().contains(SAID), "{more:?}: {}", run.stderr());
         let shown = folder.run(&["inspect", "m"]).code(0);
-        for fitted in ["least-squares", "start-share", "start_share"] {
-            assert!(!shown.stdout().contains(fitted), "{more:?}: {}", shown.stdout());
-        }
+        assert!(!shown.stdout().contains("least-squares"), "{more:?}: {}", shown.stdout());
     }
     let title = folder.read("titles.tsv").lines().nth(1).unwrap().split('\t').nth(1).unwrap().to_owned();
     folder.write("few.jsonl", format!("{{\"text\": \"{title}\", \"vector\": [1, 2, 3, 4, 5, 6, 7, 8]}}\n"));
@@ -297,22 +301,26 @@ fn initial_weights_are_fitted_to_the_teacher() {
 #[test]
 fn where_no_weights_are_fitted_none_are_asked_for() {
     let folder = folder("npy");
-    let fitted = ["--teacher-start", "least-squares"];
+    let fitted = ["--set", "teacher.start=least-squares"];
     let with = |more: &[&str]| train(&folder, "m", &[&fitted[..], more].concat()).code(2);
-    with(&[]).says("`--teacher-start` is about learning from a teacher; add `--teacher FILE`");
+    with(&[]).says("teacher.start: expected a teacher, on which it acts, found none");
     let taught = ["--teacher", "teacher.npy"];
     let with = |more: &[&str]| with(&[&taught[..], more].concat());
-    with(&["--forget-gate"]).says("needs an lstm of one layer without `--forget-gate`");
-    with(&["--init-range", "0.1"]).says("`--init-range` is about random weights");
-    with(&["--init", "model.safetensors"]).says("`--teacher-start` is about new weights");
-    let wrong = train(&folder, "m", &["--teacher", "teacher.npy", "--teacher-start-share", "1.5"]).code(2);
-    wrong.says("between 0 and 1, found 1.5; --teacher-start-share sets it");
-    let share = ["--teacher-start-share", "0.5"];
+    with(&["--set", "encoder.forget_gate=true"])
+        .says("teacher.start: expected an LSTM of one layer without a forget gate");
+    with(&["--set", "init_range=0.1"])
+        .says("init_range: expected random weights, on which it acts, found teacher.start=least-squares");
+    with(&["--init", "model.safetensors"])
+        .says("teacher.start: expected new weights, on which it acts, found those of the initial model");
+    let wrong = train(&folder, "m", &["--teacher", "teacher.npy", "--set", "teacher.start_share=1.5"]).code(2);
+    wrong.says("teacher.start_share: expected a number from 0 to 1, found 1.5");
+    let share = ["--set", "teacher.start_share=0.5"];
     let with = |more: &[&str]| train(&folder, "m", &[&share[..], more].concat()).code(2);
-    with(&[]).says("`--teacher-start-share` is about learning from a teacher; add `--teacher FILE`");
+    with(&[]).says("teacher.start_share: expected a teacher, on which it acts, found none");
     let with = |more: &[&str]| with(&[&taught[..], more].concat());
-    with(&["--teacher-start", "random"])
-        .says("about weights that are fitted to a teacher's vectors, found random ones");
-    with(&["--forget-gate"]).says("about weights that are fitted to a teacher's vectors, found random ones");
-    with(&["--init", "model.safetensors"]).says("`--teacher-start-share` is about new weights");
+    with(&["--set", "teacher.start=random"])
+        .says("teacher.start_share: expected weights that are fitted to the teacher's vectors");
+    with(&["--set", "encoder.forget_gate=true"])
+        .says("teacher.start_share: expected weights that are fitted to the teacher's vectors");
+    with(&["--init", "model.safetensors"]).says("teacher.start_share: expected new weights");
 }

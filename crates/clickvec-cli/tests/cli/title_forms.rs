@@ -48,7 +48,18 @@ fn every_command_that_takes_titles_takes_them() {
     assert!(["titles.tsv", "vectors.npy"].iter().all(|name| file("a.index", name) == file("b.index", name)));
     with(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25"]);
     with(&["evaluate", "--full", "--judged", "judged.tsv", "--ranker", "bm25", "--model", "model.safetensors"]);
-    let train = ["train", "--cells", "8", "--members", "1", "--title-epochs", "1", "--seed", "7", "--output"];
+    let train = [
+        "train",
+        "--set",
+        "encoder.cells=8",
+        "--encoder",
+        "lstm",
+        "--set",
+        "titles.epochs=1",
+        "--seed",
+        "7",
+        "--output",
+    ];
     with(&[&train[..], &["csv.safetensors"]].concat()).says("titles.csv: 144 titles");
     folder.run(&[&train[..], &["tsv.safetensors", "--titles", "titles.tsv"]].concat()).code(0);
     let bytes = |name: &str| std::fs::read(folder.path(name)).unwrap();
@@ -163,13 +174,6 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
         }
     }
     assert!(!folder.path("new").exists());
-    // A table trains with its own titles.
-    folder.write(
-        "spec.toml",
-        "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\n[[system]]\nname = \"m\"\ntrain = \"--titles titles.csv \
-         --title-column name\"\n",
-    );
-    folder.run(&["table", "spec.toml"]).code(2).says("found `--title-column` that a table does not take");
 }
 
 #[test]
@@ -231,7 +235,7 @@ fn two_names_for_the_texts_are_refused_where_only_titles_are_read() {
     let commands: [&[&str]; 3] = [
         &["search", "--model=model.safetensors", "red hammer"],
         &["index", "--model=model.safetensors", "--output=new"],
-        &["train", "--cells=8", "--members=1", "--title-epochs=1", "--output=new"],
+        &["train", "--set", "encoder.cells=8", "--encoder", "lstm", "--set", "titles.epochs=1", "--output=new"],
     ];
     for command in commands {
         let said = "expected one name for the column with the texts, found `--field price` and `--title-column name`; leave one";

@@ -2,7 +2,7 @@
 
 use crate::harness::{Folder, SMALL};
 
-const TITLES: [&str; 6] = ["--titles", "titles.tsv", "--title-epochs", "2", "--title-minibatch", "32"];
+const TITLES: [&str; 6] = ["--titles", "titles.tsv", "--set", "titles.epochs=2", "--set", "titles.batch_size=32"];
 
 fn train(folder: &Folder, output: &str, more: &[&str]) -> crate::harness::Run {
     folder.run(&[&["train", "--output", output], &SMALL[..], more].concat())
@@ -10,7 +10,7 @@ fn train(folder: &Folder, output: &str, more: &[&str]) -> crate::harness::Run {
 
 /// Without the settings of clicks.
 fn train_on_titles(folder: &Folder, output: &str, more: &[&str]) -> crate::harness::Run {
-    folder.run(&[&["train", "--output", output, "--cells", "8", "--seed", "7"], more].concat())
+    folder.run(&[&["train", "--output", output, "--set", "encoder.cells=8", "--seed", "7"], more].concat())
 }
 
 #[test]
@@ -23,13 +23,13 @@ fn titles_alone_become_a_model_that_searches() {
     }
     assert!(!lines.contains("clicks"), "{lines}");
     folder.run(&["search", "--model", "cold.safetensors", "--titles", "titles.tsv", "red lamp"]).code(0);
-    folder.run(&["inspect", "cold.safetensors"]).code(0).prints("titles.minibatch").prints("log.titles.titles");
+    folder.run(&["inspect", "cold.safetensors"]).code(0).prints("titles.batch_size").prints("log.titles.titles");
 }
 
 #[test]
 fn titles_then_clicks_in_one_command_and_yesterday_then_today_in_two() {
     let folder = Folder::with_data();
-    let both = [&TITLES[..], &["--clicks", "clicks.tsv", "--augment", "misspell=0.1", "--json"]].concat();
+    let both = [&TITLES[..], &["--clicks", "clicks.tsv", "--set", "augment.misspell=0.1", "--json"]].concat();
     let events = train(&folder, "both.safetensors", &both).code(0).json_lines();
     let epochs = events.iter().filter(|event| event["event"] == "epoch");
     let epochs: Vec<String> = epochs.map(|event| format!("{} {}", event["section"], event["epoch"])).collect();
@@ -47,7 +47,7 @@ fn titles_then_clicks_in_one_command_and_yesterday_then_today_in_two() {
 fn whole_words_are_features_too() {
     let folder = Folder::with_data();
     let words = |more: &[&'static str], threads| {
-        let flags = ["--clicks", "clicks.tsv", "--word-count", "2", "--threads", threads];
+        let flags = ["--clicks", "clicks.tsv", "--set", "word_count=2", "--threads", threads];
         [&flags[..], more].concat()
     };
     let run = train(&folder, "words.safetensors", &words(&[], "1")).code(0);
@@ -67,14 +67,12 @@ fn whole_words_are_features_too() {
     train(&folder, "next.safetensors", &init).code(0);
     let inspected = folder.run(&["inspect", "next.safetensors", "--json"]).code(0).json_lines()[0].clone();
     assert_eq!((&inspected["words"], &inspected["training"]["config"]["word_count"]), (&count.into(), &2.into()));
-    train(&folder, "m", &[&init[..], &["--word-count=none"]].concat())
+    train(&folder, "m", &[&init[..], &["--set", "word_count=none"]].concat())
         .code(2)
-        .says("the model of `--init` has whole words");
+        .says("word_count: expected whole words as features, which the initial model has, found none");
     for wrong in ["0", "-1", "often"] {
-        let flag = format!("--word-count={wrong}");
-        train(&folder, "m", &["--clicks", "clicks.tsv", &flag])
-            .code(2)
-            .says("expected `none` or a number of 1 or more");
+        let pair = format!("word_count={wrong}");
+        train(&folder, "m", &["--clicks", "clicks.tsv", "--set", &pair]).code(2).says("word_count: ");
     }
 }
 
@@ -82,15 +80,19 @@ fn whole_words_are_features_too() {
 fn what_does_not_fit_is_refused() {
     let folder = Folder::with_model();
     let model = "model.safetensors";
-    train(&folder, "m", &["--clicks", "clicks.tsv", "--title-epochs", "2"])
+    train(&folder, "m", &["--clicks", "clicks.tsv", "--set", "titles.epochs=2"])
         .code(2)
-        .says("`--title-epochs` is about training on titles; add `--titles FILE`");
+        .says("titles.epochs: expected titles to learn from, on which it acts, found none");
     train(&folder, "m", &[]).code(2).says("--clicks");
-    let views = ["--clicks", "clicks.tsv", "--augment"];
-    train(&folder, "m", &[&views[..], &["drop=2"]].concat()).code(2).says("between 0 and 1");
-    train(&folder, "m", &[&views[..], &["typo=0.1"]].concat()).code(2).says("found `typo=0.1`");
+    let views = ["--clicks", "clicks.tsv", "--set"];
+    train(&folder, "m", &[&views[..], &["augment.drop=2"]].concat())
+        .code(2)
+        .says("augment.drop: expected a number from 0 to 1");
+    train(&folder, "m", &[&views[..], &["augment.typo=0.1"]].concat())
+        .code(2)
+        .says("augment.typo: unknown field `typo`");
     train(&folder, model, &["--clicks", "clicks.tsv", "--init", model]).code(2);
-    let other = ["train", "--output", "m", "--cells", "5", "--clicks", "clicks.tsv", "--init", model];
+    let other = ["train", "--output", "m", "--set", "encoder.cells=5", "--clicks", "clicks.tsv", "--init", model];
     folder.run(&other).code(2).says("cells=5").says("cells=8");
     folder.write("none.tsv", "id\ttitle\n");
     train_on_titles(&folder, "m", &["--titles", "none.tsv"]).code(2).says("none.tsv: expected titles with words");
@@ -100,18 +102,18 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn what_only_clicks_need_is_refused_for_titles_alone() {
     let folder = Folder::with_data();
-    for (flag, value, instead) in [
-        ("--epochs", "3", "use `--title-epochs`"),
-        ("--minibatch", "32", "use `--title-minibatch`"),
-        ("--gamma", "9", "use `--title-gamma`"),
-        ("--learning-rate", "0.1", "use `--title-learning-rate`"),
-        ("--augment", "drop=0.1", "use `--title-views`"),
-        ("--weighting", "linear", "leave it out or add `--clicks FILE`"),
-        ("--titles-among-clicks", "2", "leave it out or add `--clicks FILE`"),
+    for (flag, value, name) in [
+        ("--epochs", "3", "epochs"),
+        ("--batch-size", "32", "batch_size"),
+        ("--gamma", "9", "loss.gamma"),
+        ("--learning-rate", "0.1", "learning_rate"),
+        ("--set", "augment.drop=0.1", "augment.drop"),
+        ("--set", "weighting=linear", "weighting"),
+        ("--set", "titles.among_clicks=2", "titles.among_clicks"),
     ] {
-        let said = format!("`{flag}` is about learning from clicks, found titles alone; {instead}");
+        let said = format!("{name}: expected clicks, on which it acts, found titles alone");
         train_on_titles(&folder, "m", &[&TITLES[..], &[flag, value]].concat()).code(2).says(&said).prints_nothing();
-        let clicks = ["--clicks", "clicks.tsv", "--members", "1", flag, value];
+        let clicks = ["--clicks", "clicks.tsv", "--encoder", "lstm", flag, value];
         train_on_titles(&folder, "both", &[&TITLES[..], &clicks].concat()).code(0);
     }
     assert!(!folder.path("m").exists());

@@ -32,7 +32,7 @@ fn world(days: usize, pairs: usize, shift: f64, settings: &[&str]) -> Folder {
         folder.write(&format!("day{day:02}.tsv"), format!("{head}\n{}", rows.iter().map(row).collect::<String>()));
     }
     std::fs::copy(folder.path("log/titles.tsv"), folder.path("titles.tsv")).unwrap();
-    let train = ["train", "--clicks=day00.tsv", "--output=m", "--encoder=dssm", "--hidden=48,24"];
+    let train = ["train", "--clicks=day00.tsv", "--output=m", "--encoder=dssm", "--set", "encoder.layers=48,24"];
     folder.run(&[&train[..], settings].concat()).code(0);
     folder
 }
@@ -138,7 +138,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
 #[test]
 #[ignore = "some seconds; .ci/run runs it"]
 fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
-    let folder = world(3, 2_000, 0.5, &["--minibatch=64", "--epochs=8"]);
+    let folder = world(3, 2_000, 0.5, &["--batch-size", "64", "--epochs=8"]);
     let old = bytes(&folder, "m");
     let run = update(&folder, &days(0, 1), &["--index=index", "--json"]).code(0);
     let good = report(&run);
@@ -179,8 +179,16 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     update(&folder, &days(0, 1), &["--output=next"]).says(very);
     assert!(!run.stderr().contains("made from") && !run.stderr().contains("has learnt all of it"), "{}", run.stderr());
     assert!(!update(&folder, &days(0, 2), &["--output=next"]).stderr().contains("made from"));
-    for titles in [&[][..], &["--titles=titles.tsv", "--title-epochs=1"]] {
-        let train = ["train", "--clicks=day01.tsv", "--output=one", "--encoder=dssm", "--hidden=8", "--epochs=1"];
+    for titles in [&[][..], &["--titles=titles.tsv", "--set", "titles.epochs=1"]] {
+        let train = [
+            "train",
+            "--clicks=day01.tsv",
+            "--output=one",
+            "--encoder=dssm",
+            "--set",
+            "encoder.layers=8",
+            "--epochs=1",
+        ];
         folder.run(&[&train[..], titles].concat()).code(0);
         let one = "update --model=one --held-out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv day01.tsv";
         let all = "day01.tsv: the newest day, but one has learnt all of it before, and nothing else; is the newest day missing?";
@@ -270,8 +278,20 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
 #[ignore = "some seconds; .ci/run runs it"]
 fn members_in_fewer_numbers_are_updated() {
     let folder = world(2, 2_000, 0.0, &[]);
-    let train =
-        ["train", "--clicks=day00.tsv", "--output=m", "--members=2", "--cells=16", "--dimension=12", "--epochs=6"];
+    let train = [
+        "train",
+        "--clicks=day00.tsv",
+        "--output=m",
+        "--encoder",
+        "members",
+        "--set",
+        "encoder.members=2",
+        "--set",
+        "encoder.cells=16",
+        "--set",
+        "encoder.dimension=12",
+        "--epochs=6",
+    ];
     folder.run(&train).code(0);
     let told = report(&update(&folder, &days(0, 1), &["--index=index", "--json"]).code(0));
     assert_eq!(told["promoted"], true, "{told}");
@@ -285,7 +305,7 @@ fn members_in_fewer_numbers_are_updated() {
 
 #[test]
 fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
-    let folder = world(2, 1_500, 0.2, &["--minibatch=64", "--epochs=2"]);
+    let folder = world(2, 1_500, 0.2, &["--batch-size", "64", "--epochs=2"]);
     let old = bytes(&folder, "m");
     update(&folder, &days(0, 1), &["--output=new"]).code(0);
     let new = bytes(&folder, "new");
@@ -322,7 +342,7 @@ fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
 
 #[test]
 fn what_cannot_be_done_is_said_and_changes_nothing() {
-    let folder = world(2, 300, 0.0, &["--minibatch=64", "--epochs=1"]);
+    let folder = world(2, 300, 0.0, &["--batch-size", "64", "--epochs=1"]);
     let old = bytes(&folder, "m");
     let refused = |arguments: &str, message: &str| {
         folder.run(&arguments.split(' ').collect::<Vec<_>>()).code(2).says(message).prints_nothing();
@@ -387,7 +407,7 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
 #[ignore = "a minute; .ci/run runs it"]
 fn thirty_days_with_a_shifting_vocabulary() {
     const DAYS: usize = 30;
-    let folder = world(DAYS, 2_000, 0.6, &["--minibatch=64", "--epochs=8"]);
+    let folder = world(DAYS, 2_000, 0.6, &["--batch-size", "64", "--epochs=8"]);
     folder.write("frozen", bytes(&folder, "m"));
     let (mut seconds, mut refused) = (Vec::new(), Vec::new());
     for day in 1..DAYS {

@@ -8,9 +8,9 @@ use clickvec::tables::Title;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
 use clickvec_index::error::{Error, RequestFault};
 use clickvec_index::searcher::Searcher;
-use clickvec_index::{Analysis, Bm25, Condition, Engine, Filter, Fusion, Hit, Mode, Request, Share, join};
+use clickvec_index::{Analysis, Bm25, Condition, Engine, Filter, Fusion, Hit, Mode, Request, Share};
 
-use crate::world::{QUERIES, World, build, field_names, fields, found, search, testdata, titles};
+use crate::world::{QUERIES, World, build, field_names, fields, found, search, titles};
 
 #[test]
 fn vectors_find_what_the_searcher_finds() {
@@ -390,51 +390,6 @@ fn titles_by_id() {
         );
     }
     assert_eq!(engine.get("none").unwrap(), None);
-}
-
-#[test]
-fn indexes_of_earlier_versions_answer_in_every_mode() {
-    for format in ["format-1", "format-2"] {
-        let engine = Engine::open(&testdata("frozen").join(format).join("index")).unwrap();
-        for mode in Mode::ALL {
-            let answer = search(&engine, "oak vanity", mode, 3);
-            assert_eq!(answer.hits.len(), 3, "{format} {mode}");
-        }
-        assert!(engine.check().unwrap().files >= 3);
-        assert_eq!((engine.facts().words.unwrap().bytes, engine.stored_fields().len()), (0, 0));
-        // They do not say how they fuse.
-        assert_eq!(engine.fusion(), &Fusion::default());
-    }
-}
-
-/// In the first versions what nobody gave was by reciprocal ranks. Such an index keeps that until it is made anew.
-#[test]
-fn indexes_of_earlier_versions_keep_their_unfitted_fusion() {
-    let (world, ranks) = (World::new(), FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K });
-    let old = testdata("frozen/format-3/lists");
-    let engine = Engine::open(&old).unwrap();
-    assert!(engine.fusion().method == ranks && !engine.fusion().is_given && engine.facts().fusion.depth == 300);
-    let folder = world.folder.path();
-    let model = engine.model().unwrap();
-    join(&[old], &folder.join("anew"), model, None, None, None).unwrap();
-    let anew = Engine::open(&folder.join("anew")).unwrap();
-    assert_eq!(anew.fusion(), &Fusion::default());
-    // Old and new ones agree: nobody gave either.
-    let half = world.titles.len() / 2;
-    build(&folder.join("old"), &world.model, &world.titles[..half], &Fusion { method: ranks, ..Fusion::default() });
-    assert_eq!(Engine::open(&folder.join("old")).unwrap().fusion().method, ranks);
-    // As many as the first, so that both store the same columns.
-    build(&folder.join("new"), &world.model, &world.titles[half..][..half], &Fusion::default());
-    for (place, names) in [["old", "new"], ["new", "old"]].iter().enumerate() {
-        let (both, joined) = (names.map(|name| folder.join(name)), folder.join(format!("both-{place}")));
-        join(&both, &joined, &world.model, None, None, None).unwrap();
-        assert_eq!(Engine::open(&joined).unwrap().fusion(), &Fusion::default());
-    }
-    // One that was given stays.
-    let given = Fusion { method: ranks, is_given: true, ..Fusion::default() };
-    build(&folder.join("given"), &world.model, &world.titles, &given);
-    join(&[folder.join("given")], &folder.join("kept"), &world.model, None, None, None).unwrap();
-    assert_eq!(Engine::open(&folder.join("kept")).unwrap().fusion(), &given);
 }
 
 #[test]

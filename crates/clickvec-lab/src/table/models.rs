@@ -15,6 +15,7 @@ use clickvec::train::{self, Output, TrainConfig, TrainOptions, Validation, train
 use clickvec_eval::files_of_test_set;
 use clickvec_eval::ranker::Neural;
 use clickvec_eval::{self as eval, EvaluateOptions, Form, Judgments, read_test_set};
+use clickvec_tables::ErrorKind;
 
 /// Enough minibatches that checkpoints cost no noticeable time, and few enough that little is lost.
 const CHECKPOINT_EVERY: u64 = 2000;
@@ -188,10 +189,12 @@ impl Maker<'_> {
 
 /// Whether the fault would occur on any other machine too. Then the table goes on without the row.
 fn is_trainings_own(fault: &Error) -> bool {
+    if let Error::Shared(error) = fault {
+        return error.kind() == ErrorKind::Setting;
+    }
     matches!(
         fault,
-        Error::Setting(_)
-            | Error::Init(_)
+        Error::Init(_)
             | Error::Learn { .. }
             | Error::Diverged { .. }
             | Error::Log { .. }

@@ -37,7 +37,7 @@ fn search_finds_titles_by_get_and_by_post() {
 
 #[test]
 fn a_teachers_part_is_in_answers_and_explanations() {
-    let taught = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-7/taught");
+    let taught = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-1/taught");
     let service = Service::with(|config, _| config.indexes = vec![("taught".to_owned(), taught)]);
     let answer = service.get("/search?q=oak+vanity&k=5").is(200);
     let hit = &answer["results"][0];
@@ -201,7 +201,7 @@ fn explain_draws_cells_where_a_projection_mixes_them() {
     // Six cells make four dimensions.
     let service = Service::with(|config, folder| {
         let index = folder.join("projected.index");
-        write_index_of("format-4/projected", &index, &SHOES);
+        write_index_of("format-1/projected", &index, &SHOES);
         config.indexes = vec![("shop".to_owned(), index)];
     });
     let cells = |units: u32| {

@@ -378,12 +378,12 @@ fn weights_that_are_no_numbers_or_not_those_that_were_written() {
 fn settings_that_are_not_those_that_were_written() {
     let (place, good) = small_model();
     // The first would embed differently with the same weights; the second only claims something untrue.
-    for (name, value) in [("max_words", json!(1)), ("gamma", json!(7.5))] {
+    for (name, value) in [("max_words", json!(1)), ("learning_rate", json!(7.5))] {
         let mut parts = Parts::of(&good);
         parts.json["training"]["config"][name] = value;
         faulty(&place, &parts, "expected the fingerprint");
     }
-    for (name, value) in [("max_words", json!(0)), ("minibatch", json!(0)), ("gamma", json!(-5.0))] {
+    for (name, value) in [("max_words", json!(0)), ("batch_size", json!(0)), ("learning_rate", json!(-5.0))] {
         let mut parts = Parts::of(&good);
         parts.json["training"]["config"][name] = value;
         faulty(&place, &parts, "the file is damaged");

@@ -42,7 +42,7 @@ fn config(share: f32) -> TrainConfig {
         teacher: Some(teacher),
         negatives: Negatives::All,
         epochs: 30,
-        minibatch: 24,
+        batch_size: 24,
         ..small(OptimizerKind::Adam)
     }
 }
@@ -97,8 +97,7 @@ fn scores_are_learnt_alone_and_beside_clicks() {
 
 #[test]
 fn the_same_bytes_at_any_number_of_threads_with_vectors_too() {
-    let encoder =
-        EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None), dimension: None });
+    let encoder = EncoderConfig::Members(MembersConfig::new(2, lstm(5, false, Peephole::None), None));
     let words: Vec<&str> = TOPICS.concat();
     let vectors = || words.iter().enumerate().map(|(number, word)| (*word, [(number as f32).sin(), 1.0]));
     let queries = || (0..QUERIES).map(|number| (query(number), [(number as f32).cos(), 1.0]));
@@ -129,8 +128,7 @@ fn the_same_bytes_at_any_number_of_threads_with_vectors_too() {
 
 #[test]
 fn an_interrupted_run_ends_with_the_same_bytes() {
-    let encoder =
-        EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None), dimension: None });
+    let encoder = EncoderConfig::Members(MembersConfig::new(2, lstm(5, false, Peephole::None), None));
     let place = || {
         let rows: String =
             scored().map(|(of_query, of_title)| format!("{}\t{}\n", query(of_query), title(of_title))).collect();
@@ -204,7 +202,7 @@ fn scores_of_held_out_queries_are_not_learnt() {
     let pairs: Vec<(String, String, f32)> =
         (0..4000).map(|i| (format!("query {}", i / 2), format!("title {i}"), 1.0)).collect();
     let scores = pairs.iter().enumerate().map(|(i, (query, title, _))| (query.clone(), title.clone(), (i % 2) as f32));
-    let config = TrainConfig { epochs: 1, held_out: 0.1, minibatch: 500, ..config(0.5) };
+    let config = TrainConfig { epochs: 1, held_out: 0.1, batch_size: 500, ..config(0.5) };
     let judge: &mut dyn FnMut(&Model) -> Score = &mut |_| Score { value: 0.0, figures: Vec::new() };
     let options = TrainOptions {
         teachers: vec![Teacher::scores(scores.collect::<Vec<_>>())],

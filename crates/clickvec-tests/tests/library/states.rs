@@ -182,7 +182,7 @@ fn gates_make_cells_and_cells_the_embedding() {
                 }
                 if let EncoderConfig::Members(members) = config {
                     // Each member's part has unit length.
-                    for part in embedding.chunks_exact_mut(members.lstm.cells) {
+                    for part in embedding.chunks_exact_mut(members.cells) {
                         clickvec::internals::math::vector::normalize(part);
                     }
                     if members.dimension.is_some() {

@@ -13,12 +13,12 @@ use clickvec::internals::rng;
 use clickvec::internals::text::batch::{Batch, WordFeatures};
 use clickvec::internals::text::{Feature, WordId};
 use clickvec::model::Model;
-use clickvec::train::OptimizerKind;
 use clickvec::train::{ClickSource, NegativeSource, Negatives};
 use clickvec::train::{
     Event, Keep, Outcome as Ended, Output, Score, Teacher, TrainConfig, TrainOptions, Validation, Written,
     train_to_file,
 };
+use clickvec::train::{LossConfig, LossKind, OptimizerKind};
 use clickvec_eval::ranker::Neural;
 use clickvec_eval::{EvaluateOptions, HeldOutTest, JudgedQuery, JudgedTitle, Judgments, evaluate};
 use rand::RngExt as _;
@@ -70,7 +70,7 @@ pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
     }
     for dimension in [None, Some(7)] {
         let lstm = lstm(5, true, Peephole::Full);
-        all.push(EncoderConfig::Members(MembersConfig { members: 3, lstm, dimension }));
+        all.push(EncoderConfig::Members(MembersConfig::new(3, lstm, dimension)));
     }
     all.push(EncoderConfig::Gru(GruConfig { cells: 5 }));
     all.push(EncoderConfig::Rnn(RnnConfig { hidden: 5 }));
@@ -444,10 +444,10 @@ pub(crate) struct How<'a> {
 pub(crate) fn small(optimizer: OptimizerKind) -> TrainConfig {
     TrainConfig {
         encoder: EncoderConfig::Lstm(lstm(6, false, Peephole::None)),
-        minibatch: 40,
+        batch_size: 40,
         negatives: Negatives::Sampled(4),
         negative_source: NegativeSource::Minibatch,
-        gamma: 5.0,
+        loss: LossConfig { gamma: 5.0, ..LossConfig::default() },
         optimizer,
         learning_rate: if optimizer == OptimizerKind::Adam { 0.01 } else { 0.005 },
         clip_norm: Some(5.0),
@@ -458,3 +458,6 @@ pub(crate) fn small(optimizer: OptimizerKind) -> TrainConfig {
         ..TrainConfig::default()
     }
 }
+
+/// Noise-contrastive estimation with the γ of [`small`].
+pub(crate) const NCE: LossConfig = LossConfig { kind: LossKind::Nce, gamma: 5.0 };

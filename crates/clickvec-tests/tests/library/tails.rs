@@ -101,7 +101,7 @@ fn the_same_bytes_at_any_number_of_threads_and_through_a_kill() {
     let titles = TitleConfig {
         views: Views { few: 0.5, drop: 0.2, swap: 0.2, misspell: 1.0 },
         epochs: 1,
-        minibatch: 40,
+        batch_size: 40,
         ..TitleConfig::default()
     };
     for config in [
@@ -212,7 +212,7 @@ fn a_teacher_and_a_log_know_a_long_text_by_the_same_hash() {
     let config = TrainConfig {
         teacher: Some(Default::default()),
         negatives: clickvec::train::Negatives::All,
-        minibatch: 3,
+        batch_size: 3,
         ..merging(EncoderConfig::Lstm(lstm(6, false, Peephole::None)))
     };
     let events = place.train(&config, How::default()).expect("trained");

@@ -5,8 +5,8 @@ use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole};
 use clickvec::error::{LearnFault, ResumeFault};
 use clickvec::model::{Model, Side};
 use clickvec::train::{
-    Agreement, ClickSource, Event, LossKind, Negatives, OptimizerKind, Outcome, Score, SettingFault, StartReport,
-    Teacher, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainOptions, Validation, Views, train,
+    Agreement, ClickSource, Event, Negatives, OptimizerKind, Outcome, Score, StartReport, Teacher, TeacherConfig,
+    TeacherStart, TitleConfig, TrainConfig, TrainOptions, Validation, Views, train,
 };
 use clickvec::{Error, Result};
 use clickvec_eval::update::training_config;
@@ -49,7 +49,7 @@ fn place(pairs: usize, skip: usize) -> Place {
 
 fn config(optimizer: OptimizerKind, teacher: TeacherConfig) -> TrainConfig {
     let views = Views { few: 0.5, drop: 0.3, swap: 0.1, misspell: 0.3 };
-    let titles = TitleConfig { epochs: 2, minibatch: 25, gamma: 8.0, learning_rate: 0.01, views, among_clicks: 0.3 };
+    let titles = TitleConfig { epochs: 2, batch_size: 25, gamma: 8.0, learning_rate: 0.01, views, among_clicks: 0.3 };
     TrainConfig { titles: Some(titles), teacher: Some(teacher), negatives: Negatives::All, ..small(optimizer) }
 }
 
@@ -118,7 +118,7 @@ fn weights_that_were_fitted_agree_with_the_teacher_before_anything_is_learnt() {
     let one = EncoderConfig::Lstm(lstm(20, false, Peephole::None));
     let members = |members, cells| {
         let lstm = lstm(cells, false, Peephole::None);
-        EncoderConfig::Members(MembersConfig { members, lstm, dimension: None })
+        EncoderConfig::Members(MembersConfig::new(members, lstm, None))
     };
     for encoder in [one, members(2, 12), members(3, 20)] {
         let place = place_of_sums(0, usize::MAX);
@@ -220,7 +220,7 @@ fn clicks_keep_what_titles_have_learnt_from_random_weights() {
 /// A run of members that start from fitted weights, with this share of a stage's first weights in its models.
 fn averaging(share: f32) -> TrainConfig {
     let lstm = lstm(5, false, Peephole::None);
-    let encoder = EncoderConfig::Members(MembersConfig { members: 2, lstm, dimension: None });
+    let encoder = EncoderConfig::Members(MembersConfig::new(2, lstm, None));
     let teacher = TeacherConfig { start_share: share, ..FITTED };
     TrainConfig { encoder, shared_towers: true, ..config(OptimizerKind::Adam, teacher) }
 }
@@ -317,8 +317,7 @@ fn a_teacher_without_a_share_changes_no_weight() {
 #[test]
 #[ignore = "some seconds; .ci/run runs it"]
 fn the_same_bytes_at_any_number_of_threads_and_through_kills() {
-    let encoder =
-        EncoderConfig::Members(MembersConfig { members: 2, lstm: lstm(5, false, Peephole::None), dimension: None });
+    let encoder = EncoderConfig::Members(MembersConfig::new(2, lstm(5, false, Peephole::None), None));
     for (config, pairs) in [
         (config(OptimizerKind::Adam, HALF), 0),
         (config(OptimizerKind::Nesterov, HALF), 240),
@@ -455,32 +454,28 @@ fn what_is_wrong_with_a_teacher_is_said() {
 
 #[test]
 fn a_teacher_and_its_settings_agree() {
-    let fault = |config: &TrainConfig, place: &Place| match place.train(config, How::default()) {
-        Err(Error::Setting(fault)) => Some(fault),
-        _ => None,
+    let refused = |config: &TrainConfig, place: &Place, expected: &str| {
+        let error = place.train(config, How::default()).expect_err(expected).to_string();
+        assert!(error.starts_with(expected), "{error}");
     };
     let (with, without) = (place(240, 3), place(240, 3));
     std::fs::remove_file(without.teacher()).expect("removed");
     let taught = config(OptimizerKind::Adam, HALF);
-    assert_eq!(fault(&taught, &without), Some(SettingFault::Teacher { teachers: 0 }));
-    assert_eq!(
-        fault(&TrainConfig { teacher: None, ..taught.clone() }, &with),
-        Some(SettingFault::Teacher { teachers: 1 })
-    );
-    let sampled = TrainConfig { negatives: Negatives::Sampled(4), ..taught.clone() };
-    assert_eq!(fault(&sampled, &with), Some(SettingFault::TaughtSamples));
-    let contrast = TrainConfig { loss: LossKind::Nce, ..taught.clone() };
-    assert_eq!(fault(&contrast, &with), Some(SettingFault::TaughtContrast));
+    refused(&taught, &without, "teacher: expected settings and a teacher, or neither, found 0 teachers");
+    refused(&TrainConfig { teacher: None, ..taught.clone() }, &with, "teacher: expected");
+    refused(&TrainConfig { negatives: Negatives::Sampled(4), ..taught.clone() }, &with, "negatives: expected `all`");
+    refused(&TrainConfig { loss: NCE, ..taught.clone() }, &with, "loss.kind: expected softmax");
     for wrong in [-0.1, 1.1, f32::NAN] {
-        let teacher = Some(TeacherConfig { clicks: wrong, ..HALF });
-        assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
-        let teacher = Some(TeacherConfig { scores: wrong, ..HALF });
-        assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
-        let teacher = Some(TeacherConfig { start_share: wrong, ..HALF });
-        assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
-        let teacher = Some(TeacherConfig { titles: wrong, ..HALF });
-        assert!(matches!(fault(&TrainConfig { teacher, ..taught.clone() }, &with), Some(SettingFault::Share { .. })));
+        for (name, teacher) in [
+            ("clicks", TeacherConfig { clicks: wrong, ..HALF }),
+            ("scores", TeacherConfig { scores: wrong, ..HALF }),
+            ("start_share", TeacherConfig { start_share: wrong, ..HALF }),
+            ("titles", TeacherConfig { titles: wrong, ..HALF }),
+        ] {
+            let config = TrainConfig { teacher: Some(teacher), ..taught.clone() };
+            refused(&config, &with, &format!("teacher.{name}: expected a number from 0 to 1, found"));
+        }
     }
     let teacher = Some(TeacherConfig { gamma: 0.0, ..HALF });
-    assert!(matches!(fault(&TrainConfig { teacher, ..taught }, &with), Some(SettingFault::NotPositive { .. })));
+    refused(&TrainConfig { teacher, ..taught }, &with, "teacher.gamma: expected a number above 0, found 0");
 }

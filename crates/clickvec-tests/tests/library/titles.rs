@@ -1,15 +1,14 @@
 //! Training on titles, before clicks or without any, on changed queries, and starting from a model's weights.
 
 use super::support::*;
+use clickvec::Error;
 use clickvec::encoder::{EncoderConfig, InitRange, MembersConfig, Peephole};
 use clickvec::error::{InitFault, ResumeFault};
 use clickvec::model::Model;
 use clickvec::train::OptimizerKind;
-use clickvec::train::SettingFault;
 use clickvec::train::Views;
-use clickvec::train::{ClickSource, LossKind, Negatives, Section};
+use clickvec::train::{ClickSource, Negatives, Section};
 use clickvec::train::{Event, Keep, Score, TitleConfig, TrainConfig, TrainOptions, Validation, train};
-use clickvec::{Error, Result};
 use std::ops::ControlFlow;
 
 const VIEWS: Views = Views { few: 0.5, drop: 0.3, swap: 0.1, misspell: 0.3 };
@@ -17,7 +16,7 @@ const VIEWS: Views = Views { few: 0.5, drop: 0.3, swap: 0.1, misspell: 0.3 };
 /// 120 titles in minibatches of 25, two epochs: 10 updates; then clicks.
 fn config(optimizer: OptimizerKind) -> TrainConfig {
     let titles =
-        TitleConfig { epochs: 2, minibatch: 25, gamma: 8.0, learning_rate: 0.01, views: VIEWS, among_clicks: 0.0 };
+        TitleConfig { epochs: 2, batch_size: 25, gamma: 8.0, learning_rate: 0.01, views: VIEWS, among_clicks: 0.0 };
     TrainConfig { titles: Some(titles), augment: VIEWS, ..small(optimizer) }
 }
 
@@ -68,7 +67,7 @@ fn the_same_bytes_at_any_number_of_threads() {
         (config(OptimizerKind::Adam), 0),
         (mixed(OptimizerKind::Nesterov), 240),
         (TrainConfig { shared_towers: true, ..mixed(OptimizerKind::Adam) }, 240),
-        (TrainConfig { loss: LossKind::Nce, negatives: Negatives::All, ..mixed(OptimizerKind::Adam) }, 240),
+        (TrainConfig { loss: NCE, negatives: Negatives::All, ..mixed(OptimizerKind::Adam) }, 240),
     ] {
         let place = place(pairs);
         let run = |config: &TrainConfig, threads: usize| {
@@ -142,19 +141,15 @@ fn a_run_with_other_titles_does_not_resume() {
 #[test]
 fn what_there_is_to_learn_from_and_the_settings_agree() {
     let clicks_alone = small(OptimizerKind::Adam);
-    let fault = |result: Result<Vec<Event>>| match result {
-        Err(Error::Setting(fault)) => Some(fault),
-        _ => None,
-    };
-    let found = fault(place(0).train(&clicks_alone, How::default()));
-    assert_eq!(found, Some(SettingFault::Titles { files: 1 }));
+    let error = place(0).train(&clicks_alone, How::default()).expect_err("refused").to_string();
+    assert_eq!(error, "titles: expected settings and titles, or neither, found 1 files of titles");
     let go_on = &mut |_: &Event| std::ops::ControlFlow::Continue(());
     let nothing = clickvec::train::train(&clicks_alone, ClickSource::none(), TrainOptions::default(), go_on);
-    assert!(matches!(nothing, Err(Error::Setting(SettingFault::NothingToLearnFrom))));
+    assert!(nothing.is_err_and(|error| error.to_string().starts_with("clicks: expected clicks, titles or both")));
     let mut config = config(OptimizerKind::Adam);
     config.augment.drop = 2.0;
-    let found = fault(place(240).train(&config, How::default()));
-    assert_eq!(found, Some(SettingFault::Chance { name: "drop", value: 2.0 }));
+    let error = place(240).train(&config, How::default()).expect_err("refused").to_string();
+    assert_eq!(error, "augment.drop: expected a number from 0 to 1, found 2");
     let empty = place(0);
     std::fs::write(empty.titles(), "id\ttitle\n1\t!!\n").expect("written");
     let found = empty.train(&TrainConfig { augment: Views::NONE, ..config }, How::default());
@@ -227,8 +222,7 @@ fn a_model_to_begin_with_must_fit() {
 }
 
 fn members(members: usize, optimizer: OptimizerKind) -> TrainConfig {
-    let encoder =
-        EncoderConfig::Members(MembersConfig { members, lstm: lstm(5, false, Peephole::None), dimension: None });
+    let encoder = EncoderConfig::Members(MembersConfig::new(members, lstm(5, false, Peephole::None), None));
     TrainConfig { encoder, ..config(optimizer) }
 }
 

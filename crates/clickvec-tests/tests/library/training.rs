@@ -5,14 +5,14 @@ use clickvec::Error;
 use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, Peephole, RnnConfig};
 use clickvec::internals::train::{Cpu, Device, Learner, RunPlan};
 use clickvec::model::{Model, Side};
-use clickvec::train::LossKind;
 use clickvec::train::OptimizerKind;
 use clickvec::train::Precision;
 use clickvec::train::{ClickSource, NegativeSource, Negatives, Weighting};
 use clickvec::train::{
-    EpochReport, Event, Keep, Outcome as Ended, Output, Score, SettingFault, TrainConfig, TrainOptions, Validation,
-    train, train_to_file,
+    EpochReport, Event, Keep, Outcome as Ended, Output, Score, TrainConfig, TrainOptions, Validation, train,
+    train_to_file,
 };
+use clickvec::train::{LossConfig, LossKind};
 use clickvec_eval::ranker::Neural;
 use clickvec_eval::{EvaluateOptions, Metric, evaluate};
 use clickvec_tables::ErrorKind;
@@ -25,7 +25,7 @@ fn epochs(events: &[Event]) -> Vec<&EpochReport> {
 
 /// A wider minibatch than one block of texts, so that threads have something to share.
 fn wide(optimizer: OptimizerKind) -> TrainConfig {
-    TrainConfig { minibatch: 300, ..small(optimizer) }
+    TrainConfig { batch_size: 300, ..small(optimizer) }
 }
 
 #[test]
@@ -101,8 +101,8 @@ fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
         wide(OptimizerKind::Nesterov),
         TrainConfig { negatives: Negatives::All, ..wide(OptimizerKind::Adam) },
         TrainConfig { shared_towers: true, negative_source: NegativeSource::Uniform, ..wide(OptimizerKind::Sgd) },
-        TrainConfig { loss: LossKind::Nce, ..wide(OptimizerKind::Nesterov) },
-        TrainConfig { loss: LossKind::Nce, negatives: Negatives::All, ..wide(OptimizerKind::Adam) },
+        TrainConfig { loss: NCE, ..wide(OptimizerKind::Nesterov) },
+        TrainConfig { loss: NCE, negatives: Negatives::All, ..wide(OptimizerKind::Adam) },
         TrainConfig {
             encoder: EncoderConfig::Clsm(ClsmConfig {
                 window: 3,
@@ -171,7 +171,7 @@ fn noise_contrastive_estimation_learns_to_rank() {
         (Negatives::All, NegativeSource::Minibatch),
     ] {
         let base = small(OptimizerKind::Adam);
-        let config = TrainConfig { loss: LossKind::Nce, negatives, negative_source, epochs: 12, ..base };
+        let config = TrainConfig { loss: NCE, negatives, negative_source, epochs: 12, ..base };
         let how = How { validation: Some(&judged), ..How::default() };
         let events = place.train(&config, how).expect("trained");
         let (first, last) = (epochs(&events)[0], epochs(&events)[11]);
@@ -182,11 +182,11 @@ fn noise_contrastive_estimation_learns_to_rank() {
         };
         assert!(ndcg(last) > ndcg(first) + 0.3, "{config:?}: {} {}", ndcg(first), ndcg(last));
         let model = Model::load(&place.output()).expect("a model");
-        assert_eq!(model.training().config.loss, LossKind::Nce);
+        assert_eq!(model.training().config.loss.kind, LossKind::Nce);
         // A model of one loss can begin with one of the other.
         let rows = log_rows(240, 2);
         let options = TrainOptions { init: Some(&model), ..TrainOptions::default() };
-        let softmax = TrainConfig { loss: LossKind::Softmax, epochs: 1, ..config };
+        let softmax = TrainConfig { loss: small(OptimizerKind::Adam).loss, epochs: 1, ..config };
         let outcome = train(&softmax, ClickSource::pairs(pairs_of(&rows)), options, &mut |_| ControlFlow::Continue(()));
         assert!(matches!(outcome, Ok(Ended::Finished(_))));
     }
@@ -231,7 +231,7 @@ fn a_column_of_ones_is_no_column() {
 
 #[test]
 fn a_weight_of_zero_leaves_a_pair_without_say() {
-    let config = TrainConfig { minibatch: 4, epochs: 1, ..small(OptimizerKind::Sgd) };
+    let config = TrainConfig { batch_size: 4, epochs: 1, ..small(OptimizerKind::Sgd) };
     let rows = |weight: &str| {
         format!("query\ttitle\tweight\nred shoe\tboots\t1\nhose\tspray\t1\nlamp\tbulb\t1\npaint\troller\t{weight}\n")
     };
@@ -305,7 +305,7 @@ fn one_pair_has_no_negatives_and_trains_all_the_same() {
 #[test]
 fn a_minibatch_larger_than_the_log() {
     let place = Place::new(&log_rows(50, 6));
-    let config = TrainConfig { minibatch: 1 << 40, ..small(OptimizerKind::Adam) };
+    let config = TrainConfig { batch_size: 1 << 40, ..small(OptimizerKind::Adam) };
     let events = place.train(&config, How::default()).expect("trained");
     let minibatches = events.iter().filter(|event| matches!(event, Event::Minibatch { minibatches: 1, pairs: 50, .. }));
     assert_eq!(minibatches.count(), 3);
@@ -348,7 +348,7 @@ fn a_number_that_is_none_stops_training_and_leaves_what_was_there() {
 #[test]
 fn the_last_good_model_is_left() {
     // Epoch 1 is fine, but its update ruins the weights, so no model with them may be kept.
-    let ruin = TrainConfig { minibatch: 200, learning_rate: 3e38, clip_norm: None, ..small(OptimizerKind::Adam) };
+    let ruin = TrainConfig { batch_size: 200, learning_rate: 3e38, clip_norm: None, ..small(OptimizerKind::Adam) };
     for epochs in [1, 3] {
         let place = Place::new(&log_rows(120, 7));
         std::fs::write(place.output(), b"what was here").expect("written");
@@ -369,7 +369,7 @@ fn the_last_good_model_is_left() {
     let place = Place::new(&log_rows(120, 7).replace('\n', "\t1e12\n").replacen("1e12", "weight", 1));
     std::fs::write(place.output(), b"what was here").expect("written");
     let config =
-        TrainConfig { minibatch: 200, epochs: 1, learning_rate: 1e30, clip_norm: None, ..small(OptimizerKind::Sgd) };
+        TrainConfig { batch_size: 200, epochs: 1, learning_rate: 1e30, clip_norm: None, ..small(OptimizerKind::Sgd) };
     let mut learnt = 0;
     let outcome = place.train_with(&config, How::default(), &mut |event| {
         learnt += usize::from(matches!(event, Event::Minibatch { .. }));
@@ -384,7 +384,7 @@ fn the_last_good_model_is_left() {
 #[test]
 fn the_model_of_the_last_good_epoch_is_left_beside_the_output() {
     let config =
-        TrainConfig { minibatch: 200, epochs: 40, learning_rate: 3e37, clip_norm: None, ..small(OptimizerKind::Adam) };
+        TrainConfig { batch_size: 200, epochs: 40, learning_rate: 3e37, clip_norm: None, ..small(OptimizerKind::Adam) };
     for occupied in [false, true] {
         let place = Place::new(&log_rows(120, 7));
         if occupied {
@@ -413,10 +413,10 @@ fn settings_that_are_none_are_refused_before_the_log_is_read() {
     let place = Place { folder: tempfile::tempdir().expect("a folder") };
     let base = small(OptimizerKind::Adam);
     for config in [
-        TrainConfig { gamma: f32::NAN, ..base.clone() },
+        TrainConfig { loss: LossConfig { gamma: f32::NAN, ..base.loss }, ..base.clone() },
         TrainConfig { learning_rate: 0.0, ..base.clone() },
         TrainConfig { clip_norm: Some(-1.0), ..base.clone() },
-        TrainConfig { minibatch: 0, ..base.clone() },
+        TrainConfig { batch_size: 0, ..base.clone() },
         TrainConfig { epochs: 0, ..base.clone() },
         TrainConfig { max_words: 0, ..base.clone() },
         TrainConfig { max_trigrams: 0, ..base.clone() },
@@ -449,7 +449,7 @@ fn settings_that_are_none_are_refused_before_the_log_is_read() {
         },
     ] {
         let error = place.train(&config, How::default()).expect_err("refused");
-        assert!(matches!(error, Error::Setting(_)), "{error}");
+        assert!(matches!(&error, Error::Shared(error) if error.kind() == ErrorKind::Setting), "{error}");
     }
     let error = place.train(&base, How::default()).expect_err("there is no log");
     assert_eq!(error.kind(), Some(ErrorKind::Io), "{error}");
@@ -590,8 +590,8 @@ impl Device for Notes {
         "notes".to_owned()
     }
 
-    fn fault(&self, config: &TrainConfig) -> Option<SettingFault> {
-        Cpu.fault(config)
+    fn check(&self, config: &TrainConfig) -> clickvec::Result<()> {
+        Cpu.check(config)
     }
 
     fn load(&self, plan: RunPlan) -> clickvec::Result<Box<dyn Learner>> {

@@ -9,6 +9,7 @@ use negatives::{block, sample, sample_uniform};
 use super::viewed::ViewedQueries;
 use super::{ClickLog, Distillation, Section, Spooled, Storage, noise};
 use crate::error::Result;
+use crate::fields::number_or;
 use crate::loss::{LossKind, Margins, NegativeRows, Pairs, TitleLists};
 use crate::rng::{self, Permutation};
 use crate::text::WordId;
@@ -16,16 +17,33 @@ use crate::text::batch::{Batch, WordFeatures};
 use crate::views::Views;
 use rand::RngExt as _;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The number of negatives of a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Negatives {
     /// n titles, drawn at random; all eligible titles if there are fewer.
     Sampled(usize),
     /// Every eligible title of the minibatch.
     All,
+}
+
+impl Serialize for Negatives {
+    /// Writes the number, or `all`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let number = match self {
+            Negatives::Sampled(number) => Some(number),
+            Negatives::All => None,
+        };
+        number_or::write(number, "all", serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Negatives {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Negatives, D::Error> {
+        let number = number_or::read_whole("all", deserializer)?;
+        Ok(number.map_or(Negatives::All, |number| Negatives::Sampled(usize::try_from(number).unwrap_or(usize::MAX))))
+    }
 }
 
 /// The source of sampled negatives.

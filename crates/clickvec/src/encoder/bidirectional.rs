@@ -1,11 +1,11 @@
 //! The bidirectional LSTM: two LSTMs, one of which reads a text from right to left.
 
-use super::config::{EncoderKind, SizeFault};
+use super::config::EncoderKind;
 use super::input::Input;
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
-use super::sizes::{Misfit, Size, Sizes, only};
 use super::trace::{Direction, Place, Quantity, States};
-use super::{Bptt, Description, Encoder, EncoderConfig, Gradients, LstmConfig, Tensor, Trace};
+use super::{Bptt, Description, Encoder, Gradients, LstmConfig, Tensor, Trace};
+use crate::fields::Field;
 use crate::math::Buffer;
 use crate::text::batch::Batch;
 use std::borrow::Cow;
@@ -26,15 +26,6 @@ impl EncoderKind for BilstmConfig {
         format!("{} cells in each direction{}", self.0.cells, self.0.variant())
     }
 
-    fn takes(&self) -> &'static [Size] {
-        &[Size::Cells, Size::ForgetGate, Size::Peephole]
-    }
-
-    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
-        let cells = only(Size::Cells, asked.cells.as_deref(), self.0.cells)?;
-        Ok(EncoderConfig::Bilstm(LstmConfig { cells, ..self.0.with_gates(asked) }))
-    }
-
     fn build(&self, features: usize) -> Box<dyn Encoder> {
         Box::new(Bidirectional::new(features, self.0))
     }
@@ -43,8 +34,8 @@ impl EncoderKind for BilstmConfig {
         self.0.parameters(features)?.checked_mul(2)
     }
 
-    fn fault(&self) -> Option<SizeFault> {
-        self.0.fault()
+    fn fields(&self) -> &'static [Field] {
+        LstmConfig::FIELDS
     }
 
     fn description(&self) -> Description {

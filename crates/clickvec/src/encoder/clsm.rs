@@ -5,20 +5,20 @@
 //! So a distinct word is projected once for all places it can have, and the convolution is a sum of n vectors without
 //! a product. The last row is the padding word `<s>`.
 
-use super::config::{EncoderKind, MAX_WINDOW, SizeFault, layer_fault};
+use super::config::{EncoderKind, MAX_LAYERS, UNIT_RANGE, UNITS};
 use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
-use super::sizes::{Misfit, Size, Sizes};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, EncoderConfig, Gradients, Group, Reading, Tensor, TensorKind,
-    TextStatistics, Trace, for_each_block, reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, Gradients, Group, Reading, Tensor, TensorKind, TextStatistics, Trace,
+    for_each_block, reduce_blocks,
 };
+use crate::fields::{Field, Rule, fields};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
 use crate::math::{Buffer, Matrix, vector};
 use crate::text::batch::{Batch, Block};
+use clickvec_tables::{Error, ErrorKind, Result};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 const CONVOLUTION: usize = 0;
@@ -29,21 +29,21 @@ const SEMANTIC: usize = 2;
 const CONVOLUTION_BIAS: usize = 3;
 const SEMANTIC_BIAS: usize = 4;
 
-/// The sizes of a CLSM.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClsmConfig {
-    /// Words in a window: odd.
-    pub window: usize,
-    /// K: units of the convolution.
-    pub convolution: usize,
-    /// Units of the semantic layers between the maximum and the last one, if there are several. Omitted in a model file if
-    /// there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hidden: Vec<usize>,
-    /// L: size of the embedding.
-    pub semantic: usize,
-    /// Whether there are biases. The default has them; the paper has none.
-    pub bias: bool,
+fields! {
+    /// The sizes of a CLSM.
+    #[derive(Eq)]
+    pub struct ClsmConfig {
+        /// The number of words in a window, which is odd.
+        pub window: usize where Rule::Within(1.0, 31.0),
+        /// The number of units of the convolution (K).
+        pub convolution: usize where UNITS,
+        /// The units of semantic layers between the maximum and the last one, if there are several.
+        pub hidden: Vec<usize> where Rule::List([0, MAX_LAYERS - 2], UNIT_RANGE),
+        /// The size of the embedding (L).
+        pub semantic: usize where UNITS,
+        /// Whether there are biases. The paper has none.
+        pub bias: bool,
+    }
 }
 
 impl Default for ClsmConfig {
@@ -80,31 +80,6 @@ impl EncoderKind for ClsmConfig {
         format!("window {}, layers of {}, {}{bias}", self.window, self.convolution, layers.join(", "))
     }
 
-    fn takes(&self) -> &'static [Size] {
-        &[Size::Hidden, Size::Window, Size::Bias]
-    }
-
-    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
-        let mut config = self.clone();
-        match asked.hidden.as_deref() {
-            None => {}
-            Some(&[convolution, ref hidden @ .., semantic]) => {
-                (config.convolution, config.hidden, config.semantic) = (convolution, hidden.to_vec(), semantic);
-            }
-            Some(other) => {
-                return Err(Misfit::Count {
-                    size: Size::Hidden,
-                    expected: "two numbers or more",
-                    meaning: "convolution and vector, such as 288,96",
-                    found: other.len(),
-                });
-            }
-        }
-        config.window = asked.window.unwrap_or(self.window);
-        config.bias = asked.bias.unwrap_or(self.bias);
-        Ok(EncoderConfig::Clsm(config))
-    }
-
     fn build(&self, features: usize) -> Box<dyn Encoder> {
         Box::new(Clsm::new(features, self))
     }
@@ -121,12 +96,16 @@ impl EncoderKind for ClsmConfig {
         })
     }
 
-    fn fault(&self) -> Option<SizeFault> {
-        if self.window.is_multiple_of(2) || self.window > MAX_WINDOW {
-            return Some(SizeFault::Window(self.window));
+    fn fields(&self) -> &'static [Field] {
+        ClsmConfig::FIELDS
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.window.is_multiple_of(2) {
+            let expected = "an odd number of words, so that each window has a middle";
+            return Err(Error::expected(ErrorKind::Setting, expected, self.window.to_string()).within("encoder.window"));
         }
-        // The first is counted too.
-        layer_fault(&[&[self.convolution][..], &self.layers()].concat())
+        Ok(())
     }
 
     fn description(&self) -> Description {

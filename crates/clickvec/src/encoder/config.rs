@@ -1,11 +1,12 @@
 //! The kind of an encoder and its sizes.
 
 use super::bidirectional::BilstmConfig;
-use super::members::MAX_MEMBERS;
 use super::{
-    ClsmConfig, Description, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, Misfit, Reading, RnnConfig,
-    Size, Sizes, StackedConfig, State, TextStatistics,
+    ClsmConfig, Description, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, Reading, RnnConfig,
+    StackedConfig, State, TextStatistics,
 };
+use crate::fields::{self, Field, Rule};
+use clickvec_tables::Result;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -37,37 +38,25 @@ pub(super) trait EncoderKind {
     /// The kind's name, as in a model file.
     fn name(&self) -> &'static str;
 
-    /// The article before the name, which is read letter by letter.
-    fn article(&self) -> &'static str {
-        "a"
-    }
-
-    /// The kind by which it is asked for, one of [`EncoderConfig::defaults`]: its own, except that several LSTMs are an lstm
-    /// with other sizes.
-    fn family(&self) -> &'static str {
-        self.name()
-    }
-
     /// What the kind is, in a line.
     fn about(&self) -> &'static str;
 
     /// A description of the sizes.
     fn sizes(&self) -> String;
 
-    /// The sizes that can be asked of it.
-    fn takes(&self) -> &'static [Size];
+    /// Its sizes, with documentation and bounds.
+    fn fields(&self) -> &'static [Field];
 
-    /// The same with the sizes that are asked for. No others are than those that it [takes](EncoderKind::takes).
-    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit>;
+    /// Checks what the bounds of single sizes do not say.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// An encoder with all weights zero, over `features` trigrams.
     fn build(&self, features: usize) -> Box<dyn Encoder>;
 
     /// Number of weights over `features` trigrams; `None` if it cannot be counted.
     fn parameters(&self, features: u64) -> Option<u64>;
-
-    /// The first size that no encoder can have; `None` if all are fine.
-    fn fault(&self) -> Option<SizeFault>;
 
     /// The number of trigrams that one number of the input layer sums on average: the fan-in of the input matrix.
     fn fan_in(&self, texts: TextStatistics) -> f64 {
@@ -108,39 +97,9 @@ pub fn build(config: &EncoderConfig, features: usize) -> Box<dyn Encoder> {
     config.build(features)
 }
 
-/// The kind of an encoder with its article: `an lstm`.
-pub fn named(config: &EncoderConfig) -> String {
-    config.ask(|kind| format!("{} {}", kind.article(), kind.name()))
-}
-
-/// The kind by which an encoder is asked for, one of [`EncoderConfig::defaults`]: its own, but `lstm` for several LSTMs.
-pub fn family(config: &EncoderConfig) -> &'static str {
-    config.ask(|kind| kind.family())
-}
-
-/// What the kind of an encoder is, in a line.
+/// Returns what the kind of an encoder is, in a line.
 pub fn about(config: &EncoderConfig) -> &'static str {
     config.ask(|kind| kind.about())
-}
-
-/// The kind of this name as [`named`] writes it; without an article if it is not among [`EncoderConfig::defaults`].
-pub fn named_kind(name: &str) -> String {
-    let kind = EncoderConfig::defaults().iter().find(|config| config.kind() == name).map(named);
-    kind.unwrap_or_else(|| name.to_owned())
-}
-
-/// The kinds among [`EncoderConfig::defaults`] of which `has` is true.
-pub fn kinds_that(has: impl Fn(&EncoderConfig) -> bool) -> Vec<&'static str> {
-    EncoderConfig::defaults().iter().filter(|config| has(config)).map(EncoderConfig::kind).collect()
-}
-
-/// [`kinds_that`] as messages name them: `an lstm, a gru or an rnn`.
-pub fn named_kinds_that(has: impl Fn(&EncoderConfig) -> bool) -> String {
-    let kinds: Vec<String> = EncoderConfig::defaults().iter().filter(|config| has(config)).map(named).collect();
-    match &kinds[..] {
-        [several @ .., last] if !several.is_empty() => format!("{} or {last}", several.join(", ")),
-        one => one.concat(),
-    }
 }
 
 /// What a number of the vectors is called: only an encoder with gates has cells, and a projection mixes them.
@@ -158,10 +117,24 @@ pub fn describe(config: &EncoderConfig) -> Description {
 }
 
 impl EncoderConfig {
+    /// The sizes of each kind, with documentation and bounds.
+    pub(crate) const FIELDS: &'static [(&'static str, &'static [Field])] = &[
+        ("lstm", LstmConfig::FIELDS),
+        ("members", MembersConfig::FIELDS),
+        ("stacked", StackedConfig::FIELDS),
+        ("bilstm", LstmConfig::FIELDS),
+        ("gru", GruConfig::FIELDS),
+        ("rnn", RnnConfig::FIELDS),
+        ("clsm", ClsmConfig::FIELDS),
+        ("dssm", DssmConfig::FIELDS),
+    ];
+
     /// An encoder of each kind with its default sizes, those of the papers.
-    pub fn defaults() -> [EncoderConfig; 6] {
+    pub fn defaults() -> [EncoderConfig; 8] {
         [
             EncoderConfig::Lstm(LstmConfig::default()),
+            EncoderConfig::Members(MembersConfig::default()),
+            EncoderConfig::Stacked(StackedConfig::default()),
             EncoderConfig::Bilstm(LstmConfig::default()),
             EncoderConfig::Gru(GruConfig::default()),
             EncoderConfig::Rnn(RnnConfig::default()),
@@ -199,9 +172,14 @@ impl EncoderConfig {
         self.ask(|kind| kind.name())
     }
 
-    /// The first size that no encoder can have, and the reason; `None` if all are fine.
-    pub fn fault(&self) -> Option<SizeFault> {
-        self.ask(|kind| kind.fault())
+    /// Checks the sizes.
+    ///
+    /// # Errors
+    ///
+    /// The first that no encoder can have, by its dotted name.
+    pub fn check(&self) -> Result<()> {
+        fields::check("encoder", &fields::json(self), self.ask(|kind| kind.fields()))?;
+        self.ask(|kind| kind.check())
     }
 
     /// The number of encoders that are trained side by side, each on its own: 1 except for [`EncoderConfig::Members`].
@@ -273,46 +251,11 @@ impl fmt::Display for EncoderConfig {
     }
 }
 
-/// Limits on what a configuration may ask for, so that a hostile file cannot exhaust memory.
-const MAX_UNITS: usize = 16_384;
-const MAX_LAYERS: usize = 16;
-pub(super) const MAX_WINDOW: usize = 31;
-
-/// A size that no encoder can have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SizeFault {
-    /// The window is even or too long.
-    #[error("expected a window of an odd number of words, at most {MAX_WINDOW}, found {0}")]
-    Window(usize),
-    /// A layer has no units or too many.
-    #[error("expected 1 to {MAX_UNITS} units in a layer, found {0}")]
-    Units(usize),
-    /// There are no members or too many.
-    #[error("expected 1 to {MAX_MEMBERS} members, found {0}")]
-    Members(usize),
-    /// A projection of a single member's vector.
-    #[error("expected two members or more whose vectors are brought to fewer numbers, found one")]
-    ProjectedAlone,
-    /// A projection to no number, or to more than there are.
-    #[error("expected vectors of 1 to {units} numbers, as the members have together, found {found}")]
-    Projection {
-        /// The numbers of the members' vectors.
-        units: usize,
-        /// The numbers asked for.
-        found: usize,
-    },
-    /// There are no layers or too many.
-    #[error("expected 1 to {MAX_LAYERS} layers, found {0}")]
-    Layers(usize),
-}
-
-/// The first fault among the sizes of layers.
-pub(super) fn layer_fault(layers: &[usize]) -> Option<SizeFault> {
-    if layers.is_empty() || layers.len() > MAX_LAYERS {
-        return Some(SizeFault::Layers(layers.len()));
-    }
-    layers.iter().find(|&&units| units == 0 || units > MAX_UNITS).map(|&units| SizeFault::Units(units))
-}
+/// Limits on what a configuration may have, so that a hostile file cannot exhaust memory.
+pub(super) const MAX_LAYERS: usize = 16;
+pub(super) const UNIT_RANGE: [f64; 2] = [1.0, 16_384.0];
+pub(super) const UNITS: Rule = Rule::Within(UNIT_RANGE[0], UNIT_RANGE[1]);
+pub(super) const LAYERS: Rule = Rule::List([1, MAX_LAYERS], UNIT_RANGE);
 
 /// Number of weights of a layer with a bias; `None` if it cannot be counted.
 pub(super) fn layer_parameters(inputs: u64, units: u64) -> Option<u64> {

@@ -1,13 +1,13 @@
 //! The DSSM of Huang et al. 2013: x = Σ_t l(t), then layers h = tanh(W h + b).
 
-use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
+use super::config::{EncoderKind, LAYERS, layer_parameters};
 use super::input::{Input, gather_gradient, place_embeddings, split_texts_by_block};
-use super::sizes::{Misfit, Size, Sizes, of_each_layer};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, EncoderConfig, Gradients, Reading, Tensor, TensorKind, TextStatistics,
-    Trace, for_each_block, reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, TextStatistics, Trace,
+    for_each_block, reduce_blocks,
 };
+use crate::fields::{Field, fields};
 use crate::math::Buffer;
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm, gemm_into};
@@ -15,14 +15,15 @@ use crate::math::sparse::add_rows;
 use crate::math::vector;
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The sizes of a DSSM.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DssmConfig {
-    /// Units of each layer; the last is the size of the embedding.
-    pub layers: Vec<usize>,
+fields! {
+    /// The sizes of a DSSM.
+    #[derive(Eq)]
+    pub struct DssmConfig {
+        /// The units of each layer; the last is the size of the embedding.
+        pub layers: Vec<usize> where LAYERS,
+    }
 }
 
 impl Default for DssmConfig {
@@ -46,15 +47,6 @@ impl EncoderKind for DssmConfig {
         format!("layers of {}", layers.join(", "))
     }
 
-    fn takes(&self) -> &'static [Size] {
-        &[Size::Hidden, Size::Layers]
-    }
-
-    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
-        let layers = of_each_layer(Size::Hidden, asked.hidden.as_deref(), &self.layers, asked.layers)?;
-        Ok(EncoderConfig::Dssm(DssmConfig { layers }))
-    }
-
     fn build(&self, features: usize) -> Box<dyn Encoder> {
         Box::new(Dssm::new(features, &self.layers))
     }
@@ -68,8 +60,8 @@ impl EncoderKind for DssmConfig {
         })
     }
 
-    fn fault(&self) -> Option<SizeFault> {
-        layer_fault(&self.layers)
+    fn fields(&self) -> &'static [Field] {
+        DssmConfig::FIELDS
     }
 
     fn description(&self) -> Description {

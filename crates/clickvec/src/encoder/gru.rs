@@ -2,15 +2,15 @@
 //! z = σ(W_z l + W_recz y⁻ + b_z), r = σ(W_r l + W_recr y⁻ + b_r), ỹ = tanh(W_h l + W_rech (r∘y⁻) + b_h) and
 //! y = (1 − z)∘y⁻ + z∘ỹ, where y⁻ = y(t − 1).
 
-use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
+use super::config::{EncoderKind, UNITS, layer_parameters};
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
 use super::rnn::NEGLIGIBLE;
-use super::sizes::{Misfit, Size, Sizes, only};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, EncoderConfig, Gradients, Reading, Tensor, TensorKind, Trace,
-    for_each_block_with_rows, reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block_with_rows,
+    reduce_blocks,
 };
+use crate::fields::{Field, fields};
 use crate::math::activation::{mul_add, sigmoid, tanh};
 use crate::math::bf16::Packed;
 use crate::math::gemm::{Left, Right, Rows, gemm, gemm_ahead, gemm_into, gemm_onto};
@@ -18,7 +18,6 @@ use crate::math::level::by_level;
 use crate::math::{Buffer, Precision};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 const INPUT: usize = 0;
@@ -28,11 +27,13 @@ const BIAS: usize = 2;
 /// To ỹ from r∘y⁻.
 const CANDIDATE: usize = 3;
 
-/// The size of a GRU.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GruConfig {
-    /// Cells: the size of y.
-    pub cells: usize,
+fields! {
+    /// The size of a GRU.
+    #[derive(Eq)]
+    pub struct GruConfig {
+        /// The number of cells: the size of y.
+        pub cells: usize where UNITS,
+    }
 }
 
 impl Default for GruConfig {
@@ -55,15 +56,6 @@ impl EncoderKind for GruConfig {
         format!("{} cells", self.cells)
     }
 
-    fn takes(&self) -> &'static [Size] {
-        &[Size::Cells]
-    }
-
-    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
-        let cells = only(Size::Cells, asked.cells.as_deref(), self.cells)?;
-        Ok(EncoderConfig::Gru(GruConfig { cells }))
-    }
-
     fn build(&self, features: usize) -> Box<dyn Encoder> {
         Box::new(Gru::new(features, self.cells))
     }
@@ -73,8 +65,8 @@ impl EncoderKind for GruConfig {
         layer_parameters(features.checked_add(cells)?, cells.checked_mul(3)?)
     }
 
-    fn fault(&self) -> Option<SizeFault> {
-        layer_fault(&[self.cells])
+    fn fields(&self) -> &'static [Field] {
+        GruConfig::FIELDS
     }
 
     fn description(&self) -> Description {

@@ -1,9 +1,10 @@
 //! Initial weights.
 
 use super::{Encoder, EncoderConfig, TensorKind};
+use crate::fields::number_or;
 use crate::rng;
 use rand::RngExt as _;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Statistics of the texts that an encoder will read, for its initial weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,8 +16,7 @@ pub struct TextStatistics {
 }
 
 /// The range of the initial weights.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum InitRange {
     /// Uniform in ±√(6 / (fan-in + fan-out)), biases 0; the fan-in of an input matrix is the mean
     /// number of active trigrams.
@@ -24,6 +24,24 @@ pub enum InitRange {
     Fan,
     /// Uniform in ± this number, biases too: the papers' small random numbers.
     Uniform(f32),
+}
+
+impl Serialize for InitRange {
+    /// Writes the number, or `fan`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let range = match self {
+            InitRange::Uniform(range) => Some(range),
+            InitRange::Fan => None,
+        };
+        number_or::write(range, "fan", serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for InitRange {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<InitRange, D::Error> {
+        let range = number_or::read("fan", deserializer)?.and_then(|range| range.as_f64());
+        Ok(range.map_or(InitRange::Fan, |range| InitRange::Uniform(range as f32)))
+    }
 }
 
 /// Fills the weights of `encoder` from streams named after `side` and each tensor.

@@ -4,44 +4,60 @@
 //! A projection may bring them to fewer numbers. No gradient changes it while members learn: it is fitted to what they
 //! have learnt (`train::projection`).
 
-use super::config::{EncoderKind, SizeFault};
+use super::config::{EncoderKind, UNITS};
 use super::input::Input;
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
-use super::sizes::{Misfit, Size, Sizes};
 use super::trace::{Direction, Place, Quantity, States};
-use super::{Bptt, Description, Encoder, EncoderConfig, Gradients, LstmConfig, Tensor, Trace};
+use super::{Bptt, Description, Encoder, EncoderConfig, Gradients, LstmConfig, Peephole, Tensor, Trace};
+use crate::fields::{Field, Rule, fields};
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::{add_scaled, dot, normalize, scale_to_unit};
 use crate::math::{Buffer, Matrix};
 use crate::text::batch::Batch;
-use serde::{Deserialize, Serialize};
+use clickvec_tables::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 
-/// The number of LSTMs, their sizes, and those of their vectors together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MembersConfig {
-    /// Number of LSTMs.
-    pub members: usize,
-    /// The sizes of each.
-    #[serde(flatten)]
-    pub lstm: LstmConfig,
-    /// The size of the embedding if a projection makes it: at most the size of the members' vectors together. Without one
-    /// the embedding is these vectors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dimension: Option<usize>,
+fields! {
+    /// The number of LSTMs, their sizes, and those of their vectors together.
+    #[derive(Copy, Eq)]
+    pub struct MembersConfig {
+        /// The number of LSTMs. Each is trained on its own, with its own seed, and their vectors are joined end to end.
+        pub members: usize where Rule::Within(1.0, MAX_MEMBERS as f64),
+        /// The number of cells of each.
+        pub cells: usize where UNITS,
+        /// Whether there are forget gates.
+        pub forget_gate: bool,
+        /// Connections from the cells to the gates: `none`, `diagonal` or `full`.
+        pub peephole: Peephole,
+        /// The size of a text's vector, or `none` for all cells of the members. After each epoch, the principal components of up to
+        /// 20,000 titles reduce the members' vectors to this many numbers.
+        #[serde(with = "crate::fields::whole_or_none")]
+        pub dimension: Option<usize> where Rule::AtLeast(1.0),
+    }
 }
 
 impl Default for MembersConfig {
     /// The number that is best in validation (docs/explanation/defaults.md).
     fn default() -> MembersConfig {
-        MembersConfig { members: 3, lstm: LstmConfig::default(), dimension: None }
+        MembersConfig { members: 3, cells: 96, forget_gate: false, peephole: Peephole::None, dimension: None }
     }
 }
 
 impl MembersConfig {
     /// The size of the members' vectors together.
     fn units(&self) -> usize {
-        self.members * self.lstm.cells
+        self.members * self.cells
+    }
+
+    /// Several of these LSTMs.
+    pub fn new(members: usize, lstm: LstmConfig, dimension: Option<usize>) -> MembersConfig {
+        let LstmConfig { cells, forget_gate, peephole } = lstm;
+        MembersConfig { members, cells, forget_gate, peephole, dimension }
+    }
+
+    /// Each of the LSTMs.
+    fn lstm(&self) -> LstmConfig {
+        LstmConfig { cells: self.cells, forget_gate: self.forget_gate, peephole: self.peephole }
     }
 }
 
@@ -56,10 +72,6 @@ impl EncoderKind for MembersConfig {
         "members"
     }
 
-    fn family(&self) -> &'static str {
-        "lstm"
-    }
-
     fn about(&self) -> &'static str {
         "Several LSTMs, each trained on its own"
     }
@@ -67,15 +79,7 @@ impl EncoderKind for MembersConfig {
     fn sizes(&self) -> String {
         let projected =
             self.dimension.map_or_else(String::new, |dimension| format!(", projected to {dimension} numbers"));
-        format!("{} times lstm, {}{projected}", self.members, self.lstm.sizes())
-    }
-
-    fn takes(&self) -> &'static [Size] {
-        lstm::TAKES
-    }
-
-    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
-        lstm::of_lstms(&[self.lstm.cells], *self, asked)
+        format!("{} times lstm, {}{projected}", self.members, self.lstm().sizes())
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {
@@ -85,23 +89,27 @@ impl EncoderKind for MembersConfig {
     fn parameters(&self, features: u64) -> Option<u64> {
         let projection =
             self.dimension.map_or(Some(0), |dimension| (self.units() as u64).checked_mul(dimension as u64))?;
-        self.lstm.parameters(features)?.checked_mul(self.members as u64)?.checked_add(projection)
+        self.lstm().parameters(features)?.checked_mul(self.members as u64)?.checked_add(projection)
     }
 
-    fn fault(&self) -> Option<SizeFault> {
-        let of_members = match self.members {
-            1..=MAX_MEMBERS => self.lstm.fault(),
-            found => Some(SizeFault::Members(found)),
-        };
-        of_members.or_else(|| match self.dimension? {
-            _ if self.members < 2 => Some(SizeFault::ProjectedAlone),
-            found if found == 0 || found > self.units() => Some(SizeFault::Projection { units: self.units(), found }),
-            _ => None,
-        })
+    fn fields(&self) -> &'static [Field] {
+        MembersConfig::FIELDS
+    }
+
+    fn check(&self) -> Result<()> {
+        let units = self.units();
+        match self.dimension {
+            Some(dimension) if self.members < 2 || dimension > units => {
+                let expected = format!("two members or more, which have at least {dimension} numbers together");
+                let found = format!("{} of {} cells", self.members, self.cells);
+                Err(Error::expected(ErrorKind::Setting, expected, found).within("encoder.dimension"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn description(&self) -> Description {
-        self.lstm.description()
+        self.lstm().description()
     }
 
     fn has_published_signals(&self) -> bool {
@@ -109,11 +117,11 @@ impl EncoderKind for MembersConfig {
     }
 
     fn adds_up(&self) -> bool {
-        self.lstm.adds_up()
+        self.lstm().adds_up()
     }
 
     fn members(&self) -> Option<(usize, EncoderConfig)> {
-        Some((self.members, EncoderConfig::Lstm(self.lstm)))
+        Some((self.members, EncoderConfig::Lstm(self.lstm())))
     }
 
     fn projection(&self) -> Option<(usize, usize)> {
@@ -135,7 +143,7 @@ pub(super) struct Members {
 impl Members {
     /// All weights zero.
     pub(super) fn new(features: usize, config: MembersConfig) -> Members {
-        let of_member = |member: usize| config.lstm.tensors(features, &prefix(member));
+        let of_member = |member: usize| config.lstm().tensors(features, &prefix(member));
         let projection = config.dimension.map(|dimension| Tensor::named(PROJECTION, config.units(), dimension));
         Members { config, tensors: (0..config.members).flat_map(of_member).chain(projection).collect() }
     }
@@ -212,7 +220,7 @@ impl Encoder for Members {
     fn before_projection(&self, cells: &[f32]) -> Option<(Vec<f32>, &Matrix)> {
         let projection = self.projection()?;
         let mut units = cells.to_vec();
-        units.chunks_exact_mut(self.config.lstm.cells).for_each(scale_to_unit);
+        units.chunks_exact_mut(self.config.cells).for_each(scale_to_unit);
         Some((units, &projection.value))
     }
 
@@ -222,9 +230,9 @@ impl Encoder for Members {
         let weights = self.of_members().zip(projected);
         for (states, (tensors, projected)) in members.iter_mut().zip(weights) {
             let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
-            lstm::forward(self.config.lstm, tensors, batch, Order::Words(Direction::Forward), projected, states, how);
+            lstm::forward(self.config.lstm(), tensors, batch, Order::Words(Direction::Forward), projected, states, how);
         }
-        let (h, all) = (self.config.lstm.cells, self.config.units());
+        let (h, all) = (self.config.cells, self.config.units());
         let vectors = if self.config.dimension.is_some() { &mut *units } else { &mut trace.embeddings };
         vectors.clear();
         vectors.resize(batch.texts() * all, 0.0);
@@ -253,7 +261,7 @@ impl Encoder for Members {
         let MemberStates { members, lengths, units, transposed } = trace.states.spend();
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
-        let (h, all) = (self.config.lstm.cells, self.config.units());
+        let (h, all) = (self.config.cells, self.config.units());
         let (mut grad, units) = match self.projection() {
             None => (grad.to_vec(), &trace.embeddings),
             Some(projection) => {
@@ -294,7 +302,7 @@ impl Encoder for Members {
             let grad = EmbeddingGradient::of_last_words(&grad, all, i * h);
             let direction = Direction::Forward;
             *table_squares +=
-                lstm::backward(self.config.lstm, tensors, batch, direction, states, grad, how, scratch, out);
+                lstm::backward(self.config.lstm(), tensors, batch, direction, states, grad, how, scratch, out);
         }
     }
 }

@@ -18,13 +18,12 @@ mod lstm;
 mod members;
 pub(crate) mod passes;
 mod rnn;
-pub(crate) mod sizes;
 mod stacked;
 pub(crate) mod tensor;
 pub(crate) mod trace;
 
 pub use clsm::ClsmConfig;
-pub use config::{EncoderConfig, SizeFault};
+pub use config::EncoderConfig;
 pub(crate) use description::{Description, Reading};
 pub use dssm::DssmConfig;
 pub(crate) use gradients::{BlockScratch, Gradients, Scratch, reduce_blocks};
@@ -37,7 +36,6 @@ pub use members::MembersConfig;
 pub(crate) use members::prefix as member_prefix;
 pub(crate) use passes::{Encoder, for_each_block, for_each_block_with_rows};
 pub use rnn::RnnConfig;
-pub(crate) use sizes::{Misfit, Size, Sizes};
 pub use stacked::StackedConfig;
 pub(crate) use tensor::{Group, Motion, Tensor, TensorKind};
 pub(crate) use trace::Trace;
@@ -45,13 +43,19 @@ pub use trace::{Direction, Quantity, Stage, State, StateReader, TextStates};
 
 use serde::{Deserialize, Serialize};
 
-/// The way in which errors flow back through the words of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Bptt {
-    /// The number of last words through which errors flow back; all if `None`.
-    pub words: Option<usize>,
-    /// Exact gradients or the published error signals; only for LSTMs.
-    pub signals: Signals,
+use crate::fields::{self, Rule, fields};
+
+fields! {
+    /// The way in which errors flow back through the words of a text.
+    #[derive(Copy, Eq, Default)]
+    pub struct Bptt {
+        /// The number of last words through which errors flow back, or `none` for all.
+        #[serde(with = "fields::whole_or_none")]
+        pub words: Option<usize> where Rule::AtLeast(1.0),
+        /// The error signals of an LSTM: `exact`, the gradient, or `per-gate`, the paper's formulas as printed: only the path
+        /// through each gate itself.
+        pub signals: Signals,
+    }
 }
 
 /// The error signals that an LSTM propagates back.

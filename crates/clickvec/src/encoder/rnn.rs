@@ -1,20 +1,19 @@
 //! The RNN of Palangi et al. 2015, eq. (1): y(t) = tanh(W l(t) + W_rec y(t − 1) + b).
 
-use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
+use super::config::{EncoderKind, UNITS, layer_parameters};
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
-use super::sizes::{Misfit, Size, Sizes, only};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, EncoderConfig, Gradients, Reading, Tensor, TensorKind, Trace,
-    for_each_block, reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block,
+    reduce_blocks,
 };
+use crate::fields::{Field, fields};
 use crate::math::Buffer;
 use crate::math::Precision;
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, Right, Rows, gemm, gemm_into, gemm_onto};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 const INPUT: usize = 0;
@@ -25,11 +24,13 @@ const BIAS: usize = 2;
 /// smallest numbers that processors multiply at full speed; products of those took three times as long.
 pub(super) const NEGLIGIBLE: f32 = 1e-30;
 
-/// The size of an RNN.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RnnConfig {
-    /// The number of units.
-    pub hidden: usize,
+fields! {
+    /// The size of an RNN.
+    #[derive(Eq)]
+    pub struct RnnConfig {
+        /// The number of units.
+        pub hidden: usize where UNITS,
+    }
 }
 
 impl Default for RnnConfig {
@@ -44,25 +45,12 @@ impl EncoderKind for RnnConfig {
         "rnn"
     }
 
-    fn article(&self) -> &'static str {
-        "an"
-    }
-
     fn about(&self) -> &'static str {
         "A plain recurrent network"
     }
 
     fn sizes(&self) -> String {
         format!("{} units", self.hidden)
-    }
-
-    fn takes(&self) -> &'static [Size] {
-        &[Size::Hidden]
-    }
-
-    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
-        let hidden = only(Size::Hidden, asked.hidden.as_deref(), self.hidden)?;
-        Ok(EncoderConfig::Rnn(RnnConfig { hidden }))
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {
@@ -74,8 +62,8 @@ impl EncoderKind for RnnConfig {
         layer_parameters(features.checked_add(hidden)?, hidden)
     }
 
-    fn fault(&self) -> Option<SizeFault> {
-        layer_fault(&[self.hidden])
+    fn fields(&self) -> &'static [Field] {
+        RnnConfig::FIELDS
     }
 
     fn description(&self) -> Description {

@@ -4,32 +4,39 @@
 //! The first layer reads words like any LSTM. For a further layer, the outputs below are projected in one product for a
 //! whole block; then its forward and backward passes are those of [`super::lstm`].
 
-use super::config::{EncoderKind, SizeFault, layer_fault};
+use super::config::{EncoderKind, LAYERS};
 use super::input::{Input, place_embeddings, split_by_block};
 use super::lstm::{self, EmbeddingGradient, INPUT, LstmStates, Order};
-use super::sizes::{Misfit, Size, Sizes};
 use super::trace::{Direction, Place, Quantity, States};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, EncoderConfig, Gradients, LstmConfig, MembersConfig, Peephole, Tensor,
-    TensorKind, Trace, reduce_blocks,
+    BlockScratch, Bptt, Description, Encoder, Gradients, LstmConfig, Peephole, Tensor, TensorKind, Trace, reduce_blocks,
 };
+use crate::fields::{Field, fields};
 use crate::math::Buffer;
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::add;
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The sizes and gates of LSTMs on top of each other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StackedConfig {
-    /// The cells of each layer; the first reads words.
-    pub layers: Vec<usize>,
-    /// Whether there are forget gates.
-    pub forget_gate: bool,
-    /// Connections from the cell states to the gates.
-    pub peephole: Peephole,
+fields! {
+    /// The sizes and gates of LSTMs on top of each other.
+    #[derive(Eq)]
+    pub struct StackedConfig {
+        /// The cells of each layer; the first reads words.
+        pub layers: Vec<usize> where LAYERS,
+        /// Whether there are forget gates.
+        pub forget_gate: bool,
+        /// Connections from the cells to the gates: `none`, `diagonal` or `full`.
+        pub peephole: Peephole,
+    }
+}
+
+impl Default for StackedConfig {
+    /// Two layers of as many cells as the paper's LSTM.
+    fn default() -> StackedConfig {
+        StackedConfig { layers: vec![96, 96], forget_gate: false, peephole: Peephole::None }
+    }
 }
 
 impl StackedConfig {
@@ -48,10 +55,6 @@ impl EncoderKind for StackedConfig {
         "stacked"
     }
 
-    fn family(&self) -> &'static str {
-        "lstm"
-    }
-
     fn about(&self) -> &'static str {
         "LSTMs on top of each other, each reading the outputs of the one below"
     }
@@ -60,15 +63,6 @@ impl EncoderKind for StackedConfig {
         let layers: Vec<String> = self.layers.iter().map(ToString::to_string).collect();
         let variant = self.layers().next().map_or_else(String::new, |layer| layer.variant());
         format!("lstm layers of {} cells{variant}", layers.join(", "))
-    }
-
-    fn takes(&self) -> &'static [Size] {
-        lstm::TAKES
-    }
-
-    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
-        let lstm = LstmConfig { cells: 0, forget_gate: self.forget_gate, peephole: self.peephole };
-        lstm::of_lstms(&self.layers, MembersConfig { members: 1, lstm, dimension: None }, asked)
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {
@@ -84,8 +78,8 @@ impl EncoderKind for StackedConfig {
         })
     }
 
-    fn fault(&self) -> Option<SizeFault> {
-        layer_fault(&self.layers)
+    fn fields(&self) -> &'static [Field] {
+        StackedConfig::FIELDS
     }
 
     fn description(&self) -> Description {

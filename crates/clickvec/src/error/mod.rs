@@ -22,7 +22,6 @@ pub use system::{LearnFault, LearnSource, PairingFault, Remedy, SpecFault, Vecto
 pub use table::{LogFault, TableFault};
 pub use test_set::{JudgedWithTexts, RunIds, TestSetFault};
 
-use crate::settings::SettingFault;
 use std::path::{Path, PathBuf};
 
 /// The result of every fallible function of this crate.
@@ -94,9 +93,6 @@ pub enum Error {
         /// The id or the title, shortened.
         found: String,
     },
-    /// The settings are not valid.
-    #[error(transparent)]
-    Setting(#[from] SettingFault),
     /// Training stopped because a number was no longer finite.
     #[error(
         "the loss became NaN or infinite in epoch {epoch}, minibatch {minibatch}, with learning rate {learning_rate:e}; \

@@ -109,12 +109,7 @@ fn wrong_size(expected: Option<u64>, found: u64) -> clickvec_tables::Error {
 fn parse(file: &TensorFile, wanted: usize) -> Result<Model, clickvec_tables::Error> {
     let (tensors, header) = file.parse::<Header>(KIND)?;
     let config = &header.training.config;
-    if let Some(fault) = config.encoder.fault() {
-        return Err(damaged::contents(fault));
-    }
-    if let Some(fault) = config.fault() {
-        return Err(damaged::contents(fault));
-    }
+    config.check().map_err(damaged::contents)?;
     let rows = tensors.triples(TRIGRAMS)?;
     let trigrams = rows
         .iter()

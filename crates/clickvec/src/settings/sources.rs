@@ -2,44 +2,42 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::SettingFault;
+use crate::fields::{Rule, fields};
 use crate::views::Views;
 
+fields! {
 /// The settings by which a model learns a teacher's similarities.
 ///
 /// For a text that the teacher has a vector for, the loss is (1 − share) · its usual loss + share · KL(teacher ‖ model),
 /// where both distributions are the softmax of γ times the cosines with the minibatch's titles. For any other text the
 /// loss is the usual one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TeacherConfig {
-    /// γ: the factor that multiplies the teacher's and the model's cosines before the softmax.
-    pub gamma: f32,
-    /// The teacher's share of the loss of a title.
-    pub titles: f32,
-    /// Its share of the loss of a clicked pair.
-    pub clicks: f32,
-    /// The share of its scores in the loss of a pair whose query has scores of two titles or more: of what its vectors leave
-    /// too, the pair keeps 1 − this. The loss of scores is half the mean squared difference of margins,
-    /// γ (cosine_i − cosine_j) − (score_i − score_j), where scores are divided by their standard deviation within queries.
-    /// Omitted if it has the default.
-    #[serde(default = "half", skip_serializing_if = "is_half")]
-    pub scores: f32,
-    /// The weights that a run starts from if the teacher has vectors and no initial model gives any. Omitted if random.
-    #[serde(default, skip_serializing_if = "is_random")]
-    pub start: TeacherStart,
-    /// With [`TeacherStart::LeastSquares`] and without an initial model: the share of the weights that a stage began with (the titles,
-    /// then the clicks) in its models. A model's weights are 1 − this times those that were learnt, plus this times the first ones, and
-    /// the next stage begins with that mean. If no weights could be fitted, the first stage begins with random ones, of which nothing
-    /// is kept. Omitted if 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub start_share: f32,
+    #[derive(Copy)]
+    pub struct TeacherConfig {
+        /// γ: the factor of the teacher's and the model's cosines before the softmax, and of the margins of scores.
+        pub gamma: f32 where Rule::Above0,
+        /// The teacher's share of the loss of a title.
+        pub titles: f32 where Rule::Within(0.0, 1.0),
+        /// The teacher's share of the loss of a clicked pair; the rest comes from the click.
+        pub clicks: f32 where Rule::Within(0.0, 1.0),
+        /// The share of the teacher's scores in the loss of a pair whose query has scores of two titles or more: of what the
+        /// teacher's vectors leave too, the pair keeps 1 − this. The loss of scores is half the mean squared difference of margins,
+        /// γ (cosine_i − cosine_j) − (score_i − score_j), where scores are divided by their standard deviation within queries.
+        pub scores: f32 where Rule::Within(0.0, 1.0),
+        /// The weights to start from if the teacher has vectors: `least-squares`, those that make sums of a title's features come
+        /// closest to the teacher's vector, for an LSTM of one layer without a forget gate and several side by side; or `random`.
+        pub start: TeacherStart,
+        /// Fraction of each stage's initial weights to keep, with least-squares: a model's weights are 1 − this times those that
+        /// were learnt from the titles, then from the clicks, plus this times the first ones, and the next stage begins with that
+        /// mean. If no weights could be fitted, the first stage keeps nothing.
+        pub start_share: f32 where Rule::Within(0.0, 1.0),
+    }
 }
 
 /// The weights that a run with a teacher starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TeacherStart {
-    /// Random numbers, as without a teacher. Models without this setting started so.
+    /// Random numbers, as without a teacher.
     #[default]
     Random,
     /// W₄ by ridge regression from a title's features to the teacher's vector, the rest random in ±0.01 whatever the initial
@@ -47,22 +45,6 @@ pub enum TeacherStart {
     /// least half of the titles that do not leave more than half of the cells without a target; else weights are random.
     /// [`crate::train::Event::Start`] says which.
     LeastSquares,
-}
-
-fn is_random(start: &TeacherStart) -> bool {
-    *start == TeacherStart::Random
-}
-
-fn is_zero(share: &f32) -> bool {
-    *share == 0.0
-}
-
-fn half() -> f32 {
-    0.5
-}
-
-fn is_half(share: &f32) -> bool {
-    *share == half()
 }
 
 impl Default for TeacherConfig {
@@ -73,45 +55,30 @@ impl Default for TeacherConfig {
             gamma: 5.0,
             titles: 0.8,
             clicks: 0.3,
-            scores: half(),
+            scores: 0.5,
             start: TeacherStart::LeastSquares,
             start_share: 0.2,
         }
     }
 }
 
-impl TeacherConfig {
-    pub(super) fn fault(&self) -> Option<SettingFault> {
-        let gamma = self.gamma;
-        let not_positive = SettingFault::NotPositive { name: "gamma of the teacher", value: gamma };
-        (!(gamma.is_finite() && gamma > 0.0)).then_some(not_positive).or_else(|| {
-            let shares = [
-                ("share of the teacher in titles", self.titles),
-                ("share of the teacher in clicks", self.clicks),
-                ("share of the teacher's scores", self.scores),
-                ("share of the weights that a stage began with", self.start_share),
-            ];
-            let wrong = shares.into_iter().find(|(_, share)| !(0.0..=1.0).contains(share));
-            wrong.map(|(name, value)| SettingFault::Share { name, value })
-        })
+fields! {
+    /// The settings by which a model learns from titles, before clicks or without any.
+    #[derive(Copy)]
+    pub struct TitleConfig {
+        /// The number of passes over the titles, before the clicks.
+        pub epochs: u32,
+        /// The number of titles in a minibatch.
+        pub batch_size: usize where Rule::AtLeast(1.0),
+        /// γ of the loss.
+        pub gamma: f32 where Rule::Above0,
+        /// The learning rate ε.
+        pub learning_rate: f32 where Rule::Above0,
+        /// The random changes to the copy of itself that a title is paired with.
+        pub views: Views where Rule::Fields(Views::FIELDS),
+        /// The number of titles to mix into each epoch of clicks, per clicked pair.
+        pub among_clicks: f32 where Rule::AtLeast(0.0),
     }
-}
-
-/// The settings by which a model learns from titles, before clicks or without any.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TitleConfig {
-    /// The number of passes over the titles before the clicks.
-    pub epochs: u32,
-    /// The number of pairs in a minibatch.
-    pub minibatch: usize,
-    /// γ of the loss.
-    pub gamma: f32,
-    /// The learning rate ε.
-    pub learning_rate: f32,
-    /// The changes that turn a title into a query to pair it with.
-    pub views: Views,
-    /// Titles to mix into each epoch of clicks, per clicked pair.
-    pub among_clicks: f32,
 }
 
 impl Default for TitleConfig {
@@ -119,7 +86,7 @@ impl Default for TitleConfig {
     fn default() -> TitleConfig {
         TitleConfig {
             epochs: 3,
-            minibatch: 512,
+            batch_size: 512,
             gamma: 12.0,
             learning_rate: 2e-3,
             views: Views { few: 1.0, drop: 0.0, swap: 0.1, misspell: 0.1 },
@@ -133,23 +100,4 @@ impl TitleConfig {
     pub fn taught() -> TitleConfig {
         TitleConfig { among_clicks: 2.0, ..TitleConfig::default() }
     }
-
-    pub(super) fn fault(&self) -> Option<SettingFault> {
-        let above_0 = |name, value: f32| {
-            (!(value.is_finite() && value > 0.0)).then_some(SettingFault::NotPositive { name, value })
-        };
-        let among = self.among_clicks;
-        above_0("gamma for titles", self.gamma)
-            .or_else(|| above_0("learning rate for titles", self.learning_rate))
-            .or_else(|| (self.minibatch == 0).then_some(SettingFault::Zero { name: "minibatch of titles" }))
-            .or_else(|| chances(&self.views))
-            .or_else(|| {
-                let fault = SettingFault::Negative { name: "titles among clicks", value: among };
-                (!(among.is_finite() && among >= 0.0)).then_some(fault)
-            })
-    }
-}
-
-pub(super) fn chances(views: &Views) -> Option<SettingFault> {
-    views.fault().map(|(name, value)| SettingFault::Chance { name, value })
 }

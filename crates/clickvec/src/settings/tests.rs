@@ -4,55 +4,76 @@ use super::*;
 use crate::error::ResumeFault;
 
 #[test]
-fn what_older_models_do_not_have_is_written_only_if_it_is_not_the_default() {
-    let exact = TrainConfig::default();
-    let rounded = TrainConfig { precision: Precision::Bf16, ..exact.clone() };
-    let json = |config: &TrainConfig| serde_json::to_string(config).expect("JSON");
-    assert!(!json(&exact).contains("precision"), "fingerprints of older models are over JSON without it");
-    for config in [&exact, &rounded] {
-        assert_eq!(serde_json::from_str::<TrainConfig>(&json(config)).expect("a config"), *config);
+fn a_record_has_every_setting_and_reads_back() {
+    let teacher = Some(TeacherConfig::default());
+    let all = [
+        TrainConfig {
+            teacher,
+            patience: Some(3),
+            bptt: Bptt { words: Some(2), signals: Signals::PerGate },
+            ..TrainConfig::with_titles()
+        },
+        TrainConfig { precision: Precision::Bf16, word_count: Some(2), ..TrainConfig::lstm_dssm() },
+        TrainConfig { field: "body".to_owned(), tail: Tail::Merge, ..TrainConfig::clsm() },
+    ];
+    for config in all {
+        config.check().expect("valid");
+        let record = fields::json(&config);
+        assert_eq!(serde_json::from_value::<TrainConfig>(record.clone()).expect("a config"), config);
+        for field in TrainConfig::FIELDS {
+            let is_there = record.get(field.name).is_some();
+            assert!(is_there || ["titles", "teacher"].contains(&field.name), "{}", field.name);
+            assert!(!field.text.is_empty(), "{}", field.name);
+        }
     }
-    let differences = |now: &TrainConfig, before: &TrainConfig| -> Vec<[String; 3]> {
-        now.differences(before).into_iter().map(|of| [of.name, of.now, of.before]).collect()
-    };
-    assert_eq!(differences(&exact, &rounded), [["precision", "f32", "bf16"]]);
-    assert_eq!(differences(&rounded, &exact), [["precision", "bf16", "f32"]]);
-    let body = TrainConfig { field: "body".to_owned(), ..exact.clone() };
-    assert!(!json(&exact).contains("field") && json(&body).contains("\"field\":\"body\""), "{}", json(&body));
-    assert_eq!(differences(&body, &exact), [["field", "body", "title"]]);
-    let merged = TrainConfig { tail: Tail::Merge, ..exact.clone() };
-    assert!(!json(&exact).contains("tail") && json(&merged).contains("\"tail\":\"merge\""), "{}", json(&merged));
-    assert_eq!(serde_json::from_str::<TrainConfig>(&json(&merged)).expect("a config"), merged);
-    assert_eq!(differences(&merged, &exact), [["tail", "merge", "cut"]]);
-    let contrast = TrainConfig { loss: LossKind::Nce, ..exact.clone() };
-    assert!(!json(&exact).contains("loss") && json(&contrast).contains("\"loss\":\"nce\""), "{}", json(&contrast));
-    assert_eq!(serde_json::from_str::<TrainConfig>(&json(&contrast)).expect("a config"), contrast);
-    assert_eq!(differences(&contrast, &exact), [["loss", "nce", "softmax"]]);
-    assert_eq!(differences(&exact, &contrast), [["loss", "softmax", "nce"]]);
-    let teacher = TeacherConfig::default();
-    let taught = TrainConfig { teacher: Some(teacher), ..contrast };
-    let whole =
-        TrainConfig { teacher: Some(TeacherConfig { start_share: 0.0, gamma: 7.0, ..teacher }), ..taught.clone() };
-    assert_eq!(differences(&taught, &whole), [["teacher gamma", "5", "7"], ["teacher start-share", "0.2", "0"]]);
-    assert_eq!(differences(&taught, &TrainConfig { teacher: None, ..taught.clone() }).len(), 1);
-    assert_eq!(taught.fault(), Some(SettingFault::TaughtContrast));
-    let feed_forward = EncoderConfig::Dssm(crate::encoder::DssmConfig { layers: vec![8] });
-    let fault = TrainConfig { encoder: feed_forward, ..rounded }.fault();
-    assert_eq!(fault, Some(SettingFault::Precision { kind: "dssm" }));
 }
 
 #[test]
-fn the_messages_name_all_recurrent_encoders_and_no_other() {
-    let expected = [SettingFault::BpttWords { kind: "clsm" }, SettingFault::Precision { kind: "clsm" }];
-    for fault in expected.map(|fault| fault.to_string()) {
-        let named = fault.split(" for ").next().expect("a part");
-        for encoder in EncoderConfig::defaults() {
-            let is_named = named.contains(&format!(" {}", encoder.kind()));
-            assert_eq!(is_named, encoder.is_recurrent(), "{}: {fault}", encoder.kind());
-        }
-        assert!(fault.contains(", found a clsm"), "{fault}");
+fn differences_have_dotted_names() {
+    let differences = |now: &TrainConfig, before: &TrainConfig| -> Vec<[String; 3]> {
+        now.differences(before).into_iter().map(|of| [of.name, of.now, of.before]).collect()
+    };
+    let plain = TrainConfig::default();
+    let teacher = TeacherConfig::default();
+    let nce = LossConfig { kind: LossKind::Nce, ..plain.loss };
+    let other = TrainConfig { loss: nce, clip_norm: Some(2.0), teacher: Some(teacher), ..plain.clone() };
+    let found = differences(&other, &plain);
+    assert_eq!(found[..2], [["clip_norm", "2", "none"], ["loss.kind", "nce", "softmax"]]);
+    assert_eq!((found.len(), found[2][0].as_str(), found[2][2].as_str()), (3, "teacher", "none"));
+    let whole = TeacherConfig { start_share: 0.0, gamma: 7.0, ..teacher };
+    let found = differences(&other, &TrainConfig { teacher: Some(whole), ..other.clone() });
+    assert_eq!(found, [["teacher.gamma", "5", "7"], ["teacher.start_share", "0.2", "0"]]);
+    let clsm = TrainConfig { encoder: EncoderConfig::Clsm(ClsmConfig::default()), ..plain.clone() };
+    assert_eq!(differences(&clsm, &plain).len(), 1, "the encoder as a whole");
+}
+
+#[test]
+fn settings_that_cannot_act_together_are_refused() {
+    let plain = TrainConfig::default();
+    let clsm = TrainConfig { encoder: EncoderConfig::Clsm(ClsmConfig::default()), ..plain.clone() };
+    for (config, expected) in [
+        (TrainConfig { keep: Keep::Loss, ..plain.clone() }, "keep: expected held-out queries"),
+        (TrainConfig { batch_size: 1, ..plain.clone() }, "batch_size: expected 2 or more pairs"),
+        (
+            TrainConfig { negative_source: NegativeSource::Uniform, ..plain },
+            "negatives: expected a number with negative_source=uniform, found all",
+        ),
+        (
+            TrainConfig { precision: Precision::Bf16, ..clsm.clone() },
+            "precision: expected a recurrent encoder for bf16, found encoder.kind=clsm",
+        ),
+        (
+            TrainConfig { bptt: Bptt { words: Some(2), ..Bptt::default() }, ..clsm.clone() },
+            "bptt.words: expected a recurrent encoder, found encoder.kind=clsm",
+        ),
+        (
+            TrainConfig { bptt: Bptt { signals: Signals::PerGate, ..Bptt::default() }, ..clsm },
+            "bptt.signals: expected an LSTM for per-gate, as in the paper, found encoder.kind=clsm",
+        ),
+    ] {
+        let found = config.check().expect_err(expected).to_string();
+        assert!(found.starts_with(expected), "{found}");
     }
-    assert!(SettingFault::PerGate { kind: "rnn" }.to_string().contains(", found an rnn;"));
 }
 
 /// A checkpoint or a model may say anything, and a message repeats little of it.
@@ -71,4 +92,12 @@ fn a_difference_is_short_and_moves_no_cursor() {
         let text = fault.to_string();
         assert!(text.chars().count() < 250 && !text.contains('\u{1b}'), "{text:?}");
     }
+}
+
+/// The page is made anew by `clickvec train --help-settings > docs/reference/settings.md`.
+#[test]
+fn the_reference_page_is_current() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/settings.md");
+    let page = std::fs::read_to_string(page).expect("docs/reference/settings.md");
+    assert!(page == reference(), "expected docs/reference/settings.md as `clickvec train --help-settings` prints it");
 }

@@ -16,13 +16,6 @@ pub enum Tail {
     Merge,
 }
 
-impl Tail {
-    /// Returns whether words beyond the limit are left out.
-    pub(crate) fn is_cut(&self) -> bool {
-        *self == Tail::Cut
-    }
-}
-
 /// What joins the words of a merged tail. No word contains it.
 pub(crate) const JOINT: char = ' ';
 

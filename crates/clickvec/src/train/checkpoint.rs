@@ -54,7 +54,7 @@ impl Progress {
         let before = u64::from(self.epoch - stage.before).checked_mul(minibatches);
         updates.checked_sub(self.minibatch) == before
             && self.minibatch < minibatches
-            && self.minibatch.checked_mul(stage.config.minibatch as u64) == Some(self.pairs)
+            && self.minibatch.checked_mul(stage.config.batch_size as u64) == Some(self.pairs)
             && self.epoch - stage.before <= stage.config.epochs
             && self.kept <= self.epoch
     }

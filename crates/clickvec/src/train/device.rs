@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::loss::LossSum;
 use crate::math::{Level, Matrix};
 use crate::optimizer::OptimizerConfig;
-use crate::settings::{SettingFault, TrainConfig};
+use crate::settings::TrainConfig;
+use clickvec_tables::ErrorKind;
 
 /// A device that weights can be learnt on.
 pub trait Device: Sync {
@@ -17,8 +18,11 @@ pub trait Device: Sync {
     /// resumed on a device of the same name.
     fn name(&self) -> String;
 
-    /// The first setting that this device does not support, if any.
-    fn fault(&self, config: &TrainConfig) -> Option<SettingFault>;
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// The first setting that this device does not support.
+    fn check(&self, config: &TrainConfig) -> Result<()>;
 
     /// The learner of a run, which takes over the towers before the first update.
     ///
@@ -103,8 +107,10 @@ impl Device for Cpu {
         Level::current().name().to_owned()
     }
 
-    fn fault(&self, config: &TrainConfig) -> Option<SettingFault> {
-        config.precision.missing().map(|found| SettingFault::NoBf16 { found })
+    fn check(&self, config: &TrainConfig) -> Result<()> {
+        let Some(found) = config.precision.missing() else { return Ok(()) };
+        let expected = "a processor with AVX512-BF16 or AMX for bf16";
+        Err(clickvec_tables::Error::expected(ErrorKind::Setting, expected, found).within("precision").into())
     }
 
     fn load(&self, plan: RunPlan) -> Result<Box<dyn Learner>> {

@@ -31,7 +31,7 @@ pub(super) fn begin(device: &dyn Device, stage: &Stage<'_>, towers: Vec<Box<dyn 
         device.load(RunPlan { config, optimizer: optimizer.clone(), towers: towers.collect() })
     };
     let learners = (0..members).map(learner).collect::<Result<Vec<_>>>()?;
-    let at_a_time = (TOGETHER / stage.config.minibatch).clamp(1, MOST);
+    let at_a_time = (TOGETHER / stage.config.batch_size).clamp(1, MOST);
     Ok(Box::new(MembersLearner { learners, at_a_time }))
 }
 

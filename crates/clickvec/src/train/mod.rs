@@ -22,6 +22,7 @@ mod members;
 mod projection;
 mod read;
 mod record;
+mod request;
 mod run;
 mod stage;
 mod start;
@@ -31,6 +32,7 @@ pub use self::agreement::Agreement;
 use self::device::{Cpu, Device};
 pub use self::event::{EpochReport, Event};
 pub use self::least_squares::StartReport;
+pub use self::request::Inputs;
 pub use crate::clicks::{
     ClickSource, HeldOut, HeldOutQuery, LogStatistics, NegativeSource, Negatives, ScoreCoverage, Section, Teacher,
     TeacherCoverage, Weighting, click_grades,
@@ -39,7 +41,10 @@ pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::loss::LossKind;
 pub use crate::math::Precision;
 pub use crate::optimizer::OptimizerKind;
-pub use crate::settings::{Keep, SettingFault, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainingRecord};
+pub use crate::settings::{
+    Keep, LossConfig, Overrides, Preset, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainingRecord,
+    documentation, reference,
+};
 pub use crate::text::Tail;
 pub use crate::views::Views;
 
@@ -48,6 +53,7 @@ use crate::error::{Error, InitFault, Result};
 use crate::files::{Claim, check_replaceable, folder_of, is_folder, remove_abandoned, resolved};
 use crate::model::Model;
 use crate::settings::encoder_text;
+use clickvec_tables::ErrorKind;
 use read::read;
 use record::record;
 use run::Run;
@@ -164,7 +170,7 @@ pub struct Written {
 /// breaks, the run ends after the current minibatch; an encoder with several members learns up to eight of them in between.
 ///
 /// # Errors
-/// [`Error::Setting`] before anything is read; those of the clicks: [`Error::Table`], [`Error::PairSource`],
+/// an error of the kind [`ErrorKind::Setting`](clickvec_tables::ErrorKind::Setting) before anything is read; those of the clicks: [`Error::Table`], [`Error::PairSource`],
 /// [`Error::BadWeight`] and [`Error::Log`]; [`Error::Learn`] of a teacher; [`Error::Init`] of an initial model;
 /// [`Error::Io`] and [`Error::NoMemory`]; [`Error::Diverged`].
 pub fn train(
@@ -263,26 +269,34 @@ pub fn train_to_file(
 }
 
 fn check_settings(config: &TrainConfig, clicks: &ClickSource<'_>, options: &TrainOptions<'_>) -> Result<()> {
-    let of_device = || options.device.unwrap_or(&Cpu).fault(config);
-    let of_sources = || source_fault(config, clicks, options);
-    let fault = config.fault().or_else(of_device).or_else(of_sources).or_else(|| validation_fault(config, options));
-    if let Some(fault) = fault {
-        return Err(Error::Setting(fault));
-    }
+    config.check()?;
+    options.device.unwrap_or(&Cpu).check(config)?;
+    check_sources(config, clicks, options)?;
+    check_validation(config, options)?;
     let fault = options.init.and_then(|init| init_fault(config, init));
     fault.map_or(Ok(()), |fault| Err(Error::Init(fault)))
 }
 
-fn source_fault(config: &TrainConfig, clicks: &ClickSource<'_>, options: &TrainOptions<'_>) -> Option<SettingFault> {
+/// The error of a setting that does not fit what there is to learn from.
+fn setting_error(name: &'static str, expected: &'static str, found: impl Into<String>) -> Error {
+    clickvec_tables::Error::expected(ErrorKind::Setting, expected, found.into()).within(name).into()
+}
+
+fn check_sources(config: &TrainConfig, clicks: &ClickSource<'_>, options: &TrainOptions<'_>) -> Result<()> {
     let (titles, teachers) = (options.titles, options.teachers.len());
     if (teachers > 0) != config.teacher.is_some() {
-        return Some(SettingFault::Teacher { teachers });
+        return Err(setting_error("teacher", "settings and a teacher, or neither", format!("{teachers} teachers")));
     }
     match (clicks.is_none(), titles, &config.titles) {
-        (true, [], _) => Some(SettingFault::NothingToLearnFrom),
-        (_, [_, ..], None) | (_, [], Some(_)) => Some(SettingFault::Titles { files: titles.len() }),
-        (true, _, Some(settings)) if settings.epochs == 0 => Some(SettingFault::Zero { name: "title epochs" }),
-        _ => None,
+        (true, [], _) => Err(setting_error("clicks", "clicks, titles or both to learn from", "neither")),
+        (_, [_, ..], None) | (_, [], Some(_)) => {
+            let found = format!("{} files of titles", titles.len());
+            Err(setting_error("titles", "settings and titles, or neither", found))
+        }
+        (true, _, Some(settings)) if settings.epochs == 0 => {
+            Err(setting_error("titles.epochs", "1 or more without clicks", "0"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -296,15 +310,15 @@ fn init_fault(config: &TrainConfig, init: &Model) -> Option<InitFault> {
     (config.shared_towers && !init.shared_towers()).then_some(InitFault::Towers)
 }
 
-fn validation_fault(config: &TrainConfig, options: &TrainOptions<'_>) -> Option<SettingFault> {
-    let purpose = match (&options.validation, config.keep, config.patience) {
-        (Some(_), ..) => return None,
-        _ if config.held_out > 0.0 => "judge by held-out queries",
-        (None, Keep::Best | Keep::Loss, _) => "keep the best epoch",
-        (None, Keep::Last, Some(_)) => "stop early",
-        (None, Keep::Last, None) => return None,
+fn check_validation(config: &TrainConfig, options: &TrainOptions<'_>) -> Result<()> {
+    let name = match (config.keep, config.patience) {
+        _ if options.validation.is_some() => return Ok(()),
+        _ if config.held_out > 0.0 => "held_out",
+        (Keep::Best | Keep::Loss, _) => "keep",
+        (Keep::Last, Some(_)) => "patience",
+        (Keep::Last, None) => return Ok(()),
     };
-    Some(SettingFault::NoValidation { purpose })
+    Err(setting_error(name, "a validation, which judges the model after each epoch", "none"))
 }
 
 /// The model at `output`, if it is the finished model of this run; an error if it belongs to another run.

@@ -81,7 +81,7 @@ impl Towers {
                 let (queries, titles) =
                     both.trace.embeddings.split_at(minibatch.pairs.positive.len() * both.encoder.dimension());
                 let dimension = both.encoder.dimension();
-                let sum = loss.compute(config.gamma, queries, titles, dimension, &minibatch.pairs);
+                let sum = loss.compute(config.loss.gamma, queries, titles, dimension, &minibatch.pairs);
                 let grad = [&loss.query_gradient[..], &loss.title_gradient].concat();
                 let norm = both.backward(&minibatch.queries, &grad, config);
                 if !sum.loss.is_finite() || !norm.is_finite() {
@@ -94,7 +94,7 @@ impl Towers {
                 rayon::join(|| query.forward(&minibatch.queries), || title.forward(&minibatch.titles));
                 let (queries, titles) = (&query.trace.embeddings, &title.trace.embeddings);
                 let dimension = query.encoder.dimension();
-                let sum = loss.compute(config.gamma, queries, titles, dimension, &minibatch.pairs);
+                let sum = loss.compute(config.loss.gamma, queries, titles, dimension, &minibatch.pairs);
                 let (query_norm, title_norm) = rayon::join(
                     || query.backward(&minibatch.queries, &loss.query_gradient, config),
                     || title.backward(&minibatch.titles, &loss.title_gradient, config),

@@ -6,19 +6,28 @@ pub use typing::misspell;
 
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
 
-/// The probabilities of changes to a text, between 0 and 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Views {
-    /// The probability that a view is a pseudo-query: 2 to 4 words of the text, in their order. `drop` does not apply then.
-    pub few: f32,
-    /// The probability that a word is left out. At least one word always stays.
-    pub drop: f32,
-    /// The probability that two neighbouring words are swapped, for each pair of neighbours.
-    pub swap: f32,
-    /// The probability that a word gets a typing error.
-    pub misspell: f32,
+use crate::fields::{Rule, fields};
+
+fields! {
+    /// The probabilities of random changes to a text.
+    #[derive(Copy)]
+    pub struct Views {
+        /// The probability of a pseudo-query: 2 to 4 words of the text, in their order. `drop` does not apply then.
+        pub few: f32 where Rule::Within(0.0, 1.0),
+        /// The probability that a word is left out. At least one word always stays.
+        pub drop: f32 where Rule::Within(0.0, 1.0),
+        /// The probability that two neighbouring words are swapped, for each pair of neighbours.
+        pub swap: f32 where Rule::Within(0.0, 1.0),
+        /// The probability that a word is mistyped.
+        pub misspell: f32 where Rule::Within(0.0, 1.0),
+    }
+}
+
+impl Default for Views {
+    fn default() -> Views {
+        Views::NONE
+    }
 }
 
 /// The smallest number of words in a pseudo-query.
@@ -30,13 +39,6 @@ pub const MOST: usize = 4;
 impl Views {
     /// No changes.
     pub const NONE: Views = Views { few: 0.0, drop: 0.0, swap: 0.0, misspell: 0.0 };
-
-    /// Returns the first value that is not a probability, with its name.
-    pub fn fault(&self) -> Option<(&'static str, f32)> {
-        let Views { few, drop, swap, misspell } = *self;
-        let chances = [("few", few), ("drop", drop), ("swap", swap), ("misspell", misspell)];
-        chances.into_iter().find(|(_, chance)| !(0.0..=1.0).contains(chance))
-    }
 
     /// Draws a view of a text of `words` words. `view` becomes the positions of its words in the text, in the order of the
     /// view.
@@ -135,12 +137,5 @@ mod tests {
             sorted.sort_unstable();
             assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
         }
-    }
-
-    #[test]
-    fn a_chance_is_between_0_and_1() {
-        assert_eq!(Views { drop: 1.5, ..Views::NONE }.fault(), Some(("drop", 1.5)));
-        assert!(Views { misspell: f32::NAN, ..Views::NONE }.fault().is_some());
-        assert_eq!(Views { few: 1.0, ..Views::NONE }.fault(), None);
     }
 }

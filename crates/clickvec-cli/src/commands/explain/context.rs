@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use clickvec::encoder::EncoderConfig;
 use clickvec::explain::Explainer;
-use clickvec::internals::encoder::{Reading, describe, kinds_that, named_kinds_that};
+use clickvec::internals::encoder::{Reading, describe};
 use clickvec::internals::text::words;
 use clickvec_lab::explain::{Context, contexts};
 use maud::{Markup, html};
@@ -64,11 +64,9 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let model = args.model.load()?;
     let windows = |config: &EncoderConfig| describe(config).reading == Reading::Windows;
     if !windows(model.model.encoder_config()) {
-        let (kinds, named) = (kinds_that(windows), named_kinds_that(windows));
         bail!(
-            "expected {named}, because only {named} has windows of words, found {}; train one with `--encoder {}`",
-            model.title(),
-            kinds.join("` or `--encoder ")
+            "expected a clsm, because only a clsm has windows of words, found {}; train one with `--encoder clsm`",
+            model.title()
         );
     }
     let texts = super::texts(&args.contexts, args.file.as_deref())?;

@@ -79,9 +79,9 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
     let curves = report.trained().map(|(row, config, seeds)| {
         let negatives = match config.negatives {
             Negatives::Sampled(number) => number,
-            Negatives::All => config.minibatch - 1,
+            Negatives::All => config.batch_size - 1,
         };
-        Curve { name: &row.name, loss: config.loss, negatives, gamma: config.gamma, losses: means(&seeds) }
+        Curve { name: &row.name, loss: config.loss.kind, negatives, gamma: config.loss.gamma, losses: means(&seeds) }
     });
     let against = match report.statistics.evaluations.len() {
         0 | 1 => Vec::new(),

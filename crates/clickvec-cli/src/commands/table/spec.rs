@@ -94,8 +94,8 @@ pub(super) struct RowSpec {
     pub(super) name: String,
     /// A ranker, as in `--ranker`.
     ranker: Option<String>,
-    /// Options of `clickvec train`, in one line or one by one.
-    train: Option<Options>,
+    /// Settings of a training, as in `clickvec train --settings`.
+    train: Option<toml::Table>,
     /// An existing model or ranker.
     model: Option<PathBuf>,
     /// A run of another program.
@@ -104,7 +104,7 @@ pub(super) struct RowSpec {
     fusion: Option<Vec<String>>,
     /// The method; if not given, whichever is best on the other folds.
     method: Option<Method>,
-    /// Values to try for each parameter. For `train`, the name of an option without its dashes.
+    /// Values to try for each parameter. For `train`, each dotted setting.
     #[serde(default)]
     grid: BTreeMap<String, Vec<toml::Value>>,
     /// A trained Skip-Thought encoder.
@@ -117,23 +117,16 @@ pub(super) struct RowSpec {
     init: Option<PathBuf>,
     /// With `train`: files of a teacher.
     teacher: Option<Paths>,
-    /// With `train`: the number of members.
-    members: Option<usize>,
+    /// With `train`: judged titles for validation, and the texts of TREC qrels.
+    validation: Option<PathBuf>,
+    validation_topics: Option<PathBuf>,
+    validation_titles: Option<PathBuf>,
     /// How often it is trained, each time with the next seed.
     pub(super) seeds: Option<usize>,
     /// The column that this system learns from and scores, instead of the table's.
     field: Option<String>,
     /// Results in a paper: NDCG@1, @3 and @10, in the paper's units.
     pub(super) paper: Option<[f64; 3]>,
-}
-
-/// Options of a command.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected options, in one text or in a list of texts")]
-enum Options {
-    /// Split at white space.
-    Line(String),
-    List(Vec<String>),
 }
 
 /// One path or several.
@@ -167,15 +160,6 @@ enum LearntTitles {
     /// Whether to learn from the collection of the table.
     OfTable(bool),
     Files(Paths),
-}
-
-impl Options {
-    fn list(&self) -> Vec<String> {
-        match self {
-            Options::Line(line) => line.split_whitespace().map(str::to_owned).collect(),
-            Options::List(list) => list.clone(),
-        }
-    }
 }
 
 /// How the scores of several systems are combined, always with weights.
@@ -220,7 +204,8 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
         };
         let lists = system.teacher.iter_mut().chain(&mut system.vectors).flat_map(Paths::all);
         let several = titles.iter_mut().chain(lists);
-        let single = [&mut system.model, &mut system.load, &mut system.run, &mut system.init];
+        let RowSpec { model, load, run, init, validation, validation_topics, validation_titles, .. } = system;
+        let single = [model, load, run, init, validation, validation_topics, validation_titles];
         for file in single.into_iter().flatten().chain(several) {
             *file = folder.join(&*file);
         }

@@ -136,12 +136,12 @@ impl Judge {
 
 /// The loss of the held-out pairs, with γ and as many negatives as in training.
 fn loss(test: &HeldOutTest, model: &Model) -> Option<f64> {
-    let TrainConfig { loss, gamma, negatives, minibatch, .. } = model.training().config;
+    let TrainConfig { loss, negatives, batch_size, .. } = model.training().config;
     let negatives = match negatives {
         Negatives::Sampled(number) => number,
-        Negatives::All => minibatch - 1,
+        Negatives::All => batch_size - 1,
     };
-    test.loss(&named(model), loss, gamma, negatives)
+    test.loss(&named(model), loss.kind, loss.gamma, negatives)
 }
 
 /// A model with the name that it has in reports.

@@ -6,13 +6,15 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clickvec::internals::clicks::ClickReader;
 use clickvec::model::Model;
 use clickvec::train::{
-    ClickSource, Event, HeldOut, Output, Teacher, TrainConfig, TrainOptions, Written, written_paths,
+    ClickSource, Event, HeldOut, Keep, Output, Teacher, TrainConfig, TrainOptions, Written, written_paths,
 };
 use clickvec_eval::Judgments;
+
+use clickvec_tables::ErrorKind;
 
 use super::again::{self, Queries, Trial};
 use super::held_out::{Judge, Judged, Means};
@@ -108,9 +110,6 @@ pub(crate) struct Learner<'a> {
     /// Opens the teachers; each run reads them from the beginning.
     pub(crate) teachers: &'a dyn Fn() -> Result<Vec<Teacher<'a>>>,
     pub(crate) judgments: Option<&'a Judgments>,
-    /// The option that asks for something to judge epochs by: without it, a log with too few queries to hold some out is
-    /// learnt as it is.
-    pub(crate) asks_for_judge: Option<&'static str>,
     /// The file of the model; in memory if there is none.
     pub(crate) output: Option<Output<'a>>,
     /// The folder for temporary files, if not that of the output.
@@ -245,7 +244,7 @@ impl Learner<'_> {
         let mut refused = None;
         let on_event = &mut |event: &Event| {
             if let Event::HeldOut(held_out) = event {
-                refused = self.asks_for_judge.and_then(|asks| refusal(asks, config.held_out, held_out));
+                refused = refusal(config, held_out);
                 if refused.is_some() {
                     return ControlFlow::Break(());
                 }
@@ -267,24 +266,17 @@ impl Learner<'_> {
     }
 }
 
-/// Why an option that needs held-out queries is refused if there are none: the log has too few.
-fn refusal(asks: &str, share: f32, held_out: &HeldOut) -> Option<anyhow::Error> {
+/// Returns why a setting that needs held-out queries is refused, if the log has too few. Without one, such a log is learnt as it is.
+fn refusal(config: &TrainConfig, held_out: &HeldOut) -> Option<anyhow::Error> {
+    let name = match config.keep {
+        Keep::Loss => "keep",
+        Keep::Best | Keep::Last => config.patience.map(|_| "patience")?,
+    };
     if !held_out.queries.is_empty() {
         return None;
     }
-    let queries = held_out.of_queries;
-    // With this share, rounded up, there are enough.
-    let enough = (100.0 * again::LEAST / queries.max(1) as f64).ceil() / 100.0;
-    let larger = if enough <= 0.5 && enough > f64::from(share) {
-        format!("give `--held-out {enough}` or leave `{asks}` out")
-    } else if asks == "--keep loss" {
-        format!("leave `{asks}` out, or learn from more clicks")
-    } else {
-        format!("give `--validation FILE` or leave `{asks}` out")
-    };
-    Some(anyhow!(
-        "`{asks}` needs {} held-out queries or more, and a share of {share} of {} is fewer; {larger}",
-        again::LEAST,
-        output::counted(queries, "query")
-    ))
+    let expected = format!("{} held-out queries or more, by which it judges epochs", again::LEAST);
+    let found = format!("a share of {} of {}", config.held_out, output::counted(held_out.of_queries, "query"));
+    let error = clickvec_tables::Error::expected(ErrorKind::Setting, expected, found).within(name);
+    Some(error.help("raise held_out, learn from more clicks or leave it out").into())
 }

@@ -1,7 +1,6 @@
 //! `clickvec train`: a click log goes in, a model comes out.
 
 mod again;
-mod encoder;
 mod held_out;
 mod json;
 mod learn;
@@ -13,19 +12,18 @@ mod settings;
 mod small;
 mod teacher;
 
+use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail, ensure};
-use clap::Parser;
+use anyhow::{Result, anyhow, ensure};
 use clickvec::Error;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;
 use clickvec::tables::{TITLE, TableFault};
-use clickvec::train::{Event, Output, TrainConfig};
+use clickvec::train::{Event, Inputs, Output, reference};
 use clickvec_eval::TestSetFiles;
 use clickvec_eval::files_of_test_set;
-use clickvec_lab::table::{Training, Validation};
 
 pub use self::again::Queries;
 pub(crate) use self::again::Trial;
@@ -33,85 +31,12 @@ pub(crate) use self::held_out::{Judged, Means};
 pub use self::learn::{Clicks, Pairs};
 pub(crate) use self::learn::{Ended, Learner, Learnt, Watch};
 pub(crate) use self::report::{epoch_line, section_name, variance_kept};
-pub use self::settings::Given;
-pub(crate) use self::teacher::{has_scores, open as open_teacher};
+pub(crate) use self::teacher::{has_scores, is_parquet, open as open_teacher};
 use super::inspect::looks_raw;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
 use crate::{input, output, test_set};
-
-/// The arguments of `train` on their own, to parse them from other text than the command line.
-#[derive(Parser)]
-#[command(name = "train")]
-struct Line {
-    #[command(flatten)]
-    args: Args,
-}
-
-/// The training that these options describe. The calling command sets the log, the field and the output.
-pub(crate) fn planned(arguments: &[String]) -> Result<Training> {
-    let label = arguments.join(" ");
-    let args = parse(&["--clicks", "clicks", "--output", "model", "--field", "title"], arguments);
-    let args = args.map_err(|fault| anyhow!("`train {label}`: {fault}"))?;
-    let idle =
-        [("--resume", args.resume), ("--checkpoint-every", args.checkpoint_every.is_some()), ("--json", args.json)];
-    if let Some((option, _)) = idle.iter().find(|(_, given)| *given) {
-        bail!(
-            "`train {label}`: expected training settings, found `{option}`, which the table sets itself; leave it out"
-        );
-    }
-    let columns = args.title_columns.given();
-    let of_clicks = [
-        (columns.unwrap_or_default(), columns.is_some()),
-        ("--held-out", args.settings.held_out.is_some()),
-        ("--keep loss", args.settings.asks_for_judge() == Some("--keep loss")),
-        ("--teacher in Parquet", args.teacher.iter().any(|path| teacher::is_parquet(path))),
-    ];
-    if let Some((option, _)) = of_clicks.iter().find(|(_, given)| *given) {
-        bail!(
-            "`train {label}`: expected settings of a training in a table, found `{option}` that a table does not take; train \
-             that model first and name it with `model`"
-        );
-    }
-    let init = args.init.as_deref().map(Model::load).transpose()?;
-    let (scores, teachers): (Vec<_>, Vec<_>) = args.teacher.into_iter().partition(|path| teacher::has_scores(path));
-    let given = Given {
-        validation: args.validation.is_some(),
-        clicks: true,
-        in_table: true,
-        titles: !args.titles.is_empty(),
-        vectors: !teachers.is_empty(),
-        scores: !scores.is_empty(),
-        ..Given::of_init(init.as_ref())
-    };
-    let config = args.settings.config(&args.encoder, given);
-    let config = config.map_err(|fault| anyhow!("`train {label}`: {fault:#}"))?;
-    let (topics, texts) = (args.validation_topics, args.validation_titles);
-    let validation = args.validation.map(|judged| Validation { judged, topics, titles: texts });
-    let (titles, init) = (args.titles, args.init);
-    Ok(Training { label, config, validation, titles, init, teachers, scores })
-}
-
-/// The settings of a run that learns from what is `given`, with these options.
-pub(crate) fn training(options: &[String], given: Given) -> Result<TrainConfig> {
-    let args = parse(&["--clicks", "clicks", "--output", "model"], options)?;
-    args.settings.config(&args.encoder, given)
-}
-
-fn parse(data: &[&str], arguments: &[String]) -> Result<Args> {
-    let data = std::iter::once("train").chain(data.iter().copied());
-    let line = Line::try_parse_from(data.chain(arguments.iter().map(String::as_str)));
-    let line = line.map_err(|error| {
-        // Keep only the first paragraph: the rest shows the usage of a command that the user did not call.
-        if error.kind() == clap::error::ErrorKind::DisplayHelp {
-            return anyhow!("expected options of `train`, found one that asks for help; see `clickvec train --help`");
-        }
-        let text = error.to_string();
-        anyhow!("{}", text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: "))
-    })?;
-    Ok(line.args)
-}
 
 /// Learn a model from a click log, from titles, or from both.
 ///
@@ -151,7 +76,15 @@ pub(crate) struct Args {
     teacher: Vec<PathBuf>,
 
     /// Where to write the model: one safetensors file.
-    #[arg(long, short, value_name = "MODEL")]
+    // The default is never used, but lets --help-settings stand alone.
+    #[arg(
+        long,
+        short,
+        value_name = "MODEL",
+        required_unless_present = "help_settings",
+        default_value = ".",
+        hide_default_value = true
+    )]
     output: PathBuf,
 
     /// Evaluate the model on these judged titles after every epoch: a table with the columns query, title and grade, or
@@ -180,8 +113,9 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    #[command(flatten)]
-    encoder: encoder::EncoderFlags,
+    /// Print the reference of all settings, in Markdown.
+    #[arg(long, exclusive = true, group = "learnt_from")]
+    help_settings: bool,
 
     #[command(flatten)]
     settings: settings::Settings,
@@ -200,6 +134,11 @@ impl Args {
 
 /// Trains a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    if args.help_settings {
+        let mut out = output::stdout();
+        output::written(out.write_all(reference().as_bytes()).and_then(|()| out.flush()))?;
+        return Ok(Answer::Done);
+    }
     args.title_columns.need(!args.titles.is_empty())?;
     if args.clicks.is_none() && args.validation.is_none() && args.teacher.is_empty() {
         args.title_columns.refuse_field(args.settings.field.as_deref())?;
@@ -208,16 +147,16 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     // Without clicks, the pairs of the first file of scores are learnt from.
     let scores: Vec<PathBuf> = args.teacher.iter().filter(|path| teacher::has_scores(path)).cloned().collect();
     let scored = scores.first().filter(|_| args.clicks.is_none());
-    let given = Given {
+    let inputs = Inputs {
         validation: args.validation.is_some(),
-        scores_alone: scored.is_some(),
         clicks: args.clicks.is_some(),
         titles: !args.titles.is_empty(),
         vectors: args.teacher.len() > scores.len(),
         scores: !scores.is_empty(),
-        ..Given::of_init(init.as_ref())
+        init: init.as_ref(),
+        in_table: false,
     };
-    let config = args.settings.config(&args.encoder, given)?;
+    let config = inputs.settings(&args.settings.overrides()?)?;
     let clicks = match (&args.clicks, scored) {
         (Some(clicks), _) => Clicks::File(clicks),
         (None, Some(scored)) => Clicks::Scores(scored),
@@ -264,7 +203,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         init: init.as_ref(),
         teachers: &|| args.teacher.iter().map(|path| teacher::open(path, &config.field)).collect(),
         judgments: judgments.as_ref().map(|set| &set.judgments),
-        asks_for_judge: args.settings.asks_for_judge(),
         output: Some(Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume }),
         scratch: None,
     };

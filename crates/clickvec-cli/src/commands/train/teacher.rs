@@ -32,6 +32,6 @@ pub(crate) fn has_scores(path: &Path) -> bool {
 
 /// Whether a file begins with Parquet's magic bytes. Always false for a pipe: Parquet is read from its end, which a pipe
 /// does not allow.
-pub(super) fn is_parquet(path: &Path) -> bool {
+pub(crate) fn is_parquet(path: &Path) -> bool {
     files::first_bytes::<4>(path).is_ok_and(|head| tables::is_parquet(&head))
 }

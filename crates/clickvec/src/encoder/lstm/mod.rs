@@ -4,19 +4,17 @@
 
 mod backward;
 mod forward;
-mod sizes;
 mod states;
 
 pub(super) use backward::{EmbeddingGradient, backward, gate_errors};
 pub(super) use forward::{Order, forward};
-pub(super) use sizes::{TAKES, of_lstms};
 pub(super) use states::LstmStates;
 
-use super::config::{EncoderKind, SizeFault, layer_fault, layer_parameters};
+use super::config::{EncoderKind, UNITS, layer_parameters};
 use super::input::{Input, place_embeddings};
-use super::sizes::{Misfit, Size, Sizes};
 use super::trace::{Direction, State};
-use super::{Bptt, Description, Encoder, EncoderConfig, Gradients, MembersConfig, Reading, Tensor, TensorKind, Trace};
+use super::{Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace};
+use crate::fields::{Field, fields};
 use crate::math::Buffer;
 use crate::text::batch::Batch;
 use serde::{Deserialize, Serialize};
@@ -33,15 +31,18 @@ pub(super) struct Lstm {
     tensors: Vec<Tensor>,
 }
 
-/// The sizes and gates of an LSTM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LstmConfig {
-    /// The number of cells in each direction (H).
-    pub cells: usize,
-    /// Whether there is a forget gate. Without it f = 1, as in the paper's experiments.
-    pub forget_gate: bool,
-    /// Connections from the cell state to the gates.
-    pub peephole: Peephole,
+fields! {
+    /// The sizes and gates of an LSTM.
+    #[derive(Copy, Eq)]
+    pub struct LstmConfig {
+        /// The number of cells, in each direction (H).
+        pub cells: usize where UNITS,
+        /// Whether there is a forget gate. Without it f = 1, as in the paper's experiments.
+        pub forget_gate: bool,
+        /// Connections from the cells to the gates: `none`, as in the paper's experiments; `diagonal`, from each cell to its own
+        /// gates; or `full`, from each cell to every gate.
+        pub peephole: Peephole,
+    }
 }
 
 /// Connections from the cell state to the gates.
@@ -68,24 +69,12 @@ impl EncoderKind for LstmConfig {
         "lstm"
     }
 
-    fn article(&self) -> &'static str {
-        "an"
-    }
-
     fn about(&self) -> &'static str {
         "Long short-term memory"
     }
 
     fn sizes(&self) -> String {
         format!("{} cells{}", self.cells, self.variant())
-    }
-
-    fn takes(&self) -> &'static [Size] {
-        TAKES
-    }
-
-    fn resized(&self, asked: &Sizes) -> Result<EncoderConfig, Misfit> {
-        of_lstms(&[self.cells], MembersConfig { members: 1, lstm: *self, dimension: None }, asked)
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {
@@ -103,8 +92,8 @@ impl EncoderKind for LstmConfig {
         gates.checked_add(peephole.checked_mul(self.gates() as u64 - 1)?)
     }
 
-    fn fault(&self) -> Option<SizeFault> {
-        layer_fault(&[self.cells])
+    fn fields(&self) -> &'static [Field] {
+        LstmConfig::FIELDS
     }
 
     fn description(&self) -> Description {
@@ -144,15 +133,6 @@ impl LstmConfig {
             Peephole::Full => ", full peepholes",
         };
         format!("{forget}{peephole}")
-    }
-
-    /// The same with the gates and peepholes that are asked for.
-    pub(super) fn with_gates(self, asked: &Sizes) -> LstmConfig {
-        LstmConfig {
-            forget_gate: asked.forget_gate.unwrap_or(self.forget_gate),
-            peephole: asked.peephole.unwrap_or(self.peephole),
-            ..self
-        }
     }
 
     /// The first column of the input gate.

@@ -72,7 +72,7 @@ impl Start {
         let begun = std::time::Instant::now();
         let (members, cells) = match &config.encoder {
             EncoderConfig::Lstm(config) => (1, config.cells),
-            EncoderConfig::Members(config) => (config.members, config.lstm.cells),
+            EncoderConfig::Members(config) => (config.members, config.cells),
             _ => return Ok(None),
         };
         let Some(taught) = log.taught().filter(|_| config.encoder.adds_up()) else { return Ok(None) };

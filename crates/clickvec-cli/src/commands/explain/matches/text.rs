@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use clickvec::encoder::EncoderConfig;
 use clickvec::encoder::State;
 use clickvec::explain::{KeywordOptions, SharedUnit};
-use clickvec::internals::encoder::{Reading, describe, named};
+use clickvec::internals::encoder::{Reading, describe};
 
 use super::{Half, NamedModel, Pair, Seen, beyond, nothing, pairs_of_words, rows, word_at};
 use crate::aligned;
@@ -223,22 +224,28 @@ pub(super) fn legend(models: &[NamedModel], options: &KeywordOptions) -> String 
         let _ = writeln!(
             text,
             "*: a keyword of {}: it wins at least one of the {} most active max-pooling units",
-            named(config),
+            a_kind(config),
             options.units
         );
     }
     for config in one_of_each_kind(models, |of| of.reading == Reading::WordByWord && of.gates.is_empty()) {
-        let _ = writeln!(text, "{} has no gates, so there is no input gate to show.", capitalized(&named(config)));
+        let _ = writeln!(text, "{} has no gates, so there is no input gate to show.", capitalized(&a_kind(config)));
     }
     for config in one_of_each_kind(models, |of| !of.gates.is_empty() && !of.gates.contains(&State::InputGate)) {
-        let (kind, gates) = (capitalized(&named(config)), gates(describe(config).gates));
+        let (kind, gates) = (capitalized(&a_kind(config)), gates(describe(config).gates));
         let _ = writeln!(text, "{kind} has no input gate: its page shows {gates}.");
     }
     for config in one_of_each_kind(models, |of| of.reading == Reading::Bag) {
-        let kind = capitalized(&named(config));
+        let kind = capitalized(&a_kind(config));
         let _ = writeln!(text, "{kind} reads a bag of words, so it has no states word by word.");
     }
     text
+}
+
+/// The kind of an encoder with its article, which depends on how its letters are read: `an lstm`.
+fn a_kind(config: &EncoderConfig) -> String {
+    let article = if config.kind().starts_with(['l', 'r']) { "an" } else { "a" };
+    format!("{article} {}", config.kind())
 }
 
 /// The gates of an encoder: `its two gates, the update gate and the reset gate`.

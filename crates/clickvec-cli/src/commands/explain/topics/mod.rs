@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use clickvec::encoder::EncoderConfig;
 use clickvec::explain::{Explainer, KeywordOptions};
-use clickvec::internals::encoder::{Reading, describe, kinds_that, named};
+use clickvec::internals::encoder::{Reading, describe};
 use clickvec::model::Side;
 use clickvec_lab::explain::{CellTopic, QueryTopics, Topics};
 use serde::Serialize;
@@ -106,9 +106,8 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let bag = |config: &EncoderConfig| describe(config).reading == Reading::Bag;
     if bag(model.model.encoder_config()) {
         bail!(
-            "expected a model with a state at each word, which all encoders but the {} have, found {}, which reads bags of words",
-            kinds_that(bag).join(" and the "),
-            named(model.model.encoder_config())
+            "expected a model with a state at each word, which all encoders but the dssm have, found a {}, which reads bags of words",
+            model.model.encoder_config().kind()
         );
     }
     let queries = super::texts(&[], Some(&args.queries))?;

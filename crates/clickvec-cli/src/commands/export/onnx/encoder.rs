@@ -166,7 +166,7 @@ impl Builder<'_, '_> {
                 for member in 1..=config.members {
                     let prefix = format!("m{member}.");
                     let words = self.words(&format!("{prefix}w4"), true);
-                    let lstm = self.lstm(&prefix, "forward", config.lstm.cells)?;
+                    let lstm = self.lstm(&prefix, "forward", config.cells)?;
                     let vectors = self.last(&words, &lstm);
                     all.push(unit(self.graph, &vectors));
                 }

@@ -1,11 +1,14 @@
 //! Where the scores of a system come from: its ranker, training, model, run or members.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clickvec::internals::error::shortened;
+use clickvec::model::Model;
+use clickvec::train::{Inputs, Overrides};
 use clickvec_eval::ranker::RankerSpec;
-use clickvec_lab::table::Source;
+use clickvec_lab::table::{Source, Training, Validation};
 
 use super::{LearntTitles, Method, Paths, RowSpec, Spec};
 use crate::commands::train;
@@ -33,7 +36,7 @@ impl Spec {
             ("titles", system.titles.is_some() && system.train.is_none(), "`train`"),
             ("init", system.init.is_some() && system.train.is_none(), "`train`"),
             ("teacher", system.teacher.is_some() && system.train.is_none(), "`train`"),
-            ("members", system.members.is_some() && system.train.is_none(), "`train`"),
+            ("validation", system.validation.is_some() && system.train.is_none(), "`train`"),
             (
                 "seeds",
                 system.seeds.is_some() && system.ranker.is_none() && system.train.is_none(),
@@ -51,29 +54,44 @@ impl Spec {
         }
     }
 
-    /// The options of `train` for the files and the members of a system.
-    fn learnt_from(&self, system: &RowSpec) -> Result<Vec<String>> {
-        let titles = match &system.titles {
-            None | Some(LearntTitles::OfTable(false)) => &[],
+    /// The titles that a system learns from.
+    fn titles_of(&self, system: &RowSpec) -> Result<Vec<PathBuf>> {
+        Ok(match &system.titles {
+            None | Some(LearntTitles::OfTable(false)) => Vec::new(),
             Some(LearntTitles::OfTable(true)) => match &self.data.titles {
-                Some(titles) => std::slice::from_ref(titles),
+                Some(titles) => vec![titles.clone()],
                 None => bail!("expected titles of the table for `titles = true`, found none; name them in `[data]`"),
             },
-            Some(LearntTitles::Files(files)) => files.list(),
-        };
+            Some(LearntTitles::Files(files)) => files.list().to_vec(),
+        })
+    }
+
+    /// A training of a system with these settings.
+    fn training(&self, system: &RowSpec, settings: &Overrides, init: Option<&Model>) -> Result<Training> {
+        let label = settings.to_string();
+        ensure!(!settings.has("field"), "`train` ({label}): expected `field` beside `train`, found it inside");
+        let titles = self.titles_of(system)?;
         let teacher = system.teacher.as_ref().map_or(&[][..], Paths::list);
-        let files = titles.iter().map(|path| ("--titles", path));
-        let files = files.chain(system.init.iter().map(|path| ("--init", path)));
-        let files = files.chain(teacher.iter().map(|path| ("--teacher", path)));
-        let mut options = Vec::new();
-        for (option, path) in files {
-            let Some(path) = path.to_str() else {
-                bail!("expected a path in UTF-8 for `{option}`, found `{}`", path.display())
-            };
-            options.extend([option.to_owned(), path.to_owned()]);
+        if let Some(path) = teacher.iter().find(|path| train::is_parquet(path)) {
+            bail!("{}: expected a teacher in another form, found Parquet, which a table does not read", path.display());
         }
-        options.extend(system.members.iter().flat_map(|members| ["--members".to_owned(), members.to_string()]));
-        Ok(options)
+        let (scores, teachers): (Vec<_>, Vec<_>) = teacher.iter().cloned().partition(|path| train::has_scores(path));
+        let inputs = Inputs {
+            validation: system.validation.is_some(),
+            clicks: true,
+            titles: !titles.is_empty(),
+            vectors: !teachers.is_empty(),
+            scores: !scores.is_empty(),
+            init,
+            in_table: true,
+        };
+        let config = inputs.settings(settings).map_err(|fault| anyhow!("`train` ({label}): {fault}"))?;
+        let validation = system.validation.clone().map(|judged| Validation {
+            judged,
+            topics: system.validation_topics.clone(),
+            titles: system.validation_titles.clone(),
+        });
+        Ok(Training { label, config, validation, titles, init: system.init.clone(), teachers, scores })
     }
 
     pub(super) fn source_of(&self, system: &RowSpec, place: usize) -> Result<Source> {
@@ -93,13 +111,19 @@ impl Spec {
                 Source::Ranker { points, load: system.load.clone(), vectors: vectors.to_vec() }
             }
             (None, Some(train), None, None, None) => {
-                let base = [train.list(), self.learnt_from(system)?].concat();
-                let arguments = |point: &Vec<(String, toml::Value)>| {
-                    let options = point.iter().map(|(name, value)| format!("--{name}={}", shown(value)));
-                    base.iter().cloned().chain(options).collect()
+                let mut base = Overrides::default();
+                for (name, value) in train {
+                    base.set(name, serde_json::to_value(value)?);
+                }
+                let init = system.init.as_deref().map(Model::load).transpose()?;
+                let training = |point: &Vec<(String, toml::Value)>| {
+                    let mut settings = base.clone();
+                    for (name, value) in point {
+                        settings.set(name, serde_json::to_value(value)?);
+                    }
+                    self.training(system, &settings, init.as_ref())
                 };
-                let points: Vec<Vec<String>> = grid()?.iter().map(arguments).collect();
-                Source::Model(points.iter().map(|point| train::planned(point)).collect::<Result<_>>()?)
+                Source::Model(grid()?.iter().map(training).collect::<Result<_>>()?)
             }
             (None, None, Some(model), None, None) => Source::File(model.clone()),
             (None, None, None, None, Some(run)) => Source::Run(run.clone()),
@@ -165,12 +189,4 @@ fn at_point(base: &RankerSpec, point: &[(String, toml::Value)]) -> Result<Ranker
         spec.parameters.push((name.clone(), number));
     }
     Ok(spec)
-}
-
-/// A value as text for an option.
-fn shown(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
