@@ -1,5 +1,5 @@
-//! A log that loses nothing it acknowledged: lines are appended in groups, each group is synced, and only then is anybody
-//! told that a line is kept.
+//! A log that loses nothing it acknowledged: lines are appended in groups, each group is synced, and only then is a line
+//! acknowledged.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -39,8 +39,8 @@ pub(crate) enum Lost {
 }
 
 impl Clicks {
-    /// Opens the log at `path` and mends what a kill may have left: a last line without its end, which nobody was told
-    /// is kept, is cut off. The thread ends after [`Clicks::end`].
+    /// Opens the log at `path` and mends what a kill may have left: a last line without its end, which was never
+    /// acknowledged, is cut off. The thread ends after [`Clicks::end`].
     pub(crate) fn open(path: &Path, rotate: u64) -> Result<(Clicks, JoinHandle<()>)> {
         refuse_special(path)?;
         let writer = Writer::open(path, rotate).map_err(|source| Error::io(path, "open", source))?;
@@ -51,13 +51,13 @@ impl Clicks {
 
     /// Appends lines, each with its end, all or none. When this returns, they are on the disk.
     pub(crate) async fn append(&self, lines: Vec<u8>) -> Result<(), Lost> {
-        let (reply, kept) = oneshot::channel();
+        let (reply, written) = oneshot::channel();
         match self.groups.try_send(Group::Lines { lines, reply }) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => return Err(Lost::Full),
             Err(TrySendError::Disconnected(_)) => return Err(Lost::Io(io::ErrorKind::BrokenPipe.into())),
         }
-        match kept.await {
+        match written.await {
             Ok(done) => done.map_err(Lost::Io),
             Err(_) => Err(Lost::Io(io::ErrorKind::BrokenPipe.into())),
         }
@@ -194,7 +194,7 @@ impl Writer {
             .find(|path| !path.exists());
         let aside = aside.ok_or(io::ErrorKind::AlreadyExists)?;
         match std::fs::rename(&self.path, aside) {
-            // Somebody has moved it away already, with all its lines.
+            // It was moved away already, with all its lines.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             renamed => renamed?,
         }
@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Opening a pipe would wait for whoever reads it, and no signal would end that.
+    /// Opening a pipe would wait for a reader, and no signal would end that.
     #[cfg(unix)]
     #[test]
     fn a_pipe_is_refused() {

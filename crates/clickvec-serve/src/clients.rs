@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// When this many clients are known, those that have their whole share are forgotten.
 const KNOWN: usize = 65_536;
 
-/// Nobody is told to wait longer.
+/// The longest time that Retry-After gives.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// What clients have left of their shares.
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_has_its_share_and_takes_nobody_elses() {
+    fn each_client_has_a_share_of_its_own() {
         let (clients, start) = (Clients::new(2.0, 4), Instant::now());
         assert_eq!(clients.take("a", 4, start), Ok(()));
         assert_eq!(clients.take("a", 1, start), Err(Duration::from_millis(500)));

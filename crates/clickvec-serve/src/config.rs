@@ -21,9 +21,9 @@ pub struct Config {
     pub canaries: Vec<Canary>,
     /// The limits.
     pub limits: Limits,
-    /// The tokens of those who may search; `None` lets everybody.
+    /// The tokens that allow searching; `None` lets every client search.
     pub search_tokens: Option<Tokens>,
-    /// The tokens of those who may reload and roll back; `None` lets nobody.
+    /// The tokens that allow reloading and rolling back; `None` allows neither.
     pub admin_tokens: Option<Tokens>,
     /// How often it is looked whether a folder has changed; `None` never.
     pub watch: Option<Duration>,

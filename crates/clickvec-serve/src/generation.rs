@@ -25,7 +25,7 @@ const CANARY_TOP: usize = 10;
 /// A new index is asked for this many of its own titles. Each is a long query, which reads much of an index: asking for more, in
 /// every mode, took most of the time to the first answer and nearly all the time of a reload.
 const OWN_TITLES: usize = 3;
-/// A file that is not as it was written is read again after this time: somebody may be about to replace the index.
+/// A file that is not as it was written is read again after this time: the index may be about to be replaced.
 const READ_AGAIN: Duration = Duration::from_millis(200);
 
 /// A query and a title that a new generation must find among the first ten, by vectors and words together.
@@ -83,16 +83,15 @@ pub(crate) struct Slot {
 struct History {
     /// The number of the last generation that was opened.
     opened: u64,
-    /// The fingerprint of the index that somebody went back from. It may still be in the folder, and is not taken again until
-    /// somebody asks for it.
+    /// The fingerprint of the index that was rolled back. It may still be in the folder, and is taken again only on request.
     left: Option<String>,
 }
 
 /// Why an index is reloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// Somebody asked for it.
-    Asked,
+    /// It was requested.
+    Requested,
     /// The folder has changed.
     Noticed,
 }
@@ -104,7 +103,7 @@ pub(crate) enum Reloaded {
     Swapped,
     /// The folder still has what answers.
     Unchanged,
-    /// The folder still has what somebody went back from.
+    /// The folder still has the index that was rolled back.
     Left,
 }
 
@@ -212,14 +211,14 @@ impl Slot {
             return Err("one with a damaged file");
         }
         let [left, now] = [&pair.current, previous].map(|of| of.engine.facts().fingerprint.clone());
-        // Whoever goes back twice wants what is in the folder.
+        // A second rollback means the index that is in the folder.
         history.left = (history.left.as_ref() != Some(&now)).then_some(left);
         let pair = Pair { current: Arc::clone(previous), previous: Some(Arc::clone(&pair.current)) };
         self.pair.store(Arc::new(pair));
         Ok(())
     }
 
-    /// Whether somebody went back to the generation before, so that the folder has another index than the one that answers.
+    /// Returns whether the index in the folder was rolled back, so that another one answers.
     pub(crate) fn is_left(&self) -> bool {
         self.history.lock().expect("no holder panics").left.is_some()
     }
@@ -379,10 +378,10 @@ mod tests {
         assert_eq!(generation.files(), Files::Replaced);
         // It is back, and is read after all.
         write(&path, "Leather sofa");
-        assert_eq!(slot.reload(Cause::Asked).unwrap(), Reloaded::Unchanged);
+        assert_eq!(slot.reload(Cause::Requested).unwrap(), Reloaded::Unchanged);
         assert_eq!(slot.current().files(), Files::Sound);
         write(&path, "Velvet sofa");
-        assert_eq!(slot.reload(Cause::Asked).unwrap(), Reloaded::Swapped);
+        assert_eq!(slot.reload(Cause::Requested).unwrap(), Reloaded::Swapped);
         assert_eq!(slot.current().files(), Files::Sound);
     }
 }

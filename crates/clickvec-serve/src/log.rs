@@ -1,4 +1,4 @@
-//! A structured log: one JSON object a line, written by a thread of its own so that a slow reader holds nobody up.
+//! A structured log: one JSON object a line, written by a thread of its own so that a slow reader delays no request.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ mod tests {
 
     /// A reader that takes nothing.
     struct Stuck {
-        /// Until nobody holds its other end.
+        /// Until its other end is dropped.
         release: Receiver<()>,
         /// Hears of each write as it begins.
         begun: Sender<()>,

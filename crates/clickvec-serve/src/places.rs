@@ -1,4 +1,4 @@
-//! The places of connections: as many as the limit, and a few more, so that who asks how the service is gets through.
+//! The places of connections: as many as the limit, and a few more, so that questions about health get through.
 //!
 //! A connection past the limit gets one of the few. Questions after health and figures are answered there. Another request
 //! waits there for one of the many, until its time is over or a newer connection needs the place that it has.
@@ -14,7 +14,7 @@ use crate::limits::Limits;
 
 /// The number of places past the limit.
 pub(crate) const SPARE: usize = 32;
-/// Who found no place is told to come again after this time.
+/// The time that Retry-After gives to a connection without a place.
 const COME_AGAIN: Duration = Duration::from_secs(1);
 
 /// All places.
@@ -26,7 +26,7 @@ pub(crate) struct Places {
     guests: Mutex<Guests>,
 }
 
-/// Those who have a spare place, oldest first, with what tells them to leave it.
+/// The connections with a spare place, oldest first, with what tells them to leave it.
 #[derive(Default)]
 struct Guests {
     waiting: VecDeque<(u64, watch::Sender<bool>)>,
@@ -48,7 +48,7 @@ enum Held {
     Regular { _permit: OwnedSemaphorePermit },
     /// One of the few.
     Spare { _permit: OwnedSemaphorePermit },
-    /// Neither: nobody counts it.
+    /// Neither, for fuzzing: it is not counted.
     #[cfg(fuzzing)]
     Uncounted,
 }
@@ -64,7 +64,7 @@ impl Places {
         })
     }
 
-    /// A place for the next connection. If there is none, the oldest connection past the limit has to leave.
+    /// Returns a place for the next connection. If there is none, the oldest connection past the limit has to leave.
     pub(crate) async fn next(self: &Arc<Places>) -> Place {
         if let Ok(permit) = Arc::clone(&self.regular).try_acquire_owned() {
             let (_, leave) = watch::channel(false);
@@ -99,14 +99,14 @@ impl Places {
         Place { places: Arc::clone(self), held: Mutex::new(held), leave, number }
     }
 
-    /// Whoever has this number need not leave any more.
+    /// Removes a connection from those that may have to leave.
     fn forget(&self, number: u64) {
         self.guests.lock().expect("no holder panics").waiting.retain(|(known, _)| *known != number);
     }
 }
 
 impl Place {
-    /// A place that nobody counts.
+    /// Returns a place that is not counted.
     #[cfg(fuzzing)]
     pub(crate) fn uncounted(limits: &Limits) -> Place {
         Places::new(limits).place(Held::Uncounted, watch::channel(false).1, 0)
@@ -138,7 +138,7 @@ impl Place {
     /// Waits until a newer connection needs this place.
     pub(crate) async fn must_leave(&self) {
         let mut leave = self.leave.clone();
-        // Who told may be gone: then nobody will.
+        // Without the sender it never has to leave.
         if leave.wait_for(|leave| *leave).await.is_err() || !self.is_spare() {
             std::future::pending::<()>().await;
         }

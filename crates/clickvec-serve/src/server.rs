@@ -136,11 +136,11 @@ impl Server {
         }
         if config.compact {
             let of_compaction = Arc::clone(&server.service);
-            alone("compact", move || compact_folders(&of_compaction))?;
+            spawn_detached("compact", move || compact_folders(&of_compaction))?;
         }
         server.tell_start();
         let of_reading = Arc::clone(&server.service);
-        alone("check", move || of_reading.slots.iter().for_each(|slot| of_reading.read(slot)))?;
+        spawn_detached("check", move || of_reading.slots.iter().for_each(|slot| of_reading.read(slot)))?;
         Ok(server)
     }
 
@@ -181,7 +181,7 @@ impl Server {
     pub fn reload(&self) {
         for slot in &self.service.slots {
             // The log and the figures have it.
-            let _ = self.service.reload(slot, Cause::Asked);
+            let _ = self.service.reload(slot, Cause::Requested);
         }
     }
 
@@ -223,8 +223,8 @@ impl Drop for Server {
     }
 }
 
-/// Runs on a thread for whose end nobody waits: it may take minutes, and whatever it leaves behind harms nobody.
-fn alone(name: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
+/// Runs on a detached thread: it may take minutes, and what it leaves behind does no harm.
+fn spawn_detached(name: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
     std::thread::Builder::new().name(name.to_owned()).spawn(run).map(drop).map_err(no_threads)?;
     Ok(())
 }
@@ -350,7 +350,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let listener = runtime.block_on(async { bind(([127, 0, 0, 1], 0).into(), clients) }).unwrap();
         let address = listener.local_addr().unwrap();
-        // Nobody accepts them. One for whom there is no room would wait for a second.
+        // They are never accepted. One without room would wait for a second.
         let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(500)).unwrap();
         assert_eq!((0..clients).map(connect).collect::<Vec<_>>().len(), clients);
     }

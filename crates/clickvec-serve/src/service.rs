@@ -144,7 +144,7 @@ impl Service {
         );
         if result.is_ok() {
             // The log has that too.
-            let _ = self.reload(slot, Cause::Asked);
+            let _ = self.reload(slot, Cause::Requested);
         }
     }
 

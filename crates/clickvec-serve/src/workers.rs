@@ -16,7 +16,7 @@ use crate::metrics::{Metrics, Shed};
 
 /// How much of the measured time of a text comes from the last request.
 const NEWEST: f64 = 0.05;
-/// Nobody is told to wait longer.
+/// The longest time that Retry-After gives.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// The queue and the workers.

@@ -42,11 +42,11 @@ pub(crate) struct Args {
     #[arg(long)]
     public: bool,
 
-    /// Tokens that allow searching, one per line; without this option everybody may search.
+    /// Tokens that allow searching, one per line; without this option every client may search.
     #[arg(long, value_name = "FILE")]
     search_tokens: Option<PathBuf>,
 
-    /// Tokens that allow reloading and rolling back, one per line; without this option nobody may.
+    /// Tokens that allow reloading and rolling back, one per line; without this option there is no way to.
     #[arg(long, value_name = "FILE")]
     admin_tokens: Option<PathBuf>,
 

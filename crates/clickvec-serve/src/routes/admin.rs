@@ -28,7 +28,7 @@ struct Index {
 pub(super) async fn reload(State(service): State<Arc<Service>>, RawQuery(query): RawQuery) -> Result<Answer, Fault> {
     change(service, query.as_deref(), |service, place| {
         let slot = &service.slots[place];
-        match service.reload(slot, Cause::Asked) {
+        match service.reload(slot, Cause::Requested) {
             Ok(Reloaded::Swapped) => Ok("swapped"),
             Ok(Reloaded::Unchanged | Reloaded::Left) => Ok("unchanged"),
             Err(error) => {
@@ -56,7 +56,7 @@ pub(super) async fn roll_back(State(service): State<Arc<Service>>, RawQuery(quer
     .await
 }
 
-/// Changes indexes on a thread where that holds nobody up.
+/// Changes indexes on a thread where that delays no request.
 async fn change(
     service: Arc<Service>,
     query: Option<&str>,

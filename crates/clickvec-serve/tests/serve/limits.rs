@@ -50,9 +50,10 @@ fn titles_are_explained_however_small_a_batch_is() {
 
 #[test]
 fn a_client_has_its_own_limit() {
-    let service = Service::with(|config, _| {
+    let service = Service::with(|config, folder| {
         config.limits = Limits { client_rate: 0.001, batch: 4, ..config.limits.clone() };
         config.forwarded = true;
+        config.judgments = Some(folder.join("judged.tsv"));
     });
     let ask = |client: &str, texts: usize| {
         let body = json!({"texts": vec!["sofa"; texts]}).to_string();
@@ -67,6 +68,51 @@ fn a_client_has_its_own_limit() {
     ask("10.0.0.2", 4).is(200);
     // The proxy adds its client last; what that client made up comes before.
     ask("10.0.0.3, 10.0.0.1", 1).refuses(429, "");
+    // Judgments count too.
+    let judge = || {
+        let headers = [("content-type", "application/json"), ("x-forwarded-for", "10.0.0.4")];
+        service.ask("POST", "/judge", &headers, br#"{"query":"sofa","id":"t1","grade":"up"}"#)
+    };
+    (0..4).for_each(|_| drop(judge().is(200)));
+    judge().refuses(429, "texts a second");
+}
+
+/// Clients that never read their large answers take a bounded part of the memory, and are told of it.
+#[test]
+fn answers_that_are_not_taken_have_a_bound() {
+    let service = Service::with(|config, _| {
+        config.limits = Limits { answers: 16 << 20, batch: 120_000, queue: 120_000, ..config.limits.clone() };
+    });
+    // Some 6 MB each, more than the buffers of the system take.
+    let body = json!({"texts": vec!["sofa"; 120_000]}).to_string();
+    let ask = || {
+        let mut stream = service.connect();
+        let head = "POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n";
+        let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    };
+    let status = |stream: &mut TcpStream| {
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).unwrap();
+        String::from_utf8_lossy(&head[9..]).into_owned()
+    };
+    let mut untaken: Vec<TcpStream> = Vec::new();
+    loop {
+        let mut stream = ask();
+        if status(&mut stream) == "503" {
+            break;
+        }
+        untaken.push(stream);
+        assert!(untaken.len() < 8, "no answer is refused");
+    }
+    service.get("/search?q=sofa").is(200);
+    assert!(service.get("/metrics").text().contains("clickvec_shed_total{reason=\"answers\"} 1"));
+    drop(untaken);
+    let begun = Instant::now();
+    while status(&mut ask()) != "200" {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the room is not given back");
+    }
 }
 
 /// The usual limits let through the largest batch with the usual number of titles.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anyhow::Result;
-use clickvec::explain::{Explainer, KeywordOptions, Keywords, TextView};
+use clickvec::explain::{Explainer, KeywordOptions, Keywords, TextView, Word};
 use clickvec::internals::encoder::Reading;
 use clickvec::model::Side;
 use clickvec_index::searcher::Searcher;
@@ -103,14 +103,13 @@ fn json<'a>(model: &'a NamedModel, row: &'a Row, options: &KeywordOptions) -> Li
 fn marked(seen: &Seen) -> String {
     let is_keyword =
         |place: usize| seen.keywords.as_ref().is_some_and(|keywords: &Keywords| keywords.is_keyword[place]);
-    let words = seen.view.words.iter().enumerate().map(|(place, word)| match is_keyword(place) {
-        true => format!("*{}*", word.shown()),
-        false => word.shown().into_owned(),
-    });
-    match seen.view.words.is_empty() {
-        true => given(&seen.view.text).into_owned(),
-        false => words.collect::<Vec<_>>().join(" "),
+    if seen.view.words.is_empty() {
+        return given(&seen.view.text).into_owned();
     }
+    let word = |(place, word): (usize, &Word)| {
+        if is_keyword(place) { format!("*{}*", word.shown()) } else { word.shown().into_owned() }
+    };
+    seen.view.words.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Why a search found nothing.

@@ -142,9 +142,8 @@ fn shown(seen: &Seen, unit: &str, options: &KeywordOptions) -> String {
     }
     let Some(keywords) = &seen.keywords else { return format!("{NO_STATES}\n") };
     let mut lines = aligned::plain();
-    let mark = |place: usize, word: &str| match keywords.is_keyword[place] {
-        true => format!("*{word}*"),
-        false => word.to_owned(),
+    let mark = |place: usize, word: &str| {
+        if keywords.is_keyword[place] { format!("*{word}*") } else { word.to_owned() }
     };
     let words = seen.view.words.iter().enumerate().map(|(place, word)| mark(place, &word.shown()));
     lines.set_header(std::iter::once(String::new()).chain(words));

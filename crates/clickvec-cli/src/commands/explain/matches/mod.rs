@@ -340,9 +340,12 @@ pub(in super::super) fn pairs_of_words(found: &Match, most: usize) -> Vec<String
     }
     shares.sort_by(|a, b| b.2.total_cmp(&a.2));
     let shown = shares.into_iter().filter(|(_, _, share)| *share >= 0.005).take(most);
-    let named = shown.map(|(asked, said, share)| match asked == said {
-        true => format!("{} {share:.2}", asked.shown()),
-        false => format!("{} ↔ {} {share:.2}", asked.shown(), said.shown()),
+    let named = shown.map(|(query, title, share)| {
+        if query == title {
+            format!("{} {share:.2}", query.shown())
+        } else {
+            format!("{} ↔ {} {share:.2}", query.shown(), title.shown())
+        }
     });
     named.collect()
 }
