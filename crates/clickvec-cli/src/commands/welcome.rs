@@ -13,6 +13,9 @@ What to do first:
   clickvec demo
       see everything once, on an invented search engine; takes a minute, needs no data
 
+  clickvec inspect log.csv titles.csv
+      find out what your files are, and which command comes next
+
   clickvec train --clicks clicks.tsv --output shop.safetensors
       learn from a table with the columns query and title, one clicked pair a line;
       `clickvec prepare` makes that table from raw logs

@@ -197,10 +197,7 @@ impl Builder<'_, '_> {
         let rows = self.rows(first);
         let slots = self.graph.integers(&[2]);
         let words = self.graph.node("ReduceSum", &[&rows, &slots], vec![whole("keepdims", 0)]);
-        match by_word {
-            true => self.graph.node("Transpose", &[&words], vec![wholes("perm", &[1, 0, 2])]),
-            false => words,
-        }
+        if by_word { self.graph.node("Transpose", &[&words], vec![wholes("perm", &[1, 0, 2])]) } else { words }
     }
 
     fn side_by_side(&mut self, vectors: &[String]) -> String {
