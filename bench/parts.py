@@ -21,7 +21,7 @@ FEW, MANY = 20, 320
 
 # A symbol belongs to the first part whose pattern is in its name: kernels by what they do and for whom.
 PARTS = {
-    "products and weights' gradients (GEMM)": r"math::gemm|math::bf16",
+    "products and weights' gradients (GEMM)": r"math::gemm",
     "projection of distinct words (gather)": r"sparse::\w+::<.*Moving|project",
     "gradients of words and trigrams (scatter)": r"sparse::\w+::<.*Still|gather|bias_gradient",
     "activations, forward": r"lstm::",

@@ -10,8 +10,7 @@ of three members side by side, and `--all` is all of them (about 25 minutes on t
 Pairs a second are those of the training loop: minibatches made, negatives drawn, forward, backward, update. Reading the log and
 hashing its words are outside on both sides: clickvec's figure is that of its second epoch. "With reading" is what it says of
 its first, in which they are inside, and the initialisation of the weights. With `--epochs 1`, which `--all` implies to save
-time, only reading is left out, so that its figures are a little low. If the program has `--precision`, its bf16 is measured
-too. Memory is the peak of the process's anonymous resident memory (RssAnon in /proc/PID/status); `--large` adds a log of ten
+time, only reading is left out, so that its figures are a little low. Memory is the peak of the process's anonymous resident memory (RssAnon in /proc/PID/status); `--large` adds a log of ten
 times the pairs. Leave the machine alone meanwhile.
 """
 import argparse
@@ -40,8 +39,6 @@ ENCODERS = {
 MEMBERS = {"members": 3}
 DEFAULT = ("default", "members")
 DEFAULT_MINIBATCH = 64
-# The encoders with recurrent products, which are the only ones that bf16 affects.
-RECURRENT = ("lstm", "bilstm", "gru", "rnn", *DEFAULT)
 POLL_SECONDS = 0.01
 
 
@@ -99,14 +96,6 @@ def make_log(path, pairs, *options):
     return path
 
 
-def has_precision(program):
-    help_text = subprocess.run([program, "train", "--help"], check=True, stdout=subprocess.PIPE, text=True).stdout
-    try:
-        return "--precision" in help_text and "avx512_bf16" in Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False
-
-
 def processor():
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -115,31 +104,23 @@ def processor():
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown processor")
 
 
-def row_of(cell, bf16):
-    """A line of the table, with columns for bf16 or without."""
+def row_of(cell):
+    """A line of the table."""
     members = MEMBERS.get(cell["encoder"], 1)
     loop = members * statistics.median(run["loop"] for run in cell["clickvec"])
     texts = [cell["name"], f"{cell['minibatch']:,}", str(cell["threads"]), f"{loop:,.0f}"]
     texts.append(f"{members * statistics.median(run['with_reading'] for run in cell['clickvec']):,.0f}")
     for speeds in cell["torch"].values():
         texts += [f"{statistics.median(speeds):,.0f}", f"{loop / statistics.median(speeds):.1f}"]
-    if cell["bf16"]:
-        rounded = members * statistics.median(run["loop"] for run in cell["bf16"])
-        texts.append(f"{rounded:,.0f}")
-        texts += [f"{rounded / statistics.median(speeds):.1f}" for speeds in cell["torch"].values()]
-    elif bf16:
-        texts += [""] * (1 + len(cell["torch"]))
     texts.append(f"{max(run['peak_mib'] for run in cell['clickvec']):,.0f} MiB")
     return "| " + " | ".join(texts) + " |"
 
 
-def header(variants, bf16):
+def header(variants):
     names = ["encoder", "minibatch", "threads", "clickvec, pairs/s", "with reading"]
     titles = {"plain": "PyTorch", "tuned": "PyTorch, tuned"}
     for variant in variants:
         names += [f"{titles[variant]}, pairs/s", "ratio"]
-    if bf16:
-        names += ["clickvec bf16, pairs/s", *(f"bf16 : {titles[variant]}" for variant in variants)]
     names.append("clickvec, anonymous memory")
     return "| " + " | ".join(names) + " |\n| --- |" + " ---: |" * (len(names) - 1)
 
@@ -148,15 +129,13 @@ def spread(speeds):
     return (max(speeds) - min(speeds)) / statistics.median(speeds)
 
 
-def measure(args, log, folder, encoder, minibatch, threads, bf16):
+def measure(args, log, folder, encoder, minibatch, threads):
     name, options = ENCODERS[encoder]
     options = [*options.split(), "--minibatch", minibatch]
-    cell = {"encoder": encoder, "name": name, "minibatch": minibatch, "threads": threads, "clickvec": [], "bf16": [],
+    cell = {"encoder": encoder, "name": name, "minibatch": minibatch, "threads": threads, "clickvec": [],
             "torch": {variant: [] for variant in args.variants}}
     for _ in range(args.runs):
         cell["clickvec"].append(clickvec(args.clickvec, options, log, threads, folder, args.epochs))
-        if bf16:
-            cell["bf16"].append(clickvec(args.clickvec, [*options, "--precision", "bf16"], log, threads, folder, args.epochs))
         if args.variants:
             result = torch(log, encoder, minibatch, threads, args.seconds, args.variants)
             cell["version"] = result["torch"]
@@ -186,7 +165,6 @@ def main():
     args.epochs = args.epochs or (1 if args.all else 2)
     if args.memory_only:
         args.variants = []
-    bf16 = has_precision(args.clickvec)
     cells = []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -194,13 +172,13 @@ def main():
         if args.variants:
             subprocess.run([sys.executable, BENCH / "torch_encoders.py", log, "--prepare"], check=True)
         print(f"{processor()}, {os.cpu_count()} cores; {args.pairs:,} pairs; medians of {args.runs} runs\n")
-        print(header(args.variants, bf16))
+        print(header(args.variants))
         for encoder in args.encoders:
             for minibatch in args.minibatches if encoder not in DEFAULT else [DEFAULT_MINIBATCH]:
                 for threads in args.threads:
-                    cells.append(measure(args, log, folder, encoder, minibatch, threads, bf16 and encoder in RECURRENT))
-                    print(row_of(cells[-1], bf16), flush=True)
-        runs = [[run["loop"] for run in cell[kind]] for cell in cells for kind in ("clickvec", "bf16") if cell[kind]]
+                    cells.append(measure(args, log, folder, encoder, minibatch, threads))
+                    print(row_of(cells[-1]), flush=True)
+        runs = [[run["loop"] for run in cell["clickvec"]] for cell in cells]
         runs += [speeds for cell in cells for speeds in cell["torch"].values()]
         spreads, trigrams = [100 * spread(speeds) for speeds in runs], cells[0]["clickvec"][0]["trigrams"]
         print(f"\n{trigrams:,} trigrams; the runs of one figure lie {statistics.median(spreads):.0f} % apart in the median, "
@@ -216,7 +194,7 @@ def main():
             more = 100 * (result["peak_mib"] / peak - 1)
             print(f"\n{last['name']}, minibatch {last['minibatch']:,}, {10 * args.pairs:,} pairs, {last['threads']} threads: "
                   f"{result['loop']:,.0f} pairs/s, {result['peak_mib']:,.0f} MiB, {more:+.1f} % memory")
-            cells.append({**last, "pairs": 10 * args.pairs, "clickvec": [result], "bf16": [], "torch": {}})
+            cells.append({**last, "pairs": 10 * args.pairs, "clickvec": [result], "torch": {}})
     if args.json:
         args.json.write_text(json.dumps({"processor": processor(), "pairs": args.pairs, "cells": cells}, indent=1) + "\n")
 

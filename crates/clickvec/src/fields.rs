@@ -203,7 +203,7 @@ pub(crate) mod number_or {
         deserializer.deserialize_any(NumberOr(word))
     }
 
-    /// [`read`] for whole numbers.
+    /// Returns [`read`] for whole numbers.
     pub(crate) fn read_whole<'de, D: Deserializer<'de>>(
         word: &'static str,
         deserializer: D,

@@ -17,7 +17,6 @@ use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting
 use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, MembersConfig, Signals};
 use crate::fields::{self, Rule, fields};
 use crate::loss::LossKind;
-use crate::math::Precision;
 use crate::optimizer::OptimizerKind;
 use crate::tables;
 use crate::text::{Tail, WordLimit};
@@ -72,9 +71,6 @@ fields! {
         pub word_count: Option<u64> where Rule::AtLeast(1.0),
         /// The seed of all random numbers: the same seed, log and program give the same model.
         pub seed: u64,
-        /// The precision of the factors of recurrent products: `f32`, or `bf16`, which takes up to a fifth less time and needs a
-        /// recurrent encoder and a processor with AVX512-BF16 or AMX. Sums and weights are always f32.
-        pub precision: Precision,
         /// Random changes to queries when learning from clicks.
         pub augment: Views where Rule::Fields(Views::FIELDS),
         /// How titles are learnt, before clicks or without any.
@@ -161,7 +157,7 @@ pub(crate) fn title() -> String {
 }
 
 impl Default for TrainConfig {
-    /// The best settings in cross validation (docs/explanation/defaults.md).
+    /// Returns the best settings in cross validation (docs/explanation/defaults.md).
     fn default() -> TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::default(),
@@ -185,7 +181,6 @@ impl Default for TrainConfig {
             max_trigrams: 200_000,
             word_count: None,
             seed: 1,
-            precision: Precision::F32,
             augment: Views::NONE,
             titles: None,
             held_out: 0.0,
@@ -195,7 +190,7 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// The settings for training on titles and clicks that are best in validation (docs/explanation/defaults.md).
+    /// Returns the settings for training on titles and clicks that are best in validation (docs/explanation/defaults.md).
     pub fn with_titles() -> TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::Members(MembersConfig::default()),
@@ -208,7 +203,7 @@ impl TrainConfig {
         }
     }
 
-    /// The settings of the LSTM-DSSM's experiments (Palangi et al. 2015): two towers, Nesterov momentum with its
+    /// Returns the settings of the LSTM-DSSM's experiments (Palangi et al. 2015): two towers, Nesterov momentum with its
     /// schedule, four negatives from a minibatch of 1024, clipped gradients, and one click for each pair. What the paper
     /// does not print was chosen in cross validation (docs/explanation/defaults.md).
     pub fn lstm_dssm() -> TrainConfig {
@@ -225,7 +220,7 @@ impl TrainConfig {
         }
     }
 
-    /// The settings of the CLSM's experiments (Shen et al. 2014): a CLSM 300/128 over windows of three words, without
+    /// Returns the settings of the CLSM's experiments (Shen et al. 2014): a CLSM 300/128 over windows of three words, without
     /// biases; two towers, plain gradient descent (eq. 7) without a limit on its norm, four negatives from a minibatch of
     /// 1024, initial weights by the sizes of the layers, and one click for each pair. What the paper does not print was
     /// chosen in cross validation (docs/explanation/defaults.md).
@@ -240,12 +235,12 @@ impl TrainConfig {
         }
     }
 
-    /// How much of a text is read.
+    /// Returns how much of a text is read.
     pub fn limit(&self) -> WordLimit {
         WordLimit { words: self.max_words, tail: self.tail }
     }
 
-    /// The settings for training on a section of the log: its own where it has any, otherwise these.
+    /// Returns the settings for training on a section of the log: its own where it has any, otherwise these.
     pub(crate) fn of_section(&self, section: Section) -> TrainConfig {
         let mut config = self.clone();
         if let (Section::Titles, Some(titles)) = (section, &self.titles) {
@@ -298,9 +293,6 @@ impl TrainConfig {
         }
         if self.bptt.words.is_some() && !self.encoder.is_recurrent() {
             return refuse("bptt.words", "a recurrent encoder", kind());
-        }
-        if !self.precision.is_f32() && !self.encoder.is_recurrent() {
-            return refuse("precision", "a recurrent encoder for bf16", kind());
         }
         Ok(())
     }

@@ -167,40 +167,6 @@ fn noise_contrastive_estimation_is_a_loss() {
 }
 
 #[test]
-fn bf16_without_its_instructions_is_refused() {
-    let folder = Folder::with_data();
-    let arguments = ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors", "--set", "precision=bf16"];
-    for level in ["plain", "avx2"] {
-        let run = folder.command().args(arguments).env("CLICKVEC_LEVEL", level).output().unwrap();
-        let said = String::from_utf8(run.stderr).unwrap();
-        assert_eq!(run.status.code(), Some(2), "{said}");
-        assert!(
-            said.contains("error: precision: expected a processor with AVX512-BF16 or AMX for bf16, found a"),
-            "{said}"
-        );
-        assert!(!folder.path("m.safetensors").exists());
-    }
-}
-
-#[test]
-fn bf16_is_recorded_and_resumed_only_as_such() {
-    if let Some(found) = clickvec::train::Precision::Bf16.missing() {
-        return println!("skipped: no products of bf16, but {found}");
-    }
-    let folder = Folder::with_data();
-    folder.train("m.safetensors", &["--set", "precision=bf16"]).code(0);
-    folder.run(&["inspect", "m.safetensors"]).code(0).prints("bf16");
-    folder
-        .train("m.safetensors", &["--resume"])
-        .code(2)
-        .says("the run to resume (precision bf16), found precision f32");
-    folder.train("exact.safetensors", &[]).code(0);
-    folder.run(&["inspect", "exact.safetensors", "--json"]).code(0).prints("\"precision\":\"f32\"");
-    let resumed = folder.train("exact.safetensors", &["--resume", "--set", "precision=bf16"]);
-    resumed.code(2).says("the run to resume (precision f32), found precision bf16");
-}
-
-#[test]
 fn numbers_are_checked() {
     let folder = Folder::with_data();
     for (option, name) in [

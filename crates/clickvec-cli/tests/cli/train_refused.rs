@@ -76,7 +76,6 @@ fn settings_that_cannot_act_are_refused_by_name() {
             &["--encoder=clsm", "--set", "bptt.words=2"],
             "bptt.words: expected a recurrent encoder, found encoder.kind=clsm",
         ),
-        (&["--encoder=clsm", "--set", "precision=bf16"], "precision: expected a recurrent encoder for bf16"),
         (&["--encoder=lsmt"], "encoder.kind: unknown variant `lsmt`, expected one of"),
         (&["--preset=paper"], "preset: unknown variant `paper`, expected `lstm-dssm` or `clsm`"),
         (&["--init=init", "--set", "init_range=0.5"], "init_range: expected new weights"),

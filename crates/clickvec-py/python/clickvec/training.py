@@ -72,7 +72,6 @@ class TrainSettings(TypedDict, total=False):
     teacher_gamma: float
     teacher_start: Literal["random", "least-squares"]
     teacher_start_share: float
-    precision: Literal["f32", "bf16"]
 
 
 def train(

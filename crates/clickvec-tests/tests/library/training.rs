@@ -6,7 +6,6 @@ use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, Peephole, RnnConf
 use clickvec::internals::train::{Cpu, Device, Learner, RunPlan};
 use clickvec::model::{Model, Side};
 use clickvec::train::OptimizerKind;
-use clickvec::train::Precision;
 use clickvec::train::{ClickSource, NegativeSource, Negatives, Weighting};
 use clickvec::train::{
     EpochReport, Event, Keep, Outcome as Ended, Output, Score, TrainConfig, TrainOptions, Validation, train,
@@ -127,37 +126,6 @@ fn the_same_seed_gives_the_same_bytes_at_any_number_of_threads() {
         assert!(one == run(&config, 3), "{config:?}: three threads");
         let other = TrainConfig { seed: 2, ..config.clone() };
         assert!(one != run(&other, 1), "{config:?}: another seed");
-    }
-}
-
-#[test]
-fn rounded_products_learn_the_same_at_any_number_of_threads() {
-    if let Some(found) = Precision::Bf16.missing() {
-        return println!("skipped: no products of bf16, but {found}");
-    }
-    let rows = log_rows(700, 2);
-    for encoder in [
-        EncoderConfig::Lstm(lstm(33, true, Peephole::Full)),
-        EncoderConfig::Lstm(lstm(32, false, Peephole::None)),
-        EncoderConfig::Bilstm(lstm(6, false, Peephole::None)),
-        EncoderConfig::Rnn(RnnConfig { hidden: 40 }),
-    ] {
-        let place = Place::new(&rows);
-        let exact = TrainConfig { encoder, ..wide(OptimizerKind::Nesterov) };
-        let rounded = TrainConfig { precision: Precision::Bf16, ..exact.clone() };
-        let run = |config: &TrainConfig, threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-            let events = pool.install(|| place.train(config, How::default())).expect("trained");
-            (epochs(&events).iter().map(|report| report.loss).collect::<Vec<_>>(), place.model())
-        };
-        let ((losses, one), (exact_losses, _)) = (run(&rounded, 1), run(&exact, 1));
-        assert_eq!(Model::load(&place.output()).expect("a model").training().config.precision, Precision::F32);
-        assert!(one == run(&rounded, 1).1, "{rounded:?}: again");
-        assert!(one == run(&rounded, 2).1, "{rounded:?}: two threads");
-        assert_eq!(Model::load(&place.output()).expect("a model").training().config, rounded);
-        assert_ne!(losses, exact_losses, "rounded at all?");
-        let close = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-3 * y;
-        assert!(losses.iter().zip(&exact_losses).all(close), "{losses:?} against {exact_losses:?}");
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) struct Bidirectional {
 }
 
 impl Bidirectional {
-    /// All weights zero.
+    /// Returns all weights zero.
     pub(super) fn new(features: usize, config: LstmConfig) -> Bidirectional {
         let mut tensors = config.tensors(features, "forward.");
         tensors.extend(config.tensors(features, "backward."));
@@ -109,8 +109,7 @@ impl Encoder for Bidirectional {
         let BidirectionalStates(states) = trace.states.begin(batch);
         let weights = self.tensors.chunks(self.half()).zip(projected);
         for ((states, direction), (tensors, projected)) in states.iter_mut().zip(DIRECTIONS).zip(weights) {
-            let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
-            lstm::forward(self.config, tensors, batch, Order::Words(direction), projected, states, how);
+            lstm::forward(self.config, tensors, batch, Order::Words(direction), projected, states, trace.keep_inputs);
         }
         let h = self.config.cells;
         trace.embeddings.clear();
@@ -126,7 +125,6 @@ impl Encoder for Bidirectional {
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
-        let how = (bptt, trace.precision);
         let BidirectionalStates(states) = trace.states.spend();
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
@@ -135,7 +133,7 @@ impl Encoder for Bidirectional {
             states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())).zip(out.chunks_mut(self.half()));
         for (i, (((states, direction), tensors), out)) in parts.enumerate() {
             let grad = EmbeddingGradient::of_last_words(grad, 2 * h, i * h);
-            *table_squares += lstm::backward(self.config, tensors, batch, direction, states, grad, how, scratch, out);
+            *table_squares += lstm::backward(self.config, tensors, batch, direction, states, grad, bptt, scratch, out);
         }
     }
 }

@@ -54,12 +54,12 @@ impl Default for ClsmConfig {
 }
 
 impl ClsmConfig {
-    /// The CLSM of its paper: 300/128 without biases, with windows of three words.
+    /// Returns the CLSM of its paper: 300/128 without biases, with windows of three words.
     pub fn papers() -> ClsmConfig {
         ClsmConfig { convolution: 300, semantic: 128, bias: false, ..ClsmConfig::default() }
     }
 
-    /// The units of each semantic layer.
+    /// Returns the units of each semantic layer.
     fn layers(&self) -> Vec<usize> {
         self.hidden.iter().copied().chain([self.semantic]).collect()
     }
@@ -203,7 +203,7 @@ impl States for ClsmStates {
 }
 
 impl Clsm {
-    /// All weights zero.
+    /// Returns all weights zero.
     pub(super) fn new(features: usize, config: &ClsmConfig) -> Clsm {
         let &ClsmConfig { window, convolution: units, bias, .. } = config;
         let layers = config.layers();
@@ -232,7 +232,7 @@ impl Clsm {
         self.has_bias.then(|| self.tensors[tensor].value.data())
     }
 
-    /// The places of a semantic layer's weights and of its bias, if there are biases.
+    /// Returns the places of a semantic layer's weights and of its bias, if there are biases.
     fn places(&self, layer: usize) -> (usize, usize) {
         match (layer, self.has_bias) {
             (0, _) => (SEMANTIC, SEMANTIC_BIAS),
@@ -241,7 +241,7 @@ impl Clsm {
         }
     }
 
-    /// The units that a semantic layer reads.
+    /// Returns the units that a semantic layer reads.
     fn inputs_of(&self, layer: usize) -> usize {
         if layer == 0 { self.units } else { self.layers[layer - 1] }
     }

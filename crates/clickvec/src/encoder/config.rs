@@ -35,13 +35,13 @@ pub enum EncoderConfig {
 
 /// What is known of a kind of encoder, given its sizes. Each encoder's file implements it.
 pub(super) trait EncoderKind {
-    /// The kind's name, as in a model file.
+    /// Returns the kind's name, as in a model file.
     fn name(&self) -> &'static str;
 
     /// What the kind is, in a line.
     fn about(&self) -> &'static str;
 
-    /// A description of the sizes.
+    /// Returns a description of the sizes.
     fn sizes(&self) -> String;
 
     /// Its sizes, with documentation and bounds.
@@ -52,13 +52,13 @@ pub(super) trait EncoderKind {
         Ok(())
     }
 
-    /// An encoder with all weights zero, over `features` trigrams.
+    /// Returns an encoder with all weights zero, over `features` trigrams.
     fn build(&self, features: usize) -> Box<dyn Encoder>;
 
-    /// Number of weights over `features` trigrams; `None` if it cannot be counted.
+    /// Returns the number of weights over `features` trigrams; `None` if it cannot be counted.
     fn parameters(&self, features: u64) -> Option<u64>;
 
-    /// The number of trigrams that one number of the input layer sums on average: the fan-in of the input matrix.
+    /// Returns the number of trigrams that one number of the input layer sums on average: the fan-in of the input matrix.
     fn fan_in(&self, texts: TextStatistics) -> f64 {
         texts.trigrams_per_word
     }
@@ -66,12 +66,12 @@ pub(super) trait EncoderKind {
     /// How it reads, and what it has inside.
     fn description(&self) -> Description;
 
-    /// Whether the published per-gate error signals are defined for it: for LSTMs that read words.
+    /// Returns whether the published per-gate error signals are defined for it: for LSTMs that read words.
     fn has_published_signals(&self) -> bool {
         false
     }
 
-    /// Whether it adds up what its words put in, as long as its other weights are small.
+    /// Returns whether it adds up what its words put in, as long as its other weights are small.
     fn adds_up(&self) -> bool {
         false
     }
@@ -92,7 +92,7 @@ pub(super) trait EncoderKind {
     }
 }
 
-/// An encoder with all weights zero, over `features` trigrams.
+/// Returns an encoder with all weights zero, over `features` trigrams.
 pub fn build(config: &EncoderConfig, features: usize) -> Box<dyn Encoder> {
     config.build(features)
 }
@@ -129,7 +129,7 @@ impl EncoderConfig {
         ("dssm", DssmConfig::FIELDS),
     ];
 
-    /// An encoder of each kind with its default sizes, those of the papers.
+    /// Returns an encoder of each kind with its default sizes, those of the papers.
     pub fn defaults() -> [EncoderConfig; 8] {
         [
             EncoderConfig::Lstm(LstmConfig::default()),
@@ -157,12 +157,12 @@ impl EncoderConfig {
         }
     }
 
-    /// An encoder with all weights zero, over `features` trigrams.
+    /// Returns an encoder with all weights zero, over `features` trigrams.
     pub(crate) fn build(&self, features: usize) -> Box<dyn Encoder> {
         self.ask(|kind| kind.build(features))
     }
 
-    /// Number of weights over `features` trigrams; `None` if it cannot be counted.
+    /// Returns the number of weights over `features` trigrams; `None` if it cannot be counted.
     pub fn parameters(&self, features: usize) -> Option<u64> {
         self.ask(|kind| kind.parameters(features as u64))
     }
@@ -182,17 +182,18 @@ impl EncoderConfig {
         self.ask(|kind| kind.check())
     }
 
-    /// The number of encoders that are trained side by side, each on its own: 1 except for [`EncoderConfig::Members`].
+    /// Returns the number of encoders that are trained side by side, each on its own: 1 except for [`EncoderConfig::Members`].
     pub fn members(&self) -> usize {
         self.ask(|kind| kind.members()).map_or(1, |(members, _)| members)
     }
 
-    /// Each of the encoders that are trained side by side; `None` if it is one that is trained as a whole.
+    /// Returns each of the encoders that are trained side by side; `None` if it is one that is trained as a whole.
     pub(crate) fn member(&self) -> Option<EncoderConfig> {
         self.ask(|kind| kind.members()).map(|(_, member)| member)
     }
 
-    /// The same without a projection of the members' vectors: what training changes. A projection is fitted to it afterwards.
+    /// Returns the same without a projection of the members' vectors: what training changes. A projection is fitted to it
+    /// afterwards.
     pub(crate) fn without_projection(&self) -> EncoderConfig {
         self.ask(|kind| kind.without_projection()).unwrap_or_else(|| self.clone())
     }
@@ -203,23 +204,23 @@ impl EncoderConfig {
         self.ask(|kind| kind.projection())
     }
 
-    /// Whether it reads word by word and has a state, so that errors flow back through the words.
+    /// Returns whether it reads word by word and has a state, so that errors flow back through the words.
     pub fn is_recurrent(&self) -> bool {
         self.description().reading == Reading::WordByWord
     }
 
-    /// Whether gated cells keep what it remembers, as in an LSTM.
+    /// Returns whether gated cells keep what it remembers, as in an LSTM.
     pub fn has_cells(&self) -> bool {
         self.description().gates.contains(&State::InputGate)
     }
 
-    /// Whether the published per-gate error signals are defined for it: for LSTMs that read words.
+    /// Returns whether the published per-gate error signals are defined for it: for LSTMs that read words.
     pub fn has_published_signals(&self) -> bool {
         self.ask(|kind| kind.has_published_signals())
     }
 
-    /// Whether it adds up what its words put in, as long as its other weights are small: an LSTM of one layer without a forget
-    /// gate, or several side by side. Such an encoder can start from the weights of
+    /// Returns whether it adds up what its words put in, as long as its other weights are small: an LSTM of one layer
+    /// without a forget gate, or several side by side. Such an encoder can start from the weights of
     /// [`crate::train::TeacherStart::LeastSquares`].
     pub fn adds_up(&self) -> bool {
         self.ask(|kind| kind.adds_up())
@@ -231,21 +232,21 @@ impl EncoderConfig {
         self.ask(|kind| kind.description())
     }
 
-    /// How many trigrams one number of the input layer sums on average.
+    /// Returns how many trigrams one number of the input layer sums on average.
     pub(super) fn fan_in(&self, texts: TextStatistics) -> f64 {
         self.ask(|kind| kind.fan_in(texts))
     }
 }
 
 impl Default for EncoderConfig {
-    /// The LSTM of the paper's experiments.
+    /// Returns the LSTM of the paper's experiments.
     fn default() -> EncoderConfig {
         EncoderConfig::Lstm(LstmConfig::default())
     }
 }
 
 impl fmt::Display for EncoderConfig {
-    /// A description of kind and sizes: `lstm, 96 cells`.
+    /// Returns a description of kind and sizes: `lstm, 96 cells`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.ask(|kind| write!(f, "{}, {}", kind.name(), kind.sizes()))
     }
@@ -257,7 +258,7 @@ pub(super) const UNIT_RANGE: [f64; 2] = [1.0, 16_384.0];
 pub(super) const UNITS: Rule = Rule::Within(UNIT_RANGE[0], UNIT_RANGE[1]);
 pub(super) const LAYERS: Rule = Rule::List([1, MAX_LAYERS], UNIT_RANGE);
 
-/// Number of weights of a layer with a bias; `None` if it cannot be counted.
+/// Returns the number of weights of a layer with a bias; `None` if it cannot be counted.
 pub(super) fn layer_parameters(inputs: u64, units: u64) -> Option<u64> {
     inputs.checked_add(1)?.checked_mul(units)
 }

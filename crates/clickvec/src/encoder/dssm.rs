@@ -27,7 +27,7 @@ fields! {
 }
 
 impl Default for DssmConfig {
-    /// The papers' 288/96.
+    /// Returns the papers' 288/96.
     fn default() -> DssmConfig {
         DssmConfig { layers: vec![288, 96] }
     }
@@ -115,7 +115,7 @@ impl States for DssmStates {
 }
 
 impl Dssm {
-    /// An encoder with all weights zero, and one layer for each of `layers`.
+    /// Creates an encoder with all weights zero, and one layer for each of `layers`.
     pub(super) fn new(features: usize, layers: &[usize]) -> Dssm {
         let mut tensors = Vec::new();
         let mut inputs = features;
@@ -214,7 +214,7 @@ fn through_tanh(errors: &mut [f32], h: &[f32], bias: &mut [f32]) {
 }
 
 impl Encoder for Dssm {
-    /// The words of a text share its states.
+    /// Returns the words of a text share its states.
     fn numbers_per_word(&self) -> usize {
         0
     }

@@ -1,7 +1,6 @@
 //! Gradients of an encoder's weights, and the working memory of the backward pass.
 
 use super::{Tensor, TensorKind};
-use crate::math::bf16::Packed;
 use crate::math::vector::add;
 use crate::math::{Buffer, Matrix};
 use crate::text::batch::{Batch, Lists};
@@ -32,8 +31,6 @@ pub(crate) struct Scratch {
     pub(crate) blocks: Vec<BlockScratch>,
     /// Transposes of weights.
     pub(crate) transposed: Vec<Buffer>,
-    /// The transpose of recurrent weights, rounded.
-    pub(crate) packed: Packed,
     /// The occurrences of words in texts that were read from right to left, or by text.
     pub(crate) occurrences: Lists<u32>,
 }

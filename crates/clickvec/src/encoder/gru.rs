@@ -11,11 +11,10 @@ use super::{
     reduce_blocks,
 };
 use crate::fields::{Field, fields};
+use crate::math::Buffer;
 use crate::math::activation::{mul_add, sigmoid, tanh};
-use crate::math::bf16::Packed;
 use crate::math::gemm::{Left, Right, Rows, gemm, gemm_ahead, gemm_into, gemm_onto};
 use crate::math::level::by_level;
-use crate::math::{Buffer, Precision};
 use crate::text::batch::{Batch, Block};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -91,8 +90,6 @@ struct GruStates {
     /// z | r | ỹ, [packed rows of the batch, 3·H]. The backward pass replaces them by ∂L/∂(input of each).
     gates: Buffer,
     blocks: Vec<GruBlockStates>,
-    /// W_rech, rounded.
-    candidate: Packed,
 }
 
 /// The states of a GRU over a block; rows are the block's packed rows.
@@ -132,7 +129,7 @@ impl States for GruStates {
 }
 
 impl Gru {
-    /// All weights zero.
+    /// Returns all weights zero.
     pub(super) fn new(features: usize, cells: usize) -> Gru {
         let tensors = vec![
             Tensor::zeros(TensorKind::Input, features, &["wz", "wr", "wh"], cells),
@@ -200,7 +197,6 @@ impl Gru {
     fn backward_block(
         &self,
         [to_gates, to_candidate]: [Right<'_>; 2],
-        precision: Precision,
         block: &Block,
         states: &GruBlockStates,
         grad: &[f32],
@@ -244,11 +240,11 @@ impl Gru {
             let next = block.start[t - 1] as usize;
             let before_that = t.checked_sub(2).map_or(next, |t| block.start[t] as usize);
             let ahead = [&earlier[next * 3 * h..], &kept[next * h..first * h], &activation[before_that * h..next * h]];
-            let errors_of_gates = precision.right(errors, 3 * h);
+            let errors_of_gates = (&*errors, 3 * h);
             gemm_ahead((h, 2 * h, count), Left::transposed(before, h), errors_of_gates, (into, 2 * h), ahead);
             let kept = &kept[(first + low) * h..(first + n) * h];
             let into = dense[CANDIDATE].data_mut();
-            gemm((h, h, count), Left::transposed(kept, h), precision.right(&errors[2 * h..], 3 * h), (into, h));
+            gemm((h, h, count), Left::transposed(kept, h), (&errors[2 * h..], 3 * h), (into, h));
         }
     }
 }
@@ -271,15 +267,12 @@ impl Encoder for Gru {
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
-        let GruStates { cells, gates: states, blocks, candidate } = trace.states.begin(batch);
+        let GruStates { cells, gates: states, blocks } = trace.states.begin(batch);
         let h = self.cells;
         *cells = h;
         states.resize(batch.rows() * 3 * h);
         let [gates, outputs] = [RECURRENT, CANDIDATE].map(|tensor| self.tensors[tensor].value.data());
-        let recurrent = [
-            trace.precision.prepare((h, 2 * h), gates, &mut trace.packed),
-            trace.precision.prepare((h, h), outputs, candidate),
-        ];
+        let recurrent = [Right::from((gates, 2 * h)), Right::from((outputs, h))];
         let keep_inputs = trace.keep_inputs;
         for_each_block_with_rows(batch, (states, 3 * h), blocks, |block, gates, states| {
             self.forward_block(recurrent, block, &projected[0], keep_inputs, gates, states);
@@ -292,8 +285,7 @@ impl Encoder for Gru {
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
-        let precision = trace.precision;
-        let GruStates { gates, blocks, candidate, .. } = trace.states.spend();
+        let GruStates { gates, blocks, .. } = trace.states.spend();
         let h = self.cells;
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
@@ -302,15 +294,12 @@ impl Encoder for Gru {
         for (tensor, transposed) in [RECURRENT, CANDIDATE].into_iter().zip(&mut scratch.transposed) {
             self.tensors[tensor].value.transpose_into(transposed);
         }
-        let recurrent = [
-            precision.prepare((2 * h, h), &scratch.transposed[0], &mut scratch.packed),
-            precision.prepare((h, h), &scratch.transposed[1], candidate),
-        ];
+        let recurrent = [Right::from((&scratch.transposed[0], h)), Right::from((&scratch.transposed[1], h))];
         let rows = split_by_block(batch, 3 * h, gates);
         (batch.blocks.par_iter(), blocks.par_iter(), scratch.blocks.par_iter_mut(), rows).into_par_iter().for_each(
             |(block, states, scratch, gates)| {
                 scratch.begin(&self.tensors);
-                self.backward_block(recurrent, precision, block, states, grad, bptt, scratch, gates);
+                self.backward_block(recurrent, block, states, grad, bptt, scratch, gates);
             },
         );
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);

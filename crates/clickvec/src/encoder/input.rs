@@ -109,12 +109,12 @@ pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
     });
 }
 
-/// The pieces of `rows` [packed rows, W], cut at the borders of the blocks.
+/// Returns the pieces of `rows` [packed rows, W], cut at the borders of the blocks.
 pub(crate) fn split_by_block<'a>(batch: &Batch, width: usize, rows: &'a mut [f32]) -> Vec<&'a mut [f32]> {
     split(batch.blocks.iter().map(|block| block.rows() * width), rows)
 }
 
-/// The pieces of `rows` [texts with words, W], in the order of the blocks, cut at the borders of the blocks.
+/// Returns the pieces of `rows` [texts with words, W], in the order of the blocks, cut at the borders of the blocks.
 pub(crate) fn split_texts_by_block<'a>(batch: &Batch, width: usize, rows: &'a mut [f32]) -> Vec<&'a mut [f32]> {
     split(batch.blocks.iter().map(|block| block.texts.len() * width), rows)
 }
@@ -124,7 +124,7 @@ fn split(lengths: impl Iterator<Item = usize>, mut rows: &mut [f32]) -> Vec<&mut
     lengths.map(cut).collect()
 }
 
-/// Copies each text's vector from its place in a block to the text's row of `embeddings` [texts, L]. Rows of texts
+/// Returns copies each text's vector from its place in a block to the text's row of `embeddings` [texts, L]. Rows of texts
 /// without words become zero.
 pub(crate) fn place_embeddings<'a>(
     batch: &Batch,

@@ -37,14 +37,14 @@ fields! {
 }
 
 impl Default for MembersConfig {
-    /// The number that is best in validation (docs/explanation/defaults.md).
+    /// Returns the number that is best in validation (docs/explanation/defaults.md).
     fn default() -> MembersConfig {
         MembersConfig { members: 3, cells: 96, forget_gate: false, peephole: Peephole::None, dimension: None }
     }
 }
 
 impl MembersConfig {
-    /// The size of the members' vectors together.
+    /// Returns the size of the members' vectors together.
     fn units(&self) -> usize {
         self.members * self.cells
     }
@@ -55,7 +55,7 @@ impl MembersConfig {
         MembersConfig { members, cells, forget_gate, peephole, dimension }
     }
 
-    /// Each of the LSTMs.
+    /// Returns each of the LSTMs.
     fn lstm(&self) -> LstmConfig {
         LstmConfig { cells: self.cells, forget_gate: self.forget_gate, peephole: self.peephole }
     }
@@ -141,14 +141,14 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// All weights zero.
+    /// Returns all weights zero.
     pub(super) fn new(features: usize, config: MembersConfig) -> Members {
         let of_member = |member: usize| config.lstm().tensors(features, &prefix(member));
         let projection = config.dimension.map(|dimension| Tensor::named(PROJECTION, config.units(), dimension));
         Members { config, tensors: (0..config.members).flat_map(of_member).chain(projection).collect() }
     }
 
-    /// The number of tensors of a member. The projection is one more, and there are two members or more then.
+    /// Returns the number of tensors of a member. The projection is one more, and there are two members or more then.
     fn each(&self) -> usize {
         self.tensors.len() / self.config.members
     }
@@ -163,7 +163,7 @@ impl Members {
     }
 }
 
-/// The prefix of the names of a member's matrices.
+/// Returns the prefix of the names of a member's matrices.
 pub(crate) fn prefix(member: usize) -> String {
     format!("m{}.", member + 1)
 }
@@ -185,7 +185,7 @@ impl States for MemberStates {
         self.members.first().map_or_else(Vec::new, |states| states.read(Direction::Forward))
     }
 
-    /// The cells of all members, one member after the other.
+    /// Returns the cells of all members, one member after the other.
     fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
         if quantity.direction != Direction::Forward {
             return None;
@@ -229,8 +229,15 @@ impl Encoder for Members {
         members.resize_with(self.config.members, LstmStates::default);
         let weights = self.of_members().zip(projected);
         for (states, (tensors, projected)) in members.iter_mut().zip(weights) {
-            let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
-            lstm::forward(self.config.lstm(), tensors, batch, Order::Words(Direction::Forward), projected, states, how);
+            lstm::forward(
+                self.config.lstm(),
+                tensors,
+                batch,
+                Order::Words(Direction::Forward),
+                projected,
+                states,
+                trace.keep_inputs,
+            );
         }
         let (h, all) = (self.config.cells, self.config.units());
         let vectors = if self.config.dimension.is_some() { &mut *units } else { &mut trace.embeddings };
@@ -257,7 +264,6 @@ impl Encoder for Members {
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
-        let how = (bptt, trace.precision);
         let MemberStates { members, lengths, units, transposed } = trace.states.spend();
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
@@ -302,7 +308,7 @@ impl Encoder for Members {
             let grad = EmbeddingGradient::of_last_words(&grad, all, i * h);
             let direction = Direction::Forward;
             *table_squares +=
-                lstm::backward(self.config.lstm(), tensors, batch, direction, states, grad, how, scratch, out);
+                lstm::backward(self.config.lstm(), tensors, batch, direction, states, grad, bptt, scratch, out);
         }
     }
 }

@@ -12,10 +12,10 @@ pub trait Encoder: Send + Sync {
     /// L: size of the embedding.
     fn dimension(&self) -> usize;
 
-    /// The weights, including input matrices.
+    /// Returns the weights, including input matrices.
     fn tensors(&self) -> &[Tensor];
 
-    /// The weights, to initialise, load or update.
+    /// Returns the weights, to initialise, load or update.
     fn tensors_mut(&mut self) -> &mut [Tensor];
 
     /// Embeds every text of `batch` and fills `trace`; the vectors are in [`Trace::embeddings`]. A text without a word
@@ -35,10 +35,11 @@ pub trait Encoder: Send + Sync {
     /// W], with a row for every word of the batch's blocks.
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace);
 
-    /// The input layers.
+    /// Returns the input layers.
     fn inputs(&self) -> Vec<Input<'_>>;
 
-    /// How many numbers at least training keeps for each word of a text: what goes into its gates, or the gradient of that.
+    /// Returns how many numbers at least training keeps for each word of a text: what goes into its gates, or the gradient
+    /// of that.
     fn numbers_per_word(&self) -> usize {
         self.inputs().into_iter().map(Input::width).sum()
     }

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::fields::{Field, fields};
 use crate::math::Buffer;
-use crate::math::Precision;
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, Right, Rows, gemm, gemm_into, gemm_onto};
 use crate::text::batch::{Batch, Block};
@@ -34,7 +33,7 @@ fields! {
 }
 
 impl Default for RnnConfig {
-    /// The paper's 288 units.
+    /// Returns the paper's 288 units.
     fn default() -> RnnConfig {
         RnnConfig { hidden: 288 }
     }
@@ -112,7 +111,7 @@ impl States for RnnStates {
 }
 
 impl Rnn {
-    /// All weights zero.
+    /// Returns all weights zero.
     pub(super) fn new(features: usize, hidden: usize) -> Rnn {
         let tensors = vec![
             Tensor::zeros(TensorKind::Input, features, &["w"], hidden),
@@ -161,7 +160,6 @@ impl Rnn {
     fn backward_block(
         &self,
         recurrent: Right<'_>,
-        precision: Precision,
         block: &Block,
         activation: &[f32],
         grad: &[f32],
@@ -195,7 +193,7 @@ impl Rnn {
             gemm_into((n - low, h, h), Left::rows(errors, h), recurrent, (d_now, h));
             let into = scratch.dense[RECURRENT].data_mut();
             let before = Left::transposed(&activation[before..], h);
-            gemm((h, h, n - low), before, precision.right(errors, h), (into, h));
+            gemm((h, h, n - low), before, (errors, h), (into, h));
         }
     }
 }
@@ -221,7 +219,7 @@ impl Encoder for Rnn {
         let RnnStates { hidden, blocks } = trace.states.begin(batch);
         let h = self.hidden;
         *hidden = h;
-        let recurrent = trace.precision.prepare((h, h), self.tensors[RECURRENT].value.data(), &mut trace.packed);
+        let recurrent = Right::from((self.tensors[RECURRENT].value.data(), h));
         for_each_block(&batch.blocks, blocks, |block, states| {
             self.forward_block(recurrent, block, &projected[0], trace.keep_inputs, states);
         });
@@ -233,7 +231,6 @@ impl Encoder for Rnn {
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
-        let precision = trace.precision;
         let states: &mut RnnStates = trace.states.spend();
         let h = self.hidden;
         gradients.shape_like(&self.tensors, batch);
@@ -242,13 +239,13 @@ impl Encoder for Rnn {
         scratch.transposed.resize_with(1, Buffer::default);
         self.tensors[RECURRENT].value.transpose_into(&mut scratch.transposed[0]);
         scratch.rows.resize(batch.rows() * h);
-        let recurrent = precision.prepare((h, h), &scratch.transposed[0], &mut scratch.packed);
+        let recurrent = Right::from((&scratch.transposed[0], h));
         let rows = split_by_block(batch, h, &mut scratch.rows);
         (batch.blocks.par_iter(), states.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows)
             .into_par_iter()
             .for_each(|(block, states, scratch, errors)| {
                 scratch.begin(&self.tensors);
-                self.backward_block(recurrent, precision, block, &states.activation, grad, bptt, scratch, errors);
+                self.backward_block(recurrent, block, &states.activation, grad, bptt, scratch, errors);
             });
         reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
         *table_squares =

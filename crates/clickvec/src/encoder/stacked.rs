@@ -40,7 +40,7 @@ impl Default for StackedConfig {
 }
 
 impl StackedConfig {
-    /// The LSTM of a layer.
+    /// Returns the LSTM of a layer.
     fn layer(&self, layer: usize) -> LstmConfig {
         LstmConfig { cells: self.layers[layer], forget_gate: self.forget_gate, peephole: self.peephole }
     }
@@ -113,7 +113,7 @@ struct StackedStates {
 }
 
 impl States for StackedStates {
-    /// Those of the last layer.
+    /// Returns those of the last layer.
     fn of_words(&self) -> Vec<Quantity> {
         self.layers.last().map_or_else(Vec::new, |states| states.read(Direction::Forward))
     }
@@ -124,7 +124,7 @@ impl States for StackedStates {
 }
 
 impl Stacked {
-    /// All weights zero.
+    /// Returns all weights zero.
     pub(super) fn new(features: usize, config: StackedConfig) -> Stacked {
         let mut tensors = Vec::new();
         let mut inputs = features;
@@ -139,7 +139,7 @@ impl Stacked {
         Stacked { config, tensors }
     }
 
-    /// The number of tensors of a layer.
+    /// Returns the number of tensors of a layer.
     fn each(&self) -> usize {
         self.tensors.len() / self.config.layers.len()
     }
@@ -194,11 +194,10 @@ impl Encoder for Stacked {
         rows.extend(0..batch.rows() as u32);
         for (layer, tensors) in self.tensors.chunks(self.each()).enumerate() {
             let config = self.config.layer(layer);
-            let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
             let (below, states) = layers.split_at_mut(layer);
             let Some(below) = below.last() else {
                 let order = Order::Words(Direction::Forward);
-                lstm::forward(config, tensors, batch, order, &projected[0], &mut states[0], how);
+                lstm::forward(config, tensors, batch, order, &projected[0], &mut states[0], trace.keep_inputs);
                 continue;
             };
             let width = config.gates() * config.cells;
@@ -212,7 +211,7 @@ impl Encoder for Stacked {
                     numbered.for_each(|(number, projected)| project(tensors, below.activations(number), projected));
                 }
             }
-            lstm::forward(config, tensors, batch, Order::Rows(rows), of_layer, &mut states[0], how);
+            lstm::forward(config, tensors, batch, Order::Rows(rows), of_layer, &mut states[0], trace.keep_inputs);
         }
         let h = self.dimension();
         let Some(last) = layers.last() else { unreachable!("a layer") };
@@ -220,7 +219,6 @@ impl Encoder for Stacked {
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
-        let how = (bptt, trace.precision);
         let StackedStates { layers, below, transposed, .. } = trace.states.spend();
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors: out, table_squares, scratch, .. } = gradients;
@@ -229,18 +227,19 @@ impl Encoder for Stacked {
         for layer in (0..=last).rev() {
             let (config, tensors) = (self.config.layer(layer), &self.tensors[layer * each..][..each]);
             let out = &mut out[layer * each..][..each];
-            let grad = match layer == last {
-                true => EmbeddingGradient::of_last_words(grad, config.cells, 0),
-                false => EmbeddingGradient::of_every_word(below),
+            let grad = if layer == last {
+                EmbeddingGradient::of_last_words(grad, config.cells, 0)
+            } else {
+                EmbeddingGradient::of_every_word(below)
             };
             let (lower, states) = layers.split_at_mut(layer);
             let states = &mut states[0];
             if layer == 0 {
                 let direction = Direction::Forward;
-                *table_squares = lstm::backward(config, tensors, batch, direction, states, grad, how, scratch, out);
+                *table_squares = lstm::backward(config, tensors, batch, direction, states, grad, bptt, scratch, out);
                 continue;
             }
-            lstm::gate_errors(config, tensors, batch, states, grad, how, scratch);
+            lstm::gate_errors(config, tensors, batch, states, grad, bptt, scratch);
             tensors[INPUT].value.transpose_into(transposed);
             let inputs = self.config.layers[layer - 1];
             below.resize(batch.rows() * inputs);

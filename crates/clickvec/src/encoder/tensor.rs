@@ -52,7 +52,7 @@ pub enum TensorKind {
 }
 
 impl Tensor {
-    /// The weights `value`, whose columns belong to `groups`.
+    /// Creates the weights `value`, whose columns belong to `groups`.
     pub fn new(kind: TensorKind, groups: Vec<Group>, value: Matrix) -> Tensor {
         Tensor { kind, groups, value, motion: None }
     }
@@ -80,20 +80,20 @@ impl Tensor {
         }
     }
 
-    /// A row, including its drift.
+    /// Returns a row, including its drift.
     pub fn row(&self, row: usize) -> Vec<f32> {
         let mut out = vec![0.0; self.value.columns()];
         self.sum_rows(&[Feature { id: row as u32, count: 1 }], &mut out);
         out
     }
 
-    /// A tensor of zeros: `inputs` rows, and the named groups, each `width` wide.
+    /// Creates a tensor of zeros: `inputs` rows, and the named groups, each `width` wide.
     pub(crate) fn zeros(kind: TensorKind, inputs: usize, names: &[&str], width: usize) -> Tensor {
         let groups = names.iter().map(|name| Group { name: (*name).to_owned(), width }).collect();
         Tensor::new(kind, groups, Matrix::zeros(inputs, names.len() * width))
     }
 
-    /// A tensor of zeros with one group.
+    /// Returns a tensor of zeros with one group.
     pub(crate) fn named(name: &str, rows: usize, columns: usize) -> Tensor {
         Tensor::zeros(TensorKind::Dense, rows, &[name], columns)
     }

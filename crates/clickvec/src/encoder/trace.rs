@@ -4,7 +4,6 @@
 //! in the text's own order, and gives the same answers for a batch of one and of many.
 
 use crate::math::Buffer;
-use crate::math::bf16::{Packed, Precision};
 use crate::text::batch::{Batch, Block};
 use std::any::Any;
 use std::borrow::Cow;
@@ -13,13 +12,9 @@ use std::fmt;
 /// The states that an encoder computed in a forward pass. Reused from call to call.
 #[derive(Debug, Default)]
 pub struct Trace {
-    /// The precision of recurrent products in both passes.
-    pub precision: Precision,
     /// Whether to keep the inputs of activations too ([`Stage::Before`]). The backward pass and most readers need only
     /// the outputs, and copying takes time.
     pub keep_inputs: bool,
-    /// The rounded recurrent weights.
-    pub(crate) packed: Packed,
     /// Vectors of the texts, [texts, L].
     pub embeddings: Vec<f32>,
     /// The states inside.
@@ -29,7 +24,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A reader of the states of `batch`, which must be the batch of the last forward pass. `None` if there was no
+    /// Returns a reader of the states of `batch`, which must be the batch of the last forward pass. `None` if there was no
     /// forward pass over this many texts and words, or if a backward pass has used its states up.
     pub fn reader<'t>(&'t self, batch: &'t Batch) -> Option<StateReader<'t>> {
         let states = self.states.states.as_deref()?;
@@ -126,26 +121,26 @@ pub struct Quantity {
 }
 
 impl From<State> for Quantity {
-    /// The state after its activation, read forward.
+    /// Returns the state after its activation, read forward.
     fn from(state: State) -> Quantity {
         Quantity { state, direction: Direction::Forward, stage: Stage::After }
     }
 }
 
 impl State {
-    /// The state in an encoder that reads in this direction, after its activation.
+    /// Returns the state in an encoder that reads in this direction, after its activation.
     pub fn read(self, direction: Direction) -> Quantity {
         Quantity { direction, ..self.into() }
     }
 
-    /// The state before its activation, read forward.
+    /// Returns the state before its activation, read forward.
     pub fn before(self) -> Quantity {
         Quantity::from(self).before()
     }
 }
 
 impl Quantity {
-    /// The same before its activation.
+    /// Returns the same before its activation.
     pub fn before(self) -> Quantity {
         Quantity { stage: Stage::Before, ..self }
     }
@@ -160,12 +155,12 @@ pub struct StateReader<'t> {
 }
 
 impl<'t> StateReader<'t> {
-    /// The number of texts.
+    /// Returns the number of texts.
     pub fn texts(&self) -> usize {
         self.places.len()
     }
 
-    /// The states of the text with this number.
+    /// Returns the states of the text with this number.
     ///
     /// # Panics
     ///
@@ -186,34 +181,34 @@ pub struct TextStates<'t> {
 }
 
 impl<'t> TextStates<'t> {
-    /// The number of words that the encoder read.
+    /// Returns the number of words that the encoder read.
     pub fn words(&self) -> usize {
         self.place.map_or(0, |place| place.length)
     }
 
-    /// The text's vector as the encoder computes it, without scaling to unit length.
+    /// Returns the text's vector as the encoder computes it, without scaling to unit length.
     pub fn embedding(&self) -> &'t [f32] {
         self.embedding
     }
 
-    /// The states that each word has: every state in every direction, after its activation.
+    /// Returns the states that each word has: every state in every direction, after its activation.
     pub fn of_words(&self) -> Vec<Quantity> {
         self.states.of_words()
     }
 
-    /// The states that the text as a whole has, after their activations.
+    /// Returns the states that the text as a whole has, after their activations.
     pub fn of_texts(&self) -> Vec<Quantity> {
         self.states.of_texts()
     }
 
-    /// All units of a state at word `word` of the text. `None` if the encoder has no such state for words, if the text
+    /// Returns all units of a state at word `word` of the text. `None` if the encoder has no such state for words, if the text
     /// has fewer words, or if the state before its activation is asked for and the encoder has none.
     pub fn at(&self, quantity: impl Into<Quantity>, word: usize) -> Option<Cow<'t, [f32]>> {
         let place = self.place.filter(|place| word < place.length)?;
         self.states.at(place, quantity.into(), word)
     }
 
-    /// All units of a state of the whole text. `None` as in [`TextStates::at`], and for a text without words.
+    /// Returns all units of a state of the whole text. `None` as in [`TextStates::at`], and for a text without words.
     pub fn whole(&self, quantity: impl Into<Quantity>) -> Option<Cow<'t, [f32]>> {
         self.states.whole(self.place?, quantity.into())
     }
@@ -236,7 +231,7 @@ pub(crate) struct Place<'t> {
 }
 
 impl Place<'_> {
-    /// The row of the block that was written when `word` was read in this direction.
+    /// Returns the row of the block that was written when `word` was read in this direction.
     pub(crate) fn row(self, direction: Direction, word: usize) -> usize {
         let step = match direction {
             Direction::Forward => word,
@@ -245,7 +240,7 @@ impl Place<'_> {
         self.block.row(self.place, step)
     }
 
-    /// The same row, counted over all blocks of the batch.
+    /// Returns the same row, counted over all blocks of the batch.
     pub(crate) fn batch_row(self, direction: Direction, word: usize) -> usize {
         self.block.first_row as usize + self.row(direction, word)
     }
@@ -253,27 +248,27 @@ impl Place<'_> {
 
 /// The states of one kind of encoder over a batch. Each encoder's file says how they are stored.
 pub(crate) trait States: Any + fmt::Debug + Send + Sync {
-    /// The states that every word has, after activation.
+    /// Returns the states that every word has, after activation.
     fn of_words(&self) -> Vec<Quantity> {
         Vec::new()
     }
 
-    /// The states that every text has, after activation.
+    /// Returns the states that every text has, after activation.
     fn of_texts(&self) -> Vec<Quantity> {
         Vec::new()
     }
 
-    /// A state at a word of the text at `place`.
+    /// Returns a state at a word of the text at `place`.
     fn at(&self, _place: Place<'_>, _quantity: Quantity, _word: usize) -> Option<Cow<'_, [f32]>> {
         None
     }
 
-    /// A state of the text at `place`.
+    /// Returns a state of the text at `place`.
     fn whole(&self, _place: Place<'_>, _quantity: Quantity) -> Option<Cow<'_, [f32]>> {
         None
     }
 
-    /// The words that won each unit of a maximum.
+    /// Returns the words that won each unit of a maximum.
     fn winners(&self, _place: Place<'_>) -> Option<&[u32]> {
         None
     }
@@ -288,7 +283,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// The states for a forward pass over `batch`, reusing those of the previous pass if they are of the same kind.
+    /// Returns the states for a forward pass over `batch`, reusing those of the previous pass if they are of the same kind.
     pub(crate) fn begin<T: States + Default>(&mut self, batch: &Batch) -> &mut T {
         self.of = Some((batch.texts(), batch.rows()));
         let states = self.states.get_or_insert_with(|| Box::<T>::default());
@@ -298,7 +293,7 @@ impl Held {
         (&mut **states as &mut dyn Any).downcast_mut().expect("of this kind now")
     }
 
-    /// The states for the backward pass, which may overwrite what it has read.
+    /// Returns the states for the backward pass, which may overwrite what it has read.
     pub(crate) fn spend<T: States>(&mut self) -> &mut T {
         assert!(self.of.take().is_some(), "a backward pass without its forward pass");
         let states = self.states.as_deref_mut().map(|states| states as &mut dyn Any);

@@ -14,7 +14,6 @@ use kernel::plain;
 #[cfg(target_arch = "x86_64")]
 use kernel::{avx2, avx512};
 
-use super::bf16::Packed;
 use super::level::Level;
 
 /// The left factor: m × k numbers.
@@ -43,12 +42,6 @@ impl<'a> Left<'a> {
     fn place(&self, i: usize, p: usize) -> usize {
         if self.transposed { reach(p, self.stride, i) } else { reach(i, self.stride, p) }
     }
-
-    /// Returns the number in row i, column p.
-    #[cfg(test)]
-    pub(super) fn at(&self, i: usize, p: usize) -> f32 {
-        self.data[self.place(i, p)]
-    }
 }
 
 /// rows·stride + columns, with which bounds are checked, so it must not wrap.
@@ -59,20 +52,16 @@ pub(super) fn reach(rows: usize, stride: usize, columns: usize) -> usize {
     rows.checked_mul(stride).and_then(|start| start.checked_add(columns)).expect("sizes that an address space has")
 }
 
-/// The right factor: k × n numbers, with the rounding of both factors.
+/// The right factor: k × n numbers, stored row by row.
 #[derive(Clone, Copy)]
-pub enum Right<'a> {
-    /// No rounding. The number is the distance between rows.
-    Exact(&'a [f32], usize),
-    /// Both factors are rounded to bf16 in the product. The number is the distance between rows.
-    Rounded(&'a [f32], usize),
-    /// Like `Rounded`, but rounded in advance for many products.
-    Packed(&'a Packed),
+pub struct Right<'a> {
+    data: &'a [f32],
+    stride: usize,
 }
 
 impl<'a, T: AsRef<[f32]> + ?Sized> From<(&'a T, usize)> for Right<'a> {
     fn from((data, stride): (&'a T, usize)) -> Right<'a> {
-        Right::Exact(data.as_ref(), stride)
+        Right { data: data.as_ref(), stride }
     }
 }
 
@@ -93,7 +82,7 @@ pub(crate) struct Rows<'a> {
 /// C[m × n] += A[m × k]·B[k × n]. The number after B and C is the distance between their rows.
 ///
 /// # Panics
-/// If a slice is too short for its sizes, or if B is to be rounded and [`super::Precision::missing`] gives a reason.
+/// If a slice is too short for its sizes.
 pub fn gemm<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b>>, c: (&mut [f32], usize)) {
     product(sizes, a, b.into(), c, Start::Product, Ahead::Nothing);
 }
@@ -178,7 +167,7 @@ pub(super) enum Ahead {
 fn product(
     (m, n, k): (usize, usize, usize),
     a: Left<'_>,
-    right: Right<'_>,
+    b: Right<'_>,
     (c, c_stride): (&mut [f32], usize),
     start: Start,
     ahead: Ahead,
@@ -187,24 +176,22 @@ fn product(
         return;
     }
     assert!(a.data.len() > a.place(m - 1, k - 1), "left factor too short");
-    let (b, b_stride) = match right {
-        Right::Exact(b, stride) | Right::Rounded(b, stride) => {
-            assert!(stride >= n && b.len() >= reach(k - 1, stride, n), "right factor too short");
-            (b.as_ptr(), stride)
-        }
-        Right::Packed(packed) => {
-            assert_eq!(packed.sizes(), (k, n), "another right factor");
-            (std::ptr::null(), n)
-        }
-    };
+    assert!(b.stride >= n && b.data.len() >= reach(k - 1, b.stride, n), "right factor too short");
     assert!(c_stride >= n && c.len() >= reach(m - 1, c_stride, n), "product too short");
-    let (a_data, c) = (a.data.as_ptr(), c.as_mut_ptr());
-    let job = Job { m, n, k, a: a_data, a_stride: a.stride, b, b_stride, c, c_stride, start, ahead, column: 0 };
-    if !matches!(right, Right::Exact(..)) {
-        // SAFETY: the sizes were checked against the slices above.
-        unsafe { super::bf16::product(job, a.transposed, right) };
-        return;
-    }
+    let job = Job {
+        m,
+        n,
+        k,
+        a: a.data.as_ptr(),
+        a_stride: a.stride,
+        b: b.data.as_ptr(),
+        b_stride: b.stride,
+        c: c.as_mut_ptr(),
+        c_stride,
+        start,
+        ahead,
+        column: 0,
+    };
     match Level::current() {
         // SAFETY: the sizes were checked against the slices above, and `Level::current` never
         // exceeds what the processor was found to have.

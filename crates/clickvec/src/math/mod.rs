@@ -4,7 +4,6 @@
 //! is picked at run time, so one binary serves every processor.
 
 pub(crate) mod activation;
-pub(crate) mod bf16;
 pub(crate) mod buffer;
 pub(crate) mod byte_lanes;
 pub(crate) mod eigen;
@@ -18,7 +17,6 @@ pub(crate) mod score;
 pub(crate) mod sparse;
 pub(crate) mod vector;
 
-pub use bf16::Precision;
 pub use buffer::{Buffer, OutOfMemory};
 pub use level::Level;
 pub use matrix::Matrix;

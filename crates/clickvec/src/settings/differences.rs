@@ -17,7 +17,8 @@ impl TrainConfig {
 }
 
 impl TrainingRecord {
-    /// The figures in which the log of this run differs from that of an earlier one, and their fingerprints if those do.
+    /// Returns the figures in which the log of this run differs from that of an earlier one, and their fingerprints if
+    /// those do.
     pub(crate) fn log_differences(&self, before: &TrainingRecord) -> Vec<SettingDifference> {
         let figures = self.log.figures().into_iter().zip(before.log.figures());
         let figures = figures.map(|((name, now), (_, before))| (name, now.to_string(), before.to_string()));
@@ -49,7 +50,7 @@ fn add_differences(name: &str, now: &Value, before: &Value, found: &mut Vec<Sett
     }
 }
 
-/// An encoder and its sizes, for messages.
+/// Returns an encoder and its sizes, for messages.
 pub(crate) fn encoder_text(encoder: &EncoderConfig) -> String {
     fields::shown(&fields::json(encoder))
 }

@@ -110,7 +110,7 @@ impl Overrides {
 }
 
 impl fmt::Display for Overrides {
-    /// The settings as a user would type them: `encoder.kind=dssm encoder.layers=300,128`.
+    /// Returns the settings as a user would type them: `encoder.kind=dssm encoder.layers=300,128`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pairs: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={}", shown(value))).collect();
         f.write_str(&pairs.join(" "))

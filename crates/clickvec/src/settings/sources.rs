@@ -82,7 +82,7 @@ fields! {
 }
 
 impl Default for TitleConfig {
-    /// The best settings in validation (docs/explanation/defaults.md).
+    /// Returns the best settings in validation (docs/explanation/defaults.md).
     fn default() -> TitleConfig {
         TitleConfig {
             epochs: 3,
@@ -96,7 +96,7 @@ impl Default for TitleConfig {
 }
 
 impl TitleConfig {
-    /// The best settings in validation with [`TeacherStart::LeastSquares`].
+    /// Returns the best settings in validation with [`TeacherStart::LeastSquares`].
     pub fn taught() -> TitleConfig {
         TitleConfig { among_clicks: 2.0, ..TitleConfig::default() }
     }

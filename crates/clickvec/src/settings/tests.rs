@@ -13,7 +13,7 @@ fn a_record_has_every_setting_and_reads_back() {
             bptt: Bptt { words: Some(2), signals: Signals::PerGate },
             ..TrainConfig::with_titles()
         },
-        TrainConfig { precision: Precision::Bf16, word_count: Some(2), ..TrainConfig::lstm_dssm() },
+        TrainConfig { word_count: Some(2), ..TrainConfig::lstm_dssm() },
         TrainConfig { field: "body".to_owned(), tail: Tail::Merge, ..TrainConfig::clsm() },
     ];
     for config in all {
@@ -57,10 +57,6 @@ fn settings_that_cannot_act_together_are_refused() {
         (
             TrainConfig { negative_source: NegativeSource::Uniform, ..plain },
             "negatives: expected a number with negative_source=uniform, found all",
-        ),
-        (
-            TrainConfig { precision: Precision::Bf16, ..clsm.clone() },
-            "precision: expected a recurrent encoder for bf16, found encoder.kind=clsm",
         ),
         (
             TrainConfig { bptt: Bptt { words: Some(2), ..Bptt::default() }, ..clsm.clone() },

@@ -39,7 +39,6 @@ pub use crate::clicks::{
 };
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::loss::LossKind;
-pub use crate::math::Precision;
 pub use crate::optimizer::OptimizerKind;
 pub use crate::settings::{
     Keep, LossConfig, Overrides, Preset, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainingRecord,

@@ -11,7 +11,7 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
     let validation = options.validation.as_ref().filter(|_| has_a_say);
     TrainingRecord {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        level: level(config, options),
+        level: level(options),
         config: config.clone(),
         log: log.statistics().clone(),
         log_fingerprint: format!("{:016x}", log.fingerprint()),
@@ -26,14 +26,9 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
     }
 }
 
-/// What the results of this run depend on, apart from settings and data: the device, and its instructions for rounded products
-/// if there are several kinds.
-fn level(config: &TrainConfig, options: &TrainOptions<'_>) -> String {
-    match (options.device, config.precision.instructions()) {
-        (Some(device), _) => device.name(),
-        (None, None) => Cpu.name(),
-        (None, Some(instructions)) => format!("{}-{instructions}", Cpu.name()),
-    }
+/// Returns the name of the device, on which the results of a run depend.
+fn level(options: &TrainOptions<'_>) -> String {
+    options.device.map_or_else(|| Cpu.name(), |device| device.name())
 }
 
 /// A fingerprint of what the teacher says of the log, if there is one.

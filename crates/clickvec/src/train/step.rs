@@ -35,7 +35,7 @@ impl Towers {
         let RunPlan { config, optimizer, towers } = plan;
         let tower = |mut encoder: Box<dyn Encoder>| {
             let optimizer = Optimizer::new(optimizer.clone(), encoder.tensors_mut());
-            let trace = Trace { precision: config.precision, ..Trace::default() };
+            let trace = Trace::default();
             Tower { encoder, optimizer, trace, gradients: Gradients::default() }
         };
         let towers = towers.into_iter().map(tower).collect();

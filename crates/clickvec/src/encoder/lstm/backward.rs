@@ -14,8 +14,7 @@ use super::{Direction, INPUT, LstmConfig, PEEPHOLE, Peephole, RECURRENT, Tensor}
 use crate::encoder::input::{bias_gradient, gather_gradient, split_by_block};
 use crate::encoder::{BlockScratch, Bptt, Scratch, Signals, reduce_blocks};
 use crate::math::activation::tanh;
-use crate::math::bf16::{Packed, Precision};
-use crate::math::gemm::{Left, Right, gemm, gemm_into};
+use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::add;
 use crate::math::{Buffer, Matrix};
 use crate::text::batch::{Batch, Block};
@@ -35,18 +34,18 @@ pub(in super::super) struct EmbeddingGradient<'a> {
 }
 
 impl<'a> EmbeddingGradient<'a> {
-    /// The gradient for an LSTM whose part of each embedding, which has `stride` numbers, begins at `offset`.
+    /// Returns the gradient for an LSTM whose part of each embedding, which has `stride` numbers, begins at `offset`.
     pub(in super::super) fn of_last_words(values: &'a [f32], stride: usize, offset: usize) -> EmbeddingGradient<'a> {
         EmbeddingGradient { values, stride, offset, rows: &[] }
     }
 
-    /// The gradient for an LSTM that another one reads.
+    /// Returns the gradient for an LSTM that another one reads.
     pub(in super::super) fn of_every_word(rows: &'a [f32]) -> EmbeddingGradient<'a> {
         EmbeddingGradient { values: &[], stride: 0, offset: 0, rows }
     }
 }
 
-/// The backward pass of one LSTM over a batch. `gradients` are those of this LSTM, shaped and zero. Returns the sum of
+/// Returns the backward pass of one LSTM over a batch. `gradients` are those of this LSTM, shaped and zero. Returns the sum of
 /// the squares of the input matrix's gradient.
 pub(in super::super) fn backward(
     config: LstmConfig,
@@ -55,11 +54,11 @@ pub(in super::super) fn backward(
     direction: Direction,
     trace: &mut LstmStates,
     grad: EmbeddingGradient<'_>,
-    (bptt, precision): (Bptt, Precision),
+    bptt: Bptt,
     scratch: &mut Scratch,
     gradients: &mut [Matrix],
 ) -> f64 {
-    gate_errors(config, tensors, batch, trace, grad, (bptt, precision), scratch);
+    gate_errors(config, tensors, batch, trace, grad, bptt, scratch);
     reduce_blocks(&scratch.blocks[..batch.blocks.len()], tensors, gradients);
 
     let occurrences = match direction {
@@ -82,12 +81,12 @@ pub(in super::super) fn gate_errors(
     batch: &Batch,
     trace: &mut LstmStates,
     grad: EmbeddingGradient<'_>,
-    (bptt, precision): (Bptt, Precision),
+    bptt: Bptt,
     scratch: &mut Scratch,
 ) {
     let width = config.gates() * config.cells;
     scratch.shape_blocks(batch.blocks.len());
-    let weights = Weights::transpose(config, tensors, precision, &mut scratch.transposed, &mut scratch.packed);
+    let weights = Weights::transpose(config, tensors, &mut scratch.transposed);
     let LstmStates { gates, blocks, .. } = trace;
     let rows = split_by_block(batch, width, gates);
     (batch.blocks.par_iter(), &blocks[..], scratch.blocks.par_iter_mut(), rows).into_par_iter().for_each(
@@ -102,22 +101,12 @@ pub(in super::super) fn gate_errors(
 struct Weights<'a> {
     /// W_recᵀ, [G·H, H]
     recurrent: &'a [f32],
-    /// The same, possibly rounded.
-    factor: Right<'a>,
-    /// The precision of recurrent products.
-    precision: Precision,
     /// Full: W_pᵀ, [P·H, H]; diagonal: the vectors as they are, [P, H].
     peephole: Option<&'a [f32]>,
 }
 
 impl<'a> Weights<'a> {
-    fn transpose(
-        config: LstmConfig,
-        tensors: &'a [Tensor],
-        precision: Precision,
-        buffers: &'a mut Vec<Buffer>,
-        packed: &'a mut Packed,
-    ) -> Weights<'a> {
+    fn transpose(config: LstmConfig, tensors: &'a [Tensor], buffers: &'a mut Vec<Buffer>) -> Weights<'a> {
         buffers.resize_with(2, Buffer::default);
         let [recurrent, peephole] = &mut buffers[..] else { unreachable!("two buffers") };
         tensors[RECURRENT].value.transpose_into(recurrent);
@@ -129,9 +118,7 @@ impl<'a> Weights<'a> {
                 Some(&peephole[..])
             }
         };
-        let recurrent = &recurrent[..];
-        let factor = precision.prepare((config.gates() * config.cells, config.cells), recurrent, packed);
-        Weights { recurrent, factor, precision, peephole }
+        Weights { recurrent: &recurrent[..], peephole }
     }
 }
 
@@ -182,7 +169,7 @@ fn backward_block(
             let States { cell_before, activation_before, .. } = span.states(trace, t, block, h);
             [&earlier[(span.first + span.low) * width..], cell_before, activation_before]
         });
-        weight_gradients(config, weights.precision, states, gates, ahead, &mut scratch.dense);
+        weight_gradients(config, states, gates, ahead, &mut scratch.dense);
     }
 }
 
@@ -293,10 +280,10 @@ fn exact_step(
             into_cell(config.peephole, (count, h), (&errors[gate * h..], width), peephole, d_cell);
         }
     }
-    gemm_into((count, h, width), Left::rows(errors, width), weights.factor, (d_activation, h));
+    gemm_into((count, h, width), Left::rows(errors, width), (weights.recurrent, h), (d_activation, h));
 }
 
-/// The number of one gate's peephole weights.
+/// Returns the number of one gate's peephole weights.
 fn last(config: LstmConfig, h: usize) -> usize {
     if config.peephole == Peephole::Full { h * h } else { h }
 }
@@ -376,7 +363,7 @@ fn per_gate_step(
     // δᵍ(t − 1) begins with W_recgᵀ δᵍ(t): each gate uses its own recurrent weights.
     product.resize((n - low) * width);
     for gate in 0..gates {
-        let own = weights.precision.right(&weights.recurrent[gate * h * h..][..h * h], h);
+        let own = (&weights.recurrent[gate * h * h..][..h * h], h);
         let signals = Left::rows(&signals[low * width + gate * h..], width);
         gemm_into((n - low, h, h), signals, own, (&mut product[gate * h..], width));
     }

@@ -5,7 +5,6 @@ use super::{Direction, LstmConfig, PEEPHOLE, Peephole, RECURRENT, Tensor};
 use crate::encoder::for_each_block_with_rows;
 use crate::math::Matrix;
 use crate::math::activation::{mul_add, sigmoid, tanh};
-use crate::math::bf16::{Packed, Precision};
 use crate::math::gemm::{Left, Right, Rows, gemm, gemm_onto};
 use crate::math::level::by_level;
 use crate::text::batch::{Batch, Block};
@@ -20,7 +19,7 @@ pub(in super::super) enum Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// The rows to read, one for each packed row of a block.
+    /// Returns the rows to read, one for each packed row of a block.
     fn of(self, block: &'a Block) -> &'a [u32] {
         match self {
             Order::Words(Direction::Forward) => &block.words,
@@ -38,13 +37,13 @@ pub(in super::super) fn forward(
     order: Order<'_>,
     projected: &[f32],
     states: &mut LstmStates,
-    (precision, keep_inputs, packed): (Precision, bool, &mut Packed),
+    keep_inputs: bool,
 ) {
     states.config = config;
     let LstmStates { gates, blocks, .. } = states;
     let width = config.gates() * config.cells;
     gates.resize(batch.rows() * width);
-    let recurrent = precision.prepare((config.cells, width), tensors[RECURRENT].value.data(), packed);
+    let recurrent = Right::from((tensors[RECURRENT].value.data(), width));
     let forward = |block: &Block, gates: &mut [f32], trace: &mut LstmBlockStates| {
         forward_block(config, tensors, recurrent, block, order.of(block), projected, keep_inputs, gates, trace);
     };

@@ -58,7 +58,7 @@ pub enum Peephole {
 }
 
 impl Default for LstmConfig {
-    /// The LSTM of the paper's experiments: 96 cells, no forget gate, no peepholes.
+    /// Returns the LSTM of the paper's experiments: 96 cells, no forget gate, no peepholes.
     fn default() -> LstmConfig {
         LstmConfig { cells: 96, forget_gate: false, peephole: Peephole::None }
     }
@@ -111,20 +111,21 @@ impl EncoderKind for LstmConfig {
 
 /// What every encoder of LSTMs has.
 pub(super) fn describe(forget_gate: bool) -> Description {
-    let gates: &[State] = match forget_gate {
-        true => &[State::InputGate, State::ForgetGate, State::OutputGate],
-        false => &[State::InputGate, State::OutputGate],
+    let gates: &[State] = if forget_gate {
+        &[State::InputGate, State::ForgetGate, State::OutputGate]
+    } else {
+        &[State::InputGate, State::OutputGate]
     };
     Description { reading: Reading::WordByWord, gates, telling: &[State::Activation, State::InputGate] }
 }
 
 impl LstmConfig {
-    /// The number of gates (G), counting the input y_g.
+    /// Returns the number of gates (G), counting the input y_g.
     pub fn gates(&self) -> usize {
         if self.forget_gate { 4 } else { 3 }
     }
 
-    /// A description of the gates and peepholes.
+    /// Returns a description of the gates and peepholes.
     pub(super) fn variant(&self) -> String {
         let forget = if self.forget_gate { ", forget gate" } else { "" };
         let peephole = match self.peephole {
@@ -135,17 +136,17 @@ impl LstmConfig {
         format!("{forget}{peephole}")
     }
 
-    /// The first column of the input gate.
+    /// Returns the first column of the input gate.
     pub(super) fn input_gate(&self) -> usize {
         self.cells
     }
 
-    /// The first column of the output gate. The forget gate, if there is one, comes before it.
+    /// Returns the first column of the output gate. The forget gate, if there is one, comes before it.
     pub(super) fn output_gate(&self) -> usize {
         (self.gates() - 1) * self.cells
     }
 
-    /// The tensors of one LSTM, with `prefix` before each name.
+    /// Returns the tensors of one LSTM, with `prefix` before each name.
     pub(super) fn tensors(&self, features: usize, prefix: &str) -> Vec<Tensor> {
         let gates: &[&str] = if self.forget_gate { &["4", "3", "2", "1"] } else { &["4", "3", "1"] };
         let named = |stem: &str, gates: &[&str]| -> Vec<String> {
@@ -171,7 +172,7 @@ impl LstmConfig {
 }
 
 impl Lstm {
-    /// All weights zero.
+    /// Returns all weights zero.
     pub(super) fn new(features: usize, config: LstmConfig) -> Lstm {
         Lstm { config, tensors: config.tensors(features, "") }
     }
@@ -196,20 +197,18 @@ impl Encoder for Lstm {
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
         let states: &mut LstmStates = trace.states.begin(batch);
-        let how = (trace.precision, trace.keep_inputs, &mut trace.packed);
         let order = Order::Words(Direction::Forward);
-        forward(self.config, &self.tensors, batch, order, &projected[0], states, how);
+        forward(self.config, &self.tensors, batch, order, &projected[0], states, trace.keep_inputs);
         let h = self.config.cells;
         place_embeddings(batch, h, &mut trace.embeddings, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
-        let how = (bptt, trace.precision);
         let states: &mut LstmStates = trace.states.spend();
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors, table_squares, scratch, .. } = gradients;
         let grad = EmbeddingGradient::of_last_words(grad, self.config.cells, 0);
         *table_squares =
-            backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, how, scratch, tensors);
+            backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, bptt, scratch, tensors);
     }
 }

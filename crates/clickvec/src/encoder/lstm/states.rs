@@ -47,7 +47,7 @@ impl LstmStates {
         &mut self.gates
     }
 
-    /// The states of every word, for an LSTM that reads in this direction.
+    /// Returns the states of every word, for an LSTM that reads in this direction.
     pub(in super::super) fn read(&self, direction: Direction) -> Vec<Quantity> {
         let forget = self.config.forget_gate.then_some(State::ForgetGate);
         let gates = [State::CellInput, State::InputGate].into_iter().chain(forget);
@@ -55,7 +55,7 @@ impl LstmStates {
         states.map(|state| state.read(direction)).collect()
     }
 
-    /// A state at a word, read in the quantity's direction.
+    /// Returns a state at a word, read in the quantity's direction.
     pub(in super::super) fn at_word(
         &self,
         place: Place<'_>,

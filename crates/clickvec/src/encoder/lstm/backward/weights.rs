@@ -3,14 +3,12 @@
 use super::States;
 use crate::encoder::lstm::{LstmConfig, PEEPHOLE, Peephole, RECURRENT};
 use crate::math::Matrix;
-use crate::math::bf16::Precision;
 use crate::math::gemm::{Left, gemm, gemm_ahead};
 
 /// Adds one step's share of ∂L/∂W_rec and ∂L/∂W_p, computed from the errors of its gates, [n, G·H]. `ahead` is what
 /// the next step will read.
 pub(super) fn weight_gradients(
     config: LstmConfig,
-    precision: Precision,
     states: States<'_>,
     errors: &[f32],
     ahead: [&[f32]; 3],
@@ -24,7 +22,7 @@ pub(super) fn weight_gradients(
         gemm_ahead(
             (h, width, count),
             Left::transposed(activation_before, h),
-            precision.right(errors, width),
+            (errors, width),
             (dense[RECURRENT].data_mut(), width),
             ahead,
         );
