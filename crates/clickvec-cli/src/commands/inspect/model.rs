@@ -55,7 +55,6 @@ fn report(model: &Model) -> Result<Report<'_>> {
     // Parsed from text, so that a number keeps its shortest form: 0.1 and not 0.10000000149.
     let mut training: Value = serde_json::from_str(&serde_json::to_string(model.training())?)?;
     // The file omits these if they have their default values.
-    training["config"]["precision"] = serde_json::to_value(model.training().config.precision)?;
     training["config"]["loss"] = serde_json::to_value(model.training().config.loss)?;
     training["config"]["tail"] = serde_json::to_value(model.training().config.tail)?;
     training["config"]["field"] = serde_json::to_value(&model.training().config.field)?;
