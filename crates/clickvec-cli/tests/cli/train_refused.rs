@@ -44,7 +44,7 @@ fn what_needs_held_out_queries_is_refused_in_a_pipe_too() {
 fn settings_that_cannot_act_are_refused_by_name() {
     let folder = Folder::with_data();
     folder.train("init", &[]).code(0);
-    let cases: [(&[&str], &str); 19] = [
+    let cases: [(&[&str], &str); 18] = [
         (
             &["--set", "keep=loss", "--held-out=0"],
             "keep: expected held-out queries, whose loss decides, found held_out=0",
