@@ -12,7 +12,7 @@ use clickvec_eval::read_queries;
 use clickvec::internals::files;
 use clickvec::model::{Model, Side};
 use clickvec_eval::ranker::{self, Corpus, RankerSpec, Resources, System};
-use clickvec_index::searcher::Searcher;
+use clickvec_index::Engine;
 use clickvec::table::{self, Plan};
 use clickvec::tables::read_titles;
 use clickvec::train::Weighting;
@@ -206,7 +206,7 @@ fn index(data: &[u8]) {
     // The manifest has the checksums of files and its own.
     let manifest = folder.join("manifest.json");
     let bytes = std::fs::read(&manifest).unwrap();
-    repaired::file(&manifest, &bytes, || Searcher::open(&folder).map(drop));
+    repaired::file(&manifest, &bytes, || Engine::open(&folder).map(drop));
 }
 
 /// What says which part of an index a folder is.
@@ -218,7 +218,7 @@ fn shard(data: &[u8]) {
     }
     std::fs::write(folder.join("shard.json"), data).unwrap();
     let manifest = described(&std::fs::read(good.join("manifest.json")).unwrap(), "shard.json", data);
-    let opened = repaired::file(&folder.join("manifest.json"), &manifest, || Searcher::open(&folder));
+    let opened = repaired::file(&folder.join("manifest.json"), &manifest, || Engine::open(&folder));
     if let Some(searcher) = opened {
         let _ = searcher.summary();
     }

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use clickvec_index::searcher::Searcher;
 use clickvec_index::{Engine, Mode, Request, compact_in_background};
 
 #[derive(Parser)]
@@ -51,14 +50,13 @@ fn main() -> Result<()> {
         println!("{mode:8} {times}");
     }
     if args.exact {
-        let searcher = Searcher::open(&args.index)?;
         let (mut found, mut wanted) = (0, 0);
         for query in &queries {
-            let exact = searcher.search(query, 10)?;
+            let exact = engine.search(&Request::new(*query, Mode::Vectors).exactly())?.hits;
             let hits = engine.search(&Request::new(*query, Mode::Vectors))?.hits;
             // What scores as much as the last of the best is as good.
-            let Some(last) = exact.results().last().map(|found| found.score) else { continue };
-            wanted += exact.results().len();
+            let Some(last) = exact.last().map(|hit| hit.score) else { continue };
+            wanted += exact.len();
             found += hits.iter().filter(|hit| hit.score >= last).count();
         }
         println!("recall@10 {:.4} of {} queries", found as f64 / wanted.max(1) as f64, queries.len());

@@ -28,7 +28,7 @@ const SHOWN_SHARDS: usize = 10;
 /// A builder of an index, which is a folder with a copy of the model, the titles and their vectors.
 ///
 /// Titles are encoded and written as they come, a few thousand at once, so memory does not grow with their number. The
-/// index is written next to its final place under a temporary name, and [`IndexBuilder::finish`] moves it there in one
+/// index is written next to its final place under a temporary name, and [`crate::finish`] moves it there in one
 /// step. It replaces only an index, an empty folder or nothing. A builder that is dropped earlier leaves what was
 /// there.
 pub struct IndexBuilder {
@@ -127,17 +127,6 @@ impl IndexBuilder {
         added
     }
 
-    /// The figures of the index. What is left of it is written, and it is moved to its place.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`IndexBuilder::add`] and of [`IndexBuilder::new`]; [`IndexFault::GivenUp`] if a title could not
-    /// be added before, and [`IndexFault::NoneKnown`] if all titles were left out, unless they are a shard. Whatever was in the
-    /// place is then untouched.
-    pub fn finish(self) -> Result<BuiltIndex> {
-        self.finish_with(|_| Ok(Vec::new()))
-    }
-
     /// A builder of a segment of an update, which has no model of its own.
     pub(crate) fn segment(model: &Model, path: &Path, fields: &[String]) -> Result<IndexBuilder> {
         let output = Output::new(path, model.fingerprint(), model.dimension(), fields, false)?;
@@ -156,7 +145,7 @@ impl IndexBuilder {
         added
     }
 
-    /// [`IndexBuilder::finish`] with more parts, which `complete` writes into the folder once titles and vectors are in it.
+    /// Writes what is left of the index, with the parts that `complete` writes into the folder once titles and vectors are in it.
     /// It returns their files, whose names may lead into a folder. An index can be read without these parts, except for
     /// the vectors, which may be brought into another form.
     pub(crate) fn finish_with<E: From<Error>>(
@@ -187,25 +176,8 @@ fn rest_of_line(values: &[impl AsRef<str>]) -> Result<String> {
     Ok(rest)
 }
 
-/// The figures of a new index at `path` that joins those of one model: it has all their titles, one index after the other, and
-/// the bytes that it has if all titles are encoded at once. Shards of a collection come in the order of their numbers, and
-/// each must be there once.
-///
-/// # Errors
-///
-/// Those of [`IndexBuilder::new`] and of reading an index; [`Error::Index`] with [`IndexFault::OtherModel`],
-/// [`IndexFault::DuplicateId`], [`IndexFault::MissingShards`], [`IndexFault::RepeatedShard`] or
-/// [`IndexFault::OtherShards`]; [`IndexFault::NoneKnown`] as in [`IndexBuilder::finish`]. Shards that were made before indexes said so
-/// are joined as they come.
-pub fn join_indexes(indexes: &[PathBuf], path: &Path) -> Result<BuiltIndex> {
-    join_indexes_with(indexes, path, |_| Ok(Vec::new()))
-}
-
-/// [`join_indexes`] with more parts, as [`IndexBuilder::finish_with`] takes them.
-///
-/// # Errors
-///
-/// Those of [`join_indexes`], and what `complete` returns.
+/// Joins indexes of one model into a new one at `path`: it has all their titles, one index after the other, and the bytes that it has
+/// if all titles are encoded at once. Shards of a collection come in the order of their numbers, and each must be there once.
 pub(crate) fn join_indexes_with<E: From<Error>>(
     indexes: &[PathBuf],
     path: &Path,

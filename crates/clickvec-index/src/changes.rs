@@ -104,17 +104,6 @@ impl Changes {
         }
         Ok(added)
     }
-
-    /// Whether each of the `titles` of a segment is still there.
-    pub(crate) fn alive(&self, segment: usize, titles: usize) -> Vec<bool> {
-        let mut alive = vec![true; titles];
-        for &position in self.deleted.get(segment).into_iter().flatten() {
-            if let Some(is_alive) = alive.get_mut(position as usize) {
-                *is_alive = false;
-            }
-        }
-        alive
-    }
 }
 
 /// The first of the positions that is not below `titles` or not above the one before it.

@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::changes::Changes;
 use crate::folder::{Folder, MANIFEST};
+use crate::layout::IndexSummary;
 use crate::layout::Shard;
 use crate::layout::{About, CODES, MODEL, MODEL_FILE, load_shard};
 use clickvec::error::IndexFault;
@@ -40,6 +41,13 @@ pub(crate) struct Both {
     pub(crate) model: Model,
     pub(crate) queries: Embedder,
     pub(crate) titles: Embedder,
+}
+
+impl Both {
+    pub(crate) fn new(model: Model) -> Both {
+        let (queries, titles) = (model.embedder(Side::Query), model.embedder(Side::Title));
+        Both { model, queries, titles }
+    }
 }
 
 /// A segment of an opened index.
@@ -104,6 +112,17 @@ impl Engine {
     /// [`Error::Library`] for a folder that is not an index; [`Error::Index`] if its fusion cannot be read.
     pub fn choices(path: &Path) -> Result<Choices> {
         crate::segment::choices(&Folder::<About>::open(path, &KNOWN)?)
+    }
+
+    /// Returns what the manifests of the index on disk say: its parts and its files.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Library`] if the index is no longer there.
+    pub fn summary(&self) -> Result<IndexSummary> {
+        let folder = Folder::<About>::open(&self.path, &KNOWN)?;
+        let added = Changes::of(&folder)?.folders(&folder, &KNOWN)?;
+        Ok(summary(&folder, &added, self.facts.titles, self.shard))
     }
 
     /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.
@@ -278,11 +297,7 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
     let about = folder.about();
     let model = match before.filter(|before| before.facts.model.fingerprint == about.model) {
         Some(before) => Arc::clone(&before.model),
-        None => {
-            let model = Model::load(&folder.file(&MODEL, MODEL_FILE)?)?;
-            let (queries, titles) = (model.embedder(Side::Query), model.embedder(Side::Title));
-            Arc::new(Both { model, queries, titles })
-        }
+        None => Arc::new(Both::new(Model::load(&folder.file(&MODEL, MODEL_FILE)?)?)),
     };
     let (found, dimension) = (model.model.fingerprint(), model.model.dimension());
     if found != about.model {
@@ -334,9 +349,38 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
         }
     }
     let left_out = std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum();
-    let facts = facts(folder, left_out, &model.model, &segments)?;
+    let written = std::fs::metadata(folder.path().join(MANIFEST)).and_then(|metadata| metadata.modified()).ok();
+    let made = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_secs());
+    let (fingerprint, version) = (folder.fingerprint().to_owned(), folder.version().to_owned());
+    let facts = facts(Written { fingerprint, version, made }, left_out, &model.model, &segments)?;
     let shard = load_shard(folder)?;
     Ok(Engine { path: folder.path().to_owned(), field: about.field.clone(), shard, model, segments, facts })
+}
+
+fn summary(folder: &Folder<About>, added: &[Folder<About>], titles: u64, shard: Option<Shard>) -> IndexSummary {
+    let About { model, dimension, field, .. } = folder.about().clone();
+    let files = |folder: &Folder<About>, inside: &str| {
+        let files = folder.parts().values().flat_map(|part| &part.files);
+        files.map(|(name, file)| (format!("{inside}{name}"), file.bytes)).collect::<Vec<_>>()
+    };
+    let of_added = added.iter().flat_map(|folder| {
+        let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
+        files(folder, &format!("{name}/"))
+    });
+    let all = files(folder, "").into_iter().chain(of_added).collect();
+    let left_out = std::iter::once(folder).chain(added).map(|folder| folder.about().left_out).sum();
+    IndexSummary {
+        fingerprint: folder.fingerprint().to_owned(),
+        version: folder.version().to_owned(),
+        model,
+        titles,
+        left_out,
+        dimension,
+        field,
+        shard,
+        parts: folder.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect(),
+        files: all,
+    }
 }
 
 /// The bits of the titles that are still there.
@@ -353,9 +397,16 @@ fn alive(titles: usize, deleted: &[u32]) -> Option<Vec<u64>> {
     Some(bits)
 }
 
-fn facts(folder: &Folder<About>, left_out: u64, model: &Model, segments: &[Opened]) -> Result<Facts> {
-    let written = std::fs::metadata(folder.path().join(MANIFEST)).and_then(|metadata| metadata.modified()).ok();
-    let made = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_secs());
+/// What a manifest says of the index as a whole.
+pub(crate) struct Written {
+    pub(crate) fingerprint: String,
+    pub(crate) version: String,
+    /// When it was written, in seconds since 1970.
+    pub(crate) made: Option<u64>,
+}
+
+pub(crate) fn facts(written: Written, left_out: u64, model: &Model, segments: &[Opened]) -> Result<Facts> {
+    let Written { fingerprint, version, made } = written;
     let all: u64 = segments.iter().map(|opened| opened.segment.len() as u64).sum();
     let deleted: u64 = segments.iter().map(|opened| opened.dead as u64).sum();
     let mut tokens = 0;
@@ -373,8 +424,8 @@ fn facts(folder: &Folder<About>, left_out: u64, model: &Model, segments: &[Opene
         left_out,
         deleted,
         segments: segments.len(),
-        fingerprint: folder.fingerprint().to_owned(),
-        version: folder.version().to_owned(),
+        fingerprint,
+        version,
         made,
         bytes: bytes(&|_| true),
         model: ModelFacts {

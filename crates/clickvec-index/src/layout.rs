@@ -74,7 +74,7 @@ fn is_title(field: &str) -> bool {
     field == "title"
 }
 
-/// A part of a collection's titles, which [`crate::join_indexes`] joins with the others.
+/// A part of a collection's titles, which [`crate::join`] joins with the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     /// Which part, counted from 1.

@@ -28,6 +28,8 @@ pub struct Request {
     /// The number of titles that each part finds for a fusion; `None` is that of the index, or `k` if that is more. It does not
     /// depend on `offset`, so that pages of one length are pages of one list, which ends where all that the parts found is shown.
     pub depth: Option<usize>,
+    /// Whether every vector is compared, where an index of many vectors otherwise looks at some lists of similar ones.
+    pub exact: bool,
     /// When the answer is of no use any more. It is looked at between the steps of a search.
     pub deadline: Option<Instant>,
 }
@@ -35,7 +37,16 @@ pub struct Request {
 impl Request {
     /// The first ten titles for a query, without conditions.
     pub fn new(text: impl Into<String>, mode: Mode) -> Request {
-        Request { text: text.into(), mode, k: DEFAULT_K, offset: 0, filters: Vec::new(), depth: None, deadline: None }
+        Request {
+            text: text.into(),
+            mode,
+            k: DEFAULT_K,
+            offset: 0,
+            filters: Vec::new(),
+            depth: None,
+            exact: false,
+            deadline: None,
+        }
     }
 
     /// The same question for `k` titles.
@@ -56,6 +67,11 @@ impl Request {
     /// The same question, with this many titles from each part of a fusion.
     pub fn with_depth(self, depth: usize) -> Request {
         Request { depth: Some(depth), ..self }
+    }
+
+    /// The same question, for which every vector is compared.
+    pub fn exactly(self) -> Request {
+        Request { exact: true, ..self }
     }
 
     /// The same question, given up at this time.

@@ -8,13 +8,15 @@ use clickvec::internals::text;
 use clickvec::model::Side;
 use clickvec_eval::internals::{fused_shares, sum_shares};
 
+use rayon::prelude::*;
+
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 use crate::bm25::Bm25;
 use crate::engine::{Engine, Opened, bit};
 use crate::error::{RequestFault, Result};
 use crate::fusion::Fusion;
 use crate::request::{Filter, Mode, Request};
-use crate::segment::MANY_HITS;
+use crate::segment::{MANY_HITS, Reach};
 use crate::teacher::Teacher;
 use crate::trigrams::Trigrams;
 use crate::words::{self, Statistics};
@@ -59,8 +61,12 @@ impl Engine {
             timings.encode = began.elapsed();
             let began = in_time(request)?;
             // So must be the part of the vectors that is looked at.
-            let is_deep = request.mode == Mode::Vectors && request.k > MANY_HITS;
-            by_vectors = self.by_vectors(&vector, depth, is_deep, &allowed)?;
+            let reach = match request.mode {
+                _ if request.exact => Reach::All,
+                Mode::Vectors if request.k > MANY_HITS => Reach::More,
+                _ => Reach::Nearest,
+            };
+            by_vectors = self.by_vectors(&vector, depth, reach, &allowed)?;
             timings.vectors = began.elapsed();
         }
         if parts[1] {
@@ -115,6 +121,16 @@ impl Engine {
         }
         timings.total = begin.elapsed();
         Ok(Answer { hits, total, query, timings })
+    }
+
+    /// Answers several requests on all threads.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Engine::search`].
+    pub fn search_all(&self, requests: &[Request]) -> Result<Vec<Answer>> {
+        self.prepare()?;
+        requests.par_iter().map(|request| self.search(request)).collect()
     }
 
     /// Makes what searches need besides the files: the teacher's vectors of the titles, if the fusion has a teacher. Otherwise the first
@@ -275,10 +291,10 @@ impl Engine {
         self.segments.iter().map(of_segment).sum()
     }
 
-    fn by_vectors(&self, vector: &[f32], k: usize, is_deep: bool, allowed: &[Allowed]) -> Result<Vec<Place>> {
+    fn by_vectors(&self, vector: &[f32], k: usize, reach: Reach, allowed: &[Allowed]) -> Result<Vec<Place>> {
         let mut hits = Vec::new();
         for (opened, allowed) in self.segments.iter().zip(allowed) {
-            let found = opened.segment.vectors.search(vector, k, is_deep, allowed.as_deref())?;
+            let found = opened.segment.vectors.search(vector, k, reach, allowed.as_deref())?;
             hits.extend(found.into_iter().map(|hit| opened.place(hit)));
         }
         Ok(best(hits, k))

@@ -37,12 +37,12 @@ pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: Vec
     builder.finish_with(|folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
 }
 
-/// The index that several become, joined as [`crate::join_indexes`] does it, with all that [`Engine`] wants. `model` is
+/// The index that several become, with all that [`Engine`] wants. `model` is
 /// theirs. Without a fusion, an analysis of words or a format, it is theirs too; a fusion brings its analysis with it.
 ///
 /// # Errors
 ///
-/// Those of [`crate::join_indexes`], and [`Error::Index`] if a part cannot be made, or if the indexes differ in what is
+/// [`Error::Library`] if they do not fit together, and [`Error::Index`] if a part cannot be made, or if the indexes differ in what is
 /// not given.
 pub fn join(
     indexes: &[PathBuf],

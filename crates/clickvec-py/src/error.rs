@@ -36,6 +36,14 @@ pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
+/// An error of an index.
+pub(crate) fn of_index(py: Python<'_>, error: &clickvec_index::Error) -> PyErr {
+    match error {
+        clickvec_index::Error::Library(error) => raise(py, error),
+        other => told(py, &other.to_string()),
+    }
+}
+
 /// What the program says about an error, with its options called as in Python.
 pub(crate) fn words(error: &Error) -> String {
     by_name(&embedded::told(error))

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use clickvec_index::IndexBuilder;
-use clickvec_index::searcher::Answer;
 use clickvec::tables::Title;
+use clickvec_index::{Answer, Engine, Fusion, IndexBuilder, Mode, Request, VectorFormat, finish};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -15,7 +14,7 @@ use crate::{error, work};
 
 /// A searcher of titles.
 #[pyclass(frozen, module = "clickvec._clickvec")]
-pub(crate) struct Searcher(clickvec_index::searcher::Searcher);
+pub(crate) struct Searcher(Engine);
 
 /// An answer: what was found, as (rank, id, title, score), or why nothing was looked for.
 type Answered = (Vec<(usize, String, String, f32)>, Option<&'static str>);
@@ -25,8 +24,8 @@ impl Searcher {
     /// Opens an index.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Searcher> {
-        let searcher = work::short(py, || clickvec_index::searcher::Searcher::open(&path))?;
-        Ok(Searcher(searcher.map_err(|fault| error::raise(py, &fault))?))
+        let index = work::short(py, || Engine::open(&path))?;
+        Ok(Searcher(index.map_err(|fault| error::of_index(py, &fault))?))
     }
 
     /// Encodes titles. Ctrl-C ends them early, and with them the work.
@@ -34,24 +33,24 @@ impl Searcher {
     fn encode(py: Python<'_>, model: &Model, titles: Vec<(String, String)>) -> PyResult<Searcher> {
         let titles = titles.into_iter().map(|(id, title)| Title { id, title });
         // It locks nothing that a forked process would use, so no fork has to wait for it.
-        let searcher = serve(py, None, &|_| Ok(()), |caller| {
-            clickvec_index::searcher::Searcher::encode(&model.inner, titles.take_while(|_| !caller.is_stopped()))
+        let index = serve(py, None, &|_| Ok(()), |caller| {
+            Engine::in_memory(&model.inner, titles.take_while(|_| !caller.is_stopped()))
         })?;
-        Ok(Searcher(searcher.map_err(|fault| error::raise(py, &fault))?))
+        Ok(Searcher(index.map_err(|fault| error::of_index(py, &fault))?))
     }
 
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.0.facts().titles as usize
     }
 
     #[getter]
     fn left_out(&self) -> u64 {
-        self.0.left_out()
+        self.0.facts().left_out
     }
 
     #[getter]
     fn fingerprint(&self) -> &str {
-        self.0.model().fingerprint()
+        &self.0.facts().model.fingerprint
     }
 
     /// The best `k` titles for each query.
@@ -59,22 +58,26 @@ impl Searcher {
         let queries = Texts::of(queries)?;
         let queries = queries.all();
         let answers = work::short(py, || {
-            let answers = self.0.search_batch(&queries, k)?;
-            Ok(answers.iter().map(answered).collect())
+            if k == 0 {
+                return Ok(queries.iter().map(|_| (Vec::new(), None)).collect());
+            }
+            let request = |query: &&str| Request::new(*query, Mode::Both).with_k(k);
+            let requests: Vec<Request> = queries.iter().map(request).collect();
+            Ok(self.0.search_all(&requests)?.into_iter().map(answered).collect())
         })?;
-        answers.map_err(|fault| error::raise(py, &fault))
+        answers.map_err(|fault| error::of_index(py, &fault))
     }
 }
 
-fn answered(answer: &Answer<'_>) -> Answered {
-    let found = answer.results().iter();
-    let found = found.map(|found| (found.rank, found.id.to_owned(), found.title.to_owned(), found.score)).collect();
-    let why = match answer {
-        Answer::Found(_) => None,
-        Answer::NoWords => Some("no words"),
-        Answer::UnknownWords => Some("unknown words"),
+fn answered(answer: Answer) -> Answered {
+    let why = if !answer.hits.is_empty() {
+        None
+    } else if answer.query.words.is_empty() {
+        Some("no words")
+    } else {
+        Some("unknown words").filter(|_| !answer.query.has_vector)
     };
-    (found, why)
+    (answer.hits.into_iter().map(|hit| (hit.rank, hit.id, hit.title, hit.score)).collect(), why)
 }
 
 /// Writes an index of titles, which come one after the other.
@@ -98,7 +101,8 @@ pub(crate) fn build_index<'py>(
         added.map_err(raise)?;
         py.check_signals()?;
     }
-    let built = work::short(py, move || builder.finish())?.map_err(raise)?;
+    let built = work::short(py, move || finish(builder, &model.inner, &Fusion::default(), VectorFormat::F32))?;
+    let built = built.map_err(|fault| error::of_index(py, &fault))?;
     let found = PyDict::new(py);
     found.set_item("fingerprint", built.fingerprint)?;
     found.set_item("model", built.model)?;

@@ -360,9 +360,10 @@ mod tests {
 
     fn write(path: &Path, title: &str) {
         let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-1/lstm.safetensors");
-        let mut builder = IndexBuilder::new(&Model::load(&model).unwrap(), path).unwrap();
+        let model = Model::load(&model).unwrap();
+        let mut builder = IndexBuilder::new(&model, path).unwrap();
         builder.add(Title { id: "t1".to_owned(), title: title.to_owned() }).unwrap();
-        builder.finish().unwrap();
+        clickvec_index::finish(builder, &model, &clickvec_index::Fusion::default(), Default::default()).unwrap();
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn an_index_answers_as_model_and_titles_do() {
     assert!(said.stderr().contains("144 titles"));
     for more in [&[][..], &["--json"]] {
         let from_titles = search(&folder, &["--model", "model.safetensors", "--titles", "titles.tsv"], more).code(0);
-        let from_index = search(&folder, &["--index", "shop.index", "--mode=vectors"], more).code(0);
+        let from_index = search(&folder, &["--index", "shop.index"], more).code(0);
         assert!(from_index.stdout_bytes() == from_titles.stdout_bytes());
         assert!(from_index.stdout().lines().count() >= 5);
     }

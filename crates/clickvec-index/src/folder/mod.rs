@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::Xxh3;
 use clickvec::error::IndexFault;
 use clickvec::internals::error::shortened;
 
-pub(crate) use read::{FileReader, Folder, read};
+pub(crate) use read::{FileReader, Folder};
 pub(crate) use write::is_of_updates;
 pub use write::{CHANGES, put_part};
 pub(crate) use write::{FolderWriter, check_replaceable};

@@ -22,32 +22,6 @@ pub(crate) struct Folder<A> {
     manifest: Manifest<A>,
 }
 
-/// What `load`, which knows the parts `known`, makes of an index. If the index is replaced meanwhile, so that the files
-/// do not fit the manifest, it is read again.
-///
-/// # Errors
-///
-/// What `load` returns, and those of [`Folder::open`].
-pub(crate) fn read<A: DeserializeOwned + Serialize, T>(
-    path: &Path,
-    known: &[PartKind],
-    load: impl Fn(&Folder<A>) -> Result<T>,
-) -> Result<T> {
-    let (mut folder, mut is_again) = (Folder::open(path, known)?, false);
-    loop {
-        let error = match load(&folder) {
-            Ok(loaded) => return Ok(loaded),
-            Err(error) => error,
-        };
-        // It may have been replaced twice, at last by the same index.
-        match Folder::open(path, known) {
-            Ok(now) if now.manifest.fingerprint != folder.manifest.fingerprint => (folder, is_again) = (now, false),
-            Ok(now) if !is_again => (folder, is_again) = (now, true),
-            _ => return Err(error),
-        }
-    }
-}
-
 impl<A: DeserializeOwned + Serialize> Folder<A> {
     /// The folder of an index, with its manifest. Fails if the index requires a part that is not in `known`.
     ///

@@ -1,6 +1,5 @@
 //! Folders of an index: written and read back, damaged, and replaced while they are read.
 
-use std::cell::Cell;
 use std::io::BufWriter;
 use std::path::Path;
 
@@ -189,32 +188,6 @@ fn files_of_the_first_version_are_the_parts_that_are_known() {
     let files = BTreeMap::from([("titles.tsv".to_owned(), entry(9))]);
     let part = Part { kind: "table".to_owned(), required: true, files };
     assert_eq!(folder.parts(), &BTreeMap::from([("titles".to_owned(), part)]));
-}
-
-#[test]
-fn an_index_that_is_replaced_while_it_is_read_is_read_again() {
-    let (_folder, path) = made();
-    let tries = Cell::new(0);
-    let load = |folder: &Folder<About>| {
-        tries.set(tries.get() + 1);
-        if tries.get() == 1 {
-            write(&path, "blue shoes").unwrap();
-        }
-        folder.read(&TITLES, "titles.tsv")
-    };
-    assert_eq!(read(&path, &KNOWN, load).unwrap(), b"blue shoes");
-    assert_eq!(tries.get(), 2);
-    // One in whose place another was for a moment is read again, too.
-    let load_at_last = |folder: &Folder<About>| {
-        tries.set(tries.get() + 1);
-        if tries.get() == 3 { Err(Error::io(&path, "read", std::io::ErrorKind::NotFound.into())) } else { load(folder) }
-    };
-    assert_eq!(read(&path, &KNOWN, load_at_last).unwrap(), b"blue shoes");
-    assert_eq!(tries.replace(1), 5);
-    // One that stays as it is has its fault, when it was read twice.
-    std::fs::write(path.join("titles.tsv"), "x").unwrap();
-    assert!(matches!(fault(read(&path, &KNOWN, load)), IndexFault::Length { .. }));
-    assert_eq!(tries.get(), 3);
 }
 
 #[test]

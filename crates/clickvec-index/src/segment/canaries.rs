@@ -106,7 +106,7 @@ pub(super) fn ask(
 
 fn answer(query: String, vectors: &Vectors, words: &Words, bm25: Bm25, model: &Model) -> Result<Canary> {
     let vector = model.embedder(Side::Query).embed(&[&query]);
-    let by_vectors = vectors.search(&vector, ANSWERS, false, None)?;
+    let by_vectors = vectors.search(&vector, ANSWERS, super::Reach::Nearest, None)?;
     let found = words::guarded(|| {
         let statistics = Statistics::new(vec![words], bm25)?;
         words.search(&words.terms(&query), ANSWERS, &statistics, &|_| true)

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::folder::{FileEntry, Folder, PartKind};
 use crate::layout::{About, CODES, TITLES, TITLES_FILE, VECTORS, VECTORS_FILE};
 use bytemuck::Pod;
-use clickvec::index::QuantizedIndex;
+use clickvec::index::{FlatIndex, QuantizedIndex};
 use clickvec::internals::error::shortened;
 use clickvec::internals::index::{Codes, Shared};
 use clickvec::internals::text::Analysis;
@@ -43,7 +43,7 @@ use parts::{
 };
 pub(crate) use titles::{Line, TitleLines};
 use vectors::{ListHeader, Lists, codes_of, flat_of, halves_of};
-pub(crate) use vectors::{MANY_HITS, Vectors};
+pub(crate) use vectors::{MANY_HITS, Reach, Vectors};
 
 /// The number of vectors from which on they are put into lists. Fewer are scanned in about a millisecond.
 pub(crate) const MANY_VECTORS: usize = 200_000;
@@ -148,6 +148,30 @@ impl Segment {
             canaries: reader.json(&CANARIES)?.unwrap_or_default(),
             fusion: reader.fusion()?,
             trigrams,
+        })
+    }
+
+    /// Makes a segment of titles and their vectors in memory.
+    pub(crate) fn in_memory(titles: TitleLines, vectors: FlatIndex) -> Result<Segment> {
+        Codes::room(vectors.dimension(), vectors.len())?;
+        let path = PathBuf::from("the index in memory");
+        let texts = (0..titles.len() as u32).map(|position| titles.get(position).map_or("", |line| line.title));
+        let words = Words::in_memory(texts).map_err(|error| of_words(&path, &error))?;
+        let index = QuantizedIndex::new(vectors);
+        Ok(Segment {
+            path,
+            identity: String::new(),
+            files: BTreeMap::new(),
+            on_disk: BTreeMap::new(),
+            ids: Ids::of(&titles),
+            vectors: Vectors { format: VectorFormat::F32, index, lists: None },
+            words,
+            words_bytes: 0,
+            fields: Fields::of(&titles),
+            canaries: Vec::new(),
+            fusion: Fusion::default(),
+            trigrams: None,
+            titles,
         })
     }
 

@@ -16,6 +16,15 @@ const DEEPER: usize = 3;
 /// A search looks at this many lists at least.
 const LEAST: usize = 8;
 
+/// How many of the lists a search looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Nearest,
+    /// For a page of many hits.
+    More,
+    All,
+}
+
 /// The vectors of a segment.
 pub(crate) struct Vectors {
     pub(crate) format: VectorFormat,
@@ -61,20 +70,20 @@ impl Vectors {
         }
     }
 
-    /// The best `k` vectors among those that are allowed, a bit for each. A deep search looks at more lists.
+    /// The best `k` vectors among those that are allowed, a bit for each.
     pub(crate) fn search(
         &self,
         query: &[f32],
         k: usize,
-        is_deep: bool,
+        reach: Reach,
         allowed: Option<&[u64]>,
     ) -> clickvec::Result<Vec<Hit>> {
         // In lists that hold mostly what is not allowed, the best that are might be missed.
         let few = allowed.is_some_and(|bits| {
             2 * bits.iter().map(|word| word.count_ones() as usize).sum::<usize>() < self.index.len()
         });
-        let lists = self.lists.as_ref().filter(|_| !few);
-        let blocks = lists.map(|lists| lists.nearest(query, is_deep));
+        let lists = self.lists.as_ref().filter(|_| !few && reach != Reach::All);
+        let blocks = lists.map(|lists| lists.nearest(query, reach == Reach::More));
         let scope = Scope { allowed, blocks: blocks.as_deref() };
         Ok(self.index.search_in(query, k, &scope, &mut SearchScratch::default())?.to_vec())
     }

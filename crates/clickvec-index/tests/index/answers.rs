@@ -7,20 +7,25 @@ use clickvec::index::Query;
 use clickvec::tables::Title;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
 use clickvec_index::error::{Error, RequestFault};
-use clickvec_index::searcher::Searcher;
 use clickvec_index::{Analysis, Bm25, Condition, Engine, Filter, Fusion, Hit, Mode, Request, Share};
 
-use crate::world::{QUERIES, World, build, field_names, fields, found, search, titles};
+use crate::world::{QUERIES, World, all_titles, build, field_names, fields, found, search, titles};
 
 #[test]
-fn vectors_find_what_the_searcher_finds() {
+fn an_index_in_memory_answers_as_one_on_disk() {
     let world = World::new();
-    let (engine, searcher) = (world.open(), Searcher::open(&world.path).unwrap());
-    for query in QUERIES {
-        let expected: Vec<(String, u32)> = (searcher.search(query, 20).unwrap().results().iter())
-            .map(|found| (found.id.to_owned(), found.score.to_bits()))
-            .collect();
-        assert_eq!(found(&search(&engine, query, Mode::Vectors, 20)), expected, "{query}");
+    let (disk, memory) = (world.open(), Engine::in_memory(&world.model, world.titles.clone()).unwrap());
+    assert_eq!((memory.facts().titles, memory.facts().left_out), (disk.facts().titles, disk.facts().left_out));
+    for mode in Mode::ALL {
+        for query in QUERIES {
+            let answer = search(&memory, query, mode, 20);
+            assert_eq!(found(&answer), found(&search(&disk, query, mode, 20)), "{query}");
+            assert!(mode != Mode::Vectors || !answer.query.has_vector || answer.hits.len() == 20, "{query}");
+        }
+    }
+    let requests: Vec<Request> = QUERIES.map(|query| Request::new(query, Mode::Both)).into();
+    for (answer, request) in disk.search_all(&requests).unwrap().iter().zip(&requests) {
+        assert_eq!(found(answer), found(&disk.search(request).unwrap()));
     }
 }
 
@@ -38,8 +43,8 @@ fn words_score_like_our_bm25_at_the_same_parameters() {
         let facts = engine.facts().words.unwrap();
         assert_eq!((facts.analysis, facts.bm25), (analysis, parameters));
         // Of the titles that can be found.
-        let searcher = Searcher::open(&path).unwrap();
-        let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
+        let kept = all_titles(&engine);
+        let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
         let [stem, split] = [analysis.stem, analysis.split].map(u8::from);
         let name = format!("bm25:k1={},b={},stem={stem},split={split}", parameters.k1, parameters.b);
         let bm25 = ranker::train(&name, &Corpus::of_titles(titles.iter().copied()).unwrap()).unwrap();
@@ -56,9 +61,9 @@ fn words_score_like_our_bm25_at_the_same_parameters() {
                 compared += 1;
             }
             // The same titles, and in the same order but for those whose scores differ by rounding alone.
-            let ids = |rank: usize| searcher.title(expected[rank].position).unwrap().0;
+            let ids = |rank: usize| kept[expected[rank].position as usize].id.as_str();
             for (rank, hit) in hits.iter().enumerate().filter(|&(rank, hit)| ids(rank) != hit.id) {
-                let other = expected.iter().find(|other| searcher.title(other.position).unwrap().0 == hit.id);
+                let other = expected.iter().find(|other| kept[other.position as usize].id == hit.id);
                 let last = expected.last().unwrap().score;
                 let gap = other.map_or(hit.score - last, |other| other.score - expected[rank].score);
                 assert!(gap.abs() <= 1e-4 * hit.score, "{query}: rank {rank}");
@@ -97,8 +102,8 @@ fn the_first_titles_by_words_are_those_of_the_whole_list() {
 #[test]
 fn both_are_fused_as_the_library_fuses() {
     let world = World::new();
-    let searcher = Searcher::open(&world.path).unwrap();
-    let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
+    let kept = all_titles(&world.open());
+    let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
     let rank = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
     for method in [FusionMethod::Linear, FusionMethod::MinMax, FusionMethod::ZScore, rank] {
         let fusion = Fusion { method, vectors: 0.7, words: 0.3, is_given: true, ..Fusion::default() };

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod answers;
+mod building;
 mod faults;
 mod formats;
 mod teacher;

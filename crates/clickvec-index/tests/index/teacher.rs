@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use clickvec::index::Query;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
-use clickvec_index::searcher::Searcher;
 use clickvec_index::{Engine, Fusion, Mode, Request, Updater, compact};
 
 use crate::trigrams::save;
-use crate::world::{QUERIES, World, build, document, fields, search, titles};
+use crate::world::{QUERIES, World, all_titles, build, document, fields, search, titles};
 
 const DIMENSION: usize = 12;
 
@@ -50,8 +49,8 @@ fn fused(world: &World, method: FusionMethod) -> Fusion {
 #[test]
 fn four_are_fused_as_the_library_fuses() {
     let world = World::new();
-    let searcher = Searcher::open(&world.path).unwrap();
-    let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
+    let kept = all_titles(&world.open());
+    let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
     let corpus = Corpus::of_titles(titles.iter().copied()).unwrap();
     for method in [FusionMethod::Linear, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }] {
         let (path, fusion) = (world.folder.path().join("four"), fused(&world, method));

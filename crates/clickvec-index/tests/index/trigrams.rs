@@ -6,10 +6,9 @@ use std::sync::Arc;
 use clickvec::index::Query;
 use clickvec_eval::internals::save_fusion;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, RankerSpec, Resources, System};
-use clickvec_index::searcher::Searcher;
 use clickvec_index::{Engine, Fusion, Mode, Request, Updater, compact};
 
-use crate::world::{QUERIES, World, build, document, fields, model, search, titles};
+use crate::world::{QUERIES, World, all_titles, build, document, fields, model, search, titles};
 
 const METHODS: [FusionMethod; 4] = [
     FusionMethod::Linear,
@@ -56,8 +55,8 @@ pub(crate) fn fused(world: &World, method: FusionMethod) -> Fusion {
 #[test]
 fn three_are_fused_as_the_library_fuses() {
     let world = World::new();
-    let searcher = Searcher::open(&world.path).unwrap();
-    let titles: Vec<&str> = (0..searcher.len() as u32).map(|at| searcher.title(at).unwrap().1).collect();
+    let kept = all_titles(&world.open());
+    let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
     let corpus = Corpus::of_titles(titles.iter().copied()).unwrap();
     for method in METHODS {
         let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));

@@ -69,6 +69,17 @@ impl World {
     }
 }
 
+/// The titles that can be found, in order.
+pub(crate) fn all_titles(engine: &Engine) -> Vec<Title> {
+    let mut titles = Vec::new();
+    let each = engine.for_each_title(|title| {
+        titles.push(Title { id: title.id, title: title.title });
+        Ok(())
+    });
+    each.unwrap();
+    titles
+}
+
 pub(crate) fn search(engine: &Engine, query: &str, mode: Mode, k: usize) -> Answer {
     engine.search(&Request::new(query, mode).with_k(k)).unwrap()
 }

@@ -59,11 +59,12 @@ pub(crate) fn write_index(path: &Path, titles: &[(&str, &str)]) {
 pub(crate) fn write_index_of(model: &str, path: &Path, titles: &[(&str, &str)]) {
     let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen");
     let model = frozen.join(format!("{model}.safetensors"));
-    let mut builder = IndexBuilder::new(&Model::load(&model).unwrap(), path).unwrap();
+    let model = Model::load(&model).unwrap();
+    let mut builder = IndexBuilder::new(&model, path).unwrap();
     for (id, title) in titles {
         builder.add(Title { id: (*id).to_owned(), title: (*title).to_owned() }).unwrap();
     }
-    builder.finish().unwrap();
+    clickvec_index::finish(builder, &model, &clickvec_index::Fusion::default(), Default::default()).unwrap();
 }
 
 /// Writes an index of these titles with all parts: words, canaries, a stored field.

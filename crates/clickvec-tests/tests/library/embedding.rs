@@ -4,15 +4,14 @@ use std::path::Path;
 
 use super::support::*;
 use clickvec::encoder::State;
+use clickvec::index::FlatIndex;
 use clickvec::internals::encoder::Trace;
 use clickvec::internals::text::batch::Batch;
 use clickvec::internals::text::{Interner, WordId, words};
 use clickvec::model::{Embedder, Model, Side};
-use clickvec::tables::Title;
 use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
 use clickvec_eval::ranker::{Neural, Ranker};
-use clickvec_index::searcher::{Answer, Searcher};
 
 fn some_texts() -> Vec<String> {
     let titles = log_rows(300, 3);
@@ -123,14 +122,13 @@ fn an_embedder_outlives_its_model_and_serves_many_threads() {
 fn search_embedding_and_judging_have_one_score() {
     let model = model();
     let texts: Vec<String> = some_texts().into_iter().filter(|text| model.dictionary().knows_a_word(text)).collect();
-    let titles = (0..).zip(&texts).map(|(id, title): (u32, _)| Title { id: id.to_string(), title: title.clone() });
-    let searcher = Searcher::encode(&model, titles).expect("encoded");
     let query = "red leather shoe";
-    let Answer::Found(found) = searcher.search(query, texts.len()).expect("an answer") else { panic!("nothing") };
-    assert_eq!(found.len(), texts.len());
     let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
     let of_query = model.embedder(Side::Query).embed(&[query]);
     let of_titles = model.embedder(Side::Title).embed(&texts);
+    let index = FlatIndex::from_unit(model.dimension(), of_titles.clone()).expect("an index");
+    let found = index.search_batch(&of_query, texts.len()).expect("hits").remove(0);
+    assert_eq!(found.len(), texts.len());
     let judged = Neural::new("model".to_owned(), model).score(query, &borrowed);
     for found in &found {
         let position = found.position as usize;

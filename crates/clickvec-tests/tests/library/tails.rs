@@ -3,13 +3,12 @@
 use super::support::*;
 use clickvec::encoder::{DssmConfig, EncoderConfig, Peephole};
 use clickvec::explain::{Evidence, Explainer, KeywordOptions};
+use clickvec::index::FlatIndex;
 use clickvec::internals::encoder::{Encoder, Trace};
 use clickvec::internals::text::batch::Batch;
 use clickvec::internals::text::{Feature, WordId, words};
 use clickvec::model::{Model, Side};
-use clickvec::tables::Title;
 use clickvec::train::{OptimizerKind, Tail, TitleConfig, TrainConfig, Views};
-use clickvec_index::searcher::Searcher;
 use clickvec_lab::explain::{Topics, contexts};
 
 /// Words of a text in these tests; the last of them is a tail, if there are more.
@@ -149,10 +148,9 @@ fn what_is_explained_has_the_tail_as_one_word() {
             found.title.words[3].known && found.title.panels.iter().all(|panel| panel.values.len() == 4 * panel.units)
         );
 
-        let titles = vec![Title { id: "t".to_owned(), title: title.to_owned() }];
-        let searcher = Searcher::encode(&model, titles).expect("encoded");
-        let answer = searcher.search(query, 1).expect("a search");
-        assert_eq!(found.score.to_bits(), answer.results()[0].score.to_bits(), "{encoder}");
+        let index = FlatIndex::from_unit(model.dimension(), model.embedder(Side::Title).embed(&[title])).expect("one");
+        let hits = index.search_batch(&model.embedder(Side::Query).embed(&[query]), 1).expect("a search").remove(0);
+        assert_eq!(found.score.to_bits(), hits[0].score.to_bits(), "{encoder}");
         let score = f64::from(found.score);
         for sum in [
             found.units.iter().sum::<f64>(),

@@ -97,18 +97,6 @@ impl Model {
         prefixes(self.shared_towers())
     }
 
-    /// Returns the half that embeds queries. It shares its weights with the model.
-    pub fn query_half(&self) -> QueryModel {
-        QueryModel {
-            half: Model {
-                dictionary: Arc::clone(&self.dictionary),
-                towers: vec![Arc::clone(self.tower(Side::Query))],
-                training: self.training.clone(),
-                fingerprint: self.fingerprint.clone(),
-            },
-        }
-    }
-
     /// Returns an embedder for texts of one side. It shares its weights with the model and may outlive it.
     pub fn embedder(&self, side: Side) -> Embedder {
         Embedder::new(Arc::clone(self.tower(side)), Arc::clone(&self.dictionary), self.training.config.limit())

@@ -1,4 +1,4 @@
-//! An index as a system: searched as `search` does, by its fusion if it has one and by its vectors otherwise.
+//! An index as a system: searched as `search` does.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -8,9 +8,7 @@ use clickvec::index::Hit;
 use clickvec::tables::Title;
 use clickvec_eval::room_for_lists;
 use clickvec_eval::{Collection, SearchQuery};
-use clickvec_index::searcher::Searcher;
 use clickvec_index::{Engine, Mode, Request};
-use rayon::prelude::*;
 
 use crate::output;
 
@@ -18,34 +16,20 @@ use crate::output;
 const QUERIES_AT_ONCE: usize = 256;
 
 /// An open index.
-pub(super) enum Index {
-    Vectors(Box<Searcher>),
-    Fused(Box<Engine>),
-}
+pub(super) struct Index(Engine);
 
 impl Index {
     pub(super) fn open(path: &Path) -> Result<Index> {
-        if !crate::fused::keeps_fusion(path)? {
-            return Ok(Index::Vectors(Box::new(Searcher::open(path)?)));
-        }
-        let engine = Engine::open(path)?;
-        engine.prepare()?;
-        Ok(Index::Fused(Box::new(engine)))
+        Ok(Index(Engine::open(path)?))
     }
 
     /// Returns all titles of the index.
     pub(super) fn titles(&self) -> Result<Vec<Title>> {
         let mut titles = Vec::new();
-        match self {
-            Index::Vectors(index) => {
-                let found = (0..index.len() as u32).filter_map(|position| index.title(position));
-                titles.extend(found.map(|(id, title)| Title { id: id.to_owned(), title: title.to_owned() }));
-            }
-            Index::Fused(engine) => engine.for_each_title(|title| {
-                titles.push(Title { id: title.id, title: title.title });
-                Ok(())
-            })?,
-        }
+        self.0.for_each_title(|title| {
+            titles.push(Title { id: title.id, title: title.title });
+            Ok(())
+        })?;
         Ok(titles)
     }
 
@@ -63,21 +47,10 @@ impl Index {
         let known = Known::new(path, set);
         let mut lists = Vec::with_capacity(queries.len());
         for some in queries.chunks(QUERIES_AT_ONCE) {
-            match self {
-                Index::Vectors(index) => {
-                    let texts: Vec<&str> = some.iter().map(|query| query.text.as_str()).collect();
-                    for answer in index.search_batch(&texts, depth)? {
-                        let found = answer.results().iter().map(|hit| (hit.id, hit.title, hit.score));
-                        lists.push(known.hits(found)?);
-                    }
-                }
-                Index::Fused(engine) => {
-                    let search = |query: &SearchQuery| -> Result<Vec<Hit>> {
-                        let answer = engine.search(&Request::new(&query.text, Mode::Both).with_k(depth))?;
-                        known.hits(answer.hits.iter().map(|hit| (&hit.id[..], &hit.title[..], hit.score)))
-                    };
-                    lists.extend(some.par_iter().map(search).collect::<Result<Vec<_>>>()?);
-                }
+            let request = |query: &SearchQuery| Request::new(&query.text, Mode::Both).with_k(depth);
+            let requests: Vec<Request> = some.iter().map(request).collect();
+            for answer in self.0.search_all(&requests)? {
+                lists.push(known.hits(answer.hits.iter().map(|hit| (&hit.id[..], &hit.title[..], hit.score)))?);
             }
             done(lists.len());
         }

@@ -247,7 +247,7 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
     let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
     let table = args.title_columns.table_with(titles, &field, &args.store)?;
     let titles = table.path();
-    let finish = whole::Finish::new(&model, fusion, args.words, args.vectors, args.shard.is_some())?;
+    let finish = whole::Finish::new(&model, fusion, args.words, args.vectors)?;
     finish.note_what_is_lost(&args.output)?;
     let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?.of_field(&field);
     let wanted = match args.shard {

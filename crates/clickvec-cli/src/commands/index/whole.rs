@@ -1,4 +1,4 @@
-//! The last step of an index: with the search service, everything that it wants; without, the vectors alone.
+//! The last step of an index: words, lists and everything else that follows from its titles and vectors.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -21,42 +21,36 @@ const SHOWN: usize = 3;
 /// How an index is finished.
 pub(super) struct Finish<'m> {
     model: &'m Model,
-    fusion: Option<clickvec_index::Fusion>,
+    fusion: clickvec_index::Fusion,
     /// How words are to be compared, if somebody said so.
     words: Option<Analysis>,
     format: clickvec_index::VectorFormat,
 }
 
 impl<'m> Finish<'m> {
-    /// For an index with this model. A shard gets the rest as it is joined with others.
+    /// For an index with this model.
     pub(super) fn new(
         model: &'m Model,
         fusion: Option<&Path>,
         words: Option<Analysis>,
         vectors: Option<VectorForm>,
-        is_shard: bool,
     ) -> Result<Finish<'m>> {
-        let mut fusion = (!is_shard).then(|| fusion_of(fusion, model.fingerprint())).transpose()?;
-        if let (Some(fusion), Some(analysis)) = (&mut fusion, words) {
+        let mut fusion = fusion_of(fusion, model.fingerprint())?;
+        if let Some(analysis) = words {
             fusion.analysis = analysis;
         }
         Ok(Finish { model, fusion, words, format: format_of(vectors) })
     }
 
-    /// Says what the new index lacks of the one at `output`. A shard is no index that anybody searches.
+    /// Says what the new index lacks of the one at `output`.
     pub(super) fn note_what_is_lost(&self, output: &Path) -> Result<()> {
-        if let Some(fusion) = &self.fusion {
-            note_what_is_lost(output, choices_of(output)?, fusion.choices(), self.words);
-        }
+        note_what_is_lost(output, choices_of(output)?, self.fusion.choices(), self.words);
         Ok(())
     }
 
     pub(super) fn finish(self, builder: IndexBuilder) -> Result<BuiltIndex> {
         let step = crate::progress::step("indexing words and vectors");
-        let built = match self.fusion {
-            Some(fusion) => clickvec_index::finish(builder, self.model, &fusion, self.format)?,
-            None => builder.finish()?,
-        };
+        let built = clickvec_index::finish(builder, self.model, &self.fusion, self.format)?;
         step.finish_and_clear();
         Ok(built)
     }
@@ -198,12 +192,9 @@ pub(super) fn join(
     vectors: Option<VectorForm>,
 ) -> Result<BuiltIndex> {
     let first = indexes.first().ok_or(clickvec::Error::NothingToJoin)?;
-    // The faults of the first index have messages of their own.
-    let path = first.join("model.safetensors");
-    if !path.is_file() {
-        return Ok(clickvec_index::join_indexes(indexes, output)?);
-    }
-    let model = Model::load(&path)?;
+    // Whatever is no index has a message of its own.
+    choices(first)?;
+    let model = Model::load(&first.join("model.safetensors"))?;
     let fusion = fusion.map(|fusion| fusion_of(Some(fusion), model.fingerprint())).transpose()?;
     if words.is_some() {
         for index in indexes.iter().filter(|index| looks_like_index(index)) {

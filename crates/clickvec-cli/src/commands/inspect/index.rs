@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clickvec::encoder::EncoderConfig;
-use clickvec_index::searcher::Searcher;
-use clickvec_index::{Choices, IndexSummary, Verified, verify};
+use clickvec_index::{Choices, Engine, IndexSummary, Verified, verify};
 use serde::Serialize;
 
 use super::ranker::method_name;
@@ -17,9 +16,8 @@ struct Report<'a> {
     encoder: &'a EncoderConfig,
     #[serde(flatten)]
     summary: IndexSummary,
-    /// How it is searched by words and by both, if it has words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    searches: Option<Choices>,
+    /// How it is searched by words and by both.
+    searches: Choices,
     integrity: Integrity,
 }
 
@@ -62,23 +60,19 @@ pub(super) fn look(found: &mut Found) -> Result<()> {
         found.details = Some(Details::new(text, &Damage { integrity })?);
         return Ok(());
     }
-    let searcher = Searcher::open(path)?;
-    let summary = searcher.summary().context("an index that was opened says what it is")?.clone();
-    let has_words = summary.parts.contains_key("words");
-    let searches = has_words.then(|| fused::choices(path)).transpose()?;
-    let report = Report { encoder: searcher.model().encoder_config(), summary, searches, integrity };
+    let index = Engine::open(path).map_err(fused::as_itself)?;
+    let (encoder, summary) = (index.model()?.encoder_config(), index.summary()?);
+    let report = Report { encoder, summary, searches: index.fusion().choices(), integrity };
     found.details = Some(Details::new(text(&report), &report)?);
     Ok(())
 }
 
 /// How an index is searched by words and by both.
 fn searches(report: &Report<'_>) -> Vec<(&'static str, String)> {
-    let Some(Choices { has_fusion, fusion, bm25, analysis, .. }) = &report.searches else {
-        return Vec::new();
-    };
+    let Choices { has_fusion, fusion, bm25, analysis, .. } = &report.searches;
     let words = format!("BM25 with k1 {} and b {}, compared by `{analysis}`", bm25.k1, bm25.b);
     let trigrams = fusion.trigrams.map_or_else(String::new, |weight| format!(", trigrams {weight:.3}"));
-    let fitted = if *has_fusion { "" } else { "; not fitted: used by `serve` and by `search --mode both`" };
+    let fitted = if *has_fusion { "" } else { "; not fitted" };
     let method = method_name(fusion.method).0;
     let teacher = fusion.teacher.map_or_else(String::new, |weight| format!(", teacher {weight:.3}"));
     let (vectors, words_weight) = (fusion.vectors, fusion.words);

@@ -4,12 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
+use clickvec::index::Query;
 use clickvec::internals::files;
+use clickvec::internals::text::words;
 use clickvec::tables::Title;
 use clickvec_eval::ranker::load_with;
 use clickvec_eval::trec::read_run;
-use clickvec_index::searcher::answers;
 use clickvec_index::{Engine, Mode, Request};
+use rayon::prelude::*;
 
 use super::queries::PoolQuery;
 use crate::{output, progress};
@@ -65,11 +67,14 @@ impl<'a> Pool<'a> {
         let texts: Vec<&str> = self.titles.iter().map(|title| title.title.as_str()).collect();
         let candidates = ranker.candidates(&texts)?;
         let found = searched(&path.display().to_string(), self.queries, |queries| {
-            let answers = answers(candidates.as_ref(), &self.titles, queries, self.depth)?;
-            let positions = |answer: &clickvec_index::searcher::Answer<'_>| {
-                answer.results().iter().map(|found| found.position as usize).collect()
+            let search = |query: &&str| -> Result<Vec<usize>> {
+                if words(query).is_empty() {
+                    return Ok(Vec::new());
+                }
+                let hits = candidates.search(&Query::new(query, None), self.depth)?;
+                Ok(hits.iter().map(|hit| hit.position as usize).collect())
             };
-            Ok(answers.iter().map(positions).collect())
+            queries.par_iter().map(search).collect()
         })?;
         add(&mut self.found, &mut self.hits, found);
         self.systems += 1;

@@ -6,14 +6,13 @@ mod outcome;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clickvec::Error;
 use clickvec::model::Model;
 use clickvec_eval::ranker::{self, FileKind};
 use clickvec_eval::read_queries;
 use clickvec_eval::trec::{RunLine, write_run_lines};
 use clickvec_index::Engine;
-use clickvec_index::searcher::{self, Searcher};
 
 use clickvec::tables::{TITLE, Title};
 use serde::Serialize;
@@ -102,17 +101,11 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         let titles = args.title_columns.titles(titles, args.field.as_deref().unwrap_or(TITLE))?;
         let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
         let candidates = ranker.candidates(&texts)?;
-        modes_need_an_index(&args)?;
-        return answer(&args, &|queries, top| {
-            Ok(outcome::all(&searcher::answers(candidates.as_ref(), &titles, queries, top)?))
-        });
+        refuse_modes(&args)?;
+        return answer(&args, &|queries, top| Ok(outcome::of_candidates(candidates.as_ref(), &titles, queries, top)?));
     }
-    if let (Some(index), None, None) = (&args.index, &args.model, &args.titles) {
-        let engine = Engine::open(index).map_err(as_itself)?;
-        return answer(&args, &|queries, top| modes::search(&engine, &args.modes, queries, top));
-    }
-    modes_need_an_index(&args)?;
-    let searcher = match (&args.index, &args.model, &args.titles) {
+    let index = match (&args.index, &args.model, &args.titles) {
+        (Some(index), None, None) => Engine::open(index).map_err(as_itself)?,
         (None, Some(model), Some(titles)) => {
             let model = Model::load(model)?;
             let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
@@ -133,15 +126,15 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
             )
         }
     };
-    answer(&args, &|queries, top| Ok(outcome::all(&searcher.search_batch(queries, top)?)))
+    answer(&args, &|queries, top| modes::search(&index, &args.modes, queries, top))
 }
 
-fn modes_need_an_index(args: &Args) -> Result<()> {
-    if args.modes.are_given() && args.index.is_none() {
-        bail!(
-            "expected `--index INDEX` with `--mode`, `--filter` or `--offset`, found none; make one with `clickvec index`"
-        );
-    }
+/// A ranker has no parts to choose from, and no columns.
+fn refuse_modes(args: &Args) -> Result<()> {
+    ensure!(
+        !args.modes.are_given(),
+        "expected an index or a model with `--mode`, `--filter` or `--offset`, found a ranker; leave them out"
+    );
     Ok(())
 }
 
@@ -177,12 +170,12 @@ fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
 }
 
 /// Encodes titles.
-fn encode(model: &Model, titles: Vec<Title>) -> Result<Searcher> {
+fn encode(model: &Model, titles: Vec<Title>) -> Result<Engine> {
     let bar = progress::bar(titles.len() as u64, "encoding", "titles");
-    let searcher = Searcher::encode(model, titles.into_iter().inspect(|_| bar.inc(1)))?;
+    let index = Engine::in_memory(model, titles.into_iter().inspect(|_| bar.inc(1))).map_err(as_itself)?;
     bar.finish_and_clear();
-    input::note_left_out(searcher.left_out());
-    Ok(searcher)
+    input::note_left_out(index.facts().left_out);
+    Ok(index)
 }
 
 struct Session<'s> {

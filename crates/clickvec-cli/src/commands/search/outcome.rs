@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-use clickvec_index::searcher::{Answer, Found};
+use clickvec::index::{Candidates, Hit, Query};
+use clickvec::internals::text::words;
+use clickvec::tables::Title;
 use serde::Serialize;
 
 /// What was found for a query.
@@ -57,23 +59,29 @@ pub(super) struct Shown {
     pub(super) fields: BTreeMap<String, String>,
 }
 
-/// The outcomes of a search of the library.
-pub(super) fn all(answers: &[Answer<'_>]) -> Vec<Outcome> {
-    let shown = |&Found { rank, id, title, score, .. }: &Found<'_>| Shown {
-        rank,
-        id: id.to_owned(),
-        title: title.to_owned(),
-        score,
-        fields: BTreeMap::new(),
-    };
-    let outcome = |answer: &Answer<'_>| {
-        let nothing = match answer {
-            Answer::Found(found) if found.is_empty() => Some(Nothing::Found),
-            Answer::Found(_) => None,
-            Answer::NoWords => Some(Nothing::OfWords),
-            Answer::UnknownWords => Some(Nothing::Known),
+/// Searches the titles of a ranker. A query without a word finds nothing.
+pub(super) fn of_candidates(
+    candidates: &dyn Candidates,
+    titles: &[Title],
+    queries: &[String],
+    top: usize,
+) -> clickvec::Result<Vec<Outcome>> {
+    let asked: Vec<Query<'_>> =
+        queries.iter().filter(|query| !words(query).is_empty()).map(|query| Query::new(query, None)).collect();
+    let mut lists = candidates.search_batch(&asked, top)?.into_iter();
+    let mut outcomes = Vec::with_capacity(queries.len());
+    for query in queries {
+        if words(query).is_empty() {
+            outcomes.push(Outcome { results: Vec::new(), nothing: Some(Nothing::OfWords) });
+            continue;
+        }
+        let shown = |(rank, hit): (usize, Hit)| {
+            let Title { id, title } = titles.get(hit.position as usize)?.clone();
+            Some(Shown { rank, id, title, score: hit.score, fields: BTreeMap::new() })
         };
-        Outcome { results: answer.results().iter().map(shown).collect(), nothing }
-    };
-    answers.iter().map(outcome).collect()
+        let results: Vec<Shown> = (1..).zip(lists.next().unwrap_or_default()).filter_map(shown).collect();
+        let nothing = results.is_empty().then_some(Nothing::Found);
+        outcomes.push(Outcome { results, nothing });
+    }
+    Ok(outcomes)
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clickvec::explain::{Explainer, KeywordOptions, Keywords, TextView, Word};
 use clickvec::internals::encoder::Reading;
 use clickvec::model::Side;
-use clickvec_index::searcher::Searcher;
+use clickvec_index::{Engine, Mode, Request};
 use maud::html;
 use serde::Serialize;
 
@@ -51,8 +51,8 @@ pub(super) fn run(args: &Args, models: &[NamedModel], queries: &[String], option
     let mut out = output::stdout();
     let mut all: Vec<Vec<Row>> = Vec::new();
     for model in models {
-        let searcher = Searcher::open(&model.path)?;
-        let rows = rows(model, &searcher, queries, options)?;
+        let index = Engine::open(&model.path)?;
+        let rows = rows(model, &index, queries, options)?;
         if args.form.json {
             for row in &rows {
                 output::json_line(&mut out, &json(model, row, options))?;
@@ -69,16 +69,17 @@ pub(super) fn run(args: &Args, models: &[NamedModel], queries: &[String], option
     Ok(if any { Answer::Done } else { Answer::No })
 }
 
-fn rows(model: &NamedModel, searcher: &Searcher, queries: &[String], options: &KeywordOptions) -> Result<Vec<Row>> {
+fn rows(model: &NamedModel, index: &Engine, queries: &[String], options: &KeywordOptions) -> Result<Vec<Row>> {
     let explainer = Explainer::new(&model.model);
     let seen = |view: TextView| Seen { keywords: view.keywords(options), view };
-    let answers = searcher.search_batch(queries, 1)?;
-    let row = |(query, answer): (&String, &clickvec_index::searcher::Answer<'_>)| Row {
+    let requests: Vec<Request> = queries.iter().map(|query| Request::new(query, Mode::Vectors).with_k(1)).collect();
+    let answers = index.search_all(&requests)?;
+    let row = |(query, answer): (&String, &clickvec_index::Answer)| Row {
         query: seen(explainer.text(Side::Query, query)),
-        first: answer.results().first().map(|found| First {
-            id: found.id.to_owned(),
-            score: found.score,
-            title: seen(explainer.text(Side::Title, found.title)),
+        first: answer.hits.first().map(|hit| First {
+            id: hit.id.clone(),
+            score: hit.score,
+            title: seen(explainer.text(Side::Title, &hit.title)),
         }),
     };
     Ok(queries.iter().zip(&answers).map(row).collect())
