@@ -64,9 +64,11 @@ fn what_reads_a_model_reads_the_projection() {
         let run = folder.run(&[&["search", "--json", "-k", "3", "red hammer"], more].concat()).code(0);
         run.json_lines()[0]["results"].clone()
     };
-    let mode: &[&str] = &["--mode=vectors"];
-    let found = score(&[&["--index=shop"], mode].concat());
-    assert_eq!(found[0]["score"], score(&["--model=model.safetensors", "--titles=titles.tsv"])[0]["score"]);
+    let found = score(&["--index=shop", "--mode=vectors"]);
+    assert_eq!(
+        found[0]["score"],
+        score(&["--model=model.safetensors", "--titles=titles.tsv", "--mode=vectors"])[0]["score"]
+    );
     let best = found[0]["title"].as_str().unwrap();
     let explain = ["explain", "match", "model.safetensors", "red hammer", best];
     let explained = folder.run(&[&explain[..], &["--json"]].concat()).code(0).json_lines()[0]["models"][0].clone();

@@ -51,7 +51,7 @@ fn without_a_known_word_there_is_no_result() {
     folder.run(&[&BASE[..], &["…"]].concat()).code(1).says("`…`: no results: expected words, found none");
     let run = folder.run(&[&BASE[..], &["--json", "日本"]].concat()).code(1);
     assert_eq!(run.stdout(), "{\"query\":\"日本\",\"results\":[]}\n");
-    assert!(run.stderr().contains("the model knows none of its words"));
+    assert!(run.stderr().contains("no title has any of these words"));
     folder.run(&[&BASE[..], &["日本", "red hammer"]].concat()).code(0);
 }
 
