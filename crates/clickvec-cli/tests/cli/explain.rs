@@ -9,9 +9,10 @@ const MATCH: [&str; 5] = ["explain", "match", "model.safetensors", "red hammer",
 /// [`Folder::with_model`] and models of other encoders: `clsm`, `bilstm`, `rnn` and `dssm`.
 fn with_models() -> Folder {
     let folder = Folder::with_model();
-    for (kind, sizes) in [("clsm", "12,8"), ("rnn", "8"), ("dssm", "12,8")] {
+    let sizes = [("clsm", "encoder.hidden=12,8"), ("rnn", "encoder.hidden=8"), ("dssm", "encoder.layers=12,8")];
+    for (kind, sizes) in sizes {
         let model = format!("{kind}.safetensors");
-        let arguments = ["train", "--clicks", "clicks.tsv", "--output", &model, "--encoder", kind, "--hidden", sizes];
+        let arguments = ["train", "--clicks", "clicks.tsv", "--output", &model, "--encoder", kind, "--set", sizes];
         folder.run(&[&arguments[..], &["--epochs", "2"]].concat()).code(0);
     }
     folder.train("bilstm.safetensors", &["--encoder", "bilstm"]).code(0);
