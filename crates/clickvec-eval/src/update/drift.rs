@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
-use super::trial::SHOWN;
 use crate::ranker::Neural;
 use clickvec::index::Hit;
 use clickvec::model::{Model, Side};
 
+/// The length of result lists: the titles that users look at.
+pub(super) const SHOWN: usize = 10;
 /// The largest number of titles for aligning two models.
 const MOST_ALIGNED: usize = 5_000;
 /// The largest number of steps towards the nearest rotation. Each step at least halves the remaining error.

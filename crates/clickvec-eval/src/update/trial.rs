@@ -10,12 +10,10 @@ use clickvec::index::Candidates;
 use clickvec::model::Model;
 use clickvec::tables::Title;
 
-use super::drift::{Drift, alignment, drift_of};
+use super::drift::{Drift, SHOWN, alignment, drift_of};
 
 /// The smallest number of queries for a useful comparison of two models.
 pub const LEAST_QUERIES: usize = 20;
-/// The length of result lists: the titles that users look at.
-pub(super) const SHOWN: usize = 10;
 
 /// The old and the new model, searching one collection.
 pub struct Models<'a> {

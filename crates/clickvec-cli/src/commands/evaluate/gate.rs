@@ -67,12 +67,6 @@ pub(super) fn check(args: &Args, entries: &[Entry]) -> Result<()> {
             );
         }
     }
-    let Some(by) = args.require_by else { return Ok(()) };
-    let metrics: Vec<Metric> = args.metrics()?.into_iter().filter(|metric| metric.is_quality()).collect();
-    if !metrics.contains(&by) {
-        let metrics: Vec<String> = metrics.iter().map(|metric| format!("`{metric}`")).collect();
-        bail!("expected one of {} for `--require-by`, found `{by}`", metrics.join(", "));
-    }
     Ok(())
 }
 
@@ -85,8 +79,8 @@ fn named(text: &str, is_system: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
 /// Returns whether all that is required holds, and reports each finding.
 pub(super) fn holds(args: &Args, metrics: &[Metric], tests: &[Comparison]) -> Result<bool> {
     let ten = Metric::Ndcg(10);
-    let first = metrics.iter().copied().find(|metric| metric.is_quality()).unwrap_or(ten);
-    let by = args.require_by.unwrap_or(if metrics.contains(&ten) { ten } else { first });
+    let first = metrics.iter().copied().find(|metric| metric.is_quality());
+    let by = if metrics.contains(&ten) { ten } else { first.unwrap_or(ten) };
     let mut all = true;
     for (requirement, text) in requirements(args) {
         let tested = |name: &str| tests.iter().any(|test| test.a == name || test.b == name);
@@ -98,7 +92,7 @@ pub(super) fn holds(args: &Args, metrics: &[Metric], tests: &[Comparison]) -> Re
         };
         let is_pair = |test: &Comparison| (test.a == a && test.b == b) || (test.a == b && test.b == a);
         let Some(test) = tests.iter().find(|test| is_pair(test) && test.metric == by) else {
-            bail!("expected a metric that the systems are compared by for `--require-by`, found `{by}`");
+            bail!("expected a metric of quality to compare systems by, found none; add `ndcg@10` to `--measures`");
         };
         let (verdict, sign) = match test.verdict(Correction::None) {
             verdict if test.a == a => (verdict, 1.0),

@@ -1,5 +1,6 @@
 //! `clickvec evaluate`: how well systems rank judged titles, and whether the differences are significant.
 
+mod answers;
 mod coverage;
 mod fusion;
 mod gate;
@@ -42,7 +43,6 @@ use crate::{advice, input, output};
 /// only runs are evaluated. docs/explanation/evaluation.md explains the figures.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("judgments").required(true).args(["judged", "qrels", "rankers"])))]
-#[command(group(clap::ArgGroup::new("required").multiple(true).args(["require_better", "require_not_worse"])))]
 pub(crate) struct Args {
     /// Judged titles: a table with the columns query, title and grade (0 to 10); a BEIR folder, or one of its files of
     /// judgments; or TREC qrels, with `--topics` and `--titles`.
@@ -132,18 +132,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", requires = "full", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     depth: u32,
 
-    /// With `--full`: the measures, separated by commas: `ndcg@K`, `recall@K`, `precision@K`, `mrr@K`, `map`, `bpref`,
-    /// `judged@K` (the share of the first K titles that has judgments) and `condensed_ndcg@K` (NDCG without the titles
-    /// that have none) [default: ndcg@10,recall@100,mrr@10,judged@10,condensed_ndcg@10,bpref].
-    #[arg(long, value_name = "MEASURES", requires = "full", value_delimiter = ',')]
+    /// Metrics, separated by commas: `ndcg@K`, `recall@K`, `precision@K`, `mrr@K`, `mrr`, `map`, `bpref`, `judged@K` (the
+    /// share of the first K titles that has judgments) and `condensed_ndcg@K` (NDCG without the titles that have none)
+    /// [default: ndcg@1,ndcg@3,ndcg@10,mrr,map,precision@10,recall@10, and with `--full`
+    /// ndcg@10,recall@100,mrr@10,judged@10,condensed_ndcg@10,bpref].
+    #[arg(long, value_name = "METRICS", value_delimiter = ',')]
     measures: Vec<Metric>,
 
     /// Also say how many queries it takes to see a difference of this size in NDCG@10, such as 0.01.
-    #[arg(long, value_name = "DIFFERENCE", value_parser = expected, conflicts_with = "full")]
+    #[arg(long, value_name = "DIFFERENCE", value_parser = expected)]
     expect: Option<f64>,
 
     /// Exit with 1 unless system A is significantly better than system B (paired t-test over queries, p < 0.05), by their
-    /// names in the report. May be repeated; all must hold.
+    /// names in the report. Compares by `ndcg@10` or, if it is not among the metrics, by the first of them. May be repeated;
+    /// all must hold.
     #[arg(long, value_name = "A:B")]
     require_better: Vec<String>,
 
@@ -151,11 +153,6 @@ pub(crate) struct Args {
     /// use. May be repeated, and combined with --require-better; all must hold.
     #[arg(long, value_name = "A:B")]
     require_not_worse: Vec<String>,
-
-    /// What --require-better and --require-not-worse compare: `ndcg@1`, `ndcg@3` or `ndcg@10`, with `--full` one of its
-    /// measures [default: ndcg@10, with `--full` the first of its measures].
-    #[arg(long, value_name = "MEASURE", requires = "required")]
-    require_by: Option<Metric>,
 
     /// How to treat titles with equal scores.
     #[arg(long, value_enum, default_value_t = TiesFlag::Expected)]
@@ -325,7 +322,7 @@ fn evaluate(args: &Args, systems: &[Entry], test: &mut Test) -> Result<Results> 
             },
         };
         let is_fused = fusions.wants(entry);
-        let mut found = entry.answers(&system, test, is_fused)?;
+        let mut found = answers::answers(entry, &system, test, is_fused)?;
         if is_fused {
             let mut answers = found.judged.clone();
             answers.truncate(test.depth);

@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
-use clickvec_eval::ranker::{self, FUSED_DEPTH, FileKind, Ranker, RankerSpec, Resources, System, Values};
-use clickvec_eval::{Answers, Run, Task};
+use clickvec_eval::Run;
+use clickvec_eval::ranker::{self, FileKind, Ranker, RankerSpec, Resources, System, Values};
 use clickvec_lab::SYSTEMS;
 
-use super::fusion::{Found, MethodFlag};
+use super::fusion::MethodFlag;
 use super::index::Index;
 use super::keeping::Keeping;
-use super::test::Test;
-use super::{Args, coverage, gate, trec};
+use super::{Args, gate, trec};
 use crate::{input, output, progress};
 
 /// The ranker that reads the files of `--vectors`.
@@ -230,7 +229,7 @@ impl Entry {
     }
 
     /// Returns the file that the system is read from, or its name if there is none, for messages.
-    fn file_name(&self) -> &Path {
+    pub(super) fn file_name(&self) -> &Path {
         self.source.path().unwrap_or(Path::new(&self.name))
     }
 
@@ -261,49 +260,6 @@ impl Entry {
             Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load_with(path, &SYSTEMS)?)),
             Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
             Source::Index(path) => Ok(Loaded::Index(Index::open(path)?)),
-        }
-    }
-
-    /// Answers the queries of the test and, `if_fused`, those that weights are fitted on.
-    pub(super) fn answers(&self, system: &Loaded, test: &Test, if_fused: bool) -> Result<Found> {
-        let fitting = test.fitting().filter(|_| if_fused);
-        // A fusion takes a list of fewer titles for all that there is to find.
-        let depth = if if_fused { test.depth.max(FUSED_DEPTH) } else { test.depth };
-        let before = test.task().len();
-        let queries = before + fitting.map_or(0, Task::len);
-        let bar = progress::bar(queries as u64, &output::printable(&self.name), "queries");
-        if let Loaded::Ranker(ranker) = system {
-            coverage::note_missing_vectors(&self.name, ranker.as_ref(), test.task())?;
-        }
-        let judged = self.answers_to(system, test, test.task(), depth, &mut |done| bar.set_position(done as u64))?;
-        let done = &mut |done| bar.set_position((before + done) as u64);
-        let fitting = fitting.map(|task| self.answers_to(system, test, task, depth, done)).transpose()?;
-        bar.finish_and_clear();
-        Ok(Found { judged, fitting })
-    }
-
-    fn answers_to(
-        &self,
-        system: &Loaded,
-        test: &Test,
-        task: Task<'_>,
-        depth: usize,
-        done: &mut dyn FnMut(usize),
-    ) -> Result<Answers> {
-        match (system, task, test.collection()) {
-            (Loaded::Ranker(ranker), ..) => Ok(task.answers(ranker.as_ref(), depth, done)?),
-            (Loaded::Run(run), ..) => {
-                let (answers, coverage) = run.answers(task, depth)?;
-                coverage::note_run(self.file_name(), &coverage, task);
-                Ok(answers)
-            }
-            (Loaded::Index(index), Task::Search { queries, .. }, Some(collection)) => {
-                Ok(Answers::Lists(index.search_all(self.file_name(), collection, queries, depth, done)?))
-            }
-            // It may have other titles than the judged ones.
-            (Loaded::Index(_), ..) => {
-                bail!("{}: expected a model, found an index; add `--full`", self.file_name().display())
-            }
         }
     }
 }

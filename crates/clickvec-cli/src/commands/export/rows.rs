@@ -125,7 +125,7 @@ fn write_batch(
 #[cfg(feature = "parquet")]
 pub(super) fn write_parquet(path: &Path, index: &Engine) -> Result<u64> {
     let mut file = clickvec::internals::files::Pending::new(path)?;
-    let failed = |source| clickvec::Error::io(path, "write", source);
+    let failed = |source| clickvec_tables::Error::io(path, "write", source);
     let dimension = index.model()?.dimension();
     let mut writer = crate::vectors_parquet::Writer::new(file.writer(), &["id", "title"], dimension).map_err(failed)?;
     let rows = each_batch(index, |_, titles, vectors| {

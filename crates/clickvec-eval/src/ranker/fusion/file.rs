@@ -259,15 +259,15 @@ mod tests {
         let refused = |members: &[(&str, f64)], k: f64| {
             save(&path, FusionMethod::ReciprocalRank { k }, members).unwrap_err().to_string()
         };
-        assert!(refused(&[], 60.0).contains("0 weights for 0 members"));
-        assert!(refused(&MEMBERS, -1.0).contains("`k`: expected a finite number above -1, found -1"));
+        assert!(refused(&[], 60.0).contains("a weight for each of the 0 members, found 0 weights"));
+        assert!(refused(&MEMBERS, -1.0).contains("`k`: expected a finite number above -1.0, found -1"));
         assert!(
             refused(&[("bm25.safetensors", -0.5)], 60.0)
-                .contains("`weights`: expected finite numbers of 0 or more, found -0.5")
+                .contains("`weights`: expected finite numbers of 0 or more, found -0.5 at place 0")
         );
         assert!(
             refused(&[("bm25.safetensors", f64::NAN)], 60.0)
-                .contains("`weights`: expected finite numbers of 0 or more, found NaN")
+                .contains("`weights`: expected finite numbers of 0 or more, found NaN at place 0")
         );
         assert!(refused(&[MEMBERS[0], MEMBERS[0]], 60.0).contains("each once, found `bm25.safetensors`"));
         assert!(refused(&[("./bm25.safetensors", 1.0)], 60.0).contains("each once, found `./bm25.safetensors`"));
@@ -325,7 +325,7 @@ mod tests {
                 one(Numbers::F64(vec![-1.0])),
                 "`weights`: expected finite numbers of 0 or more, found -1",
             ),
-            (vec![], one(Numbers::F64(vec![1.0])), "1 weights for 0 members"),
+            (vec![], one(Numbers::F64(vec![1.0])), "a weight for each of the 0 members, found 1 weights"),
             (
                 vec![member("fusion.safetensors")],
                 one(Numbers::F64(vec![1.0])),
