@@ -82,6 +82,10 @@ fn advice_on_shared(error: &clickvec_tables::Error) -> Option<&'static str> {
             "this takes its model, which is next to it; `index`, `search`, `evaluate` and `explain rank` take the fusion",
         );
     }
+    // Only titles have ids.
+    if error.what_was_expected().is_some_and(|expected| expected.starts_with("a column `id`")) {
+        return Some("`--id-column` and `--title-column` name the columns of titles");
+    }
     // What `--model` is given most often besides a model.
     let is_index = error.what_was_expected() == Some("a file") && error.path().is_some_and(looks_like_index);
     is_index.then_some(
@@ -96,7 +100,6 @@ fn advice_on_table(fault: &TableFault) -> Option<&'static str> {
         TableFault::MissingColumn { column, .. } if column == "id" => {
             "`--id-column` and `--title-column` name the columns of titles"
         }
-        TableFault::NoTitlesHeader { .. } => "`--id-column` and `--title-column` name other columns",
         TableFault::JudgedTitles => "--judged and --validation take judged titles",
         TableFault::EmptyGrade => "`clickvec judge read` takes a sheet that is not filled in to the end",
         _ => return None,

@@ -1,5 +1,6 @@
 //! What the Python module shares with the program: the program itself, how a model is learnt, and the words of errors.
 
+use clickvec::tables::Titles;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -103,7 +104,8 @@ pub fn learn(
         })
     };
     let teachers = &teachers;
-    let learner = Learner { config, clicks, titles, init, teachers, judgments, output, scratch };
+    let titles: Vec<Titles> = titles.iter().map(Titles::from).collect();
+    let learner = Learner { config, clicks, titles: &titles, init, teachers, judgments, output, scratch };
     match (learner.learn(trial, &mut Teller { on_event, again: false })?, path) {
         (Ended::Stopped(_), _) => Ok(None),
         (Ended::Learnt(Learnt::Memory(model)), _) => Ok(Some(*model)),

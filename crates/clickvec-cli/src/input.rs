@@ -9,7 +9,7 @@ use clickvec::Error;
 use clickvec::internals::error::NOT_UTF_8;
 use clickvec::internals::files::{self, Found};
 use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, is_utf16};
-use clickvec::tables::{self, Skipped, TableFault, TitleFile, TitlesSummary};
+use clickvec::tables::{self, Skipped, TableFault, TitleFile, Titles, TitlesSummary};
 use clickvec_eval::internals::fusion_members;
 use clickvec_eval::ranker::FileKind;
 use clickvec_eval::{Judgments, ReadCorpus, TestSetFiles};
@@ -27,19 +27,21 @@ pub(crate) fn judgments(path: &Path, field: &str) -> Result<Judgments> {
 }
 
 /// Reads a collection, with the texts of the column `field`. It must not be empty.
-pub(crate) fn titles(path: &Path, field: &str) -> Result<Vec<tables::Title>> {
-    let TitleFile { path, titles, skipped, untitled } = tables::read_titles(path, field)?;
+pub(crate) fn titles(titles: impl Into<Titles>, field: &str) -> Result<Vec<tables::Title>> {
+    let TitleFile { path, titles, skipped, untitled } = tables::read_titles(titles, field)?;
     note_titles(&path, titles.len() as u64, &skipped, untitled)?;
     Ok(titles)
 }
 
-/// Passes on the titles of a collection one by one, with the texts of the column `field`. It must not be empty.
-pub(crate) fn each_title(
-    path: &Path,
+/// Passes on the titles of a collection one by one, with the texts of the column `field` and the values of the columns `stored`.
+/// It must not be empty.
+pub(crate) fn each_document(
+    titles: &Titles,
     field: &str,
-    each: impl FnMut(tables::Title) -> clickvec::Result<()>,
+    stored: &[String],
+    each: impl FnMut(tables::Title, &[&str]) -> Result<()>,
 ) -> Result<()> {
-    let TitlesSummary { path, titles, skipped, untitled } = tables::for_each_title(path, field, each)?;
+    let TitlesSummary { path, titles, skipped, untitled } = tables::for_each_document(titles, field, stored, each)?;
     note_titles(&path, titles, &skipped, untitled)
 }
 

@@ -20,7 +20,6 @@ mod page;
 mod program;
 mod progress;
 mod run;
-mod stored;
 mod superscripts;
 mod test_set;
 mod titles;

@@ -45,12 +45,6 @@ pub(crate) fn note(text: impl Display) {
 /// Copies of inputs and other files of ours, each with what messages say instead.
 static COPIES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
-/// From now on, messages about the file `copy` name the file that it was made from.
-pub(crate) fn name_copy(copy: &Path, of: &Path) {
-    let names = [copy, of].map(|path| path.display().to_string());
-    COPIES.lock().unwrap_or_else(PoisonError::into_inner).push(names.into());
-}
-
 /// From now on, messages that name a file also say what it is.
 pub(crate) fn explain_file(file: &Path, what: &str) {
     let path = file.display().to_string();

@@ -86,11 +86,11 @@ pub(crate) fn validation<'a>(judgments: &Judgments, judge: &'a mut dyn FnMut(&Mo
 
 /// Refuses titles from a pipe if they are read twice: with TREC qrels, and as the collection.
 pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
-    let Some(titles) = files.topics.and(files.titles) else { return Ok(()) };
+    let Some(titles) = files.topics.and(files.titles.as_ref()) else { return Ok(()) };
     ensure!(
-        !files::is_stream(titles),
+        !files::is_stream(&titles.path),
         "{}: expected a file of titles, since they are read twice, found a pipe; write them to a file first",
-        output::input(titles)
+        output::input(&titles.path)
     );
     Ok(())
 }

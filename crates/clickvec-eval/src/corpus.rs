@@ -8,14 +8,14 @@ use super::{Judgments, Overlap};
 use crate::ranker::Corpus;
 use clickvec::error::{Error, Result, TestSetFault};
 use clickvec::internals::clicks::ClickReader;
-use clickvec::tables::{Skipped, read_titles};
+use clickvec::tables::{Skipped, Titles, read_titles};
 use clickvec::train::Weighting;
 
 /// The files of a corpus.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct CorpusFiles<'a> {
     /// The collection. Without it, the collection is the distinct titles that were judged or clicked.
-    pub titles: Option<&'a Path>,
+    pub titles: Option<Titles>,
     /// The click log.
     pub clicks: Option<&'a Path>,
     /// The column with the texts of titles.
@@ -52,9 +52,9 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<
     let mut read = ReadCorpus::default();
     let corpus = &mut read.corpus;
     let mut distinct: HashSet<String> = HashSet::new();
-    match files.titles {
-        Some(path) => {
-            let found = read_titles(path, files.field)?;
+    match &files.titles {
+        Some(titles) => {
+            let found = read_titles(titles, files.field)?;
             if found.titles.is_empty() {
                 return Err(Error::TestSet { path: found.path, fault: TestSetFault::NoTitle });
             }

@@ -8,11 +8,11 @@ use super::judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
 use super::topics::{Topic, read_topics};
 use super::trec::{Qrel, Seen, qrel_grade, read_qrels};
 use clickvec::error::{Error, JudgedWithTexts, Result, TableFault, TestSetFault};
-use clickvec::internals::error::shortened;
-use clickvec::internals::tables::{
-    CORPUS, FoundTitle, Line, SHOWN_SKIPPED_LINES, TableReader, beir_file, each_title, judged_of, open_titles,
-};
+use clickvec::internals::tables::{CORPUS, Line, SHOWN_SKIPPED_LINES, TableReader, beir_file, judged_of};
+use clickvec::tables::Titles;
 use clickvec_tables::files;
+use clickvec_tables::shown::shortened;
+use clickvec_tables::titles::{TitleReader, repeated_id};
 
 /// The queries of a BEIR folder.
 const QUERIES: &str = "queries.jsonl";
@@ -24,7 +24,7 @@ const TEST: &str = "test.tsv";
 const BEIR_COLUMNS: [&str; 3] = ["query-id", "corpus-id", "score"];
 
 /// The files of a test set.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct TestSetFiles<'a> {
     /// A table of judged titles, TREC qrels, a BEIR folder, or a file of judgments in one.
     pub judged: &'a Path,
@@ -32,7 +32,7 @@ pub struct TestSetFiles<'a> {
     pub topics: Option<&'a Path>,
     /// The texts of the titles, for TREC qrels; other forms include them. A table without `title_id` takes ids from here,
     /// unless it is a pipe.
-    pub titles: Option<&'a Path>,
+    pub titles: Option<Titles>,
     /// The column or member with the texts of titles.
     pub field: &'a str,
 }
@@ -103,7 +103,8 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
         _ => files.judged.to_owned(),
     };
     let of_folder = folder.iter().flat_map(|folder| [QUERIES, CORPUS].map(|name| beir_file(folder, name).ok()));
-    let beside = files.topics.into_iter().chain(files.topics.and(files.titles)).map(Path::to_owned);
+    let titles = files.topics.and(files.titles.as_ref()).map(|titles| titles.path.clone());
+    let beside = files.topics.map(Path::to_owned).into_iter().chain(titles);
     std::iter::once(judged).chain(of_folder.flatten()).chain(beside).collect()
 }
 
@@ -222,7 +223,9 @@ fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<Te
     judged_of(table, files.field, |row| builder.push(row))?;
     let mut judgments = builder.finish();
     // A pipe can be read only once, and others need its titles more.
-    if let (false, Some(titles)) = (title_ids, files.titles.filter(|titles| titles.is_file() || titles.is_dir())) {
+    if let (false, Some(titles)) =
+        (title_ids, files.titles.as_ref().filter(|titles| !files::is_stream(&titles.path) && titles.path.exists()))
+    {
         take_ids(titles, files.field, &mut judgments)?;
     }
     Ok(TestSet { title_ids, ..TestSet::new(Form::Table, judgments) })
@@ -230,19 +233,18 @@ fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<Te
 
 /// Gives each judged title the id of the first title with the same text: so the documents of a run, which have the ids of a
 /// collection, are found. A title that the collection lacks gets an id that no collection has.
-fn take_ids(titles: &Path, field: &str, judgments: &mut Judgments) -> Result<()> {
+fn take_ids(titles: &Titles, field: &str, judgments: &mut Judgments) -> Result<()> {
     let texts = judgments.queries.iter().flat_map(|query| &query.titles).map(|title| title.text.clone());
     let mut ids: HashMap<String, Option<String>> = texts.map(|text| (text, None)).collect();
-    let (path, reader) = open_titles(titles)?;
-    each_title(&path, reader, field, |found| {
-        // Broken lines are reported by whoever needs all titles.
-        if let Ok((id, text)) = found.document
+    let mut reader = TitleReader::open(titles, field, &[])?;
+    while let Some(found) = reader.next()? {
+        // Broken rows are reported where all titles are needed.
+        if let Ok((id, text)) = found.title
             && let Some(wanted) = ids.get_mut(text)
         {
             wanted.get_or_insert_with(|| id.to_owned());
         }
-        Ok(())
-    })?;
+    }
     for title in judgments.queries.iter_mut().flat_map(|query| &mut query.titles) {
         match ids.get(&title.text) {
             Some(Some(id)) => title.id.clone_from(id),
@@ -255,7 +257,7 @@ fn take_ids(titles: &Path, field: &str, judgments: &mut Judgments) -> Result<()>
 fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
     let missing = |fault| Error::TestSet { path: files.judged.to_owned(), fault };
     let topics = files.topics.ok_or_else(|| missing(TestSetFault::NoTopics))?;
-    let titles = files.titles.ok_or_else(|| missing(TestSetFault::NoTitles))?;
+    let titles = files.titles.as_ref().ok_or_else(|| missing(TestSetFault::NoTitles))?;
     let qrels = read_qrels(reader, files.judged)?;
     joined(Form::Trec, qrels, read_topics(topics)?, titles, files.field)
 }
@@ -265,7 +267,13 @@ fn beir(files: &TestSetFiles<'_>, folder: &Path, qrels: PathBuf, table: TableRea
     let queries = beir_file(folder, QUERIES)?;
     let corpus = beir_file(folder, CORPUS)?;
     let judged = beir_qrels(table)?;
-    joined(Form::Beir { qrels, corpus: corpus.clone() }, judged, read_topics(&queries)?, &corpus, files.field)
+    joined(
+        Form::Beir { qrels, corpus: corpus.clone() },
+        judged,
+        read_topics(&queries)?,
+        &Titles::from(&corpus),
+        files.field,
+    )
 }
 
 fn beir_qrels(mut table: TableReader) -> Result<Vec<Qrel>> {
@@ -302,7 +310,7 @@ struct Text {
 }
 
 /// Adds the texts to qrels.
-fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Path, field: &str) -> Result<TestSet> {
+fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Titles, field: &str) -> Result<TestSet> {
     let mut set = TestSet::new(form, Judgments::default());
     let mut texts: HashMap<&str, Text> = qrels.iter().map(|qrel| (qrel.title_id.as_str(), Text::default())).collect();
     set.untitled = read_texts(titles, field, &mut texts)?;
@@ -349,23 +357,22 @@ fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Path, field
 }
 
 /// Fills in the texts of these ids. Returns the number of those that have no title text.
-fn read_texts(path: &Path, field: &str, texts: &mut HashMap<&str, Text>) -> Result<u64> {
-    let (path, reader) = open_titles(path)?;
+fn read_texts(titles: &Titles, field: &str, texts: &mut HashMap<&str, Text>) -> Result<u64> {
+    let mut reader = TitleReader::open(titles, field, &[])?;
+    let path = reader.path().to_owned();
     let mut untitled = 0;
-    each_title(&path, reader, field, |found| {
-        let FoundTitle { line, document, untitled: is_untitled } = found;
-        let fault = |fault| Error::Table { path: path.clone(), line: Some(line), fault };
-        // A broken line could be that of a judged title, and a test set that silently lost one would give other results.
-        let (id, text) = document.map_err(fault)?;
+    while let Some(found) = reader.next()? {
+        let line = found.line;
+        // A broken row could be that of a judged title, and a test set that silently lost one would give other results.
+        let (id, text) = found.title.map_err(|fault| fault.at_line(&path, line))?;
         if let Some(wanted) = texts.get_mut(id) {
             if wanted.text.is_some() {
-                return Err(fault(TableFault::DuplicateId { id: shortened(id), first_line: wanted.line }));
+                return Err(repeated_id(id, wanted.line).at_line(&path, line).into());
             }
             *wanted = Text { text: Some(text.to_owned()), line };
-            untitled += u64::from(is_untitled);
+            untitled += u64::from(found.untitled);
         }
-        Ok(())
-    })?;
+    }
     Ok(untitled)
 }
 

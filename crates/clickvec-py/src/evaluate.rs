@@ -1,5 +1,6 @@
 //! Evaluation of systems on judged titles, with the program's tests between them.
 
+use clickvec::tables::Titles;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -146,7 +147,7 @@ fn options(how: &How) -> PyResult<EvaluateOptions> {
 
 /// Reads a test set, which must not be empty.
 fn read(judged: &Path, files: &Files, how: &How) -> Result<TestSet, Fault> {
-    let (topics, titles) = (how.topics.as_deref(), files.titles.as_deref());
+    let (topics, titles) = (how.topics.as_deref(), files.titles.as_ref().map(Titles::from));
     let set = eval::read_test_set(&TestSetFiles { judged, topics, titles, field: &files.field })?;
     match set.judgments.queries.is_empty() {
         false => Ok(set),
@@ -176,8 +177,8 @@ impl Data {
             None => ReadCorpus::default(),
             Some(weighting) => {
                 let titles = match (&files.titles, &set.form) {
-                    (Some(titles), _) => Some(titles.as_path()),
-                    (None, Form::Beir { corpus, .. }) => Some(corpus.as_path()),
+                    (Some(titles), _) => Some(Titles::from(titles)),
+                    (None, Form::Beir { corpus, .. }) => Some(Titles::from(corpus)),
                     (None, _) => None,
                 };
                 let of = eval::CorpusFiles { titles, clicks: files.clicks.as_deref(), field: &files.field, weighting };

@@ -1,5 +1,6 @@
 //! Rankers: the systems of the papers' tables, and fusions of them.
 
+use clickvec::tables::Titles;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -121,7 +122,7 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult
         let system = System::named(&spec.name)?;
         let values = system.values(&spec)?;
         let of = CorpusFiles {
-            titles: files.titles.as_deref(),
+            titles: files.titles.as_ref().map(Titles::from),
             clicks: files.clicks.as_deref(),
             field: &files.field,
             weighting,

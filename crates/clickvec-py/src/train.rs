@@ -1,5 +1,6 @@
 //! Training.
 
+use clickvec::tables::Titles;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -204,7 +205,7 @@ impl Run<'_> {
     /// The judged titles that decide which epoch is kept.
     fn judgments(&self) -> Result<Option<Judgments>, Fault> {
         let Some((judged, topics, titles)) = &self.validation else { return Ok(None) };
-        let (topics, titles) = (topics.as_deref(), titles.as_deref());
+        let (topics, titles) = (topics.as_deref(), titles.as_ref().map(Titles::from));
         let files = TestSetFiles { judged, topics, titles, field: &self.config.field };
         let set = eval::read_test_set(&files).map_err(Fault::Error)?;
         match set.judgments.queries.is_empty() {

@@ -8,6 +8,7 @@ mod lines;
 pub mod memory;
 pub mod shown;
 pub mod table;
+pub mod titles;
 mod unique_ids;
 
 pub use error::{Error, ErrorKind, Result};

@@ -75,7 +75,7 @@ fn what_was_written_is_read() {
     assert_eq!(rows(&path), EXPECTED);
     let mut table = Table::open(&path, &Options::default()).unwrap();
     let message = table.require("who").unwrap_err().to_string();
-    assert!(message.contains("expected a column `who`, found `query`, `title`, `time`"), "{message}");
+    assert!(message.contains("expected a column `who` in the header, found `query`, `title`, `time`"), "{message}");
 }
 
 #[test]

@@ -128,9 +128,7 @@ pub mod tables {
     pub use crate::tables::SHOWN_SKIPPED_LINES;
     pub use crate::tables::field::repeated as repeated_in_field;
     pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_parquet, is_tensors, is_utf16};
-    pub use crate::tables::{
-        CORPUS, FoundTitle, JsonLine, JsonLines, JudgedRow, beir_file, beir_query, each_title, judged_of, open_titles,
-    };
+    pub use crate::tables::{CORPUS, JsonLine, JsonLines, JudgedRow, beir_file, beir_query, judged_of};
     pub use clickvec_tables::json::json_object;
     pub use clickvec_tables::{FoundLine, Lines};
 }

@@ -129,7 +129,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             output::path(&args.output)
         );
     }
-    let titles = args.titles.as_deref().map(|path| args.title_columns.titles(path, TITLE)).transpose()?;
+    let titles = match &args.titles {
+        Some(path) => Some(input::titles(args.title_columns.checked(path, TITLE)?, TITLE)?),
+        None => None,
+    };
     let started = Instant::now();
     let bar = progress::bar(config.pairs, "simulating", "pairs");
     let summary = simulate::simulate(&config, titles, &args.output, &mut |pairs| bar.set_position(pairs));

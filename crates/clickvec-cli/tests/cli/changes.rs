@@ -197,7 +197,7 @@ fn many_columns_are_stored() {
         folder.run(&[&arguments[..], &["--store", store, "--output", output]].concat())
     };
     for (titles, output) in [("titles.csv", "csv.index"), ("titles.jsonl", "jsonl.index")] {
-        index(titles, &all, output).code(0).says("skipped 1 broken row");
+        index(titles, &all, output).code(0).says("skipped 1 broken line");
         let run = folder.run(&["search", "--index", output, "--json", "-k", "40", "--filter", "c22=v31-22", "hammer"]);
         let lines = run.code(0).json_lines();
         let found = &lines[0]["results"][0];

@@ -249,7 +249,7 @@ fn titles_that_are_lost_because_of_their_bytes_are_loud() {
     folder.write("latin.csv", csv);
     index("latin.csv")
         .code(0)
-        .says("latin.csv: skipped 9 broken rows:")
+        .says("latin.csv: skipped 9 broken lines:")
         .says("warning: latin.csv: 9 lines are not UTF-8 and lost");
     let clicks = folder.read("clicks.tsv").into_bytes();
     folder.write("clicks.tsv", [&clicks[..], b"ch\xeane\tporte en ch\xeane\n"].concat());

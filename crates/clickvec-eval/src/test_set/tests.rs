@@ -1,5 +1,6 @@
 //! Test sets in every form.
 
+use clickvec::tables::Titles;
 use std::fs;
 
 use tempfile::TempDir;
@@ -49,7 +50,12 @@ impl Data {
     fn read(&self, judged: &str, topics: Option<&str>, titles: Option<&str>, field: &str) -> Result<TestSet> {
         let [topics, titles] = [topics, titles].map(|name| name.map(|name| self.path(name)));
         let judged = self.path(judged);
-        read_test_set(&TestSetFiles { judged: &judged, topics: topics.as_deref(), titles: titles.as_deref(), field })
+        read_test_set(&TestSetFiles {
+            judged: &judged,
+            topics: topics.as_deref(),
+            titles: titles.as_ref().map(Titles::from),
+            field,
+        })
     }
 
     fn read_trec(&self) -> Result<TestSet> {
@@ -245,8 +251,12 @@ fn what_goes_with_what() {
 fn the_files_are_known_by_name() {
     let names = |data: &Data, judged: &str, beside: Option<&str>| -> Vec<String> {
         let (judged, beside) = (data.path(judged), beside.map(|name| data.path(name)));
-        let files =
-            TestSetFiles { judged: &judged, topics: beside.as_deref(), titles: beside.as_deref(), field: "title" };
+        let files = TestSetFiles {
+            judged: &judged,
+            topics: beside.as_deref(),
+            titles: beside.as_ref().map(Titles::from),
+            field: "title",
+        };
         let prefix = data.0.path().to_owned();
         files_of_test_set(&files).iter().map(|path| path.strip_prefix(&prefix).unwrap().display().to_string()).collect()
     };

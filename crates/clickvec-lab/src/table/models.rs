@@ -1,5 +1,6 @@
 //! Rows whose models are trained.
 
+use clickvec::tables::Titles;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
@@ -148,9 +149,10 @@ impl Maker<'_> {
             judge,
         });
         let init = training.init.as_deref().map(Model::load).transpose()?;
+        let titles: Vec<Titles> = training.titles.iter().map(Titles::from).collect();
         let options = TrainOptions {
             validation,
-            titles: &training.titles,
+            titles: &titles,
             init: init.as_ref(),
             teachers: training.teachers(&config.field),
             ..TrainOptions::default()

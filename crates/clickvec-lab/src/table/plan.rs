@@ -1,5 +1,6 @@
 //! The plan of a table.
 
+use clickvec::tables::Titles;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -173,14 +174,14 @@ impl Validation {
     /// The test set of these files, with the texts of the column `field`.
     pub fn test_set<'a>(&'a self, field: &'a str) -> TestSetFiles<'a> {
         let Validation { judged, topics, titles } = self;
-        TestSetFiles { judged, topics: topics.as_deref(), titles: titles.as_deref(), field }
+        TestSetFiles { judged, topics: topics.as_deref(), titles: titles.as_ref().map(Titles::from), field }
     }
 }
 
 impl Data {
     /// The test set of the table.
     pub fn test_set(&self) -> TestSetFiles<'_> {
-        let (topics, titles) = (self.topics.as_deref(), self.titles.as_deref());
+        let (topics, titles) = (self.topics.as_deref(), self.titles.as_ref().map(Titles::from));
         TestSetFiles { judged: &self.judged, topics, titles, field: &self.field }
     }
 

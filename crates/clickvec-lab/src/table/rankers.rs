@@ -1,5 +1,6 @@
 //! Rows that are rankers.
 
+use clickvec::tables::Titles;
 use std::path::{Path, PathBuf};
 
 use super::maker::{Maker, Points, Refused, named, timed};
@@ -123,7 +124,7 @@ impl Maker<'_> {
         self.tell_damaged(watch)?;
         if self.corpus.is_none() {
             let data = self.data();
-            let (titles, clicks) = (self.titles.as_deref(), data.clicks.as_deref());
+            let (titles, clicks) = (self.titles.as_ref().map(Titles::from), data.clicks.as_deref());
             let read = read_corpus(
                 &CorpusFiles { titles, clicks, field: &data.field, weighting: data.weighting },
                 &[self.judgments],

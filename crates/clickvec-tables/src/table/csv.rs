@@ -76,7 +76,7 @@ impl Reader {
             return Ok(Next::Broken(fault));
         }
         let (fields, text) = (&self.fields, &self.fields.text[..self.fields.length]);
-        if memchr::memchr(0, text).is_some() {
+        if self.rows.refuses_nul() && memchr::memchr(0, text).is_some() {
             return Ok(Next::Broken(RowFault::expected("NUL byte", "text", "a NUL byte")));
         }
         if let Some(fault) = self.rows.misfit(fields.count, || fields.count) {

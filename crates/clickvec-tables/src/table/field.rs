@@ -44,6 +44,20 @@ impl Field {
         Ok(Field { columns: field_names(field).map(|name| table.require(name)).collect::<Result<_>>()? })
     }
 
+    /// Selects one column that may be absent from JSON lines altogether.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::maybe`].
+    pub fn maybe(table: &mut Table, name: &str) -> Result<Field> {
+        Ok(Field { columns: vec![table.maybe(name)?] })
+    }
+
+    /// Returns whether a row has any of the columns.
+    pub fn is_in(&self, record: &Record) -> bool {
+        self.columns.iter().any(|&column| record.get(column).is_some())
+    }
+
     /// Returns the text in a row: the columns that are not empty, with a blank between two. `joined` is working memory.
     #[inline]
     pub fn text<'a>(&self, record: &'a Record, joined: &'a mut String) -> &'a str {

@@ -134,7 +134,7 @@ fn not_json(found: NotAnObject) -> RowFault {
         // What is no name may be something that a user typed.
         NotAnObject::KeyTwice { key, column } if !looks_like_name(&key) => {
             let characters = key.chars().count();
-            format!("a key of {characters} characters, not shown, a second time in column {column}")
+            format!("a key a second time in column {column}; its {characters} characters are not shown")
         }
         found => found.to_string(),
     };

@@ -190,8 +190,18 @@ impl Table {
         Err(self.missing(name))
     }
 
+    /// Selects a column that may be absent from JSON lines altogether.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::require`] for other forms.
+    pub fn maybe(&mut self, name: &str) -> Result<usize> {
+        if matches!(self.form, Form::Json(_)) { self.select(name, false) } else { self.require(name) }
+    }
+
     fn missing(&self, name: &str) -> Error {
-        let expected = format!("a column `{}`", shortened(name));
+        let place = if matches!(self.form, Form::Json(_)) { "" } else { " in the header" };
+        let expected = format!("a column `{}`{place}", shortened(name));
         let error = Error::expected(ErrorKind::Malformed, expected, shown_names(&self.names));
         error.help("see docs/reference/tables.md").at(&self.path)
     }

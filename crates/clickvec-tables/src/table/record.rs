@@ -1,8 +1,10 @@
 //! One row of a table.
 
 use std::fmt;
+use std::path::Path;
 
 use crate::shown::NOT_UTF_8;
+use crate::{Error, ErrorKind};
 
 /// A row: the fields of the columns that were selected. It is reused from row to row, so no field is allocated.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +65,11 @@ impl RowFault {
         RowFault { kind, message: format!("expected {expected}, found {found}") }
     }
 
+    /// Creates a fault with a message of its own.
+    pub fn new(kind: &'static str, message: impl Into<String>) -> RowFault {
+        RowFault { kind, message: message.into() }
+    }
+
     /// Creates the fault of a row that is not UTF-8 from this byte on, counted from 1.
     pub fn not_utf8(byte: usize) -> RowFault {
         let found = format!("another byte at position {byte} of the line; {NOT_UTF_8}");
@@ -72,6 +79,11 @@ impl RowFault {
     /// Creates the fault of a row over the limit.
     pub fn too_long(limit: usize) -> RowFault {
         RowFault::expected("too long", format_args!("a row of at most {limit} bytes"), "a longer one")
+    }
+
+    /// Converts the fault into an error, for a reader that refuses broken rows.
+    pub fn at_line(self, path: &Path, line: u64) -> Error {
+        Error::new(ErrorKind::Malformed, self.message).at_line(path, line)
     }
 
     /// Returns the fault in two or three words. Rows are counted by it.

@@ -32,6 +32,11 @@ impl Rows {
         self.columns > 1 && line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) == self.header
     }
 
+    /// Returns whether a NUL byte breaks a row: in raw logs it is a sign of damage, in titles a character like any other.
+    pub(super) fn refuses_nul(&self) -> bool {
+        self.width != Width::Required
+    }
+
     /// Returns the fault of a row with `fields` fields; of a longer row than the header, `count` has all of them.
     #[inline]
     pub(super) fn misfit(&self, fields: usize, count: impl FnOnce() -> usize) -> Option<RowFault> {

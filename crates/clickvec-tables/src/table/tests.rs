@@ -176,11 +176,15 @@ fn files_that_are_refused() {
         ),
         ("a", b"word\n", "a: expected tabs or commas in the header, found neither"),
         ("a.json", b"[{}]\n", "a.json: expected one JSON object a line, found an array; split it first (jq -c '.[]')"),
-        ("a.csv", b"q,title\n", "a.csv: expected a column `query`, found `q`, `title`; see docs/reference/tables.md"),
+        (
+            "a.csv",
+            b"q,title\n",
+            "a.csv: expected a column `query` in the header, found `q`, `title`; see docs/reference/tables.md",
+        ),
         (
             "a.csv",
             b"query,title\rred,Red shoes\r",
-            "a.csv: expected a column `title`, found a CR within the first line; lines must end with LF or CR LF, not with CR alone \
+            "a.csv: expected a column `title` in the header, found a CR within the first line; lines must end with LF or CR LF, not with CR alone \
              (tr '\\r' '\\n'); see docs/reference/tables.md",
         ),
         (
@@ -193,7 +197,7 @@ fn files_that_are_refused() {
     }
     assert_eq!(
         fault("a.csv", b"query,sku\n"),
-        "a.csv: expected a column `title`, found `query`, `sku`; see docs/reference/tables.md"
+        "a.csv: expected a column `title` in the header, found `query`, `sku`; see docs/reference/tables.md"
     );
     assert!(fault("a", b"PAR1").contains("Parquet"));
 }

@@ -37,7 +37,7 @@ impl Reader {
         if self.rows.is_header(&bytes) {
             return Ok(Next::Header);
         }
-        if memchr::memchr(0, &bytes).is_some() {
+        if self.rows.refuses_nul() && memchr::memchr(0, &bytes).is_some() {
             return Ok(Next::Broken(RowFault::expected("NUL byte", "text", "a NUL byte")));
         }
         self.starts.clear();

@@ -13,6 +13,7 @@ use clickvec::internals::rng;
 use clickvec::internals::text::batch::{Batch, WordFeatures};
 use clickvec::internals::text::{Feature, WordId};
 use clickvec::model::Model;
+use clickvec::tables::Titles;
 use clickvec::train::{ClickSource, NegativeSource, Negatives};
 use clickvec::train::{
     Event, Keep, Outcome as Ended, Output, Score, Teacher, TrainConfig, TrainOptions, Validation, Written,
@@ -389,6 +390,7 @@ impl Place {
         let vectors = teacher.exists().then(|| Teacher::file(&teacher));
         let teachers =
             vectors.into_iter().chain(scores.exists().then(|| Teacher::score_file(&scores, "title"))).collect();
+        let titles: Vec<Titles> = titles.iter().map(Titles::from).collect();
         let options =
             TrainOptions { validation, titles: &titles, init: init.as_ref(), teachers, ..TrainOptions::default() };
         let no_clicks = !clicks.exists() && !titles.is_empty();

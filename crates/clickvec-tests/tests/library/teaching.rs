@@ -4,6 +4,7 @@ use super::support::*;
 use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole};
 use clickvec::error::{LearnFault, ResumeFault};
 use clickvec::model::{Model, Side};
+use clickvec::tables::Titles;
 use clickvec::train::{
     Agreement, ClickSource, Event, Negatives, OptimizerKind, Outcome, Score, StartReport, Teacher, TeacherConfig,
     TeacherStart, TitleConfig, TrainConfig, TrainOptions, Validation, Views, train,
@@ -162,7 +163,7 @@ fn an_initial_model_has_weights_of_its_own() {
     let events = place.train(&fitted, How::default()).expect("trained");
     assert!(events.iter().any(|event| matches!(event, Event::Start(Some(_)))));
     let init = Model::load(&place.output()).expect("a model");
-    let (teacher, titles) = (place.teacher(), [place.titles()]);
+    let (teacher, titles) = (place.teacher(), [Titles::from(&place.titles())]);
     let options = || TrainOptions {
         init: Some(&init),
         titles: &titles,
@@ -262,7 +263,7 @@ fn a_model_is_the_mean_of_what_a_stage_learnt_and_what_it_began_with() {
 #[test]
 fn the_clicks_begin_with_the_mean_of_the_titles() {
     let place = place_of_sums(240, usize::MAX);
-    let (teacher, titles) = (place.teacher(), [place.titles()]);
+    let (teacher, titles) = (place.teacher(), [Titles::from(&place.titles())]);
     let config = averaging(0.25);
     let run = |after_titles: Option<&Model>| {
         let mut at_titles = None;

@@ -5,6 +5,7 @@ use clickvec::Error;
 use clickvec::encoder::{EncoderConfig, InitRange, MembersConfig, Peephole};
 use clickvec::error::{InitFault, ResumeFault};
 use clickvec::model::Model;
+use clickvec::tables::Titles;
 use clickvec::train::OptimizerKind;
 use clickvec::train::Views;
 use clickvec::train::{ClickSource, Negatives, Section};
@@ -289,7 +290,7 @@ fn a_model_of_members_is_one_to_begin_with() {
 #[test]
 fn titles_that_were_learnt_before_are_not_learnt_again() {
     let place = place(240);
-    let titles = [place.titles()];
+    let titles = [Titles::from(&place.titles())];
     for optimizer in [OptimizerKind::Adam, OptimizerKind::Nesterov] {
         let config = TrainConfig { augment: Views::NONE, ..config(optimizer) };
         let run = |config: &TrainConfig, after_titles: Option<&Model>| {

@@ -256,7 +256,7 @@ mod tests {
         let path = folder.path().join("titles.tsv");
         let titles: String = (0..5000).map(|i| format!("t{i}\tsomething else {i}\n")).collect();
         std::fs::write(&path, format!("id\ttitle\n{titles}")).expect("written");
-        let config = LogConfig { titles: &[path], ..LogConfig::default() };
+        let config = LogConfig { titles: &[(&path).into()], ..LogConfig::default() };
         let pairs = (0..4000).map(|i| (format!("query {}", i / 2), format!("title {i}"), (i % 2) as f32));
         let mut log = ClickLog::read(ClickSource::pairs(pairs), Storage::Memory, config).expect("a log");
         let held = log.hold_out(0.1, Storage::Memory).expect("held out");

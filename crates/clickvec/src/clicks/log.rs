@@ -40,7 +40,7 @@ pub struct LogConfig<'a> {
     /// frequent ones; `None` for no words.
     pub word_count: Option<u64>,
     /// Files of titles, clicked or not, to learn from as well.
-    pub titles: &'a [std::path::PathBuf],
+    pub titles: &'a [crate::tables::Titles],
     /// An initial dictionary. New trigrams of the log follow its own trigrams, and new words its own words.
     pub dictionary: Option<&'a Dictionary>,
 }
@@ -178,8 +178,8 @@ impl ClickLog {
             }
             building.end_clicks(&name, found)?;
         }
-        for path in config.titles {
-            if building.read_titles(path, progress)?.is_break() {
+        for titles in config.titles {
+            if building.read_titles(titles, progress)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }

@@ -67,7 +67,7 @@ mod tests {
             1 => "known".to_owned(),
             _ => format!("title{i}"),
         };
-        let config = LogConfig { titles: &[path], ..LogConfig::default() };
+        let config = LogConfig { titles: &[(&path).into()], ..LogConfig::default() };
         for storage in [Storage::Memory, Storage::Folder(folder.path())] {
             let clicks = ClickSource::pairs((0..800).map(|i| (format!("query{i}"), title(i), 1.0)));
             let log = ClickLog::read(clicks, storage, config).expect("a log");

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::Weighting;
 use crate::Result;
-use crate::error::{TableFault, shortened};
-use crate::tables::{Field, Row, Skipped, Step, TableReader};
+use crate::error::{Error, TableFault, shortened};
+use crate::tables::{RowFault, Skipped};
+use clickvec_tables::table::{Field, Next, Options, Record, Table};
 
 /// A clicked pair, which lives until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +33,10 @@ pub(super) const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
 /// A reader of click logs. It skips and counts broken rows, because every large log has some.
 pub struct ClickReader {
-    table: TableReader,
+    table: Table,
+    record: Record,
+    /// Working memory for a title of several columns.
+    joined: String,
     query: usize,
     title: Field,
     weight: Option<usize>,
@@ -63,47 +67,64 @@ impl ClickReader {
     ///
     /// # Errors
     ///
-    /// Those of [`TableReader::open`] and [`TableReader::require`]; [`TableFault::JudgedTitles`] if the table has the column
+    /// Those of [`Table::open`] and [`Table::require`]; [`TableFault::JudgedTitles`] if the table has the column
     /// `grade` and none of `weight`, `count` and `clicked`.
     pub fn open(path: &Path, field: &str, weighting: Weighting) -> Result<ClickReader> {
-        ClickReader::from_table(TableReader::open(path)?, field, weighting)
+        ClickReader::from_table(Table::open(path, &Options::default())?, field, weighting)
     }
 
     /// Like [`ClickReader::open`] for a table that is already open.
     ///
     /// # Errors
     ///
-    /// Those of [`TableReader::require`].
-    pub(crate) fn from_table(mut table: TableReader, field: &str, weighting: Weighting) -> Result<ClickReader> {
+    /// Those of [`Table::require`].
+    pub(crate) fn from_table(mut table: Table, field: &str, weighting: Weighting) -> Result<ClickReader> {
         let query = table.require("query")?;
         let title = Field::require(&mut table, field)?;
-        let weight = table.optional("weight")?;
-        let count = if weighting.reads_counts() { table.optional("count")? } else { None };
-        let clicks = table.column("count");
-        let clicked = table.optional("clicked")?;
+        let weight = table.column("weight")?;
+        let count = if weighting.reads_counts() { table.column("count")? } else { None };
+        let clicks = table.column("count")?;
+        let clicked = table.column("clicked")?;
         // Else a title with grade 0 would be learnt as one that was clicked.
         let is_counted = weight.is_some() || clicks.is_some() || clicked.is_some();
-        if !is_counted && table.column("grade").is_some() {
-            return Err(table.fault(None, TableFault::JudgedTitles));
+        if !is_counted && table.has("grade") {
+            let path = table.path().to_owned();
+            return Err(Error::Table { path, line: None, fault: TableFault::JudgedTitles });
         }
-        let rare = table.optional("rare")?;
+        let rare = table.column("rare")?;
         let skipped = Skipped::default();
         let not_clicked = 0;
-        Ok(ClickReader { table, query, title, weight, count, clicks, clicked, rare, weighting, skipped, not_clicked })
+        let (record, joined) = (Record::default(), String::new());
+        Ok(ClickReader {
+            table,
+            record,
+            joined,
+            query,
+            title,
+            weight,
+            count,
+            clicks,
+            clicked,
+            rare,
+            weighting,
+            skipped,
+            not_clicked,
+        })
     }
 
     /// Returns the next valid row; `None` at the end.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::ReadAt`] if reading fails, as it does when a compressed file was cut short.
+    /// Those of [`Table::next`].
     #[allow(clippy::should_implement_trait, reason = "a click borrows from the reader, which no Iterator can express")]
     pub fn next(&mut self) -> Result<Option<Click<'_>>> {
         let (weight, worth, rare) = loop {
-            let fault = match self.table.advance()? {
-                Step::End => return Ok(None),
-                Step::Broken(fault) => fault,
-                Step::Whole => match self.kind(&self.table.row()) {
+            let fault = match self.table.next(&mut self.record)? {
+                Next::End => return Ok(None),
+                Next::Broken(fault) => fault,
+                Next::Header => RowFault::expected("repeated header", "a row", "the header again"),
+                Next::Row => match self.kind() {
                     Ok(RowKind::Click(weight, worth, rare)) => break (weight, worth, rare),
                     Ok(RowKind::Shown) => {
                         self.not_clicked += 1;
@@ -112,11 +133,11 @@ impl ClickReader {
                     Err(fault) => fault,
                 },
             };
-            self.skipped.add(self.table.line(), fault);
+            self.skipped.add(self.record.line, fault);
         };
-        let row = self.table.row();
-        let (query, title) = (row.required(self.query), self.title.of(&row));
-        Ok(Some(Click { query, title, weight, worth, rare, line: row.line }))
+        let query = self.record.get(self.query).unwrap_or_default();
+        let title = self.title.text(&self.record, &mut self.joined);
+        Ok(Some(Click { query, title, weight, worth, rare, line: self.record.line }))
     }
 
     /// Returns the rows that were left out so far.
@@ -135,46 +156,56 @@ impl ClickReader {
         self.weight.is_some() && self.weighting != Weighting::Binary
     }
 
-    fn kind(&self, row: &Row<'_>) -> Result<RowKind, TableFault> {
+    fn kind(&self) -> Result<RowKind, RowFault> {
+        let field = |column| self.record.get(column).unwrap_or_default();
         if let Some(column) = self.clicked
-            && !yes_or_no("clicked", row.required(column))?
+            && !yes_or_no("clicked", field(column))?
         {
             return Ok(RowKind::Shown);
         }
-        let rare = self.rare.map_or(Ok(false), |column| yes_or_no("rare", row.required(column)))?;
-        let (weight, worth) = self.weigh(row)?;
+        let rare = self.rare.map_or(Ok(false), |column| yes_or_no("rare", field(column)))?;
+        let (weight, worth) = self.weigh()?;
         Ok(RowKind::Click(weight, worth, rare))
     }
 
-    /// Returns the factor of a pair's loss, and what its clicks are worth.
-    fn weigh(&self, row: &Row<'_>) -> Result<(f32, f64), TableFault> {
-        let weight = self.weight.map_or(Ok(1.0), |column| number("weight", row.required(column)))?;
-        let count = self.count.map(|column| number("count", row.required(column))).transpose()?;
+    /// The factor of a pair's loss, and what its clicks are worth.
+    fn weigh(&self) -> Result<(f32, f64), RowFault> {
+        let field = |column| self.record.get(column).unwrap_or_default();
+        let weight = self.weight.map_or(Ok(1.0), |column| number("weight", field(column)))?;
+        let count = self.count.map(|column| number("count", field(column))).transpose()?;
         let factor = self.weighting.factor(weight, count);
         if factor != 0.0 && !WEIGHTS.contains(&factor) {
-            return Err(TableFault::WeightOutside { found: format!("{factor:e}") });
+            let expected = "a weight of 0 or from 1e-12 to 1e12 (after `weight` times `count`)";
+            let found = format!("{factor:e}; multiply the whole column by one number");
+            return Err(RowFault::expected("bad weight", expected, found));
         }
         // A weighting that does not read the column does not mind what is in it.
-        let clicks = || self.clicks.and_then(|column| number("count", row.get(column)?).ok());
+        let clicks = || self.clicks.and_then(|column| number("count", self.record.get(column)?).ok());
         let worth = weight * count.or_else(clicks).unwrap_or(1.0);
         Ok((factor as f32, worth.min(f64::MAX)))
     }
 }
 
-fn number(column: &'static str, field: &str) -> Result<f64, TableFault> {
+fn number(column: &'static str, field: &str) -> Result<f64, RowFault> {
     match field.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number.abs()),
-        _ => Err(TableFault::BadNumber { column, found: shortened(field) }),
+        _ => {
+            let expected = format_args!("a finite number of 0 or more in column `{column}`");
+            Err(RowFault::expected("bad number", expected, format_args!("`{}`", shortened(field))))
+        }
     }
 }
 
-/// Returns a field that is 0 or 1, or a word for one of them.
-fn yes_or_no(column: &'static str, field: &str) -> Result<bool, TableFault> {
+/// A field that is 0 or 1, or a word for one of them.
+fn yes_or_no(column: &'static str, field: &str) -> Result<bool, RowFault> {
     let is = |words: &[&str]| words.iter().any(|word| field.trim().eq_ignore_ascii_case(word));
     match () {
         () if is(&["1", "true", "yes", "t", "y"]) => Ok(true),
         () if is(&["0", "false", "no", "f", "n"]) => Ok(false),
-        () => Err(TableFault::BadFlag { column, found: shortened(field) }),
+        () => {
+            let expected = format_args!("0 or 1 in column `{column}`");
+            Err(RowFault::expected("bad flag", expected, format_args!("`{}`", shortened(field))))
+        }
     }
 }
 
@@ -183,8 +214,8 @@ mod tests {
     use super::*;
     use crate::tables::TITLE;
 
-    fn table(bytes: &'static [u8]) -> TableReader {
-        TableReader::from_reader(Path::new("t.tsv"), Box::new(bytes)).unwrap()
+    fn table(bytes: &'static [u8]) -> Table {
+        Table::read(Path::new("t.tsv"), Box::new(bytes), &Options::default()).unwrap()
     }
 
     fn clicks(bytes: &'static [u8], weighting: Weighting) -> (Vec<(String, String, f32, u64)>, Skipped) {
@@ -200,10 +231,10 @@ mod tests {
         clicks(bytes, weighting).0.into_iter().map(|click| click.2).collect()
     }
 
-    fn only_fault(bytes: &'static [u8]) -> TableFault {
+    fn only_fault(bytes: &'static [u8]) -> String {
         let (clicks, skipped) = clicks(bytes, Weighting::Log);
         assert_eq!((clicks.len(), skipped.count), (0, 1));
-        skipped.first[0].reason.clone()
+        skipped.first[0].reason.to_string()
     }
 
     #[test]
@@ -254,7 +285,7 @@ mod tests {
         let [clicked, rare] = &reader.skipped().first[..] else { panic!("{:?}", reader.skipped()) };
         assert_eq!((clicked.line, rare.line), (5, 6));
         assert_eq!(clicked.reason.to_string(), "expected 0 or 1 in column `clicked`, found `maybe`");
-        assert_eq!(rare.reason, TableFault::BadFlag { column: "rare", found: String::new() });
+        assert_eq!(rare.reason.to_string(), "expected 0 or 1 in column `rare`, found ``");
     }
 
     #[test]
@@ -265,10 +296,10 @@ mod tests {
             b"query\ttitle\tweight\na\tb\tinf\n",
             b"query\ttitle\tweight\na\tb\t\n",
         ] {
-            assert!(matches!(only_fault(bytes), TableFault::BadNumber { column: "weight", .. }));
+            assert!(only_fault(bytes).starts_with("expected a finite number of 0 or more in column `weight`, found `"));
         }
         let fault = only_fault(b"query\ttitle\tcount\na\tb\tseven\n");
-        assert_eq!(fault.to_string(), "expected a finite number of 0 or more in column `count`, found `seven`");
+        assert_eq!(fault, "expected a finite number of 0 or more in column `count`, found `seven`");
     }
 
     #[test]
@@ -279,8 +310,8 @@ mod tests {
             (b"query\ttitle\tweight\na\tb\t1e-40\n", "1e-40"),
             (b"query\ttitle\tweight\tcount\na\tb\t1e300\t1e300\n", "6.9"),
         ] {
-            let TableFault::WeightOutside { found: shown } = only_fault(bytes) else { panic!("{found}") };
-            assert!(shown.starts_with(found), "{shown}");
+            let shown = only_fault(bytes);
+            assert!(shown.contains(&format!("found {found}")), "{shown}");
         }
         assert_eq!(
             weights(b"query\ttitle\tweight\na\tb\t1e-12\na\tb\t1e12\na\tb\t0\n", Weighting::Log),
@@ -295,7 +326,7 @@ mod tests {
         assert_eq!(clicks.len(), 1);
         assert_eq!(skipped.count, 7);
         assert_eq!(skipped.first.iter().map(|skipped| skipped.line).collect::<Vec<_>>(), [2, 3, 4, 5, 6]);
-        assert_eq!(skipped.first[0].reason, TableFault::TooFewColumns { expected: 2, found: 1 });
-        assert_eq!(skipped.first[3].reason, TableFault::NotUtf8 { byte: 1 });
+        assert_eq!(skipped.first[0].reason.kind(), "wrong number of columns");
+        assert!(skipped.first[3].reason.is_not_utf8());
     }
 }

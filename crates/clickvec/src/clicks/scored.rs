@@ -77,7 +77,7 @@ impl Scored {
                 }
             })?;
             if let (Some(path), Some(first), true) = (path, skipped.first.first(), coverage.scores == before) {
-                return Err(Error::Table { path, line: Some(first.line), fault: first.reason.clone() });
+                return Err(first.reason.clone().at_line(&path, first.line).into());
             }
             coverage.skipped.push(skipped);
         }

@@ -17,6 +17,16 @@ fn header(names: &[String]) -> String {
     }
 }
 
+/// Most rows that are left out have one kind of fault, whatever reads them.
+impl From<TableFault> for clickvec_tables::table::RowFault {
+    fn from(fault: TableFault) -> clickvec_tables::table::RowFault {
+        match fault {
+            TableFault::NotUtf8 { byte } => clickvec_tables::table::RowFault::not_utf8(byte),
+            fault => clickvec_tables::table::RowFault::new("bad row", fault.to_string()),
+        }
+    }
+}
+
 /// A fault of a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -27,20 +37,6 @@ pub enum TableFault {
         /// The name that was looked for.
         column: String,
         /// The header's names.
-        found: Vec<String>,
-    },
-    /// The first line of a collection is not a header.
-    #[error(
-        "expected a column `{column}` in the header, found {}; see docs/reference/tables.md; where the first line is a document, put \
-         the line id<TAB>{title} before it",
-        header(found)
-    )]
-    NoTitlesHeader {
-        /// The column that was looked for first.
-        column: &'static str,
-        /// The name of the column of titles.
-        title: String,
-        /// The first line's fields.
         found: Vec<String>,
     },
     /// Titles with grades in the place of clicks.
@@ -100,35 +96,10 @@ pub enum TableFault {
         /// The limit.
         limit: usize,
     },
-    /// A field is not a number, or the number is not allowed.
-    #[error("expected a finite number of 0 or more in column `{column}`, found `{found}`")]
-    BadNumber {
-        /// The column.
-        column: &'static str,
-        /// The field, shortened.
-        found: String,
-    },
-    /// A field that says yes or no has something else.
-    #[error("expected 0 or 1 in column `{column}`, found `{found}`")]
-    BadFlag {
-        /// The column.
-        column: &'static str,
-        /// The field, shortened.
-        found: String,
-    },
     /// A score is not a finite number.
     #[error("expected a finite number in column `score`, found `{found}`")]
     NotAScore {
         /// The field, shortened.
-        found: String,
-    },
-    /// What a pair weighs is too large or too small to be learnt.
-    #[error(
-        "expected a weight of 0 or from 1e-12 to 1e12 (after `weight` times `count`), found {found}; multiply the whole column \
-         by one number"
-    )]
-    WeightOutside {
-        /// Weight times count.
         found: String,
     },
     /// Two titles have the same id.

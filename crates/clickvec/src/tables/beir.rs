@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 
 use clickvec_tables::json::json_object;
 
-use super::field;
-use super::{FoundLine, Lines, MAX_LINE_BYTES, TITLE};
+use super::{FoundLine, Lines, MAX_LINE_BYTES};
 use crate::error::{Result, TableFault, shortened};
 
 /// The member with the id.
@@ -63,40 +62,6 @@ impl JsonLines {
 fn parse(bytes: &[u8]) -> Result<Map<String, Value>, TableFault> {
     std::str::from_utf8(bytes).map_err(|error| TableFault::NotUtf8 { byte: error.valid_up_to() + 1 })?;
     json_object(bytes).map_err(|found| TableFault::NotJson { found })
-}
-
-/// The id of a document and the text to rank.
-pub(crate) struct Document {
-    pub id: String,
-    pub text: String,
-    /// Whether the text replaces a missing title.
-    pub untitled: bool,
-}
-
-/// The document of an object. If [`TITLE`] is missing, the text replaces it; if one of several joined members is
-/// missing, the others remain.
-pub(crate) fn document(object: &Map<String, Value>, field: &str) -> Result<Document, TableFault> {
-    let id = id(object)?;
-    let is_untitled = |name: &str| {
-        name.eq_ignore_ascii_case(TITLE)
-            && match member(object, name) {
-                None | Some(Value::Null) => true,
-                Some(value) => value.as_str().is_some_and(|title| title.trim().is_empty()),
-            }
-    };
-    if member(object, field).is_some() || field::names(field).count() < 2 {
-        let untitled = is_untitled(field);
-        let text = text_of(object, if untitled { TEXT } else { field })?;
-        return Ok(Document { id, text, untitled });
-    }
-    if let Some(fault) = field::repeated(field) {
-        return Err(fault);
-    }
-    let names = field::names(field).filter(|name| !is_untitled(name));
-    let texts = names.map(|name| text_of(object, name)).collect::<Result<Vec<_>, _>>()?;
-    let mut text = String::new();
-    field::join(texts.iter().map(String::as_str), &mut text);
-    Ok(Document { id, text, untitled: false })
 }
 
 /// The id and the text of a query.
@@ -161,39 +126,19 @@ mod tests {
     }
 
     #[test]
-    fn a_text_takes_the_place_of_a_title_that_is_not_there() {
-        let read = |text: &str, field: &str| {
-            let Document { id, text, untitled } = document(&object(text), field).unwrap();
-            (id, text, untitled)
-        };
-        let whole = r#"{"_id":"7","title":"A","text":"b\tc\nd","metadata":{"url":1}}"#;
-        assert_eq!(read(whole, "title"), ("7".into(), "A".into(), false));
-        assert_eq!(read(whole, "Text"), ("7".into(), "b c d".into(), false));
-        for untitled in [r#"{"_id":7,"title":" ","text":"b"}"#, r#"{"_id":7,"title":null,"text":"b"}"#] {
-            assert_eq!(read(untitled, "title"), ("7".into(), "b".into(), true));
-        }
-        assert_eq!(read(r#"{"_id":7,"text":"b"}"#, "title"), ("7".into(), "b".into(), true));
-        assert_eq!(read(whole, "title+text"), ("7".into(), "A b c d".into(), false));
-        assert_eq!(read(r#"{"_id":7,"title":"","text":"b"}"#, "Title + Text"), ("7".into(), "b".into(), false));
-        assert_eq!(read(r#"{"_id":7,"title":"a","text":""}"#, "title+text"), ("7".into(), "a".into(), false));
-        assert_eq!(query(&object(r#"{"_id":"q","text":"a"}"#)).unwrap(), ("q".into(), "a".into()));
-    }
-
-    #[test]
     fn a_member_that_is_missing_or_another_is_named() {
-        let message = |text: &str, field: &str| document(&object(text), field).err().unwrap().to_string();
+        assert_eq!(query(&object(r#"{"_id":"q","text":"a\tb"}"#)).unwrap(), ("q".into(), "a b".into()));
+        let message = |text: &str| query(&object(text)).err().unwrap().to_string();
         for (text, found) in [
             (r#"{"text":"a"}"#, "nothing"),
             (r#"{"_id":"","text":"a"}"#, "`\"\"`"),
             (r#"{"_id":1.5,"text":"a"}"#, "`1.5`"),
             (r#"{"_id":"a\tb","text":"a"}"#, "`\"a\\tb\"`"),
         ] {
-            let message = message(text, "title");
+            let message = message(text);
             assert!(message.contains(&format!("in the member `_id`, found {found};")), "{message}");
         }
-        assert!(message(r#"{"_id":"a"}"#, "title").contains("expected a text in the member `text`, found nothing"));
-        assert!(message(r#"{"_id":"a","title":3}"#, "title").contains("in the member `title`, found `3`"));
-        assert!(message(r#"{"_id":"a","text":"b"}"#, "body").contains("in the member `body`, found nothing"));
-        assert!(message(r#"{"_id":"a","title":"b"}"#, "title+text").contains("in the member `text`, found nothing"));
+        assert!(message(r#"{"_id":"a"}"#).contains("expected a text in the member `text`, found nothing"));
+        assert!(message(r#"{"_id":"a","text":3}"#).contains("in the member `text`, found `3`"));
     }
 }

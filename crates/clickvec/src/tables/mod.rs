@@ -9,15 +9,18 @@ pub(crate) mod tsv;
 
 pub use crate::error::TableFault;
 pub use beir::{JsonLine, JsonLines, query as beir_query};
-pub(crate) use clickvec_tables::{FoundLine, Lines, UniqueIds};
+pub use clickvec_tables::titles::CORPUS;
+pub(crate) use clickvec_tables::{FoundLine, Lines};
 pub(crate) use field::Field;
 pub use judged::{JudgedRow, judged_of};
-pub use titles::{CORPUS, FoundTitle, beir_file, each_title, open as open_titles};
-pub use titles::{Title, TitleFile, TitlesSummary, for_each_title, read_titles, titles_file};
-pub(crate) use tsv::{MAX_LINE_BYTES, Row, Step, TableReader};
+pub use titles::beir_file;
+pub use titles::{
+    Title, TitleFile, Titles, TitlesSummary, for_each_document, for_each_title, read_titles, titles_file,
+};
+pub(crate) use tsv::{MAX_LINE_BYTES, Step, TableReader};
 
-/// The column with the texts to rank, unless another is named.
-pub const TITLE: &str = "title";
+pub use clickvec_tables::table::RowFault;
+pub use clickvec_tables::titles::TITLE;
 
 /// The number of skipped lines that are kept to be shown.
 pub const SHOWN_SKIPPED_LINES: usize = 5;
@@ -39,14 +42,15 @@ pub struct SkippedLine {
     /// The line, counted from 1.
     pub line: u64,
     /// What is wrong with it.
-    pub reason: TableFault,
+    pub reason: RowFault,
 }
 
 impl Skipped {
     /// Counts another line.
-    pub fn add(&mut self, line: u64, reason: TableFault) {
+    pub fn add(&mut self, line: u64, reason: impl Into<RowFault>) {
+        let reason = reason.into();
         self.count += 1;
-        self.not_utf8 += u64::from(matches!(reason, TableFault::NotUtf8 { .. }));
+        self.not_utf8 += u64::from(reason.is_not_utf8());
         if self.first.len() < SHOWN_SKIPPED_LINES {
             self.first.push(SkippedLine { line, reason });
         }

@@ -1,18 +1,16 @@
 //! Reading the collection to search, in any form.
 
-use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use super::beir::{self, Document, JsonLines};
-use super::field::{self, Field};
-use super::tsv::{Line, TableReader};
-use super::{Skipped, UniqueIds};
-use crate::error::{TableFault, TestSetFault, shortened};
-use crate::memory::reserve;
-use crate::{Error, Result, files};
+use clickvec_tables::UniqueIds;
+use clickvec_tables::titles::{CORPUS, TitleReader, repeated_id};
 
-/// The corpus of a BEIR folder.
-pub const CORPUS: &str = "corpus.jsonl";
+use super::Skipped;
+use crate::error::TestSetFault;
+use crate::memory::reserve;
+use crate::{Error, Result};
+
+pub use clickvec_tables::titles::Titles;
 
 /// A title of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,159 +47,108 @@ pub struct TitlesSummary {
     pub untitled: u64,
 }
 
-/// The titles of a collection: a table with the columns `id` and `field` (usually [`super::TITLE`]); or a BEIR corpus,
-/// JSON lines with `_id` and `field`; or a folder with a `corpus.jsonl`. In a corpus, `text` replaces a missing title.
-/// Broken lines are skipped and counted.
+/// Reads the titles of a collection in any format: a table with the columns `id` and `field` (usually [`super::TITLE`]), or a BEIR
+/// corpus or its folder, where `text` replaces a missing title. Broken rows are skipped and counted.
 ///
 /// # Errors
 ///
 /// Those of [`for_each_title`].
-pub fn read_titles(path: &Path, field: &str) -> Result<TitleFile> {
-    let (path, reader) = open(path)?;
-    titles_of(&path, reader, field)
+pub fn read_titles(titles: impl Into<Titles>, field: &str) -> Result<TitleFile> {
+    collected(TitleReader::open(&titles.into(), field, &[])?)
 }
 
-/// The summary of a collection, in any form that [`read_titles`] reads, after its titles were passed to `each`, one after
-/// the other. Memory holds only some 40 bytes for each title, to check that ids are unique.
+/// Passes on the titles of a collection, in any form that [`read_titles`] reads, one after the other. Memory holds only some 40
+/// bytes for each title, to check that ids are unique. Returns the figures of the collection.
 ///
 /// # Errors
 ///
-/// What `each` returns; [`Error::Io`] and [`Error::Table`] for a file that is not a table or lacks a column;
-/// [`Error::TestSet`] for a folder without a corpus; [`Error::ReadAt`] if reading fails; [`Error::Table`] with
-/// [`TableFault::DuplicateId`] if two lines have the same id, because a result could then mean either.
-pub fn for_each_title(path: &Path, field: &str, each: impl FnMut(Title) -> Result<()>) -> Result<TitlesSummary> {
-    let (path, reader) = open(path)?;
-    for_each_of(&path, reader, field, each)
+/// What `each` returns; those of [`TitleReader::open`] and [`TitleReader::next`]; if two rows have the same id, because a result
+/// could then mean either.
+pub fn for_each_title<E: From<clickvec_tables::Error>>(
+    titles: impl Into<Titles>,
+    field: &str,
+    mut each: impl FnMut(Title) -> Result<(), E>,
+) -> Result<TitlesSummary, E> {
+    for_each_document(&titles.into(), field, &[], |title, _| each(title))
 }
 
-fn titles_of(path: &Path, reader: Box<dyn BufRead + Send>, field: &str) -> Result<TitleFile> {
+/// [`for_each_title`], with the values of the columns `stored`.
+///
+/// # Errors
+///
+/// Those of [`for_each_title`].
+pub fn for_each_document<E: From<clickvec_tables::Error>>(
+    titles: &Titles,
+    field: &str,
+    stored: &[String],
+    each: impl FnMut(Title, &[&str]) -> Result<(), E>,
+) -> Result<TitlesSummary, E> {
+    each_of(TitleReader::open(titles, field, stored)?, each)
+}
+
+fn collected(reader: TitleReader) -> Result<TitleFile> {
     let mut titles = Vec::new();
-    let push = |title| {
+    let push = |title, _: &[&str]| -> Result<()> {
         reserve(&mut titles, 1, "titles")?;
         titles.push(title);
         Ok(())
     };
-    let TitlesSummary { path, skipped, untitled, .. } = for_each_of(path, reader, field, push)?;
+    let TitlesSummary { path, skipped, untitled, .. } = each_of(reader, push)?;
     Ok(TitleFile { path, titles, skipped, untitled })
 }
 
-fn for_each_of(
-    path: &Path,
-    reader: Box<dyn BufRead + Send>,
-    field: &str,
-    mut each: impl FnMut(Title) -> Result<()>,
-) -> Result<TitlesSummary> {
-    let mut read = TitlesSummary { path: path.to_owned(), ..TitlesSummary::default() };
+fn each_of<E: From<clickvec_tables::Error>>(
+    mut reader: TitleReader,
+    mut each: impl FnMut(Title, &[&str]) -> Result<(), E>,
+) -> Result<TitlesSummary, E> {
+    let mut read = TitlesSummary { path: reader.path().to_owned(), ..TitlesSummary::default() };
     let mut ids = UniqueIds::default();
-    each_title(path, reader, field, |found| {
-        let (id, title) = match found.document {
-            Ok(document) => document,
+    while let Some(found) = reader.next()? {
+        let (id, title) = match found.title {
+            Ok(title) => title,
             Err(fault) => {
                 read.skipped.add(found.line, fault);
-                return Ok(());
+                continue;
             }
         };
-        if let Some(first_line) = ids.add(id, found.line) {
-            let fault = TableFault::DuplicateId { id: shortened(id), first_line };
-            return Err(Error::Table { path: path.to_owned(), line: Some(found.line), fault });
+        if let Some(first) = ids.add(id, found.line) {
+            return Err(repeated_id(id, first).at_line(&read.path, found.line).into());
         }
         read.titles += 1;
         read.untitled += u64::from(found.untitled);
-        each(Title { id: id.to_owned(), title: title.to_owned() })
-    })?;
+        let title = Title { id: id.to_owned(), title: title.to_owned() };
+        let values: Vec<_> = reader.stored().collect();
+        let values: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
+        each(title, &values)?;
+    }
     Ok(read)
 }
 
-/// A line of a collection.
-pub struct FoundTitle<'a> {
-    /// The line, counted from 1.
-    pub line: u64,
-    /// The id and the text, or what is wrong.
-    pub document: Result<(&'a str, &'a str), TableFault>,
-    /// Whether the text replaces a missing title.
-    pub untitled: bool,
-}
-
-/// The file with the titles: the path itself, or the corpus of a BEIR folder.
+/// Returns the file with the titles: the path itself, or the corpus of a BEIR folder.
 ///
 /// # Errors
 ///
 /// [`Error::TestSet`] for a folder without a corpus.
 pub fn titles_file(path: &Path) -> Result<PathBuf> {
-    match path.is_dir() {
-        false => Ok(path.to_owned()),
-        true => beir_file(path, CORPUS),
-    }
+    if path.is_dir() { beir_file(path, CORPUS) } else { Ok(path.to_owned()) }
 }
 
-/// A collection that is opened, and its path, which for a BEIR folder is that of the corpus.
-pub fn open(path: &Path) -> Result<(PathBuf, Box<dyn BufRead + Send>)> {
-    let path = titles_file(path)?;
-    let reader = files::open(&path)?;
-    Ok((path, reader))
-}
-
-/// A file of a BEIR folder, which may be compressed.
+/// Returns a file of a BEIR folder, which may be compressed.
 pub fn beir_file(folder: &Path, name: &'static str) -> Result<PathBuf> {
-    let endings = ["", ".gz", ".zst"];
-    let there = endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.exists());
     let missing = || Error::TestSet { path: folder.to_owned(), fault: TestSetFault::NotBeir { missing: name } };
-    there.ok_or_else(missing)
-}
-
-/// Passes on every line of a collection, valid or broken, one at a time. `path` is for messages.
-pub fn each_title(
-    path: &Path,
-    reader: Box<dyn BufRead + Send>,
-    field: &str,
-    mut each: impl FnMut(FoundTitle<'_>) -> Result<()>,
-) -> Result<()> {
-    let (first, reader) = files::first_line(reader, path)?;
-    if first.trim_start().starts_with('{') {
-        let mut lines = JsonLines::new(path, reader);
-        while let Some(line) = lines.next()? {
-            let document = line.object.and_then(|object| beir::document(&object, field));
-            let (document, untitled) = match &document {
-                Ok(Document { id, text, untitled }) => (Ok((id.as_str(), text.as_str())), *untitled),
-                // The same for every line, so none could be read.
-                Err(fault @ TableFault::RepeatedInField { .. }) => {
-                    return Err(Error::Table { path: path.to_owned(), line: None, fault: fault.clone() });
-                }
-                Err(fault) => (Err(fault.clone()), false),
-            };
-            each(FoundTitle { line: line.line, document, untitled })?;
-        }
-        return Ok(());
-    }
-    let mut table = TableReader::from_reader(path, reader)?;
-    let has_texts = table.column(field).is_some() || field::names(field).all(|name| table.column(name).is_some());
-    if table.column("id").is_none() && !has_texts {
-        let title = field::names(field).collect::<Vec<_>>().join("<TAB>");
-        let fault = TableFault::NoTitlesHeader { column: "id", title, found: table.header().to_vec() };
-        return Err(Error::Table { path: path.to_owned(), line: None, fault });
-    }
-    let id = table.require("id")?;
-    let mut title = Field::require(&mut table, field)?;
-    while let Some(line) = table.next()? {
-        let (line, document) = match line {
-            Line::Broken { line, fault } => (line, Err(fault)),
-            // Without an id nothing could refer to it.
-            Line::Whole(row) if row.required(id).trim().is_empty() => {
-                (row.line, Err(TableFault::EmptyId { column: "id" }))
-            }
-            Line::Whole(row) => (row.line, Ok((row.required(id), title.of(&row)))),
-        };
-        each(FoundTitle { line, document, untitled: false })?;
-    }
-    Ok(())
+    clickvec_tables::titles::beir_file(folder, name).ok_or_else(missing)
 }
 
 #[cfg(test)]
 mod tests {
+    use clickvec_tables::table::{Options, Table};
+
     use super::*;
 
     fn read(bytes: &'static [u8], field: &str) -> Result<TitleFile> {
-        titles_of(Path::new("t.tsv"), Box::new(bytes), field)
+        let path = Path::new("t.tsv");
+        let table = Table::read(path, Box::new(bytes), &Options::default())?;
+        collected(TitleReader::of_table(table, &path.into(), field, &[])?)
     }
 
     fn title(id: &str, title: &str) -> Title {

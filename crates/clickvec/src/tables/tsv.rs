@@ -116,11 +116,6 @@ impl TableReader {
         self.header.iter().position(|found| found.eq_ignore_ascii_case(name))
     }
 
-    /// The names of the columns.
-    pub(crate) fn header(&self) -> &[String] {
-        &self.header
-    }
-
     /// The index of a required column. From now on a row without it is broken.
     ///
     /// # Errors

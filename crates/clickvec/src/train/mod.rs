@@ -52,6 +52,7 @@ use crate::error::{Error, InitFault, Result};
 use crate::files::{Claim, check_replaceable, folder_of, is_folder, remove_abandoned, resolved};
 use crate::model::Model;
 use crate::settings::encoder_text;
+use crate::tables::Titles;
 use clickvec_tables::ErrorKind;
 use read::read;
 use record::record;
@@ -77,7 +78,7 @@ pub struct Output<'a> {
 #[derive(Default)]
 pub struct TrainOptions<'a> {
     /// Files of titles, clicked or not, to learn from before the clicks; see [`TrainConfig::titles`].
-    pub titles: &'a [PathBuf],
+    pub titles: &'a [Titles],
     /// A model to start from, which must have the same encoder. Trigrams of the log that the model lacks are added to
     /// its dictionary.
     pub init: Option<&'a Model>,

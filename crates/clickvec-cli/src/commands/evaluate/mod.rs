@@ -13,6 +13,7 @@ mod systems;
 mod test;
 mod trec;
 
+use clickvec::tables::Titles;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
@@ -210,8 +211,18 @@ enum GainFlag {
 
 impl Args {
     fn test_set(&self) -> Option<TestSetFiles<'_>> {
-        let (topics, titles) = (self.topics.as_deref(), self.titles.as_deref());
-        self.judged.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field: &self.field })
+        let topics = self.topics.as_deref();
+        self.judged.as_deref().map(|judged| TestSetFiles {
+            judged,
+            topics,
+            titles: self.table_of_titles(),
+            field: &self.field,
+        })
+    }
+
+    /// Returns the file of titles with the names of its columns.
+    fn table_of_titles(&self) -> Option<Titles> {
+        self.titles.as_deref().map(|titles| self.title_columns.of(titles))
     }
 
     /// Returns the metrics of the report. An error if one of them is named twice, or needs longer lists than `--depth`.
@@ -252,16 +263,15 @@ fn expected(text: &str) -> Result<f64, String> {
 }
 
 /// Evaluates and prints.
-pub(crate) fn run(mut args: Args) -> Result<Answer> {
+pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.rankers {
         output::print(report::rankers())?;
         return Ok(Answer::Done);
     }
     args.title_columns.need(args.titles.is_some())?;
     check_files(&args)?;
-    let table = args.titles.as_deref().map(|titles| args.title_columns.table(titles, &args.field)).transpose()?;
-    if let Some(table) = &table {
-        args.titles = Some(table.path().to_owned());
+    if let Some(titles) = &args.titles {
+        args.title_columns.check(titles, &args.field)?;
     }
     let systems = systems::entries(&args)?;
     check_outputs(&args, &systems)?;

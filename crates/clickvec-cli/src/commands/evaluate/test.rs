@@ -1,5 +1,6 @@
 //! What the systems are judged by: judged titles or a collection, read from the files that the options name.
 
+use clickvec::tables::Titles;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub(super) struct Test {
     /// The queries that the weights of fusions are fitted on.
     fitting: Option<Fitting>,
     /// The file of the collection.
-    titles: Option<PathBuf>,
+    titles: Option<Titles>,
     pub(super) metrics: Vec<Metric>,
     pub(super) options: EvaluateOptions,
     /// The largest number of titles that a system finds for a query.
@@ -75,7 +76,7 @@ impl Test {
         }
         let set = test_set::read(files)?;
         refuse_unknown_ids(&set, args)?;
-        self.titles = test_set::collection(&set, args.titles.as_deref());
+        self.titles = test_set::collection(&set, args.titles.as_deref()).map(|path| args.title_columns.of(&path));
         let fitting =
             args.fusion_judged.as_deref().map(|path| other_queries(path, args, &set.judgments)).transpose()?;
         if args.full {
@@ -136,9 +137,9 @@ impl Test {
     fn titles_to_search(&mut self, args: &Args, systems: &[Entry]) -> Result<Vec<Title>> {
         if let Some(titles) = &self.titles {
             ensure!(
-                !files::is_stream(titles),
+                !files::is_stream(&titles.path),
                 "{}: expected a file of titles, because they are read more than once, found a pipe; write them to a file first",
-                output::input(titles)
+                output::input(&titles.path)
             );
             return input::titles(titles, &args.field);
         }
@@ -198,7 +199,7 @@ impl Test {
         let mut corpus = Corpus::default();
         let mut overlap = None;
         if learns {
-            let titles = self.titles.as_deref();
+            let titles = self.titles.clone();
             let files = CorpusFiles { titles, clicks, field: &args.field, weighting: args.weighting.into() };
             let fitting = self.fitting.as_ref().map(|fitting| &fitting.judgments);
             let all: Vec<&Judgments> = [&self.judgments].into_iter().chain(fitting).collect();
@@ -236,7 +237,7 @@ fn refuse_unknown_ids(set: &TestSet, args: &Args) -> Result<()> {
 
 /// Reads the queries to fit weights on, without those that the systems are judged by.
 fn other_queries(path: &Path, args: &Args, judgments: &Judgments) -> Result<TestSet> {
-    let (topics, titles) = (args.topics.as_deref(), args.titles.as_deref());
+    let (topics, titles) = (args.topics.as_deref(), args.table_of_titles());
     let mut set = test_set::read(&TestSetFiles { judged: path, topics, titles, field: &args.field })?;
     let others = &mut set.judgments.queries;
     let judged: HashSet<String> = judgments.queries.iter().map(|query| query_key(&query.text)).collect();

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::Args;
 use crate::answer::Answer;
 use crate::input::Lines;
-use crate::{input, output, progress, stored};
+use crate::{input, output, progress};
 
 /// The ids that are taken from the file of those to delete at once.
 const IDS_AT_ONCE: usize = 1024;
@@ -138,14 +138,14 @@ fn update(args: &Args) -> Result<Updated> {
                 output::path(&args.output)
             );
         }
-        let table = args.title_columns.table_with(path, &field, &fields)?;
+        let table = args.title_columns.checked(path, &field)?;
         let bar = progress::counter("encoding", "titles");
-        stored::each_document(table.path(), &field, &fields, |title, values| {
+        input::each_document(&table, &field, &fields, |title, values| {
             let values = values.iter().map(|value| (*value).to_owned());
             let fields = fields.iter().cloned().zip(values).collect();
             updater.put(&Document { id: title.id, title: title.title, fields })?;
             bar.inc(1);
-            Ok::<(), anyhow::Error>(())
+            Ok(())
         })?;
         bar.finish_and_clear();
     }

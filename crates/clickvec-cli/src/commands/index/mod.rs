@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
-use crate::{input, output, progress, stored};
+use crate::{input, output, progress};
 
 /// Encode titles once for `search --index` and `serve`, or add and delete titles in an existing index.
 ///
@@ -245,18 +245,17 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
     );
     let model = Model::load(model)?;
     let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
-    let table = args.title_columns.table_with(titles, &field, &args.store)?;
-    let titles = table.path();
+    let titles = &args.title_columns.checked(titles, &field)?;
     let finish = whole::Finish::new(&model, fusion, args.words, args.vectors)?;
     finish.note_what_is_lost(&args.output)?;
     let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?.of_field(&field);
     let wanted = match args.shard {
         None => 0..u64::MAX,
-        Some(_) if titles == Path::new("-") => {
+        Some(_) if titles.path == Path::new("-") => {
             bail!("expected a file of titles for `--shard`, which reads it twice, found standard input")
         }
         Some(shard) => {
-            let all = for_each_title(titles, &field, |_| Ok(()))?.titles;
+            let all = for_each_title(titles, &field, |_| Ok::<(), Error>(()))?.titles;
             let Shard { number, of } = shard;
             builder = builder.of_shard(clickvec_index::Shard { number, of, titles: all });
             shard.range(all)
@@ -264,14 +263,14 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
     };
     let bar = progress::counter("encoding", "titles");
     let mut place = 0;
-    stored::each_document(titles, &field, &args.store, |title, values| {
+    input::each_document(titles, &field, &args.store, |title, values| {
         if wanted.contains(&place) {
             builder.add_with_fields(title, values)?;
             bar.inc(1);
         }
         place += 1;
         // The builder takes with it what it has written so far.
-        if interrupt.status().is_none() { Ok(()) } else { Err(Error::Cancelled) }
+        if interrupt.status().is_none() { Ok(()) } else { Err(Error::Cancelled.into()) }
     })?;
     bar.finish_and_clear();
     let built = finish.finish(builder)?;

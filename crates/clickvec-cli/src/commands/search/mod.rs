@@ -98,7 +98,10 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         && FileKind::of(model)? != FileKind::Model
     {
         let ranker = ranker::load(model)?;
-        let titles = args.title_columns.titles(titles, args.field.as_deref().unwrap_or(TITLE))?;
+        let titles = input::titles(
+            args.title_columns.checked(titles, args.field.as_deref().unwrap_or(TITLE))?,
+            args.field.as_deref().unwrap_or(TITLE),
+        )?;
         let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
         let candidates = ranker.candidates(&texts)?;
         refuse_modes(&args)?;
@@ -109,7 +112,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         (None, Some(model), Some(titles)) => {
             let model = Model::load(model)?;
             let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
-            encode(&model, args.title_columns.titles(titles, &field)?)?
+            encode(&model, input::titles(args.title_columns.checked(titles, &field)?, &field)?)?
         }
         (Some(_), ..) => {
             bail!("expected `--index INDEX` alone, found `--model` or `--titles` too; leave those out")

@@ -18,7 +18,6 @@ use clickvec_lab::table::{self, Options, Plan};
 use self::spec::Spec;
 use self::watch::Watcher;
 use crate::answer::Answer;
-use crate::titles::TitleColumns;
 use crate::weighting::WeightingFlag;
 use crate::{input, output, program, test_set};
 
@@ -48,9 +47,6 @@ pub(crate) struct Args {
     /// The collection, instead of the spec's.
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
-
-    #[command(flatten)]
-    title_columns: TitleColumns,
 
     /// How the column count of the log becomes the weight of a pair for rankers, instead of the spec's. Models have the
     /// option in their `train`.
@@ -104,16 +100,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         args.weighting.is_none() || spec.data.clicks.is_some(),
         "`--weighting` is about the counts of a click log; name one with `--clicks`"
     );
-    args.title_columns.need(spec.data.titles.is_some())?;
     let plan = spec.plan()?;
     check_outputs(&args, &plan)?;
-    let field = spec.data.field().to_owned();
-    let table_of_titles =
-        spec.data.titles.as_deref().map(|titles| args.title_columns.table(titles, &field)).transpose()?;
-    if let Some(table) = &table_of_titles {
-        spec.data.titles = Some(table.path().to_owned());
-    }
-    let plan = spec.plan()?;
     let program = program::file()?;
     let overlap = overlap(&plan, args.no_overlap)?;
     let cache = args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache"));

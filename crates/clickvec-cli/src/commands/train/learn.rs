@@ -1,6 +1,7 @@
 //! Learning a model: one run, or one that holds queries out to find for how many epochs to learn, and then one that learns
 //! all clicks.
 
+use clickvec::tables::Titles;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -105,7 +106,7 @@ pub(crate) trait Watch {
 pub(crate) struct Learner<'a> {
     pub(crate) config: &'a TrainConfig,
     pub(crate) clicks: Clicks<'a>,
-    pub(crate) titles: &'a [PathBuf],
+    pub(crate) titles: &'a [Titles],
     pub(crate) init: Option<&'a Model>,
     /// Opens the teachers; each run reads them from the beginning.
     pub(crate) teachers: &'a dyn Fn() -> Result<Vec<Teacher<'a>>>,

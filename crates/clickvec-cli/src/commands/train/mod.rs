@@ -12,6 +12,7 @@ mod settings;
 mod small;
 mod teacher;
 
+use clickvec::tables::Titles;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use anyhow::{Result, anyhow, ensure};
 use clickvec::Error;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;
-use clickvec::tables::{TITLE, TableFault};
+use clickvec::tables::TITLE;
 use clickvec::train::{Event, Inputs, Output, reference};
 use clickvec_eval::TestSetFiles;
 use clickvec_eval::files_of_test_set;
@@ -123,7 +124,8 @@ pub(crate) struct Args {
 
 impl Args {
     fn validation<'a>(&'a self, field: &'a str) -> Option<TestSetFiles<'a>> {
-        let (topics, titles) = (self.validation_topics.as_deref(), self.validation_titles.as_deref());
+        let topics = self.validation_topics.as_deref();
+        let titles = self.validation_titles.as_ref().map(Titles::from);
         self.validation.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field })
     }
 
@@ -187,7 +189,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         input::refuse_overwriting(&beside, read.iter().copied())?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
-    let (_tables, title_files) = args.title_columns.tables(&args.titles, &config.field)?;
+    let checked = |path: &PathBuf| args.title_columns.checked(path, &config.field);
+    let title_files = args.titles.iter().map(checked).collect::<Result<Vec<_>>>()?;
     let pairs = args.clicks.as_deref().or(scored.map(PathBuf::as_path));
     let mut watcher = Watcher {
         reporter: report::Reporter::new(&config, pairs, &args.titles, scores.clone(), args.json),
@@ -310,7 +313,7 @@ impl Watcher {
 fn told_of_log(error: anyhow::Error, clicks: Option<&Path>) -> anyhow::Error {
     let lacks_a_column = matches!(
         error.downcast_ref(),
-        Some(Error::Table { path, fault: TableFault::MissingColumn { .. }, .. }) if clicks == Some(path.as_path())
+        Some(Error::Shared(error)) if error.path() == clicks && error.what_was_expected().is_some_and(|expected| expected.starts_with("a column"))
     );
     match lacks_a_column {
         true => anyhow!("{error}; `clickvec prepare` makes a click log from a raw one"),

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Result, ensure};
 use clickvec::internals::files;
 use clickvec::model::Model;
-use clickvec::tables::{Title, for_each_title};
+use clickvec::tables::{Title, Titles, for_each_document};
 use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
 use clickvec_eval::update::Window;
 use clickvec_index::IndexBuilder;
@@ -17,7 +17,7 @@ use super::questions::has_left_out;
 use crate::commands::index::whole::{Kept, Unlisted};
 use crate::commands::train::{epoch_line, section_name, variance_kept};
 use crate::interrupt::Interrupt;
-use crate::{input, output, progress, stored};
+use crate::{input, output, progress};
 
 /// Trains the new model in memory. `None` if the user interrupted it.
 pub(super) fn learn(
@@ -29,7 +29,8 @@ pub(super) fn learn(
     interrupt: &Interrupt,
 ) -> Result<Option<Model>> {
     let folder = files::folder_of(target);
-    let titles: &[PathBuf] = if config.titles.is_some() { std::slice::from_ref(&args.titles) } else { &[] };
+    let table = [args.title_columns.of(&args.titles)];
+    let titles: &[Titles] = if config.titles.is_some() { &table } else { &[] };
     let init = (!args.fresh).then_some(old);
     // What the old model has learnt, the new one begins with.
     let left_out = (args.fresh || has_left_out(args, old)).then_some(args.held_out);
@@ -90,10 +91,8 @@ pub(super) fn write(
             listed.insert(title.id.clone());
             if interrupt.status().is_none() { builder.add_with_fields(title, values) } else { Ok(()) }
         };
-        match kept.fields.is_empty() {
-            true => drop(for_each_title(&args.titles, field, |title| add(title, &[]))?),
-            false => stored::each_document(&args.titles, field, &kept.fields, add)?,
-        }
+        let table = args.title_columns.of(&args.titles);
+        for_each_document(&table, field, &kept.fields, &mut add)?;
         // The builder has claimed the index, so from now on nobody else changes it; titles may have been added during training.
         ensure!(
             Kept::read(index)? == *kept,

@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clickvec::internals::files::{self, Claim};
 use clickvec::model::Model;
-use clickvec::tables::{Title, for_each_title};
+use clickvec::tables::Title;
 use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
 use clickvec_eval::update::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, Witness, training_config};
 use clickvec_index::IndexBuilder;
+use clickvec_tables::titles::TitleReader;
 
 use learn::{learn, write};
 use questions::{Questions, has_left_out, questions, unseen};
@@ -24,7 +25,7 @@ use super::index::whole::{Kept, Unlisted};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::{TitleColumns, without_field};
-use crate::{input, output, stored};
+use crate::{input, output};
 
 /// The sets of queries on which the models are compared.
 const NEWEST: &str = "clicks of the newest day";
@@ -147,7 +148,7 @@ struct Report<'a> {
 }
 
 /// Updates a model.
-pub(crate) fn run(mut args: Args) -> Result<Answer> {
+pub(crate) fn run(args: Args) -> Result<Answer> {
     let started = Instant::now();
     let target = args.output.as_ref().unwrap_or(&args.model);
     check_outputs(&args, target)?;
@@ -157,14 +158,14 @@ pub(crate) fn run(mut args: Args) -> Result<Answer> {
     let old = Model::load(&args.model)?;
     let config = training_config(&old, args.fresh, args.epochs);
     let kept = args.index.as_deref().map(Kept::of).transpose()?.unwrap_or_default();
-    let table = args.title_columns.table_with(&args.titles, &config.field, &kept.fields)?;
-    args.titles = table.path().to_owned();
-    stored::check(&args.titles, &kept.fields)?;
+    args.title_columns.check(&args.titles, &config.field)?;
+    let table = args.title_columns.of(&args.titles);
+    // That columns are missing is told before anything is learnt.
+    TitleReader::open(&table, &config.field, &kept.fields)?;
     let target = args.output.as_ref().unwrap_or(&args.model);
-    let titles = input::titles(&args.titles, &config.field)?;
-    // The index may be of other columns than the model learnt from. That they are missing is told before anything is learnt.
+    let titles = input::titles(&table, &config.field)?;
     if let Some(field) = kept.field.as_ref().filter(|field| **field != config.field) {
-        for_each_title(&args.titles, field, |_| Ok(()))?;
+        TitleReader::open(&table, field, &[])?;
     }
     let unlisted = match &args.index {
         Some(index) => {

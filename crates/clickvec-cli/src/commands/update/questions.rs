@@ -51,7 +51,12 @@ pub(super) fn questions(
     let judged = match &args.judged {
         None => None,
         Some(judged) => {
-            let files = TestSetFiles { judged, topics: None, titles: Some(&args.titles), field: &config.field };
+            let files = TestSetFiles {
+                judged,
+                topics: None,
+                titles: Some(args.title_columns.of(&args.titles)),
+                field: &config.field,
+            };
             Some(test_set::read(&files)?)
         }
     };

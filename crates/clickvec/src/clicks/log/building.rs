@@ -16,8 +16,9 @@ use crate::clicks::word_counts::WordCounts;
 use crate::error::{Error, LogFault, Result};
 use crate::memory::{NoRoom, bytes_of};
 use crate::ragged::starts;
-use crate::tables::{Skipped, each_title, open_titles};
+use crate::tables::{Skipped, Titles};
 use crate::text::{Dictionary, Interner, JOINT, Trigram, WordBuffer, WordHash, WordId, for_each_trigram, trigrams_in};
+use clickvec_tables::titles::TitleReader;
 
 /// The number of words to remember while a log is read. When it is exceeded, all are forgotten and numbered again. A
 /// word then has several numbers, which costs a little speed and changes nothing else.
@@ -129,27 +130,28 @@ impl Building<'_> {
     /// Adds the titles of a file. Fails if none has a word.
     pub(super) fn read_titles(
         &mut self,
-        path: &Path,
+        titles: &Titles,
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
-        let (path, reader) = open_titles(path)?;
+        let mut reader = TitleReader::open(titles, self.config.field, &[])?;
+        let path = reader.path().to_owned();
         let before = self.statistics.titles.titles;
         let (mut skipped, mut flow) = (Skipped::default(), ControlFlow::Continue(()));
-        each_title(&path, reader, self.config.field, |title| match title.document {
-            _ if flow.is_break() => Ok(()),
-            Ok((_, text)) => {
-                self.add_title(text)?;
-                let read = self.statistics.pairs + self.statistics.titles.titles;
-                if read.is_multiple_of(1 << 16) {
-                    flow = progress(read);
+        while let Some(found) = reader.next()? {
+            match found.title {
+                Ok((_, text)) => {
+                    self.add_title(text)?;
+                    let read = self.statistics.pairs + self.statistics.titles.titles;
+                    if read.is_multiple_of(1 << 16) {
+                        flow = progress(read);
+                    }
                 }
-                Ok(())
+                Err(fault) => skipped.add(found.line, fault),
             }
-            Err(fault) => {
-                skipped.add(title.line, fault);
-                Ok(())
+            if flow.is_break() {
+                break;
             }
-        })?;
+        }
         if flow.is_continue() && self.statistics.titles.titles == before {
             return Err(Error::Log { path, fault: LogFault::NoTitles });
         }

@@ -19,7 +19,7 @@ use serde::Serialize;
 use super::{Form, OneModel};
 use crate::answer::Answer;
 use crate::commands::evaluate::probability;
-use crate::titles::{ReadableTitles, TitleColumns, without_field};
+use crate::titles::{TitleColumns, without_field};
 use crate::{input, output};
 
 /// The metric by which the model and BM25 are compared.
@@ -134,8 +134,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     args.title_columns.need(args.titles.is_some())?;
     args.form.check(args.model.files().chain([&args.judged]).chain(&args.titles).chain(&args.clicks))?;
     let judgments = input::judgments(&args.judged, TITLE)?;
-    let titles = args.titles.as_deref().map(|titles| args.title_columns.table(titles, TITLE)).transpose()?;
-    let titles = titles.as_ref().map(ReadableTitles::path);
+    let titles = args.titles.as_deref().map(|titles| args.title_columns.checked(titles, TITLE)).transpose()?;
     let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: TITLE, ..CorpusFiles::default() };
     let read = read_corpus(&files, &[&judgments])?;
     for (path, skipped) in read.titles.iter().chain(&read.clicks) {

@@ -1,0 +1,199 @@
+//! Tables of titles, in any format: a column of ids, one or several of texts, and columns to store.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use crate::shown::shortened;
+use crate::table::{Field, Next, Options, Record, RowFault, Table, field_names};
+use crate::{Error, ErrorKind, Result};
+
+/// The column of ids, unless another is named.
+pub const ID: &str = "id";
+/// The column of texts, unless another is named.
+pub const TITLE: &str = "title";
+/// The corpus of a BEIR folder.
+pub const CORPUS: &str = "corpus.jsonl";
+/// The column of ids of a BEIR corpus.
+const BEIR_ID: &str = "_id";
+/// The column of a BEIR corpus that replaces a missing title.
+const BEIR_TEXT: &str = "text";
+
+/// A file of titles, and the names of its columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Titles {
+    /// The file, or a BEIR folder.
+    pub path: PathBuf,
+    /// The column of ids; `None`: [`ID`], or `_id` as in a BEIR corpus.
+    pub id: Option<String>,
+    /// The column of texts, where it is another than the field that is read everywhere else.
+    pub text: Option<String>,
+}
+
+impl From<&Path> for Titles {
+    fn from(path: &Path) -> Titles {
+        Titles { path: path.to_owned(), id: None, text: None }
+    }
+}
+
+impl From<&PathBuf> for Titles {
+    fn from(path: &PathBuf) -> Titles {
+        Titles::from(path.as_path())
+    }
+}
+
+impl From<&Titles> for Titles {
+    fn from(titles: &Titles) -> Titles {
+        titles.clone()
+    }
+}
+
+/// Returns a file of a BEIR folder, which may be compressed; `None` if there is none.
+pub fn beir_file(folder: &Path, name: &str) -> Option<PathBuf> {
+    let endings = ["", ".gz", ".zst"];
+    endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.exists())
+}
+
+/// A reader of titles.
+pub struct TitleReader {
+    table: Table,
+    record: Record,
+    id: usize,
+    text: Field,
+    /// The column that replaces a missing title.
+    replacement: Option<usize>,
+    stored: Vec<usize>,
+    joined: String,
+    /// A text without the characters that would end a field or a line.
+    plain: String,
+}
+
+/// A row of a table of titles.
+#[derive(Debug)]
+pub struct FoundTitle<'a> {
+    /// The line, counted from 1.
+    pub line: u64,
+    /// The id and the text, or why the row is left out.
+    pub title: Result<(&'a str, &'a str), RowFault>,
+    /// Whether the text of a BEIR corpus replaces a missing title.
+    pub untitled: bool,
+}
+
+impl TitleReader {
+    /// Opens a file of titles. `field` names the column of texts, or several joined by `+`; `stored` names more columns.
+    ///
+    /// In a BEIR corpus, `text` replaces a missing title.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::open`]; [`ErrorKind::Malformed`] for a folder without a corpus and for a missing column;
+    /// [`ErrorKind::Setting`] for a field that names a column twice.
+    pub fn open(titles: &Titles, field: &str, stored: &[String]) -> Result<TitleReader> {
+        let path = if titles.path.is_dir() {
+            beir_file(&titles.path, CORPUS).ok_or_else(|| {
+                let expected = "a file, or a BEIR folder with `corpus.jsonl`";
+                Error::expected(ErrorKind::Malformed, expected, "a folder without it").at(&titles.path)
+            })?
+        } else {
+            titles.path.clone()
+        };
+        TitleReader::of_table(Table::open(&path, &Options::default())?, titles, field, stored)
+    }
+
+    /// [`TitleReader::open`] for a table that is already open.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TitleReader::open`].
+    pub fn of_table(mut table: Table, titles: &Titles, field: &str, stored: &[String]) -> Result<TitleReader> {
+        let field = titles.text.as_deref().unwrap_or(field);
+        let id = titles.id.as_deref().unwrap_or(ID);
+        let is_corpus = titles.id.is_none() && !table.has(ID) && table.has(BEIR_ID);
+        let has_texts = table.has(field) || field_names(field).all(|name| table.has(name));
+        if !is_corpus && !table.has(id) && !has_texts && table.first_lines().is_none() {
+            return Err(without_header(&table, id, field));
+        }
+        let id = table.require(if is_corpus { BEIR_ID } else { id })?;
+        let (text, replacement) = if is_corpus && field.eq_ignore_ascii_case(TITLE) {
+            (Field::maybe(&mut table, field)?, Some(table.maybe(BEIR_TEXT)?))
+        } else {
+            (Field::require(&mut table, field)?, None)
+        };
+        let stored = stored.iter().map(|name| table.require(name)).collect::<Result<_>>()?;
+        let (record, joined, plain) = (Record::default(), String::new(), String::new());
+        Ok(TitleReader { table, record, id, text, replacement, stored, joined, plain })
+    }
+
+    /// Returns the path of the table.
+    pub fn path(&self) -> &Path {
+        self.table.path()
+    }
+
+    /// Reads the next row; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::next`].
+    #[allow(clippy::should_implement_trait, reason = "a title borrows from the reader, which no Iterator can express")]
+    pub fn next(&mut self) -> Result<Option<FoundTitle<'_>>> {
+        let fault = match self.table.next(&mut self.record)? {
+            Next::End => return Ok(None),
+            Next::Header => Some(RowFault::expected("repeated header", "a row", "the header again")),
+            Next::Broken(fault) => Some(fault),
+            Next::Row => None,
+        };
+        let line = self.record.line;
+        let broken = |fault| Ok(Some(FoundTitle { line, title: Err(fault), untitled: false }));
+        if let Some(fault) = fault {
+            return broken(fault);
+        }
+        let id = self.record.get(self.id).unwrap_or_default().trim();
+        if id.is_empty() || id.contains(['\t', '\n', '\r']) {
+            // Without an id nothing could refer to the title.
+            let found = if id.is_empty() { "nothing" } else { "one with a tab or a line end" };
+            return broken(RowFault::expected("bad id", "an id", found));
+        }
+        let text = self.text.text(&self.record, &mut self.joined);
+        let replacement = self.replacement.and_then(|column| self.record.get(column));
+        let untitled = self.replacement.is_some() && text.trim().is_empty();
+        let text = if untitled { replacement.unwrap_or_default() } else { text };
+        if self.table.object().is_some() && !self.text.is_in(&self.record) && replacement.is_none() {
+            return broken(RowFault::expected("no text", "a text", "nothing"));
+        }
+        let text = match plain(text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(plain) => {
+                self.plain = plain;
+                &self.plain
+            }
+        };
+        Ok(Some(FoundTitle { line, title: Ok((id, text)), untitled }))
+    }
+
+    /// Returns the values of the stored columns in the current row.
+    pub fn stored(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.stored.iter().map(|&column| plain(self.record.get(column).unwrap_or_default()))
+    }
+}
+
+/// Returns a text in which blanks replace the characters that would end a field or a line.
+fn plain(text: &str) -> Cow<'_, str> {
+    let ends = ['\t', '\n', '\r'];
+    if text.contains(ends) { Cow::Owned(text.replace(ends, " ")) } else { Cow::Borrowed(text) }
+}
+
+/// Creates the error of an id that an earlier line has already.
+pub fn repeated_id(id: &str, first: u64) -> Error {
+    let found = format!("`{}`, which line {first} has already", shortened(id));
+    Error::expected(ErrorKind::Malformed, "a new id", found).help("ids must be unique")
+}
+
+/// Creates the error of a collection whose first line is no header.
+fn without_header(table: &Table, id: &str, field: &str) -> Error {
+    let title = field_names(field).collect::<Vec<_>>().join("<TAB>");
+    let found: Vec<String> = table.names().iter().take(3).map(|name| format!("`{}`", shortened(name))).collect();
+    let help = format!(
+        "see docs/reference/tables.md; where the first line is a document, put the line {id}<TAB>{title} before it"
+    );
+    let expected = format!("a column `{}` in the header", shortened(id));
+    Error::expected(ErrorKind::Malformed, expected, found.join(", ")).help(help).at(table.path())
+}
