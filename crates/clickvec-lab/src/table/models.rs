@@ -192,7 +192,7 @@ impl Maker<'_> {
 /// Whether the fault would occur on any other machine too. Then the table goes on without the row.
 fn is_trainings_own(fault: &Error) -> bool {
     if let Error::Shared(error) = fault {
-        return error.kind() == ErrorKind::Setting;
+        return matches!(error.kind(), ErrorKind::Setting | ErrorKind::Malformed | ErrorKind::Empty);
     }
     matches!(
         fault,
