@@ -146,7 +146,7 @@ class Model:
 def check(clickvec, clicks, folder, kind, shared, sizes=()):
     model_path = folder / f"{kind}.safetensors"
     run = lambda *args: subprocess.run([clickvec, *map(str, args)], check=True, capture_output=True, text=True)
-    run("train", "--clicks", clicks, "--encoder", kind, *sizes, f"--shared-towers={shared}", "--epochs", 1, "--output", model_path)
+    run("train", "--clicks", clicks, "--encoder", kind, *sizes, "--set", f"shared_towers={shared}", "--epochs", 1, "--output", model_path)
     model = Model(model_path)
     shown = json.loads(run("inspect", "--json", model_path).stdout)
     assert shown["fingerprint"] == model.settings["fingerprint"]
@@ -182,10 +182,10 @@ def main():
         for kind in ("dssm", "clsm", "rnn", "gru", "lstm", "bilstm"):
             for shared in ("true", "false"):
                 check(sys.argv[1], clicks, Path(folder), kind, shared)
-        check(sys.argv[1], clicks, Path(folder), "lstm", "false", ("--cells", "24,16", "--layers", "2"))
-        check(sys.argv[1], clicks, Path(folder), "lstm", "false", ("--cells", "24", "--members", "3"))
-        check(sys.argv[1], clicks, Path(folder), "lstm", "false", ("--cells", "24", "--members", "3", "--dimension", "40"))
-        check(sys.argv[1], clicks, Path(folder), "clsm", "false", ("--hidden", "48,24,16"))
+        check(sys.argv[1], clicks, Path(folder), "stacked", "false", ("--set", "encoder.layers=24,16"))
+        check(sys.argv[1], clicks, Path(folder), "members", "false", ("--set", "encoder.cells=24", "--set", "encoder.members=3"))
+        check(sys.argv[1], clicks, Path(folder), "members", "false", ("--set", "encoder.cells=24", "--set", "encoder.members=3", "--set", "encoder.dimension=40"))
+        check(sys.argv[1], clicks, Path(folder), "clsm", "false", ("--set", "encoder.convolution=48", "--set", "encoder.hidden=24", "--set", "encoder.semantic=16"))
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def check(clickvec, clicks, folder, encoder):
     path, texts = folder / f"{encoder}.safetensors", folder / "texts"
     texts.write_text("".join(text + "\n" for text in TEXTS))
     run = lambda *args: subprocess.run([clickvec, *map(str, args)], check=True, capture_output=True)
-    run("train", "--clicks", clicks, "--encoder", encoder, "--shared-towers=false", "--epochs", 1, "--keep", "last", "--output", path)
+    run("train", "--clicks", clicks, "--encoder", encoder, "--set", "shared_towers=false", "--epochs", 1, "--set", "keep=last", "--output", path)
     model = Model(path)
     vocabulary, side = read(model)
     worst = 0.0

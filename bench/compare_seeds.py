@@ -23,7 +23,7 @@ CLAIMS = [
     ("Do wider windows help a CLSM?", "CLSM 288/96, window 3", ["CLSM 288/96, window 1", "CLSM 288/96, window 5", "DSSM 288/96"]),
     ("How many negatives?", "LSTM 96, n = 4", ["LSTM 96, n = 2", "LSTM 96, n = 6", "LSTM 96, n = 8", LSTM]),
     ("How many cells?", LSTM, ["LSTM 64, all", "LSTM 32, all"]),
-    ("The paper's training or clickvec's?", LSTM, ["LSTM 96, `--preset paper`"]),
+    ("The paper's training or clickvec's?", LSTM, ["LSTM 96, `--preset lstm-dssm`"]),
 ]
 
 

@@ -109,7 +109,7 @@ def train(program, folder, fold, options, seed, threads):
     """One training: for each epoch (loss, NDCG@1, NDCG@3), and its seconds."""
     with tempfile.TemporaryDirectory(dir=folder) as out:
         command = [program, "train", "--clicks", folder / f"fold-{fold}-clicks.tsv"]
-        command += ["--validation", folder / f"fold-{fold}-judged.tsv", "--keep", "last", "--json"]
+        command += ["--validation", folder / f"fold-{fold}-judged.tsv", "--set", "keep=last", "--json"]
         command += ["--seed", seed, "--threads", threads, "--output", pathlib.Path(out) / "model.safetensors"]
         command += shlex.split(options)
         run = subprocess.run([str(part) for part in command], capture_output=True, text=True)

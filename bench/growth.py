@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How training's speed and memory grow: python3 bench/growth.py [--clickvec PROGRAM] [--json FILE] [--svg bench/notes/growth.svg]
 
-Trains the LSTM under `--preset paper` on made-up logs (bench/make_log.py), changing one thing at a time: the trigrams, the
+Trains the LSTM under `--preset lstm-dssm` on made-up logs (bench/make_log.py), changing one thing at a time: the trigrams, the
 pairs of the log, the minibatch, the cells, the words of a text; each with one and with two threads. Prints a Markdown table for
 each with the law that fits best, and draws all of them. Pairs a second are those of the training loop, reading left out; memory
 is the peak of anonymous resident memory. About 20 minutes on two cores; Python 3.9 or later on Linux, nothing else. `--from
@@ -32,7 +32,7 @@ class Point:
 
     def __init__(self, x, options=(), log=(), pairs=PAIRS, threads=None):
         self.x, self.log, self.pairs, self.threads = x, tuple(map(str, log)), int(pairs), threads
-        self.options = ["--preset", "paper", "--max-words", "256", *map(str, options)]
+        self.options = ["--preset", "lstm-dssm", "--set", "max_words=256", *map(str, options)]
 
 
 def words_point(words):

@@ -14,16 +14,16 @@ import tempfile
 from pathlib import Path
 
 NETWORKS = {
-    "DSSM": "--encoder dssm --hidden 288,96",
-    "CLSM, window 1": "--encoder clsm --hidden 288,96 --window 1",
-    "CLSM, window 3": "--encoder clsm --hidden 288,96 --window 3",
-    "CLSM, window 5": "--encoder clsm --hidden 288,96 --window 5",
-    "RNN": "--encoder rnn --hidden 288",
-    "LSTM": "--encoder lstm --cells 96",
-    "BiLSTM": "--encoder bilstm --cells 96",
-    "GRU": "--encoder gru --cells 96",
+    "DSSM": "--encoder dssm --set encoder.layers=288,96",
+    "CLSM, window 1": "--encoder clsm --set encoder.convolution=288 --set encoder.semantic=96 --set encoder.window=1",
+    "CLSM, window 3": "--encoder clsm --set encoder.convolution=288 --set encoder.semantic=96 --set encoder.window=3",
+    "CLSM, window 5": "--encoder clsm --set encoder.convolution=288 --set encoder.semantic=96 --set encoder.window=5",
+    "RNN": "--encoder rnn --set encoder.hidden=288",
+    "LSTM": "--encoder lstm --set encoder.cells=96",
+    "BiLSTM": "--encoder bilstm --set encoder.cells=96",
+    "GRU": "--encoder gru --set encoder.cells=96",
 }
-TOWERS = {"one tower": "", "two towers": " --shared-towers=false"}
+TOWERS = {"one tower": "", "two towers": " --set shared_towers=false"}
 # How many negatives are sampled, with one tower; in the rows above they are the 63 other titles of the minibatch.
 SAMPLED = {"CLSM, window 3, J = 4": ("CLSM, window 3", 4), "CLSM, window 3, J = 50": ("CLSM, window 3", 50), "RNN, n = 4": ("RNN", 4)}
 RANKERS = {"BM25": "bm25", "letter trigrams": "trigram"}
@@ -55,7 +55,7 @@ def spec(epochs, seeds, validation, only):
     def network(name, options):
         if only and name not in only:
             return
-        train = [*options.split(), "--epochs", str(epochs), "--patience", "2", "--validation", str(validation)]
+        train = [*options.split(), "--epochs", str(epochs), "--set", "patience=2", "--validation", str(validation)]
         out.extend(["[[system]]", f'name = "{name}"', f"train = {json.dumps(train)}"])
 
     for name, options in NETWORKS.items():

@@ -74,43 +74,43 @@ train-titles: json, both.safetensors
 train-cold: cold.safetensors
     clickvec train --titles shop/titles.tsv --output cold.safetensors
 train-lstm-gates: lstm.safetensors
-    $TRAIN --encoder lstm --cells 32 --forget-gate --peephole diagonal --output lstm.safetensors
+    $TRAIN --encoder lstm --set encoder.cells=32 --set encoder.forget_gate=true --set encoder.peephole=diagonal --output lstm.safetensors
 train-lstm-peephole: peephole.safetensors
-    $TRAIN --cells 32 --peephole full --bptt per-gate --output peephole.safetensors
+    $TRAIN --set encoder.cells=32 --set encoder.peephole=full --set bptt.signals=per-gate --output peephole.safetensors
 train-lstm-layers: layers.safetensors
-    $TRAIN --cells 32,24 --bptt-words 3 --output layers.safetensors
+    $TRAIN --encoder stacked --set encoder.layers=32,24 --set bptt.words=3 --output layers.safetensors
 train-bilstm: bilstm.safetensors
-    $TRAIN --encoder bilstm --cells 24 --output bilstm.safetensors
+    $TRAIN --encoder bilstm --set encoder.cells=24 --output bilstm.safetensors
 train-gru: gru.safetensors
-    $TRAIN --encoder gru --cells 32 --output gru.safetensors
+    $TRAIN --encoder gru --set encoder.cells=32 --output gru.safetensors
 train-rnn: rnn.safetensors
-    $TRAIN --encoder rnn --hidden 32 --output rnn.safetensors
+    $TRAIN --encoder rnn --set encoder.hidden=32 --output rnn.safetensors
 train-clsm: clsm.safetensors
-    $TRAIN --encoder clsm --hidden 64,32 --window 5 --output clsm.safetensors
+    $TRAIN --encoder clsm --set encoder.convolution=64 --set encoder.semantic=32 --set encoder.window=5 --output clsm.safetensors
 train-dssm: dssm.safetensors
-    $TRAIN --encoder dssm --hidden 64,48,32 --shared-towers false --output dssm.safetensors
+    $TRAIN --encoder dssm --set encoder.layers=64,48,32 --set shared_towers=false --output dssm.safetensors
 train-preset-lstm: preset.safetensors
-    $TRAIN --preset lstm-dssm --cells 32 --minibatch 256 --output preset.safetensors
+    $TRAIN --preset lstm-dssm --set encoder.cells=32 --batch-size 256 --output preset.safetensors
 train-preset-clsm: presetclsm.safetensors
-    $TRAIN --preset clsm --minibatch 256 --output presetclsm.safetensors
+    $TRAIN --preset clsm --batch-size 256 --output presetclsm.safetensors
 train-members: members.safetensors
-    $TRAIN --cells 24 --members 2 --dimension 32 --output members.safetensors
+    $TRAIN --encoder members --set encoder.cells=24 --set encoder.members=2 --set encoder.dimension=32 --output members.safetensors
 train-nce: nce.safetensors
-    $TRAIN --loss nce --negatives 4 --negative-source uniform --optimizer momentum --cells 24 --output nce.safetensors
+    $TRAIN --set loss.kind=nce --negatives 4 --set negative_source=uniform --set optimizer=momentum --set encoder.cells=24 --output nce.safetensors
 train-words: words.safetensors
-    $TRAIN --cells 24 --word-count 3 --max-trigrams 800 --max-words 4 --tail merge --output words.safetensors
+    $TRAIN --set encoder.cells=24 --set word_count=3 --set max_trigrams=800 --set max_words=4 --set tail=merge --output words.safetensors
 train-augment: augment.safetensors
-    $TRAIN --cells 24 --augment drop=0.1,swap=0.1,misspell=0.1 --init-range fan --clip-norm 1 --weighting linear --seed 7 \
+    $TRAIN --set encoder.cells=24 --set augment.drop=0.1 --set augment.swap=0.1 --set augment.misspell=0.1 --set init_range=fan --set clip_norm=1 --set weighting=linear --seed 7 \
         --output augment.safetensors
 train-init: tomorrow.safetensors
     clickvec train --init shop.safetensors --clicks clicks.tsv --epochs 1 --held-out 0 --output tomorrow.safetensors
 train-resume: resumed.safetensors
-    $TRAIN --cells 24 --checkpoint-every 10 --output resumed.safetensors
-    $TRAIN --cells 24 --checkpoint-every 10 --resume --output resumed.safetensors
+    $TRAIN --set encoder.cells=24 --checkpoint-every 10 --output resumed.safetensors
+    $TRAIN --set encoder.cells=24 --checkpoint-every 10 --resume --output resumed.safetensors
 train-threads: threads.safetensors
-    $TRAIN --cells 24 --threads 1 --output threads.safetensors
+    $TRAIN --set encoder.cells=24 --threads 1 --output threads.safetensors
 train-pipe: piped.safetensors
-    gzip -c shop/clicks.tsv | clickvec train --clicks - --epochs 1 --held-out 0 --cells 24 --output piped.safetensors
+    gzip -c shop/clicks.tsv | clickvec train --clicks - --epochs 1 --held-out 0 --set encoder.cells=24 --output piped.safetensors
 
 # Texts become vectors; a teacher's vectors become a model.
 embed-json: text
@@ -126,7 +126,7 @@ train-teacher: json, taught.safetensors
     clickvec train --titles shop/titles.tsv --clicks shop/clicks.tsv --teacher titles.npy --held-out 0 --epochs 1 \
         --output taught.safetensors --json
 train-teacher-random: taughtrandom.safetensors
-    clickvec train --titles shop/titles.tsv --teacher titles.npy --teacher-start random --cells 24 --members 1 \
+    clickvec train --titles shop/titles.tsv --teacher titles.npy --set teacher.start=random --set encoder.cells=24 --encoder lstm \
         --output taughtrandom.safetensors
 train-scores: scored.safetensors
     awk -F '\t' 'NR == 1 { print "query\ttitle\tscore"; next } { print $1 "\t" $2 "\t" length($2) % 7 }' shop/clicks.tsv >scores.tsv

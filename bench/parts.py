@@ -4,7 +4,7 @@
     RUSTFLAGS="-C symbol-mangling-version=v0" cargo build --profile profiling -p clickvec-bench --bin profile --target-dir target/parts
     python3 bench/parts.py target/parts/profiling/profile LOG.tsv
 
-Needs Linux with `perf`. Samples the program `profile` (one thread, `--preset paper`: LSTM 96, minibatches of 1,024) while it learns
+Needs Linux with `perf`. Samples the program `profile` (one thread, `--preset lstm-dssm`: LSTM 96, minibatches of 1,024) while it learns
 few minibatches and many; what is done once cancels in the difference. The system's own time is outside. `--symbols` lists what no part claims.
 """
 

@@ -4,7 +4,7 @@
     per_gate.py --clicks clicks.tsv --output docs/explanation/per-gate.svg
 
 The log is split as bench/cross_validation.py does; the first fold is held out. Both kinds of
-training run under `--preset paper` at several learning rates and ranges of the initial weights, with
+training run under `--preset lstm-dssm` at several learning rates and ranges of the initial weights, with
 the same seed and so the same weights at the start and the same minibatches. Python 3.9 or later, nothing else.
 """
 
@@ -99,7 +99,7 @@ def main():
     parser.add_argument("--program", default="clickvec")
     parser.add_argument("--rates", default="1e-3,3e-3", help="three learning rates at most")
     parser.add_argument("--init-ranges", default="0.01,fan", help="a row of the picture each")
-    parser.add_argument("--options", default="--preset paper", help="further options of clickvec train")
+    parser.add_argument("--options", default="--preset lstm-dssm", help="further options of clickvec train")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     rates = [float(rate) for rate in arguments.rates.split(",")][: len(DASHES)]
@@ -113,7 +113,7 @@ def main():
         for initial in arguments.init_ranges.split(","):
             for signals in COLOURS:
                 for dash, rate in enumerate(rates):
-                    options = f"{arguments.options} --bptt {signals} --learning-rate {rate} --init-range {initial}"
+                    options = f"{arguments.options} --set bptt.signals={signals} --learning-rate {rate} --set init_range={initial}"
                     measured, _ = train(arguments.program, folder, 0, options, 1, arguments.threads)
                     if not measured:
                         print(f"| {initial} | {signals} | {rate:g} | stopped: not finite | |", flush=True)

@@ -121,7 +121,7 @@ def compare(world, folder, options, run):
     for seed in range(options.seeds):
         for name in ("plain", "weighted"):
             model = folder / f"{name}.safetensors"
-            run("train", "--clicks", folder / f"{name}.tsv", "--keep", "last", "--output", model, "--seed", seed, *epochs)
+            run("train", "--clicks", folder / f"{name}.tsv", "--set", "keep=last", "--output", model, "--seed", seed, *epochs)
             per_query = folder / "per-query.tsv"
             run("evaluate", "--judged", folder / "judged.tsv", "--model", model, "--per-query", per_query)
             rows = [line.split("\t") for line in per_query.read_text().splitlines()]

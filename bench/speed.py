@@ -3,7 +3,7 @@
 
 Needs `torch` and `numpy` for the PyTorch side (a CPU build will do), and Linux for the memory. Both sides learn the same log by
 the same algorithm (bench/torch_encoders.py, which says what is plain and what is tuned), in turn, `--runs` times for each row;
-medians are printed as a Markdown table. Without options that is the LSTM under `--preset paper` with minibatches of 1,024;
+medians are printed as a Markdown table. Without options that is the LSTM under `--preset lstm-dssm` with minibatches of 1,024;
 `--encoders` and `--minibatches` name others, `default` among the encoders being the training without a preset and `members` that
 of three members side by side, and `--all` is all of them (about 25 minutes on two cores).
 
@@ -26,14 +26,14 @@ from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
 ENCODERS = {
-    "lstm": ("LSTM 96", "--preset paper --encoder lstm --cells 96"),
-    "dssm": ("DSSM 288/96", "--preset paper --encoder dssm --hidden 288,96"),
-    "clsm": ("CLSM 288/96, window 3", "--preset paper --encoder clsm --hidden 288,96 --window 3"),
-    "rnn": ("RNN 288", "--preset paper --encoder rnn --hidden 288"),
-    "gru": ("GRU 96", "--preset paper --encoder gru --cells 96"),
-    "bilstm": ("BiLSTM 96", "--preset paper --encoder bilstm --cells 96"),
+    "lstm": ("LSTM 96", "--preset lstm-dssm --encoder lstm --set encoder.cells=96"),
+    "dssm": ("DSSM 288/96", "--preset lstm-dssm --encoder dssm --set encoder.layers=288,96"),
+    "clsm": ("CLSM 288/96, window 3", "--preset lstm-dssm --encoder clsm --set encoder.convolution=288 --set encoder.semantic=96 --set encoder.window=3"),
+    "rnn": ("RNN 288", "--preset lstm-dssm --encoder rnn --set encoder.hidden=288"),
+    "gru": ("GRU 96", "--preset lstm-dssm --encoder gru --set encoder.cells=96"),
+    "bilstm": ("BiLSTM 96", "--preset lstm-dssm --encoder bilstm --set encoder.cells=96"),
     "default": ("LSTM 96, default training", ""),
-    "members": ("LSTM 96, default training, 3 members", "--members 3"),
+    "members": ("LSTM 96, default training, 3 members", "--encoder members"),
 }
 # Trained as one model, side by side: a pair counts once for each, and PyTorch's side trains one model at a time.
 MEMBERS = {"members": 3}
@@ -58,7 +58,7 @@ def poll(process, peak):
 
 def clickvec(program, options, log, threads, folder, epochs):
     """Training: pairs a second of the loop (the last epoch) and with reading (the first), peak memory in MiB, trigrams, loss."""
-    command = [program, "train", "--clicks", log, "--keep", "last", *options, "--epochs", epochs, "--threads", threads]
+    command = [program, "train", "--clicks", log, "--set", "keep=last", *options, "--epochs", epochs, "--threads", threads]
     began = time.perf_counter()
     process = subprocess.Popen([*map(str, command), "--json", "--output", folder / "model"], stdout=subprocess.PIPE, text=True)
     peak = [0.0]

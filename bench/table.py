@@ -23,20 +23,20 @@ import time
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@10")
 DEFAULT = "LSTM 96, all"
 SYSTEMS = [
-    ("DSSM 288/96", "--encoder dssm --hidden 288,96"),
-    ("CLSM 288/96, window 1", "--encoder clsm --hidden 288,96 --window 1"),
-    ("CLSM 288/96, window 3", "--encoder clsm --hidden 288,96 --window 3"),
-    ("CLSM 288/96, window 5", "--encoder clsm --hidden 288,96 --window 5"),
-    ("RNN 288", "--encoder rnn --hidden 288"),
-    ("LSTM 32, all", "--cells 32"),
-    ("LSTM 64, all", "--cells 64"),
+    ("DSSM 288/96", "--encoder dssm --set encoder.layers=288,96"),
+    ("CLSM 288/96, window 1", "--encoder clsm --set encoder.convolution=288 --set encoder.semantic=96 --set encoder.window=1"),
+    ("CLSM 288/96, window 3", "--encoder clsm --set encoder.convolution=288 --set encoder.semantic=96 --set encoder.window=3"),
+    ("CLSM 288/96, window 5", "--encoder clsm --set encoder.convolution=288 --set encoder.semantic=96 --set encoder.window=5"),
+    ("RNN 288", "--encoder rnn --set encoder.hidden=288"),
+    ("LSTM 32, all", "--set encoder.cells=32"),
+    ("LSTM 64, all", "--set encoder.cells=64"),
     ("LSTM 96, n = 2", "--negatives 2"),
     ("LSTM 96, n = 4", "--negatives 4"),
     ("LSTM 96, n = 6", "--negatives 6"),
     ("LSTM 96, n = 8", "--negatives 8"),
     (DEFAULT, ""),
     ("BiLSTM 96", "--encoder bilstm"),
-    ("LSTM 96, `--preset paper`", "--preset paper"),
+    ("LSTM 96, `--preset lstm-dssm`", "--preset lstm-dssm"),
 ]
 # Pairs of networks that the text compares.
 PAIRS = [
@@ -118,7 +118,7 @@ def main():
             models, seconds, parameters = [], [], None
             for seed in range(1, arguments.seeds + 1):
                 models.append(folder / f"seed-{seed}.safetensors")
-                train = [arguments.program, "train", "--clicks", data / "clicks.tsv", "--keep", "last", "--output", models[-1]]
+                train = [arguments.program, "train", "--clicks", data / "clicks.tsv", "--set", "keep=last", "--output", models[-1]]
                 train += ["--seed", seed, "--threads", arguments.threads, "--json", *shlex.split(options)]
                 start = time.monotonic()
                 events = [json.loads(line) for line in run(train).splitlines()]

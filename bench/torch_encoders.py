@@ -3,7 +3,7 @@
 
 python3 bench/torch_encoders.py CLICKS.tsv [--encoder lstm|bilstm|gru|rnn|clsm|dssm] [--training paper|default]
 
-Does what `clickvec train` does, by the same settings (`--training paper` is `--preset paper`, `--training default` is without
+Does what `clickvec train` does, by the same settings (`--training paper` is `--preset lstm-dssm`, `--training default` is without
 it). `plain` is written as a good user of PyTorch first writes it: words hashed before the clock starts, trigrams through an
 EmbeddingBag, words of all texts packed step by step so that nothing is padded; the LSTM is that of bench/torch_lstm_dssm.py.
 `tuned` adds what PyTorch can do as well: it projects each distinct word of a minibatch once, and uses the fused form

@@ -3,7 +3,7 @@
 
 python3 bench/torch_lstm_dssm.py CLICKS.tsv [--threads 1] [--minibatch 1024] [--cells 96] [--negatives 4] [--minibatches 40]
 
-Does what `clickvec train --preset paper --encoder lstm` does: letter trigrams; an LSTM without forget gate and peepholes for
+Does what `clickvec train --preset lstm-dssm --encoder lstm` does: letter trigrams; an LSTM without forget gate and peepholes for
 queries and one for titles; negatives from the minibatch; Nesterov momentum 0.995 on every weight; each tower's gradient
 clipped to norm 1. It is written as one would for speed in PyTorch: words of all texts packed step by step, so that nothing is
 padded, and an EmbeddingBag for the trigrams. Words are hashed before the clock starts. Prints one JSON object.

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clickvec_eval::{self as eval, Judgments, TestSetFiles};
-use clickvec::train::{Output, Teacher, TrainConfig};
-use clickvec_cli::embedded::{self, Clicks as Source, Fault, Given, Learning, Told};
+use clickvec::train::{Inputs, Output, Overrides, Teacher, TrainConfig};
+use clickvec_cli::embedded::{self, Clicks as Source, Fault, Learning, Told};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -48,7 +48,7 @@ enum Vectors {
 /// Judged titles of a validation set: their file, and the topics and titles of TREC qrels.
 type ValidationFiles = (PathBuf, Option<PathBuf>, Option<PathBuf>);
 
-/// Trains a model. `settings` are options of `clickvec train`, such as `--epochs=3`; `tell` gets every event.
+/// Trains a model. `settings` are a JSON object of settings by name; `tell` gets every event.
 #[pyfunction]
 #[pyo3(signature = (clicks, titles, init, teachers, output, validation, settings, checkpoint_every, resume, scratch, tell))]
 pub(crate) fn train(
@@ -59,7 +59,7 @@ pub(crate) fn train(
     teachers: Vec<TeacherSource<'_>>,
     output: Option<PathBuf>,
     validation: Option<ValidationFiles>,
-    settings: Vec<String>,
+    settings: &str,
     checkpoint_every: Option<u64>,
     resume: bool,
     scratch: Option<PathBuf>,
@@ -75,16 +75,18 @@ pub(crate) fn train(
         })
         .collect();
     let scored = scores.first().filter(|_| clicks.is_none()).map(|path| (*path).clone());
-    let given = Given {
+    let inputs = Inputs {
         validation: validation.is_some(),
-        scores_alone: scored.is_some(),
         clicks: clicks.is_some(),
         titles: !titles.is_empty(),
         vectors: teachers.len() > scores.len(),
         scores: !scores.is_empty(),
-        ..Given::of_init(init.map(|model| &*model.inner))
+        init: init.map(|model| &*model.inner),
+        in_table: false,
     };
-    let config = embedded::training(&settings, given).map_err(|words| error::told(py, &words))?;
+    let mut overrides = Overrides::default();
+    overrides.set("", serde_json::from_str(settings).map_err(|fault| error::told(py, &fault.to_string()))?);
+    let config = inputs.settings(&overrides).map_err(|fault| error::raise(py, &fault.into()))?;
     let (file, pairs) = match clicks {
         None => (scored.clone(), None),
         Some(Clicks::Path(path)) => (Some(path), None),
@@ -113,7 +115,7 @@ pub(crate) fn train(
     };
     match serve(py, pairs, &tell, move |caller| run.work(&caller))? {
         Ok(Some(model)) => Ok(Model::new(model)),
-        Ok(None) => Err(error::told(py, "stopped, as was asked for")),
+        Ok(None) => Err(error::told(py, "interrupted")),
         Err(fault) => Err(error::fault(py, &fault)),
     }
 }

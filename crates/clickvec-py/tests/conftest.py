@@ -12,7 +12,7 @@ import clickvec
 ROOT = Path(os.environ.get("CLICKVEC_ROOT", Path(__file__).resolve().parents[3]))
 SHOP = ROOT / "testdata" / "shop"
 FROZEN = ROOT / "testdata" / "frozen" / "format-1"
-SETTINGS = {"epochs": 2, "cells": 16, "seed": 7}
+SETTINGS = {"epochs": 2, "encoder": {"cells": 16}, "seed": 7}
 
 
 @pytest.fixture(autouse=True)

@@ -76,7 +76,7 @@ def test_a_model_is_loaded_once_and_again_if_its_file_changes(model, tmp_path):
     for thread in threads:
         thread.join()
     assert batches._loaded.cache_info().misses == before + 1
-    other = clickvec.train([("a", "b")] * 9, path, epochs=1, cells=4, progress=False)
+    other = clickvec.train([("a", "b")] * 9, path, epochs=1, encoder={"cells": 4}, progress=False)
     assert len(encode_batch(batch, path)["vector"][0]) == other.dimension == 4
     # What Spark and Ray send to their workers.
     assert pickle.loads(pickle.dumps(encode_batch)) is encode_batch

@@ -41,11 +41,11 @@ def test_scikit_learn():
     pipeline = make_pipeline(ClickvecVectorizer(cells=8), LogisticRegression())
     pipeline.fit(queries, ["lamp" in query for query in queries])
     assert pipeline.score(queries, ["lamp" in query for query in queries]) > 0.8
-    alone = dict(cells=8, members=1, epochs=1, minibatch=9, learning_rate=0.01, gamma=8.0, augment={"drop": 0.2})
+    alone = dict(encoder="lstm", cells=8, epochs=1, minibatch=9, learning_rate=0.01, gamma=8.0, augment={"drop": 0.2})
     learnt = ClickvecVectorizer(**alone).fit(titles)
     assert learnt.transform(TEXTS).shape == (3, 8)
     of_titles = learnt.model_.training["config"]["titles"]
-    assert (of_titles["epochs"], of_titles["minibatch"], of_titles["gamma"]) == (1, 9, 8.0)
+    assert (of_titles["epochs"], of_titles["batch_size"], of_titles["gamma"]) == (1, 9, 8.0)
     assert of_titles["views"]["drop"] == pytest.approx(0.2)
     with pytest.raises(TypeError, match="text 1: expected a text, found NoneType"):
         vectorizer.fit(["a", None], ["b", "c"])

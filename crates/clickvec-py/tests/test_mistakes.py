@@ -106,7 +106,7 @@ def test_files_of_titles(tmp_path, monkeypatch):
     lines = TITLES.read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "a.tsv").write_text("".join(lines[:100]), encoding="utf-8")
     (tmp_path / "b.tsv").write_text("".join([lines[0], *lines[100:]]), encoding="utf-8")
-    settings = {"cells": 4, "title_epochs": 1, "progress": False}
+    settings = {"encoder": {"cells": 4}, "settings": {"titles.epochs": 1}, "progress": False}
     expected = clickvec.train(titles=[tmp_path / "a.tsv", tmp_path / "b.tsv"], **settings)
     assert clickvec.train(titles=["a.tsv", "b.tsv"], **settings) == expected
     assert clickvec.train(titles=["a.tsv", tmp_path / "b.tsv"], **settings) == expected

@@ -119,7 +119,7 @@ def test_similarity(model):
 
 
 def test_two_towers(tmp_path):
-    model = clickvec.train([("a b", "c d")] * 20, shared_towers=False, cells=8, epochs=1, progress=False)
+    model = clickvec.train([("a b", "c d")] * 20, shared_towers=False, encoder={"cells": 8}, epochs=1, progress=False)
     assert not model.shared_towers
     assert not np.array_equal(model.encode_query("a"), model.encode_document("a"))
     assert np.array_equal(model.encode("a"), model.encode_document("a"))
@@ -140,7 +140,7 @@ def test_pickles_are_the_path_and_the_fingerprint(model, tmp_path):
     data = pickle.dumps(mine)
     assert len(data) < 1000 and pickle.loads(data) == mine
     assert copy.deepcopy(mine) is mine
-    clickvec.train([("a", "b")] * 9, path, epochs=1, cells=4, progress=False)
+    clickvec.train([("a", "b")] * 9, path, epochs=1, encoder={"cells": 4}, progress=False)
     with pytest.raises(clickvec.Error, match="expected the model that was pickled"):
         pickle.loads(data)
     with pytest.raises(clickvec.Error, match="save it first"):
@@ -268,7 +268,7 @@ def test_memory_stays_flat(model):
 
 def test_ten_million_texts():
     arrow = pytest.importorskip("pyarrow")
-    model = clickvec.train([("red shoes", "lamp")] * 20, cells=4, epochs=1, progress=False)
+    model = clickvec.train([("red shoes", "lamp")] * 20, encoder={"cells": 4}, epochs=1, progress=False)
     words = arrow.DictionaryArray.from_arrays(np.arange(10_000_000, dtype=np.int32) % 2, ["red shoes", "lamp"])
     vectors = model.encode(words.cast(arrow.string()))
     assert vectors.shape == (10_000_000, 4)

@@ -14,9 +14,9 @@ import clickvec
 
 ENCODERS = {
     "lstm": {"cells": 16},
-    "forget": {"cells": 16, "forget_gate": True},
-    "diagonal": {"cells": 16, "peephole": "diagonal"},
-    "both": {"cells": 16, "peephole": "diagonal", "forget_gate": True},
+    "forget": {"encoder": {"cells": 16, "forget_gate": True}},
+    "diagonal": {"encoder": {"cells": 16, "peephole": "diagonal"}},
+    "both": {"encoder": {"cells": 16, "peephole": "diagonal", "forget_gate": True}},
     "stacked": {"cells": [16, 12], "layers": 2},
     "members": {"cells": 8, "members": 3},
     "projected": {"cells": 8, "members": 3, "dimension": 10},
@@ -77,7 +77,7 @@ def test_onnxruntime_gives_the_vectors_of_the_model(export, titles, name, shared
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")
 @pytest.mark.parametrize("settings", [{}, {"tail": "merge", "max_words": 3}], ids=["cut", "merged"])
 def test_javascript_finds_the_same_rows(export, settings):
-    model = clickvec.train(SHOP / "clicks.tsv", epochs=1, cells=4, progress=False, **settings)
+    model = clickvec.train(SHOP / "clicks.tsv", epochs=1, encoder={"cells": 4}, progress=False, **settings)
     folder, module = export(model)
     script = """
         import { readFileSync } from "node:fs";
@@ -133,7 +133,7 @@ def test_what_onnx_cannot_express_is_refused(program, tmp_path):
         ("words", {"word_count": 2}, "expected a model of letter trigrams alone, found one with"),
     ]:
         path = tmp_path / f"{name}.safetensors"
-        clickvec.train(SHOP / "clicks.tsv", path, epochs=1, cells=4, progress=False, **settings)
+        clickvec.train(SHOP / "clicks.tsv", path, epochs=1, encoder={"cells": 4}, progress=False, **settings)
         refused = program("export", path, "--to", "onnx", "--output", tmp_path / name, status=2)
         assert words in refused.stderr.replace("\n", " ") and not (tmp_path / name).exists()
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 import clickvec
 from clickvec import rankers
 
-model: clickvec.Model = clickvec.train([("a", "b", 1.0)], epochs=3, encoder="lstm", augment={"misspell": 0.1}, hidden=[1])
+model: clickvec.Model = clickvec.train([("a", "b", 1.0)], epochs=3, encoder="lstm", augment={"misspell": 0.1})
 vectors: NDArray[np.float32] = model.encode(["a"], show_progress_bar=False)
 query: NDArray[np.float32] = model.encode_query("a")
 searcher = clickvec.Searcher(model, ["a"])

@@ -76,7 +76,7 @@ def train(
     teachers: Sequence[str | tuple[Sequence[str], NDArray[np.float32]]],
     output: str | None,
     validation: tuple[str, str | None, str | None] | None,
-    settings: Sequence[str],
+    settings: str,
     checkpoint_every: int | None,
     resume: bool,
     scratch: str | None,

@@ -1,31 +1,41 @@
-"""Keyword arguments as options of the program."""
+"""Keyword arguments as settings and as options of the program."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ._errors import Error
 
-# Options whose value is true or false; all others of this kind have no value.
-_VALUED = {"no_bias", "shared_towers"}
+def as_json(settings: Mapping[str, object]) -> str:
+    """Settings of a training as a JSON object. What is ``None`` is left out."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    try:
+        return json.dumps(given, default=_plain, allow_nan=False)
+    except ValueError as error:
+        raise Error(f"expected finite numbers, found {given}") from error
 
 
-def options(settings: Mapping[str, object], known: Iterable[str] | None = None, command: str = "") -> list[str]:
+def _plain(value: object) -> object:
+    """A number of NumPy, or a mapping, as JSON has it."""
+    item = getattr(value, "item", None)
+    if callable(item):
+        return item()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"expected a text, a number, a list or a mapping, found {type(value).__name__}")
+
+
+def options(settings: Mapping[str, object]) -> list[str]:
     """``epochs=3`` as ``--epochs=3``. What is ``None`` is left out."""
-    if known is not None:
-        unknown = [name for name in settings if name not in set(known)]
-        if unknown:
-            raise TypeError(f"{command}() got an unexpected keyword argument '{unknown[0]}'")
     given = []
     for name, value in settings.items():
         flag = "--" + name.replace("_", "-")
         if value is None:
             continue
         if isinstance(value, bool):
-            if name in _VALUED:
-                given.append(f"{flag}={str(value).lower()}")
-            elif value:
+            if value:
                 given.append(flag)
         elif isinstance(value, Mapping):
             given.append(f"{flag}={','.join(f'{of}={_number(part, name)}' for of, part in value.items()) or 'none'}")

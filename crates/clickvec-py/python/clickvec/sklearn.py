@@ -16,13 +16,19 @@ from .model import Model
 from .training import train
 
 
-# The settings of :func:`clickvec.train` that take the place of others if there are titles alone.
-_OF_TITLES = {
-    "epochs": "title_epochs",
-    "minibatch": "title_minibatch",
-    "learning_rate": "title_learning_rate",
-    "gamma": "title_gamma",
-    "augment": "title_views",
+# The settings of :func:`clickvec.train` that the parameters set, with titles of queries and with titles alone.
+_NAMES = {
+    "encoder": ("encoder.kind", "encoder.kind"),
+    "cells": ("encoder.cells", "encoder.cells"),
+    "hidden": ("encoder.hidden", "encoder.hidden"),
+    "members": ("encoder.members", "encoder.members"),
+    "dimension": ("encoder.dimension", "encoder.dimension"),
+    "epochs": ("epochs", "titles.epochs"),
+    "minibatch": ("batch_size", "titles.batch_size"),
+    "learning_rate": ("learning_rate", "titles.learning_rate"),
+    "gamma": ("loss.gamma", "titles.gamma"),
+    "augment": ("augment", "titles.views"),
+    "seed": ("seed", "seed"),
 }
 
 
@@ -42,7 +48,7 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
         *,
         side: str = "document",
         labels: bool | None = None,
-        encoder: str = "lstm",
+        encoder: str | None = None,
         cells: int | None = None,
         hidden: Any = None,
         members: int | None = None,
@@ -71,18 +77,18 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
     def fit(self, X: Iterable[str], y: Iterable[str] | None = None) -> ClickvecVectorizer:  # noqa: N803
         """Trains on the queries ``X`` and their titles ``y``; on the texts ``X`` alone if ``y`` has a classifier's labels."""
         queries = _texts(X)
-        settings = {name: value for name, value in self.get_params().items() if value is not None}
-        settings = {name: value for name, value in settings.items() if name not in ("side", "labels")}
+        given = {name: value for name, value in self.get_params().items() if value is not None and name in _NAMES}
         y = None if y is None else list(y)
         if y is None or (_are_labels(y) if self.labels is None else self.labels):
-            settings = {_OF_TITLES.get(name, name): value for name, value in settings.items()}
-            self.model_ = train(titles=queries, progress=False, **settings)
+            settings = {_NAMES[name][1]: value for name, value in given.items()}
+            self.model_ = train(titles=queries, progress=False, settings=settings)
         else:
             titles = _texts(y)
             if len(queries) != len(titles):
                 raise ValueError(f"expected a title for each of {len(queries)} queries, found {len(titles)}")
+            settings = {_NAMES[name][0]: value for name, value in given.items()}
             pairs = zip(queries, titles, strict=True)
-            self.model_ = train(pairs, progress=False, held_out=0.0, **settings)
+            self.model_ = train(pairs, progress=False, held_out=0.0, settings=settings)
         return self
 
     def transform(self, X: Iterable[str]) -> NDArray[np.float32]:  # noqa: N803

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _clickvec, _progress
 from ._errors import Error
-from ._settings import options
+from ._settings import as_json
 from ._tables import Path, Weighting, arrow_stream, as_file, is_path, named_columns, numbered, texts_of
 from .model import Model
 
@@ -19,59 +19,36 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Event = dict[str, Any]
-Views = str | Mapping[str, float]
 
 
 class TrainSettings(TypedDict, total=False):
-    """The settings of ``clickvec train``, with its defaults; its reference page describes each."""
+    """The settings of ``clickvec train`` by name; their reference page describes each. Those below ``titles`` and ``teacher`` are
+    passed as ``settings``."""
 
-    encoder: Literal["lstm", "bilstm", "gru", "rnn", "clsm", "dssm"]
-    cells: int | Sequence[int]
-    members: int
-    dimension: int
-    hidden: int | Sequence[int]
-    layers: int
-    window: int
-    no_bias: bool
-    forget_gate: bool
-    peephole: Literal["none", "diagonal", "full"]
-    preset: Literal["lstm-dssm", "clsm", "paper"]
-    minibatch: int
+    preset: Literal["lstm-dssm", "clsm"]
+    encoder: str | Mapping[str, object]
+    shared_towers: bool
+    batch_size: int
     negatives: int | Literal["all"]
     negative_source: Literal["minibatch", "uniform"]
-    loss: Literal["softmax", "nce"]
-    gamma: float
+    loss: str | Mapping[str, object]
     optimizer: Literal["nesterov", "momentum", "adam", "sgd"]
     learning_rate: float
     clip_norm: float | Literal["none"]
-    bptt: Literal["exact", "per-gate"]
-    bptt_words: int
+    bptt: Mapping[str, object]
     init_range: float | Literal["fan"]
     field: str
     weighting: Weighting
     epochs: int
     held_out: float
     keep: Literal["best", "loss", "last"]
-    patience: int
+    patience: int | Literal["none"]
     max_words: int
     tail: Literal["cut", "merge"]
     max_trigrams: int
     word_count: int | Literal["none"]
-    shared_towers: bool
     seed: int
-    augment: Views
-    title_views: Views
-    title_epochs: int
-    title_minibatch: int
-    title_gamma: float
-    title_learning_rate: float
-    titles_among_clicks: float
-    teacher_share: float
-    teacher_score_share: float
-    teacher_title_share: float
-    teacher_gamma: float
-    teacher_start: Literal["random", "least-squares"]
-    teacher_start_share: float
+    augment: Mapping[str, float]
 
 
 def train(
@@ -88,7 +65,8 @@ def train(
     checkpoint_every: int | None = None,
     resume: bool = False,
     scratch: Path | None = None,
-    **settings: Unpack[TrainSettings],
+    settings: Mapping[str, object] | None = None,
+    **more: Unpack[TrainSettings],
 ) -> Model:
     """Learns a model from clicks, from titles, or from both.
 
@@ -110,18 +88,19 @@ def train(
     :param checkpoint_every: minibatches between two checkpoints next to ``output``.
     :param resume: whether to continue from the checkpoint next to ``output``.
     :param scratch: a folder for temporary files, if not that of ``output``.
-    :param settings: the options of ``clickvec train``, with ``_`` for ``-``.
+    :param settings: settings by name, dotted or nested: ``{"titles.epochs": 1, "loss": {"gamma": 20}}``.
+    :param more: settings that are not in a table, or a whole table: ``epochs=3, encoder={"kind": "dssm", "layers": [300, 128]}``.
 
     Ctrl-C stops it between two minibatches, with :class:`KeyboardInterrupt`. Whatever was at ``output`` stays.
 
     The same clicks, settings and seed give the same bytes as the program.
 
     >>> clicks = [("couch", "leather sofa"), ("lamp", "desk lamp")] * 50
-    >>> model = train(clicks, epochs=1, cells=8, seed=3, held_out=0, progress=False)
+    >>> model = train(clicks, epochs=1, encoder={"cells": 8}, seed=3, held_out=0, progress=False)
     >>> model.dimension, len(model.history)
     (8, 2)
     """
-    given = options(settings, TrainSettings.__annotations__, "train")
+    given = {**(settings or {}), **more}
     if output is None and (resume or checkpoint_every is not None):
         name = "resume" if resume else "checkpoint_every"
         raise Error(f"{name}: expected an output, which checkpoints are next to, found none; name the file of the model")
@@ -135,7 +114,7 @@ def train(
             show(event)
 
     with ExitStack() as files:
-        field = str(settings.get("field", "title"))
+        field = str(given.get("field", "title"))
         title_files = [files.enter_context(as_file(of, "titles", ["id", field])) for of in _sources(titles)]
         of_validation = None
         if validation is not None:
@@ -149,7 +128,7 @@ def train(
             [_teacher(one) for one in _teachers(teacher)],
             _fspath(output),
             of_validation,
-            given,
+            as_json(given),
             checkpoint_every,
             resume,
             _fspath(scratch),
