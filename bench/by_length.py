@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does it depend on the length of texts which system is best?  python3 bench/by_length.py TABLE.json --judged judged.tsv
 
-TABLE.json is what `clickvec table … --json` prints. Prints, for queries of each number of words and for queries whose judged titles
+TABLE.json is what `clickvec lab table … --json` prints. Prints, for queries of each number of words and for queries whose judged titles
 have few or many words, the NDCG of each system and how it differs from that of the first: paired over queries, two-sided, by the
 normal distribution, with Holm's correction over all rows and groups of a table. Python 3.9 or later, nothing else.
 """

@@ -112,7 +112,7 @@ def with_clickvec(clickvec, folder, texts, form, settings):
     spec = ",".join([f"doc2vec:{form}", *(f"{name}={value}" for name, value in settings.items())])
     with tempfile.TemporaryDirectory() as out:
         begin = time.monotonic()
-        command = [clickvec, "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
+        command = [clickvec, "lab", "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
                    folder / "clicks.tsv", "--ranker", spec, "--save-rankers", out, "--json"]
         result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         seconds = time.monotonic() - begin

@@ -60,7 +60,7 @@ def show(what, numbers, seconds):
 
 
 def with_clickvec(clickvec, folder, rankers, *more):
-    command = [clickvec, "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
+    command = [clickvec, "lab", "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
                folder / "clicks.tsv", "--json", *more, *(f"--ranker={ranker}" for ranker in rankers)]
     begin = time.monotonic()
     result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -50,7 +50,7 @@ class Program:
 
     def __init__(self, arguments, rankers):
         self.folder = Path(tempfile.mkdtemp(prefix="check_rankers"))
-        command = [arguments.clickvec, "evaluate", "--judged", arguments.judged, "--titles", arguments.titles]
+        command = [arguments.clickvec, "lab", "evaluate", "--judged", arguments.judged, "--titles", arguments.titles]
         command += [part for ranker in rankers for part in ("--ranker", ranker)]
         command += ["--run-out", self.folder / "runs", "--save-rankers", self.folder / "rankers"]
         command += ["--qrels-out", self.folder / "qrels"]

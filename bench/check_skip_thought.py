@@ -4,7 +4,7 @@
 python3 bench/check_skip_thought.py CLICKVEC
 
 Needs numpy and safetensors. Random encoders of two sizes are written with `numpy.save`, `numpy.savez` and
-`numpy.savez_compressed`, next to a dictionary. `clickvec evaluate --load` scores texts with them; the cosines of
+`numpy.savez_compressed`, next to a dictionary. `clickvec lab evaluate --load` scores texts with them; the cosines of
 combine-skip vectors computed here in float64 must be the same, and so must the weights in the ranker that it saves.
 """
 import random
@@ -89,7 +89,7 @@ def check(clickvec, folder, published, texts):
             for title in dict.fromkeys(title for title in titles if title):
                 out.write(f"{query}\t{title}\t1\n")
     judged, runs, saved = folder / "judged.tsv", folder / "runs", folder / "saved"
-    command = [clickvec, "evaluate", "--judged", judged, "--load", folder, "--ranker", "skip-thought", "--run-out", runs, "--save-rankers", saved]
+    command = [clickvec, "lab", "evaluate", "--judged", judged, "--load", folder, "--ranker", "skip-thought", "--run-out", runs, "--save-rankers", saved]
     subprocess.run(command, check=True, capture_output=True)
 
     worst = compared = 0

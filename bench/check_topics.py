@@ -184,7 +184,7 @@ def main():
         write(folder / "judged.tsv", ["query", "title", "grade"], judged)
 
         specs = {name: spec(name, args.ours) for name in BOUNDS}
-        command = [args.clickvec, "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
+        command = [args.clickvec, "lab", "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
                    folder / "clicks.tsv", "--save-rankers", folder / "rankers", "--run-out", folder / "runs",
                    "--qrels-out", folder / "qrels"]
         for ranker in specs.values():

@@ -49,7 +49,7 @@ def trained_table(clickvec, clicks, judged):
     """P(q|w) by (q, w)."""
     with tempfile.TemporaryDirectory() as folder:
         spec = f"wtm:prior=0,prune=0,iterations={ITERATIONS}"
-        command = [clickvec, "evaluate", "--judged", judged, "--clicks", clicks, "--ranker", spec]
+        command = [clickvec, "lab", "evaluate", "--judged", judged, "--clicks", clicks, "--ranker", spec]
         subprocess.run([*command, "--save-rankers", folder], check=True, stdout=subprocess.DEVNULL)
         (path,) = Path(folder).glob("*.safetensors")
         with safe_open(path, framework="numpy") as file:

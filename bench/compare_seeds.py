@@ -4,7 +4,7 @@
 For each claim of the papers prints a Markdown table: the mean of each network, and its difference from the network that the
 claim compares it with, with the 95 % interval and p of Welch's t-test over the seeds, p after Holm's correction for the tests of
 the table. So the test asks whether another training would differ in the same direction on the same queries; it does not ask about
-other queries, as `clickvec table` does (specs/claims). Python 3.9 or later, nothing else.
+other queries, as `clickvec lab table` does (specs/claims). Python 3.9 or later, nothing else.
 """
 import argparse
 import json

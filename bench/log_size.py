@@ -69,11 +69,11 @@ def spec(epochs, seeds, validation, only):
 def measure(args, pairs, epochs, seeds, folder):
     """The table of one size."""
     log = folder / "log"
-    simulate = [args.program, "simulate", "--output", log, "--pairs", pairs, "--judged", args.judged, "--validation", args.validation]
+    simulate = [args.program, "lab", "simulate", "--output", log, "--pairs", pairs, "--judged", args.judged, "--validation", args.validation]
     subprocess.run([*map(str, simulate), "--titles", str(args.titles)], check=True)
     text = spec(epochs, seeds, log / "validation.tsv", args.only)
     (folder / "spec.toml").write_text(text, encoding="utf-8")
-    table = [args.program, "table", folder / "spec.toml", "--judged", log / "judged.tsv", "--clicks", log / "clicks.tsv"]
+    table = [args.program, "lab", "table", folder / "spec.toml", "--judged", log / "judged.tsv", "--clicks", log / "clicks.tsv"]
     table += ["--titles", log / "titles.tsv", "--cache", folder / f"{pairs}.cache", "--threads", args.threads, "--json"]
     found = json.loads(subprocess.run(list(map(str, table)), check=True, stdout=subprocess.PIPE, text=True).stdout)
     systems = {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast do networks learn?  python3 bench/losses.py TABLE.json [--svg PICTURE]
 
-TABLE.json is what `clickvec table … --json` prints, with a few seeds for each network. Prints the mean loss of a pair after some
+TABLE.json is what `clickvec lab table … --json` prints, with a few seeds for each network. Prints the mean loss of a pair after some
 epochs, mean ± standard deviation over the seeds, and Welch's t-test of each network against the first, with Holm's correction over
 all tests. `--svg` draws the means after every epoch, with bands of one standard deviation. Compares nothing but losses: networks
 with another γ or another number of negatives have another loss. Python 3.9 or later, nothing else.
@@ -85,7 +85,7 @@ def picture(systems, title):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", type=Path, help="what `clickvec table … --json` printed")
+    parser.add_argument("table", type=Path, help="what `clickvec lab table … --json` printed")
     parser.add_argument("--epochs", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2, 5, 10, 20],
                         help="those that are printed, as far as there are so many")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="where the picture goes")

@@ -53,9 +53,9 @@ prepare-pipe: text
 
 # A log with known truth, and its position bias.
 simulate: json, log
-    clickvec simulate --output log --collection 1500 --pairs 4000 --impressions --contiguous 200 --json
+    clickvec lab simulate --output log --collection 1500 --pairs 4000 --impressions --json
 simulate-titles: json, travel
-    clickvec simulate --titles shop/titles.tsv --output travel --pairs 2000 --judged 20 --json
+    clickvec lab simulate --titles shop/titles.tsv --output travel --pairs 2000 --judged 20 --json
 prepare-bias: json, weighted.tsv
     clickvec prepare log/log.tsv --item-column id --titles log/titles.tsv --min-users 1 --correct-position-bias \
         --output weighted.tsv --json
@@ -157,7 +157,7 @@ evaluate-fitted: json, trained
     clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --fusion linear --fusion-judged shop/validation.tsv \
         --save-rankers trained --json
 evaluate-papers: json, rankers
-    clickvec evaluate $JUDGED --clicks shop/clicks.tsv --ranker ulm --ranker lsa:dimensions=50 \
+    clickvec lab evaluate $JUDGED --clicks shop/clicks.tsv --ranker ulm --ranker lsa:dimensions=50 \
         --ranker plsa:topics=10,iterations=20 --ranker lda:topics=10,sweeps=30 --ranker bltm:topics=10,iterations=20 \
         --ranker wtm --ranker ptm --ranker mrf --ranker lce --ranker doc2vec:size=20,epochs=5 --save-rankers rankers --json
 evaluate-restored: json
@@ -171,7 +171,7 @@ evaluate-better: json
 evaluate-not-better: json
     clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --require-better bm25:shop --json || [ $? = 1 ]
 evaluate-overlap: json
-    clickvec evaluate --judged shop/validation.tsv --titles shop/titles.tsv --clicks shop/clicks.tsv --ranker wtm --json
+    clickvec lab evaluate --judged shop/validation.tsv --titles shop/titles.tsv --clicks shop/clicks.tsv --ranker wtm --json
 
 # The whole collection.
 full: json
@@ -289,18 +289,18 @@ explain-keywords: json
     clickvec explain keywords --model bilstm.safetensors 'lether couch' 'oak sink cabinet' --json
 explain-keywords-claims: json
     tail -n +2 shop/titles.tsv | cut -f 2 >texts.txt
-    clickvec explain keywords --claims --file texts.txt --side title --model lstm.safetensors --model rnn.safetensors --json
+    clickvec lab claims --file texts.txt --side title --model lstm.safetensors --model rnn.safetensors --json
 explain-keywords-search: json
     clickvec explain keywords --search --model clsm.safetensors --titles shop/titles.tsv 'leather sofa' --json
 explain-topics: json
     queries >judged.txt
-    clickvec explain topics --model lstm.safetensors --queries judged.txt --json
+    clickvec lab topics --model lstm.safetensors --queries judged.txt --json
 explain-topics-table: text
-    clickvec explain topics --model lstm.safetensors --queries judged.txt --table
+    clickvec lab topics --model lstm.safetensors --queries judged.txt --table
 explain-context: json
-    clickvec explain context leather 'leather sofa' 'leather shoe' --model clsm.safetensors --json
+    clickvec lab context leather 'leather sofa' 'leather shoe' --model clsm.safetensors --json
 explain-neighbours: json
-    clickvec explain neighbours sofa --index shop.index --json
+    clickvec lab neighbours sofa --index shop.index --json
 explain-rank: json
     clickvec explain rank --index shop.index 'lether couch' --json
 explain-rank-fused: json
@@ -308,11 +308,11 @@ explain-rank-fused: json
 explain-rank-model: json
     clickvec explain rank --model shop.safetensors --titles shop/titles.tsv 'lether couch' --json
 explain-errors: json
-    clickvec explain errors --model shop.safetensors $JUDGED --clicks shop/clicks.tsv --json
+    clickvec lab errors --model shop.safetensors $JUDGED --clicks shop/clicks.tsv --json
 
 # The papers' tables, and the demo.
 table: json, table.md
-    clickvec table specs/quick.toml --judged shop/judged.tsv --clicks shop/clicks.tsv --titles shop/titles.tsv \
+    clickvec lab table specs/quick.toml --judged shop/judged.tsv --clicks shop/clicks.tsv --titles shop/titles.tsv \
         --cache cache --markdown table.md --json
 demo: text, demo/clicks.tsv
     clickvec demo --pairs 4000 --epochs 1 --keep demo --output demo.html

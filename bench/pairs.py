@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares chosen pairs of systems of a table:  python3 bench/pairs.py TABLE.json "LSTM 96, two towers:LSTM 96" …
 
-TABLE.json is what `clickvec table … --json` prints. For each pair A:B prints a row of a Markdown table: the figures of both (mean ±
+TABLE.json is what `clickvec lab table … --json` prints. For each pair A:B prints a row of a Markdown table: the figures of both (mean ±
 standard deviation of the seeds, if there are several), their difference over queries, and p of the table's paired t-test after Holm's
 correction for the pairs that were asked for. Python 3.9 or later, nothing else.
 """

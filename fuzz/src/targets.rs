@@ -13,10 +13,12 @@ use clickvec::internals::files;
 use clickvec::model::{Model, Side};
 use clickvec_eval::ranker::{self, Corpus, RankerSpec, Resources, System};
 use clickvec_index::Engine;
-use clickvec::table::{self, Plan};
 use clickvec::tables::read_titles;
 use clickvec::train::Weighting;
-use clickvec::{Error, simulate};
+use clickvec::Error;
+use clickvec_lab::SYSTEMS;
+use clickvec_lab::simulate;
+use clickvec_lab::table::{self, Plan};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -36,7 +38,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("clicks", clicks),
     ("compressed", compressed),
     ("config", config),
-    ("contiguous", contiguous),
     ("engine", engine),
     ("fusion", fusion),
     ("http", http),
@@ -166,7 +167,7 @@ fn model(data: &[u8]) {
 
 fn ranker(data: &[u8]) {
     let path = folder().join("ranker");
-    let Some(stored) = repaired::file(&path, data, || ranker::load(&path)) else { return };
+    let Some(stored) = repaired::file(&path, data, || ranker::load_with(&path, &SYSTEMS)) else { return };
     assert!(stored.score("red shoes", &["shoes in red", ""]).len() == 2);
 }
 
@@ -183,7 +184,7 @@ fn fusion(data: &[u8]) {
         folder
     });
     let path = folder.join("fusion_z-score.safetensors");
-    repaired::file(&path, data, || ranker::load(&path));
+    repaired::file(&path, data, || ranker::load_with(&path, &SYSTEMS));
 }
 
 /// The first byte says which file of the folder it is, and of which version; from 128 on it is what says which shard an index is.
@@ -224,19 +225,19 @@ fn shard(data: &[u8]) {
     }
 }
 
-fn trained(spec: &str, contiguous: Option<&Path>, load: Option<&Path>, vectors: &[PathBuf]) {
+fn trained(spec: &str, load: Option<&Path>, vectors: &[PathBuf]) {
     let spec: RankerSpec = spec.parse().unwrap();
-    let system = System::named(&spec.name).unwrap();
+    let system = System::named(&spec.name, &SYSTEMS).unwrap();
     let corpus = Corpus::default();
-    let resources = Resources { corpus: &corpus, contiguous, load, vectors };
+    let resources = Resources { corpus: &corpus, load, vectors };
     told(system.train(&system.values(&spec).unwrap(), &resources, &mut |_| ()));
 }
 
 /// Text, binary or `.npy`, with a file of texts.
 fn vectors(data: &[u8]) {
-    trained("vectors", None, None, &[file("vectors.txt", data)]);
+    trained("vectors", None, &[file("vectors.txt", data)]);
     file("vectors.npy.txt", b"red\nblue\n");
-    trained("vectors", None, None, &[file("vectors.npy", data)]);
+    trained("vectors", None, &[file("vectors.npy", data)]);
 }
 
 /// The first byte picks the file of the folder.
@@ -251,13 +252,7 @@ fn skip_thought(data: &[u8]) {
         let bytes = if number == usize::from(*first) % names.len() { data } else { &good[1..] };
         std::fs::write(folder.join(name), bytes).unwrap();
     }
-    trained("skip-thought:bi=0", None, Some(&folder), &[]);
-}
-
-/// Running text to learn skip-thought from.
-fn contiguous(data: &[u8]) {
-    let spec = "skip-thought:uni=1,bi=0,word-size=1,epochs=1,negatives=1";
-    trained(spec, Some(&file("contiguous", data)), None, &[]);
+    trained("skip-thought:bi=0", Some(&folder), &[]);
 }
 
 /// Titles that somebody has judged.
@@ -313,7 +308,7 @@ fn texts(data: &[u8]) {
     }
 }
 
-/// What `clickvec table` is asked for.
+/// What `clickvec lab table` is asked for.
 fn spec(data: &[u8]) {
     if let Err(message) = clickvec_cli::fuzzing::spec(&file("spec.toml", data)) {
         assert!(!message.is_empty() && message.len() < 20_000, "{message:?}");
@@ -341,14 +336,13 @@ fn cache(data: &[u8]) {
     let (plan, points) = KEPT.get_or_init(|| {
         let judged = b"query\ttitle\tgrade\nred shoes\tshoes\t1\nred shoes\tred hat\t0\nsofa\tsofa\t2\nsofa\that\t0\n";
         let points = ["bm25", "bm25:b=0"].map(|point| point.parse().unwrap()).to_vec();
-        let (topics, clicks, titles, contiguous) = (None, None, None, None);
+        let (topics, clicks, titles) = (None, None, None);
         let field = "title".to_owned();
         let data = table::Data {
             judged: file("kept.tsv", judged),
             topics,
             clicks,
             titles,
-            contiguous,
             field,
             weighting: Weighting::Log,
         };

@@ -1,6 +1,6 @@
 //! How long explanations take, and how well cells match known topics.
 //!
-//!     clickvec simulate --output log
+//!     clickvec lab simulate --output log
 //!     clickvec train --clicks log/clicks.tsv --validation log/validation.tsv --output lstm.safetensors
 //!     cargo run --release -p clickvec-bench --bin explain -- --model lstm.safetensors --judged log/judged.tsv
 //!

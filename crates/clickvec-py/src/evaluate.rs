@@ -208,10 +208,10 @@ struct Scored {
 fn ready(entry: Entry, data: &Data, files: &Files) -> clickvec::Result<Result<Scorer, String>> {
     match entry {
         Entry::Ready(scorer) => Ok(Ok(scorer)),
-        Entry::File(path) => Ok(Ok(Scorer::Native(Arc::from(clickvec_eval::ranker::load(&path)?)))),
+        Entry::File(path) => Ok(Ok(Scorer::Native(Arc::from(clickvec_eval::ranker::load_with(&path, &clickvec_lab::SYSTEMS)?)))),
         Entry::Spec(spec) => {
             let spec: RankerSpec = spec.parse()?;
-            let system = System::named(&spec.name)?;
+            let system = System::named(&spec.name, &clickvec_lab::SYSTEMS)?;
             match system.train(&system.values(&spec)?, &resources(&data.corpus, files), &mut |_| ()) {
                 Ok(ranker) => Ok(Ok(Scorer::Native(Arc::new(Boxed(ranker))))),
                 Err(why @ Error::Learn { .. }) => Ok(Err(error::words(&why))),

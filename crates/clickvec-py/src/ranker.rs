@@ -7,9 +7,10 @@ use std::sync::Arc;
 use clickvec_eval::{CorpusFiles, read_corpus};
 use clickvec::index::Candidates;
 use clickvec_eval::ranker::{
-    self, FileKind, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, SYSTEMS, Stage, System,
+    self, FileKind, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, Stage, System,
     SystemRanker, Values,
 };
+use clickvec_lab::SYSTEMS;
 use clickvec::train::Weighting;
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
@@ -99,7 +100,6 @@ pub(crate) struct Files {
     pub(crate) clicks: Option<PathBuf>,
     pub(crate) field: String,
     pub(crate) weighting: String,
-    pub(crate) contiguous: Option<PathBuf>,
     pub(crate) load: Option<PathBuf>,
     pub(crate) vectors: Vec<PathBuf>,
 }
@@ -119,7 +119,7 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult
     let weighting = files.weighting()?;
     let trained = work::long(py, || -> clickvec::Result<TrainedSystem> {
         let spec: RankerSpec = spec.parse()?;
-        let system = System::named(&spec.name)?;
+        let system = System::named(&spec.name, &SYSTEMS)?;
         let values = system.values(&spec)?;
         let of = CorpusFiles {
             titles: files.titles.as_ref().map(Titles::from),
@@ -138,14 +138,13 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult
 
 /// What a system may learn from.
 pub(crate) fn resources<'a>(corpus: &'a ranker::Corpus, files: &'a Files) -> Resources<'a> {
-    let (contiguous, load) = (files.contiguous.as_deref(), files.load.as_deref());
-    Resources { corpus, contiguous, load, vectors: &files.vectors }
+    Resources { corpus, load: files.load.as_deref(), vectors: &files.vectors }
 }
 
 /// The ranker in a file: a model, a trained ranker, or a fusion.
 #[pyfunction]
 pub(crate) fn load_ranker(py: Python<'_>, path: PathBuf) -> PyResult<(Ranker, &'static str)> {
-    let loaded = work::short(py, || Ok((ranker::load(&path)?, FileKind::of(&path)?)))?;
+    let loaded = work::short(py, || Ok((ranker::load_with(&path, &SYSTEMS)?, FileKind::of(&path)?)))?;
     let (inner, kind) = loaded.map_err(|fault| error::raise(py, &fault))?;
     let kind = match kind {
         FileKind::Model => "model",

@@ -18,13 +18,12 @@ mod export;
 mod index;
 mod inspect;
 mod judge;
+mod lab;
 mod man;
 mod prepare;
 mod search;
 #[cfg(feature = "serve")]
 mod serve;
-mod simulate;
-mod table;
 mod train;
 mod update;
 mod welcome;
@@ -38,10 +37,10 @@ use clickvec::internals::math::Level;
 use crate::answer::Answer;
 #[cfg(fuzzing)]
 pub(crate) use judge::sheet_rows;
+#[cfg(fuzzing)]
+pub(crate) use lab::plan_of;
 #[cfg(all(fuzzing, feature = "serve"))]
 pub(crate) use serve::canaries;
-#[cfg(fuzzing)]
-pub(crate) use table::plan_of;
 pub use train::{Clicks, Pairs, Queries};
 pub(crate) use train::{Ended, Judged, Learner, Learnt, Means, Trial, Watch, has_scores, open_teacher};
 
@@ -98,8 +97,7 @@ enum Command {
     Export(export::Args),
     Inspect(inspect::Args),
     Demo(demo::Args),
-    Table(table::Args),
-    Simulate(simulate::Args),
+    Lab(lab::Args),
     #[command(hide = true)]
     Completions(completions::Args),
     #[command(hide = true)]
@@ -118,7 +116,6 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Update(args)) => update::run(*args),
         Some(Command::Judge(args)) => judge::run(args),
         Some(Command::Evaluate(args)) => evaluate::run(*args),
-        Some(Command::Table(args)) => table::run(args),
         Some(Command::Embed(args)) => embed::run(args),
         Some(Command::Index(args)) => index::run(args),
         Some(Command::Search(args)) => search::run(args),
@@ -127,7 +124,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         Some(Command::Inspect(args)) => inspect::run(args),
         Some(Command::Explain(args)) => explain::run(*args),
         Some(Command::Export(args)) => export::run(args),
-        Some(Command::Simulate(args)) => simulate::run(args),
+        Some(Command::Lab(args)) => lab::run(args),
         Some(Command::Completions(args)) => completions::run(args, &mut Cli::command()),
         Some(Command::Man(args)) => man::run(args, Cli::command()),
     }

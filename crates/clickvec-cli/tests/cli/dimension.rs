@@ -95,7 +95,7 @@ fn what_reads_a_model_reads_the_projection() {
                 "train = { encoder = { kind = \"members\", members = 2, cells = 8, dimension = 6 }, epochs = 1 }",
             ),
     );
-    folder.run(&["table", "spec.toml"]).code(0);
+    folder.run(&["lab", "table", "spec.toml"]).code(0);
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn what_cannot_be_judged_is_told() {
             &["--ranker", "judged.tsv"],
             "expected a ranker, found the file `judged.tsv`; name a model or a saved ranker with `--model`",
         ),
-        (&["--ranker", "bm26"], "`bm26`: expected one of bm25, ulm"),
+        (&["--ranker", "bm26"], "`bm26`: expected one of bm25, trigram, vectors"),
         (&["--ranker", "bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, stem, split, found `k`"),
         (&["--ranker", "bm25:b=2"], "expected 0 to 1 for `b`, found 2"),
         (&["--ranker", "bm25", "--ranker", "bm25"], "expected each system once, found `bm25` again"),
@@ -278,7 +278,7 @@ fn outputs_are_checked_before_anything_is_trained() {
     refused(&["--per-query=judged.tsv"], "an input, found `judged.tsv`; name another file");
     folder.write("file", "");
     refused(&["--run-out=file"], "file");
-    refused(&["--run=runs/bm25.run", "--run-out=runs", "--ranker=ulm"], "expected an output that is not an input");
+    refused(&["--run=runs/bm25.run", "--run-out=runs", "--ranker=trigram"], "expected an output that is not an input");
     assert!(!folder.path("x.tsv").exists());
 }
 
@@ -287,10 +287,10 @@ fn a_weighting_of_nothing_is_refused() {
     let folder = Folder::with_data();
     let message = "expected a value above 0 for one of lambda_t, lambda_o, lambda_u, found none";
     let spec = "mrf:lambda_t=0,lambda_o=0,lambda_u=0";
-    folder.run(&["evaluate", "--judged=judged.tsv", "--ranker", spec]).code(2).says(message);
+    folder.run(&["lab", "evaluate", "--judged=judged.tsv", "--ranker", spec]).code(2).says(message);
     let grid = "ranker = \"mrf\"\ngrid = { lambda_t = [0], lambda_o = [0], lambda_u = [0, 0.5] }";
     folder.write("spec.toml", crate::harness::row("a", grid));
-    folder.run(&["table", "spec.toml", "--judged=judged.tsv"]).code(2).says(message);
+    folder.run(&["lab", "table", "spec.toml", "--judged=judged.tsv"]).code(2).says(message);
 }
 
 #[test]

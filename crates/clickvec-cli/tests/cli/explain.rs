@@ -172,7 +172,7 @@ fn topics_contexts_and_neighbours() {
     let judged = folder.read("judged.tsv");
     let queries: Vec<&str> = judged.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
     folder.write("queries.txt", queries.join("\n"));
-    let topics = ["explain", "topics", "--queries", "queries.txt", "--threshold", "0.01"];
+    let topics = ["lab", "topics", "--queries", "queries.txt", "--threshold", "0.01"];
     let text = folder.run(&[&topics[..], &["model.safetensors", "--html", "topics.html"]].concat()).code(0).stdout();
     assert!(text.contains("purity") && text.contains("144 queries"), "{text}");
     assert!(folder.read("topics.html").contains("What the cells represent"));
@@ -182,32 +182,29 @@ fn topics_contexts_and_neighbours() {
     );
     folder.run(&[&topics[..], &["dssm.safetensors"]].concat()).code(2).says("found a dssm, which reads bags of words");
 
-    let without = ["explain", "context", "clsm.safetensors", "red", "red hammer", "blue shelf"];
+    let without = ["lab", "context", "clsm.safetensors", "red", "red hammer", "blue shelf"];
     folder.run(&without).code(2).says("expected texts with the word `red`, found `blue shelf`");
-    let context = |model: &str| folder.run(&["explain", "context", model, "red", "red hammer", "red paint", "--json"]);
+    let context = |model: &str| folder.run(&["lab", "context", model, "red", "red hammer", "red paint", "--json"]);
     let lines = context("clsm.safetensors").code(0).json_lines();
     assert_eq!((lines.len(), &lines[1]["context"]), (2, &"red paint".into()));
     context("model.safetensors").code(2).says("expected a clsm");
     // The encoder is what is wrong, also where the texts are a table.
-    let table = ["explain", "context", "model.safetensors", "red", "--file", "clicks.tsv"];
+    let table = ["lab", "context", "model.safetensors", "red", "--file", "clicks.tsv"];
     folder.run(&table).code(2).says("expected a clsm");
-    let one = ["explain", "context", "clsm.safetensors", "red", "red hammer"];
+    let one = ["lab", "context", "clsm.safetensors", "red", "red hammer"];
     folder.run(&one).code(1).says("expected other texts with the word `red` to compare with this one").prints_nothing();
     folder.write("none.txt", "?!\n");
-    folder
-        .run(&["explain", "topics", "model.safetensors", "--queries", "none.txt"])
-        .code(1)
-        .prints("no query has a word");
-    let few = ["explain", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "100"];
+    folder.run(&["lab", "topics", "model.safetensors", "--queries", "none.txt"]).code(1).prints("no query has a word");
+    let few = ["lab", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "100"];
     folder.run(&few).code(1).prints("no cell collects a word of 144 queries; try a threshold below 100");
-    let two = ["explain", "context", "clsm.safetensors", "red hammer", "red"];
+    let two = ["lab", "context", "clsm.safetensors", "red hammer", "red"];
     folder.run(&two).code(2).says("expected one word, found 2");
 
-    let near = ["explain", "neighbours", "model.safetensors", "hamer", "--words", "queries.txt", "--json"];
+    let near = ["lab", "neighbours", "model.safetensors", "hamer", "--words", "queries.txt", "--json"];
     let lines = folder.run(&near).code(0).json_lines();
     assert_eq!((&lines[0]["space"], &lines[0]["neighbours"][0]["word"]), (&"input layer".into(), &"hammer".into()));
     assert_eq!(lines[1]["space"], "embedding");
-    let strange = ["explain", "neighbours", "model.safetensors", "北", "--words", "queries.txt"];
+    let strange = ["lab", "neighbours", "model.safetensors", "北", "--words", "queries.txt"];
     folder.run(&strange).code(2).says("expected a word with a letter trigram that the model knows");
 }
 
@@ -249,7 +246,7 @@ fn errors_are_grouped_by_what_is_hard() {
     let judged = "query\ttitle\tgrade\nred hamer\thammer in red\t4\nred hamer\tpaint for kitchens\t0\n\
                   plutonium 12\tladder\t0\nplutonium 12\tshelf for isotopes\t3\n";
     folder.write("hard.tsv", judged);
-    let arguments = ["explain", "errors", "model.safetensors", "--judged", "hard.tsv", "--titles", "titles.tsv"];
+    let arguments = ["lab", "errors", "model.safetensors", "--judged", "hard.tsv", "--titles", "titles.tsv"];
     let mut lines = folder.run(&[&arguments[..], &["--json"]].concat()).code(0).json_lines();
     lines.sort_by_key(|line| line["query"].to_string());
     let difficulties = |line: &serde_json::Value| line["difficulties"].to_string();
@@ -318,7 +315,7 @@ fn what_is_said_of_keywords_is_tested() {
     let judged = folder.read("judged.tsv");
     let queries: Vec<&str> = judged.lines().skip(1).filter_map(|line| line.split('\t').nth(1)).collect();
     folder.write("texts.txt", queries.join("\n"));
-    let claims = ["explain", "keywords", "--claims", "--file", "texts.txt", "--threshold"];
+    let claims = ["lab", "claims", "--file", "texts.txt", "--threshold"];
     let text = folder.run(&[&claims[..], &["0.2", "model.safetensors"]].concat()).code(0).stdout();
     assert!(text.contains("change of the vector without it") && text.contains("mean input gate"), "{text}");
     let [line] = folder
@@ -342,7 +339,7 @@ fn what_is_said_of_keywords_is_tested() {
 fn topics_are_printed_as_the_paper_does() {
     let folder = Folder::with_model();
     folder.write("queries.txt", "red hammer\nblue paint for kitchens\nwhite shelf\n");
-    let topics = ["explain", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
+    let topics = ["lab", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
     let text = folder.run(&[&topics[..], &["--table"]].concat()).code(0).stdout();
     let header = text.lines().next().unwrap();
     assert!(header.starts_with("query") && header.contains("cell "), "{text}");
@@ -373,7 +370,7 @@ fn topics_are_printed_as_the_paper_does() {
 fn a_rankers_own_words_have_neighbours() {
     let folder = Folder::with_model();
     let rankers = ["--ranker", "doc2vec:epochs=2", "--ranker", "lsa:dimensions=4", "--ranker", "bm25"];
-    let train = ["evaluate", "--judged", "judged.tsv", "--titles", "titles.tsv", "--save-rankers", "rankers"];
+    let train = ["lab", "evaluate", "--judged", "judged.tsv", "--titles", "titles.tsv", "--save-rankers", "rankers"];
     folder.run(&[&train[..], &rankers].concat()).code(0);
     let files: Vec<String> = fs::read_dir(folder.path("rankers"))
         .unwrap()
@@ -382,7 +379,7 @@ fn a_rankers_own_words_have_neighbours() {
     let file =
         |name: &str| files.iter().find(|file| file.contains(name)).unwrap_or_else(|| panic!("{files:?}")).clone();
     let near = |name: &str, word: &str, more: &[&str]| {
-        folder.run(&[&["explain", "neighbours", &file(name), word][..], more].concat())
+        folder.run(&[&["lab", "neighbours", &file(name), word][..], more].concat())
     };
     for name in ["doc2vec", "lsa"] {
         let [line] = near(name, "hammer", &["--json", "-k", "3"]).code(0).json_lines().try_into().unwrap();
@@ -395,9 +392,9 @@ fn a_rankers_own_words_have_neighbours() {
     assert_eq!(line["neighbours"].as_array().unwrap().len(), 1);
     near("doc2vec", "plutonium", &[]).code(2).says("expected a word that doc2vec knows");
     near("bm25", "hammer", &[]).code(2).says("which has none");
-    folder.run(&["explain", "neighbours", "model.safetensors", "red"]).code(2).says("expected `--words FILE`");
+    folder.run(&["lab", "neighbours", "model.safetensors", "red"]).code(2).says("expected `--words FILE`");
     folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "n.index"]).code(0);
-    folder.run(&["explain", "neighbours", "n.index", "hamer"]).code(0).prints("hammer");
+    folder.run(&["lab", "neighbours", "n.index", "hamer"]).code(0).prints("hammer");
 }
 
 #[test]

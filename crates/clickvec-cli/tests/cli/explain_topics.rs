@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::Folder;
 
-const TOPICS: [&str; 7] = ["explain", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
+const TOPICS: [&str; 7] = ["lab", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
 
 #[test]
 fn a_cell_has_the_same_number_in_text_and_json() {

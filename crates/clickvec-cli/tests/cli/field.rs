@@ -36,7 +36,9 @@ fn a_body_is_learnt_judged_and_searched() {
     let learnt =
         ["--clicks", "clicks.tsv", "--titles", "titles.tsv", "--ranker", "bm25", "--ranker", "wtm:iterations=2"];
     let evaluate = |field: &[&str]| {
-        let run = folder.run(&[&["evaluate", "--judged", "judged.tsv", "--json"], &learnt[..], field].concat()).code(0);
+        let run = folder
+            .run(&[&["lab", "evaluate", "--judged", "judged.tsv", "--json"], &learnt[..], field].concat())
+            .code(0);
         let [report] = run.json_lines().try_into().unwrap();
         report
     };
@@ -99,7 +101,7 @@ fn a_column_that_is_named_twice_is_refused() {
         ],
         &evaluate,
         &[&evaluate[..], &["--clicks=clicks.tsv"]].concat(),
-        &["table", "spec.toml"],
+        &["lab", "table", "spec.toml"],
         &["index", "--model=m", "--titles=titles.tsv", "--output=ix", "--store=body"],
         &["search", "--model=m", "--titles=titles.jsonl", "red hammer"],
     ];
@@ -109,7 +111,7 @@ fn a_column_that_is_named_twice_is_refused() {
             run.says("expected each column once in the field to read, found `").says("itle` twice; name it once");
         }
     }
-    folder.run(&["table", "spec.toml"]).code(2).says("found `title` twice");
+    folder.run(&["lab", "table", "spec.toml"]).code(2).says("found `title` twice");
     assert!(!folder.path("no").exists() && !folder.path("ix").exists());
     // A column of that name is one column.
     let named = folder.read("clicks.tsv").replacen("body", "title+title", 1);
@@ -144,7 +146,7 @@ fn a_column_that_is_missing_is_named_with_those_that_are_there() {
         "spec.toml",
         "[data]\njudged = \"judged.tsv\"\nfield = \"text\"\n[[system]]\nname = \"a\"\nranker = \"bm25\"\n",
     );
-    folder.run(&["table", "spec.toml"]).code(2).says(&missing("judged.tsv", judged));
+    folder.run(&["lab", "table", "spec.toml"]).code(2).says(&missing("judged.tsv", judged));
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn a_table_has_a_field_and_its_rows_are_not_those_of_another() {
     );
     folder.write("spec.toml", &spec);
     let report = |more: &[&str]| {
-        let run = folder.run(&[&["table", "spec.toml", "--json"], more].concat()).code(0);
+        let run = folder.run(&[&["lab", "table", "spec.toml", "--json"], more].concat()).code(0);
         let [report] = run.json_lines().try_into().unwrap();
         report
     };
@@ -169,9 +171,9 @@ fn a_table_has_a_field_and_its_rows_are_not_those_of_another() {
     }
     assert_eq!((titles["field"].as_str(), bodies["field"].as_str()), (Some("title"), Some("body")));
     assert_eq!(report(&["--field", "title"])["systems"], titles["systems"], "from the cache, in every digit");
-    folder.run(&["table", "spec.toml"]).code(0).prints("the column `body`");
+    folder.run(&["lab", "table", "spec.toml"]).code(0).prints("the column `body`");
     folder.write("spec.toml", spec.replace("train = { ", "train = { field = \"body\", "));
-    folder.run(&["table", "spec.toml"]).code(2).says("expected `field` beside `train`");
+    folder.run(&["lab", "table", "spec.toml"]).code(2).says("expected `field` beside `train`");
 }
 
 #[test]
@@ -182,7 +184,7 @@ fn rows_have_columns_of_their_own_and_are_scored_together() {
     let lstm = small_settings("");
     let report = |spec: String| {
         folder.write("spec.toml", spec);
-        let [report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
+        let [report] = folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
         report
     };
     let both = [
@@ -205,7 +207,7 @@ fn rows_have_columns_of_their_own_and_are_scored_together() {
 
     let fault = |spec: String| {
         folder.write("spec.toml", spec);
-        folder.run(&["table", "spec.toml"]).code(2)
+        folder.run(&["lab", "table", "spec.toml"]).code(2)
     };
     let one = row("a", "ranker = \"bm25\"");
     let fusion = row("b", "fusion = [\"a\"]\nfield = \"body\"");

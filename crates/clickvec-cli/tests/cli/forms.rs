@@ -241,7 +241,7 @@ fn titles_of_a_corpus_are_searched_and_indexed() {
     assert_eq!(hits("beir/corpus.jsonl"), expected);
     folder.run(&["index", "--model", "model.safetensors", "--titles", "beir", "--output", "ix"]).code(0);
     assert_eq!(folder.run(&["search", "--index", "ix", "--json", "red hammer"]).code(0).json_lines(), expected);
-    folder.run(&["simulate", "--pairs", "500", "--titles", "beir", "--output", "made-up"]).code(0);
+    folder.run(&["lab", "simulate", "--pairs", "500", "--titles", "beir", "--output", "made-up"]).code(0);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn training_is_validated_by_every_form() {
 
 /// Two systems, the first of which is right about every query, and their fusion. Returns its row.
 fn fused_by(folder: &Folder) -> Value {
-    report(folder.run(&["table", "fusion.toml", "--json"]).code(0))["systems"][2].clone()
+    report(folder.run(&["lab", "table", "fusion.toml", "--json"]).code(0))["systems"][2].clone()
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn a_table_is_made_of_every_form_and_notices_what_changes() {
             small_settings("")
         );
         folder.write("spec.toml", format!("[data]\nclicks = \"clicks.tsv\"\n{data}\n{systems}"));
-        report(folder.run(&[&["table", "spec.toml", "--json"], flags].concat()))["systems"].clone()
+        report(folder.run(&[&["lab", "table", "spec.toml", "--json"], flags].concat()))["systems"].clone()
     };
     let numbers = |systems: &Value| {
         let of = |system: &Value| ["ndcg@1", "ndcg@3", "ndcg@10"].map(|metric| system[metric].as_f64().unwrap());
@@ -308,5 +308,8 @@ fn a_table_is_made_of_every_form_and_notices_what_changes() {
     folder.write("beir/qrels/test.tsv", qrels);
     assert_ne!(numbers(&table("judged = \"beir\"", &[])), expected);
     folder.write("spec.toml", folder.read("spec.toml").replace("train = ", "validation = \"beir\"\ntrain = "));
-    folder.run(&["table", "spec.toml"]).code(2).says("expected a validation set that is not judged in the table");
+    folder
+        .run(&["lab", "table", "spec.toml"])
+        .code(2)
+        .says("expected a validation set that is not judged in the table");
 }

@@ -80,7 +80,7 @@ fn a_fusion_is_fitted_on_other_queries_kept_and_read_again() {
     // A table can read it too.
     let system = format!("[[system]]\nname = \"kept\"\nmodel = \"{}\"\n", kept[0]);
     folder.write("spec.toml", system);
-    let run = folder.run(&["table", "spec.toml", "--judged", "judged.tsv", "--json"]).code(0);
+    let run = folder.run(&["lab", "table", "spec.toml", "--judged", "judged.tsv", "--json"]).code(0);
     let [table] = run.json_lines().try_into().unwrap();
     assert!((table["systems"][0]["ndcg@3"].as_f64().unwrap() - sum["ndcg@3"].as_f64().unwrap()).abs() < 1e-12);
 }
@@ -174,7 +174,7 @@ fn a_run_and_every_query_are_written_of_a_fusion_too() {
 fn a_member_that_cannot_be_trained_leaves_the_fusion_out() {
     let folder = Folder::with_data();
     let arguments =
-        ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=bltm", "--fusion=rrf", "--fusion=sum"];
+        ["lab", "evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=bltm", "--fusion=rrf", "--fusion=sum"];
     let run = folder
         .run(&arguments)
         .code(1)
@@ -258,7 +258,7 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
 
     let again = ["evaluate", "--judged=judged.tsv", "--model=kept/fusion_min-max.safetensors", "--fusion=min-max"];
     folder.run(&again).code(2).says("found 0 systems besides fusions, which are not fused again");
-    let beside = [&again[..], &["--ranker=bm25", "--ranker=ulm"]].concat();
+    let beside = [&again[..], &["--ranker=bm25", "--ranker=trigram"]].concat();
     folder.run(&beside).code(0).says("fusion_min-max: a fusion, which is judged but not fused again");
 
     // It is not a model.
@@ -267,7 +267,7 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
         .code(2)
         .says("expected a model, found a `fusion`");
     // Members that are already there stay. A ranker is not written over one that is read.
-    folder.run(&[&THREE[..5], &["--ranker=ulm", "--model=kept/bm25.safetensors"], &save[..]].concat()).code(0);
+    folder.run(&[&THREE[..5], &["--ranker=trigram", "--model=kept/bm25.safetensors"], &save[..]].concat()).code(0);
     assert!(std::fs::read(folder.path("kept/bm25.safetensors")).unwrap() == kept);
     folder
         .run(&[&THREE[..5], &["--ranker=bm25", "--model=kept/bm25.safetensors", "--save-rankers=kept"]].concat())
@@ -291,7 +291,7 @@ fn a_fusion_that_cannot_be_written_anew_stays() {
     let fuse = |titles: &str, rankers: &[&str]| {
         let base =
             ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--fusion=linear", "--save-rankers=kept", "--titles"];
-        folder.run(&[&base[..], &[titles], rankers].concat())
+        folder.run(&[&["lab"], &base[..], &[titles], rankers].concat())
     };
     fuse("titles.tsv", &["--ranker=trigram"]).code(0);
     let titles = folder.read("titles.tsv");
@@ -338,7 +338,7 @@ fn a_member_of_another_fusion_is_not_replaced() {
     // Models are copied: one of the same file name and other weights is refused as well.
     let model = |more: &[&str]| {
         let base =
-            ["evaluate", "--judged=judged.tsv", "--ranker=ulm", "--model=model.safetensors", "--save-rankers=two"];
+            ["evaluate", "--judged=judged.tsv", "--ranker=trigram", "--model=model.safetensors", "--save-rankers=two"];
         folder.run(&[&base[..], more].concat())
     };
     model(&["--fusion=min-max"]).code(0);

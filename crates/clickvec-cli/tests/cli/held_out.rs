@@ -155,5 +155,5 @@ fn all_clicks_are_learnt_where_that_is_asked_for_or_queries_are_few() {
     }
     let spec = "[data]\njudged = \"judged.tsv\"\n[[system]]\nname = \"a\"\ntrain.held_out = 0.1\n";
     folder.write("spec.toml", spec);
-    folder.run(&["table", "spec.toml"]).code(2).says("held_out: expected clicks whose queries can be held out");
+    folder.run(&["lab", "table", "spec.toml"]).code(2).says("held_out: expected clicks whose queries can be held out");
 }

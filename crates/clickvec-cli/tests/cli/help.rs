@@ -2,14 +2,13 @@
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 16] = [
     "demo",
     "prepare",
     "train",
     "update",
     "judge",
     "evaluate",
-    "table",
     "embed",
     "index",
     "search",
@@ -17,7 +16,7 @@ const COMMANDS: [&str; 17] = [
     "inspect",
     "explain",
     "export",
-    "simulate",
+    "lab",
     "completions",
     "man",
 ];
@@ -63,7 +62,7 @@ fn help_shows_defaults() {
 
 #[test]
 fn help_names_no_option_that_the_command_lacks() {
-    for command in ["update", "simulate", "explain errors"] {
+    for command in ["update", "lab simulate", "lab errors"] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let help = Folder::new().run(&words).code(0).stdout();
         assert!(help.contains("with the texts [default: title]") && !help.contains("--field"), "{command}: {help}");
@@ -183,7 +182,7 @@ fn manual_pages_have_every_command_and_flag() {
         }
         assert_eq!(plain(&folder.run(&["man", command]).code(0).stdout()), page);
     }
-    for nested in ["explain match", "explain errors", "judge pool", "judge read"] {
+    for nested in ["explain match", "lab errors", "judge pool", "judge read"] {
         let name = nested.replace(' ', "-");
         let page = plain(&folder.read(&format!("share/man1/clickvec-{name}.1")));
         for flag in flags(&folder.run(&[&nested.split(' ').collect::<Vec<_>>()[..], &["--help"]].concat()).stdout()) {

@@ -196,6 +196,7 @@ fn a_simulated_log_a_sheet_and_typed_queries_are_known() {
     let folder = Folder::with_model();
     folder
         .run(&[
+            "lab",
             "simulate",
             "--titles",
             "titles.tsv",

@@ -121,7 +121,7 @@ fn no_message_moves_the_cursor() {
         &["train", "--clicks", "header.odd", "--output", "m"],
         &["train", "--clicks", "clicks.tsv", "--output", &format!("{odd}/m")],
         &["prepare", odd, "--output", "p"],
-        &["table", odd],
+        &["lab", "table", odd],
         &["completions", odd],
         &[odd],
     ] {
@@ -152,7 +152,7 @@ fn json_names_files_whose_names_are_no_text() {
     std::fs::remove_file(folder.path("").join(&name)).unwrap();
     run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output"]);
     std::fs::remove_dir_all(folder.path("").join(&name)).unwrap();
-    run(&["simulate", "--pairs", "100", "--judged", "2", "--output"]);
+    run(&["lab", "simulate", "--pairs", "100", "--judged", "2", "--output"]);
 }
 
 #[test]
@@ -200,16 +200,13 @@ fn memory_that_is_not_there_is_told_before_the_work() {
         "--set",
         "encoder.layers=16384,16384",
     ];
-    let lsa = ["evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", "lsa:dimensions=2500"];
-    let judge =
-        |ranker: &'static str| ["evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", ranker];
+    let lsa = ["lab", "evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", "lsa:dimensions=2500"];
+    let judge = |ranker: &'static str| {
+        ["lab", "evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", ranker]
+    };
     let plsa = judge("plsa:topics=2900");
     let lda = judge("lda:topics=2900");
     let doc2vec = judge("doc2vec:size=10000");
-    let sentences = "the lamp is red\nthe sofa is blue\n".repeat(20);
-    folder.write("text.txt", sentences);
-    let skip_thought =
-        [&judge("skip-thought:uni=4800,bi=0,word-size=4800")[..], &["--contiguous", "text.txt"]].concat();
     // Few clicks on texts of many words, each of which may translate each other; words that follow each other.
     let words = |count: usize, of: &str| (0..count).map(|word| format!("{of}{word}")).collect::<Vec<_>>().join(" ");
     let long = format!("{}\t{}\n", words(3000, "q"), words(3000, "t"));
@@ -223,11 +220,11 @@ fn memory_that_is_not_there_is_told_before_the_work() {
     };
     folder.write("pairs.tsv", pairs_of(12_000));
     let clicks = |ranker: &'static str, clicks: &'static str| {
-        ["evaluate", "--judged", "judged.tsv", "--clicks", clicks, "--ranker", ranker, "--weighting", "linear"]
+        ["lab", "evaluate", "--judged", "judged.tsv", "--clicks", clicks, "--ranker", ranker, "--weighting", "linear"]
     };
     let (wtm, ptm, copies) =
         (clicks("wtm", "long.tsv"), clicks("ptm", "long.tsv"), clicks("lda:clicked=1", "pairs.tsv"));
-    let mrf = ["evaluate", "--judged", "judged.tsv", "--titles", "spelt.tsv", "--ranker", "mrf"];
+    let mrf = ["lab", "evaluate", "--judged", "judged.tsv", "--titles", "spelt.tsv", "--ranker", "mrf"];
     let once = ["train", "--clicks", "pairs.tsv", "--epochs", "1", "--output"];
     let states =
         [&once[..], &["m", "--encoder", "lstm", "--set", "encoder.cells=500", "--batch-size", "12000"]].concat();
@@ -263,7 +260,6 @@ fn memory_that_is_not_there_is_told_before_the_work() {
         ("topics", &plsa),
         ("topics", &lda),
         ("vectors of words and texts", &doc2vec),
-        ("a recurrent encoder and its decoders", &skip_thought),
     ];
     for (what, arguments) in asked {
         let (code, stderr) = limited(400, arguments);
@@ -294,7 +290,8 @@ fn standard_input_is_read_once() {
         "--epochs=1",
     ];
     folder.run_with(&twice, folder.read("clicks.tsv")).code(2).says("standard input was read before; give one of");
-    let twice = ["evaluate", "--judged", "-", "--fusion-judged", "-", "--ranker=bm25", "--ranker=ulm", "--fusion=rrf"];
+    let twice =
+        ["evaluate", "--judged", "-", "--fusion-judged", "-", "--ranker=bm25", "--ranker=trigram", "--fusion=rrf"];
     folder.run_with(&twice, judged).code(2).says("standard input was read before; give one of the inputs as a file");
     let titles = [
         "train",

@@ -1,4 +1,4 @@
-//! `clickvec evaluate --ranker`: every ranker is trained, saved and read again, or left out if it cannot be trained.
+//! `clickvec lab evaluate --ranker`: every ranker is trained, saved and read again, or left out if it cannot be trained.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -22,12 +22,12 @@ const ALL: [&str; 14] = [
     "mrf",
     "lce",
     "doc2vec:size=8,epochs=2",
-    "skip-thought:uni=6,bi=3,word-size=4,epochs=1",
+    "skip-thought",
     "trigram",
     "vectors:idf=1",
 ];
 
-/// [`Folder::with_data`] with vectors of its words and running text.
+/// [`Folder::with_data`] with vectors of its words and an encoder.
 fn folder() -> Folder {
     let folder = Folder::with_data();
     let mut vectors = "4 3\n".to_owned();
@@ -35,7 +35,7 @@ fn folder() -> Folder {
         let _ = writeln!(vectors, "{word} {} 1 {}", i, 0.5 - i as f64);
     }
     folder.write("words.vec", vectors);
-    folder.write("text.txt", "a red hammer\nfor the paint\n\nanother hammer\nin red\nfor a shelf\n".repeat(10));
+    write_encoder(&folder);
     folder
 }
 
@@ -46,10 +46,10 @@ fn systems(report: &[Value]) -> &Vec<Value> {
 #[test]
 fn what_is_saved_scores_as_it_did() {
     let folder = folder();
-    let data = ["--clicks=clicks.tsv", "--titles=titles.tsv", "--contiguous=text.txt", "--vectors=words.vec"];
+    let data = ["--clicks=clicks.tsv", "--titles=titles.tsv", "--load=encoder", "--vectors=words.vec"];
     let rankers: Vec<String> = ALL.iter().map(|ranker| format!("--ranker={ranker}")).collect();
     let rankers: Vec<&str> = rankers.iter().map(String::as_str).collect();
-    let base = ["evaluate", "--judged=judged.tsv", "--json"];
+    let base = ["lab", "evaluate", "--judged=judged.tsv", "--json"];
     let trained = folder.run(&[&base[..], &data, &["--save-rankers=kept"], &rankers].concat()).code(0).json_lines();
     let files: Vec<String> =
         ALL.iter().map(|ranker| format!("--model=kept/{}.safetensors", ranker.replace(':', "_"))).collect();
@@ -68,14 +68,23 @@ fn what_is_saved_scores_as_it_did() {
 
 #[test]
 fn the_list_has_every_ranker_with_its_parameters() {
-    let list = Folder::new().run(&["evaluate", "--rankers"]).code(0).stdout();
+    let list = Folder::new().run(&["lab", "evaluate", "--rankers"]).code(0).stdout();
     let names: Vec<&str> =
         list.lines().filter(|line| !line.starts_with(' ')).filter_map(|line| Some(line.split_once(':')?.0)).collect();
     let all: Vec<&str> = ALL.iter().map(|ranker| ranker.split(':').next().unwrap()).collect();
     assert_eq!(names, all);
-    for parameter in ["    k1=0.9  ", "    topics=", "    idf=0  ", "    uni=300  "] {
+    let base = Folder::new().run(&["evaluate", "--rankers"]).code(0).stdout();
+    assert!(base.contains("bm25:") && base.contains("vectors:") && !base.contains("lsa:"), "{base}");
+    for parameter in ["    k1=0.9  ", "    topics=", "    idf=0  ", "    uni=1  "] {
         assert!(list.contains(parameter), "no `{parameter}` in\n{list}");
     }
+}
+
+#[test]
+fn a_system_of_the_lab_is_named_by_the_lab_alone() {
+    let folder = Folder::with_data();
+    let says = "`lsa` is a system of the lab; use `clickvec lab evaluate`";
+    folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=lsa"]).code(2).says(says).prints_nothing();
 }
 
 #[test]
@@ -85,11 +94,12 @@ fn vectors_of_another_program_are_judged() {
     folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
     folder.write("wrong.vec", "4 2\nsofa 1 0\ncouch 0 1\nlamp 0.9 0.1\nlight 0.8 0.1\n");
     for (file, expected) in [("right.vec", 1.0), ("wrong.vec", 0.5)] {
-        let run = folder.run(&["evaluate", "--judged=j.tsv", "--ranker=vectors", "--vectors", file, "--json"]).code(0);
+        let run =
+            folder.run(&["lab", "evaluate", "--judged=j.tsv", "--ranker=vectors", "--vectors", file, "--json"]).code(0);
         assert_eq!(systems(&run.json_lines())[0]["ndcg@1"], expected, "{file}");
     }
     folder
-        .run(&["evaluate", "--judged=j.tsv", "--ranker=vectors", "--ranker=bm25"])
+        .run(&["lab", "evaluate", "--judged=j.tsv", "--ranker=vectors", "--ranker=bm25"])
         .code(1)
         .says("left out vectors: expected a file of vectors that another program trained, found none; name it with --vectors")
         .prints("a  bm25");
@@ -131,26 +141,19 @@ fn write_encoder(folder: &Folder) {
 }
 
 #[test]
-fn skip_thought_reads_a_published_encoder_or_running_text() {
+fn skip_thought_reads_a_published_encoder() {
     let folder = folder();
     folder.write("j.tsv", "query\ttitle\tgrade\nsofa\ta lamp\t0\nsofa\tthe couch\t3\nlamp\tcouch\t0\nlamp\tlamp\t3\n");
-    write_encoder(&folder);
-    let base = ["evaluate", "--judged=j.tsv", "--ranker=skip-thought:uni=6,bi=3,word-size=4,epochs=1", "--json"];
+    let base = ["lab", "evaluate", "--judged=j.tsv", "--ranker=skip-thought", "--json"];
     let with = |more: &[&str]| folder.run(&[&base[..], more].concat());
     let loaded = with(&["--load=encoder"]).code(0);
     assert_eq!(systems(&loaded.json_lines())[0]["ndcg@1"], 1.0, "{}", loaded.stdout());
-    let learnt = with(&["--contiguous=text.txt"]).code(0);
-    assert!(systems(&learnt.json_lines())[0]["ndcg@1"].is_f64());
-    with(&["--contiguous=text.txt", "--load=encoder"]).code(2).says("cannot be used with");
-
-    for (option, shown) in [("--contiguous=text.txt", "--contiguous FILE"), ("--load=encoder", "--load FOLDER")] {
-        let said = format!("expected `--ranker skip-thought` with `{shown}`, which only it reads, found none");
-        folder.run(&["evaluate", "--judged=j.tsv", "--ranker=bm25", option]).code(2).says(&said).prints_nothing();
-    }
+    let idle = "expected `--ranker skip-thought` with `--load FOLDER`, which only it reads, found none";
+    let bm25 = ["lab", "evaluate", "--judged=j.tsv", "--ranker=bm25", "--load=encoder"];
+    folder.run(&bm25).code(2).says(idle).prints_nothing();
 
     // Without other systems there is nothing to judge; with others, these are judged.
-    let needs = "left out skip-thought: expected running text to learn from, or a trained \
-                 encoder, found none; name it with --contiguous FILE or --load FOLDER";
+    let needs = "left out skip-thought: expected a trained encoder, found none; name it with --load FOLDER";
     let alone = with(&[]).code(1).says("no system is left to evaluate");
     assert!(systems(&alone.json_lines()).is_empty(), "{}", alone.stdout());
     let run = with(&["--ranker=bm25"]).code(1).says(needs);
@@ -166,7 +169,7 @@ fn what_cannot_be_trained_is_left_out_and_the_rest_is_judged() {
     let folder = Folder::with_data();
     folder.write("one.tsv", "id\ttitle\n1\thammer in red\n");
     let judge = |more: &[&str]| {
-        folder.run(&[&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=ulm"], more].concat())
+        folder.run(&[&["lab", "evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=ulm"], more].concat())
     };
     let cases: [(&[&str], &str); 5] = [
         (&["--titles=titles.tsv", "--ranker=bltm"], "bltm: expected clicked pairs"),
@@ -188,7 +191,7 @@ fn several_files_of_vectors_are_several_systems_and_what_they_lack_is_said() {
     folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
     folder.write("part.vec", "2 2\nsofa 1 0\ncouch 0.9 0.1\n");
     folder.write("none.vec", "1 2\nchair 1 0\n");
-    let evaluate = |more: &[&str]| folder.run(&[&["evaluate", "--judged=j.tsv", "--json"][..], more].concat());
+    let evaluate = |more: &[&str]| folder.run(&[&["lab", "evaluate", "--judged=j.tsv", "--json"][..], more].concat());
     // Each is a system of its own, without `--ranker vectors`.
     let run = evaluate(&["--vectors=right.vec", "--vectors=part.vec", "--vectors=right.vec,part.vec"]).code(2);
     run.says("expected each system once");

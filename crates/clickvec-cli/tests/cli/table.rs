@@ -1,4 +1,4 @@
-//! `clickvec table`.
+//! `clickvec lab table`.
 
 use crate::harness::{DATA, Folder, SMALL, row, small_row};
 
@@ -16,7 +16,7 @@ fn folder() -> Folder {
 #[test]
 fn a_table_is_made_and_nothing_is_done_twice() {
     let folder = folder();
-    let run = folder.run(&["table", "spec.toml", "--html", "t.html", "--markdown", "t.md"]).code(0);
+    let run = folder.run(&["lab", "table", "spec.toml", "--html", "t.html", "--markdown", "t.md"]).code(0);
     let table = run.stdout();
     for part in ["Tiny", "a  BM25", "b  LSTM", "c  Both", "30.5 / 32.8 / 38.8", "48 queries, 2 folds", "against BM25"] {
         assert!(table.contains(part), "no `{part}` in\n{table}");
@@ -40,7 +40,8 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     assert_eq!(before.len(), 8, "four of BM25, two of the LSTM, two folds of both: {before:?}");
     // The time of a fusion is stored with its scores alone, and differs if these are made again.
     let results = |folder: &Folder| {
-        let [mut report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
+        let [mut report] =
+            folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
         for system in report["systems"].as_array_mut().unwrap() {
             assert!(system["train_seconds"].as_f64().unwrap() > 0.0, "{system}");
             if system["name"] == "Both" {
@@ -56,12 +57,12 @@ fn a_table_is_made_and_nothing_is_done_twice() {
         folder.write(&format!("spec.cache/{name}"), "{");
     }
     assert_eq!(results(&folder), first);
-    folder.run(&["table", "spec.toml", "--html", "again.html"]).code(0);
+    folder.run(&["lab", "table", "spec.toml", "--html", "again.html"]).code(0);
     assert!(folder.read("again.html").contains("\"curves\":[{\"name\":\"LSTM\""));
 
     // With other parameters a member gives another fusion, of the same members' points.
     folder.write("spec.toml", folder.read("spec.toml").replace("k1 = [0.5, 2]", "k1 = [2]"));
-    folder.run(&["table", "spec.toml"]).code(0);
+    folder.run(&["lab", "table", "spec.toml"]).code(0);
     let more = written(&folder).len() - before.len();
     assert!(more <= 2, "{more} more");
     folder.write("spec.toml", folder.read("spec.toml").replace("k1 = [2]", "k1 = [0.5, 2]"));
@@ -71,7 +72,7 @@ fn a_table_is_made_and_nothing_is_done_twice() {
     let models = |folder: &Folder| std::fs::read_dir(folder.path("spec.cache/models")).unwrap().count();
     let before = models(&folder);
     folder.write("judged.tsv", format!("{}red hammer\tblue hammer\t1\n", folder.read("judged.tsv")));
-    folder.run(&["table", "spec.toml"]).code(0);
+    folder.run(&["lab", "table", "spec.toml"]).code(0);
     assert_eq!((written(&folder).len(), models(&folder)), (points + 8, before + 2), "one more BM25 with its times");
 }
 
@@ -80,9 +81,12 @@ fn hostile_texts_do_not_leave_the_pages_script() {
     let folder = Folder::new();
     folder.write("j.tsv", "query\ttitle\tgrade\n<!--<script>\t</script><b>\t3\n<!--<script>\tother\t0\n");
     folder.write("s.toml", format!("title = \"</title><script>\"\n{}", row("<i>", "ranker = \"bm25\"")));
-    folder.run(&["table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(2).says("expected at most 1 folds");
+    folder
+        .run(&["lab", "table", "s.toml", "--judged", "j.tsv", "--html", "t.html"])
+        .code(2)
+        .says("expected at most 1 folds");
     folder.write("s.toml", format!("{}[evaluation]\nfolds = 1\n", folder.read("s.toml")));
-    folder.run(&["table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(0);
+    folder.run(&["lab", "table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(0);
     let page = folder.read("t.html");
     let data = page.split("const data = ").nth(1).unwrap().split('\n').next().unwrap();
     assert!(data.contains("\\u003c!--\\u003cscript>") && !data.contains('<'), "{data}");
@@ -95,14 +99,14 @@ fn two_tables_at_once_do_not_share_a_cache() {
     std::fs::create_dir_all(folder.path("spec.cache/models")).unwrap();
     let lock = std::fs::File::create(folder.path("spec.cache/lock")).unwrap();
     lock.lock().unwrap();
-    folder.run(&["table", "spec.toml"]).code(2).says("another process makes a table there");
+    folder.run(&["lab", "table", "spec.toml"]).code(2).says("another process makes a table there");
     drop(lock);
 }
 
 #[test]
 fn json_has_every_row_and_every_test() {
     let folder = folder();
-    let run = folder.run(&["table", "spec.toml", "--json"]).code(0);
+    let run = folder.run(&["lab", "table", "spec.toml", "--json"]).code(0);
     let [report] = run.json_lines().try_into().unwrap();
     let systems = report["systems"].as_array().unwrap();
     assert_eq!(systems.len(), 3);
@@ -131,7 +135,7 @@ fn json_has_every_row_and_every_test() {
 fn any_system_can_be_the_one_that_all_are_compared_with() {
     let folder = folder();
     let with = |more: &[&str]| {
-        let run = folder.run(&[&["table", "spec.toml", "--json"], more].concat()).code(0);
+        let run = folder.run(&[&["lab", "table", "spec.toml", "--json"], more].concat()).code(0);
         let [report] = run.json_lines().try_into().unwrap();
         report["against_first"].as_array().unwrap().clone()
     };
@@ -146,9 +150,9 @@ fn any_system_can_be_the_one_that_all_are_compared_with() {
     // The same pair in the opposite direction.
     let [a, b] = [&first[1], &last[0]].map(|pair| pair["difference"].as_f64().unwrap());
     assert!((a + b).abs() < 1e-12 && first[1]["p"] == last[0]["p"], "{} {}", first[1], last[0]);
-    folder.run(&["table", "spec.toml", "--against", "Both"]).code(0).prints("against Both");
+    folder.run(&["lab", "table", "spec.toml", "--against", "Both"]).code(0).prints("against Both");
     folder
-        .run(&["table", "spec.toml", "--against", "none"])
+        .run(&["lab", "table", "spec.toml", "--against", "none"])
         .code(2)
         .says("expected a system of the spec for `--against`, found `none`");
 }
@@ -157,7 +161,7 @@ fn any_system_can_be_the_one_that_all_are_compared_with() {
 fn a_table_of_which_nothing_can_be_trained_says_why() {
     let folder = Folder::with_data();
     folder.write("spec.toml", row("a", "ranker = \"bltm\""));
-    let base = ["table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv", "--html", "t.html"];
+    let base = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv", "--html", "t.html"];
     folder.run(&base).code(1).prints("a: left out: ");
     let [report] = folder.run(&[&base[..], &["--json"]].concat()).code(1).json_lines().try_into().unwrap();
     assert!(report["systems"][0]["error"].is_string(), "{report}");
@@ -174,7 +178,7 @@ fn a_system_that_cannot_be_trained_is_left_out_and_the_rest_goes_on() {
     ];
     folder.write("spec.toml", systems.concat());
     let run = folder
-        .run(&["table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv"])
+        .run(&["lab", "table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv"])
         .code(1)
         .prints("no clicks: left out: expected clicked pairs to learn from, found none; name a log with --clicks")
         .prints("of it: left out: its member `no clicks` was left out")
@@ -203,21 +207,20 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     ];
     for (spec, message) in cases {
         folder.write("spec.toml", spec);
-        folder.run(&["table", "spec.toml", "--judged", "judged.tsv"]).code(2).says(message).prints_nothing();
+        folder.run(&["lab", "table", "spec.toml", "--judged", "judged.tsv"]).code(2).says(message).prints_nothing();
     }
     folder.write("spec.toml", a("ranker = \"bm25\""));
-    folder.run(&["table", "spec.toml"]).code(2).says("expected judged titles, found none");
-    folder.run(&["table", "missing.toml", "--judged", "judged.tsv"]).code(2).says("missing.toml: cannot read");
-    let missing = ["table", "spec.toml", "--judged", "judged.tsv", "--html", "none/t.html"];
+    folder.run(&["lab", "table", "spec.toml"]).code(2).says("expected judged titles, found none");
+    folder.run(&["lab", "table", "missing.toml", "--judged", "judged.tsv"]).code(2).says("missing.toml: cannot read");
+    let missing = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--html", "none/t.html"];
     folder.run(&missing).code(2).says("none: expected a folder to write into, found none");
-    let over = ["table", "spec.toml", "--judged", "judged.tsv", "--html", "spec.toml"];
+    let over = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--html", "spec.toml"];
     folder.run(&over).code(2).says("not an input, found `spec.toml`");
 }
 
 #[test]
 fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
     let folder = Folder::with_data();
-    folder.write("empty.txt", "");
     folder.write("cut.vec", "3 4\nred 1 2 3 4\nblue 1 2\n");
     folder.write("short.vec", "3 4\nred 1 2 3 4\nblue 1 2 3 4\n");
     folder.write("binary.bin", b"2 4\nred \x00\x00\x80\x3f");
@@ -230,7 +233,7 @@ fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
     let systems = [
         ("topics", "ranker = \"plsa:topics=5000\"", "topics"),
         ("dimensions", "ranker = \"lsa:dimensions=5000\"", "dimensions"),
-        ("no text", "ranker = \"skip-thought\"", "empty.txt"),
+        ("no encoder", "ranker = \"skip-thought\"", "expected a trained encoder"),
         ("damaged", "ranker = \"skip-thought\"\nload = \"encoder\"", "expected"),
         ("cut", "ranker = \"vectors\"\nvectors = \"cut.vec\"", "cut.vec"),
         ("short", "ranker = \"vectors\"\nvectors = \"short.vec\"", "short.vec"),
@@ -241,9 +244,8 @@ fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
     let rows: String = systems.iter().map(|(name, what, _)| row(name, what)).collect();
     let [first, last] = ["first", "last"].map(|name| row(name, "ranker = \"bm25\""));
     folder.write("spec.toml", format!("{first}{rows}{last}"));
-    let data =
-        ["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--titles", "titles.tsv", "--contiguous", "empty.txt"];
-    let run = folder.run(&[&["table", "spec.toml", "--json"], &data[..]].concat()).code(1);
+    let data = ["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--titles", "titles.tsv"];
+    let run = folder.run(&[&["lab", "table", "spec.toml", "--json"], &data[..]].concat()).code(1);
     let [report] = run.json_lines().try_into().unwrap();
     let rows = report["systems"].as_array().unwrap();
     assert!(rows[0]["ndcg@1"].is_f64() && rows[0]["ndcg@1"] == rows[systems.len() + 1]["ndcg@1"], "{report}");
@@ -259,7 +261,7 @@ fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
     let rows: String = learners.iter().map(|name| row(name, &format!("ranker = \"{name}\""))).collect();
     folder.write("spec.toml", format!("{rows}{last}"));
     let data = ["--judged", "judged.tsv", "--clicks", "none.tsv", "--titles", "one.tsv"];
-    let run = folder.run(&[&["table", "spec.toml", "--json"], &data[..]].concat()).code(1);
+    let run = folder.run(&[&["lab", "table", "spec.toml", "--json"], &data[..]].concat()).code(1);
     let [report] = run.json_lines().try_into().unwrap();
     for (row, name) in report["systems"].as_array().unwrap().iter().zip(learners) {
         assert!(row["error"].is_string(), "{name} was judged: {row}");
@@ -292,10 +294,10 @@ fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
         ("teacher = [\"none.jsonl\"]", "none.jsonl"),
     ] {
         folder.write("keys.toml", DATA.to_owned() + &keys(&format!("titles = true\n{wrong}")));
-        folder.run(&["table", "keys.toml"]).code(2).says(says);
+        folder.run(&["lab", "table", "keys.toml"]).code(2).says(says);
     }
 
-    let table = |folder: &Folder| folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines()[0].clone();
+    let table = |folder: &Folder| folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).json_lines()[0].clone();
     let first = table(&folder);
     let systems = first["systems"].as_array().unwrap();
     assert_eq!(systems.len(), 5);
@@ -318,7 +320,7 @@ fn a_row_learns_from_titles_from_a_model_and_from_a_teacher() {
     folder.write("spec.toml", DATA.replace("clicks = \"clicks.tsv\"\n", "") + &small_row("cold", once, titles));
     assert_eq!(table(&folder)["systems"].as_array().unwrap().len(), 1);
     folder.write("spec.toml", DATA.to_owned() + &small_row("a", ", held_out = 0.1", ""));
-    folder.run(&["table", "spec.toml"]).code(2).says("held_out: expected clicks whose queries can be held out");
+    folder.run(&["lab", "table", "spec.toml"]).code(2).says("held_out: expected clicks whose queries can be held out");
     // The same by keys, whose paths are relative to the spec, is not trained again.
     let lines = folder.read("clicks.tsv");
     let lines = lines.lines().skip(1).enumerate();
@@ -347,7 +349,7 @@ fn a_row_has_seeds_of_its_own() {
     let doc2vec = |more: &str| row("Doc2Vec", &format!("ranker = \"doc2vec:size=8,epochs=3,sample=0,seed=4\"\n{more}"));
     let table = |systems: &[String]| {
         folder.write("spec.toml", DATA.to_owned() + &systems.concat());
-        folder.run(&["table", "spec.toml", "--json"])
+        folder.run(&["lab", "table", "spec.toml", "--json"])
     };
     let values = |more: &str| {
         let bm25 = row("BM25", "ranker = \"bm25\"");
@@ -369,14 +371,14 @@ fn a_row_has_seeds_of_its_own() {
     assert_eq!(other[0]["systems"][0]["ndcg@3"], three["seeds"][1]["ndcg@3"]);
     assert!((three["ndcg@3"].as_f64().unwrap() - (0..3).map(of_seed).sum::<f64>() / 3.0).abs() < 1e-12);
     assert!(of_seed(0) != of_seed(1), "{three}");
-    let text = folder.run(&["table", "spec.toml"]).code(0).stdout();
+    let text = folder.run(&["lab", "table", "spec.toml"]).code(0).stdout();
     assert!(!text.contains("standard deviation over"), "{text}");
     folder.write(
         "spec.toml",
         [DATA, &doc2vec("seeds = 2"), &row("Three", &format!("{}seeds = 3", "ranker = \"doc2vec:size=8,epochs=3\"\n"))]
             .concat(),
     );
-    folder.run(&["table", "spec.toml"]).code(0).prints("±: standard deviation over 2 or 3 seeds");
+    folder.run(&["lab", "table", "spec.toml"]).code(0).prints("±: standard deviation over 2 or 3 seeds");
     for (wrong, says) in [
         (
             row("BM25", "ranker = \"bm25\"\nseeds = 2"),
@@ -402,7 +404,7 @@ fn models_are_trained_with_several_seeds_and_every_row_searches_all_titles() {
     };
     let table = |seeds| {
         folder.write("spec.toml", spec(seeds));
-        folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines()[0].clone()
+        folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).json_lines()[0].clone()
     };
     let one = table(1);
     let count = || std::fs::read_dir(folder.path("spec.cache/models")).unwrap().count();
@@ -439,14 +441,14 @@ fn models_are_trained_with_several_seeds_and_every_row_searches_all_titles() {
         assert_eq!(system(&one, 1)["all_titles"][measure], full[measure], "{full}");
     }
     assert_eq!(three["all_titles_tests"].as_array().unwrap().len(), 6);
-    let text = folder.run(&["table", "spec.toml", "--html", "t.html"]).code(0).stdout().to_owned();
+    let text = folder.run(&["lab", "table", "spec.toml", "--html", "t.html"]).code(0).stdout().to_owned();
     for part in ["all titles: NDCG@10", "all titles: R@100", " ± 0.", "standard deviation over 3 seeds"] {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
     // Other titles: the search is done again, and nothing is trained.
     let models = count();
     folder.write("titles.tsv", folder.read("titles.tsv") + "new\tpurple lantern\n");
-    folder.run(&["table", "spec.toml", "--json"]).code(0);
+    folder.run(&["lab", "table", "spec.toml", "--json"]).code(0);
     assert_eq!(count(), models + 2, "BM25, which learns from the titles");
     for (wrong, says) in [
         ("seeds = 0", "expected 1 to 100 seeds, found 0"),
@@ -454,15 +456,15 @@ fn models_are_trained_with_several_seeds_and_every_row_searches_all_titles() {
         ("full = 1", "expected a boolean"),
     ] {
         folder.write("wrong.toml", format!("{DATA}[evaluation]\n{wrong}\n{}", row("a", "ranker = \"bm25\"")));
-        folder.run(&["table", "wrong.toml"]).code(2).says(says);
+        folder.run(&["lab", "table", "wrong.toml"]).code(2).says(says);
     }
     let without = DATA.replace("titles = \"titles.tsv\"\n", "");
     folder.write("wrong.toml", format!("{without}[evaluation]\nfull = true\n{}", row("a", "ranker = \"bm25\"")));
-    folder.run(&["table", "wrong.toml"]).code(2).says("expected a file of titles for a search of all titles");
+    folder.run(&["lab", "table", "wrong.toml"]).code(2).says("expected a file of titles for a search of all titles");
     folder.write("other.tsv", "id\ttitle\nx\tnothing that was judged\n");
     folder.write("wrong.toml", format!("{DATA}[evaluation]\nfull = true\n{}", row("a", "ranker = \"bm25\"")));
     folder
-        .run(&["table", "wrong.toml", "--titles", "other.tsv"])
+        .run(&["lab", "table", "wrong.toml", "--titles", "other.tsv"])
         .code(2)
         .says("expected judged titles in the collection");
 }
@@ -471,20 +473,23 @@ fn models_are_trained_with_several_seeds_and_every_row_searches_all_titles() {
 fn judged_queries_that_are_clicked_are_counted_or_refused() {
     let folder = Folder::with_data();
     folder.write("spec.toml", format!("{DATA}{}{}", row("BM25", "ranker = \"bm25\""), row("ULM", "ranker = \"ulm\"")));
-    let run = folder.run(&["table", "spec.toml", "--html", "t.html"]).code(0);
+    let run = folder.run(&["lab", "table", "spec.toml", "--html", "t.html"]).code(0);
     assert!(run.stderr().contains("48 of 48 judged queries are also in "), "{}", run.stderr());
     run.prints("48 judged queries are also in the click log, with 48 of 144 judged pairs");
     assert!(folder.read("t.html").contains("table 7 of the CLSM paper"));
-    let [report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
+    let [report] = folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
     assert_eq!(report["overlap"]["queries"], 48);
     let [first] = report["first_titles"].as_array().unwrap().as_slice() else { panic!("{}", report["first_titles"]) };
     let counts = first["queries"].as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap());
     let sum: f64 = counts.map(|count| count.as_f64().unwrap()).sum();
     assert_eq!((&first["system"], &first["against"]), (&"ULM".into(), &"BM25".into()));
     assert!((sum - 48.0).abs() < 1e-3, "{sum}");
-    folder.run(&["table", "spec.toml", "--no-overlap"]).code(2).says("expected judged queries that are not in ");
+    folder.run(&["lab", "table", "spec.toml", "--no-overlap"]).code(2).says("expected judged queries that are not in ");
     folder.write("spec.toml", format!("[data]\njudged = \"judged.tsv\"\n{}", row("BM25", "ranker = \"bm25\"")));
-    folder.run(&["table", "spec.toml", "--no-overlap"]).code(2).says("compares the judged queries with a click log");
+    folder
+        .run(&["lab", "table", "spec.toml", "--no-overlap"])
+        .code(2)
+        .says("compares the judged queries with a click log");
 }
 
 #[test]
@@ -493,6 +498,6 @@ fn with_one_fold_it_says_that_parameters_were_chosen_on_the_same_queries() {
     let grid = row("a", "ranker = \"bm25\"\ngrid = { k1 = [0.5, 1.2] }");
     for (folds, says) in [(1, "best on these very queries, which flatters"), (2, "2 folds; each fold judged with")] {
         folder.write("spec.toml", format!("{DATA}[evaluation]\nfolds = {folds}\n{grid}"));
-        folder.run(&["table", "spec.toml"]).code(0).prints(says);
+        folder.run(&["lab", "table", "spec.toml"]).code(0).prints(says);
     }
 }

@@ -1,4 +1,4 @@
-//! `clickvec table`: files that change, are damaged, or are not plain files.
+//! `clickvec lab table`: files that change, are damaged, or are not plain files.
 
 use serde_json::Value;
 
@@ -17,40 +17,29 @@ fn a_pipe_is_refused_before_it_is_read() {
     let folder = Folder::with_data();
     folder.write("spec.toml", row("a", "ranker = \"bm25\""));
     let files = ["--judged=judged.tsv", "--titles=titles.tsv", "--clicks=clicks.tsv"];
-    folder.run(&[&["table", "spec.toml"], &files[..]].concat()).code(0);
-    folder.write("spec.toml", row("a", "ranker = \"bm25\"") + &row("b", "ranker = \"skip-thought\""));
-    for option in ["--judged", "--titles", "--clicks", "--topics", "--contiguous"] {
+    folder.run(&[&["lab", "table", "spec.toml"], &files[..]].concat()).code(0);
+    for option in ["--judged", "--titles", "--clicks", "--topics"] {
         for pipe in ["/dev/stdin", "-"] {
             let given: Vec<String> =
                 files.iter().filter(|file| !file.starts_with(option)).map(|file| (*file).into()).collect();
             let given = [given, vec![format!("{option}={pipe}")]].concat();
             let given: Vec<&str> = given.iter().map(String::as_str).collect();
-            let run = folder.run_with(&[&["table", "spec.toml"], &given[..]].concat(), folder.read("judged.tsv"));
+            let run =
+                folder.run_with(&[&["lab", "table", "spec.toml"], &given[..]].concat(), folder.read("judged.tsv"));
             let named = if pipe == "-" { "standard input" } else { pipe };
             run.code(2).says(&format!("{named}: expected a file, since a table reads it more than once, found a pipe"));
         }
         let kept = files.iter().filter(|file| !file.starts_with(option)).map(|file| (*file).to_owned());
         let given: Vec<String> = kept.chain([format!("{option}=/dev/zero")]).collect();
         let given: Vec<&str> = given.iter().map(String::as_str).collect();
-        let run = folder.run(&[&["table", "spec.toml"], &given[..]].concat()).code(2);
+        let run = folder.run(&[&["lab", "table", "spec.toml"], &given[..]].concat()).code(2);
         run.says("/dev/zero: expected a file, since a table reads it more than once, found a device;");
     }
     folder.write("spec.toml", small_row("a", "", "validation = \"/dev/stdin\""));
-    folder.run_with(&[&["table", "spec.toml"], &files[..]].concat(), "").code(2).says("/dev/stdin: expected a file");
-}
-
-#[test]
-fn running_text_that_no_system_reads_is_refused() {
-    let folder = Folder::with_data();
-    folder.write("text.txt", "a red hammer .\na ladder .\n");
-    let idle = "expected a system `ranker = \"skip-thought\"` without `load` for `--contiguous FILE`, which only it reads, found none";
-    for system in ["ranker = \"bm25\"", "ranker = \"skip-thought\"\nload = \"encoder\""] {
-        folder.write("spec.toml", DATA.to_owned() + &row("a", system));
-        folder.run(&["table", "spec.toml", "--contiguous=text.txt"]).code(2).says(idle).prints_nothing();
-    }
-    // What a spec names may serve another table that is made of it.
-    folder.write("spec.toml", DATA.to_owned() + "contiguous = \"text.txt\"\n" + &row("a", "ranker = \"bm25\""));
-    folder.run(&["table", "spec.toml"]).code(0);
+    folder
+        .run_with(&[&["lab", "table", "spec.toml"], &files[..]].concat(), "")
+        .code(2)
+        .says("/dev/stdin: expected a file");
 }
 
 #[test]
@@ -59,7 +48,7 @@ fn a_damaged_model_is_trained_again() {
     folder.write("spec.toml", DATA.to_owned() + &small_row("a", "", ""));
     let report = |folder: &Folder| {
         let [mut report]: [Value; 1] =
-            folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
+            folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
         let system = report["systems"][0].as_object_mut().unwrap();
         assert!(system.remove("train_seconds").unwrap().as_f64().unwrap() > 0.0);
         system.remove("peak_bytes");
@@ -87,7 +76,7 @@ fn a_validation_set_with_one_judged_query_is_refused() {
     let judged = folder.read("judged.tsv");
     let train = |validation: &str| {
         folder.write("spec.toml", DATA.to_owned() + &small_row("a", "", &format!("validation = \"{validation}\"")));
-        folder.run(&["table", "spec.toml"])
+        folder.run(&["lab", "table", "spec.toml"])
     };
     folder.write("same.tsv", format!("{judged}\n"));
     train("same.tsv")
@@ -106,7 +95,7 @@ fn a_broken_model_is_told_before_anything_is_trained() {
     folder.write("broken.safetensors", "none");
     let systems = [row("a", "ranker = \"lsa\""), row("b", "model = \"broken.safetensors\"")];
     folder.write("spec.toml", format!("{DATA}{}", systems.concat()));
-    folder.run(&["table", "spec.toml"]).code(2).says("system `b`: broken.safetensors: ");
+    folder.run(&["lab", "table", "spec.toml"]).code(2).says("system `b`: broken.safetensors: ");
     assert!(!folder.path("spec.cache/models").read_dir().unwrap().any(|_| true), "something was trained");
 }
 
@@ -124,7 +113,7 @@ fn a_click_log_that_changes_during_a_training_ends_the_table() {
     };
     spec(400);
     let mut table = std::process::Command::new(crate::harness::program());
-    table.args(["table", "spec.toml"]).current_dir(folder.path("")).stdout(Stdio::null()).stderr(Stdio::piped());
+    table.args(["lab", "table", "spec.toml"]).current_dir(folder.path("")).stdout(Stdio::null()).stderr(Stdio::piped());
     let table = table.spawn().unwrap();
     let began = Instant::now();
     // After each epoch it stores its progress next to the model.
@@ -165,7 +154,7 @@ fn where_few_queries_differ_nothing_is_shown() {
         let differing: String = (0..differing).map(|i| misspelt(&of(i))).collect();
         let alike: String = (0..48).map(|i| format!("number{i}\tnumber{i}\t4\nnumber{i}\tsofa\t0\n")).collect();
         folder.write("judged.tsv", format!("query\ttitle\tgrade\n{differing}{alike}"));
-        folder.run(&[&["table", "spec.toml", "--judged=judged.tsv"], more].concat()).code(0)
+        folder.run(&[&["lab", "table", "spec.toml", "--judged=judged.tsv"], more].concat()).code(0)
     };
     made(1, &[]).prints("not shown: only 1 query differs");
     // t is 2.06, significant if differences were normal. Two of 16 sign patterns are as far from 0.
@@ -196,7 +185,8 @@ fn two_queries_prove_nothing() {
     let systems = [("letters", "trigram"), ("words", "bm25"), ("again", "bm25:k1=1.2")]
         .map(|(name, ranker)| row(name, &format!("ranker = \"{ranker}\"")));
     folder.write("spec.toml", format!("[evaluation]\nfolds = 1\n{}", systems.concat()));
-    let table = |more: &[&str]| folder.run(&[&["table", "spec.toml", "--judged=judged.tsv"], more].concat()).code(0);
+    let table =
+        |more: &[&str]| folder.run(&[&["lab", "table", "spec.toml", "--judged=judged.tsv"], more].concat()).code(0);
     // No figure of the better system has a superscript.
     let unmarked = |text: &str| {
         let row = text.lines().find(|line| line.starts_with("b  words ")).unwrap();
@@ -230,7 +220,7 @@ fn parameters_stand_fold_by_fold_or_once() {
             row("d", "ranker = \"bm25\"\ngrid = { k1 = [1, 1.0001] }"),
         ];
         folder.write("spec.toml", format!("{DATA}[evaluation]\nfolds = {folds}\n{}", systems.concat()));
-        folder.run(&["table", "spec.toml"]).code(0).stdout()
+        folder.run(&["lab", "table", "spec.toml"]).code(0).stdout()
     };
     let one = made(1);
     assert!(one.contains("  c: min-max: a=") && !one.contains(" | "), "{one}");
@@ -255,7 +245,7 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
     let data = "[data]\njudged = \"j.tsv\"\n[evaluation]\nfolds = 1\n";
     let table = |rows: &str| {
         folder.write("spec.toml", data.to_owned() + rows);
-        folder.run(&["table", "spec.toml", "--json"])
+        folder.run(&["lab", "table", "spec.toml", "--json"])
     };
     let rows = [
         row("one", "ranker = \"vectors\"\nvectors = \"right.vec\""),
@@ -274,7 +264,10 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
     assert!(ndcg[1] < 1.0 && ndcg[3] < 1.0, "{report}");
     // A row that was kept says it again.
     for _ in 0..2 {
-        folder.run(&["table", "spec.toml", "--cache=kept"]).code(0).says("two: has no vector for 1 of 2 queries");
+        folder
+            .run(&["lab", "table", "spec.toml", "--cache=kept"])
+            .code(0)
+            .says("two: has no vector for 1 of 2 queries");
     }
     // One that has none of the texts or ids would score like chance.
     let run = table(&row("none", "ranker = \"vectors\"\nvectors = \"none.vec\"")).code(1);
@@ -293,7 +286,7 @@ fn a_folder_of_something_else_is_no_cache() {
     let folder = Folder::with_data();
     folder.write("spec.toml", "[[system]]\nname = \"a\"\nranker = \"bm25\"\n");
     let table =
-        ["table", "spec.toml", "--judged=judged.tsv", "--titles=titles.tsv", "--clicks=clicks.tsv", "--cache=c"];
+        ["lab", "table", "spec.toml", "--judged=judged.tsv", "--titles=titles.tsv", "--clicks=clicks.tsv", "--cache=c"];
     std::fs::create_dir(folder.path("c")).unwrap();
     folder.write("c/mine.txt", "mine");
     let other = "c: expected a new folder or that of an earlier table, found one with `mine.txt` and no file `lock`";

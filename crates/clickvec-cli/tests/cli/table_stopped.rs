@@ -1,4 +1,4 @@
-//! `clickvec table`, stopped and started again.
+//! `clickvec lab table`, stopped and started again.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
@@ -26,7 +26,14 @@ fn a_table_that_is_killed_leaves_no_training_behind() {
     let cache = folder.path("own.cache").display().to_string();
     let spec = folder.path("spec.toml");
     let mut table = std::process::Command::new(program());
-    table.arg("table").arg(&spec).args(["--judged", "judged.tsv", "--clicks", "clicks.tsv", "--cache", &cache]);
+    table.args(["lab", "table"]).arg(&spec).args([
+        "--judged",
+        "judged.tsv",
+        "--clicks",
+        "clicks.tsv",
+        "--cache",
+        &cache,
+    ]);
     table.current_dir(folder.path("")).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut table = table.spawn().unwrap();
     let has_trained = || {
@@ -42,7 +49,9 @@ fn a_table_that_is_killed_leaves_no_training_behind() {
     // The next table removes what this one was writing.
     folder.write("own.cache/models/.clickvec-x.json-1.tmp", "half");
     folder.write("spec.toml", row("a", "ranker = \"bm25\""));
-    folder.run(&["table", "spec.toml", "--judged", "judged.tsv", "--clicks", "clicks.tsv", "--cache", &cache]).code(0);
+    folder
+        .run(&["lab", "table", "spec.toml", "--judged", "judged.tsv", "--clicks", "clicks.tsv", "--cache", &cache])
+        .code(0);
     let names = |place: &str| -> Vec<String> {
         let entries = std::fs::read_dir(folder.path(place)).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -99,7 +108,8 @@ fn scores_that_were_changed_are_made_again_and_that_is_said() {
     let negated = whole.replace("[[", "[[-").replace(",[", ",[-").replace("--", "");
     assert_ne!(negated, whole);
     folder.write(point, negated);
-    let run = folder.run(&["table", "spec.toml", "--json"]).code(0).says("-scores.json: this kept file is damaged");
+    let run =
+        folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).says("-scores.json: this kept file is damaged");
     // The judged queries of this folder are also clicked, which is said each time.
     let said = run.stderr().lines().filter(|line| !line.contains("are also in clicks.tsv")).count();
     assert_eq!(said, 1, "{}", run.stderr());
@@ -112,13 +122,13 @@ fn scores_that_were_changed_are_made_again_and_that_is_said() {
     folder.run(&[&["evaluate", "--judged=judged.tsv"], &other[..]].concat()).code(0);
     std::fs::copy(folder.path("other/bm25.safetensors"), folder.path(model)).unwrap();
     std::fs::remove_file(folder.path(point)).unwrap();
-    folder.run(&["table", "spec.toml", "--json"]).code(0).says(".safetensors: this kept file is damaged");
+    folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).says(".safetensors: this kept file is damaged");
     assert_eq!(report(&folder), expected);
 }
 
 /// The output of the table, except for times and memory.
 fn report(folder: &Folder) -> Value {
-    let [mut report] = folder.run(&["table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
+    let [mut report] = folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).json_lines().try_into().unwrap();
     for system in report["systems"].as_array_mut().unwrap() {
         system["train_seconds"] = 0.into();
         system["peak_bytes"] = 0.into();
@@ -135,7 +145,7 @@ fn a_table_that_is_interrupted_keeps_what_is_finished_and_says_so() {
     let folder = Folder::with_data();
     folder.write("spec.toml", format!("{DATA}{}{}", row("first", "ranker = \"bm25\""), row("a", ENDLESS)));
     let mut table = std::process::Command::new(program());
-    table.args(["table", "spec.toml"]).current_dir(folder.path(""));
+    table.args(["lab", "table", "spec.toml"]).current_dir(folder.path(""));
     table.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let table = table.spawn().unwrap();
     let trainings = || {
@@ -155,7 +165,7 @@ fn a_table_that_is_interrupted_keeps_what_is_finished_and_says_so() {
     assert!(!names.iter().any(|name| name.starts_with(".clickvec-")), "{names:?}");
     folder.write("spec.toml", format!("{DATA}{}", row("first", "ranker = \"bm25\"")));
     let kept = finished(&folder);
-    folder.run(&["table", "spec.toml"]).code(0);
+    folder.run(&["lab", "table", "spec.toml"]).code(0);
     assert_eq!(finished(&folder), kept);
 }
 
@@ -176,7 +186,7 @@ fn a_table_that_was_killed_goes_on_with_the_same_rows() {
     let folder = Folder::with_data();
     folder.write("spec.toml", spec(&row("endless", ENDLESS)));
     let mut table = std::process::Command::new(program());
-    table.args(["table", "spec.toml"]).current_dir(folder.path(""));
+    table.args(["lab", "table", "spec.toml"]).current_dir(folder.path(""));
     table.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut table = table.spawn().unwrap();
     // The endless training has finished an epoch: it stores its progress next to the model, which does not exist yet.
@@ -221,7 +231,7 @@ fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
     };
     let undisturbed = Folder::with_data();
     undisturbed.write("spec.toml", &spec);
-    undisturbed.run(&["table", "spec.toml"]).code(0);
+    undisturbed.run(&["lab", "table", "spec.toml"]).code(0);
     let [expected] = models(&undisturbed, ".safetensors").try_into().unwrap();
 
     // Killed at the first of two checkpoints; repeated if the kill came too late.
@@ -229,7 +239,7 @@ fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
         let folder = Folder::with_data();
         folder.write("spec.toml", &spec);
         let mut table = std::process::Command::new(program());
-        table.args(["table", "spec.toml"]).current_dir(folder.path(""));
+        table.args(["lab", "table", "spec.toml"]).current_dir(folder.path(""));
         table.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
         let mut table = table.spawn().unwrap();
         while models(&folder, ".checkpoint").is_empty() && table.try_wait().unwrap().is_none() {
@@ -246,7 +256,7 @@ fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
             let whole = std::fs::read(&checkpoint).unwrap();
             std::fs::write(&checkpoint, &whole[..whole.len() / 2]).unwrap();
         }
-        let run = folder.run(&["table", "spec.toml"]).code(0);
+        let run = folder.run(&["lab", "table", "spec.toml"]).code(0);
         assert_eq!(run.stderr().contains("this kept file is damaged"), damaged, "{}", run.stderr());
         let [model] = models(&folder, ".safetensors").try_into().unwrap();
         assert!(std::fs::read(model).unwrap() == std::fs::read(&expected).unwrap());

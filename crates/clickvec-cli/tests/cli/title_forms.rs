@@ -161,8 +161,8 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
         &["evaluate", "--judged=judged.tsv", "--model=model.safetensors"],
         &["evaluate", "--judged=judged.tsv", "--full", "--index=shop.index"],
         &["evaluate", "--qrels=q.qrels", "--run=r.run"],
-        &["simulate", "--pairs=100", "--output=new"],
-        &["explain", "errors", "model.safetensors", "--judged=judged.tsv"],
+        &["lab", "simulate", "--pairs=100", "--output=new"],
+        &["lab", "errors", "model.safetensors", "--judged=judged.tsv"],
         &["search", "--model=model.safetensors", "red hammer"],
     ];
     for command in commands {

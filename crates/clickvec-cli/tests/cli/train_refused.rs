@@ -133,6 +133,6 @@ fn a_table_holds_no_queries_out() {
         ("{ field = \"body\" }", "expected `field` beside `train`"),
     ] {
         folder.write("spec.toml", DATA.to_owned() + &row("a", &format!("train = {train}")));
-        folder.run(&["table", "spec.toml"]).code(2).says(expected);
+        folder.run(&["lab", "table", "spec.toml"]).code(2).says(expected);
     }
 }

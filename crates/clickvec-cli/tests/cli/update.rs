@@ -18,7 +18,7 @@ fn world(days: usize, pairs: usize, shift: f64, settings: &[&str]) -> Folder {
     let folder = Folder::new();
     let all = (days * pairs).to_string();
     let simulate =
-        ["simulate", "--output=log", "--collection=1500", "--judged=100", "--validation=150", "--pairs", &all];
+        ["lab", "simulate", "--output=log", "--collection=1500", "--judged=100", "--validation=150", "--pairs", &all];
     folder.run(&simulate).code(0);
     let clicks = folder.read("log/clicks.tsv");
     let (head, rows) = clicks.split_once('\n').unwrap();

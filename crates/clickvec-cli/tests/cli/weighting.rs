@@ -23,7 +23,7 @@ const FIRST: [(&str, bool); 4] = [("log", true), ("linear", true), ("none", fals
 #[test]
 fn rankers_of_evaluate_learn_from_weighted_pairs() {
     let folder = folder();
-    let evaluate = ["evaluate", "--judged=judged.tsv", "--ranker=wtm", "--json"];
+    let evaluate = ["lab", "evaluate", "--judged=judged.tsv", "--ranker=wtm", "--json"];
     for (how, expected) in FIRST {
         let run = folder.run(&[&evaluate[..], &["--clicks=clicks.tsv", "--weighting", how]].concat()).code(0);
         assert_eq!(is_first(&run.json_lines()[0]), expected, "{how}");
@@ -40,7 +40,7 @@ fn rankers_of_a_table_learn_from_weighted_pairs() {
         let data = format!("[data]\njudged = \"judged.tsv\"\n{data}[evaluation]\nfolds = 1\n");
         folder.write("spec.toml", data + &row("a", "ranker = \"wtm\""));
     };
-    let made = |more: &[&str]| folder.run(&[&["table", "spec.toml", "--json"], more].concat());
+    let made = |more: &[&str]| folder.run(&[&["lab", "table", "spec.toml", "--json"], more].concat());
     let clicks = "clicks = \"clicks.tsv\"\n";
     // One cache for all: what was learnt with other weights is not taken from it.
     for (how, expected) in FIRST {

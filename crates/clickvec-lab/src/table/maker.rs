@@ -8,7 +8,7 @@ use super::fields::{Field, fields};
 use super::full::{DEPTH, Full, pack, search, unpack};
 use super::seeds::mean_over;
 use super::{Data, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell};
-use crate::SYSTEMS;
+use crate::systems::SYSTEMS;
 use clickvec::error::{Error, PlanFault, Result, TestSetFault};
 use clickvec::internals::error::shortened;
 use clickvec::internals::text::words;

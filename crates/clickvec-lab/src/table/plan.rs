@@ -4,7 +4,7 @@ use clickvec::tables::Titles;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::SYSTEMS;
+use crate::systems::SYSTEMS;
 use clickvec::error::{Error, PlanFault, Result};
 use clickvec::internals::vector_file::texts_path;
 use clickvec::train::{Teacher, TrainConfig, Weighting};

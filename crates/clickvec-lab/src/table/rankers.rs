@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::maker::{Maker, Points, Refused, named, timed};
 use super::memory::PeakMemory;
 use super::{Event, TrainingFacts, Watch, tell};
-use crate::SYSTEMS;
+use crate::systems::SYSTEMS;
 use clickvec::error::{Error, Result};
 use clickvec::internals::vector_file::texts_path;
 use clickvec::train::Weighting;

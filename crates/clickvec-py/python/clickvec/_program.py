@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> tuple[int, str, str]:
 
 def report(command: str, paths: Sequence[str], settings: dict[str, object]) -> dict[str, Any]:
     """The report of a command; its warnings become Python's."""
-    status, out, err = run([command, *options(settings), "--json", *(["--", *paths] if paths else [])])
+    status, out, err = run([*command.split(), *options(settings), "--json", *(["--", *paths] if paths else [])])
     if status not in (0, 1):
         lines = [line for line in err.splitlines() if line]
         place = next((number for number, line in enumerate(lines) if line.startswith("error: ")), 0)
@@ -75,16 +75,16 @@ def prepare(log: Path | Sequence[Path], output: Path, **settings: object) -> dic
 
 
 def simulate(output: Path, **settings: object) -> dict[str, Any]:
-    """Writes a click log whose truth is known to a folder; ``settings`` are the options of ``clickvec simulate``.
+    """Writes a click log whose truth is known to a folder; ``settings`` are the options of ``clickvec lab simulate``.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     simulate(f"{folder}/world", pairs=1000, collection=500, judged=5, validation=5, seed=1)["pairs"]
     1000
     """
-    return report("simulate", [], {"output": os.fspath(output), **settings})
+    return report("lab simulate", [], {"output": os.fspath(output), **settings})
 
 
 def table(spec: Path, **settings: object) -> dict[str, Any]:
-    """Trains and compares the systems of a spec; ``settings`` are the options of ``clickvec table``."""
-    return report("table", [os.fspath(spec)], settings)
+    """Trains and compares the systems of a spec; ``settings`` are the options of ``clickvec lab table``."""
+    return report("lab table", [os.fspath(spec)], settings)

@@ -52,7 +52,6 @@ def learnt_files(
     clicks: object,
     field: str,
     weighting: str,
-    contiguous: Path | None,
     load: Path | None,
     vectors: Path | Sequence[Path] | None,
 ) -> Files:
@@ -66,7 +65,6 @@ def learnt_files(
         "clicks": file(clicks, "clicks", ["query", field], ("weight", "count", "clicked", "rare")),
         "field": field,
         "weighting": weighting,
-        "contiguous": None if contiguous is None else os.fspath(contiguous),
         "load": None if load is None else os.fspath(load),
         "vectors": paths(vectors),
     }

@@ -12,7 +12,6 @@ class Files(TypedDict):
     clicks: str | None
     field: str
     weighting: str
-    contiguous: str | None
     load: str | None
     vectors: list[str]
 

@@ -141,7 +141,6 @@ def evaluate(
     ties: Literal["expected", "trec"] = "expected",
     gain: Literal["exponential", "linear"] = "exponential",
     relevant_from: int = 1,
-    contiguous: Path | None = None,
     load: Path | None = None,
     vectors: Path | Sequence[Path] | None = None,
 ) -> Evaluation:
@@ -176,7 +175,7 @@ def evaluate(
         def judgments(table: object, name: str) -> str:
             return stack.enter_context(as_file(table, name, ["query", field, "grade"], ["query_id", "title_id"]))
 
-        files = learnt_files(stack, titles, clicks, field, weighting, contiguous, load, vectors)
+        files = learnt_files(stack, titles, clicks, field, weighting, load, vectors)
         if judged is None:
             raise TypeError("judged: expected judged titles, found None")
         if relevant_from not in range(11):

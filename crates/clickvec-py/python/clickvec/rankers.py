@@ -75,7 +75,6 @@ class System:
         *,
         field: str = "title",
         weighting: Weighting = "log",
-        contiguous: Path | None = None,
         load: Path | None = None,
         vectors: Path | Sequence[Path] | None = None,
     ) -> Fitted:
@@ -85,12 +84,11 @@ class System:
         :param clicks: a click log, for rankers that learn from clicks: a path, (query, title) or (query, title, weight)
             rows, or a table. Without titles, its titles are also the collection.
         :param weighting: how the column ``count`` of the clicks becomes a weight, as in :func:`clickvec.train`.
-        :param contiguous: running text, one sentence a line, for skip-thought.
         :param load: a trained Skip-Thought encoder in its original form.
         :param vectors: vectors that another program trained, for the ranker vectors: one file, or queries' and titles'.
         """
         with ExitStack() as stack:
-            files = learnt_files(stack, titles, clicks, field, weighting, contiguous, load, vectors)
+            files = learnt_files(stack, titles, clicks, field, weighting, load, vectors)
             return Fitted(_clickvec.train_ranker(str(self), files), str(self))
 
 
@@ -405,31 +403,15 @@ class Doc2Vec(System):
 
 @dataclass(repr=False, eq=False)
 class SkipThought(System):
-    """Skip-Thought vectors, trained on running text or loaded (Kiros et al. 2015).
+    """Skip-Thought vectors, whose weights another program trained (Kiros et al. 2015).
 
-    :param uni: units of the encoder that reads forward only; 0 leaves it out (0 to 4800) [default: 300].
-    :param bi: units of each of the two that read forward and backward; 0 leaves them out (0 to 4800) [default: 150].
-    :param word_size: numbers in a word's vector (1 to 4800) [default: 100].
-    :param vocabulary: words with a vector of their own, at most (1 to 1000000) [default: 20000].
-    :param epochs: passes over the running text (1 to 1000) [default: 3].
-    :param minibatch: sentences in a minibatch (1 to 65536) [default: 128].
-    :param negatives: words drawn for a minibatch's softmax; 0 takes all words (0 to 1000000) [default: 1000].
-    :param learning_rate: Adam's learning rate, which falls linearly to 0 (0.0000001 to 1) [default: 0.002].
-    :param clip_norm: the largest norm of a gradient (0.000001 to 1000000) [default: 10].
-    :param seed: the seed of what is random in training (0 to 4294967295) [default: 1].
+    :param uni: 1 takes the encoder that reads forward only; 0 leaves it out (0 to 1) [default: 1].
+    :param bi: 1 takes the two that read forward and backward; 0 leaves them out (0 to 1) [default: 1].
     """
 
     name = "skip-thought"
     uni: int | None = None
     bi: int | None = None
-    word_size: int | None = None
-    vocabulary: int | None = None
-    epochs: int | None = None
-    minibatch: int | None = None
-    negatives: int | None = None
-    learning_rate: float | None = None
-    clip_norm: float | None = None
-    seed: int | None = None
 
 
 @dataclass(repr=False, eq=False)

@@ -23,7 +23,7 @@ use clickvec::internals::files;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::tables::TITLE;
 use clickvec_eval::files_of_test_set;
-use clickvec_eval::ranker::Resources;
+use clickvec_eval::ranker::{self, Resources, System};
 use clickvec_eval::{Answers, EvaluateOptions, Evaluation, Gain, Metric, Overlap, TestSetFiles, Ties, compare_all};
 
 pub(crate) use self::coverage::{lacking_in_run, lacking_vectors};
@@ -89,9 +89,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN", default_value = TITLE, conflicts_with = "qrels")]
     field: String,
 
-    /// A trained Skip-Thought encoder in its original form, for the ranker `skip-thought`.
-    #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
-    load: Option<PathBuf>,
+    /// The systems that `--ranker` trains.
+    #[arg(skip = &ranker::SYSTEMS[..])]
+    pub(super) systems: &'static [&'static System],
+
+    /// The folder of a Skip-Thought encoder, for a lab's `--ranker skip-thought`.
+    #[arg(skip)]
+    pub(super) load: Option<PathBuf>,
 
     /// Vectors that another program trained, of words or of texts: one file, or QUERIES,TITLES. Adds the ranker `vectors`,
     /// whose parameters `--ranker vectors:idf=1` sets. May be repeated; then each is named after its file.
@@ -265,7 +269,7 @@ fn expected(text: &str) -> Result<f64, String> {
 /// Evaluates and prints.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.rankers {
-        output::print(report::rankers())?;
+        output::print(report::rankers(args.systems))?;
         return Ok(Answer::Done);
     }
     args.title_columns.need(args.titles.is_some())?;

@@ -7,9 +7,8 @@ use std::path::Path;
 use anyhow::Result;
 use clickvec::Error;
 use clickvec::internals::files;
-use clickvec_eval::ranker::{Parameter, Stage};
+use clickvec_eval::ranker::{Parameter, Stage, System};
 use clickvec_eval::{Comparison, Correction, Evaluation, Gain, Metric, Ties, beaten};
-use clickvec_lab::SYSTEMS;
 
 use super::fusion::{Fused, MethodFlag};
 use super::test::Test;
@@ -25,9 +24,9 @@ const SHOWN_METRICS: usize = 6;
 const TESTED_METRICS: usize = 3;
 
 /// The list of all rankers and their parameters.
-pub(super) fn rankers() -> String {
+pub(super) fn rankers(systems: &[&System]) -> String {
     let mut text = String::new();
-    for system in SYSTEMS {
+    for system in systems {
         let _ = writeln!(text, "{}: {}", system.name, system.about);
         for Parameter { name, default, least, most, stage, about, .. } in system.parameters {
             let when = if *stage == Stage::Training { "training" } else { "scoring" };

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use clickvec_eval::Run;
 use clickvec_eval::ranker::{self, FileKind, Ranker, RankerSpec, Resources, System, Values};
-use clickvec_lab::SYSTEMS;
 
 use super::fusion::MethodFlag;
 use super::index::Index;
@@ -94,7 +93,7 @@ fn rankers(args: &Args) -> Result<Vec<Entry>> {
     for text in &args.ranker {
         let spec: RankerSpec = text.parse().map_err(clickvec::Error::from)?;
         ensure!(
-            System::named(&spec.name, &SYSTEMS).is_ok() || !Path::new(text).exists(),
+            System::named(&spec.name, &clickvec_lab::SYSTEMS).is_ok() || !Path::new(text).exists(),
             "expected a ranker, found the file `{}`; name a model or a saved ranker with `--model`",
             output::printable(text)
         );
@@ -109,7 +108,7 @@ fn rankers(args: &Args) -> Result<Vec<Entry>> {
     );
     let mut entries = Vec::with_capacity(specs.len());
     for spec in specs {
-        let system = System::named(&spec.name, &SYSTEMS).map_err(clickvec::Error::from)?;
+        let system = system(&spec.name, args.systems)?;
         let values = system.values(&spec).map_err(clickvec::Error::from)?;
         let entry = |name, vectors| Entry { name, source: Source::Ranker { system, values: values.clone(), vectors } };
         match &args.vectors[..] {
@@ -167,6 +166,14 @@ impl Source {
             Source::Ranker { .. } => None,
         }
     }
+}
+
+/// Returns the system with this name, and where it is if it is one of the lab's.
+fn system(name: &str, systems: &[&'static System]) -> Result<&'static System> {
+    System::named(name, systems).map_err(|fault| match System::named(name, &clickvec_lab::SYSTEMS) {
+        Ok(_) => anyhow!("`{name}` is a system of the lab; use `clickvec lab evaluate`"),
+        Err(_) => clickvec::Error::from(fault).into(),
+    })
 }
 
 impl Entry {
@@ -257,7 +264,7 @@ impl Entry {
                 }
                 Ok(Loaded::Ranker(ranker))
             }
-            Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load_with(path, &SYSTEMS)?)),
+            Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load_with(path, &clickvec_lab::SYSTEMS)?)),
             Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
             Source::Index(path) => Ok(Loaded::Index(Index::open(path)?)),
         }

@@ -1,17 +1,13 @@
 //! `clickvec explain`: what a model sees in texts.
 
-mod context;
-mod errors;
 mod heat;
 mod json;
-mod keywords;
+pub(super) mod keywords;
 mod matches;
-mod models;
-mod neighbours;
-mod page;
+pub(super) mod models;
+pub(super) mod page;
 mod rank;
 mod sections;
-mod topics;
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +22,7 @@ use crate::answer::Answer;
 use crate::header::{self, Header};
 use crate::{input, output};
 pub(super) use matches::pairs_of_words;
-use models::{Models, NamedModel, OneModel};
+pub(super) use models::{Models, NamedModel, OneModel};
 
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
@@ -42,16 +38,12 @@ pub(crate) struct Args {
 enum What {
     Match(matches::Args),
     Keywords(keywords::Args),
-    Topics(topics::Args),
-    Context(context::Args),
-    Neighbours(neighbours::Args),
     Rank(rank::Args),
-    Errors(errors::Args),
 }
 
 /// The definition of a keyword.
 #[derive(clap::Args)]
-struct KeywordFlags {
+pub(super) struct KeywordFlags {
     /// How many of the most active cells to consider, in each direction.
     #[arg(long, value_name = "N", default_value_t = KeywordOptions::default().cells, value_parser = crate::numbers::at_least_one::<usize>)]
     cells: usize,
@@ -67,14 +59,14 @@ struct KeywordFlags {
 
 /// The form of the output.
 #[derive(clap::Args)]
-struct Form {
+pub(super) struct Form {
     /// Print JSON, one object a line.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     /// Also write an HTML page: one file that needs no network and can be read without JavaScript.
     #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    pub(super) html: Option<PathBuf>,
 }
 
 /// Runs the subcommand.
@@ -82,16 +74,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     match args.what {
         What::Match(args) => matches::run(&args),
         What::Keywords(args) => keywords::run(&args),
-        What::Topics(args) => topics::run(&args),
-        What::Context(args) => context::run(&args),
-        What::Neighbours(args) => neighbours::run(&args),
         What::Rank(args) => rank::run(&args),
-        What::Errors(args) => errors::run(&args),
     }
 }
 
 impl KeywordFlags {
-    fn options(&self) -> KeywordOptions {
+    pub(super) fn options(&self) -> KeywordOptions {
         KeywordOptions {
             cells: self.cells,
             threshold: self.threshold,
@@ -103,7 +91,7 @@ impl KeywordFlags {
 
 impl Form {
     /// Checks before any work that the page can be written and does not overwrite an input.
-    fn check<'a>(&self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    pub(super) fn check<'a>(&self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
         let Some(html) = &self.html else { return Ok(()) };
         input::refuse_overwriting(html, read)?;
         files::check_writable(html)?;
@@ -111,7 +99,7 @@ impl Form {
     }
 
     /// Writes the page if one is wanted; otherwise it is not built.
-    fn write_page(&self, page: impl FnOnce() -> String) -> Result<()> {
+    pub(super) fn write_page(&self, page: impl FnOnce() -> String) -> Result<()> {
         let Some(html) = &self.html else { return Ok(()) };
         files::write_bytes_atomically(html, page().as_bytes())?;
         output::note(format_args!("{}: written", html.display()));
@@ -121,7 +109,7 @@ impl Form {
 
 /// The side of the model that reads a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum SideFlag {
+pub(super) enum SideFlag {
     /// As a query.
     Query,
     /// As a title.
@@ -129,7 +117,7 @@ enum SideFlag {
 }
 
 impl SideFlag {
-    fn side(self) -> Side {
+    pub(super) fn side(self) -> Side {
         match self {
             SideFlag::Query => Side::Query,
             SideFlag::Title => Side::Title,
@@ -143,7 +131,7 @@ fn given(text: &str) -> std::borrow::Cow<'_, str> {
 }
 
 /// An argument that must be a single word.
-fn one_word(text: &str) -> Result<String> {
+pub(super) fn one_word(text: &str) -> Result<String> {
     match &words(text)[..] {
         [word] => Ok(word.clone()),
         found => bail!("expected one word, found {} in `{}`", found.len(), output::printable(text)),
@@ -151,7 +139,7 @@ fn one_word(text: &str) -> Result<String> {
 }
 
 /// Texts of the command line, then those of a file.
-fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
+pub(super) fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
     let mut texts = given.to_vec();
     if let Some(file) = file {
         let lines = lines(file)?;
@@ -174,7 +162,7 @@ fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
 }
 
 /// All lines of a file that are not empty; `-` is standard input.
-fn lines(path: &Path) -> Result<Vec<String>> {
+pub(super) fn lines(path: &Path) -> Result<Vec<String>> {
     let mut lines = input::Lines::open(path)?;
     let (mut batch, mut all) = (Vec::new(), Vec::new());
     loop {
@@ -188,7 +176,7 @@ fn lines(path: &Path) -> Result<Vec<String>> {
     Ok(all)
 }
 
-fn threshold(text: &str) -> Result<f32, String> {
+pub(super) fn threshold(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|number: &f32| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| "expected a number of 0 or more".to_owned())
 }

@@ -12,7 +12,7 @@ const MODEL_OF_INDEX: &str = "model.safetensors";
 
 /// The models to explain.
 #[derive(clap::Args)]
-pub(super) struct Models {
+pub(in super::super) struct Models {
     /// A model that `clickvec train` wrote, or an index that has one.
     #[arg(value_name = "MODEL")]
     first: PathBuf,
@@ -24,44 +24,44 @@ pub(super) struct Models {
 
 /// The one model to explain.
 #[derive(clap::Args)]
-pub(super) struct OneModel {
+pub(in super::super) struct OneModel {
     /// A model that `clickvec train` wrote, or an index that has one.
     #[arg(value_name = "MODEL")]
-    pub(super) path: PathBuf,
+    pub(in super::super) path: PathBuf,
 }
 
 /// A model and its name.
-pub(super) struct NamedModel {
-    pub(super) name: String,
+pub(in super::super) struct NamedModel {
+    pub(in super::super) name: String,
     /// The file, or the folder of the index.
-    pub(super) path: PathBuf,
-    pub(super) model: Model,
+    pub(in super::super) path: PathBuf,
+    pub(in super::super) model: Model,
 }
 
 impl NamedModel {
     /// The name with the encoder: `lstm (lstm, 96 cells)`.
-    pub(super) fn title(&self) -> String {
+    pub(in super::super) fn title(&self) -> String {
         format!("{} ({})", self.name, self.model.encoder_config())
     }
 
     /// What is known of its encoder.
-    pub(super) fn description(&self) -> Description {
+    pub(in super::super) fn description(&self) -> Description {
         describe(self.model.encoder_config())
     }
 
     /// What a part of its state at a word is called: only an encoder with gates has cells.
-    pub(super) fn state(&self) -> &'static str {
+    pub(in super::super) fn state(&self) -> &'static str {
         if self.description().gates.is_empty() { "unit" } else { "cell" }
     }
 
     /// What a number of the model's vectors is called.
-    pub(super) fn unit(&self) -> &'static str {
+    pub(in super::super) fn unit(&self) -> &'static str {
         unit_of_vectors(self.model.encoder_config())
     }
 }
 
 /// What [`NamedModel::state`] says of those models that read word by word, in the plural.
-pub(super) fn states(models: &[NamedModel]) -> &'static str {
+pub(in super::super) fn states(models: &[NamedModel]) -> &'static str {
     let has = |state: &str| {
         let word_by_word = models.iter().filter(|named| named.description().reading == Reading::WordByWord);
         word_by_word.into_iter().any(|named| named.state() == state)
@@ -74,7 +74,10 @@ pub(super) fn states(models: &[NamedModel]) -> &'static str {
 }
 
 /// The encoders of the models of which `is` is true, one of each kind.
-pub(super) fn one_of_each_kind(models: &[NamedModel], is: impl Fn(Description) -> bool) -> Vec<&EncoderConfig> {
+pub(in super::super) fn one_of_each_kind(
+    models: &[NamedModel],
+    is: impl Fn(Description) -> bool,
+) -> Vec<&EncoderConfig> {
     let mut found: Vec<&EncoderConfig> = Vec::new();
     for config in models.iter().filter(|named| is(named.description())).map(|named| named.model.encoder_config()) {
         if found.iter().all(|other| other.kind() != config.kind()) {
@@ -86,7 +89,7 @@ pub(super) fn one_of_each_kind(models: &[NamedModel], is: impl Fn(Description) -
 
 impl Models {
     /// Loads all of them. Models whose files have the same name are called by their paths.
-    pub(super) fn load(&self) -> Result<Vec<NamedModel>> {
+    pub(in super::super) fn load(&self) -> Result<Vec<NamedModel>> {
         let mut models: Vec<NamedModel> = self.files().map(|path| load(path)).collect::<Result<_>>()?;
         let names: Vec<String> = models.iter().map(|named| named.name.clone()).collect();
         for named in &mut models {
@@ -97,22 +100,22 @@ impl Models {
         Ok(models)
     }
 
-    pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(in super::super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.first).chain(&self.compare)
     }
 }
 
 impl OneModel {
     /// Returns the folder if the model is that of an index.
-    pub(super) fn index(&self) -> Option<&Path> {
+    pub(in super::super) fn index(&self) -> Option<&Path> {
         Some(self.path.as_path()).filter(|path| path.is_dir())
     }
 
-    pub(super) fn load(&self) -> Result<NamedModel> {
+    pub(in super::super) fn load(&self) -> Result<NamedModel> {
         load(&self.path)
     }
 
-    pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(in super::super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.path)
     }
 }
@@ -124,6 +127,6 @@ fn load(path: &Path) -> Result<NamedModel> {
 }
 
 /// Returns a file's name without its extension.
-pub(super) fn name_of(path: &Path) -> String {
+pub(in super::super) fn name_of(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -6,11 +6,11 @@ use maud::{Markup, PreEscaped, html};
 use crate::page;
 
 /// The styles that these pages add to those of all pages, with the colours of heat maps.
-pub(super) const STYLE: &str = include_str!("page.css");
+pub(in super::super) const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// A page with these contents. `has_heat` says whether there are heat maps, which need a switch.
-pub(super) fn page(title: &str, has_heat: bool, contents: &Markup) -> String {
+pub(in super::super) fn page(title: &str, has_heat: bool, contents: &Markup) -> String {
     let body = html! {
         @if has_heat { input #own type="checkbox" aria-label="give each heat map its own colour range"; }
         main {
@@ -23,17 +23,17 @@ pub(super) fn page(title: &str, has_heat: bool, contents: &Markup) -> String {
 }
 
 /// The switch that gives each heat map its own colour range instead of a common one.
-pub(super) fn switch() -> Markup {
+pub(in super::super) fn switch() -> Markup {
     html! { label.switch for="own" { "give each heat map its own colour range" } }
 }
 
 /// A share as a number and a bar: filled if positive, hollow if negative.
-pub(super) fn share(value: f64, largest: f64) -> Markup {
+pub(in super::super) fn share(value: f64, largest: f64) -> Markup {
     share_as(&format!("{value:+.3}"), value, largest)
 }
 
 /// [`share`] with the number as it is to be shown.
-pub(super) fn share_as(shown: &str, value: f64, largest: f64) -> Markup {
+pub(in super::super) fn share_as(shown: &str, value: f64, largest: f64) -> Markup {
     let length = if largest > 0.0 { (value.abs() / largest * 1000.0).round() / 1000.0 } else { 0.0 };
     html! {
         td.n { (shown) }

@@ -1,7 +1,6 @@
 //! `clickvec explain keywords`: which words of a text a model keeps (LSTM paper, tables I, II, IX, X; CLSM paper,
 //! tables 3 and 8).
 
-mod claims;
 mod first;
 
 use std::fmt::Write as _;
@@ -52,11 +51,6 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "side")]
     search: bool,
 
-    /// Test over all texts what the LSTM paper says about keywords: that removing one changes the vector more than
-    /// removing another word (partly true by construction), and that input gates close at the other words.
-    #[arg(long, conflicts_with_all = ["search", "html"])]
-    claims: bool,
-
     #[command(flatten)]
     keywords: KeywordFlags,
 
@@ -91,9 +85,6 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let options = args.keywords.options();
     if args.search {
         return first::run(args, &models, &texts, &options);
-    }
-    if args.claims {
-        return claims::run(args, &models, &texts, &options);
     }
     let look = |model: &NamedModel| -> Vec<Seen> {
         let views = Explainer::new(&model.model).texts(args.side.side(), &texts);
@@ -130,7 +121,8 @@ pub(super) fn row_name(counts: &DirectionCounts, unit: &str) -> String {
 }
 
 /// Why there are no keywords.
-pub(super) const NO_STATES: &str = "no keywords: this model reads a bag of words, so it has no states word by word";
+pub(in super::super) const NO_STATES: &str =
+    "no keywords: this model reads a bag of words, so it has no states word by word";
 
 /// The message for a text without words.
 pub(super) const NO_WORDS: &str = "no keywords: the text has no words";

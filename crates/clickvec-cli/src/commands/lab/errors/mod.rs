@@ -1,4 +1,4 @@
-//! `clickvec explain errors`: the queries on which a model is worse than BM25, grouped by what makes them hard.
+//! `clickvec lab errors`: the queries on which a model is worse than BM25, grouped by what makes them hard.
 
 mod page;
 mod text;
@@ -16,9 +16,9 @@ use clickvec_eval::{
 use clickvec_lab::explain::{Difficulty, Outcome, Quantity, outcomes, quantities};
 use serde::Serialize;
 
-use super::{Form, OneModel};
 use crate::answer::Answer;
 use crate::commands::evaluate::probability;
+use crate::commands::explain::{Form, OneModel};
 use crate::titles::{TitleColumns, without_field};
 use crate::{input, output};
 

@@ -1,6 +1,7 @@
-//! Tests of what the LSTM paper says about keywords, on one's own texts.
+//! `clickvec lab claims`: tests of what the LSTM paper says about keywords.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clickvec::explain::{Explainer, KeywordOptions};
@@ -8,10 +9,38 @@ use clickvec::internals::encoder::Reading;
 use clickvec_lab::explain::{Contrast, KeywordClaims, keyword_claims};
 use serde::Serialize;
 
-use super::{Args, NamedModel};
 use crate::answer::Answer;
 use crate::commands::evaluate::probability;
+use crate::commands::explain::keywords::NO_STATES;
+use crate::commands::explain::{self, KeywordFlags, Models, NamedModel, SideFlag};
 use crate::{aligned, output};
+
+/// Test over many texts what the LSTM paper says about keywords: that removing one changes the vector more than removing
+/// another word (partly true by construction), and that input gates close at the other words.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    models: Models,
+
+    /// The texts.
+    #[arg(value_name = "TEXT", required_unless_present = "file")]
+    texts: Vec<String>,
+
+    /// More texts, one a line; `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Whether the model reads them as queries or as titles.
+    #[arg(long, value_enum, default_value_t = SideFlag::Query)]
+    side: SideFlag,
+
+    #[command(flatten)]
+    keywords: KeywordFlags,
+
+    /// Print JSON, one object a line.
+    #[arg(long)]
+    json: bool,
+}
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -34,20 +63,23 @@ struct JsonContrast {
 }
 
 /// Tests the claims. The answer is no if no model has texts to test them on.
-pub(super) fn run(args: &Args, models: &[NamedModel], texts: &[String], options: &KeywordOptions) -> Result<Answer> {
+pub(super) fn run(args: &Args) -> Result<Answer> {
+    let models = args.models.load()?;
+    let texts = explain::texts(&args.texts, args.file.as_deref())?;
+    let options = &args.keywords.options();
     let mut out = output::stdout();
     let mut any = false;
     for (number, model) in models.iter().enumerate() {
-        let Some(claims) = keyword_claims(&Explainer::new(&model.model), args.side.side(), texts, options) else {
+        let Some(claims) = keyword_claims(&Explainer::new(&model.model), args.side.side(), &texts, options) else {
             let why = match model.description().reading {
-                Reading::Bag => super::NO_STATES,
+                Reading::Bag => NO_STATES,
                 _ => "nothing to test; expected at least two texts with a keyword and another word",
             };
             output::note(format_args!("{}: {why}", model.title()));
             continue;
         };
         any = true;
-        if args.form.json {
+        if args.json {
             output::json_line(&mut out, &json(model, &claims, options))?;
         } else {
             let gap = if number > 0 { "\n" } else { "" };

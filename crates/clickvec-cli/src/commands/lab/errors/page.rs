@@ -3,8 +3,8 @@
 use clickvec_eval::Judgments;
 use maud::{Markup, html};
 
-use super::super::page as frame;
 use super::{Group, METRIC, advice, detail};
+use crate::commands::explain::page as frame;
 
 /// The page.
 pub(super) fn page(

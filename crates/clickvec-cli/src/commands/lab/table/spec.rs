@@ -1,4 +1,4 @@
-//! The spec of `clickvec table`: a file in TOML (docs/reference/spec.md).
+//! The spec of `clickvec lab table`: a file in TOML (docs/reference/spec.md).
 
 mod source;
 

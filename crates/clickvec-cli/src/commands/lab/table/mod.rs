@@ -1,4 +1,4 @@
-//! `clickvec table`: compares many systems, whose free parameters are chosen by cross validation.
+//! `clickvec lab table`: compares many systems, whose free parameters are chosen by cross validation.
 
 mod grades;
 mod json;

@@ -1,4 +1,4 @@
-//! `clickvec explain topics`: what each cell represents (LSTM paper, table III).
+//! `clickvec lab topics`: what each cell represents (LSTM paper, table III).
 
 mod page;
 
@@ -15,8 +15,8 @@ use clickvec::model::Side;
 use clickvec_lab::explain::{CellTopic, QueryTopics, Topics};
 use serde::Serialize;
 
-use super::{Form, OneModel};
 use crate::answer::Answer;
+use crate::commands::explain::{self, Form, OneModel};
 use crate::{aligned, output};
 
 /// Show what each cell represents: the keywords that it collects over many queries.
@@ -40,7 +40,7 @@ pub(super) struct Args {
     active: usize,
 
     /// A cell collects a word that changes it by more than this fraction of the cells' mean activation.
-    #[arg(long, value_name = "X", default_value_t = KeywordOptions::default().threshold, value_parser = super::threshold)]
+    #[arg(long, value_name = "X", default_value_t = KeywordOptions::default().threshold, value_parser = explain::threshold)]
     threshold: f32,
 
     /// How many words to show for each cell.
@@ -110,7 +110,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             model.model.encoder_config().kind()
         );
     }
-    let queries = super::texts(&[], Some(&args.queries))?;
+    let queries = explain::texts(&[], Some(&args.queries))?;
     let options = KeywordOptions { threshold: args.threshold, ..KeywordOptions::default() };
     let explainer = Explainer::new(&model.model);
     let topics = Topics::new(&explainer, Side::Query, &queries, args.active, &options).expect("states at each word");

@@ -1,4 +1,4 @@
-//! `clickvec explain neighbours`: the words that are most similar to a word.
+//! `clickvec lab neighbours`: the words that are most similar to a word.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -14,9 +14,9 @@ use clickvec_lab::explain::{Neighbour, Neighbours, Space};
 use maud::html;
 use serde::Serialize;
 
-use super::models::name_of;
-use super::{Form, OneModel, SideFlag, page};
 use crate::answer::Answer;
+use crate::commands::explain::models::name_of;
+use crate::commands::explain::{self, Form, OneModel, SideFlag, page};
 use crate::{aligned, input, output};
 
 /// The titles' file in an index.
@@ -75,7 +75,7 @@ type Near = (String, Vec<Neighbour>);
 /// Shows the neighbours. The answer is no if there are none.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain(&args.words))?;
-    let word = &super::one_word(&args.word)?;
+    let word = &explain::one_word(&args.word)?;
     let path = &args.model.path;
     let is_model = path.is_dir() || FileKind::of(path)? == FileKind::Model;
     let spaces = if is_model { of_model(args, word)? } else { of_ranker(args, path, word)? };
@@ -103,7 +103,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 
 fn of_model(args: &Args, word: &str) -> Result<Vec<Near>> {
     let texts = match (&args.words, args.model.index()) {
-        (Some(path), _) => super::lines(path)?,
+        (Some(path), _) => explain::lines(path)?,
         (None, Some(index)) => {
             let titles = input::titles(&index.join(TITLES_OF_INDEX), TITLE)?;
             titles.into_iter().map(|title| title.title).collect()
@@ -130,7 +130,7 @@ fn of_model(args: &Args, word: &str) -> Result<Vec<Near>> {
 }
 
 fn of_ranker(args: &Args, path: &Path, word: &str) -> Result<Vec<Near>> {
-    let wanted = args.words.as_deref().map(super::lines).transpose()?;
+    let wanted = args.words.as_deref().map(explain::lines).transpose()?;
     let wanted = wanted.map(|lines| {
         let mut all: BTreeSet<String> = lines.iter().flat_map(|line| words(line)).collect();
         all.insert(word.to_owned());

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use clickvec_lab::explain::{CellTopic, Topics};
 use maud::{Markup, html};
 
-use super::super::{NamedModel, page as frame};
 use super::{Args, collects, columns, share};
+use crate::commands::explain::{NamedModel, page as frame};
 use crate::output;
 
 /// Queries in the page's copy of the paper's table, by default.

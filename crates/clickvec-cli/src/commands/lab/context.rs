@@ -1,4 +1,4 @@
-//! `clickvec explain context`: a word in different contexts (CLSM paper, table 2).
+//! `clickvec lab context`: a word in different contexts (CLSM paper, table 2).
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use clickvec_lab::explain::{Context, contexts};
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::{Form, OneModel, SideFlag, page};
 use crate::answer::Answer;
+use crate::commands::explain::{self, Form, OneModel, SideFlag, page};
 use crate::{aligned, output};
 
 /// Compare a word in different contexts, for a CLSM: is `office` a room or software?
@@ -60,7 +60,7 @@ struct Line<'a> {
 /// Shows the contexts. The answer is no if there is only one.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain(&args.file))?;
-    let word = &super::one_word(&args.word)?;
+    let word = &explain::one_word(&args.word)?;
     let model = args.model.load()?;
     let windows = |config: &EncoderConfig| describe(config).reading == Reading::Windows;
     if !windows(model.model.encoder_config()) {
@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             model.title()
         );
     }
-    let texts = super::texts(&args.contexts, args.file.as_deref())?;
+    let texts = explain::texts(&args.contexts, args.file.as_deref())?;
     let explainer = Explainer::new(&model.model);
     let mut found = contexts(&explainer, args.side.side(), word, &texts).expect("an encoder with windows");
     ensure!(!found.is_empty(), "expected texts with the word `{}`, found none", output::printable(word));

@@ -1,4 +1,4 @@
-//! `clickvec simulate`: a click log whose truth is known.
+//! `clickvec lab simulate`: a click log whose truth is known.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,67 @@
+//! `clickvec lab`: the papers' systems, tables and figures, and click logs with known truth.
+
+mod claims;
+mod context;
+mod errors;
+mod neighbours;
+mod simulate;
+mod table;
+mod topics;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::evaluate;
+use crate::answer::Answer;
+#[cfg(fuzzing)]
+pub(crate) use table::plan_of;
+
+/// Reproduce the papers: their other systems, tables of many systems, figures, and click logs with known truth.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    Evaluate(Box<EvaluateArgs>),
+    Table(table::Args),
+    Simulate(simulate::Args),
+    Topics(topics::Args),
+    Context(context::Args),
+    Neighbours(neighbours::Args),
+    Claims(claims::Args),
+    Errors(errors::Args),
+}
+
+/// Measure how well systems rank judged titles, as `clickvec evaluate` does, with all systems of the papers.
+#[derive(clap::Args)]
+struct EvaluateArgs {
+    #[command(flatten)]
+    evaluate: evaluate::Args,
+
+    /// The folder of a Skip-Thought encoder in its original form, for the ranker `skip-thought`.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
+    load: Option<PathBuf>,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(args: Args) -> Result<Answer> {
+    match args.what {
+        What::Evaluate(args) => {
+            let EvaluateArgs { mut evaluate, load } = *args;
+            evaluate.systems = &clickvec_lab::SYSTEMS;
+            evaluate.load = load;
+            evaluate::run(evaluate)
+        }
+        What::Table(args) => table::run(args),
+        What::Simulate(args) => simulate::run(args),
+        What::Topics(args) => topics::run(&args),
+        What::Context(args) => context::run(&args),
+        What::Neighbours(args) => neighbours::run(&args),
+        What::Claims(args) => claims::run(&args),
+        What::Errors(args) => errors::run(&args),
+    }
+}
