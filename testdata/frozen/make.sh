@@ -60,7 +60,7 @@ for form in f32 f16 int8; do
     done
 done
 
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --vectors words.txt \
+"$program" lab evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --vectors words.txt \
     --model rnn.safetensors --ranker bm25 --ranker ulm --ranker lsa:dimensions=4 --ranker plsa:topics=3,iterations=5 \
     --ranker lda:topics=3,sweeps=10 --ranker bltm:topics=3,iterations=5 --ranker wtm:iterations=2,prune=0.05 \
     --ranker ptm:iterations=2,prune=0.05 --ranker mrf --ranker lce --ranker doc2vec:size=4,epochs=2 \

@@ -2,7 +2,7 @@
 //! helps.
 
 use clickvec::Error;
-use clickvec::error::{IndexFault, LearnFault, LearnSource, PlanFault, ResumeFault, TestSetFault};
+use clickvec::error::{IndexFault, LearnFault, PlanFault, ResumeFault, TestSetFault};
 use clickvec::tables::TableFault;
 use clickvec_index::looks_like_index;
 
@@ -17,20 +17,11 @@ pub(crate) fn told(error: &Error) -> String {
 /// What to do about an error, if an option can help and the message does not say so itself.
 fn advice(error: &Error) -> Option<&'static str> {
     match error {
-        Error::Plan(PlanFault::NoClicks) | Error::Learn { fault: LearnFault::NoClicks, .. } => {
-            Some("name a log with --clicks")
-        }
+        Error::Plan(PlanFault::NoClicks) => Some("name a log with --clicks"),
         Error::Plan(PlanFault::InUse { .. }) => Some("--cache names the folder"),
         Error::Plan(PlanFault::JudgedValidation { .. }) => Some("--validation names it"),
         Error::Plan(PlanFault::Row { fault, .. } | PlanFault::Training { fault, .. }) => advice(fault),
-        // Whether they are given or not.
-        Error::Learn { fault: LearnFault::TooFewTitles { .. } | LearnFault::TooFewTexts { .. }, .. } => {
-            Some("the whole collection, which --titles names, has more")
-        }
-        Error::Learn { fault: LearnFault::NoFile { file: LearnSource::Vectors }, .. } => Some("name it with --vectors"),
-        Error::Learn { fault: LearnFault::NoFile { file: LearnSource::Encoder }, .. } => {
-            Some("name it with --load FOLDER")
-        }
+        Error::Learn { fault: LearnFault::NoFile, .. } => Some("name it with --vectors"),
         Error::TestSet { path, fault: TestSetFault::NotBeir { .. } } if looks_like_index(path) => {
             Some("this is an index, which holds titles; name the table that it was made from")
         }
@@ -112,8 +103,9 @@ mod tests {
 
     #[test]
     fn the_option_follows_the_fault() {
-        let fault = Error::Learn { ranker: "bltm", fault: LearnFault::NoClicks };
-        let expected = "bltm: expected clicked pairs to learn from, found none with a word on both sides; name a log with --clicks";
+        let fault = Error::Learn { ranker: "vectors", fault: LearnFault::NoFile };
+        let expected =
+            "vectors: expected a file of vectors that another program trained, found none; name it with --vectors";
         assert_eq!(told(&fault), expected);
         let of_row = Error::Plan(PlanFault::Row { name: "a".to_owned(), fault: Box::new(fault) });
         assert_eq!(told(&of_row), format!("system `a`: {expected}"));

@@ -214,7 +214,7 @@ fn ready(entry: Entry, data: &Data, files: &Files) -> clickvec::Result<Result<Sc
             let system = System::named(&spec.name, &clickvec_lab::SYSTEMS)?;
             match system.train(&system.values(&spec)?, &resources(&data.corpus, files), &mut |_| ()) {
                 Ok(ranker) => Ok(Ok(Scorer::Native(Arc::new(Boxed(ranker))))),
-                Err(why @ Error::Learn { .. }) => Ok(Err(error::words(&why))),
+                Err(why) if why.is_of_data() => Ok(Err(error::words(&why))),
                 Err(other) => Err(other),
             }
         }

@@ -56,7 +56,7 @@ fn only_a_simulation_is_replaced() {
     folder.run(&SIMULATE).code(2).says(refused);
     assert_eq!(folder.read("log/notes.txt"), "mine");
     folder.write("file", "mine");
-    let to = |output: &str| folder.run(&[&SIMULATE[..1], &["--output", output], &SIMULATE[3..]].concat()).code(2);
+    let to = |output: &str| folder.run(&[&SIMULATE[..2], &["--output", output], &SIMULATE[4..]].concat()).code(2);
     to("file").says("file: expected a simulation to replace, or nothing, found a file");
     to(".").says("found a folder with other files in it");
     to("no/log").says("expected a folder to write into, found none");
@@ -66,7 +66,7 @@ fn only_a_simulation_is_replaced() {
 #[test]
 fn bad_arguments_and_titles() {
     let folder = Folder::new();
-    let with = |more: &[&str]| folder.run(&[&SIMULATE[..5], more].concat()).code(2).prints_nothing();
+    let with = |more: &[&str]| folder.run(&[&SIMULATE[..6], more].concat()).code(2).prints_nothing();
     with(&["--misspelt", "1.5"]).says("expected a number from 0 to 1");
     with(&["--position-bias=-1"]).says("expected a number from 0 to 10");
     with(&["--collection", "0"]).says("--collection");
@@ -84,7 +84,7 @@ fn bad_arguments_and_titles() {
 #[test]
 fn own_titles_are_searched_for() {
     let folder = Folder::with_data();
-    let run = folder.run(&[&SIMULATE[..5], &["--titles", "titles.tsv", "--judged", "5"]].concat()).code(0);
+    let run = folder.run(&[&SIMULATE[..6], &["--titles", "titles.tsv", "--judged", "5"]].concat()).code(0);
     assert!(run.stderr().contains("144 titles"), "{}", run.stderr());
     assert_eq!(folder.read("log/titles.tsv"), folder.read("titles.tsv"));
     let beyond = "this is more than the 20 % of --misspelt";

@@ -2,6 +2,7 @@
 
 mod dependence;
 mod doc2vec;
+mod fault;
 mod language_model;
 mod lce;
 mod lsa;
@@ -46,7 +47,7 @@ pub const SYSTEMS: [&System; 14] = {
 ///
 /// # Errors
 ///
-/// [`clickvec::Error::Ranker`] for a spec that is not valid; [`clickvec::Error::Learn`] if the corpus is not enough.
+/// [`clickvec::Error::Ranker`] for a spec that is not valid; an error that [`clickvec::Error::is_of_data`] if the corpus is not enough.
 pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>> {
     let spec: RankerSpec = spec.parse()?;
     let system = System::named(&spec.name, &SYSTEMS)?;

@@ -34,6 +34,18 @@ pub(crate) fn train_watched(spec: &str, corpus: &Corpus) -> Result<(Box<dyn Syst
     Ok((ranker, objectives))
 }
 
+/// Returns why `spec` cannot be trained on `corpus`: the message without the name of the system.
+pub(crate) fn fault(spec: &str, corpus: &Corpus) -> String {
+    let error = try_train(spec, corpus).err().unwrap_or_else(|| panic!("{spec} is trained"));
+    assert!(error.is_of_data(), "{spec}: {error}");
+    let system = spec.split(':').next().unwrap_or_default();
+    error.to_string().strip_prefix(&format!("{system}: ")).unwrap_or_else(|| panic!("{error}")).to_owned()
+}
+
+/// The message of a system that has no clicked pair to learn from.
+pub(crate) const NO_CLICKS: &str =
+    "expected clicked pairs to learn from, found none with a word on both sides; give a click log";
+
 pub(crate) fn assert_close(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {

@@ -384,11 +384,10 @@ fn of_row(name: &str, fault: Error) -> Error {
 
 /// Whether an error concerns only its row, so that the rest of the table can go on.
 fn is_rows_own(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Learn { .. }
-            | Error::Plan(PlanFault::NoClicks | PlanFault::MissingMember { .. } | PlanFault::Training { .. })
-    )
+    let of_plan = |fault: &PlanFault| {
+        matches!(fault, PlanFault::NoClicks | PlanFault::MissingMember { .. } | PlanFault::Training { .. })
+    };
+    error.is_of_data() || matches!(error, Error::Plan(fault) if of_plan(fault))
 }
 
 /// Points that could not be trained, while others may.

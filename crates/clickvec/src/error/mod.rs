@@ -2,7 +2,6 @@
 
 pub mod damaged;
 mod index;
-mod learn_file;
 mod plan;
 mod run;
 pub(crate) use clickvec_tables::shown;
@@ -12,13 +11,12 @@ mod test_set;
 
 pub use clickvec_tables::{JsonFault, JsonKind, JsonProblem, NotAnObject};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
-pub use learn_file::{LearnFileFault, LearnPlace, NpzFound};
 pub use plan::PlanFault;
 pub use run::{InitFault, ResumeFault, SettingDifference};
 use shown::told;
 pub(crate) use shown::{listed, shortened, shown, shown_input};
 pub use system::not_finite;
-pub use system::{LearnFault, LearnSource, PairingFault, Remedy, SpecFault, VectorFault};
+pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
 pub use table::{LogFault, TableFault};
 pub use test_set::{JudgedWithTexts, RunIds, TestSetFault};
 
@@ -184,6 +182,16 @@ impl Error {
         match self {
             Error::Shared(error) => Some(error.kind()),
             _ => None,
+        }
+    }
+
+    /// Returns whether a ranker cannot learn from the data or the files that it has, while others may.
+    pub fn is_of_data(&self) -> bool {
+        use clickvec_tables::ErrorKind::{Busy, Interrupted, Io, Memory};
+        match self {
+            Error::Learn { .. } => true,
+            Error::Shared(error) => !matches!(error.kind(), Io | Busy | Memory | Interrupted),
+            _ => false,
         }
     }
 

@@ -169,22 +169,6 @@ pub enum SpecFault {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnFault {
-    /// Too few titles have a word.
-    #[error("expected at least {least} titles with a word, found {found}")]
-    TooFewTitles {
-        /// The number that the ranker needs.
-        least: usize,
-        /// The number of such titles.
-        found: usize,
-    },
-    /// Too few different texts (titles and queries) have a word.
-    #[error("expected at least {least} different texts with a frequent word, found {found}; lower min-count")]
-    TooFewTexts {
-        /// The number that the ranker needs.
-        least: usize,
-        /// The number of such texts.
-        found: usize,
-    },
     /// A teacher's scores are of no two titles of a query of the log, or all alike.
     #[error(
         "expected scores of two titles or more of the same query of the log that differ, found none among {found} scores, \
@@ -233,37 +217,9 @@ pub enum LearnFault {
         /// The titles of the collection.
         of: usize,
     },
-    /// There is no clicked pair with a word on both sides.
-    #[error("expected clicked pairs to learn from, found none with a word on both sides")]
-    NoClicks,
-    /// There are fewer words than topics or dimensions requested.
-    #[error("expected at most {most} {what}, the number of {of}, found {found}; ask for fewer")]
-    TooMany {
-        /// What was requested: `topics`, `dimensions`.
-        what: &'static str,
-        /// What limits it: `words`, `titles`.
-        of: &'static str,
-        /// The largest number possible.
-        most: usize,
-        /// The number requested.
-        found: usize,
-    },
     /// A file was not named.
-    #[error("expected {file}, found none")]
-    NoFile {
-        /// The file that the ranker needs.
-        file: LearnSource,
-    },
-    /// A file to learn from, or to take weights from, is not valid.
-    #[error("{}: {fault}", super::learn_file::at(path, place))]
-    BadFile {
-        /// The file.
-        path: std::path::PathBuf,
-        /// Where in it.
-        place: super::LearnPlace,
-        /// What is wrong.
-        fault: super::LearnFileFault,
-    },
+    #[error("expected a file of vectors that another program trained, found none")]
+    NoFile,
     /// More files of vectors than sides of a pair.
     #[error("expected one file of vectors, or one of queries and one of titles, found {found}")]
     VectorFiles {
@@ -286,38 +242,6 @@ pub enum LearnFault {
         /// The number of vectors.
         found: u64,
     },
-    /// A number became NaN or infinite during training.
-    #[error("the objective became NaN or infinite in step {step}; take {remedy}")]
-    Diverged {
-        /// The step, counted from 1.
-        step: u64,
-        /// The change of a parameter that helps.
-        remedy: Remedy,
-    },
-}
-
-/// A file that a ranker learns from or takes its weights from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LearnSource {
-    /// Vectors of words or texts.
-    #[error("a file of vectors that another program trained")]
-    Vectors,
-    /// An encoder that another program trained.
-    #[error("a trained encoder")]
-    Encoder,
-}
-
-/// A change of a parameter that may keep training from diverging.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Remedy {
-    /// A smaller value of the parameter.
-    #[error("a smaller {0}")]
-    Smaller(&'static str),
-    /// Larger values of the parameters.
-    #[error("larger {0}")]
-    Larger(&'static str),
 }
 
 /// A reason why two systems cannot be compared.

@@ -325,7 +325,7 @@ fn evaluate(args: &Args, systems: &[Entry], test: &mut Test) -> Result<Results> 
         let system = match entry.load(&resources, keeping.as_ref(), &mut opened) {
             Ok(system) => system,
             Err(error) => match error.downcast_ref::<Error>() {
-                Some(why @ Error::Learn { .. }) => {
+                Some(why) if entry.learns() && why.is_of_data() => {
                     fusions.lacks(entry);
                     let why = advice::told(why);
                     output::note(format_args!("left out {why}"));

@@ -19,7 +19,7 @@ use super::file::{self, RankerState};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_vectors::TextReader;
 use super::{InnerWords, Ranker, RankerSpec, SystemRanker};
-use clickvec::error::{Error, LearnFault, LearnSource, Result, damaged};
+use clickvec::error::{Error, LearnFault, Result, damaged};
 use clickvec::index::{Candidates, FlatIndex};
 use clickvec::model::Side;
 use clickvec_tables::memory::room_for_numbers;
@@ -80,7 +80,7 @@ impl WordVectors {
     fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<WordVectors> {
         let fault = |fault| Error::Learn { ranker: SYSTEM.name, fault };
         let (queries, titles) = match resources.vectors {
-            [] => return Err(fault(LearnFault::NoFile { file: LearnSource::Vectors })),
+            [] => return Err(fault(LearnFault::NoFile)),
             [both] => (None, both),
             [queries, titles] => (Some(WeightedVectors::read(queries, resources.corpus)?), titles),
             more => return Err(fault(LearnFault::VectorFiles { found: more.len() })),

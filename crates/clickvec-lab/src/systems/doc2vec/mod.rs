@@ -9,7 +9,8 @@ mod tests;
 use std::borrow::Cow;
 
 use self::network::{Access, Loss, Network, Options, Scratch, learn_text, random_coordinate, random_rows};
-use clickvec::error::{Error, LearnFault, Remedy, Result, damaged};
+use crate::systems::fault::diverged;
+use clickvec::error::{Result, damaged};
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::normalize;
 use clickvec::internals::rng::{Permutation, stream};
@@ -21,6 +22,7 @@ use clickvec_eval::ranker::Corpus;
 use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
 use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watch};
 use clickvec_tables::memory::{NoRoom, room_for_numbers};
+use clickvec_tables::{Error, ErrorKind};
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
@@ -136,11 +138,12 @@ impl Texts {
 
 impl Doc2Vec {
     fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<Doc2Vec> {
-        let failed = |fault| Error::Learn { ranker: SYSTEM.name, fault };
         let options = Options::new(values);
         let texts = Texts::new(resources.corpus, values.count("min-count"))?;
         if texts.keys.len() < 2 {
-            return Err(failed(LearnFault::TooFewTexts { least: 2, found: texts.keys.len() }));
+            let expected = "at least 2 different texts with a frequent word";
+            let error = Error::expected(ErrorKind::Empty, expected, texts.keys.len().to_string());
+            return Err(error.help("lower min-count, or give the whole collection").within(SYSTEM.name).into());
         }
         // Two tables of words; the texts' vectors, and those that are kept.
         let (words, size) = (texts.frequencies.len(), options.size);
@@ -164,7 +167,7 @@ impl Doc2Vec {
             let mean = loss.sum / loss.predictions.max(1) as f64;
             let (done, of) = (epoch as u64 + 1, options.epochs as u64);
             if !mean.is_finite() {
-                return Err(failed(LearnFault::Diverged { step: done, remedy: Remedy::Smaller("alpha") }));
+                return Err(diverged(SYSTEM.name, done, "a smaller alpha").into());
             }
             watch(Progress { done, of, objective: Some(mean) });
         }

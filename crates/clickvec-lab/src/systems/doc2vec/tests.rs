@@ -4,7 +4,7 @@ use rand::RngExt as _;
 
 use super::network::AliasTable;
 use super::*;
-use crate::systems::testing::{corpus, is_kept_by_a_file, train_watched, try_train};
+use crate::systems::testing::{corpus, fault, is_kept_by_a_file, train_watched, try_train};
 
 fn options(spec: &str) -> Options {
     Options::new(&values(spec))
@@ -242,13 +242,12 @@ fn damaged_files_are_refused() {
 
 #[test]
 fn what_there_is_too_little_of_is_said() {
-    let fault = |spec: &str, titles: &[&str]| match try_train(spec, &corpus(titles, &[])) {
-        Err(Error::Learn { ranker: "doc2vec", fault }) => fault,
-        _ => panic!("trained on {titles:?}"),
-    };
-    assert_eq!(fault("doc2vec", &[]), LearnFault::TooFewTexts { least: 2, found: 0 });
-    assert_eq!(fault("doc2vec", &["red", "Red!", ""]), LearnFault::TooFewTexts { least: 2, found: 1 });
-    assert_eq!(fault("doc2vec:min-count=3", &["a b", "b a"]), LearnFault::TooFewTexts { least: 2, found: 0 });
+    for (spec, titles, found) in
+        [("doc2vec", &[][..], 0), ("doc2vec", &["red", "Red!", ""], 1), ("doc2vec:min-count=3", &["a b", "b a"], 0)]
+    {
+        let expected = format!("expected at least 2 different texts with a frequent word, found {found};");
+        assert!(fault(spec, &corpus(titles, &[])).starts_with(&expected), "{titles:?}");
+    }
     // All texts consist of the same word.
     let ranker = try_train("doc2vec:epochs=2,size=3", &corpus(&["a", "a a", "a a a"], &[])).unwrap();
     assert!(ranker.score("a", &["a a", "b", "", "é ж 中"]).iter().all(|score| score.is_finite()));

@@ -4,7 +4,8 @@
 mod svd;
 
 use self::svd::{Singular, Sparse, singular_vectors};
-use clickvec::error::{Error, LearnFault, Result, damaged};
+use crate::systems::fault::{too_few_titles, too_many};
+use clickvec::error::{Result, damaged};
 use clickvec::internals::math::vector::{add_scaled, dot, normalize, sum_of_squares};
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::{Numbers, RankerState, check_range};
@@ -136,16 +137,15 @@ pub(super) struct Lsa {
 
 impl Lsa {
     fn train(values: &Values, corpus: &Corpus, watch: &mut Watch<'_>) -> Result<Lsa> {
-        let learn = |fault| Error::Learn { ranker: SYSTEM.name, fault };
         let (vocabulary, titles) = of_titles(corpus)?;
         let dimensions = values.count(DIMENSIONS.name);
         if titles.len() < 2 {
-            return Err(learn(LearnFault::TooFewTitles { least: 2, found: titles.len() }));
+            return Err(too_few_titles(SYSTEM.name, 2, titles.len()).into());
         }
         let (of, most) =
             if vocabulary.len() < titles.len() { ("words", vocabulary.len()) } else { ("titles", titles.len()) };
         if dimensions > most {
-            return Err(learn(LearnFault::TooMany { what: "dimensions", of, most, found: dimensions }));
+            return Err(too_many(SYSTEM.name, "dimensions", of, most, dimensions).into());
         }
         svd::room(vocabulary.len(), dimensions)?;
         let weighting = Weighting::new(values);

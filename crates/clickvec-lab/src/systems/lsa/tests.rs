@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::systems::shop::{Shop, ndcg, restored, with_shuffled_words};
-use crate::systems::testing::{corpus, is_kept_by_a_file, train, train_watched, try_train};
+use crate::systems::testing::{corpus, fault, is_kept_by_a_file, train, train_watched};
 
 /// Singular vectors are stored as 32-bit numbers.
 fn assert_near(found: &[f64], expected: &[f64]) {
@@ -96,15 +96,13 @@ fn other_names_of_what_is_asked_for_are_found() {
 
 #[test]
 fn what_cannot_be_trained_says_so() {
-    let fault = |spec: &str, titles: &[&str]| match try_train(spec, &corpus(titles, &[("a b", "c d e")])).err() {
-        Some(Error::Learn { ranker: "lsa", fault }) => fault,
-        other => panic!("{other:?}"),
-    };
+    let fault = |spec: &str, titles: &[&str]| fault(spec, &corpus(titles, &[("a b", "c d e")]));
     for titles in [&[][..], &[""], &["a b c d"], &["a b c", "", "?"]] {
         let found = usize::from(titles.first().is_some_and(|title| !title.is_empty()));
-        assert_eq!(fault("lsa:dimensions=1", titles), LearnFault::TooFewTitles { least: 2, found });
+        let expected = format!("expected at least 2 titles with a word, found {found}; the whole collection has more");
+        assert_eq!(fault("lsa:dimensions=1", titles), expected);
     }
-    let too_many = |of, most| LearnFault::TooMany { what: "dimensions", of, most, found: 3 };
+    let too_many = |of, most| format!("expected at most {most} dimensions, the number of {of}, found 3; ask for fewer");
     assert_eq!(fault("lsa:dimensions=3", &["a b", "b", "a"]), too_many("words", 2));
     assert_eq!(fault("lsa:dimensions=3", &["a b c d", "e f"]), too_many("titles", 2));
 }

@@ -1,6 +1,7 @@
 //! Encoders in the layout that the authors published: `dictionary.txt`, word vectors in `utable.npy` and `btable.npy`,
 //! weights in `uni_skip.npz` and `bi_skip.npz`. Sizes follow from the arrays; the `.pkl` files next to them are not read.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,13 +11,15 @@ use zip::result::ZipError;
 
 use super::gru::Gru;
 use super::numpy::{self, Fault};
-use super::{LARGEST, Part, SYSTEM, SkipThought, large};
-use clickvec::error::{Error, LearnFault, LearnFileFault, LearnPlace, NpzFound, Result};
+use super::{LARGEST, Part, SkipThought, large};
+use clickvec::Result;
 use clickvec::internals::math::Matrix;
 use clickvec::internals::tables::{FoundLine, Lines};
 use clickvec::internals::text::{Interner, WordBuffer, for_each_word};
 use clickvec_tables::files::open_plain;
 use clickvec_tables::memory::room_for_numbers;
+use clickvec_tables::shown::shown_input;
+use clickvec_tables::{Error, ErrorKind};
 
 /// The line of the dictionary whose vector is used for unknown words. It is not a word itself.
 const UNKNOWN: &str = "UNK";
@@ -60,18 +63,23 @@ impl Dictionary {
         let (mut vocabulary, mut line_of, mut unknown) = (Interner::default(), Vec::new(), None);
         let mut others: Vec<(usize, String)> = Vec::new();
         for number in 0.. {
-            let bad = |fault| bad(path, LearnPlace::Line(number as u64 + 1), fault);
+            let malformed = |expected: String, found: &'static str| {
+                Error::expected(ErrorKind::Malformed, expected, found).at_line(path, number as u64 + 1)
+            };
             match lines.next(&mut line).map_err(|source| Error::io(path, "read", source))? {
                 FoundLine::Whole => {}
-                FoundLine::TooLong => return Err(bad(LearnFileFault::LineTooLong { most: MOST_LINE_BYTES })),
+                FoundLine::TooLong => {
+                    let expected = format!("a line of at most {MOST_LINE_BYTES} bytes");
+                    return Err(malformed(expected, "a longer one").into());
+                }
                 FoundLine::End => {
                     line_of.push(number);
                     break;
                 }
             }
             let text = std::str::from_utf8(&line)
-                .map_err(|error| bad(LearnFileFault::NotUtf8 { byte: error.valid_up_to() + 1 }))?;
-            let text = text.trim();
+                .map_err(|_| malformed("UTF-8".to_owned(), "other bytes").help("save the file as UTF-8"))?
+                .trim();
             let (mut count, mut only) = (0, String::new());
             for_each_word(text, &mut buffer, |word| {
                 count += 1;
@@ -97,8 +105,10 @@ impl Dictionary {
                 line_of.push(number);
             }
         }
-        let no_unknown = LearnFileFault::NoUnknownWord { expected: UNKNOWN, lines };
-        let unknown = unknown.ok_or_else(|| bad(path, LearnPlace::File, no_unknown))?;
+        let unknown = unknown.ok_or_else(|| {
+            let expected = format!("a line `{UNKNOWN}` for unknown words");
+            Error::expected(ErrorKind::Malformed, expected, format!("{lines} other lines")).at(path)
+        })?;
         let mut dictionary = Dictionary { vocabulary, lines: vec![NOT_KEPT; lines] };
         for (word, line) in (0..).zip(line_of.into_iter().chain([unknown])) {
             dictionary.lines[line] = word;
@@ -109,14 +119,18 @@ impl Dictionary {
     /// The vectors of the words and of the unknown word.
     fn word_vectors(&self, path: &Path) -> Result<Matrix> {
         let (reader, bytes) = open(path)?;
-        let failed = |fault| unread(path, LearnPlace::File, fault);
+        let failed = |fault| unread(path, None, fault);
         let mut npy = numpy::open(reader, bytes).map_err(failed)?;
         let columns = match *npy.shape() {
-            _ if !npy.is_by_rows() => return Err(bad(path, LearnPlace::File, LearnFileFault::NpyOrder)),
+            _ if !npy.is_by_rows() => {
+                let expected = "the array row by row (C order)";
+                return Err(Error::expected(ErrorKind::Malformed, expected, "Fortran order").at(path).into());
+            }
             [lines, columns] if lines == self.lines.len() && columns > 0 => columns,
             ref shape => {
-                let fault = LearnFileFault::Rows { lines: self.lines.len(), found: shape.to_vec() };
-                return Err(bad(path, LearnPlace::File, fault));
+                let expected = format!("{} rows, one for each line of dictionary.txt", self.lines.len());
+                let found = format!("an array of shape {shape:?}");
+                return Err(Error::expected(ErrorKind::Mismatch, expected, found).at(path).into());
             }
         };
         room_for_numbers::<f32>("vectors of words", &[&[self.vocabulary.len() + 1, columns]])?;
@@ -128,10 +142,8 @@ impl Dictionary {
                 word_vectors.row_mut(word as usize).copy_from_slice(&row);
             }
         }
-        match large(word_vectors.data()) {
-            Some(found) => Err(bad(path, LearnPlace::File, LearnFileFault::Number { most: LARGEST, found })),
-            None => Ok(word_vectors),
-        }
+        refuse_large(word_vectors.data(), path, None)?;
+        Ok(word_vectors)
     }
 }
 
@@ -140,36 +152,33 @@ fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>
     let mut reader = open(path)?.0;
     let begin = reader.fill_buf().map_err(|source| Error::io(path, "read", source))?;
     if !begin.starts_with(ZIP) {
-        let found = NpzFound::Other(begin[..begin.len().min(SHOWN)].escape_ascii().to_string());
-        return Err(bad(path, LearnPlace::File, LearnFileFault::NotNpz { found }));
+        let begin = begin[..begin.len().min(SHOWN)].escape_ascii().to_string();
+        let found =
+            if begin.is_empty() { "an empty file".to_owned() } else { format!("a file that begins with `{begin}`") };
+        return Err(not_npz(found, "fetch it again").at(path).into());
     }
-    let mut archive = ZipArchive::new(reader).map_err(|error| zipped(path, LearnPlace::File, error))?;
-    let mut array = |name: String, expected: &[Option<usize>]| {
-        let place = || LearnPlace::Array(name.clone());
-        let member = archive.by_name(&format!("{name}.npy")).map_err(|error| zipped(path, place(), error))?;
+    let mut archive = ZipArchive::new(reader).map_err(|error| zipped(path, None, error))?;
+    let mut array = |name: String, expected: &[Option<usize>]| -> Result<Matrix> {
+        let member = archive.by_name(&format!("{name}.npy")).map_err(|error| zipped(path, Some(&name), error))?;
         let size = member.size();
-        let failed = |fault| unread(path, place(), fault);
+        let failed = |fault| unread(path, Some(&name), fault);
         let npy = numpy::open(member, size).map_err(failed)?;
         let fits = npy.shape().len() == expected.len()
             && npy.shape().iter().zip(expected).all(|(&found, expected)| expected.is_none_or(|size| size == found));
         if !fits || npy.shape().contains(&0) {
-            let fault = LearnFileFault::NpyShape { expected: expected.to_vec(), found: npy.shape().to_vec() };
-            return Err(bad(path, place(), fault));
+            return Err(in_array(numpy::other_shape(expected, npy.shape()), path, Some(&name)).into());
         }
         let matrix = numpy::matrix(npy).map_err(failed)?;
-        match large(matrix.data()) {
-            Some(found) => Err(bad(path, place(), LearnFileFault::Number { most: LARGEST, found })),
-            None => Ok(matrix),
-        }
+        refuse_large(matrix.data(), path, Some(&name))?;
+        Ok(matrix)
     };
     let mut encoder = |prefix: &&str| {
         let mut array = |name: &str, shape: &[Option<usize>]| array(format!("{prefix}_{name}"), shape);
         let candidate = array("Ux", &[None, None])?;
         let units = candidate.rows();
         if candidate.columns() != units {
-            let found = vec![units, candidate.columns()];
-            let fault = LearnFileFault::NpyShape { expected: vec![Some(units); 2], found };
-            return Err(bad(path, LearnPlace::Array(format!("{prefix}_Ux")), fault));
+            let error = numpy::other_shape(&[Some(units); 2], &[units, candidate.columns()]);
+            return Err(in_array(error, path, Some(&format!("{prefix}_Ux"))).into());
         }
         // r comes first, then z.
         let gates = 2 * units;
@@ -197,34 +206,55 @@ fn open(path: &Path) -> Result<(BufReader<File>, u64)> {
     Ok((BufReader::with_capacity(1 << 18, file), bytes))
 }
 
-fn bad(path: &Path, place: LearnPlace, fault: LearnFileFault) -> Error {
-    Error::Learn { ranker: SYSTEM.name, fault: LearnFault::BadFile { path: path.to_owned(), place, fault } }
+/// Refuses numbers that are NaN or so large that sums of them may overflow.
+fn refuse_large(numbers: &[f32], path: &Path, array: Option<&str>) -> Result<()> {
+    let Some(found) = large(numbers) else { return Ok(()) };
+    let expected = format!("numbers between −{LARGEST:e} and {LARGEST:e}");
+    Err(in_array(Error::expected(ErrorKind::Malformed, expected, format!("{found:e}")), path, array).into())
 }
 
-fn unread(path: &Path, place: LearnPlace, fault: Fault) -> Error {
+/// Sets the place of an error: the file or an array of an archive.
+fn in_array(error: Error, path: &Path, array: Option<&str>) -> Error {
+    match array {
+        Some(array) => error.within(format!("{}, array `{array}`", shown_input(path))),
+        None => error.at(path),
+    }
+}
+
+fn unread(path: &Path, array: Option<&str>, fault: Fault) -> Error {
     match fault {
         // The method of compression is looked at when the first bytes are read.
         Fault::Io(source) => match source.get_ref().and_then(|inner| inner.downcast_ref()) {
-            Some(inner) => bad(path, place, LearnFileFault::NotNpz { found: found(inner) }),
+            Some(inner) => in_array(unreadable(inner), path, array),
             None => Error::io(path, "read", source),
         },
-        Fault::Content(fault) => bad(path, place, fault),
+        Fault::Content(error) => in_array(error, path, array),
     }
 }
 
-fn zipped(path: &Path, place: LearnPlace, error: ZipError) -> Error {
+fn zipped(path: &Path, array: Option<&str>, error: ZipError) -> Error {
     match error {
         ZipError::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => Error::io(path, "read", source),
-        ZipError::FileNotFound => bad(path, place, LearnFileFault::NoArray),
-        error => bad(path, place, LearnFileFault::NotNpz { found: found(&error) }),
+        ZipError::FileNotFound => {
+            in_array(Error::expected(ErrorKind::Malformed, "this array", "none of that name"), path, array)
+        }
+        error => in_array(unreadable(&error), path, array),
     }
 }
 
-fn found(error: &ZipError) -> NpzFound {
+/// Returns the error of an archive, or of an array in it, that cannot be read.
+fn unreadable(error: &ZipError) -> Error {
+    let save = "write it with numpy.savez";
     match error {
-        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => NpzFound::Password,
-        ZipError::CompressionMethodNotSupported(method) => NpzFound::Method(*method),
-        ZipError::UnsupportedArchive(_) => NpzFound::Form,
-        _ => NpzFound::Damaged,
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => not_npz("an array with a password", save),
+        ZipError::CompressionMethodNotSupported(method) => {
+            not_npz(format!("an array that is compressed by method {method}"), save)
+        }
+        ZipError::UnsupportedArchive(_) => not_npz("a ZIP archive of another form", save),
+        _ => not_npz("a ZIP archive that was cut short or damaged", "fetch it again"),
     }
+}
+
+fn not_npz(found: impl Into<Cow<'static, str>>, help: &'static str) -> Error {
+    Error::expected(ErrorKind::Malformed, "a .npz file", found).help(help)
 }

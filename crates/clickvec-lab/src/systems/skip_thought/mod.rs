@@ -8,7 +8,7 @@ mod packed;
 #[cfg(test)]
 mod tests;
 
-use clickvec::error::{Error, LearnFault, LearnSource, Result, damaged};
+use clickvec::error::{Result, damaged};
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::normalize;
 use clickvec::internals::math::{Buffer, Matrix};
@@ -17,6 +17,7 @@ use clickvec_eval::internals::{Numbers, RankerState};
 use clickvec_eval::internals::{UNKNOWN, WordReader};
 use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
 use clickvec_eval::ranker::{Parameter, Resources, System, Values};
+use clickvec_tables::{Error, ErrorKind};
 use gru::{Gru, Scratch};
 use packed::Packed;
 
@@ -70,8 +71,8 @@ fn parts(values: &Values) -> Vec<(&'static str, &'static [&'static str])> {
 impl SkipThought {
     fn train(values: &Values, resources: &Resources<'_>) -> Result<SkipThought> {
         let Some(folder) = resources.load else {
-            let fault = LearnFault::NoFile { file: LearnSource::Encoder };
-            return Err(Error::Learn { ranker: SYSTEM.name, fault });
+            let error = Error::expected(ErrorKind::Empty, "a trained encoder", "none");
+            return Err(error.help("name its folder to load").within(SYSTEM.name).into());
         };
         load::load(folder, &parts(values))
     }

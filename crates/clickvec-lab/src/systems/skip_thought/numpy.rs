@@ -1,10 +1,11 @@
 //! Reading weights in NumPy's format, from arrays whose size in bytes is known. The contents may be anything.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
 
-use clickvec::error::LearnFileFault;
 use clickvec::internals::math::Matrix;
 use clickvec::internals::npy::{self, Reader};
+use clickvec_tables::{Error, ErrorKind};
 
 /// The number of values that are read at once, and the most that are allocated before anything was read.
 const PART: usize = 16 * 1024;
@@ -13,23 +14,27 @@ const PART: usize = 16 * 1024;
 #[derive(Debug)]
 pub(super) enum Fault {
     Io(io::Error),
-    Content(LearnFileFault),
+    /// Without the place, which the caller knows.
+    Content(Error),
 }
 
 /// A reader of an array that takes `bytes` bytes in all, whose header is read here.
 pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>, Fault> {
     let array = Reader::open(source).map_err(|fault| match fault {
         npy::Fault::Io(error) => failed(error),
-        npy::Fault::NotNpy(found) => Fault::Content(LearnFileFault::NotNpy { found }),
-        npy::Fault::Version(found) => Fault::Content(LearnFileFault::NpyVersion { found }),
-        npy::Fault::HeaderLength(found) => Fault::Content(LearnFileFault::NpyHeaderLength { found }),
-        npy::Fault::Header(found) => Fault::Content(LearnFileFault::NpyHeader { found }),
-        npy::Fault::Type(found) => Fault::Content(LearnFileFault::NpyType { found }),
-        npy::Fault::Cut => Fault::Content(LearnFileFault::Cut),
+        npy::Fault::NotNpy(found) => {
+            malformed("an array in NumPy's .npy format", format!("a file that begins with {found}"))
+        }
+        npy::Fault::Version(found) => malformed("version 1, 2 or 3 of the .npy format", found.to_string()),
+        npy::Fault::HeaderLength(found) => malformed("a short .npy header", format!("one of {found} bytes")),
+        npy::Fault::Header(found) => malformed("a valid .npy header", found),
+        npy::Fault::Type(found) if found == "|O" => malformed(TYPES, "Python objects".to_owned()),
+        npy::Fault::Type(found) => malformed(TYPES, format!("`{found}`")),
+        npy::Fault::Cut => cut(),
     })?;
     if array.file_bytes().map(|bytes| bytes as u64) != Some(bytes) {
-        let shape = array.shape().to_vec();
-        return Err(Fault::Content(LearnFileFault::NpyBytes { shape, found: bytes }));
+        let expected = format!("the bytes of an array of shape {:?}", array.shape());
+        return Err(malformed(expected, format!("{bytes} bytes")));
     }
     Ok(array)
 }
@@ -38,7 +43,7 @@ pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>, Fault> {
 pub(super) fn read<R: Read>(array: &mut Reader<R>, numbers: &mut [f32]) -> Result<(), Fault> {
     match array.read(numbers).map_err(failed)? {
         found if found == numbers.len() * array.width() => Ok(()),
-        _ => Err(Fault::Content(LearnFileFault::Cut)),
+        _ => Err(cut()),
     }
 }
 
@@ -48,8 +53,7 @@ pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix, Fault> {
         [columns] => (1, columns),
         [rows, columns] => (rows, columns),
         ref shape => {
-            let (expected, found) = (vec![None, None], shape.to_vec());
-            return Err(Fault::Content(LearnFileFault::NpyShape { expected, found }));
+            return Err(Fault::Content(other_shape(&[None, None], shape)));
         }
     };
     let count = rows * columns;
@@ -68,11 +72,33 @@ pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix, Fault> {
     Ok(Matrix::from_vec(rows, columns, numbers))
 }
 
+/// The types of numbers that are read.
+const TYPES: &str = "numbers of type <f4 or <f8";
+
+/// Returns the error of an array of another shape; `None` stands for any size but 0.
+pub(super) fn other_shape(expected: &[Option<usize>], found: &[usize]) -> Error {
+    let size = |size: &Option<usize>| size.map_or("any".to_owned(), |size| size.to_string());
+    let expected = expected.iter().map(size).collect::<Vec<_>>().join(", ");
+    Error::expected(ErrorKind::Malformed, format!("an array of shape [{expected}]"), format!("{found:?}"))
+}
+
+fn malformed(expected: impl Into<Cow<'static, str>>, found: String) -> Fault {
+    Fault::Content(Error::expected(ErrorKind::Malformed, expected, found))
+}
+
+fn cut() -> Fault {
+    let error = Error::expected(ErrorKind::Damaged, "the rest of the array", "the end of the file");
+    Fault::Content(error.help("it was cut short, fetch it again"))
+}
+
 fn failed(error: io::Error) -> Fault {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => Fault::Content(LearnFileFault::Cut),
+        io::ErrorKind::UnexpectedEof => cut(),
         // A compressed member is damaged.
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Fault::Content(LearnFileFault::Damaged),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+            let error = Error::expected(ErrorKind::Damaged, "an array that is whole", "other bytes than were stored");
+            Fault::Content(error.help("fetch it again"))
+        }
         _ => Fault::Io(error),
     }
 }

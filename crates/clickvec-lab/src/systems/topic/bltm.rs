@@ -5,8 +5,9 @@ use super::em;
 use super::plsa::{ALPHA, BETA, ITERATIONS, inference, settings};
 use super::side::Side;
 use super::{LAMBDA, TOPICS, TopicRanker, enough_words};
+use crate::systems::fault::no_clicks;
 use crate::systems::ulm::MU;
-use clickvec::error::{Error, LearnFault, Result};
+use clickvec::error::Result;
 use clickvec_eval::internals::ClickedPairs;
 use clickvec_eval::ranker::{Parameter, Resources, System, Values, Watch};
 
@@ -22,21 +23,20 @@ pub(in crate::systems) const SYSTEM: System = System {
 
 fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<TopicRanker> {
     let corpus = resources.corpus;
-    let fault = |fault| Error::Learn { ranker: SYSTEM.name, fault };
     let ClickedPairs { queries, titles, weights } = &corpus.clicks;
     let counts = |&i: &usize| !queries.get(i).is_empty() && !titles.get(i).is_empty() && weights[i] > 0.0;
     let pairs: Vec<usize> = (0..weights.len()).filter(counts).collect();
     if pairs.is_empty() {
-        return Err(fault(LearnFault::NoClicks));
+        return Err(no_clicks(SYSTEM.name).into());
     }
     let words = corpus.vocabulary.len();
     let queries = Side::new(pairs.iter().map(|&i| queries.get(i)), words)?;
     let titles = Side::new(pairs.iter().map(|&i| titles.get(i)), words)?;
-    enough_words(&titles, values.count(TOPICS.name)).map_err(fault)?;
+    enough_words(SYSTEM.name, &titles, values.count(TOPICS.name))?;
     let weights: Vec<f32> = pairs.iter().map(|&i| weights[i]).collect();
     let sides = [&queries, &titles];
     em::room(&sides, weights.len(), values.count(TOPICS.name))?;
-    let mut topics = em::train(&sides, &weights, &settings(values), watch).map_err(fault)?;
+    let mut topics = em::train(SYSTEM.name, &sides, &weights, &settings(values), watch)?;
     let titles = topics.swap_remove(1);
     let queries = topics.swap_remove(0);
     Ok(TopicRanker::new(SYSTEM.name, values, corpus, (titles, Some(queries)), inference(values)))

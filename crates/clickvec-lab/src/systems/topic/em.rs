@@ -12,10 +12,11 @@ use rayon::prelude::*;
 use super::Topics;
 use super::pair::{Scratch, Tilt, pair, single};
 use super::side::Side;
-use clickvec::error::{LearnFault, Remedy};
+use crate::systems::fault::diverged;
 use clickvec::internals::math::vector::{add_scaled, dot};
 use clickvec::internals::rng::stream;
 use clickvec_eval::ranker::{Progress, Watch};
+use clickvec_tables::Error;
 use clickvec_tables::memory::{NoRoom, room_for_numbers};
 
 /// The number of texts in a task.
@@ -36,18 +37,19 @@ pub(super) struct Settings {
 /// The topics of each side: of single texts, or of pairs, whose sides are made to agree.
 ///
 /// # Errors
-/// [`LearnFault::Diverged`].
+/// [`clickvec_tables::ErrorKind::NotFinite`] if it diverges.
 pub(super) fn train(
+    system: &'static str,
     sides: &[&Side],
     weights: &[f32],
     settings: &Settings,
     watch: &mut Watch<'_>,
-) -> Result<Vec<Topics>, LearnFault> {
+) -> Result<Vec<Topics>, Error> {
     let mut em = Em::new(sides, weights, settings);
     for step in 1..=settings.iterations as u64 {
         let objective = em.iterate();
         if !objective.is_finite() {
-            return Err(LearnFault::Diverged { step, remedy: Remedy::Larger("priors") });
+            return Err(diverged(system, step, "larger priors"));
         }
         watch(Progress { done: step, of: settings.iterations as u64, objective: Some(objective) });
     }

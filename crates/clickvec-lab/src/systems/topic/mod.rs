@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use super::language_model::CollectionModel;
 use super::ulm::MU;
+use crate::systems::fault::{no_clicks, too_few_titles, too_many};
 use cache::Cache;
-use clickvec::error::{Error, LearnFault, damaged};
+use clickvec::error::damaged;
 use clickvec::internals::math::vector::dot;
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::{Numbers, RankerState, check_range};
@@ -27,6 +28,7 @@ use clickvec_eval::internals::{UNKNOWN, WordReader};
 use clickvec_eval::ranker::Corpus;
 use clickvec_eval::ranker::{Parameter, Values};
 use clickvec_eval::ranker::{Ranker, SystemRanker};
+use clickvec_tables::Error;
 use fold::{Folder, Inference};
 use side::{ABSENT, Side};
 
@@ -205,7 +207,6 @@ impl SystemRanker for TopicRanker {
 /// The titles with words that topics are learnt from, and the weight of each: those of the collection, or those that were
 /// clicked, each once and with the sum of its pairs' weights.
 fn titles_side(ranker: &'static str, corpus: &Corpus, values: &Values) -> clickvec::Result<(Side, Vec<f32>)> {
-    let bad = |fault| Error::Learn { ranker, fault };
     let (topics, words) = (values.count(TOPICS.name), corpus.vocabulary.len());
     let (titles, weights) = match values.count(CLICKED.name) {
         0 => {
@@ -227,23 +228,23 @@ fn titles_side(ranker: &'static str, corpus: &Corpus, values: &Values) -> clickv
                 clicked[place].1 += f64::from(weight);
             }
             if clicked.is_empty() {
-                return Err(bad(LearnFault::NoClicks));
+                return Err(no_clicks(ranker).into());
             }
             let titles = Side::new(clicked.iter().map(|&(title, _)| title), words)?;
             (titles, clicked.into_iter().map(|(_, weight)| weight as f32).collect())
         }
     };
     if titles.texts() == 0 {
-        return Err(bad(LearnFault::TooFewTitles { least: 1, found: 0 }));
+        return Err(too_few_titles(ranker, 1, 0).into());
     }
-    enough_words(&titles, topics).map_err(bad)?;
+    enough_words(ranker, &titles, topics)?;
     Ok((titles, weights))
 }
 
 /// Checks the number of topics. A topic is a distribution over words, so with more topics than words some say nothing.
-fn enough_words(side: &Side, topics: usize) -> Result<(), LearnFault> {
-    match topics > side.words() {
-        true => Err(LearnFault::TooMany { what: "topics", of: "words", most: side.words(), found: topics }),
-        false => Ok(()),
+fn enough_words(ranker: &'static str, side: &Side, topics: usize) -> Result<(), Error> {
+    if topics <= side.words() {
+        return Ok(());
     }
+    Err(too_many(ranker, "topics", "words", side.words(), topics))
 }

@@ -6,7 +6,7 @@ use super::fold::Inference;
 use super::{CLICKED, LAMBDA, TOPICS, TopicRanker, titles_side};
 use crate::systems::topic::em;
 use crate::systems::ulm::MU;
-use clickvec::error::{Error, Result};
+use clickvec::error::Result;
 use clickvec_eval::ranker::{Parameter, Resources, System, Values, Watch};
 
 pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 100, 1, 100_000, "iterations of EM");
@@ -27,11 +27,10 @@ pub(in crate::systems) const SYSTEM: System = System {
 
 fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<TopicRanker> {
     let topics = values.count(TOPICS.name);
-    let fault = |fault| Error::Learn { ranker: SYSTEM.name, fault };
     let (titles, weights) = titles_side(SYSTEM.name, resources.corpus, values)?;
     let sides = [&titles];
     em::room(&sides, weights.len(), topics)?;
-    let topics = em::train(&sides, &weights, &settings(values), watch).map_err(fault)?.swap_remove(0);
+    let topics = em::train(SYSTEM.name, &sides, &weights, &settings(values), watch)?.swap_remove(0);
     Ok(TopicRanker::new(SYSTEM.name, values, resources.corpus, (topics, None), inference(values)))
 }
 

@@ -8,7 +8,8 @@ use super::ibm1::{Bitext, Ibm1};
 use super::phrases::{LONGEST, PhraseCounts, PhraseTable};
 use super::table::Row;
 use super::wtm::{ALPHA, ITERATIONS, PRIOR, PRUNE, QueryWord, SELF, Wtm};
-use clickvec::error::{Error, LearnFault, Result};
+use crate::systems::fault::no_clicks;
+use clickvec::error::Result;
 use clickvec::internals::text::WordId;
 use clickvec_eval::internals::RankerState;
 use clickvec_eval::internals::WordReader;
@@ -60,7 +61,7 @@ impl Ptm {
         let corpus = resources.corpus;
         let bitext = clicks(corpus);
         if bitext.pairs().next().is_none() {
-            return Err(Error::Learn { ranker: SYSTEM.name, fault: LearnFault::NoClicks });
+            return Err(no_clicks(SYSTEM.name).into());
         }
         let model = |bitext: Bitext<'_>| Ibm1::new(bitext, corpus.vocabulary.len(), values.get(PRIOR.name));
         let (mut forward, mut backward) = (model(bitext)?, model(bitext.reversed())?);

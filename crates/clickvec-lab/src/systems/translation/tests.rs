@@ -6,8 +6,7 @@ use super::alignment::{Alignment, symmetrize, viterbi};
 use super::ibm1::{Bitext, Ibm1};
 use super::phrases::{PhraseCounts, PhraseTable, extract};
 use super::table::TranslationTable;
-use crate::systems::testing::{assert_close, corpus, is_kept_by_a_file, train, train_watched, try_train};
-use clickvec::error::{Error, LearnFault};
+use crate::systems::testing::{NO_CLICKS, assert_close, corpus, fault, is_kept_by_a_file, train, train_watched};
 use clickvec::internals::rng::stream;
 use clickvec_eval::internals::WordLists;
 use clickvec_eval::internals::{Numbers, RankerState};
@@ -124,7 +123,7 @@ fn weights_of_clicks_are_counts() {
     let scores = train("wtm:prior=0,prune=0", &without).score("c", &["x", "y", "z"]);
     assert!(scores[0].is_finite() && scores[0] == scores[1] && scores[0] == scores[2], "{scores:?}");
     without.clicks.weights = vec![0.0; 3];
-    assert!(matches!(try_train("wtm", &without), Err(Error::Learn { fault: LearnFault::NoClicks, .. })));
+    assert_eq!(fault("wtm", &without), NO_CLICKS);
 }
 
 #[test]
@@ -340,10 +339,7 @@ fn phrases_from_outside_are_checked() {
 fn what_there_is_little_of_scores_all_the_same() {
     for clicks in [&[][..], &[("", "red")], &[("red", "?")]] {
         for name in ["wtm", "ptm"] {
-            match try_train(name, &corpus(&["red door"], clicks)) {
-                Err(Error::Learn { fault: LearnFault::NoClicks, ranker }) => assert_eq!(ranker, name),
-                other => panic!("{:?}", other.map(|ranker| ranker.name().to_owned())),
-            }
+            assert_eq!(fault(name, &corpus(&["red door"], clicks)), NO_CLICKS);
         }
     }
     for spec in [

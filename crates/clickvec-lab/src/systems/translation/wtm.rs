@@ -3,8 +3,9 @@
 use super::ibm1::Ibm1;
 use super::table::{Row, TranslationTable};
 use super::{background, clicks};
+use crate::systems::fault::no_clicks;
 use crate::systems::language_model::CollectionModel;
-use clickvec::error::{Error, LearnFault, Result};
+use clickvec::error::Result;
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::RankerState;
 use clickvec_eval::internals::{UNKNOWN, WordReader};
@@ -63,7 +64,7 @@ impl Wtm {
         let corpus = resources.corpus;
         let bitext = clicks(corpus);
         if bitext.pairs().next().is_none() {
-            return Err(Error::Learn { ranker: SYSTEM.name, fault: LearnFault::NoClicks });
+            return Err(no_clicks(SYSTEM.name).into());
         }
         let mut model = Ibm1::new(bitext, corpus.vocabulary.len(), values.get(PRIOR.name))?;
         let of = values.count(ITERATIONS.name) as u64;
