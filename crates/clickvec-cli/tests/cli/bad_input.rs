@@ -39,7 +39,8 @@ fn a_log_that_cannot_be_read() {
         assert!(!folder.path("m").exists());
     }
     folder.write("log.csv", "time,user,query,sku\n1,2,red lamp,l1\n");
-    let hint = "a line without the tabs that separate columns; see docs/reference/tables.md; `clickvec prepare` makes a click log";
+    let hint =
+        "found `time`, `user`, `query`, `sku`; see docs/reference/tables.md; `clickvec prepare` makes a click log";
     folder.run(&["train", "--clicks", "log.csv", "--output", "m"]).code(2).says(hint).prints_nothing();
     folder.write("header", "query\ttitle\n");
     folder.run(&["train", "--clicks", "header", "--output", "m", "--epochs", "1"]).code(2).says("header");
