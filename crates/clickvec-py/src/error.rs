@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 use clickvec::Error;
-use clickvec_tables::ErrorKind;
 use clickvec_cli::embedded;
+use clickvec_tables::ErrorKind;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clickvec::Error;
-use clickvec_eval::{self as eval, Comparison, EvaluateOptions, Evaluation, Form, Gain, Judgments, Metric, ReadCorpus, Scores, TestSet,
-    TestSetFiles, Ties,
-};
-use clickvec_eval::ranker::{Corpus, FusionMethod, RankerSpec, System};
 use clickvec::train::Weighting;
 use clickvec_cli::embedded::{self, Fault};
+use clickvec_eval::ranker::{Corpus, FUSED_DEPTH, FusionMethod, RankerSpec, System};
+use clickvec_eval::{
+    self as eval, Answers, Comparison, EvaluateOptions, Evaluation, Form, Gain, Judgments, Metric, ReadCorpus, Scores,
+    Task, TestSet, TestSetFiles, Ties,
+};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -208,7 +209,9 @@ struct Scored {
 fn ready(entry: Entry, data: &Data, files: &Files) -> clickvec::Result<Result<Scorer, String>> {
     match entry {
         Entry::Ready(scorer) => Ok(Ok(scorer)),
-        Entry::File(path) => Ok(Ok(Scorer::Native(Arc::from(clickvec_eval::ranker::load_with(&path, &clickvec_lab::SYSTEMS)?)))),
+        Entry::File(path) => {
+            Ok(Ok(Scorer::Native(Arc::from(clickvec_eval::ranker::load_with(&path, &clickvec_lab::SYSTEMS)?))))
+        }
         Entry::Spec(spec) => {
             let spec: RankerSpec = spec.parse()?;
             let system = System::named(&spec.name, &clickvec_lab::SYSTEMS)?;
@@ -236,18 +239,26 @@ fn judge(
         scored.iter().map(|of| eval::judge(&of.name, &of.scores, judgments, options)).collect();
     let mut fused = Vec::new();
     if left_out.is_empty() {
-        let scores: Vec<&Scores> = scored.iter().map(|of| &of.scores).collect();
+        let scores: Vec<Answers> = scored.iter().map(|of| Answers::Scores(of.scores.clone())).collect();
+        let scores: Vec<&Answers> = scores.iter().collect();
         for (name, method) in fusions {
             let weights = match (weights, &others) {
                 (Some(weights), _) => weights.to_vec(),
                 (None, None) => eval::equal_weights(&scores, *method),
                 (None, Some(others)) => {
-                    let fitting: Vec<&Scores> = scored.iter().map(|of| &of.fitting).collect();
-                    eval::fit_fusion(&fitting, others, *method, options, &mut |_| ControlFlow::Continue(()))?.weights
+                    let fitting: Vec<Answers> = scored.iter().map(|of| Answers::Scores(of.fitting.clone())).collect();
+                    let fitting: Vec<&Answers> = fitting.iter().collect();
+                    let (task, method) = (Task::Judged(others), (*method, FUSED_DEPTH));
+                    eval::fit_fusion(task, &fitting, method, options, &mut |_| ControlFlow::Continue(()))?.weights
                 }
             };
             let name = format!("fusion:{name}");
-            evaluations.push(eval::judge(&name, &eval::fuse_scores(&scores, &weights, *method), judgments, options));
+            evaluations.push(eval::judge(
+                &name,
+                Answers::fused(&scores, &weights, *method, FUSED_DEPTH).scores(),
+                judgments,
+                options,
+            ));
             let member = |(of, weight): (&Scored, &f64)| json!({"name": of.name, "weight": weight});
             fused.push(json!({
                 "name": name,

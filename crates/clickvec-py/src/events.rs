@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use clickvec_eval::Metrics;
 use clickvec::tables::Skipped;
 use clickvec::train::Event;
+use clickvec_eval::Metrics;
 use serde_json::{Value, json};
 
 /// The shortest time between two events of progress.

@@ -4,14 +4,13 @@ use clickvec::tables::Titles;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clickvec_eval::{CorpusFiles, read_corpus};
 use clickvec::index::Candidates;
-use clickvec_eval::ranker::{
-    self, FileKind, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, Stage, System,
-    SystemRanker, Values,
-};
-use clickvec_lab::SYSTEMS;
 use clickvec::train::Weighting;
+use clickvec_eval::ranker::{
+    self, FileKind, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, Stage, System, SystemRanker, Values,
+};
+use clickvec_eval::{CorpusFiles, read_corpus};
+use clickvec_lab::SYSTEMS;
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

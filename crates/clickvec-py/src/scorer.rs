@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use clickvec_eval::{self as eval, Judgments, Scores};
 use clickvec_eval::ranker::{self, Fusion, FusionMethod};
+use clickvec_eval::{self as eval, Judgments, Scores};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;

@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 
 use crate::bridge::serve;
 use crate::model::Model;
-use crate::texts::Texts;
+use crate::texts::{Text, Texts};
 use crate::{error, work};
 
 /// A searcher of titles.
@@ -61,7 +61,7 @@ impl Searcher {
             if k == 0 {
                 return Ok(queries.iter().map(|_| (Vec::new(), None)).collect());
             }
-            let request = |query: &&str| Request::new(*query, Mode::Both).with_k(k);
+            let request = |query: &Text<'_>| Request::new(query.as_ref(), Mode::Both).with_k(k);
             let requests: Vec<Request> = queries.iter().map(request).collect();
             Ok(self.0.search_all(&requests)?.into_iter().map(answered).collect())
         })?;

@@ -4,9 +4,9 @@ use clickvec::tables::Titles;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use clickvec_eval::{self as eval, Judgments, TestSetFiles};
 use clickvec::train::{Inputs, Output, Overrides, Teacher, TrainConfig};
 use clickvec_cli::embedded::{self, Clicks as Source, Fault, Learning, Told};
+use clickvec_eval::{self as eval, Judgments, TestSetFiles};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
