@@ -96,11 +96,13 @@ train-preset-clsm: presetclsm.safetensors
 train-members: members.safetensors
     $TRAIN --encoder members --set encoder.cells=24 --set encoder.members=2 --set encoder.dimension=32 --output members.safetensors
 train-nce: nce.safetensors
-    $TRAIN --set loss.kind=nce --negatives 4 --set negative_source=uniform --set optimizer=momentum --set encoder.cells=24 --output nce.safetensors
+    $TRAIN --set loss.kind=nce --negatives 4 --set negative_source=uniform --set optimizer=momentum \
+        --set encoder.cells=24 --output nce.safetensors
 train-words: words.safetensors
     $TRAIN --set encoder.cells=24 --set word_count=3 --set max_trigrams=800 --set max_words=4 --set tail=merge --output words.safetensors
 train-augment: augment.safetensors
-    $TRAIN --set encoder.cells=24 --set augment.drop=0.1 --set augment.swap=0.1 --set augment.misspell=0.1 --set init_range=fan --set clip_norm=1 --set weighting=linear --seed 7 \
+    $TRAIN --set encoder.cells=24 --set augment.drop=0.1 --set augment.swap=0.1 --set augment.misspell=0.1 --set init_range=fan \
+        --set clip_norm=1 --set weighting=linear --seed 7 \
         --output augment.safetensors
 train-init: tomorrow.safetensors
     clickvec train --init shop.safetensors --clicks clicks.tsv --epochs 1 --held-out 0 --output tomorrow.safetensors
@@ -194,18 +196,18 @@ full-vectors: json, fusedvectors
 
 # Search: without an index, then in each mode of each kind of index.
 search-model: hits
-    clickvec search --model shop.safetensors --titles shop/titles.tsv -k 5 --json 'lether couch' 'oak sink cabinet'
+    clickvec search --model shop.safetensors --titles shop/titles.tsv --mode vectors -k 5 --json 'lether couch' 'oak sink cabinet'
 search-fusion: hits
     clickvec search --model fused/fusion_reciprocal-rank.safetensors --titles shop/titles.tsv -k 5 \
         --json 'lether couch' 'oak sink cabinet'
 search-text: text
-    clickvec search --model shop.safetensors --titles shop/titles.tsv -k 3 'lether couch'
+    clickvec search --model shop.safetensors --titles shop/titles.tsv --mode vectors -k 3 'lether couch'
 index: json
     clickvec index --model shop.safetensors --titles shop/titles.tsv --output shop.index --json
 inspect-index: json
     clickvec inspect shop.index --json
 search: hits
-    queries | clickvec search --index shop.index --json
+    queries | clickvec search --index shop.index --mode vectors --json
 search-vectors: hits
     clickvec search --index shop.index --mode vectors -k 5 --json 'lether couch' '12in sofas' 'oak sink cabinet'
 search-words: hits
@@ -233,7 +235,7 @@ index-words: hits
     clickvec search --index stems.index --mode words --json sofas '2seat' 'oak sinks'
 index-f16: hits
     clickvec index --model shop.safetensors --titles shop/titles.tsv --vectors f16 --output small.index
-    clickvec search --index small.index --json 'lether couch' 'oak sink cabinet'
+    clickvec search --index small.index --mode vectors --json 'lether couch' 'oak sink cabinet'
 index-store: hits
     sed '1s/$/\tbrand/; 2,$s/\t\([A-Z][a-z]*\)\(.*\)/\t\1\2\t\1/' shop/titles.tsv >stored.tsv
     clickvec index --model shop.safetensors --titles stored.tsv --store brand --output stored.index
@@ -275,40 +277,39 @@ serve-explain: json
 
 # Explanations.
 explain-match: json
-    clickvec explain match --index shop.index 'lether couch' 'Norrland 3-Seat Leather Sofa with Mounting Kit' --json
+    clickvec explain match shop.index 'lether couch' 'Norrland 3-Seat Leather Sofa with Mounting Kit' --json
 explain-match-text: text
-    clickvec explain match --model lstm.safetensors --model rnn.safetensors \
-        --grade 4 'lether couch' 'Norrland 3-Seat Leather Sofa with Mounting Kit'
+    clickvec explain match lstm.safetensors --compare rnn.safetensors --grade 4 \
+        'lether couch' 'Norrland 3-Seat Leather Sofa with Mounting Kit'
 explain-match-encoders: json
     for model in bilstm gru clsm dssm; do
-        clickvec explain match --model $model.safetensors 'lether couch' 'Norrland 3-Seat Leather Sofa' --json
+        clickvec explain match $model.safetensors 'lether couch' 'Norrland 3-Seat Leather Sofa' --json
     done
 explain-match-judged: json
-    clickvec explain match --model shop.safetensors --judged shop/judged.tsv --limit 5 --json
+    clickvec explain match shop.safetensors --judged shop/judged.tsv --limit 5 --json
 explain-keywords: json
-    clickvec explain keywords --model bilstm.safetensors 'lether couch' 'oak sink cabinet' --json
+    clickvec explain keywords bilstm.safetensors 'lether couch' 'oak sink cabinet' --json
 explain-keywords-claims: json
     tail -n +2 shop/titles.tsv | cut -f 2 >texts.txt
-    clickvec lab claims --file texts.txt --side title --model lstm.safetensors --model rnn.safetensors --json
+    clickvec lab claims lstm.safetensors --compare rnn.safetensors --file texts.txt --side title --json
 explain-keywords-search: json
-    clickvec explain keywords --search --model clsm.safetensors --titles shop/titles.tsv 'leather sofa' --json
+    clickvec index --model clsm.safetensors --titles shop/titles.tsv --output clsm.index
+    clickvec explain keywords --search clsm.index 'leather sofa' --json
 explain-topics: json
     queries >judged.txt
-    clickvec lab topics --model lstm.safetensors --queries judged.txt --json
+    clickvec lab topics lstm.safetensors --queries judged.txt --json
 explain-topics-table: text
-    clickvec lab topics --model lstm.safetensors --queries judged.txt --table
+    clickvec lab topics lstm.safetensors --queries judged.txt --table
 explain-context: json
-    clickvec lab context leather 'leather sofa' 'leather shoe' --model clsm.safetensors --json
+    clickvec lab context clsm.safetensors leather 'leather sofa' 'leather shoe' --json
 explain-neighbours: json
-    clickvec lab neighbours sofa --index shop.index --json
+    clickvec lab neighbours shop.index sofa --json
 explain-rank: json
-    clickvec explain rank --index shop.index 'lether couch' --json
+    clickvec explain rank shop.index 'lether couch' --json
 explain-rank-fused: json
-    clickvec explain rank --index fused.index 'leather couch' --json
-explain-rank-model: json
-    clickvec explain rank --model shop.safetensors --titles shop/titles.tsv 'lether couch' --json
+    clickvec explain rank fused.index 'leather couch' --json
 explain-errors: json
-    clickvec lab errors --model shop.safetensors $JUDGED --clicks shop/clicks.tsv --json
+    clickvec lab errors shop.safetensors $JUDGED --clicks shop/clicks.tsv --json
 
 # The papers' tables, and the demo.
 table: json, table.md
@@ -356,7 +357,7 @@ LEFT_OUT = {
     "seconds", "milliseconds", "pairs_per_second", "version", "fingerprint", "level", "time", "bytes", "timings", "request_id",
     "log_fingerprint", "validation_fingerprint", "files", "train_seconds", "peak_bytes",
 }
-FINGERPRINT = re.compile(r"\b[0-9a-f]{16}\b|\b[0-9a-f]{32}\b|\b[0-9a-f]{64}\b")
+FINGERPRINT = re.compile(r"\b(?=[0-9]*[a-f])(?:[0-9a-f]{16}|[0-9a-f]{32}|[0-9a-f]{64})\b")
 MEASURED = re.compile(r"\d[\d.,]*\s?(?:µs|ms|s|seconds?|minutes?|pairs/s|KB|MB)\b")
 LARGEST_TEXT = 1 << 16
 
