@@ -90,7 +90,7 @@ stopped checkpoint train "${small[@]}" --set encoder.cells=4 --validation judged
 # A fusion of three as a folder of rankers, and an index that it serves, with an update.
 tiny=(--clicks clicks.tsv --set max_trigrams=100 --batch-size 32 --seed 3)
 "$program" train "${tiny[@]}" --encoder members --set encoder.cells=2 --set encoder.members=2 --epochs 2 --output "$work/tiny.safetensors" 2> "$work/log"
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
+"$program" lab evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
     --ranker trigram --ranker lda:topics=3,sweeps=10,clicked=1 --save-rankers three-rankers --json > "$work/evaluated"
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
     --ranker trigram --fusion z-score --save-rankers three-rankers --json > "$work/evaluated"
