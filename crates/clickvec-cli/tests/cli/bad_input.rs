@@ -97,7 +97,7 @@ fn trec_files_that_cannot_be_read() {
     folder.run(&["evaluate", "--qrels", "bad", "--run", "r"]).code(2).says("bad:1: expected 4 fields");
     folder.run(&["evaluate", "--qrels", "q", "--run", "bad"]).code(2).says("bad:1: expected 6 fields");
     folder.run(&["evaluate", "--qrels", "none", "--run", "r"]).code(2).says("none: expected lines");
-    folder.run(&["evaluate", "--qrels", "q", "--run", "none"]).code(0).says("none: lacks 1 judged query");
+    folder.run(&["evaluate", "--qrels", "q", "--run", "none"]).code(2).says("but an empty run");
     folder.run(&["evaluate", "--qrels", "q"]).code(2).says("--run");
 }
 

@@ -82,10 +82,10 @@ fn what_reads_a_model_reads_the_projection() {
     assert!(text.contains("\ndimension  ") && !text.contains("\ncell "), "{text}");
     assert!(folder.read("page.html").contains("Dimensions that add most to the score"));
     folder.run(&["evaluate", "--judged=judged.tsv", "--model=model.safetensors"]).code(0).prints("model");
-    let export = ["export", "--model=model.safetensors", "--json", "--output=onnx", "--to=onnx"];
+    let export = ["export", "model.safetensors", "--json", "--output=onnx", "--to=onnx"];
     assert_eq!(folder.run(&export).code(0).json_lines()[0]["dimension"], 6);
-    let export =
-        ["export", "--model=model.safetensors", "--titles=titles.tsv", "--json", "--output=copy", "--to=pgvector"];
+    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop.index"]).code(0);
+    let export = ["export", "shop.index", "--json", "--output=copy", "--to=pgvector"];
     assert_eq!(folder.run(&export).code(0).json_lines()[0]["dimension"], 6);
     folder.write(
         "spec.toml",

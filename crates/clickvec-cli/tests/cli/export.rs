@@ -158,7 +158,15 @@ fn features_of_judged_titles_are_in_svmranks_form() {
     // `red hammer`, `hammer in red, 10 in.`: both words are there, not in order.
     assert_eq!(numbers[3..], [2.0, 5.0, 2.0, 1.0, 0.0]);
     let [found] = folder
-        .run(&["search", "--model=model.safetensors", "--titles=titles.tsv", "-k=200", "--json", "red hammer"])
+        .run(&[
+            "search",
+            "--model=model.safetensors",
+            "--titles=titles.tsv",
+            "--mode=vectors",
+            "-k=200",
+            "--json",
+            "red hammer",
+        ])
         .code(0)
         .json_lines()
         .try_into()

@@ -53,7 +53,7 @@ fn help_shows_defaults() {
     let help = folder.run(&["train", "--help"]).code(0).stdout();
     let flags: Vec<&str> = help.split("\n      --").skip(1).collect();
     for flag in flags.iter().filter(|flag| flag.contains('<')) {
-        let without = ["clicks", "titles <", "init <", "teacher <", "validation", "preset"];
+        let without = ["clicks", "titles <", "init <", "teacher <", "validation", "preset", "set <", "settings <"];
         let needs_none = without.iter().any(|name| flag.starts_with(name));
         assert!(needs_none || flag.contains("[default:"), "no default: {flag}");
     }

@@ -16,7 +16,7 @@ const RUN: [&str; 11] = [
     "--batch-size",
     "8",
     "--preset",
-    "paper",
+    "lstm-dssm",
     "--negatives",
     "2",
 ];

@@ -74,10 +74,10 @@ fn titles_with_other_columns_or_in_an_index() {
         let base = ["index", "--model", "model.safetensors", "--titles", titles, "--output", "i"];
         folder.run(&[&base[..], more].concat())
     };
-    let named = "`--id-column` and `--title-column` name other columns";
+    let named = "`--id-column` and `--title-column` name the columns of titles";
     index("named.tsv", &[]).code(2).says("expected a column `id` in the header").says(named);
     index("named.tsv", &["--id-column=sku", "--title-column=name"]).code(0);
-    index("i", &[]).code(2).says("this is an index, which holds titles; name the table that it was made from");
+    index("i", &[]).code(2).says("expected a file, or a BEIR folder with `corpus.jsonl`, found a folder without it");
 }
 
 #[test]

@@ -118,7 +118,6 @@ fn no_message_moves_the_cursor() {
         &["evaluate", "--judged", "header.odd", "--ranker", "bm25"],
         &["evaluate", "--judged", "judged.tsv", "--ranker", odd],
         &["evaluate", "--judged", odd, "--ranker", "bm25"],
-        &["train", "--clicks", "header.odd", "--output", "m"],
         &["train", "--clicks", "clicks.tsv", "--output", &format!("{odd}/m")],
         &["prepare", odd, "--output", "p"],
         &["lab", "table", odd],

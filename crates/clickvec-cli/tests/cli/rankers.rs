@@ -153,7 +153,7 @@ fn skip_thought_reads_a_published_encoder() {
     folder.run(&bm25).code(2).says(idle).prints_nothing();
 
     // Without other systems there is nothing to judge; with others, these are judged.
-    let needs = "left out skip-thought: expected a trained encoder, found none; name it with --load FOLDER";
+    let needs = "left out skip-thought: expected a trained encoder, found none; name its folder to load";
     let alone = with(&[]).code(1).says("no system is left to evaluate");
     assert!(systems(&alone.json_lines()).is_empty(), "{}", alone.stdout());
     let run = with(&["--ranker=bm25"]).code(1).says(needs);

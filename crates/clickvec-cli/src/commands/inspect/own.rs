@@ -7,6 +7,7 @@ use clickvec::internals::text::words;
 use clickvec::tables::{TITLE, for_each_title};
 use clickvec::train::Weighting;
 use clickvec_eval::{TestSetFiles, read_test_set};
+use clickvec_tables::ErrorKind;
 
 use super::Found;
 use super::table::{self, MOST_ROWS, SHOWN_FAULTS};
@@ -53,9 +54,15 @@ pub(super) fn judged(found: &mut Found) -> Result<()> {
 
 /// Keeps what is wrong with a table as its only fault; other errors are errors here too.
 fn told(found: &mut Found, error: Error) -> Result<()> {
-    let Error::Table { line, fault, .. } = error else { return Err(error.into()) };
+    let (line, fault) = match error {
+        Error::Table { line, fault, .. } => (line, fault.to_string()),
+        Error::Shared(error) if error.kind().is_of_contents() || error.kind() == ErrorKind::Empty => {
+            (error.line(), error.message())
+        }
+        error => return Err(error.into()),
+    };
     found.faults = 1;
-    found.first = vec![(line.unwrap_or(1), fault.to_string())];
+    found.first = vec![(line.unwrap_or(1), fault)];
     Ok(())
 }
 
