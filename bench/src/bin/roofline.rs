@@ -60,9 +60,10 @@ fn main() -> Result<(), String> {
     let products: Vec<Product> = SHAPES.into_iter().map(|shape| product(shape, &counts)).collect();
     let peaks: Vec<f64> = counts.iter().map(|&count| fused_multiply_adds(count)).collect();
     let memory = memory(&counts);
-    match as_json {
-        false => print!("{}", markdown(&counts, &products, &peaks, &memory)),
-        true => println!("{}", json(&counts, &products, &peaks, &memory)),
+    if as_json {
+        println!("{}", json(&counts, &products, &peaks, &memory))
+    } else {
+        print!("{}", markdown(&counts, &products, &peaks, &memory))
     }
     Ok(())
 }

@@ -24,10 +24,7 @@ pub fn read_queries(path: &Path) -> Result<Vec<Topic>> {
         return of_set(read_test_set(&files)?);
     }
     let (first, reader) = files::first_line(files::open(path)?, path)?;
-    match is_judged(&first) {
-        true => of_set(test_set_of(&files, &first, reader)?),
-        false => topics_of(path, &first, reader),
-    }
+    if is_judged(&first) { of_set(test_set_of(&files, &first, reader)?) } else { topics_of(path, &first, reader) }
 }
 
 /// Whether a first line is that of a table of judged titles or of BEIR's judgments. Topics may have further columns, too.

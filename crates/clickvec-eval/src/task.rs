@@ -194,9 +194,10 @@ impl<'a> Task<'a> {
         let queries = self.queries().zip(judged);
         let queries: Vec<QueryMetrics> =
             queries.map(|((id, _), (metrics, _))| QueryMetrics { id: id.to_owned(), metrics }).collect();
-        let mean = match queries.is_empty() {
-            true => Metrics::zero(metrics),
-            false => Metrics::mean(queries.iter().map(|query| &query.metrics)),
+        let mean = if queries.is_empty() {
+            Metrics::zero(metrics)
+        } else {
+            Metrics::mean(queries.iter().map(|query| &query.metrics))
         };
         Evaluation { name: name.to_owned(), queries, mean, queries_without_relevant, queries_without_titles }
     }

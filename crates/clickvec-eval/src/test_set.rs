@@ -94,9 +94,10 @@ impl Ids {
 
 /// The files that [`read_test_set`] will read, as far as their names tell.
 pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
-    let folder = match files.judged.is_dir() {
-        true => Some(files.judged.to_owned()),
-        false => folder_of_qrels(files.judged).filter(|folder| beir_file(folder, QUERIES).is_ok()),
+    let folder = if files.judged.is_dir() {
+        Some(files.judged.to_owned())
+    } else {
+        folder_of_qrels(files.judged).filter(|folder| beir_file(folder, QUERIES).is_ok())
     };
     let judged = match (&folder, files.judged.is_dir()) {
         (Some(folder), true) => qrels_of_folder(folder).unwrap_or_else(|_| files.judged.to_owned()),

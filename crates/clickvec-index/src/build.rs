@@ -185,10 +185,7 @@ pub(crate) fn join_indexes_with<E: From<Error>>(
 ) -> Result<BuiltIndex, E> {
     let open = |index: &PathBuf| {
         let folder = Folder::<About>::open(index, &PARTS)?;
-        match folder.parts().contains_key(CHANGES.name) {
-            true => Err(folder.fault(IndexFault::Updated)),
-            false => Ok(folder),
-        }
+        if folder.parts().contains_key(CHANGES.name) { Err(folder.fault(IndexFault::Updated)) } else { Ok(folder) }
     };
     let folders = indexes.iter().map(open).collect::<Result<Vec<_>>>()?;
     let order = order_of_shards(&folders, indexes)?;
@@ -374,10 +371,7 @@ impl Output {
             folder.part(&VECTORS, &[VECTORS_FILE])?;
         }
         for (part, files) in more {
-            match part.name == VECTORS.name {
-                true => folder.part(&part, &files)?,
-                false => folder.optional_part(&part, &files)?,
-            }
+            if part.name == VECTORS.name { folder.part(&part, &files)? } else { folder.optional_part(&part, &files)? }
         }
         let about = About { model: model.clone(), titles: count, left_out, dimension, field };
         let fingerprint = folder.finish(about)?;

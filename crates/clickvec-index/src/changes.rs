@@ -139,9 +139,10 @@ pub(crate) fn sweep(changes: &Changes, path: &Path, file: Option<&str>) {
             continue;
         }
         // What cannot be removed now, the next update tries again.
-        let _ = match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            true => fs::remove_dir_all(entry.path()),
-            false => fs::remove_file(entry.path()),
+        let _ = if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            fs::remove_dir_all(entry.path())
+        } else {
+            fs::remove_file(entry.path())
         };
     }
 }

@@ -91,9 +91,10 @@ impl Engine {
         }
         let first = &self.segments[0];
         let is_model_shared = before.is_some_and(|before| Arc::ptr_eq(&before.model, &self.model));
-        let queries = match is_shared(first) && is_model_shared {
-            true => 0,
-            false => canaries::check(&first.segment.canaries, &first.segment, &self.model.model)?,
+        let queries = if is_shared(first) && is_model_shared {
+            0
+        } else {
+            canaries::check(&first.segment.canaries, &first.segment, &self.model.model)?
         };
         Ok(Checked { files, bytes, queries })
     }
@@ -150,9 +151,10 @@ pub fn verify(path: &Path) -> Result<Verified> {
         }
     }
     // Files that were exchanged meanwhile do not fit the manifest that was read.
-    match fingerprint_at(path).is_some_and(|found| found == first.fingerprint()) {
-        true => Ok(verified),
-        false => Err(replaced(path, first.fingerprint())),
+    if fingerprint_at(path).is_some_and(|found| found == first.fingerprint()) {
+        Ok(verified)
+    } else {
+        Err(replaced(path, first.fingerprint()))
     }
 }
 

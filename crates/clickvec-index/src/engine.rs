@@ -83,9 +83,10 @@ impl Engine {
     /// Those of [`Engine::open`].
     pub fn reopened(&self) -> Result<Option<Engine>> {
         let folder = Folder::<About>::open(&self.path, &KNOWN)?;
-        match folder.fingerprint() == self.facts.fingerprint {
-            true => Ok(None),
-            false => Engine::open_after(&self.path, Some(self)).map(Some),
+        if folder.fingerprint() == self.facts.fingerprint {
+            Ok(None)
+        } else {
+            Engine::open_after(&self.path, Some(self)).map(Some)
         }
     }
 

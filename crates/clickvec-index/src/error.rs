@@ -195,9 +195,10 @@ pub struct FusionFound {
 impl FusionFound {
     /// The fusion in a message about this other one.
     fn told_beside(&self, other: &FusionFound) -> String {
-        match self == other {
-            true => format!("{self}, with other weights of its trigrams or another teacher"),
-            false => self.to_string(),
+        if self == other {
+            format!("{self}, with other weights of its trigrams or another teacher")
+        } else {
+            self.to_string()
         }
     }
 }

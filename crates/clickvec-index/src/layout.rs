@@ -160,9 +160,10 @@ pub(crate) fn load_shard(folder: &Folder<About>) -> Result<Option<Shard>> {
     let bad = |found| folder.fault(IndexFault::BadShard { found });
     let shard: Shard =
         serde_json::from_slice(&folder.read(&SHARD, SHARD_FILE)?).map_err(|error| bad(BadShard::Json(error.into())))?;
-    match (1..=shard.of).contains(&shard.number) {
-        true => Ok(Some(shard)),
-        false => Err(bad(BadShard::Number { number: shard.number, of: shard.of })),
+    if (1..=shard.of).contains(&shard.number) {
+        Ok(Some(shard))
+    } else {
+        Err(bad(BadShard::Number { number: shard.number, of: shard.of }))
     }
 }
 

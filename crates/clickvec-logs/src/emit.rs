@@ -125,9 +125,10 @@ impl Emission<'_> {
                 let is_rare = self.private && self.is_rare(&group, part);
                 let rare = if is_validation { &mut report.rare_validation } else { &mut report.rare };
                 rare.queries += u64::from(is_rare);
-                let weights: Vec<f64> = match self.weights.is_empty() {
-                    true => Vec::new(),
-                    false => found.iter().map(|(_, cells, clicks)| self.weight(cells, part, *clicks)).collect(),
+                let weights: Vec<f64> = if self.weights.is_empty() {
+                    Vec::new()
+                } else {
+                    found.iter().map(|(_, cells, clicks)| self.weight(cells, part, *clicks)).collect()
                 };
                 // Clicks at positions that few look at count for more here as well.
                 let worth: Vec<f64> = found.iter().zip(&weights).map(|(of, weight)| weight * of.2 as f64).collect();

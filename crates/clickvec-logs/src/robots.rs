@@ -79,10 +79,7 @@ impl UserCounts {
     pub(crate) fn add(&mut self, user: u64, day: Option<i64>, query: u64) -> Result<()> {
         self.rows.push((user, day, query));
         self.saw_a_day |= day.is_some();
-        match self.rows.len() < AT_ONCE {
-            true => Ok(()),
-            false => self.count_rows(),
-        }
+        if self.rows.len() < AT_ONCE { Ok(()) } else { self.count_rows() }
     }
 
     fn count_rows(&mut self) -> Result<()> {

@@ -23,10 +23,7 @@ pub fn clean(text: &str, lower: bool, out: &mut String) {
         if !out.is_empty() {
             out.push(' ');
         }
-        match lower {
-            true => out.extend(word.chars().flat_map(char::to_lowercase)),
-            false => out.push_str(word),
-        }
+        if lower { out.extend(word.chars().flat_map(char::to_lowercase)) } else { out.push_str(word) }
     }
 }
 

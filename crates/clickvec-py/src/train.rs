@@ -210,13 +210,10 @@ impl Run<'_> {
         let (topics, titles) = (topics.as_deref(), titles.as_ref().map(Titles::from));
         let files = TestSetFiles { judged, topics, titles, field: &self.config.field };
         let set = eval::read_test_set(&files).map_err(Fault::Error)?;
-        match set.judgments.queries.is_empty() {
-            false => Ok(Some(set.judgments)),
-            true => {
+        if set.judgments.queries.is_empty() {
                 let judged = judged.display();
                 Err(Fault::Told(format!("{judged}: expected judged titles below the header, found none")))
-            }
-        }
+            } else { Ok(Some(set.judgments)) }
     }
 
     fn teachers(&self) -> Result<Vec<Teacher<'_>>, Fault> {

@@ -162,6 +162,19 @@ fn unsafe_code_is_where_it_is_allowed() {
 }
 
 #[test]
+fn two_values_are_told_apart_by_if() {
+    for name in crates() {
+        let sources = sources(&name);
+        for source in sources.iter().filter(|source| !source.is_for_tests(&sources)) {
+            let words = source.code().split_whitespace().collect::<Vec<_>>().join(" ");
+            for arm in ["{ true =>", "{ false =>"] {
+                assert!(!words.contains(arm), "{name}/src/{}: expected `if`, found a match on a bool", source.path);
+            }
+        }
+    }
+}
+
+#[test]
 fn files_are_short_and_say_what_they_are() {
     for name in crates() {
         for folder in ["src", "tests", "examples"] {

@@ -349,9 +349,8 @@ fn ascend(
 /// `weights` with one of them set to `weight` and the others in their old proportion, or equal if they were all 0.
 fn moved(weights: &[f64], member: usize, weight: f64) -> Vec<f64> {
     let others: f64 = weights.iter().enumerate().filter(|&(other, _)| other != member).map(|(_, weight)| weight).sum();
-    let other = |old: f64| match others > 0.0 {
-        true => old * (1.0 - weight) / others,
-        false => (1.0 - weight) / (weights.len() - 1) as f64,
+    let other = |old: f64| {
+        if others > 0.0 { old * (1.0 - weight) / others } else { (1.0 - weight) / (weights.len() - 1) as f64 }
     };
     weights.iter().enumerate().map(|(place, &old)| if place == member { weight } else { other(old) }).collect()
 }

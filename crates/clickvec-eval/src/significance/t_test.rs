@@ -28,10 +28,7 @@ impl PairedTest {
     /// of the signs of those k pairs. Otherwise, 4 differing queries of 52 could have p = 0.044 by t, whatever these 4
     /// are.
     pub fn evidence(&self) -> f64 {
-        match self.differing < LEAST_DIFFERING {
-            true => self.p.max(probability_of_signs(self.differing)),
-            false => self.p,
-        }
+        if self.differing < LEAST_DIFFERING { self.p.max(probability_of_signs(self.differing)) } else { self.p }
     }
 }
 

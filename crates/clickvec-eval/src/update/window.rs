@@ -102,9 +102,10 @@ impl<'a> Window<'a> {
                         });
                     }
                 });
-                match is_newest {
-                    true => day.new_queries += u64::from(!mixing.add_newest(place, words, click.worth)),
-                    false => mixing.add_earlier(place, words, click.worth),
+                if is_newest {
+                    day.new_queries += u64::from(!mixing.add_newest(place, words, click.worth))
+                } else {
+                    mixing.add_earlier(place, words, click.worth)
                 }
             }
             day.skipped = reader.skipped().clone();

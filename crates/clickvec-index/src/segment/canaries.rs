@@ -86,10 +86,7 @@ pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) ->
         if lists.header.recall >= ENOUGH || (is_capped && searched >= all) {
             return Ok(());
         }
-        match is_capped {
-            true => searched = (searched + searched.div_ceil(4)).min(all),
-            false => gap *= GAPS.1,
-        }
+        if is_capped { searched = (searched + searched.div_ceil(4)).min(all) } else { gap *= GAPS.1 }
     }
 }
 

@@ -115,13 +115,12 @@ impl Segment {
         if found != count {
             return Err(reader.form(TITLES_FILE, FormFault::Titles { expected: count, found }));
         }
-        let ids = match reader.optional(&IDS)? {
-            true => {
-                let map = reader.map(&IDS, IDS.first_file)?;
-                let fault = || FormFault::Entries { titles: titles.len(), found: map.bytes().len() };
-                Ids::mapped(&map, titles.len()).ok_or_else(|| reader.form(IDS.first_file, fault()))?
-            }
-            false => Ids::of(&titles),
+        let ids = if reader.optional(&IDS)? {
+            let map = reader.map(&IDS, IDS.first_file)?;
+            let fault = || FormFault::Entries { titles: titles.len(), found: map.bytes().len() };
+            Ids::mapped(&map, titles.len()).ok_or_else(|| reader.form(IDS.first_file, fault()))?
+        } else {
+            Ids::of(&titles)
         };
         let format = folder.parts().get(VECTORS.name).and_then(|part| VectorFormat::of_kind(&part.kind));
         let format = format.unwrap_or_default();
@@ -341,9 +340,10 @@ impl Reader<'_> {
 
     fn fusion(&self) -> Result<Fusion> {
         let Some(kept) = self.kept_fusion()? else { return Ok(Fusion::default()) };
-        let ranker = match self.optional(&TRIGRAM_WEIGHTS)? {
-            true => Some(LetterTrigrams::load(&self.folder.file(&TRIGRAM_WEIGHTS, TRIGRAM_WEIGHTS.first_file)?)?),
-            false => None,
+        let ranker = if self.optional(&TRIGRAM_WEIGHTS)? {
+            Some(LetterTrigrams::load(&self.folder.file(&TRIGRAM_WEIGHTS, TRIGRAM_WEIGHTS.first_file)?)?)
+        } else {
+            None
         };
         if Bm25::new(kept.bm25.k1, kept.bm25.b).is_none() {
             return Err(self.form(FUSION.first_file, FormFault::Bm25 { k1: kept.bm25.k1, b: kept.bm25.b }));

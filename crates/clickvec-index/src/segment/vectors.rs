@@ -112,10 +112,7 @@ impl Lists {
             Some(gap) if !deep => inside(best - gap),
             _ => inside(f32::NEG_INFINITY),
         };
-        let (mut order, most) = match near.len() < LEAST {
-            true => (inside(f32::NEG_INFINITY), LEAST),
-            false => (near, most),
-        };
+        let (mut order, most) = if near.len() < LEAST { (inside(f32::NEG_INFINITY), LEAST) } else { (near, most) };
         if most < order.len() {
             order.select_nth_unstable_by(most - 1, nearer);
             order.truncate(most);

@@ -11,9 +11,10 @@ const SYLLABLES: [&str; 16] =
 pub fn in_new_words(query: &str, share: f64, seed: u64) -> String {
     let word = |word: &str| {
         let hash = xxh3_64_with_seed(word.as_bytes(), seed);
-        match (hash as f64) < share.clamp(0.0, 1.0) * u64::MAX as f64 {
-            true => new_word(xxh3_64_with_seed(word.as_bytes(), seed.wrapping_add(1))),
-            false => word.to_owned(),
+        if (hash as f64) < share.clamp(0.0, 1.0) * u64::MAX as f64 {
+            new_word(xxh3_64_with_seed(word.as_bytes(), seed.wrapping_add(1)))
+        } else {
+            word.to_owned()
         }
     };
     query.split(' ').map(word).collect::<Vec<_>>().join(" ")

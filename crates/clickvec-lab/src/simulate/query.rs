@@ -61,10 +61,7 @@ fn ask_thing(
     if aspect == 0 && has_two_senses(name) {
         asked[0] = true;
     }
-    let mut said = match asked[0] {
-        true => pick(&thing.names.asked, rng).clone(),
-        false => thing.names.said[name].clone(),
-    };
+    let mut said = if asked[0] { pick(&thing.names.asked, rng).clone() } else { thing.names.said[name].clone() };
     if aspect > 0 {
         said = pick(chosen(&world.topics[thing.topic].aspects[aspect - 1], asked[1]), rng).around(&said);
     }
@@ -73,10 +70,12 @@ fn ask_thing(
     }
     push_query(&said, rng, text);
     let all_asked = asked[0] && (aspect == 0 || asked[1]) && (quality == 0 || asked[2]);
-    match all_asked {
-        true => QueryKind::Synonym,
-        false if !asked[0] && has_two_senses(name) && asked[1] => QueryKind::Sense,
-        false => QueryKind::Plain,
+    if all_asked {
+        QueryKind::Synonym
+    } else if !asked[0] && has_two_senses(name) && asked[1] {
+        QueryKind::Sense
+    } else {
+        QueryKind::Plain
     }
 }
 

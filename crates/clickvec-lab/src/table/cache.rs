@@ -115,12 +115,11 @@ impl Cache {
     /// The file itself, or all files in and below a folder except for the cache's own.
     fn files_of(&self, path: &Path) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
-        match path.is_dir() {
-            true => {
-                let mut above = self.folder.canonicalize().into_iter().collect();
-                add_files(path, &mut above, &mut files).map_err(|source| Error::io(path, "read", source))?;
-            }
-            false => files.push(path.to_owned()),
+        if path.is_dir() {
+            let mut above = self.folder.canonicalize().into_iter().collect();
+            add_files(path, &mut above, &mut files).map_err(|source| Error::io(path, "read", source))?;
+        } else {
+            files.push(path.to_owned())
         }
         Ok(files)
     }
@@ -306,10 +305,10 @@ fn add_files(folder: &Path, above: &mut Vec<PathBuf>, files: &mut Vec<PathBuf>) 
     let mut entries = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
     entries.sort();
     for entry in entries {
-        match entry.is_dir() {
-            true => add_files(&entry, above, files)?,
-            false if entry.is_file() => files.push(entry),
-            false => {}
+        if entry.is_dir() {
+            add_files(&entry, above, files)?;
+        } else if entry.is_file() {
+            files.push(entry);
         }
     }
     above.pop();

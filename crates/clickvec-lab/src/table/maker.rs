@@ -132,9 +132,10 @@ fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
 /// Refuses a file that cannot be read again: a table identifies a file by its contents, and each training reads it
 /// itself.
 fn refuse_pipe(path: &Path) -> Result<()> {
-    match files::is_stream(path) {
-        true => Err(Error::Plan(PlanFault::Pipe { path: path.to_owned(), is_device: files::Found::is_device(path) })),
-        false => path.metadata().map(drop).map_err(|source| Error::io(path, "read", source)),
+    if files::is_stream(path) {
+        Err(Error::Plan(PlanFault::Pipe { path: path.to_owned(), is_device: files::Found::is_device(path) }))
+    } else {
+        path.metadata().map(drop).map_err(|source| Error::io(path, "read", source))
     }
 }
 
@@ -225,18 +226,15 @@ impl Maker<'_> {
             .collect();
         let candidates: Vec<Evaluation> = runs.iter().map(|runs| mean_over(runs)).collect();
         let of = self.folds.of_queries();
-        let (chosen, evaluation) = match by_fold {
-            false => {
-                let CrossValidated { chosen, evaluation } = cross_validate(name, &candidates, self.folds);
-                (chosen, evaluation)
-            }
-            true => {
-                let queries: Vec<_> =
-                    of.iter().enumerate().map(|(query, &fold)| candidates[fold].queries[query].clone()).collect();
-                let mean = Metrics::mean(queries.iter().map(|query| &query.metrics));
-                let evaluation = Evaluation { name: name.to_owned(), queries, mean, ..candidates[0].clone() };
-                ((0..points.len()).collect(), evaluation)
-            }
+        let (chosen, evaluation) = if by_fold {
+            let queries: Vec<_> =
+                of.iter().enumerate().map(|(query, &fold)| candidates[fold].queries[query].clone()).collect();
+            let mean = Metrics::mean(queries.iter().map(|query| &query.metrics));
+            let evaluation = Evaluation { name: name.to_owned(), queries, mean, ..candidates[0].clone() };
+            ((0..points.len()).collect(), evaluation)
+        } else {
+            let CrossValidated { chosen, evaluation } = cross_validate(name, &candidates, self.folds);
+            (chosen, evaluation)
         };
         // What has no seed is the same for each.
         let count = points.iter().map(Vec::len).max().unwrap_or(1);

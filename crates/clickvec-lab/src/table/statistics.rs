@@ -38,10 +38,7 @@ impl Table {
         let resampling = Resampling::default();
         let tests = compare_all(&evaluations)?;
         let base = evaluations.iter().position(|row| Some(row.name.as_str()) == against).unwrap_or(0);
-        let against = match evaluations.is_empty() {
-            true => Vec::new(),
-            false => compare_with(base, &evaluations, &resampling)?,
-        };
+        let against = if evaluations.is_empty() { Vec::new() } else { compare_with(base, &evaluations, &resampling)? };
         let intervals = evaluations.iter().map(|row| confidence_intervals(row, &resampling)).collect();
         let judged = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok());
         let full: Vec<Evaluation> =

@@ -138,9 +138,12 @@ pub fn prepare(
         if let Some(suspects) = queries.over(limit) {
             limits.day = limits.day.filter(|_| counter.saw_a_time());
             let mut users = UserCounts::new(limits, left / 2, &folder);
-            deferred.each_asked(|asked| match suspects.contains(asked.user) {
-                true => users.add(asked.user, asked.day.map(i64::from), asked.query),
-                false => Ok(()),
+            deferred.each_asked(|asked| {
+                if suspects.contains(asked.user) {
+                    users.add(asked.user, asked.day.map(i64::from), asked.query)
+                } else {
+                    Ok(())
+                }
             })?;
             robots = users.robots()?;
         }
@@ -237,10 +240,8 @@ fn check_columns(
             inputs.require(Role::Title, &options.columns)?;
         }
     }
-    let needs = |need, role: Role| match inputs.has(role) {
-        true => Ok(()),
-        false => Err(Error::from(Asked::NeedsColumn { need, role })),
-    };
+    let needs =
+        |need, role: Role| if inputs.has(role) { Ok(()) } else { Err(Error::from(Asked::NeedsColumn { need, role })) };
     if let Split::After(_) = config.split {
         needs(Need::ValidationAfter, Role::Time)?;
     }

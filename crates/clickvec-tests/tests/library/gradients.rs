@@ -37,10 +37,8 @@ fn slope(setting: &mut Setting, side: usize, tensor: usize, direction: &[f32], s
 }
 
 fn check(setting: &mut Setting, what: &str, no_padding: bool) {
-    let (step, tolerance) = match what.starts_with("Clsm") {
-        true => (STEP_WITH_MAXIMUM, TOLERANCE_WITH_MAXIMUM),
-        false => (STEP, TOLERANCE),
-    };
+    let (step, tolerance) =
+        if what.starts_with("Clsm") { (STEP_WITH_MAXIMUM, TOLERANCE_WITH_MAXIMUM) } else { (STEP, TOLERANCE) };
     let gradients = setting.run().gradients;
     let mut stream = rng::stream(3, "directions", 0);
     for (side, gradients) in gradients.iter().enumerate() {

@@ -39,9 +39,10 @@ impl ExactIndex {
     /// The vector of a query, checked to have the right dimension.
     fn vector<'q>(&self, query: &Query<'q>) -> Result<&'q [f32]> {
         let (vector, expected) = (query.vector.unwrap_or_default(), self.flat.dimension());
-        match vector.len() == expected {
-            true => Ok(vector),
-            false => Err(VectorFault::Dimension { expected, found: vector.len() }.into()),
+        if vector.len() == expected {
+            Ok(vector)
+        } else {
+            Err(VectorFault::Dimension { expected, found: vector.len() }.into())
         }
     }
 

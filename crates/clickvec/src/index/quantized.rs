@@ -258,9 +258,10 @@ impl QuantizedIndex {
         let bytes = nibbles::block_bytes(self.dimension());
         let sums = |plane: &Shared<u8>| nibbles::block_sums(&plane[block * bytes..][..bytes], &question.codes);
         let high = sums(&codes.high);
-        let (low, offset) = match codes.low.is_empty() {
-            true => ([0; ROWS], question.coarse_offset),
-            false => (sums(&codes.low), question.offset),
+        let (low, offset) = if codes.low.is_empty() {
+            ([0; ROWS], question.coarse_offset)
+        } else {
+            (sums(&codes.low), question.offset)
         };
         let scales = &codes.scales[block * ROWS..][..ROWS];
         for row in 0..ROWS {

@@ -55,10 +55,12 @@ fn push_commands(text: &mut String, commands: &[(&str, String)]) {
         for (place, part) in command.split(" --").enumerate() {
             let part = if place == 0 { part.to_owned() } else { format!("--{part}") };
             // Leave room for ` \` at the end of the line.
-            match column > 0 && column + 1 + part.chars().count() > WIDTH - 2 {
-                true => text.push_str(" \\\n      "),
-                false if column > 0 => text.push(' '),
-                false => text.push_str("  "),
+            if column == 0 {
+                text.push_str("  ");
+            } else if column + 1 + part.chars().count() > WIDTH - 2 {
+                text.push_str(" \\\n      ");
+            } else {
+                text.push(' ');
             }
             column = text.rsplit('\n').next().unwrap_or_default().chars().count() + part.chars().count();
             text.push_str(&part);

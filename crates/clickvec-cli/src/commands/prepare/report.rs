@@ -163,12 +163,11 @@ fn cost_of_privacy(report: &Report) -> Option<String> {
     let validation = report.validation.unwrap_or_default();
     let queries = report.training.queries + validation.queries + few.queries + report.too_few_clicks.queries;
     let share = few.clicks as f64 / report.clicks.max(1) as f64;
-    let (warning, keep) = match share < WORTH_KNOWING {
-        true => ("", String::new()),
-        false => {
-            let fewer = if least > 2 { "`--min-users 2` keeps more of them; " } else { "" };
-            ("warning: ", format!("; {fewer}`--private` keeps them all, to learn from here"))
-        }
+    let (warning, keep) = if share < WORTH_KNOWING {
+        ("", String::new())
+    } else {
+        let fewer = if least > 2 { "`--min-users 2` keeps more of them; " } else { "" };
+        ("warning: ", format!("; {fewer}`--private` keeps them all, to learn from here"))
     };
     Some(format!(
         "{warning}{} of the clicks and {} of the queries are left out, {} of {} and {} of {}: fewer than {least} users clicked \

@@ -96,10 +96,7 @@ impl Judge {
             Some(Ok(evaluation)) => {
                 let loss = state.test.as_ref().and_then(|test| loss(test, model));
                 state.last = Some(Means { metrics: evaluation.mean.clone(), loss });
-                match self.by_loss {
-                    true => loss.map_or(f64::NAN, |loss| -loss),
-                    false => HeldOutTest::value(&evaluation),
-                }
+                if self.by_loss { loss.map_or(f64::NAN, |loss| -loss) } else { HeldOutTest::value(&evaluation) }
             }
             Some(Err(error)) => {
                 state.failed.get_or_insert(error);
@@ -111,9 +108,10 @@ impl Judge {
 
     /// The validation of a training run, scored by `judge`.
     pub(super) fn validation<'a>(&self, judge: &'a mut dyn FnMut(&Model) -> Score) -> Validation<'a> {
-        match self.by_loss {
-            true => Validation { fingerprint: FINGERPRINT_OF_LOSS, tolerance: 0.0, judge },
-            false => Validation { fingerprint: FINGERPRINT, tolerance: TOLERANCE, judge },
+        if self.by_loss {
+            Validation { fingerprint: FINGERPRINT_OF_LOSS, tolerance: 0.0, judge }
+        } else {
+            Validation { fingerprint: FINGERPRINT, tolerance: TOLERANCE, judge }
         }
     }
 
@@ -218,9 +216,10 @@ impl Judged {
         }
         aligned::align_right(&mut rows, 1..1 + HeldOutTest::METRICS.len());
         let mut text = format!("\n{}\n\n", aligned::show(&mut rows));
-        let titles = match counts.titles == counts.of_titles {
-            true => format!("all {}", output::counted(counts.titles, "distinct title")),
-            false => format!("{} of {}", output::count(counts.titles), output::counted(counts.of_titles, "title")),
+        let titles = if counts.titles == counts.of_titles {
+            format!("all {}", output::counted(counts.titles, "distinct title"))
+        } else {
+            format!("{} of {}", output::count(counts.titles), output::counted(counts.of_titles, "title"))
         };
         let _ = writeln!(
             text,

@@ -315,8 +315,5 @@ fn told_of_log(error: anyhow::Error, clicks: Option<&Path>) -> anyhow::Error {
         error.downcast_ref(),
         Some(Error::Shared(error)) if error.path() == clicks && error.what_was_expected().is_some_and(|expected| expected.starts_with("a column"))
     );
-    match lacks_a_column {
-        true => anyhow!("{error}; `clickvec prepare` makes a click log from a raw one"),
-        false => error,
-    }
+    if lacks_a_column { anyhow!("{error}; `clickvec prepare` makes a click log from a raw one") } else { error }
 }

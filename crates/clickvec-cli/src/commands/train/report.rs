@@ -117,10 +117,7 @@ impl Reporter {
 
     /// Reports what held-out queries say of the model.
     pub(super) fn judged(&mut self, judged: &Judged) {
-        match self.json {
-            true => self.print(&judged.json()),
-            false => output::note(judged.text()),
-        }
+        if self.json { self.print(&judged.json()) } else { output::note(judged.text()) }
     }
 
     /// From now on the report is of a run that holds queries out, after which all clicks are learnt.
@@ -148,9 +145,10 @@ impl Reporter {
             return self.print(&JsonEvent::done(model, written));
         }
         let Written { fingerprint, epoch, already } = written;
-        let when = match already {
-            true => "finished before, nothing to do".to_owned(),
-            false => format!("written after {}", progress::duration(self.started.elapsed())),
+        let when = if *already {
+            "finished before, nothing to do".to_owned()
+        } else {
+            format!("written after {}", progress::duration(self.started.elapsed()))
         };
         let (model, epoch) = (model.display(), self.named_epoch(*epoch));
         output::note(format_args!("{model}: {when}; weights of {epoch}, fingerprint {fingerprint}"));

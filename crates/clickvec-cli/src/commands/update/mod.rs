@@ -302,10 +302,7 @@ fn tell_unlisted(args: &Args, unlisted: &Unlisted) -> Result<()> {
         output::path(index),
         output::path(&args.titles)
     );
-    let becomes = match args.keep_titles {
-        true => "kept",
-        false => "not in the new index; `--keep-titles` keeps them",
-    };
+    let becomes = if args.keep_titles { "kept" } else { "not in the new index; `--keep-titles` keeps them" };
     output::note(format_args!("{}: {titles} that `--titles` lacks ({first}): {becomes}", output::path(index)));
     Ok(())
 }

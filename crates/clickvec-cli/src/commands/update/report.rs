@@ -14,10 +14,7 @@ use crate::{aligned, output, progress};
 
 /// Prints the report.
 pub(super) fn print(report: &Report<'_>) -> Result<()> {
-    match report.args.json {
-        true => json(report),
-        false => output::print(text(report)),
-    }
+    if report.args.json { json(report) } else { output::print(text(report)) }
 }
 
 fn text(report: &Report<'_>) -> String {

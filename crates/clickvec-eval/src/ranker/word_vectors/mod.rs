@@ -116,9 +116,10 @@ impl WordVectors {
 
     fn restore(values: &Values, state: &RankerState) -> Result<WordVectors, clickvec_tables::Error> {
         let titles = WeightedVectors::restore(state, "")?;
-        let queries = match state.has(&format!("{OF_QUERIES}word_vectors")) {
-            true => Some(WeightedVectors::restore(state, OF_QUERIES)?),
-            false => None,
+        let queries = if state.has(&format!("{OF_QUERIES}word_vectors")) {
+            Some(WeightedVectors::restore(state, OF_QUERIES)?)
+        } else {
+            None
         };
         if let Some(queries) = &queries
             && queries.vectors.dimension != titles.vectors.dimension

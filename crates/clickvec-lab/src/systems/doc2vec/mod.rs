@@ -189,9 +189,10 @@ impl Doc2Vec {
         }
         check_range("frequency", &frequencies, 1.0, f64::from(u32::MAX))?;
         // A bag of words needs them for nothing but nearest words, and files of older versions lack them.
-        let inputs = match options.memory || options.words && state.has(INPUTS) {
-            true => state.f32s(INPUTS, &[Some(words), Some(size)])?.to_vec(),
-            false => Vec::new(),
+        let inputs = if options.memory || options.words && state.has(INPUTS) {
+            state.f32s(INPUTS, &[Some(words), Some(size)])?.to_vec()
+        } else {
+            Vec::new()
         };
         let outputs = state.f32s("word_outputs", &[Some(words), Some(size)])?.to_vec();
         let texts = TextVectors::restore(state, "", size)?;

@@ -57,9 +57,10 @@ impl Network {
     /// An untrained network, with small random context vectors and zero output vectors.
     pub(super) fn new(frequencies: Vec<u32>, options: &Options) -> Network {
         let words = frequencies.len();
-        let inputs = match options.has_inputs() {
-            true => random_rows(words, options.size, options.seed, "doc2vec words"),
-            false => Vec::new(),
+        let inputs = if options.has_inputs() {
+            random_rows(words, options.size, options.seed, "doc2vec words")
+        } else {
+            Vec::new()
         };
         Network::of(frequencies, inputs, vec![0.0; words * options.size], options)
     }
@@ -146,10 +147,7 @@ pub(super) fn learn_text(
     let mut loss = Loss::default();
     for (place, &word) in kept.iter().enumerate() {
         // The window is drawn again for each word, so that near words count more.
-        let reach = match options.has_inputs() {
-            true => random.random_range(1..=options.window),
-            false => 0,
-        };
+        let reach = if options.has_inputs() { random.random_range(1..=options.window) } else { 0 };
         let context = place.saturating_sub(reach)..(place + reach + 1).min(kept.len());
         let neighbours = context.filter(|&other| other != place).map(|other| kept[other] as usize * size);
         if options.memory {

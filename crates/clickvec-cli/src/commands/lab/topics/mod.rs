@@ -227,10 +227,8 @@ fn paper_table(rows: &[QueryTopics], all: usize) -> String {
     }
     let empty = rows.iter().filter(|row| row.cells.iter().all(|(_, words)| words.is_empty())).count();
     let counted = output::counted(all as u64, "query");
-    let first = match all > rows.len() {
-        true => format!("The first {} of {counted}", rows.len()),
-        false => format!("All {counted}"),
-    };
+    let first =
+        if all > rows.len() { format!("The first {} of {counted}", rows.len()) } else { format!("All {counted}") };
     if (1..rows.len()).contains(&empty) {
         let (are, them) = (output::agreeing(empty as u64, "is", "are"), output::agreeing(empty as u64, "it", "them"));
         let empty = output::count(empty as u64);
