@@ -207,53 +207,53 @@ index: json
 inspect-index: json
     clickvec inspect shop.index --json
 search: hits
-    queries | clickvec search --index shop.index --mode vectors --json
+    queries | clickvec search shop.index --mode vectors --json
 search-vectors: hits
-    clickvec search --index shop.index --mode vectors -k 5 --json 'lether couch' '12in sofas' 'oak sink cabinet'
+    clickvec search shop.index --mode vectors -k 5 --json 'lether couch' '12in sofas' 'oak sink cabinet'
 search-words: hits
-    queries | clickvec search --index shop.index --mode words --json
+    queries | clickvec search shop.index --mode words --json
 search-both: hits
-    queries | clickvec search --index shop.index --mode both --json
+    queries | clickvec search shop.index --mode both --json
 search-page: hits
-    clickvec search --index shop.index --mode both -k 5 --offset 5 --json 'leather sofa'
+    clickvec search shop.index --mode both -k 5 --offset 5 --json 'leather sofa'
 search-trec: text
-    clickvec search --index shop.index --mode both -k 20 --trec --topics shop/judged.tsv
+    clickvec search shop.index --mode both -k 20 --trec --topics shop/judged.tsv
 search-nothing: text
-    clickvec search --index shop.index --mode words 'zzyzx' || [ $? = 1 ]
+    clickvec search shop.index --mode words 'zzyzx' || [ $? = 1 ]
 full-index: json
     clickvec evaluate --full --judged shop/judged.tsv --index shop.index --ranker bm25 --json
 index-fused: hits
     clickvec index --model fused/fusion_linear.safetensors --titles shop/titles.tsv --output fused.index
-    queries | clickvec search --index fused.index --json
+    queries | clickvec search fused.index --json
 index-fused-vectors: hits
     clickvec index --model fusedvectors/fusion_linear.safetensors --titles shop/titles.tsv --output teacher.index
-    queries | clickvec search --index teacher.index --json
+    queries | clickvec search teacher.index --json
 full-fused-index: json
     clickvec evaluate --full --judged shop/judged.tsv --index fused.index --ranker bm25 --json
 index-words: hits
     clickvec index --model shop.safetensors --titles shop/titles.tsv --words stem,split --output stems.index
-    clickvec search --index stems.index --mode words --json sofas '2seat' 'oak sinks'
+    clickvec search stems.index --mode words --json sofas '2seat' 'oak sinks'
 index-f16: hits
     clickvec index --model shop.safetensors --titles shop/titles.tsv --vectors f16 --output small.index
-    clickvec search --index small.index --mode vectors --json 'lether couch' 'oak sink cabinet'
+    clickvec search small.index --mode vectors --json 'lether couch' 'oak sink cabinet'
 index-store: hits
     sed '1s/$/\tbrand/; 2,$s/\t\([A-Z][a-z]*\)\(.*\)/\t\1\2\t\1/' shop/titles.tsv >stored.tsv
     clickvec index --model shop.safetensors --titles stored.tsv --store brand --output stored.index
-    clickvec search --index stored.index --mode both --filter brand=Norrland --json 'leather sofa'
+    clickvec search stored.index --mode both --filter brand=Norrland --json 'leather sofa'
 index-shards: hits
     clickvec index --model shop.safetensors --titles shop/titles.tsv --shard 1/2 --output part1.index
     clickvec index --model shop.safetensors --titles shop/titles.tsv --shard 2/2 --output part2.index
     clickvec index --join part1.index part2.index --output joined.index
-    queries | clickvec search --index joined.index --mode both --json
+    queries | clickvec search joined.index --mode both --json
 index-update: hits
     printf 'id\ttitle\nn1\tGreen Leather Couch\np076\tNorrland Sofa Bed\n' >new.tsv
     echo p029 >gone.txt
     cp -r shop.index changed.index
     clickvec index --update new.tsv --delete gone.txt --output changed.index
-    for mode in vectors words both; do clickvec search --index changed.index --mode $mode --json 'lether couch' sofa; done
+    for mode in vectors words both; do clickvec search changed.index --mode $mode --json 'lether couch' sofa; done
 index-compact: hits
     clickvec index --compact --output changed.index
-    for mode in vectors words both; do clickvec search --index changed.index --mode $mode --json 'lether couch' sofa; done
+    for mode in vectors words both; do clickvec search changed.index --mode $mode --json 'lether couch' sofa; done
 
 # The service.
 serve: hits
@@ -349,7 +349,7 @@ update-index: json, nightly.safetensors
     clickvec update --model nightly.safetensors --clicks day1.tsv day2.tsv --titles shop/titles.tsv --index nightly.index \
         --judged shop/judged.tsv --trust-clicks --json || [ $? = 1 ]
 update-index-hits: hits
-    clickvec search --index nightly.index --json 'lether couch' 'oak sink cabinet'
+    clickvec search nightly.index --json 'lether couch' 'oak sink cabinet'
 """
 
 # Fields of JSON that differ from run to run, from machine to machine, or with the version of a format.

@@ -45,7 +45,7 @@ model words --set encoder.cells=4 --set word_count=3
 model projected --encoder members --set encoder.cells=3 --set encoder.members=2 --set encoder.dimension=4
 
 "$program" index --model lstm.safetensors --titles titles.tsv --output index 2> "$work/log"
-"$program" search --index index --mode vectors --json -k 5 < texts > index.search.jsonl
+"$program" search index --mode vectors --json -k 5 < texts > index.search.jsonl
 
 # Indexes with words, a column and an update.
 awk '{ print $0 "\t" (NR == 1 ? "brand" : "brand " NR % 3) }' titles.tsv > "$work/stored.tsv"
@@ -56,7 +56,7 @@ for form in f32 f16 int8; do
     "$program" index --model lstm.safetensors --titles "$work/first.tsv" --store brand --vectors $form --output whole-$form 2> "$work/log"
     "$program" index --update "$work/later.tsv" --delete "$work/gone" --output whole-$form 2> "$work/log"
     for mode in vectors words both; do
-        "$program" search --index whole-$form --mode $mode --json -k 5 --filter "brand=brand 0|brand 2" < texts > whole-$form.$mode.jsonl
+        "$program" search whole-$form --mode $mode --json -k 5 --filter "brand=brand 0|brand 2" < texts > whole-$form.$mode.jsonl
     done
 done
 
@@ -100,7 +100,7 @@ for ranker in three-rankers/*; do rankers+=(--model "$ranker"); done
 "$program" index --model three-rankers/fusion_z-score.safetensors --titles <(head -n 32 titles.tsv) --output three 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output three 2> "$work/log"
 for mode in vectors words both; do
-    "$program" search --index three --mode $mode --json -k 5 < texts > three.$mode.jsonl
+    "$program" search three --mode $mode --json -k 5 < texts > three.$mode.jsonl
 done
 
 # A stopped run of a model with members that learns from titles first.
@@ -115,14 +115,14 @@ for ranker in linear-rankers/*; do rankers+=(--model "$ranker"); done
 "$program" index --model linear-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output linear 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output linear 2> "$work/log"
 for mode in vectors words both; do
-    "$program" search --index linear --mode $mode --json -k 5 < texts > linear.$mode.jsonl
+    "$program" search linear --mode $mode --json -k 5 < texts > linear.$mode.jsonl
 done
 mkdir -p shards
 for shard in 1 2; do
     "$program" index --model lstm.safetensors --titles titles.tsv --shard $shard/2 --output shards/$shard 2> "$work/log"
 done
 "$program" index --join shards/1 shards/2 --output "$work/joined" 2> "$work/log"
-"$program" search --index "$work/joined" --mode vectors --json -k 5 < texts > shards.search.jsonl
+"$program" search "$work/joined" --mode vectors --json -k 5 < texts > shards.search.jsonl
 
 # BM25 of terms with other parameters, as a ranker of a fusion and in an index
 # with an update. `texts` has plurals and numbers with units too.
@@ -134,7 +134,7 @@ for ranker in terms-rankers/*; do rankers+=(--model "$ranker"); done
 "$program" index --model terms-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output terms 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output terms 2> "$work/log"
 for mode in vectors words both; do
-    "$program" search --index terms --mode $mode --json -k 5 < texts > terms.$mode.jsonl
+    "$program" search terms --mode $mode --json -k 5 < texts > terms.$mode.jsonl
 done
 
 # Vectors of titles and what gives other texts theirs, as a ranker of a fusion and in an index with an update.
@@ -148,11 +148,11 @@ for ranker in taught-rankers/*; do rankers+=(--model "$ranker"); done
 "$program" index --model taught-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output taught 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output taught 2> "$work/log"
 for mode in vectors words both; do
-    "$program" search --index taught --mode $mode --json -k 5 < texts > taught.$mode.jsonl
+    "$program" search taught --mode $mode --json -k 5 < texts > taught.$mode.jsonl
 done
 
 # Vectors in lists, with a column.
 "$lists_program" index --model lstm.safetensors --titles "$work/stored.tsv" --store brand --output lists 2> "$work/log"
 for mode in vectors words both; do
-    "$lists_program" search --index lists --mode $mode --json -k 5 --filter "brand=brand 0|brand 2" < texts > lists.$mode.jsonl
+    "$lists_program" search lists --mode $mode --json -k 5 --filter "brand=brand 0|brand 2" < texts > lists.$mode.jsonl
 done

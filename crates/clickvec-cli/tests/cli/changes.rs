@@ -32,7 +32,7 @@ const INDEX: [&str; 9] = [
 
 /// The ids that a search finds.
 fn ids(folder: &Folder, arguments: &[&str]) -> Vec<String> {
-    let lines = folder.run(&[&["search", "--index", "shop.index", "--json"], arguments].concat()).json_lines();
+    let lines = folder.run(&[&["search", "shop.index", "--json"], arguments].concat()).json_lines();
     let results = lines[0]["results"].as_array().unwrap();
     results.iter().map(|found| found["id"].as_str().unwrap().to_owned()).collect()
 }
@@ -46,17 +46,8 @@ fn modes_filters_and_pages() {
     assert!(words[..3].iter().all(|id| id.starts_with("t00")), "{words:?}");
     let both = ids(&folder, &["--mode", "both", "-k", "6", query]);
     assert_eq!(ids(&folder, &["--mode", "both", "-k", "4", "--offset", "2", query]), both[2..]);
-    let found = folder.run(&[
-        "search",
-        "--index",
-        "shop.index",
-        "--json",
-        "--filter",
-        "brand=brand 1",
-        "--filter",
-        "price:..20",
-        query,
-    ]);
+    let found =
+        folder.run(&["search", "shop.index", "--json", "--filter", "brand=brand 1", "--filter", "price:..20", query]);
     let lines = found.code(0).json_lines();
     let results = lines[0]["results"].as_array().unwrap();
     assert!(!results.is_empty());
@@ -64,7 +55,7 @@ fn modes_filters_and_pages() {
         assert_eq!(found["fields"]["brand"], "brand 1");
         assert!(found["fields"]["price"].as_str().unwrap().parse::<f64>().unwrap() <= 20.0);
     }
-    let search = |more: &[&str]| folder.run(&[&["search", "--index", "shop.index"], more].concat());
+    let search = |more: &[&str]| folder.run(&[&["search", "shop.index"], more].concat());
     let plain = search(&["--json", query]).code(0).json_lines();
     assert!(plain[0]["results"][0]["fields"]["brand"].is_string(), "{}", plain[0]);
     search(&["--filter", "colour=red", query]).code(2).says("a stored field of the index (`brand`, `price`)");
@@ -198,7 +189,7 @@ fn many_columns_are_stored() {
     };
     for (titles, output) in [("titles.csv", "csv.index"), ("titles.jsonl", "jsonl.index")] {
         index(titles, &all, output).code(0).says("skipped 1 broken line");
-        let run = folder.run(&["search", "--index", output, "--json", "-k", "40", "--filter", "c22=v31-22", "hammer"]);
+        let run = folder.run(&["search", output, "--json", "-k", "40", "--filter", "c22=v31-22", "hammer"]);
         let lines = run.code(0).json_lines();
         let found = &lines[0]["results"][0];
         assert_eq!((&found["id"], lines[0]["results"].as_array().unwrap().len()), (&"s31".into(), 1));
@@ -287,8 +278,7 @@ fn a_kill_leaves_the_old_index_or_the_new_one() {
             _ => &["index", "--update", "new.tsv", "--output", "shop.index"],
         };
         let done = killed(&folder, arguments, usual * (round % 8) / 7);
-        let run =
-            folder.run(&["search", "--index", "shop.index", "--mode", "words", "-k", "1", "--json", "green hammer"]);
+        let run = folder.run(&["search", "shop.index", "--mode", "words", "-k", "1", "--json", "green hammer"]);
         let found = run.code(0).json_lines();
         let title = found[0]["results"][0]["title"].as_str().unwrap();
         let now: u32 = title.rsplit(' ').next().unwrap().parse().unwrap();
@@ -358,7 +348,7 @@ fn little_memory_leaves_the_old_index() {
         let output = run("index --update new.tsv --output shop.index");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!said.is_empty(), "{limit}: {:?}", output.status);
-        let run = folder.run(&["search", "--index", "shop.index", "--mode", "words", "--json", "green hammer"]);
+        let run = folder.run(&["search", "shop.index", "--mode", "words", "--json", "green hammer"]);
         let lines = run.code(0).json_lines();
         let results = lines[0]["results"].as_array().unwrap();
         let new = results.iter().find(|found| found["id"] == "n0");
@@ -388,7 +378,7 @@ fn damaged_words_are_told_in_one_line() {
                 *byte ^= 0xff;
             }
             std::fs::write(&path, &bad).unwrap();
-            let run = folder.run(&["search", "--index", "shop.index", "--mode", "words", "red hammer"]);
+            let run = folder.run(&["search", "shop.index", "--mode", "words", "red hammer"]);
             let said = run.stderr();
             assert!(!said.contains("panicked") && said.lines().count() <= 1, "{}: {said}", path.display());
         }

@@ -61,10 +61,10 @@ fn what_reads_a_model_reads_the_projection() {
     assert!(lines.iter().all(|line| line["vector"].as_array().unwrap().len() == 6));
     folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop"]).code(0);
     let score = |more: &[&str]| {
-        let run = folder.run(&[&["search", "--json", "-k", "3", "red hammer"], more].concat()).code(0);
+        let run = folder.run(&[&["search"], more, &["--json", "-k", "3", "red hammer"]].concat()).code(0);
         run.json_lines()[0]["results"].clone()
     };
-    let found = score(&["--index=shop", "--mode=vectors"]);
+    let found = score(&["shop", "--mode=vectors"]);
     assert_eq!(
         found[0]["score"],
         score(&["--model=model.safetensors", "--titles=titles.tsv", "--mode=vectors"])[0]["score"]

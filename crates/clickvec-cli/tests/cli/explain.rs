@@ -284,7 +284,7 @@ fn queries_are_shown_with_the_title_that_comes_first() {
     assert!(text.contains("title ranked first") && text.contains('*'), "{text}");
     assert!(text.contains("nothing: the query has no words") && text.contains("knows no word of the query"), "{text}");
     let [line] = run(&["red hammer", "--json"]).code(0).json_lines().try_into().unwrap();
-    let search = ["search", "--index", "c.index", "--mode", "vectors", "--json", "-k", "1", "red hammer"];
+    let search = ["search", "c.index", "--mode", "vectors", "--json", "-k", "1", "red hammer"];
     let found = folder.run(&search).code(0).json_lines();
     let first = &found[0]["results"][0];
     assert_eq!((&line["first"]["id"], &line["first"]["score"]), (&first["id"], &first["score"]));

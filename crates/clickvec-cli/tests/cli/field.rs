@@ -49,9 +49,9 @@ fn a_body_is_learnt_judged_and_searched() {
     let search = ["search", "--model", "body", "--titles", "titles.tsv", "--field", "body", "red hammer", "-k", "1"];
     folder.run(&search).code(0).prints("hammer in red");
     folder.run(&["index", "--model", "body", "--titles", "titles.tsv", "--field", "body", "--output", "ix"]).code(0);
-    folder.run(&["search", "--index", "ix", "red hammer", "-k", "1"]).code(0).prints("hammer in red");
-    let both = ["search", "--index", "ix", "--field", "body", "red hammer"];
-    folder.run(&both).code(2).says("cannot be used with");
+    folder.run(&["search", "ix", "red hammer", "-k", "1"]).code(0).prints("hammer in red");
+    let both = ["search", "ix", "--field", "body", "red hammer"];
+    folder.run(&both).code(2).says("--model <MODEL>");
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn an_index_keeps_its_field() {
     // Later titles come from the same columns, and another is refused.
     folder.write("one.tsv", "id\ttitle\tbody\nnew\tnumber1\tred hammer\n");
     index(&["--update", "one.tsv"]).code(0);
-    let engine = folder.run(&["search", "--index", "ix", "--json", "number1", "-k", "100"]).code(0);
+    let engine = folder.run(&["search", "ix", "--json", "number1", "-k", "100"]).code(0);
     engine.prints("number1 red hammer");
     index(&["--update", "one.tsv", "--field", "body"]).code(2).says("as the index has them, found `--field body`");
     index(&["--compact"]).code(0);

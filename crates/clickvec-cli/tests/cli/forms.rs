@@ -240,7 +240,7 @@ fn titles_of_a_corpus_are_searched_and_indexed() {
     assert_eq!(hits("beir"), expected);
     assert_eq!(hits("beir/corpus.jsonl"), expected);
     folder.run(&["index", "--model", "model.safetensors", "--titles", "beir", "--output", "ix"]).code(0);
-    assert_eq!(folder.run(&["search", "--index", "ix", "--json", "red hammer"]).code(0).json_lines(), expected);
+    assert_eq!(folder.run(&["search", "ix", "--json", "red hammer"]).code(0).json_lines(), expected);
     folder.run(&["lab", "simulate", "--pairs", "500", "--titles", "beir", "--output", "made-up"]).code(0);
 }
 

@@ -89,7 +89,7 @@ fn answer_as_they_did(name: &str, titles: u64, vectors: &str, files: &[&str], op
         assert!(about[0]["files"].as_object().unwrap().contains_key(*file), "{file}: {about:?}");
     }
     for mode in ["vectors", "words", "both"] {
-        let search = ["search", "--index", index, "--mode", mode, "--json", "-k", "5"];
+        let search = ["search", index, "--mode", mode, "--json", "-k", "5"];
         let run = folder.run_with(&[&search[..], options].concat(), text(&frozen("texts")));
         let expected = json_lines(&text(&frozen(&format!("{name}.{mode}.jsonl"))));
         are_as_before(&run.code(0).json_lines(), &expected, &format!("{name}, {mode}"));
@@ -129,10 +129,8 @@ fn shards_are_joined_to_an_index_that_answers_as_it_did() {
     // In any order: each knows its number.
     folder.run(&["index", "--join", &second, &first, "--output", "index"]).code(0);
     let queries = text(&frozen("texts"));
-    let found = folder
-        .run_with(&["search", "--index", "index", "--mode=vectors", "--json", "-k", "5"], queries)
-        .code(0)
-        .json_lines();
+    let found =
+        folder.run_with(&["search", "index", "--mode=vectors", "--json", "-k", "5"], queries).code(0).json_lines();
     are_as_before(&found, &json_lines(&text(&frozen("shards.search.jsonl"))), "shards");
 }
 
@@ -151,10 +149,8 @@ fn an_index_answers_as_it_did() {
     let about = folder.run(&["inspect", "--json", index]).code(0).json_lines();
     assert_eq!(about[0]["titles"], 40, "{about:?}");
     let queries = text(&frozen("texts"));
-    let found = folder
-        .run_with(&["search", "--index", index, "--mode=vectors", "--json", "-k", "5"], queries)
-        .code(0)
-        .json_lines();
+    let found =
+        folder.run_with(&["search", index, "--mode=vectors", "--json", "-k", "5"], queries).code(0).json_lines();
     are_as_before(&found, &json_lines(&text(&frozen("index.search.jsonl"))), index);
 }
 

@@ -342,7 +342,7 @@ fn an_index_gives_the_numbers_of_its_fusion() {
         let run = report(&folder.run(&[&three[..], &more].concat()).code(0));
         let kept = format!("--model=kept/fusion_{method}.safetensors");
         folder.run(&["index", &kept, "--titles=titles.tsv", "--output=fused.index"]).code(0);
-        let search = ["search", "--index=fused.index", "--topics=judged.tsv", "--trec", "-k=1000"];
+        let search = ["search", "fused.index", "--topics=judged.tsv", "--trec", "-k=1000"];
         let found = folder.run(&search).code(0).stdout();
         folder.write("fused.run", found);
         let again =

@@ -21,9 +21,9 @@ fn titles_that_cannot_be_found_do_not_replace_an_index() {
     let folder = with_index();
     folder.write("titles.tsv", "id\ttitle\nx\t日本\ny\t!!!\n");
     folder.run(&INDEX).code(2).says(
-        "shop.index: expected titles with words that the model knows, found none among 2; give texts such as it has learnt",
+        "shop.index: expected titles with words that the model knows, found none among 2; is this the right model?",
     );
-    folder.run(&["search", "--index", "shop.index", "red hammer"]).code(0);
+    folder.run(&["search", "shop.index", "red hammer"]).code(0);
 }
 
 #[test]
@@ -35,17 +35,17 @@ fn an_index_answers_as_model_and_titles_do() {
     assert!(said.stderr().contains("144 titles"));
     for more in [&[][..], &["--json"]] {
         let from_titles = search(&folder, &["--model", "model.safetensors", "--titles", "titles.tsv"], more).code(0);
-        let from_index = search(&folder, &["--index", "shop.index"], more).code(0);
+        let from_index = search(&folder, &["shop.index"], more).code(0);
         assert!(from_index.stdout_bytes() == from_titles.stdout_bytes());
         assert!(from_index.stdout().lines().count() >= 5);
     }
-    folder.run(&["search", "--index", "shop.index", "日本"]).code(1).prints_nothing();
-    let lines = folder.run_with(&["search", "--index", "shop.index", "--json"], "red\nblue\n").code(0).json_lines();
+    folder.run(&["search", "shop.index", "日本"]).code(1).prints_nothing();
+    let lines = folder.run_with(&["search", "shop.index", "--json"], "red\nblue\n").code(0).json_lines();
     assert_eq!((lines.len(), &lines[1]["query"]), (2, &"blue".into()));
     // The index has everything that is needed.
     std::fs::remove_file(folder.path("model.safetensors")).unwrap();
     std::fs::remove_file(folder.path("titles.tsv")).unwrap();
-    search(&folder, &["--index", "shop.index"], &[]).code(0);
+    search(&folder, &["shop.index"], &[]).code(0);
 }
 
 #[test]
@@ -54,13 +54,11 @@ fn either_an_index_or_model_and_titles() {
     let refused = |source: &[&str], message: &str| {
         search(&folder, source, &[]).code(2).says(message).prints_nothing();
     };
-    let expected = "expected `--index INDEX`, or `--model MODEL` with `--titles FILE`, found ";
-    refused(&[], &format!("{expected}none of them"));
+    let expected = "expected an index, or `--model MODEL` with `--titles FILE`, found ";
+    folder.run(&["search"]).code(2).says(&format!("{expected}none of them")).prints_nothing();
     refused(&["--model", "model.safetensors"], &format!("{expected}`--model` alone"));
-    refused(&["--titles", "titles.tsv"], &format!("{expected}`--titles` alone"));
-    let alone = "expected `--index INDEX` alone, found `--model` or `--titles` too";
-    refused(&["--index", "shop.index", "--model", "model.safetensors"], alone);
-    refused(&["--index", "shop.index", "--titles", "titles.tsv"], alone);
+    folder.run(&["search", "--titles", "titles.tsv"]).code(2).says(&format!("{expected}`--titles` alone"));
+    refused(&["shop.index", "--titles", "titles.tsv"], "found an index and `--titles`; leave one out");
 }
 
 #[test]
@@ -74,7 +72,7 @@ fn only_an_index_is_replaced() {
     to(".").code(2).says("found a folder with other files in it");
     to("no/index").code(2).says("expected a folder to write into, found none");
     assert_eq!(folder.read("shop.index/notes.txt"), "mine");
-    folder.run(&["search", "--index", "shop.index", "red"]).code(0);
+    folder.run(&["search", "shop.index", "red"]).code(0);
 }
 
 /// What is not of it would be lost when it is replaced, so it could not be compacted either.
@@ -115,7 +113,7 @@ fn a_column_is_stored_once() {
 #[test]
 fn an_index_that_cannot_be_read() {
     let folder = with_index();
-    let search = |index: &str| folder.run(&["search", "--index", index, "red"]).code(2).prints_nothing();
+    let search = |index: &str| folder.run(&["search", index, "red"]).code(2).prints_nothing();
     search("none").says("none: cannot open");
     search("titles.tsv").says("titles.tsv: expected an index, which is a folder");
     search(".").says("expected an index, found a folder without `manifest.json`; make one with `clickvec index`");
@@ -176,7 +174,7 @@ fn shards_joined_are_the_index_of_one_run() {
         let read = |index: &str| std::fs::read(folder.path(index).join(name)).unwrap();
         assert!(read("joined.index") == read("shop.index"), "{name}");
     }
-    folder.run(&["search", "--index", "2.index", "red"]).code(0);
+    folder.run(&["search", "2.index", "red"]).code(0);
     let refused = |flags: &[&str], message: &str| {
         folder.run(&[&["index"], flags, &["--output", "no.index"]].concat()).code(2).says(message).prints_nothing();
         assert!(!folder.path("no.index").exists());
@@ -220,7 +218,7 @@ fn a_shard_that_was_updated_joins_with_the_others() {
     folder.run(&["index", "--compact", "--output", "1"]).code(0);
     folder.run(&["inspect", "1"]).code(0).prints("1 of 2");
     folder.run(&join).code(0);
-    folder.run(&["search", "--index", "joined", "--json", "-k", "200", "red hammer"]).code(0).prints("later");
+    folder.run(&["search", "joined", "--json", "-k", "200", "red hammer"]).code(0).prints("later");
     let update = ["update", "--model=model.safetensors", "--clicks=clicks.tsv", "--titles=titles.tsv", "--index=1"];
     folder.run(&update).code(2).says("expected an index of all titles, found shard 1 of 2");
 }

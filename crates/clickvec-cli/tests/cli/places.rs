@@ -23,7 +23,7 @@ fn a_pipe_where_a_file_must_be_is_told_at_once() {
     for arguments in [
         "inspect pipe",
         "search --model pipe --titles titles.tsv red",
-        "search --index pipe red",
+        "search pipe red",
         "embed pipe --side query --text-column query clicks.tsv",
         "index --model pipe --titles titles.tsv --output index",
         "evaluate --judged judged.tsv --model pipe",

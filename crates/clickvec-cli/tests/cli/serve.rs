@@ -126,7 +126,7 @@ fn members_in_fewer_numbers_are_served() {
     let (status, vectors) = service.ask("POST", "/v1/embeddings", r#"{"model": "shop", "input": "red hammer"}"#);
     assert_eq!((status, vectors["data"][0]["embedding"].as_array().map(Vec::len)), (200, Some(6)), "{vectors}");
     let (_, found) = service.ask("GET", "/search?q=red+hammer&mode=vectors&k=3", "");
-    let search = ["search", "--index=shop.index", "--mode=vectors", "-k", "3", "--json", "red hammer"];
+    let search = ["search", "shop.index", "--mode=vectors", "-k", "3", "--json", "red hammer"];
     let expected = folder.run(&search).code(0).json_lines()[0]["results"].clone();
     for place in 0..3 {
         assert_eq!(found["results"][place]["id"], expected[place]["id"], "{found}");

@@ -156,7 +156,7 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
     folder.write("q.qrels", "1 0 t1 1\n");
     folder.write("r.run", "1 Q0 t1 1 0.5 r\n");
     let commands: [&[&str]; 8] = [
-        &["search", "--index=shop.index", "red hammer"],
+        &["search", "shop.index", "red hammer"],
         &["train", "--clicks=clicks.tsv", "--output=new"],
         &["evaluate", "--judged=judged.tsv", "--model=model.safetensors"],
         &["evaluate", "--judged=judged.tsv", "--full", "--index=shop.index"],
@@ -196,8 +196,7 @@ fn a_column_that_is_read_under_the_name_of_another_is_told() {
         folder.run(&[&base[..], more].concat())
     };
     index("plain.csv", &["--store=title,price,id"]).code(0);
-    let found =
-        folder.run(&["search", "--index=shop.index", "--mode=vectors", "--json", "red hammer"]).code(0).json_lines();
+    let found = folder.run(&["search", "shop.index", "--mode=vectors", "--json", "red hammer"]).code(0).json_lines();
     let first = &found[0]["results"][0];
     assert_eq!((&first["fields"]["title"], &first["fields"]["id"]), (&first["title"], &first["id"]));
     index("titles.csv", &[&NAMES[..], &["--store=name"]].concat()).code(0);

@@ -65,7 +65,7 @@ fn an_index_searches_with_them_and_its_sums_are_explained() {
         for query in ["red hammer", "hamers in red"] {
             let explained = folder.run(&["explain", "rank", "four.index", query, "-k=7", "--json"]);
             let lines = explained.code(0).json_lines();
-            let found = folder.run(&["search", "--index=four.index", query, "-k=7", "--json"]).code(0).json_lines();
+            let found = folder.run(&["search", "four.index", query, "-k=7", "--json"]).code(0).json_lines();
             let results = found[0]["results"].as_array().unwrap();
             assert_eq!((lines.len(), results.len()), (7, 7));
             for (line, result) in lines.iter().zip(results) {
@@ -87,10 +87,10 @@ fn an_index_searches_with_them_and_its_sums_are_explained() {
     folder.write("new.tsv", "id\ttitle\nnew1\tred hammer of steel\n");
     folder.run(&["index", "--update=new.tsv", "--output=four.index"]).code(0);
     folder.run(&["index", "--compact", "--output=four.index"]).code(0);
-    let found = folder.run(&["search", "--index=four.index", "red hammer steel", "--json"]).code(0).json_lines();
+    let found = folder.run(&["search", "four.index", "red hammer steel", "--json"]).code(0).json_lines();
     assert!(found[0]["results"].as_array().unwrap().iter().any(|result| result["id"] == "new1"), "{found:?}");
     let path = folder.path("four.index").join("teacher.safetensors");
     let good = std::fs::read(&path).unwrap();
     std::fs::write(&path, &good[..good.len() / 2]).unwrap();
-    folder.run(&["search", "--index=four.index", "red"]).code(2).says("teacher.safetensors").prints_nothing();
+    folder.run(&["search", "four.index", "red"]).code(2).says("teacher.safetensors").prints_nothing();
 }

@@ -146,7 +146,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     assert_ne!(bytes(&folder, "m"), old);
     let inspected = folder.run(&["inspect", "m", "--json"]).code(0).stdout();
     assert!(inspected.contains(good["fingerprint"].as_str().unwrap()), "{inspected}");
-    let found = folder.run(&["search", "--index=index", "-k", "1", "charger"]).code(0).stdout();
+    let found = folder.run(&["search", "index", "-k", "1", "charger"]).code(0).stdout();
     assert!(!found.is_empty());
     let days_of = good["days"].as_array().unwrap();
     assert_eq!((days_of.len(), &days_of[1]["pairs"], &days_of[1]["on_titles"]), (2, &2000.into(), &2000.into()));
@@ -222,7 +222,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         let priced =
             "update --model=m --titles=priced.tsv --held-out=0.2 --index=index --output=n --clicks day00.tsv day01.tsv";
         folder.run(&priced.split(' ').collect::<Vec<_>>()).code(0);
-        let found = folder.run(&["search", "--index=index", "--mode=both", "--filter=price:2..2", "--json", "charger"]);
+        let found = folder.run(&["search", "index", "--mode=both", "--filter=price:2..2", "--json", "charger"]);
         assert_eq!(found.code(0).json_lines()[0]["results"][0]["fields"]["price"], "2");
         let told = folder.run(&["inspect", "--json", "index"]).code(0).json_lines();
         assert_eq!((&told[0]["parts"]["vectors"], &told[0]["parts"]["words"]), (&"f16".into(), &"tantivy".into()));
@@ -300,7 +300,7 @@ fn members_in_fewer_numbers_are_updated() {
         assert_eq!((&about["dimension"], &about["encoder"]["dimension"]), (&12.into(), &12.into()), "{file}");
         assert_eq!(about[model], told["fingerprint"], "{file}");
     }
-    folder.run(&["search", "--index=index", "-k", "1", "charger"]).code(0).prints("Charger");
+    folder.run(&["search", "index", "-k", "1", "charger"]).code(0).prints("Charger");
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
         assert!(!status.success() || now == new, "{wait} ms");
         kept += usize::from(now == old);
         if folder.path("index").exists() {
-            folder.run(&["search", "--index=index", "charger"]);
+            folder.run(&["search", "index", "charger"]);
             folder.run(&["inspect", "index"]).code(0);
         }
     }

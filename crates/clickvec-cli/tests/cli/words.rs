@@ -16,7 +16,7 @@ fn index(folder: &Folder, more: &[&str]) -> Run {
 
 /// The ids that a search by words finds, sorted.
 fn found(folder: &Folder, index: &str, query: &str) -> Vec<String> {
-    let lines = folder.run(&["search", "--index", index, "--json", "--mode", "words", query]).json_lines();
+    let lines = folder.run(&["search", index, "--json", "--mode", "words", query]).json_lines();
     let results = lines[0]["results"].as_array().unwrap();
     let mut ids: Vec<String> = results.iter().map(|found| found["id"].as_str().unwrap().to_owned()).collect();
     ids.sort();

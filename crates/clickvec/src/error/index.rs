@@ -69,9 +69,7 @@ pub enum IndexFault {
     #[error("expected an index to which every title was added, found one that was given up; begin it anew")]
     GivenUp,
     /// An index would have no title that can be found.
-    #[error(
-        "expected titles with words that the model knows, found none among {titles}; give texts such as it has learnt"
-    )]
+    #[error("expected titles with words that the model knows, found none among {titles}; is this the right model?")]
     NoneKnown {
         /// How many titles there are.
         titles: u64,

@@ -81,7 +81,7 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
         }
         InputKind::Index if found.faults > 0 => return None,
         InputKind::Ranker => return None,
-        InputKind::Index => format!("clickvec search --index {path} QUERY"),
+        InputKind::Index => format!("clickvec search {path} QUERY"),
         InputKind::Beir => format!("clickvec evaluate --judged {path} --ranker bm25 --model {model}"),
         InputKind::Unknown => return None,
     })

@@ -33,12 +33,16 @@ const BATCH_QUERIES: usize = 64;
 /// one, they are encoded anew each time. Queries come from the command line or, if there are none, line by line from
 /// standard input, and each is answered as it comes.
 #[derive(clap::Args)]
-#[command(override_usage = "clickvec search --index INDEX [OPTIONS] [QUERY]...\n       \
-    clickvec search --model MODEL --titles FILE [OPTIONS] [QUERY]...")]
+#[command(override_usage = "clickvec search [OPTIONS] INDEX [QUERY]...\n       \
+    clickvec search [OPTIONS] --model MODEL --titles FILE [QUERY]...")]
 pub(crate) struct Args {
-    /// The index to search: the folder that `clickvec index` wrote.
-    #[arg(long, value_name = "INDEX")]
-    index: Option<PathBuf>,
+    /// The index to search: the folder that `clickvec index` wrote. With --model, the first query.
+    #[arg(value_name = "INDEX")]
+    index: Option<String>,
+
+    /// The queries [default: lines of standard input].
+    #[arg(value_name = "QUERY")]
+    queries: Vec<String>,
 
     /// Without an index: the model that `clickvec train` wrote, or a ranker or fusion of `evaluate --save-rankers`.
     #[arg(long, value_name = "MODEL")]
@@ -53,12 +57,8 @@ pub(crate) struct Args {
     title_columns: TitleColumns,
 
     /// Without an index: the column to search; `title+text` joins two [default: the one that the model learnt from].
-    #[arg(long, value_name = "COLUMN", conflicts_with = "index")]
+    #[arg(long, value_name = "COLUMN", requires = "model")]
     field: Option<String>,
-
-    /// The queries [default: lines of standard input].
-    #[arg(value_name = "QUERY", conflicts_with = "topics")]
-    queries: Vec<String>,
 
     /// The queries with their ids, for --trec: TREC topics, a table with the columns query_id and query, JSON lines, or judged
     /// titles as for `evaluate --judged`, whose queries get the ids that `evaluate --run` expects.
@@ -91,7 +91,14 @@ const STANDARD_OUTPUT: &str = "standard output";
 type Search<'s> = dyn Fn(&[String], usize) -> Result<Vec<Outcome>> + 's;
 
 /// Answers the queries. The result is `No` if none of them has a result.
-pub(crate) fn run(args: Args) -> Result<Exit> {
+pub(crate) fn run(mut args: Args) -> Result<Exit> {
+    if args.model.is_some() {
+        args.queries.splice(..0, args.index.take());
+    }
+    ensure!(
+        args.topics.is_none() || args.queries.is_empty(),
+        "expected queries on the command line or in `--topics`, found both; leave one out"
+    );
     args.title_columns.need(args.titles.is_some())?;
     args.title_columns.refuse_field(args.field.as_deref())?;
     if let (None, Some(model), Some(titles)) = (&args.index, &args.model, &args.titles)
@@ -108,14 +115,14 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         return answer(&args, &|queries, top| Ok(outcome::of_candidates(candidates.as_ref(), &titles, queries, top)?));
     }
     let index = match (&args.index, &args.model, &args.titles) {
-        (Some(index), None, None) => Engine::open(index).map_err(as_itself)?,
+        (Some(index), None, None) => Engine::open(index.as_ref()).map_err(as_itself)?,
         (None, Some(model), Some(titles)) => {
             let model = Model::load(model)?;
             let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
             encode(&model, input::titles(args.title_columns.checked(titles, &field)?, &field)?)?
         }
         (Some(_), ..) => {
-            bail!("expected `--index INDEX` alone, found `--model` or `--titles` too; leave those out")
+            bail!("expected an index, or `--model` with `--titles`, found an index and `--titles`; leave one out")
         }
         (None, model, titles) => {
             let found = match (model, titles) {
@@ -124,8 +131,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
                 _ => "none of them",
             };
             bail!(
-                "expected `--index INDEX`, or `--model MODEL` with `--titles FILE`, found {found}; \
-                 see `clickvec search --help`"
+                "expected an index, or `--model MODEL` with `--titles FILE`, found {found}; see `clickvec search --help`"
             )
         }
     };
