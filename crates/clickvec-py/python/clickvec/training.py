@@ -26,12 +26,12 @@ class TrainSettings(TypedDict, total=False):
     passed as ``settings``."""
 
     preset: Literal["lstm-dssm", "clsm"]
-    encoder: str | Mapping[str, object]
+    encoder: Literal["dssm", "clsm", "rnn", "gru", "lstm", "stacked", "bilstm", "members"] | Mapping[str, object]
     shared_towers: bool
     batch_size: int
     negatives: int | Literal["all"]
     negative_source: Literal["minibatch", "uniform"]
-    loss: str | Mapping[str, object]
+    loss: Literal["softmax", "nce"] | Mapping[str, object]
     optimizer: Literal["nesterov", "momentum", "adam", "sgd"]
     learning_rate: float
     clip_norm: float | Literal["none"]
