@@ -53,15 +53,18 @@ impl Searcher {
         &self.0.facts().model.fingerprint
     }
 
-    /// The best `k` titles for each query.
-    fn search(&self, py: Python<'_>, queries: &Bound<'_, PyAny>, k: usize) -> PyResult<Vec<Answered>> {
+    /// Returns the best `k` titles for each query, found by vectors, words or both.
+    fn search(&self, py: Python<'_>, queries: &Bound<'_, PyAny>, k: usize, mode: &str) -> PyResult<Vec<Answered>> {
+        let mode: Mode = mode.parse().map_err(|_| {
+            error::given(format!("mode: expected one of {}, found `{mode}`", Mode::ALL.map(Mode::name).join(", ")))
+        })?;
         let queries = Texts::of(queries)?;
         let queries = queries.all();
         let answers = work::short(py, || {
             if k == 0 {
                 return Ok(queries.iter().map(|_| (Vec::new(), None)).collect());
             }
-            let request = |query: &Text<'_>| Request::new(query.as_ref(), Mode::Both).with_k(k);
+            let request = |query: &Text<'_>| Request::new(query.as_ref(), mode).with_k(k);
             let requests: Vec<Request> = queries.iter().map(request).collect();
             Ok(self.0.search_all(&requests)?.into_iter().map(answered).collect())
         })?;

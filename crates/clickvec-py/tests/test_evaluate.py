@@ -23,7 +23,7 @@ def judged():
 
 def theirs(program, model, *more):
     arguments = ["--judged", JUDGED, "--titles", TITLES, "--clicks", CLICKS, "--ranker", "bm25:k1=1.2", "--ranker", "ptm"]
-    return json.loads(program("evaluate", *arguments, "--model", model.path, "--json", *more).stdout)
+    return json.loads(program("lab", "evaluate", *arguments, "--model", model.path, "--json", *more).stdout)
 
 
 def same(ours, expected):
@@ -158,7 +158,7 @@ def test_weighting_means_the_same_as_in_the_program(program, tmp_path):
     means = {}
     for weighting in ("log", "linear", "none", "binary"):
         arguments = ["--judged", JUDGED, "--titles", TITLES, "--clicks", path, "--ranker", "ptm", "--weighting", weighting]
-        expected = json.loads(program("evaluate", *arguments, "--json").stdout)
+        expected = json.loads(program("lab", "evaluate", *arguments, "--json").stdout)
         found = clickvec.evaluate(["ptm"], JUDGED, titles=TITLES, clicks=path, weighting=weighting)
         same(found, expected)
         means[weighting] = found.means["ptm"]
@@ -278,7 +278,7 @@ def test_fusions(model):
 
 
 def test_a_ranker_without_what_it_needs():
-    with pytest.raises(clickvec.Error, match="expected clicked pairs to learn from.*name a log with clicks"):
+    with pytest.raises(clickvec.Error, match="expected clicked pairs to learn from.*give a click log"):
         rankers.Wtm().fit(["a", "b"])
     with pytest.warns(UserWarning, match="left out wtm"):
         result = clickvec.evaluate(["bm25", "wtm"], JUDGED)

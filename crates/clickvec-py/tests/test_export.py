@@ -32,7 +32,7 @@ def export(program, model, tmp_path):
 @pytest.fixture(scope="module")
 def best(model, titles):
     """The ids of the best ten titles for each query."""
-    found = clickvec.Searcher(model, titles).search_batch(QUERIES, 10)
+    found = clickvec.Searcher(model, titles).search_batch(QUERIES, 10, mode="vectors")
     return [[title.id for title in answer] for answer in found]
 
 
@@ -294,5 +294,5 @@ def test_duckdb(model, titles, best):
         found.append([id for id, _ in rows])
         scores.append(rows[0][1])
     same(found, best, model, titles)
-    searched = clickvec.Searcher(model, titles).search_batch(QUERIES, 1)
+    searched = clickvec.Searcher(model, titles).search_batch(QUERIES, 1, mode="vectors")
     assert np.allclose(scores, [answer[0].score for answer in searched], atol=1e-6)

@@ -12,7 +12,7 @@ import clickvec
 from clickvec import rankers
 
 JUDGED, TITLES, CLICKS = SHOP / "judged.tsv", SHOP / "titles.tsv", SHOP / "clicks.tsv"
-QUICK = {"cells": 4, "epochs": 1, "held_out": 0, "progress": False}
+QUICK = {"encoder": {"cells": 4}, "epochs": 1, "held_out": 0, "progress": False}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_system_may_be_any_file(tmp_path, monkeypatch):
 
 
 def test_warnings_name_arguments():
-    with pytest.warns(UserWarning, match="left out wtm: .*name a log with clicks"):
+    with pytest.warns(UserWarning, match="left out wtm: .*give a click log"):
         clickvec.evaluate(["bm25", "wtm"], JUDGED)
 
 
@@ -305,7 +305,7 @@ except KeyboardInterrupt:
 def slow(tmp_path_factory):
     """The file of a model that encodes slowly."""
     path = tmp_path_factory.mktemp("slow") / "m.safetensors"
-    clickvec.train([("red shoes", "shoes for all")] * 9, path, **{**QUICK, "cells": 512})
+    clickvec.train([("red shoes", "shoes for all")] * 9, path, **{**QUICK, "encoder": {"cells": 512}})
     return path
 
 

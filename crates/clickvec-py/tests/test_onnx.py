@@ -13,22 +13,22 @@ from conftest import SHOP
 import clickvec
 
 ENCODERS = {
-    "lstm": {"cells": 16},
+    "lstm": {"encoder": {"cells": 16}},
     "forget": {"encoder": {"cells": 16, "forget_gate": True}},
     "diagonal": {"encoder": {"cells": 16, "peephole": "diagonal"}},
     "both": {"encoder": {"cells": 16, "peephole": "diagonal", "forget_gate": True}},
-    "stacked": {"cells": [16, 12], "layers": 2},
-    "members": {"cells": 8, "members": 3},
-    "projected": {"cells": 8, "members": 3, "dimension": 10},
-    "bilstm": {"encoder": "bilstm", "cells": 12},
-    "gru": {"encoder": "gru", "cells": 16},
-    "rnn": {"encoder": "rnn", "hidden": 16},
-    "clsm": {"encoder": "clsm", "hidden": [24, 16]},
-    "clsm, more layers": {"encoder": "clsm", "hidden": [24, 16, 12], "window": 5},
-    "clsm of the paper": {"encoder": "clsm", "hidden": [24, 16], "window": 1, "no_bias": True},
-    "dssm": {"encoder": "dssm", "hidden": [24, 16]},
-    "merged tails": {"cells": 16, "tail": "merge", "max_words": 4},
-    "short": {"cells": 16, "max_words": 1},
+    "stacked": {"encoder": {"kind": "stacked", "layers": [16, 12]}},
+    "members": {"encoder": {"kind": "members", "cells": 8, "members": 3}},
+    "projected": {"encoder": {"kind": "members", "cells": 8, "members": 3, "dimension": 10}},
+    "bilstm": {"encoder": {"kind": "bilstm", "cells": 12}},
+    "gru": {"encoder": {"kind": "gru", "cells": 16}},
+    "rnn": {"encoder": {"kind": "rnn", "hidden": 16}},
+    "clsm": {"encoder": {"kind": "clsm", "convolution": 24, "semantic": 16}},
+    "clsm, more layers": {"encoder": {"kind": "clsm", "convolution": 24, "hidden": [16], "semantic": 12, "window": 5}},
+    "clsm of the paper": {"encoder": {"kind": "clsm", "convolution": 24, "semantic": 16, "window": 1, "bias": False}},
+    "dssm": {"encoder": {"kind": "dssm", "layers": [24, 16]}},
+    "merged tails": {"encoder": {"cells": 16}, "tail": "merge", "max_words": 4},
+    "short": {"encoder": {"cells": 16}, "max_words": 1},
 }
 
 
@@ -129,11 +129,15 @@ def test_javascript_gives_the_vectors_of_the_model(export, name):
 
 def test_what_onnx_cannot_express_is_refused(program, tmp_path):
     for name, settings, words in [
-        ("full", {"peephole": "full"}, "expected an LSTM without peepholes or with diagonal ones, found full ones"),
+        (
+            "full",
+            {"encoder": {"cells": 4, "peephole": "full"}},
+            "expected an LSTM without peepholes or with diagonal ones, found full ones",
+        ),
         ("words", {"word_count": 2}, "expected a model of letter trigrams alone, found one with"),
     ]:
         path = tmp_path / f"{name}.safetensors"
-        clickvec.train(SHOP / "clicks.tsv", path, epochs=1, encoder={"cells": 4}, progress=False, **settings)
+        clickvec.train(SHOP / "clicks.tsv", path, **{"epochs": 1, "encoder": {"cells": 4}, "progress": False, **settings})
         refused = program("export", path, "--to", "onnx", "--output", tmp_path / name, status=2)
         assert words in refused.stderr.replace("\n", " ") and not (tmp_path / name).exists()
 

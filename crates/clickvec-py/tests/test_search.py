@@ -1,5 +1,6 @@
 """Search in memory and in an index."""
 
+import json
 import multiprocessing
 import os
 import pickle
@@ -17,14 +18,19 @@ QUERIES = ["lether couch", "desk lamp", "", "?!", "ж"]
 def test_results_are_those_of_the_program(model, titles, program, tmp_path):
     searcher = clickvec.Searcher(model, titles)
     assert len(searcher) + searcher.left_out == len(titles)
-    text = program("search", "--model", model.path, "--titles", SHOP / "titles.tsv", "-k", 5, "lether couch").stdout
-    found = searcher.search("lether couch", k=5)
-    rows = [line.split("\t") for line in text.splitlines()]
-    ids = [found.id for found in found]
-    assert all(any(id in cell.split() for cell in row) for id, row in zip(ids, rows, strict=True)), text
-    assert [found.rank for found in found] == [1, 2, 3, 4, 5]
+    files = ["--model", model.path, "--titles", SHOP / "titles.tsv"]
+    for more, of_mode in (([], {}), *((["--mode", mode], {"mode": mode}) for mode in ("vectors", "words", "both"))):
+        theirs = json.loads(program("search", *files, "-k", 5, "--json", *more, "grey sofa").stdout)["results"]
+        found = searcher.search("grey sofa", k=5, **of_mode)
+        assert [of.rank for of in found] == [1, 2, 3, 4, 5]
+        for field in ("rank", "id", "title"):
+            assert [getattr(of, field) for of in found] == [of[field] for of in theirs]
+        assert np.allclose([of.score for of in found], [of["score"] for of in theirs], atol=1e-6)
+    found = searcher.search("lether couch", k=5, mode="vectors")
     scores = model.similarity(model.encode_query("lether couch"), model.encode_document([of.title for of in found]))
     assert np.allclose(scores[0], [of.score for of in found], atol=1e-6)
+    with pytest.raises(clickvec.Error, match="mode: expected one of vectors, words, both, found `best`"):
+        searcher.search("lamp", mode="best")
 
 
 def test_an_index_answers_alike(model, titles, tmp_path):

@@ -25,7 +25,7 @@ def rows():
 
 def test_the_same_bytes_as_the_program(model, program, tmp_path):
     theirs = tmp_path / "program.safetensors"
-    program("train", "--clicks", CLICKS, "--output", theirs, "--epochs", 2, "--cells", 16, "--seed", 7)
+    program("train", "--clicks", CLICKS, "--output", theirs, "--epochs", 2, "--set", "encoder.cells=16", "--seed", 7)
     with open(model.path, "rb") as ours:
         assert ours.read() == theirs.read_bytes()
     assert model.to_bytes() == theirs.read_bytes()
@@ -34,7 +34,7 @@ def test_the_same_bytes_as_the_program(model, program, tmp_path):
 @pytest.mark.skipif("CLICKVEC_PROGRAM" not in os.environ, reason="CLICKVEC_PROGRAM names no program")
 def test_the_same_bytes_as_another_build_of_the_program(model, tmp_path):
     theirs = tmp_path / "program.safetensors"
-    settings = ["--epochs", "2", "--cells", "16", "--seed", "7"]
+    settings = ["--epochs", "2", "--set", "encoder.cells=16", "--seed", "7"]
     command = [os.environ["CLICKVEC_PROGRAM"], "train", "--clicks", CLICKS, "--output", theirs, *settings]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     assert model.to_bytes() == theirs.read_bytes()
@@ -51,7 +51,7 @@ def test_the_same_bytes_as_the_program_with_everything(program, tmp_path):
         "train", "--clicks", CLICKS, "--output", theirs, "--titles", titles, "--validation", validation, "--epochs", 1,
         "--set", "titles.epochs=1", "--set", "encoder.members=2", "--set", "encoder.cells=8", "--set", "augment.misspell=0.2",
         "--set", "augment.drop=0.1", "--set", "clip_norm=5",
-        "--shared-towers=false",
+        "--set", "shared_towers=false",
     )  # fmt: skip
     assert ours.read_bytes() == theirs.read_bytes()
 
@@ -142,7 +142,10 @@ def test_a_teacher_and_a_start(model):
 
 
 def test_what_a_start_cannot_have(model):
-    for settings, words in (({"init_range": 0.5}, "init_range: expected new weights"), ({"max_trigrams": 1}, "or more, which the model")):
+    for settings, words in (
+        ({"init_range": 0.5}, "init_range: expected new weights"),
+        ({"max_trigrams": 1}, "or more, which the initial model has"),
+    ):
         with pytest.raises(clickvec.Error, match=words):
             clickvec.train(CLICKS, init=model, progress=False, **settings)
 

@@ -12,6 +12,10 @@ from ._tables import Path, is_path, named_columns, numbered
 from .model import Model
 
 
+#: What finds titles: the model's vectors, the words (BM25), or both, fused into one list.
+Mode = Literal["vectors", "words", "both"]
+
+
 class Found(NamedTuple):
     """A title that was found."""
 
@@ -44,7 +48,10 @@ class Results(list[Found]):
 
 
 class Searcher:
-    """Finds titles for queries. Scores are cosines; search is exact.
+    """Finds titles for queries, as ``clickvec search`` does.
+
+    By default, the titles that vectors and words find are fused into one list. ``mode="vectors"`` finds by the model's vectors
+    alone, with cosines as scores; ``mode="words"`` by BM25.
 
     ``Searcher(folder)`` opens an index that :func:`build_index` or ``clickvec index`` wrote. ``Searcher(model, titles)``
     encodes titles in memory: strings (their ids are their places), (id, title) pairs, a table with the columns ``id`` and
@@ -67,19 +74,19 @@ class Searcher:
         else:
             raise TypeError(f"expected a model for these titles, found {type(source).__name__}; load it first")
 
-    def search(self, query: str, k: int = 10) -> Results:
-        """The best ``k`` titles for a query."""
+    def search(self, query: str, k: int = 10, *, mode: Mode = "both") -> Results:
+        """Returns the best ``k`` titles for a query."""
         if not isinstance(query, str):
             raise TypeError(f"expected a text, found {type(query).__name__}; search_batch takes many")
-        return self.search_batch([query], k)[0]
+        return self.search_batch([query], k, mode=mode)[0]
 
-    def search_batch(self, queries: object, k: int = 10) -> list[Results]:
+    def search_batch(self, queries: object, k: int = 10, *, mode: Mode = "both") -> list[Results]:
         """:meth:`search` for many queries, faster for each."""
         if isinstance(queries, str):
             raise TypeError("expected queries, found one text; search takes it")
         if k < 0:
             raise Error(f"expected a k of 0 or more, found {k}")
-        return [Results(map(Found._make, found), reason) for found, reason in self._native.search(queries, k)]
+        return [Results(map(Found._make, found), reason) for found, reason in self._native.search(queries, k, mode)]
 
     @property
     def left_out(self) -> int:
