@@ -112,7 +112,11 @@ fn shown(found: Option<f64>) -> String {
 /// An error with the place where it was.
 fn at(py: Python<'_>, what: &str, number: u64, error: &PyErr) -> PyErr {
     let said = error.value(py).to_string();
-    if error.is_instance_of::<PyTypeError>(py) { PyTypeError::new_err(format!("{what} {number}: {said}")) } else { error::given(format!("{what} {number}: {said}")) }
+    if error.is_instance_of::<PyTypeError>(py) {
+        PyTypeError::new_err(format!("{what} {number}: {said}"))
+    } else {
+        error::given(format!("{what} {number}: {said}"))
+    }
 }
 
 /// The pair in a tuple or a list.

@@ -151,9 +151,11 @@ fn read(judged: &Path, files: &Files, how: &How) -> Result<TestSet, Fault> {
     let (topics, titles) = (how.topics.as_deref(), files.titles.as_ref().map(Titles::from));
     let set = eval::read_test_set(&TestSetFiles { judged, topics, titles, field: &files.field })?;
     if set.judgments.queries.is_empty() {
-            let place = if set.form == Form::Table { "below the header" } else { "whose texts are there" };
-            Err(Fault::Told(format!("{}: expected judged titles {place}, found none", judged.display())))
-        } else { Ok(set) }
+        let place = if set.form == Form::Table { "below the header" } else { "whose texts are there" };
+        Err(Fault::Told(format!("{}: expected judged titles {place}, found none", judged.display())))
+    } else {
+        Ok(set)
+    }
 }
 
 /// What systems are judged on and learn from.

@@ -211,9 +211,11 @@ impl Run<'_> {
         let files = TestSetFiles { judged, topics, titles, field: &self.config.field };
         let set = eval::read_test_set(&files).map_err(Fault::Error)?;
         if set.judgments.queries.is_empty() {
-                let judged = judged.display();
-                Err(Fault::Told(format!("{judged}: expected judged titles below the header, found none")))
-            } else { Ok(Some(set.judgments)) }
+            let judged = judged.display();
+            Err(Fault::Told(format!("{judged}: expected judged titles below the header, found none")))
+        } else {
+            Ok(Some(set.judgments))
+        }
     }
 
     fn teachers(&self) -> Result<Vec<Teacher<'_>>, Fault> {
