@@ -1,5 +1,6 @@
 //! Generations: what is taken, what is refused, and what nobody notices.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,21 @@ fn a_new_index_is_taken_and_the_old_one_kept_to_compare_and_go_back_to() {
     service.ask("POST", "/admin/reload?index=other", &[ADMIN], b"").refuses(404, "shop");
 }
 
+/// Returns the path inside `folder` of each file in it and below it.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = PathBuf::from(path.file_name().unwrap());
+        if path.is_dir() {
+            names.extend(files_in(&path).iter().map(|inner| name.join(inner)));
+        } else {
+            names.push(name);
+        }
+    }
+    names
+}
+
 #[test]
 fn what_does_not_fit_is_refused_and_the_old_one_stays() {
     let service = with_admin(|_| ());
@@ -41,8 +57,9 @@ fn what_does_not_fit_is_refused_and_the_old_one_stays() {
         assert_eq!(service.get("/search?q=sofa").is(200)["total"], 6, "{what}");
     };
     // A byte in every file.
-    for entry in std::fs::read_dir(service.path("other")).unwrap() {
-        let name = entry.unwrap().file_name();
+    let names = files_in(&service.path("other"));
+    assert!(names.len() > 3, "{names:?}");
+    for name in names {
         std::fs::remove_dir_all(service.index()).unwrap();
         write_index(&service.index(), &SHOES[..3]);
         let file = service.index().join(&name);
@@ -50,9 +67,9 @@ fn what_does_not_fit_is_refused_and_the_old_one_stays() {
         let middle = bytes.len() / 2;
         bytes[middle] ^= 0x10;
         std::fs::write(&file, bytes).unwrap();
-        refused(&name.to_string_lossy());
+        refused(&name.display().to_string());
         std::fs::remove_file(&file).unwrap();
-        refused(&format!("{} missing", name.to_string_lossy()));
+        refused(&format!("{} missing", name.display()));
     }
     std::fs::remove_dir_all(service.index()).unwrap();
     refused("no folder");

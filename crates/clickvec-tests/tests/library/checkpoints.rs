@@ -175,7 +175,12 @@ fn every_changed_setting_is_named() {
     let judged = judgments(1);
     let how = resume(Some(&judged));
     let base = TrainConfig { keep: Keep::Best, patience: Some(5), ..small(OptimizerKind::Nesterov) };
-    let place = interrupted(&base, how);
+    let mut rows = String::from("query\ttitle\tbody\n");
+    for row in log_rows(240, 1).lines().skip(1) {
+        rows += &format!("{row}\t{row}\n");
+    }
+    let place = Place::new(&rows);
+    place.interrupt(&base, how, 11);
     let changed = [
         ("encoder", TrainConfig { encoder: EncoderConfig::Rnn(RnnConfig { hidden: 6 }), ..base.clone() }),
         ("encoder.cells", TrainConfig { encoder: EncoderConfig::Lstm(lstm(7, false, Peephole::None)), ..base.clone() }),

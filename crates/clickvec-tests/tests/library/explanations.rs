@@ -9,8 +9,9 @@ use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
 use clickvec::train::OptimizerKind;
 use clickvec::train::TrainConfig;
-use clickvec_eval::ranker::{self, Corpus};
+use clickvec_eval::ranker::Corpus;
 use clickvec_lab::explain::{Neighbours, Space, Topics, contexts};
+use clickvec_lab::systems;
 use rand::RngExt as _;
 
 fn model_of(encoder: EncoderConfig, rows: &str, epochs: u32, shared_towers: bool) -> Model {
@@ -294,8 +295,8 @@ fn the_words_of_a_ranker_have_neighbours_in_its_own_vectors() {
     let titles: Vec<String> =
         log_rows(600, 1).lines().skip(1).filter_map(|row| row.split('\t').nth(1)).map(str::to_owned).collect();
     let corpus = Corpus::of_titles(titles.iter().map(String::as_str)).expect("memory");
-    let doc2vec = ranker::train("doc2vec:size=24,epochs=40,sample=0", &corpus).expect("trained");
-    let lsa = ranker::train("lsa:dimensions=6", &corpus).expect("trained");
+    let doc2vec = systems::train("doc2vec:size=24,epochs=40,sample=0", &corpus).expect("trained");
+    let lsa = systems::train("lsa:dimensions=6", &corpus).expect("trained");
     for ranker in [&doc2vec, &lsa] {
         let near = Neighbours::of_ranker(ranker.as_ref(), None).expect("vectors of words");
         let nearest = near.nearest("drill", 3).expect("known");
@@ -311,8 +312,8 @@ fn the_words_of_a_ranker_have_neighbours_in_its_own_vectors() {
     for near in near.nearest("drill", 5).expect("known") {
         assert!((lsa.score("drill", &[&near.word])[0] - f64::from(near.cosine)).abs() < 1e-5, "{near:?}");
     }
-    let bags = ranker::train("doc2vec:dm=0,epochs=1", &corpus).expect("trained");
-    let bm25 = ranker::train("bm25", &corpus).expect("trained");
+    let bags = systems::train("doc2vec:dm=0,epochs=1", &corpus).expect("trained");
+    let bm25 = systems::train("bm25", &corpus).expect("trained");
     assert!([&bags, &bm25].into_iter().all(|ranker| Neighbours::of_ranker(ranker.as_ref(), None).is_none()));
 }
 

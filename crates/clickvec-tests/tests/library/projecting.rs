@@ -171,7 +171,7 @@ fn threads_and_kills_change_no_byte() {
     again.interrupt(&config, how, 6);
     let other = TrainConfig { encoder: EncoderConfig::Members(members(Some(5))), ..config };
     let found = again.train(&other, how).expect_err("another run").to_string();
-    assert!(found.contains("(encoder dimension 6), found encoder dimension 5;"), "{found}");
+    assert!(found.contains("(encoder.dimension 6), found encoder.dimension 5;"), "{found}");
 }
 
 #[test]

@@ -326,6 +326,9 @@ fn titles_that_were_learnt_before_are_not_learnt_again() {
         let found = run(&config, Some(&whole)).err();
         assert!(matches!(found, Some(Error::Init(InitFault::AfterTitlesEpoch { .. }))), "{found:?}");
         let message = run(&other, Some(&at_titles)).err().expect("another setting").to_string();
-        assert!(message.contains("with the settings of this run (titles "), "{message}");
+        assert!(
+            message.contains("with the settings of this run (titles.gamma 9), found one with titles.gamma "),
+            "{message}"
+        );
     }
 }

@@ -72,7 +72,10 @@ fn a_text_that_is_projected_in_several_parts() {
 fn without_anything_to_learn_from_it_says_what_to_name() {
     let corpus = Corpus::default();
     let message = |spec: &str| SkipThought::train(&values(spec), &Resources::from(&corpus)).unwrap_err().to_string();
-    assert_eq!(message("skip-thought"), "skip-thought: expected a trained encoder, found none");
+    assert_eq!(
+        message("skip-thought"),
+        "skip-thought: expected a trained encoder, found none; name its folder to load"
+    );
     let neither: RankerSpec = "skip-thought:uni=0,bi=0".parse().unwrap();
     let expected = "`skip-thought`: expected a value above 0 for one of uni, bi, found none";
     assert_eq!(SYSTEM.values(&neither).unwrap_err().to_string(), expected);
@@ -275,10 +278,7 @@ fn a_published_folder_that_is_not_right_is_told() {
             write("dictionary.txt", b"red\n"),
             "/dictionary.txt: expected a line `UNK` for unknown words, found 1 other lines",
         ),
-        (
-            write("dictionary.txt", b"red\n\xff\n"),
-            "/dictionary.txt:2: expected UTF-8, found another byte at position 1 of the line; save",
-        ),
+        (write("dictionary.txt", b"red\n\xff\n"), "/dictionary.txt:2: expected UTF-8, found other bytes; save"),
         (
             write("dictionary.txt", b"UNK\nred\n"),
             "/utable.npy: expected 2 rows, one for each line of dictionary.txt, found an array of shape [7, 3]",

@@ -322,8 +322,14 @@ fn phrases_from_outside_are_checked() {
     let table = restore(&good, &[1, 2, NONE]).unwrap();
     assert_eq!(table.translations(&[1, 2])[1].unwrap().get(0), 0.5);
     for (bad, expected) in [
-        ([0, NONE, NONE, 0, NONE, NONE, 3, 2, 1], "ascending rows, found [0, 4294967295, 4294967295] after"),
-        ([0, NONE, NONE, 0, 1, NONE, 3, 2, 1], "ascending rows, found [0, 1, 4294967295] after"),
+        (
+            [0, NONE, NONE, 0, NONE, NONE, 3, 2, 1],
+            "rows above [0, 4294967295, 4294967295] after row 0, found [0, 4294967295, 4294967295];",
+        ),
+        (
+            [0, NONE, NONE, 0, 1, NONE, 3, 2, 1],
+            "rows above [0, 4294967295, 4294967295] after row 0, found [0, 1, 4294967295];",
+        ),
         ([0, 1, NONE, NONE, NONE, NONE, 3, 2, 1], "numbers below 4, then only 4294967295, found [4294967295,"),
         ([0, 1, NONE, 0, NONE, NONE, 3, 2, 4], "numbers below 4, then only 4294967295, found [3, 2, 4] in row 2"),
         ([0, 1, NONE, 0, NONE, 1, 3, 2, 1], "numbers below 4, then only 4294967295, found [0, 4294967295, 1] in row 1"),
