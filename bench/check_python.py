@@ -137,7 +137,7 @@ class Model:
     def members(self, tower, rows, encoder):
         vectors = [self.lstm(f"{tower}m{member}.", rows, encoder) for member in range(1, 1 + encoder["members"])]
         vector = np.concatenate([vector / np.linalg.norm(vector) for vector in vectors])
-        return vector @ self.tensors[tower + "projection"] if "dimension" in encoder else vector
+        return vector @ self.tensors[tower + "projection"] if encoder.get("dimension", "none") != "none" else vector
 
     def bilstm(self, tower, rows, encoder):
         return np.concatenate([self.lstm(tower + "forward.", rows, encoder), self.lstm(tower + "backward.", rows[::-1], encoder)])
