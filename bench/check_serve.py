@@ -42,7 +42,7 @@ class Service:
 def prepare(program, folder):
     run = lambda *command: subprocess.run([program, *map(str, command)], check=True, capture_output=True)
     model = folder / "shop.safetensors"
-    run("train", "--clicks", SHOP / "clicks.tsv", "--cells", 32, "--epochs", 6, "--output", model)
+    run("train", "--clicks", SHOP / "clicks.tsv", "--set", "encoder.cells=32", "--epochs", 6, "--output", model)
     run("index", "--model", model, "--titles", SHOP / "titles.tsv", "--output", folder / "shop.index")
 
 

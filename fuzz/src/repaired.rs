@@ -11,15 +11,21 @@ const MOST: usize = 8;
 
 /// Writes `bytes` to `path` and lets `load` read it. If a checksum is wrong, replaces it by the right one and tries
 /// again.
-pub fn file<T>(path: &Path, bytes: &[u8], load: impl Fn() -> Result<T, Error>) -> Option<T> {
+pub fn file<T, E: Into<clickvec_index::Error>>(
+    path: &Path,
+    bytes: &[u8],
+    load: impl Fn() -> Result<T, E>,
+) -> Option<T> {
     let mut bytes = bytes.to_vec();
     for _ in 0..MOST {
         std::fs::write(path, &bytes).unwrap();
         let (expected, found) = match load() {
             Ok(loaded) => return Some(loaded),
             Err(error) => {
+                let error = error.into();
                 // It must be possible to show the message to a user.
                 assert!(error.to_string().len() < 100_000);
+                let clickvec_index::Error::Library(error) = error else { return None };
                 match error {
                     Error::Shared(error) if error.kind() == ErrorKind::Damaged => {
                         // `the fingerprint X`, `codes.bin with the checksum X`

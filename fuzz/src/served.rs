@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use clickvec::Error;
 use clickvec::model::{Model, Side};
-use clickvec_index::IndexBuilder;
 use clickvec::tables::Title;
+use clickvec_index::IndexBuilder;
 use clickvec_index::{Engine, Filter, Mode, Request};
 use clickvec_serve::{Config, Server, Tokens, fuzzing};
 use serde_json::Value;

@@ -5,17 +5,16 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 
-use clickvec_eval::trec::{read_qrels, read_run};
-use clickvec_eval::{TestSetFiles, read_test_set};
 use clickvec::internals::clicks::ClickReader;
-use clickvec_eval::read_queries;
 use clickvec::internals::files;
 use clickvec::model::{Model, Side};
-use clickvec_eval::ranker::{self, Corpus, RankerSpec, Resources, System};
-use clickvec_index::Engine;
 use clickvec::tables::read_titles;
 use clickvec::train::Weighting;
-use clickvec::Error;
+use clickvec_eval::ranker::{self, Corpus, RankerSpec, Resources, System};
+use clickvec_eval::read_queries;
+use clickvec_eval::trec::{read_qrels, read_run};
+use clickvec_eval::{TestSetFiles, read_test_set};
+use clickvec_index::Engine;
 use clickvec_lab::SYSTEMS;
 use clickvec_lab::simulate;
 use clickvec_lab::table::{self, Plan};
@@ -88,7 +87,7 @@ pub fn quiet() {
 }
 
 /// Checks that a message is short and contains no characters that control a terminal.
-pub fn told<T>(result: Result<T, Error>) -> Option<T> {
+pub fn told<T, E: std::fmt::Display>(result: Result<T, E>) -> Option<T> {
     result
         .map_err(|error| {
             let message = error.to_string();
@@ -198,8 +197,7 @@ fn index(data: &[u8]) {
     let names = ["manifest.json", "model.safetensors", "titles.tsv", "vectors.npy"];
     let file = usize::from(*first) % names.len();
     static GOOD: OnceLock<[Vec<u8>; 4]> = OnceLock::new();
-    let good =
-        GOOD.get_or_init(|| names.map(|name| std::fs::read(frozen("format-1/index").join(name)).unwrap()));
+    let good = GOOD.get_or_init(|| names.map(|name| std::fs::read(frozen("format-1/index").join(name)).unwrap()));
     for (number, name) in names.iter().enumerate() {
         let bytes = if number == file { data } else { &good[number] };
         std::fs::write(folder.join(name), bytes).unwrap();
@@ -338,14 +336,8 @@ fn cache(data: &[u8]) {
         let points = ["bm25", "bm25:b=0"].map(|point| point.parse().unwrap()).to_vec();
         let (topics, clicks, titles) = (None, None, None);
         let field = "title".to_owned();
-        let data = table::Data {
-            judged: file("kept.tsv", judged),
-            topics,
-            clicks,
-            titles,
-            field,
-            weighting: Weighting::Log,
-        };
+        let data =
+            table::Data { judged: file("kept.tsv", judged), topics, clicks, titles, field, weighting: Weighting::Log };
         let source = table::Source::Ranker { points, load: None, vectors: Vec::new() };
         let entries = vec![table::Entry { name: "BM25".to_owned(), field: None, seeds: None, source }];
         let plan = Plan { data, folds: 2, seed: 1, seeds: 1, full: false, entries };
