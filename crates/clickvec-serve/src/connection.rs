@@ -106,7 +106,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
     let mut connection = pin!(http.serve_connection(TokioIo::new(Box::pin(stream)), answer));
     // What a client did wrong is its own affair.
     tokio::select! {
-        _ = connection.as_mut() => return,
+        _ = connection.as_mut() => {}
         _ = stop.changed() => {
             connection.as_mut().graceful_shutdown();
             let ended = tokio::time::timeout(TO_FINISH, connection.as_mut()).await;

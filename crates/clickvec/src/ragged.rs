@@ -78,6 +78,11 @@ impl<T> Ragged<T> {
         self.ends.len()
     }
 
+    /// Returns whether [`Self::len`] is 0.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Returns the range of list `i` among all items.
     ///
     /// # Panics

@@ -30,6 +30,11 @@ impl WordLists {
         self.0.len()
     }
 
+    /// Returns whether [`Self::len`] is 0.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The words of text `i`, which may be none.
     ///
     /// # Panics

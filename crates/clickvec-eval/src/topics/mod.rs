@@ -121,7 +121,7 @@ impl Topics<'_> {
 
     fn json(&mut self, reader: Box<dyn BufRead + Send>) -> Result<()> {
         let mut lines = JsonLines::new(self.path, reader);
-        while let Some(JsonLine { line, object }) = lines.next()? {
+        while let Some(JsonLine { line, object }) = lines.next_line()? {
             let added = object.and_then(|object| beir_query(&object)).and_then(|(id, text)| self.add(line, &id, &text));
             added.map_err(|fault| self.fault(line, fault))?;
         }

@@ -287,6 +287,11 @@ impl EvenlyDrawn {
         self.deltas.len()
     }
 
+    /// Returns whether [`Self::len`] is 0.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Returns the loss of all pairs, which are removed.
     pub fn take_loss(&mut self) -> f64 {
         let EvenlyDrawn { contrast, mut deltas } = std::mem::take(self);

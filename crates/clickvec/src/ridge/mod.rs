@@ -90,6 +90,11 @@ impl Design {
         self.words.len()
     }
 
+    /// Returns whether [`Self::len`] is 0.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// What [`solve`] needs at a time, in numbers: the sizes of it on so many threads.
     pub fn working(&self, threads: usize) -> [usize; 4] {
         [6, threads, LANES, self.by_feature.len() + self.features.len() + self.len()]

@@ -37,7 +37,7 @@ impl JsonLines {
     }
 
     /// The next line that is not blank; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<JsonLine>> {
+    pub fn next_line(&mut self) -> Result<Option<JsonLine>> {
         loop {
             let found = self.lines.next(&mut self.bytes).map_err(|source| {
                 let line = self.lines.number() + 1;
@@ -103,7 +103,7 @@ mod tests {
     fn lines(bytes: &'static [u8]) -> Vec<(u64, Option<String>)> {
         let mut reader = JsonLines::new(Path::new("c.jsonl"), Box::new(bytes));
         let mut lines = Vec::new();
-        while let Some(JsonLine { line, object }) = reader.next().unwrap() {
+        while let Some(JsonLine { line, object }) = reader.next_line().unwrap() {
             lines.push((line, object.err().map(|fault| fault.to_string())));
         }
         lines

@@ -60,7 +60,7 @@ enum Source {
 pub(super) enum Loaded {
     Ranker(Box<dyn Ranker>),
     Run(Run),
-    Index(Index),
+    Index(Box<Index>),
 }
 
 /// Returns the systems of a command line, checked before anything is read. Rankers come first, because they are the baselines of the
@@ -266,7 +266,7 @@ impl Entry {
             }
             Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load_with(path, &clickvec_lab::SYSTEMS)?)),
             Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
-            Source::Index(path) => Ok(Loaded::Index(Index::open(path)?)),
+            Source::Index(path) => Ok(Loaded::Index(Box::new(Index::open(path)?))),
         }
     }
 }

@@ -148,7 +148,7 @@ impl Test {
         };
         let index = Index::open(path)?;
         let titles = index.titles()?;
-        self.opened.push((path.to_owned(), Loaded::Index(index)));
+        self.opened.push((path.to_owned(), Loaded::Index(Box::new(index))));
         Ok(titles)
     }
 
