@@ -58,7 +58,7 @@ impl Collection {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`](clickvec::Error::NoMemory).
+    /// `ErrorKind::Memory`.
     pub fn new(judgments: &Judgments, by_id: bool, mut titles: Vec<Title>) -> Result<Collection> {
         let before = titles.len();
         let mut positions = room_for_places(&titles, by_id)?;
@@ -84,7 +84,7 @@ impl Collection {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`](clickvec::Error::NoMemory).
+    /// `ErrorKind::Memory`.
     pub fn others(&mut self, judgments: &Judgments, by_id: bool) -> Result<Vec<SearchQuery>> {
         let mut positions = room_for_places(&self.titles, by_id)?;
         positions.extend((0..).zip(&self.titles).map(|(at, title)| (key(title, by_id).to_owned(), at)));
@@ -146,7 +146,7 @@ fn room_for_places(titles: &[Title], by_id: bool) -> Result<HashMap<String, u32>
 ///
 /// # Errors
 ///
-/// Those of [`Candidates::search_batch`], and [`Error::NoMemory`](clickvec::Error::NoMemory) for lists that do not fit.
+/// Those of [`Candidates::search_batch`], and `ErrorKind::Memory` for lists that do not fit.
 pub fn search_all(
     candidates: &dyn Candidates,
     queries: &[SearchQuery],
@@ -167,7 +167,7 @@ pub fn search_all(
 ///
 /// # Errors
 ///
-/// [`Error::NoMemory`](clickvec::Error::NoMemory).
+/// `ErrorKind::Memory`.
 pub fn room_for_lists(queries: usize, depth: usize) -> Result<()> {
     Ok(room_for_numbers::<Hit>("the titles that are found", &[&[queries, depth]])?)
 }

@@ -46,7 +46,7 @@ pub struct ReadCorpus {
 /// # Errors
 ///
 /// Those of [`read_titles`] and [`ClickReader::open`]; [`Error::TestSet`] with [`TestSetFault::NoTitle`] for a
-/// collection without titles; [`Error::NoMemory`].
+/// collection without titles; `ErrorKind::Memory`.
 pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<ReadCorpus> {
     let queries = || judgments.iter().flat_map(|judgments| &judgments.queries);
     let mut read = ReadCorpus::default();

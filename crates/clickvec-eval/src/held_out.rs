@@ -58,7 +58,7 @@ impl HeldOutTest {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`].
+    /// `ErrorKind::Memory`.
     pub fn new(held_out: HeldOut) -> Result<HeldOutTest> {
         let judged = |&(title, grade): &(u32, u8)| {
             let text = held_out.titles[title as usize].clone();

@@ -145,7 +145,7 @@ impl<'a> Task<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`Ranker::candidates`] and of searching; [`Error::NoMemory`](clickvec::Error::NoMemory) for lists that do not fit.
+    /// Those of [`Ranker::candidates`] and of searching; `ErrorKind::Memory` for lists that do not fit.
     ///
     /// # Panics
     ///

@@ -122,7 +122,7 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
 ///
 /// # Errors
 ///
-/// Those of [`files::open`]; [`Error::ReadAt`] and [`Error::Io`] if reading fails; [`Error::Table`] at the first
+/// Those of [`files::open`]; `ErrorKind::Io` and `ErrorKind::Io` if reading fails; `ErrorKind::Table` at the first
 /// broken line or topic of any file, and for an id of two queries or judged titles; [`Error::TestSet`] for files that
 /// are missing or have another form.
 pub fn read_test_set(files: &TestSetFiles<'_>) -> Result<TestSet> {

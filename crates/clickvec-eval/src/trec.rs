@@ -43,7 +43,7 @@ pub struct RunLine {
 ///
 /// # Errors
 ///
-/// [`Error::Io`], or [`Error::Table`] for a line that is too long, not UTF-8 or not of that form, for a grade that is
+/// `ErrorKind::Io`, or `ErrorKind::Table` for a line that is too long, not UTF-8 or not of that form, for a grade that is
 /// not an integer up to 4, and for a title that a query has twice.
 pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
     let mut seen = Seen::default();
@@ -59,7 +59,7 @@ pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
 ///
 /// # Errors
 ///
-/// [`Error::Io`], or [`Error::Table`] for a line that is too long, not UTF-8 or not of that form, for a rank that is
+/// `ErrorKind::Io`, or `ErrorKind::Table` for a line that is too long, not UTF-8 or not of that form, for a rank that is
 /// not an integer, a score that is not a number, and a title that a query has twice.
 pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
     let mut seen = Seen::default();
@@ -80,7 +80,7 @@ pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
 ///
 /// # Errors
 ///
-/// [`Error::Io`], or [`Error::Table`] at a line whose id is empty or has white space.
+/// `ErrorKind::Io`, or `ErrorKind::Table` at a line whose id is empty or has white space.
 pub fn write_qrels(mut output: impl Write, path: &Path, qrels: &[Qrel]) -> Result<()> {
     for (line, qrel) in (1..).zip(qrels) {
         fit(&qrel.query_id, path, line)?;
@@ -95,7 +95,7 @@ pub fn write_qrels(mut output: impl Write, path: &Path, qrels: &[Qrel]) -> Resul
 ///
 /// # Errors
 ///
-/// [`Error::Io`], or [`Error::Table`] at a line whose score is NaN, or whose id or tag is empty or has white space.
+/// `ErrorKind::Io`, or `ErrorKind::Table` at a line whose score is NaN, or whose id or tag is empty or has white space.
 pub fn write_run(mut output: impl Write, path: &Path, tag: &str, run: &[RunLine]) -> Result<()> {
     write_run_lines(&mut output, path, tag, 1, run)?;
     output.flush().map_err(|source| Error::io(path, "write", source))

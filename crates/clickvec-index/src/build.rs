@@ -61,7 +61,7 @@ impl IndexBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::NotReplaceable`], [`Error::InUse`], [`Error::NoFolder`] and [`Error::Io`].
+    /// `ErrorKind::NotReplaceable`, `ErrorKind::InUse`, `ErrorKind::NoFolder` and `ErrorKind::Io`.
     pub fn new(model: &Model, path: &Path) -> Result<IndexBuilder> {
         IndexBuilder::with_fields(model, path, &[])
     }
@@ -81,7 +81,7 @@ impl IndexBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::NoFolder`], [`Error::NotReplaceable`] or [`Error::Io`].
+    /// `ErrorKind::NoFolder`, `ErrorKind::NotReplaceable` or `ErrorKind::Io`.
     pub fn check_output(path: &Path) -> Result<()> {
         folder::check_replaceable(path)
     }
@@ -105,7 +105,7 @@ impl IndexBuilder {
     /// # Errors
     ///
     /// [`Error::BadTitle`] if its id or text has a tab or a line end; [`Error::Vectors`] if there are too many titles
-    /// or the vector is not finite; [`Error::Io`]. The error may concern a title that was added before.
+    /// or the vector is not finite; `ErrorKind::Io`. The error may concern a title that was added before.
     pub fn add(&mut self, title: Title) -> Result<()> {
         let none = vec![""; self.fields];
         self.add_with_fields(title, &none)

@@ -138,7 +138,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`clickvec::Error::NoMemory`].
+    /// `clickvec::Error::NoMemory`.
     pub fn prepare(&self) -> Result<()> {
         let Some(teacher) = &self.fusion().teacher else { return Ok(()) };
         self.segments.iter().try_for_each(|opened| {

@@ -31,7 +31,7 @@ use crate::segment::{Segment, fusion};
 ///
 /// # Errors
 ///
-/// Those of [`IndexBuilder::finish`], and [`Error::Index`] if a part cannot be made. Whatever was in the place is then
+/// Those of `IndexBuilder::finish`, and [`Error::Index`] if a part cannot be made. Whatever was in the place is then
 /// untouched.
 pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: VectorFormat) -> Result<BuiltIndex> {
     builder.finish_with(|folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
@@ -160,7 +160,7 @@ impl Updater {
     ///
     /// # Errors
     ///
-    /// [`clickvec::Error::InUse`] if another process changes it; those of [`Engine::open`].
+    /// `clickvec::Error::InUse` if another process changes it; those of [`Engine::open`].
     pub fn open(path: &Path) -> Result<Updater> {
         let path = resolved(path);
         let claim = Claim::new(&path)?;
@@ -183,7 +183,7 @@ impl Updater {
     /// # Errors
     ///
     /// [`RequestFault::Field`] for a field that the index does not store; [`clickvec::Error::BadTitle`];
-    /// [`clickvec::Error::Io`].
+    /// `clickvec::Error::Io`.
     pub fn put(&mut self, document: &Document) -> Result<()> {
         let stored = self.engine.stored_fields();
         if let Some(unknown) = document.fields.keys().find(|name| !stored.contains(name)) {
@@ -214,7 +214,7 @@ impl Updater {
     ///
     /// # Errors
     ///
-    /// [`clickvec::Error::Io`] and [`Error::Index`]; the index then stays as it was.
+    /// `clickvec::Error::Io` and `ErrorKind::Index`; the index then stays as it was.
     pub fn commit(self) -> Result<Updated> {
         let Updater { path, engine, mut changes, number, builder, last, .. } = self;
         let [file, name] = names(number);
@@ -301,8 +301,8 @@ pub struct Compacted {
 ///
 /// # Errors
 ///
-/// [`clickvec::Error::InUse`] if another process changes it; those of [`Engine::open`] and [`Engine::check`];
-/// [`clickvec::Error::Io`]. The index then stays as it was.
+/// `clickvec::Error::InUse` if another process changes it; those of [`Engine::open`] and [`Engine::check`];
+/// `clickvec::Error::Io`. The index then stays as it was.
 pub fn compact(path: &Path) -> Result<Compacted> {
     let path = &resolved(path);
     let before = Engine::open(path)?;

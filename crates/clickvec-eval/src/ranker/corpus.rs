@@ -103,7 +103,7 @@ impl Corpus {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`](clickvec::Error::NoMemory).
+    /// `ErrorKind::Memory`.
     pub fn of_titles<'t>(titles: impl IntoIterator<Item = &'t str>) -> Result<Corpus> {
         let mut corpus = Corpus::default();
         titles.into_iter().try_for_each(|title| corpus.add_title(title))?;
@@ -114,7 +114,7 @@ impl Corpus {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`](clickvec::Error::NoMemory).
+    /// `ErrorKind::Memory`.
     pub fn known_words(&self) -> Result<Interner> {
         let mut known = Interner::default();
         for words in [&self.titles, &self.clicks.queries, &self.clicks.titles].map(WordLists::words) {
@@ -154,7 +154,7 @@ impl Corpus {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`](clickvec::Error::NoMemory); nothing is added then.
+    /// `ErrorKind::Memory`; nothing is added then.
     pub fn add_title(&mut self, title: &str) -> Result<()> {
         self.intern(title)?;
         Ok(self.titles.push(&self.words)?)
@@ -164,7 +164,7 @@ impl Corpus {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`](clickvec::Error::NoMemory). The corpus is of no use then.
+    /// `ErrorKind::Memory`. The corpus is of no use then.
     pub fn add_click(&mut self, query: &str, title: &str, weight: f32) -> Result<()> {
         self.intern(query)?;
         self.clicks.queries.push(&self.words)?;
@@ -179,7 +179,7 @@ impl Corpus {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`](clickvec::Error::NoMemory); nothing is added then.
+    /// `ErrorKind::Memory`; nothing is added then.
     pub fn add_test_query(&mut self, query: &str) -> Result<()> {
         self.intern(query)?;
         Ok(self.test_queries.push(&self.words)?)

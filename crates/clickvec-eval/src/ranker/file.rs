@@ -231,7 +231,7 @@ pub(super) fn save(path: &Path, system: &System, values: &Values, ranker: &dyn S
 /// The ranker in a file, with its system and values. Nothing in the file is trusted.
 ///
 /// # Errors
-/// [`Error::Io`], or an error for a file that is damaged or of another kind.
+/// `ErrorKind::Io`, or an error for a file that is damaged or of another kind.
 pub fn load(path: &Path, systems: &[&'static System]) -> Result<(&'static System, Values, Box<dyn SystemRanker>)> {
     let (system, values, state) = load_state(path, systems)?;
     let ranker = (system.restore)(&values, &state).map_err(|fault| Error::from(fault.at(path)))?;

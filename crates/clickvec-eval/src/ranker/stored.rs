@@ -13,7 +13,7 @@ const MODEL: &str = "model";
 /// Loads the ranker in a file and, for a fusion, in the files next to it. Nothing in a file is trusted.
 ///
 /// # Errors
-/// [`Error::Io`], or an error for a file that is damaged or of another kind.
+/// `ErrorKind::Io`, or an error for a file that is damaged or of another kind.
 pub fn load(path: &Path) -> Result<Box<dyn Ranker>> {
     load_with(path, &SYSTEMS)
 }
@@ -45,7 +45,7 @@ impl FileKind {
     /// The kind that a file's header gives. [`load`] checks whether it is true.
     ///
     /// # Errors
-    /// [`Error::Io`], or an error for a file with anything else.
+    /// `ErrorKind::Io`, or an error for a file with anything else.
     pub fn of(path: &Path) -> Result<FileKind> {
         let file = TensorFile::open(path)?;
         let found = |fault: clickvec_tables::Error| Error::from(fault.at(path));
@@ -62,7 +62,7 @@ impl FileKind {
 ///
 /// # Errors
 ///
-/// [`Error::Io`]; an error if it is not one of clickvec's.
+/// `ErrorKind::Io`; an error if it is not one of clickvec's.
 pub fn fingerprint(path: &Path) -> Result<String> {
     let file = TensorFile::open(path)?;
     file.fingerprint().map_err(|fault| Error::from(fault.at(path)))

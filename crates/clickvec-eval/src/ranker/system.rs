@@ -224,7 +224,7 @@ impl System {
     /// Writes `ranker`, which this system trained with `values`, to a file that [`super::load`] reads.
     ///
     /// # Errors
-    /// [`clickvec::Error::Io`]; whatever was at `path` is then untouched.
+    /// `clickvec::Error::Io`; whatever was at `path` is then untouched.
     pub fn save(&self, path: &Path, values: &Values, ranker: &dyn SystemRanker) -> Result<()> {
         super::file::save(path, self, values, ranker)
     }

@@ -106,7 +106,7 @@ impl FolderWriter {
 ///
 /// # Errors
 ///
-/// [`Error::Index`] and [`Error::Io`]. The manifest is then as it was.
+/// `ErrorKind::Index` and `ErrorKind::Io`. The manifest is then as it was.
 pub fn put_part<A: DeserializeOwned + Serialize>(
     path: &Path,
     known: &[PartKind],

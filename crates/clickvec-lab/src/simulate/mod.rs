@@ -149,7 +149,7 @@ pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usiz
 /// # Errors
 ///
 /// Those of [`check_output`], [`Error::BadTitle`], [`Error::NoTitleToClick`], [`Error::NoQueryToClick`], [`Error::TooFewPairs`],
-/// [`Error::InUse`] and [`Error::Io`].
+/// `ErrorKind::InUse` and `ErrorKind::Io`.
 /// Whatever was at `output` is then untouched.
 pub fn simulate(
     config: &SimulateConfig,

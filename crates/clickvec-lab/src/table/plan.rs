@@ -96,7 +96,7 @@ impl Entry {
 /// other folds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
-    /// A ranker, one of [`clickvec_eval::internals::SYSTEMS`].
+    /// A ranker, one of `clickvec_eval::internals::SYSTEMS`.
     Ranker {
         /// The parameters to try, all of one system.
         points: Vec<RankerSpec>,

@@ -47,7 +47,7 @@ impl Codes {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::NoMemory`].
+    /// `ErrorKind::Memory`.
     pub fn room(dimension: usize, vectors: usize) -> Result<()> {
         let blocks = vectors.div_ceil(ROWS);
         let bytes: [&[usize]; 2] = [&[2, blocks, nibbles::block_bytes(dimension)], &[blocks, ROWS, size_of::<f32>()]];

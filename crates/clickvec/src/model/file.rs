@@ -29,7 +29,7 @@ impl Model {
     /// Returns the model in a file. Nothing in the file is trusted.
     ///
     /// # Errors
-    /// [`Error::Io`], or an error for a file that is damaged or of another kind.
+    /// `ErrorKind::Io`, or an error for a file that is damaged or of another kind.
     pub fn load(path: &Path) -> Result<Model> {
         load(path, 2)
     }
@@ -45,7 +45,7 @@ impl Model {
     /// Writes the model, through a temporary file.
     ///
     /// # Errors
-    /// [`Error::Io`]; whatever was at `path` is then untouched.
+    /// `ErrorKind::Io`; whatever was at `path` is then untouched.
     pub fn save(&self, path: &Path) -> Result<()> {
         self.save_for(path, path)
     }

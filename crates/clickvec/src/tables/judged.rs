@@ -26,7 +26,7 @@ pub struct JudgedRow<'a> {
 ///
 /// # Errors
 ///
-/// Those of [`TableReader::require`] and `on_row`; [`Error::ReadAt`] if reading fails; [`Error::Table`] at the first
+/// Those of [`TableReader::require`] and `on_row`; `ErrorKind::Io` if reading fails; `ErrorKind::Table` at the first
 /// broken line, because a test set that silently lost a line would give other results.
 pub fn judged_of(
     mut table: TableReader,

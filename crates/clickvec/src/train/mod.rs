@@ -170,9 +170,9 @@ pub struct Written {
 /// breaks, the run ends after the current minibatch; an encoder with several members learns up to eight of them in between.
 ///
 /// # Errors
-/// an error of the kind [`ErrorKind::Setting`](clickvec_tables::ErrorKind::Setting) before anything is read; those of the clicks: [`Error::Table`], [`Error::PairSource`],
+/// an error of the kind [`ErrorKind::Setting`] before anything is read; those of the clicks: [`Error::Table`], [`Error::PairSource`],
 /// [`Error::BadWeight`] and [`Error::Log`]; [`Error::Learn`] of a teacher; [`Error::Init`] of an initial model;
-/// [`Error::Io`] and [`Error::NoMemory`]; [`Error::Diverged`].
+/// `ErrorKind::Io` and [`ErrorKind::Memory`]; `ErrorKind::Diverged`.
 pub fn train(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
@@ -207,7 +207,7 @@ pub fn train(
 ///
 /// # Errors
 /// Those of [`train`], of which [`Error::Diverged`] leaves the model of the last good epoch; [`Error::Resume`];
-/// an error if a checkpoint or the model next to it is damaged; [`Error::Io`] if something cannot be written.
+/// an error if a checkpoint or the model next to it is damaged; `ErrorKind::Io` if something cannot be written.
 pub fn train_to_file(
     config: &TrainConfig,
     clicks: ClickSource<'_>,

@@ -48,7 +48,7 @@ struct Member {
 /// The members are models or rankers in the folder of `path`. They must be there unchanged when the fusion is read.
 ///
 /// # Errors
-/// [`Error::Io`]; an error if a member cannot be read or is not in that folder, or if the weights are not
+/// `ErrorKind::Io`; an error if a member cannot be read or is not in that folder, or if the weights are not
 /// valid. Whatever was at `path` is then untouched.
 pub fn save(path: &Path, method: FusionMethod, members: &[(&str, f64)]) -> Result<()> {
     let folder = files::folder_of(path);
