@@ -120,7 +120,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
     let kept = run(&format!("{update} --keep-titles"));
     kept.code(0).says("5 titles that `--titles` lacks (`later0`, `later1`, `later2`, …): kept");
     assert_eq!(all(), listed + 5);
-    let found = run("search --index=index --mode=words --filter=price:1..1 --json zeppelin").code(0).json_lines();
+    let found = run("search index --mode=words --filter=price:1..1 --json zeppelin").code(0).json_lines();
     assert_eq!(found[0]["results"].as_array().unwrap().len(), 5);
     folder.write("latest.tsv", "id\ttitle\tprice\nlatest\tzeppelin charger\t1\n");
     while_learning(folder, &format!("{update} --keep-titles --epochs=60"), || {
