@@ -151,11 +151,6 @@ pub mod text {
     }
 }
 
-/// The interface of a device that trains.
-pub mod train {
-    pub use crate::train::device::{Cpu, Device, Learner, OptimizerState, RunPlan, TowerState};
-}
-
 /// Files of vectors.
 pub mod vector_file {
     pub use crate::vector_file::{Entries, MAX_DIMENSION, Stop, fault, read, texts_path};

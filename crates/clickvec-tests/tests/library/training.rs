@@ -3,7 +3,6 @@
 use super::support::*;
 use clickvec::Error;
 use clickvec::encoder::{ClsmConfig, DssmConfig, EncoderConfig, Peephole, RnnConfig};
-use clickvec::internals::train::{Cpu, Device, Learner, RunPlan};
 use clickvec::model::{Model, Side};
 use clickvec::train::OptimizerKind;
 use clickvec::train::{ClickSource, NegativeSource, Negatives, Weighting};
@@ -548,33 +547,4 @@ fn an_output_that_can_only_be_a_folder_is_refused_at_once() {
         assert!(matches!(outcome.expect_err("refused").kind(), Some(ErrorKind::Mismatch | ErrorKind::Io)), "{name}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
-}
-
-/// Another device, which leaves the work to the processor and notes the calls.
-struct Notes(std::sync::Mutex<Vec<&'static str>>);
-
-impl Device for Notes {
-    fn name(&self) -> String {
-        "notes".to_owned()
-    }
-
-    fn check(&self, config: &TrainConfig) -> clickvec::Result<()> {
-        Cpu.check(config)
-    }
-
-    fn load(&self, plan: RunPlan) -> clickvec::Result<Box<dyn Learner>> {
-        self.0.lock().expect("whole").push("load");
-        Cpu.load(plan)
-    }
-}
-
-#[test]
-fn another_device_trains_behind_the_seam() {
-    let config = small(OptimizerKind::Adam);
-    let notes = Notes(std::sync::Mutex::default());
-    let options = TrainOptions { device: Some(&notes), ..TrainOptions::default() };
-    let pairs = ClickSource::pairs(pairs_of(&log_rows(240, 1)));
-    let model = train(&config, pairs, options, &mut go_on).expect("trained").finished().expect("finished");
-    assert_eq!(model.training().level, "notes");
-    assert_eq!(*notes.0.lock().expect("whole"), ["load"]);
 }

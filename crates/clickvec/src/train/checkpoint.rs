@@ -3,8 +3,9 @@
 //! saved as they are.
 
 use super::average::Average;
-use super::device::{Learner, OptimizerState, TowerState};
+use super::learner::Learner;
 use super::stage::{Stage, stage_after};
+use super::step::{OptimizerState, TowerState};
 use super::{partial, with_suffix};
 use crate::encoder::Tensor;
 use crate::error::{Error, Result, ResumeFault, damaged, shown};
@@ -86,10 +87,10 @@ pub(super) fn save(
     output: &Path,
     run: &TrainingRecord,
     progress: &Progress,
-    learner: &dyn Learner,
+    learner: &Learner,
     average: Option<&Average>,
 ) -> Result<()> {
-    let (states, updates) = (learner.states()?, learner.updates());
+    let (states, updates) = (learner.states(), learner.updates());
     let first: Vec<&[Tensor]> =
         average.iter().flat_map(|average| &average.first).map(|tower| tower.tensors()).collect();
     let all = all_entries(&states, &first);
@@ -158,8 +159,8 @@ pub(super) fn load(
     output: &Path,
     run: &TrainingRecord,
     stages: &[Stage<'_>],
-    learner: &mut Box<dyn Learner>,
-    begin: impl FnOnce(usize, &mut Box<dyn Learner>) -> Result<()>,
+    learner: &mut Learner,
+    begin: impl FnOnce(usize, &mut Learner),
 ) -> Result<Resumed> {
     let path = path(output);
     let file = TensorFile::open(&path)?;
@@ -183,7 +184,7 @@ pub(super) fn load(
         ));
     }
     let kept = kept_model(output, &path, run, header.progress.kept)?;
-    let states = read(&tensors, header.updates, &learner.states()?).map_err(here)?;
+    let states = read(&tensors, header.updates, &learner.states()).map_err(here)?;
     let first = read_first(&tensors, &states).map_err(here)?;
     let first_of_towers: Vec<&[Tensor]> = first.iter().flatten().map(Vec::as_slice).collect();
     let all = all_entries(&states, &first_of_towers);
@@ -193,9 +194,9 @@ pub(super) fn load(
     }
     let stage = stage_after(stages, header.progress.epoch);
     if stage > 0 {
-        begin(stage, learner)?;
+        begin(stage, learner);
     }
-    learner.restore(header.updates, states)?;
+    learner.restore(header.updates, states);
     Ok(Resumed { progress: header.progress, kept, first })
 }
 

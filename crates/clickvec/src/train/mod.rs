@@ -15,10 +15,9 @@
 mod agreement;
 mod average;
 mod checkpoint;
-pub(crate) mod device;
 mod event;
+mod learner;
 mod least_squares;
-mod members;
 mod projection;
 mod read;
 mod record;
@@ -29,7 +28,6 @@ mod start;
 mod step;
 
 pub use self::agreement::Agreement;
-use self::device::{Cpu, Device};
 pub use self::event::{EpochReport, Event};
 pub use self::least_squares::StartReport;
 pub use self::request::Inputs;
@@ -98,11 +96,6 @@ pub struct TrainOptions<'a> {
     /// The share of queries that the source of the clicks leaves out, if it does; the model records it. See
     /// `Window` of clickvec-eval.
     pub left_out: Option<f64>,
-    /// The device that trains; the processor if `None`.
-    // A device is of `internals`, which promises nothing. It cannot be private: then nobody else could write
-    // `TrainOptions { .., ..Default::default() }`.
-    #[doc(hidden)]
-    pub device: Option<&'a dyn Device>,
 }
 
 /// A judge of the model after every epoch.
@@ -270,7 +263,6 @@ pub fn train_to_file(
 
 fn check_settings(config: &TrainConfig, clicks: &ClickSource<'_>, options: &TrainOptions<'_>) -> Result<()> {
     config.check()?;
-    options.device.unwrap_or(&Cpu).check(config)?;
     check_sources(config, clicks, options)?;
     check_validation(config, options)?;
     let fault = options.init.and_then(|init| init_fault(config, init));

@@ -1,8 +1,8 @@
 //! What a model records of the run that trained it.
 
 use super::TrainOptions;
-use super::device::{Cpu, Device};
 use crate::clicks::{ClickLog, Taught};
+use crate::math::Level;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
 
 /// What every model of this run records, except for its epoch.
@@ -11,7 +11,7 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
     let validation = options.validation.as_ref().filter(|_| has_a_say);
     TrainingRecord {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        level: level(options),
+        level: Level::current().name().to_owned(),
         config: config.clone(),
         log: log.statistics().clone(),
         log_fingerprint: format!("{:016x}", log.fingerprint()),
@@ -24,11 +24,6 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
         teacher: teacher(log),
         variance: None,
     }
-}
-
-/// Returns the name of the device, on which the results of a run depend.
-fn level(options: &TrainOptions<'_>) -> String {
-    options.device.map_or_else(|| Cpu.name(), |device| device.name())
 }
 
 /// A fingerprint of what the teacher says of the log, if there is one.

@@ -9,9 +9,8 @@ use std::time::Instant;
 use super::agreement::Probe;
 use super::average::Average;
 use super::checkpoint::{self, Progress, Resumed};
-use super::device::{Cpu, Device, Learner};
+use super::learner::Learner;
 use super::least_squares::Start;
-use super::members::begin;
 use super::projection::Projection;
 use super::record::record;
 use super::stage::{Stage, stage_after, stages};
@@ -32,8 +31,7 @@ pub(super) struct Run<'a, 'v> {
     stages: Vec<Stage<'a>>,
     /// The epochs of all stages together.
     epochs: u32,
-    device: &'v dyn Device,
-    learner: Box<dyn Learner>,
+    learner: Learner,
     progress: Progress,
     record: TrainingRecord,
     validation: Option<Validation<'v>>,
@@ -73,7 +71,6 @@ impl<'a, 'v> Run<'a, 'v> {
         let copies = if first_share.is_some() { 4 } else { 3 };
         let bytes = weights.and_then(|weights| weights.checked_mul(sides * copies * size_of::<f32>() as u64));
         room_for("the weights and what their updates remember", bytes)?;
-        let device = options.device.unwrap_or(&Cpu);
         // The weights of an initial model, of a checkpoint or of an earlier run would take the start's place.
         let after_titles = options.after_titles.is_some() && stages.len() == 2;
         let has_weights = options.init.is_some() || after_titles || output.is_some_and(resumes);
@@ -85,7 +82,7 @@ impl<'a, 'v> Run<'a, 'v> {
             Average::new(share, config, log, first)
         });
         let start = is_asked.then(|| Event::Start(start.map(|start| start.report)));
-        let learner = begin(device, &stages[0], towers)?;
+        let learner = Learner::new(&stages[0], towers);
         let validation = options.validation;
         let probe = log.taught().and_then(|taught| Probe::new(log, taught, config.seed));
         let projection = Projection::of(config, log, storage)?;
@@ -95,7 +92,6 @@ impl<'a, 'v> Run<'a, 'v> {
             log,
             stages,
             epochs,
-            device,
             learner,
             progress,
             record,
@@ -113,11 +109,9 @@ impl<'a, 'v> Run<'a, 'v> {
 
     /// Continues from the checkpoint next to `output`.
     pub(super) fn resume(&mut self, output: &Path) -> Result<Event> {
-        let Run { config, log, stages, device, .. } = self;
-        let begin = |stage: usize, learner: &mut Box<dyn Learner>| {
-            let towers = encoders(config, log, learner.snapshot()?);
-            *learner = begin(*device, &stages[stage], towers)?;
-            Ok(())
+        let Run { config, log, stages, .. } = self;
+        let begin = |stage: usize, learner: &mut Learner| {
+            *learner = Learner::new(&stages[stage], encoders(config, log, learner.snapshot()));
         };
         let Resumed { progress, kept, first } =
             checkpoint::load(output, &self.record, stages, &mut self.learner, begin)?;
@@ -247,7 +241,7 @@ impl<'a, 'v> Run<'a, 'v> {
                 && let Some(Output { path, checkpoint_every: Some(every), .. }) = self.output
                 && (flow.is_break() || self.learner.updates().is_multiple_of(*every))
             {
-                checkpoint::save(path, &self.record, &self.progress, &*self.learner, self.average.as_ref())?;
+                checkpoint::save(path, &self.record, &self.progress, &self.learner, self.average.as_ref())?;
             }
         }
         Ok(flow)
@@ -255,7 +249,7 @@ impl<'a, 'v> Run<'a, 'v> {
 
     /// Scores the model of the epoch that just ended, and keeps it if it is the best.
     fn finish_epoch(&mut self, seconds: f64, resumed_at: u64) -> Result<EpochReport> {
-        let weights = self.weights()?;
+        let weights = self.weights();
         // The last update may have produced NaN or infinity, and no later loss will show it.
         let is_finite = |tensor: &Tensor| tensor.value.data().iter().all(|x| x.is_finite());
         if !weights.iter().flatten().all(is_finite) {
@@ -307,30 +301,29 @@ impl<'a, 'v> Run<'a, 'v> {
         progress.begin_epoch();
         let next = stage_after(&self.stages, self.progress.epoch);
         if next > number {
-            let weights = self.weights()?;
-            self.begin_stage(next, weights)?;
+            let weights = self.weights();
+            self.begin_stage(next, weights);
         }
         if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
-            checkpoint::save(path, &self.record, &self.progress, &*self.learner, self.average.as_ref())?;
+            checkpoint::save(path, &self.record, &self.progress, &self.learner, self.average.as_ref())?;
         }
         Ok(report)
     }
 
     /// The weights of a model that would be made now.
-    fn weights(&self) -> Result<Vec<Vec<Tensor>>> {
-        let mut weights = self.learner.snapshot()?;
+    fn weights(&self) -> Vec<Vec<Tensor>> {
+        let mut weights = self.learner.snapshot();
         if let Some(average) = &self.average {
             average.apply(&mut weights);
         }
-        Ok(weights)
+        weights
     }
 
     /// Begins a stage after the first with the weights of the model before it.
-    fn begin_stage(&mut self, stage: usize, weights: Vec<Vec<Tensor>>) -> Result<()> {
+    fn begin_stage(&mut self, stage: usize, weights: Vec<Vec<Tensor>>) {
         let Run { config, log, .. } = self;
         self.average = self.first_share.map(|share| Average::new(share, config, log, weights.clone()));
-        self.learner = begin(self.device, &self.stages[stage], encoders(config, log, weights))?;
-        Ok(())
+        self.learner = Learner::new(&self.stages[stage], encoders(config, log, weights));
     }
 
     /// Keeps the model of the epoch that was finished last.

@@ -1,14 +1,14 @@
-//! One update of both towers from one minibatch, on the processor.
+//! One update of both towers from one minibatch.
 
 use std::borrow::Cow;
 
-use super::device::{Learner, OptimizerState, RunPlan, TowerState};
 use crate::clicks::Minibatch;
 use crate::encoder::{Encoder, Gradients, Input, Tensor, TensorKind, Trace};
 use crate::error::Result;
 use crate::loss::{Loss, LossSum, NegativeRows};
+use crate::math::Matrix;
 use crate::memory::room_for_numbers;
-use crate::optimizer::{Optimizer, TensorState};
+use crate::optimizer::{Optimizer, OptimizerConfig, TensorState};
 use crate::settings::TrainConfig;
 use crate::text::batch::Batch;
 
@@ -21,6 +21,24 @@ pub(super) struct Towers {
     room: usize,
 }
 
+/// A tower between two updates.
+pub(super) struct TowerState<'a> {
+    /// The weights as they are stored: with momentum, the points at which the next gradients are taken.
+    pub(super) tensors: Cow<'a, [Tensor]>,
+    /// The optimiser's memory of each tensor.
+    pub(super) optimizer: Vec<OptimizerState<'a>>,
+}
+
+/// The optimiser's memory of a tensor. Fields that it does not need are empty.
+pub(super) struct OptimizerState<'a> {
+    /// Δ (momentum) or the mean of gradients (Adam), shaped like the tensor.
+    pub(super) velocity: Cow<'a, Matrix>,
+    /// The mean of squared gradients (Adam), shaped like the tensor.
+    pub(super) square: Cow<'a, Matrix>,
+    /// For each row of an input matrix (momentum), the last update that the row includes.
+    pub(super) current: Cow<'a, [u64]>,
+}
+
 /// An encoder in training.
 struct Tower {
     /// The encoder. Its input matrices hold the points at which the next gradients are taken.
@@ -31,8 +49,8 @@ struct Tower {
 }
 
 impl Towers {
-    pub(super) fn new(plan: RunPlan) -> Towers {
-        let RunPlan { config, optimizer, towers } = plan;
+    /// Takes over the query tower and the title tower, or one for both, before the first update.
+    pub(super) fn new(config: TrainConfig, optimizer: &OptimizerConfig, towers: Vec<Box<dyn Encoder>>) -> Towers {
         let tower = |mut encoder: Box<dyn Encoder>| {
             let optimizer = Optimizer::new(optimizer.clone(), encoder.tensors_mut());
             let trace = Trace::default();
@@ -113,12 +131,14 @@ impl Towers {
     }
 }
 
-impl Learner for Towers {
-    fn updates(&self) -> u64 {
+impl Towers {
+    /// Returns the number of updates so far.
+    pub(super) fn updates(&self) -> u64 {
         self.towers[0].optimizer.updates()
     }
 
-    fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>> {
+    /// Makes an update from each minibatch in turn, until a loss or a gradient is not finite.
+    pub(super) fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>> {
         let mut sums = Vec::with_capacity(minibatches.len());
         for minibatch in minibatches {
             self.room_for(minibatch)?;
@@ -128,15 +148,15 @@ impl Learner for Towers {
         Ok(sums)
     }
 
-    fn snapshot(&self) -> Result<Vec<Vec<Tensor>>> {
-        Ok(self.towers.iter().map(|tower| tower.optimizer.parameters(tower.encoder.tensors())).collect())
+    pub(super) fn snapshot(&self) -> Vec<Vec<Tensor>> {
+        self.towers.iter().map(|tower| tower.optimizer.parameters(tower.encoder.tensors())).collect()
     }
 
-    fn states(&self) -> Result<Vec<TowerState<'_>>> {
-        Ok(self.towers.iter().map(Tower::state).collect())
+    pub(super) fn states(&self) -> Vec<TowerState<'_>> {
+        self.towers.iter().map(Tower::state).collect()
     }
 
-    fn restore(&mut self, updates: u64, states: Vec<TowerState<'static>>) -> Result<()> {
+    pub(super) fn restore(&mut self, updates: u64, states: Vec<TowerState<'static>>) {
         for (tower, state) in self.towers.iter_mut().zip(states) {
             for (tensor, stored) in tower.encoder.tensors_mut().iter_mut().zip(state.tensors.into_owned()) {
                 tensor.value = stored.value;
@@ -148,7 +168,6 @@ impl Learner for Towers {
             });
             tower.optimizer.restore(updates, states.collect(), tower.encoder.tensors_mut());
         }
-        Ok(())
     }
 }
 

@@ -62,11 +62,11 @@ impl Run<'_, '_> {
         self.record.epoch = clicks.before;
         self.record.updates = titles.updates();
         self.record.loss = model.training().loss;
-        self.begin_stage(1, weights())?;
+        self.begin_stage(1, weights());
         let model = self.model_of(weights());
         self.keep(model)?;
         if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
-            checkpoint::save(path, &self.record, &self.progress, &*self.learner, self.average.as_ref())?;
+            checkpoint::save(path, &self.record, &self.progress, &self.learner, self.average.as_ref())?;
         }
         Ok(())
     }
