@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws how an LSTM trains with the published per-gate error signals compared with the exact gradient.
 
-    per_gate.py --clicks clicks.tsv --output docs/explanation/per-gate.svg
+    per_gate.py --clicks clicks.tsv --output bench/results/per-gate.svg
 
 The log is split as bench/cross_validation.py does; the first fold is held out. Both kinds of
 training run under `--preset lstm-dssm` at several learning rates and ranges of the initial weights, with
