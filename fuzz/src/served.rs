@@ -249,7 +249,7 @@ fn open(path: &Path) -> Result<Engine, Error> {
         clickvec_index::Error::Library(error) => error,
         other => {
             assert!(other.to_string().len() < 20_000);
-            Error::Cancelled
+            clickvec_tables::Error::interrupted().into()
         }
     })
 }

@@ -2,7 +2,7 @@
 //! helps.
 
 use clickvec::Error;
-use clickvec::error::{IndexFault, LearnFault, PlanFault, ResumeFault, TestSetFault};
+use clickvec::error::{IndexFault, LearnFault, PlanFault, TestSetFault};
 use clickvec::tables::TableFault;
 use clickvec_index::looks_like_index;
 
@@ -38,18 +38,6 @@ fn advice(error: &Error) -> Option<&'static str> {
             Some("`clickvec index --compact --output INDEX` makes it one")
         }
         Error::Table { fault, .. } => advice_on_table(fault),
-        Error::Init(_) => Some("--init names it"),
-        Error::Diverged { .. } => Some("--learning-rate and --set clip_norm=… set them"),
-        Error::TooFewPairs { .. } => Some("--pairs sets how many"),
-        Error::Resume { fault: ResumeFault::Settings { differences }, .. }
-            if differences.iter().any(|of| ["keep", "held_out"].contains(&of.name.as_str())) =>
-        {
-            Some(
-                "--held-out and --validation decide what is held out and which epoch is kept, so give the same as then, or leave \
-                 --resume out",
-            )
-        }
-        Error::Resume { .. } => Some("leave --resume out"),
         _ => None,
     }
 }
@@ -109,6 +97,5 @@ mod tests {
         assert_eq!(told(&fault), expected);
         let of_row = Error::Plan(PlanFault::Row { name: "a".to_owned(), fault: Box::new(fault) });
         assert_eq!(told(&of_row), format!("system `a`: {expected}"));
-        assert_eq!(told(&Error::Cancelled), Error::Cancelled.to_string());
     }
 }

@@ -79,7 +79,7 @@ fn fit_alike(
 ///
 /// # Errors
 ///
-/// [`Error::Cancelled`](clickvec::Error::Cancelled) if `watch` breaks.
+/// `ErrorKind::Interrupted` if `watch` breaks.
 ///
 /// # Panics
 ///

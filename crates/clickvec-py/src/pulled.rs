@@ -116,7 +116,9 @@ impl embedded::Pairs for Kept {
 
     fn have_queries(&self, mut queries: Queries) -> clickvec::Result<bool> {
         for (number, pair) in (1..).zip(self.again()) {
-            let (query, title, ..) = pair.map_err(|source| Error::PairSource { number, source: source.into() })?;
+            let (query, title, ..) = pair.map_err(|source| {
+                clickvec_tables::Error::new(ErrorKind::Io, source.to_string()).within(format!("pair {number}"))
+            })?;
             if queries.add(&query, &title) {
                 return Ok(true);
             }

@@ -1,6 +1,6 @@
 //! The settings of a training run, and what it records in the model.
 
-mod differences;
+pub(crate) mod differences;
 mod overrides;
 mod reference;
 mod sources;

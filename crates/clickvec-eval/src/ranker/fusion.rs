@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::candidates::best;
 use super::{Progress, Ranker};
-use clickvec::error::{Error, Result};
+use clickvec::error::Result;
 use clickvec::index::{Candidates, Hit, Query};
 
 /// The constant k of reciprocal rank fusion, as published.
@@ -282,7 +282,7 @@ pub type FitWatch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 ///
 /// # Errors
 ///
-/// [`Error::Cancelled`] if `watch` breaks.
+/// `ErrorKind::Interrupted` if `watch` breaks.
 pub fn fit_weights(
     members: usize,
     objective: &mut dyn FnMut(&[f64]) -> f64,
@@ -324,7 +324,7 @@ fn ascend(
             let before = best.objective;
             for member in 0..best.weights.len() {
                 if watch(best.objective).is_break() {
-                    return Err(Error::Cancelled);
+                    return Err(clickvec_tables::Error::interrupted().into());
                 }
                 let old = best.weights.clone();
                 for n in 1..=steps {

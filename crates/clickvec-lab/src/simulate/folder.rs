@@ -212,7 +212,14 @@ fn check_enough(sum: &Summary, wanted: u64) -> Result<()> {
     if sum.days < DAYS_BEFORE || sum.pairs >= wanted || pairs_a_day >= LEAST_PAIRS_A_DAY {
         return Ok(());
     }
-    Err(if sum.pairs == 0 { Error::NoQueryToClick } else { Error::TooFewPairs { wanted, pairs_a_day } })
+    let (expected, found, help) = if sum.pairs == 0 {
+        let help = "give more titles, or ask for fewer judged and validation queries";
+        ("a query that is not judged".to_owned(), "none".to_owned(), help)
+    } else {
+        let found = format!("so few that a day of the log has {pairs_a_day}");
+        (format!("titles for {wanted} pairs"), found, "ask for fewer pairs, or give more titles")
+    };
+    Err(clickvec_tables::Error::expected(clickvec_tables::ErrorKind::Empty, expected, found).help(help).into())
 }
 
 /// Writes judged queries and returns their rows.

@@ -24,6 +24,7 @@ use serde::Serialize;
 use clickvec::error::{Error, Result};
 use clickvec::internals::error::shortened;
 use clickvec::tables::Title;
+use clickvec_tables::ErrorKind;
 pub use folder::check_output;
 use market::Market as _;
 pub use market::QueryKind;
@@ -148,8 +149,7 @@ pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usiz
 ///
 /// # Errors
 ///
-/// Those of [`check_output`], [`Error::BadTitle`], [`Error::NoTitleToClick`], [`Error::NoQueryToClick`], [`Error::TooFewPairs`],
-/// `ErrorKind::InUse` and `ErrorKind::Io`.
+/// Those of [`check_output`], [`Error::BadTitle`], `ErrorKind::Empty` if there are too few titles, `ErrorKind::Busy` and `ErrorKind::Io`.
 /// Whatever was at `output` is then untouched.
 pub fn simulate(
     config: &SimulateConfig,
@@ -171,7 +171,8 @@ pub fn simulate(
             }
             let count = u32::try_from(titles.len()).unwrap_or(u32::MAX);
             let market = own_titles::OwnMarket::new(titles, config.seed);
-            let market = market.ok_or(Error::NoTitleToClick)?;
+            let market = market
+                .ok_or_else(|| clickvec_tables::Error::expected(ErrorKind::Empty, "a title with a word", "none"))?;
             let config = SimulateConfig { titles: count, ..config.clone() };
             folder::write(&config, &market, output, on_pairs)
         }

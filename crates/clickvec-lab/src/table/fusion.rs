@@ -210,7 +210,10 @@ mod tests {
             }
             _ => ControlFlow::Continue(()),
         });
-        assert!(matches!(cancelled, Err(Error::Cancelled)), "{cancelled:?}");
+        assert!(
+            cancelled.as_ref().is_err_and(|error| error.kind() == Some(clickvec_tables::ErrorKind::Interrupted)),
+            "{cancelled:?}"
+        );
         assert_eq!(steps, [(0, 3)], "it stops at once");
 
         let mut trained = 0;

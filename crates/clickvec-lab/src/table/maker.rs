@@ -170,11 +170,11 @@ impl Maker<'_> {
             self.tell_damaged(watch)?;
             let outcome = match points {
                 Ok(points) => Ok(self.judged(name, points)),
+                Err(error) if error.kind() == Some(clickvec_tables::ErrorKind::Interrupted) => return Err(error),
                 Err(reason) if is_rows_own(&reason) => {
                     tell(watch, Event::RowLeftOut { row: name, reason: &reason })?;
                     Err(reason)
                 }
-                Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Err(fault) => return Err(of_row(name, fault)),
             };
             rows.push(Row { name: entry.name.clone(), outcome });

@@ -223,16 +223,16 @@ impl Judged {
 ///
 /// # Errors
 ///
-/// [`Error::Plan`] for a plan that cannot be followed, before anything is trained; [`Error::Cancelled`] if `watch`
+/// [`Error::Plan`] for a plan that cannot be followed, before anything is trained; `ErrorKind::Interrupted` if `watch`
 /// breaks; the errors of reading and writing files.
 pub fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Table> {
     maker::make(plan, options, watch)
 }
 
-/// Reports an event; [`Error::Cancelled`] if the receiver breaks.
+/// Reports an event; `ErrorKind::Interrupted` if the receiver breaks.
 fn tell(watch: &mut Watch<'_>, event: Event<'_>) -> Result<()> {
     match watch(event) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::Cancelled),
+        ControlFlow::Break(()) => Err(clickvec_tables::Error::interrupted().into()),
     }
 }

@@ -185,29 +185,21 @@ impl Maker<'_> {
         }
         update(&mut facts);
         self.cache.put_training(key, &facts)?;
-        outcome?.finished().map(drop).ok_or(Error::Cancelled)
+        outcome?.finished().map(drop).ok_or_else(|| clickvec_tables::Error::interrupted().into())
     }
 }
 
 /// Whether the fault would occur on any other machine too. Then the table goes on without the row.
 fn is_trainings_own(fault: &Error) -> bool {
+    use ErrorKind::{Empty, Malformed, Mismatch, NotFinite, Setting};
     if let Error::Shared(error) = fault {
-        return matches!(error.kind(), ErrorKind::Setting | ErrorKind::Malformed | ErrorKind::Empty);
+        return matches!(error.kind(), Setting | Malformed | Empty | Mismatch | NotFinite);
     }
-    matches!(
-        fault,
-        Error::Init(_)
-            | Error::Learn { .. }
-            | Error::Diverged { .. }
-            | Error::Log { .. }
-            | Error::Table { .. }
-            | Error::TestSet { .. }
-    )
+    matches!(fault, Error::Learn { .. } | Error::Table { .. } | Error::TestSet { .. })
 }
 
 fn is_of_checkpoint(fault: &Error, model: &Path) -> bool {
     let path = match fault {
-        Error::Resume { path, .. } => Some(path.as_path()),
         Error::Shared(error) if error.kind().is_of_contents() => error.path(),
         _ => None,
     };

@@ -7,7 +7,7 @@ use super::maker::{Maker, Points, Refused, named, timed};
 use super::memory::PeakMemory;
 use super::{Event, TrainingFacts, Watch, tell};
 use crate::systems::SYSTEMS;
-use clickvec::error::{Error, Result};
+use clickvec::error::Result;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::train::Weighting;
 use clickvec_eval::internals::load_ranker;
@@ -149,6 +149,6 @@ impl Maker<'_> {
         system.save(&path, values, ranker.as_ref())?;
         let training = TrainingFacts { seconds, peak_bytes, ..TrainingFacts::default() };
         self.cache.finish_training(key, training)?;
-        if cancelled { Err(Error::Cancelled) } else { Ok(ranker) }
+        if cancelled { Err(clickvec_tables::Error::interrupted().into()) } else { Ok(ranker) }
     }
 }

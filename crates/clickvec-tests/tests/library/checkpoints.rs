@@ -3,12 +3,12 @@
 use super::support::*;
 use clickvec::Error;
 use clickvec::encoder::{Bptt, EncoderConfig, InitRange, Peephole, RnnConfig};
-use clickvec::error::ResumeFault;
 use clickvec::model::Model;
 use clickvec::train::OptimizerKind;
 use clickvec::train::{Event, Keep, Outcome as Ended, TrainConfig};
 use clickvec::train::{LossConfig, LossKind, Views};
 use clickvec::train::{NegativeSource, Negatives, Tail, Weighting};
+use clickvec_tables::ErrorKind;
 use std::ops::ControlFlow;
 
 /// 240 pairs in minibatches of 40, three epochs: 18 updates.
@@ -139,13 +139,13 @@ fn a_run_that_is_stopped_in_its_first_epoch_goes_on_although_an_earlier_model_is
     let earlier = place.model();
     // Without a checkpoint, the earlier model is not replaced.
     let error = place.train(&config, resume(None)).expect_err("refused");
-    assert!(matches!(&error, Error::Resume { path, .. } if *path == place.output()), "{error}");
+    assert!(matches!(&error, Error::Shared(error) if error.path() == Some(&place.output())), "{error}");
     place.interrupt(&config, How { resume: false, ..resume(None) }, 5);
     assert!(place.beside(".checkpoint").exists() && !place.beside(".partial").exists());
     assert!(earlier == place.model());
     // Other settings are told from the checkpoint, not from the earlier model.
     let error = place.train(&TrainConfig { seed: 8, ..config.clone() }, resume(None)).expect_err("refused");
-    assert!(matches!(&error, Error::Resume { path, .. } if *path == place.beside(".checkpoint")), "{error}");
+    assert!(matches!(&error, Error::Shared(error) if error.path() == Some(&place.beside(".checkpoint"))), "{error}");
     let events = place.train(&config, resume(None)).expect("resumed");
     assert_eq!(resumed_at(&events), Some((1, 4)));
     assert!(whole.model() == place.model());
@@ -159,15 +159,14 @@ fn interrupted(config: &TrainConfig, how: How<'_>) -> Place {
     place
 }
 
-fn refused(place: &Place, config: &TrainConfig, how: How<'_>) -> ResumeFault {
+fn refused(place: &Place, config: &TrainConfig, how: How<'_>) -> String {
     let before = std::fs::read(place.beside(".checkpoint")).expect("a checkpoint");
     let error = place.train(config, how).expect_err("refused");
     assert!(before == std::fs::read(place.beside(".checkpoint")).expect("still there"));
     assert!(!place.output().exists());
-    let shown = error.to_string();
-    let Error::Resume { path, fault } = error else { panic!("{shown}") };
-    assert_eq!(path, place.beside(".checkpoint"));
-    fault
+    let Error::Shared(error) = error else { panic!("{error}") };
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Mismatch, Some(&*place.beside(".checkpoint"))));
+    error.message()
 }
 
 #[test]
@@ -215,8 +214,9 @@ fn every_changed_setting_is_named() {
         assert!(is_tried, "`{field}` is not tried here");
     }
     for (name, config) in changed {
-        let ResumeFault::Settings { differences } = refused(&place, &config, how) else { panic!("{name}") };
-        assert!(matches!(&differences[..], [one] if one.name == name), "{name}: {differences:?}");
+        let message = refused(&place, &config, how);
+        let start = format!("expected the settings of the run to resume ({name} ");
+        assert!(message.starts_with(&start) && !message.contains(", found , "), "{name}: {message}");
     }
     place.train(&base, how).expect("the same settings go on");
 }
@@ -231,7 +231,7 @@ fn other_data_is_refused() {
     ] {
         let place = interrupted(&config, how);
         let fault = refused(&place, &config, resume(Some(&other)));
-        assert!(matches!(&fault, ResumeFault::Validation { expected: Some(a), found: Some(b) } if a != b), "{fault}");
+        assert!(fault.starts_with("expected the validation set of the run to resume (fingerprint "), "{fault}");
     }
     // If it only observes, it may be another one.
     let config = small(OptimizerKind::Adam);
@@ -240,14 +240,15 @@ fn other_data_is_refused() {
     let place = interrupted(&config, how);
     let rows = log_rows(240, 1);
     for (changed, differs) in [
-        (log_rows(240, 2), "fingerprint"),
+        (log_rows(240, 2), "words of queries"),
         (log_rows(241, 1), "pairs"),
         (rows.replacen("red", "rad", 1), "fingerprint"),
         (format!("{rows}broken\n"), "skipped lines"),
     ] {
         std::fs::write(place.clicks(), changed).expect("written");
-        let ResumeFault::Log { differences } = refused(&place, &config, how) else { panic!("{differs}") };
-        assert!(differences.iter().any(|of| of.name == differs && of.now != of.before), "{differs}: {differences:?}");
+        let message = refused(&place, &config, how);
+        assert!(message.starts_with("expected the click log of the run to resume ("), "{message}");
+        assert_eq!(message.matches(&format!("{differs} ")).count(), 2, "{message}");
     }
     std::fs::write(place.clicks(), rows.replace('\n', "\t7\n").replacen("title\t7", "title\tday", 1)).expect("written");
     place.train(&config, how).expect("a column that training does not see changes nothing");
@@ -261,7 +262,7 @@ fn a_kept_model_that_is_gone_is_an_error() {
     let place = interrupted(&config, how);
     std::fs::remove_file(place.beside(".partial")).expect("there");
     let fault = refused(&place, &config, how);
-    assert!(matches!(&fault, ResumeFault::BestModel { epoch: 1, .. }), "{fault}");
+    assert!(fault.starts_with("the model of epoch 1, the best so far, is not at "), "{fault}");
 }
 
 /// The kept model becomes the output, so a damaged one, or one of another run, must be refused.
@@ -308,8 +309,7 @@ fn a_kept_model_that_is_damaged_or_of_another_run_is_an_error() {
         let elsewhere = Place::new(&log_rows(240, log));
         elsewhere.train(&other, how).expect("trained");
         let error = refused(&elsewhere.model());
-        let is_named =
-            matches!(&error, Error::Resume { path, fault: ResumeFault::OtherModel { .. } } if *path == partial);
+        let is_named = matches!(&error, Error::Shared(error) if error.path() == Some(&partial));
         assert!(is_named && error.to_string().contains(says), "{error}");
     }
     // A kill between the two writes leaves the model of a later epoch than the checkpoint's. That epoch is repeated.
@@ -342,9 +342,13 @@ fn a_model_of_an_earlier_epoch_is_refused() {
     assert_eq!(outcome.expect("no fault"), Ended::Cancelled);
     std::fs::write(&partial, &earlier).expect("written");
     match place.train(&config, how) {
-        Err(Error::Resume { path, fault }) => {
-            assert_eq!(fault, ResumeFault::OtherEpoch { expected: 2, found: 1 });
-            assert_eq!(path, partial);
+        Err(Error::Shared(error)) => {
+            assert!(
+                error
+                    .to_string()
+                    .contains("expected the model of epoch 2, which the checkpoint continues, found epoch 1")
+            );
+            assert_eq!(error.path(), Some(&*partial));
         }
         other => panic!("{:?}", other.map(|events| events.len())),
     }
@@ -459,8 +463,8 @@ fn a_damaged_checkpoint_is_an_error() {
         std::fs::write(&path, bytes).expect("written");
         match place.train(&config, resume(None)) {
             Ok(_) => String::new(),
+            Err(Error::Shared(fault)) if fault.kind() == ErrorKind::Mismatch => "another run".to_owned(),
             Err(Error::Shared(fault)) => fault.to_string(),
-            Err(Error::Resume { .. }) => "another run".to_owned(),
             Err(other) => panic!("{other}"),
         }
     };

@@ -1,9 +1,7 @@
 //! Members whose vectors a projection brings to fewer numbers.
 
 use crate::support::*;
-use clickvec::Error;
 use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole};
-use clickvec::error::InitFault;
 use clickvec::explain::Explainer;
 use clickvec::model::{Model, Side};
 use clickvec::train::{Event, OptimizerKind, TitleConfig, TrainConfig, Views};
@@ -197,7 +195,7 @@ fn members_of_an_initial_model_go_on_and_are_projected_anew() {
     assert_eq!(training_config(&before, false, None).encoder, config(Some(6)).encoder);
     let fewer = EncoderConfig::Members(MembersConfig { members: 2, ..members(Some(6)) });
     let found = place.train(&TrainConfig { encoder: fewer, ..config(None) }, How::default());
-    assert!(matches!(found, Err(Error::Init(InitFault::Encoder { .. }))), "{found:?}");
+    refused_for(found, "an initial model of the encoder ");
 }
 
 #[test]

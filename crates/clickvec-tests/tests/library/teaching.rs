@@ -2,7 +2,7 @@
 
 use super::support::*;
 use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole};
-use clickvec::error::{LearnFault, ResumeFault};
+use clickvec::error::LearnFault;
 use clickvec::model::{Model, Side};
 use clickvec::tables::Titles;
 use clickvec::train::{
@@ -356,7 +356,7 @@ fn a_run_with_another_teacher_does_not_resume() {
     let vectors = std::fs::read_to_string(place.teacher()).expect("a teacher");
     std::fs::write(place.teacher(), vectors.replacen("0.5]", "0.6]", 1)).expect("written");
     let found = place.train(&config, how);
-    assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Teacher { .. }, .. })), "{found:?}");
+    refused_for(found, "the teacher of the run to resume");
     let other = TrainConfig { teacher: Some(TeacherConfig { clicks: 0.4, ..HALF }), ..config };
     let found = place.train(&other, how).map_err(|error| error.to_string());
     assert!(found.as_ref().is_err_and(|error| error.contains("teacher")), "{found:?}");

@@ -1,9 +1,7 @@
 //! Training on titles, before clicks or without any, on changed queries, and starting from a model's weights.
 
 use super::support::*;
-use clickvec::Error;
 use clickvec::encoder::{EncoderConfig, InitRange, MembersConfig, Peephole};
-use clickvec::error::{InitFault, ResumeFault};
 use clickvec::model::Model;
 use clickvec::tables::Titles;
 use clickvec::train::OptimizerKind;
@@ -132,7 +130,7 @@ fn a_run_with_other_titles_does_not_resume() {
     place.interrupt(&config, how, 5);
     std::fs::write(place.titles(), title_rows(120, 2)).expect("written");
     let found = place.train(&config, how);
-    assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Log { .. }, .. })), "{found:?}");
+    refused_for(found, "the click log of the run to resume");
     let mut other = config.clone();
     other.titles.as_mut().expect("titles").gamma = 9.0;
     let found = place.train(&other, how).map_err(|error| error.to_string());
@@ -154,7 +152,8 @@ fn what_there_is_to_learn_from_and_the_settings_agree() {
     let empty = place(0);
     std::fs::write(empty.titles(), "id\ttitle\n1\t!!\n").expect("written");
     let found = empty.train(&TrainConfig { augment: Views::NONE, ..config }, How::default());
-    assert!(matches!(found, Err(Error::Log { .. })), "{found:?}");
+    let error = found.expect_err("refused").to_string();
+    assert!(error.contains("expected titles with words, found none"), "{error}");
 }
 
 #[test]
@@ -194,14 +193,11 @@ fn a_model_to_begin_with_must_fit() {
     let config = TrainConfig { shared_towers: false, ..config(OptimizerKind::Adam) };
     place.train(&config, How::default()).expect("trained");
     std::fs::rename(place.output(), place.init()).expect("renamed");
-    let fault = |config: &TrainConfig| match place.train(config, How::default()) {
-        Err(Error::Init(fault)) => Some(fault),
-        _ => None,
-    };
     let larger = TrainConfig { encoder: EncoderConfig::Lstm(lstm(7, false, Peephole::None)), ..config.clone() };
-    let Some(InitFault::Encoder { expected, found }) = fault(&larger) else { panic!("no fault") };
-    assert!(expected.contains("cells=7") && found.contains("cells=6"), "{expected} {found}");
-    assert_eq!(fault(&TrainConfig { shared_towers: true, ..config.clone() }), Some(InitFault::Towers));
+    let error = refused_for(place.train(&larger, How::default()), "an initial model of the encoder ");
+    assert!(error.contains("cells=7") && error.contains("cells=6"), "{error}");
+    let shared = TrainConfig { shared_towers: true, ..config.clone() };
+    refused_for(place.train(&shared, How::default()), "an initial model with one tower");
     // After an interruption it continues only with the same initial model.
     let whole = {
         place.train(&config, How::default()).expect("trained");
@@ -219,7 +215,7 @@ fn a_model_to_begin_with_must_fit() {
     other.interrupt(&config, how, 7);
     std::fs::copy(place.output(), other.init()).expect("copied");
     let found = other.train(&config, how);
-    assert!(matches!(found, Err(Error::Resume { fault: ResumeFault::Init { .. }, .. })), "{found:?}");
+    refused_for(found, "the initial model of the run to resume");
 }
 
 fn members(members: usize, optimizer: OptimizerKind) -> TrainConfig {
@@ -323,8 +319,7 @@ fn titles_that_were_learnt_before_are_not_learnt_again() {
         // Another model, and one of other settings, are not what this run would have learnt.
         let other =
             TrainConfig { titles: config.titles.map(|titles| TitleConfig { gamma: 9.0, ..titles }), ..config.clone() };
-        let found = run(&config, Some(&whole)).err();
-        assert!(matches!(found, Some(Error::Init(InitFault::AfterTitlesEpoch { .. }))), "{found:?}");
+        refused_for(run(&config, Some(&whole)), "a model after ");
         let message = run(&other, Some(&at_titles)).err().expect("another setting").to_string();
         assert!(
             message.contains("with the settings of this run (titles.gamma 9), found one with titles.gamma "),

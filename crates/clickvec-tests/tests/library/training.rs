@@ -289,12 +289,13 @@ fn an_empty_validation_set_does_no_harm() {
 }
 
 fn diverged(error: Error) -> (u32, u64, f32, Option<(std::path::PathBuf, u32)>) {
+    assert_eq!(error.kind(), Some(ErrorKind::NotFinite), "{error}");
     let shown = error.to_string();
-    let Error::Diverged { epoch, minibatch, learning_rate, model } = error else { panic!("{shown}") };
-    let named =
-        [format!("epoch {epoch}"), format!("minibatch {minibatch}"), format!("learning rate {learning_rate:e}")];
-    assert!(named.iter().all(|part| shown.contains(part)), "{shown}");
-    (epoch, minibatch, learning_rate, model)
+    let after = |name: &str| -> Option<&str> { shown.split_once(name)?.1.split([',', ';']).next() };
+    let number = |name: &str| after(name).and_then(|number| number.parse().ok()).expect(name);
+    let rate = after("with learning rate ").and_then(|rate| rate.parse().ok()).expect("a learning rate");
+    let model = after("is in ").map(|path| (path.into(), number("the last good model, of epoch ") as u32));
+    (number("infinite in epoch ") as u32, number("minibatch "), rate, model)
 }
 
 #[test]
@@ -473,12 +474,11 @@ fn a_pair_that_cannot_be_had_ends_the_run_with_its_number() {
         let pairs = [pair(1.0), pair(weight)];
         let error =
             train(&config, ClickSource::pairs(pairs), TrainOptions::default(), &mut go_on).map(drop).unwrap_err();
-        assert!(matches!(error, Error::BadWeight { number: 2, .. }), "{error}");
+        assert!(error.to_string().starts_with("pair 2: expected a weight from 0 to 1e12, found "), "{error}");
     }
     let pairs = [Ok(pair(1.0)), Err("the cursor was closed")];
     let error = train(&config, ClickSource::results(pairs), TrainOptions::default(), &mut go_on).map(drop).unwrap_err();
     assert_eq!(error.to_string(), "pair 2: the cursor was closed");
-    assert!(matches!(error, Error::PairSource { number: 2, .. }));
     let none: [(&str, &str, f32); 0] = [];
     let error = train(&config, ClickSource::pairs(none), TrainOptions::default(), &mut go_on).map(drop).unwrap_err();
     assert!(error.to_string().starts_with("pairs from memory: expected pairs of a query and a title"), "{error}");

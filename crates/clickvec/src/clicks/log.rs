@@ -141,8 +141,8 @@ impl ClickLog {
     /// Returns a log of the pairs of `clicks`, kept in `storage`.
     ///
     /// # Errors
-    /// What [`crate::clicks::ClickReader`] reports; [`Error::PairSource`] and [`Error::BadWeight`] of an iterator;
-    /// [`Error::Io`] if the temporary files cannot be written (a full disk); [`Error::NoMemory`]; [`Error::Log`] if no
+    /// What [`crate::clicks::ClickReader`] reports; `ErrorKind::Malformed` of an iterator; `ErrorKind::Io` if the temporary files
+    /// cannot be written (a full disk); `ErrorKind::Memory`; `ErrorKind::Empty` if no
     /// pair is left.
     pub fn read(clicks: ClickSource<'_>, storage: Storage<'_>, config: LogConfig<'_>) -> Result<ClickLog> {
         match ClickLog::read_watched(clicks, storage, config, &mut |_| ControlFlow::Continue(()))? {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::reader::{Click, WEIGHTS};
 use super::{ClickReader, Weighting};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::tables::Skipped;
+use clickvec_tables::{Error, ErrorKind};
 
 /// Clicked pairs that can be read once, from a table on disk or from any iterator.
 ///
@@ -102,9 +103,10 @@ impl<'a> ClickSource<'a> {
         ClickSource::from_origin(Origin::Pairs(Box::new(move |on_pair: &mut OnPair<'_>| {
             for (number, pair) in (1..).zip(pairs) {
                 let (query, title, weight, rare) =
-                    pair.map_err(|source| Error::PairSource { number, source: source.into() })?;
+                    pair.map_err(|source| item_failed(format!("pair {number}"), source.into()))?;
                 if !(weight >= 0.0 && f64::from(weight) <= *WEIGHTS.end()) {
-                    return Err(Error::BadWeight { number, found: weight });
+                    let error = Error::expected(ErrorKind::Malformed, "a weight from 0 to 1e12", weight.to_string());
+                    return Err(error.help("divide all weights by one number").within(format!("pair {number}")).into());
                 }
                 // Where the weights come from is not known, so they say nothing of what a click is worth.
                 let (query, title) = (query.as_ref(), title.as_ref());
@@ -176,6 +178,11 @@ impl std::fmt::Debug for ClickSource<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ClickSource({:?})", self.name())
     }
+}
+
+/// Returns the error of an iterator's item that could not be had.
+pub(super) fn item_failed(item: String, source: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    Error::new(ErrorKind::Malformed, source.to_string()).within(item).caused_by(source)
 }
 
 /// What can be iterated over, with a function for each item: [`Iterator::map`] for something that is no iterator yet.

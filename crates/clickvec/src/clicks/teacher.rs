@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::source::item_failed;
 use crate::error::{Error, LearnFault, Result, TableFault, not_finite, shortened};
 use crate::tables::{Field, Skipped, Step, TableReader};
 use crate::vector_file::fault::{self, VectorPlace, malformed};
@@ -66,7 +67,7 @@ impl<'a> Teacher<'a> {
     {
         Teacher(TeacherSource::Vectors(Box::new(move |on_vector| {
             (1..).zip(vectors).try_for_each(|(number, entry)| {
-                let (text, vector) = entry.map_err(|source| Error::VectorSource { number, source: source.into() })?;
+                let (text, vector) = entry.map_err(|source| item_failed(format!("vector {number}"), source.into()))?;
                 on_vector(text.as_ref(), vector.as_ref(), number)
             })
         })))

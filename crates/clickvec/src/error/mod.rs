@@ -3,7 +3,6 @@
 pub mod damaged;
 mod index;
 mod plan;
-mod run;
 pub(crate) use clickvec_tables::shown;
 mod system;
 pub(crate) mod table;
@@ -12,12 +11,11 @@ mod test_set;
 pub use clickvec_tables::{JsonFault, JsonKind, JsonProblem, NotAnObject};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
 pub use plan::PlanFault;
-pub use run::{InitFault, ResumeFault, SettingDifference};
 use shown::told;
 pub(crate) use shown::{listed, shortened, shown, shown_input};
 pub use system::not_finite;
 pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
-pub use table::{LogFault, TableFault};
+pub use table::TableFault;
 pub use test_set::{JudgedWithTexts, RunIds, TestSetFault};
 
 use std::path::{Path, PathBuf};
@@ -49,9 +47,6 @@ pub enum Error {
     /// A fault in the form that all crates share.
     #[error(transparent)]
     Shared(#[from] clickvec_tables::Error),
-    /// The caller asked to stop.
-    #[error("stopped, as was asked for")]
-    Cancelled,
     /// Two systems cannot be compared query by query.
     #[error(transparent)]
     Pairing(#[from] PairingFault),
@@ -66,89 +61,11 @@ pub enum Error {
     /// No indexes were given to join.
     #[error("expected indexes to join, found none; name at least one")]
     NothingToJoin,
-    /// No title of a simulation has a word, so none could be clicked.
-    #[error("expected a title with a word, found none")]
-    NoTitleToClick,
-    /// All queries of a simulation are judged, so none is left for its log.
-    #[error(
-        "expected a query that is not judged, found none; give more titles, or ask for fewer judged and validation queries"
-    )]
-    NoQueryToClick,
-    /// A simulation has so few titles that its log would never be as long as requested.
-    #[error(
-        "expected titles for {wanted} pairs, found so few that a day of the log has {pairs_a_day}; ask for fewer pairs, or give \
-         more titles"
-    )]
-    TooFewPairs {
-        /// The number of pairs requested.
-        wanted: u64,
-        /// The number of different pairs in a day of the log.
-        pairs_a_day: u64,
-    },
     /// A title contains a tab or a line end, so no table can hold it.
     #[error("expected an id and a title without tab and line end, found `{found}`; leave such characters out")]
     BadTitle {
         /// The id or the title, shortened.
         found: String,
-    },
-    /// Training stopped because a number was no longer finite.
-    #[error(
-        "the loss became NaN or infinite in epoch {epoch}, minibatch {minibatch}, with learning rate {learning_rate:e}; \
-         {}; take a smaller learning rate, or clip gradients",
-        left_model(model)
-    )]
-    Diverged {
-        /// The epoch, counted from 1.
-        epoch: u32,
-        /// The minibatch, counted from 1.
-        minibatch: u64,
-        /// The learning rate ε.
-        learning_rate: f32,
-        /// Where the last good model is and the epoch it is from, if there is one.
-        model: Option<(PathBuf, u32)>,
-    },
-    /// A run cannot continue from a checkpoint.
-    #[error("{}: {}", shown(path), told(fault))]
-    Resume {
-        /// The checkpoint.
-        path: PathBuf,
-        /// The reason.
-        fault: ResumeFault,
-    },
-    /// An iterator of pairs returned an error.
-    #[error("pair {number}: {source}")]
-    PairSource {
-        /// The number of the pair, counted from 1.
-        number: u64,
-        /// The iterator's error.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// A text of an iterator, or its vector, could not be had.
-    #[error("vector {number}: {source}")]
-    VectorSource {
-        /// Counted from 1.
-        number: u64,
-        /// What the iterator said.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// A pair of an iterator has a weight that is negative, too large or not a number.
-    #[error("pair {number}: expected a weight from 0 to 1e12, found {found}; divide all weights by one number")]
-    BadWeight {
-        /// The number of the pair, counted from 1.
-        number: u64,
-        /// The weight.
-        found: f32,
-    },
-    /// Training cannot begin with a model.
-    #[error(transparent)]
-    Init(#[from] InitFault),
-    /// A click log has nothing to train on.
-    #[error("{}: {}", shown_input(path), told(fault))]
-    Log {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        fault: LogFault,
     },
     /// A table (clicks, judged titles, titles, TREC files) is not valid.
     #[error("{}: {}", at_line(path, *line), told(fault))]
@@ -205,12 +122,5 @@ fn at_line(path: &Path, line: Option<u64>) -> String {
     match line {
         Some(line) => format!("{}:{line}", shown_input(path)),
         None => shown_input(path),
-    }
-}
-
-fn left_model(model: &Option<(PathBuf, u32)>) -> String {
-    match model {
-        Some((path, epoch)) => format!("the last good model, of epoch {epoch}, is in {}", shown(path)),
-        None => "no epoch was finished, so there is no model".to_owned(),
     }
 }

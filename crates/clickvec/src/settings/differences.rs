@@ -4,8 +4,33 @@ use serde_json::{Map, Value};
 
 use super::{TrainConfig, TrainingRecord};
 use crate::encoder::EncoderConfig;
-use crate::error::{SettingDifference, shortened};
+use crate::error::shortened;
 use crate::fields;
+
+/// A setting, or a figure of the log, in which two runs differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingDifference {
+    /// The setting or the figure.
+    pub name: String,
+    /// Its value in this run.
+    pub now: String,
+    /// Its value in the earlier run.
+    pub before: String,
+}
+
+/// How many figures of a log a message shows.
+const SHOWN_FIGURES: usize = 3;
+
+/// Returns the names of differences with one of their values: `keep best, held_out 0.1`.
+pub(crate) fn listed_settings(differences: &[SettingDifference], value: impl Fn(&SettingDifference) -> &str) -> String {
+    let each = differences.iter().map(|difference| format!("{} {}", difference.name, value(difference)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// Like [`listed_settings`], for the first few figures of a log.
+pub(crate) fn listed_figures(differences: &[SettingDifference], value: impl Fn(&SettingDifference) -> &str) -> String {
+    listed_settings(&differences[..differences.len().min(SHOWN_FIGURES)], value)
+}
 
 impl TrainConfig {
     /// Returns the settings in which this run differs from an earlier one, by dotted name.

@@ -8,10 +8,11 @@ use super::stage::{Stage, stage_after};
 use super::step::{OptimizerState, TowerState};
 use super::{partial, with_suffix};
 use crate::encoder::Tensor;
-use crate::error::{Error, Result, ResumeFault, damaged, shown};
+use crate::error::{Error, Result, damaged, shortened, shown};
 use crate::math::Matrix;
 use crate::model::{Model, prefixes};
 use crate::settings::TrainingRecord;
+use crate::settings::differences::{SettingDifference, listed_figures, listed_settings};
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, Tensors, entries, fingerprint, write_for};
 use clickvec_tables::ErrorKind;
 use serde::{Deserialize, Serialize};
@@ -166,8 +167,8 @@ pub(super) fn load(
     let file = TensorFile::open(&path)?;
     let here = |fault: clickvec_tables::Error| Error::from(fault.at(&path));
     let (tensors, header) = file.parse::<Header>(KIND).map_err(here)?;
-    if let Some(fault) = difference(&header.run, run) {
-        return Err(Error::Resume { path, fault });
+    if let Some(difference) = difference(&header.run, run) {
+        return Err(here(difference.refuse()));
     }
     if !header.progress.is_possible(header.updates, stages) {
         let Progress { epoch, minibatch, pairs, .. } = header.progress;
@@ -208,48 +209,115 @@ fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32
     }
     let partial = partial(output);
     if !partial.exists() {
-        let fault = ResumeFault::BestModel { epoch, model: shown(&partial) };
-        return Err(Error::Resume { path: checkpoint.to_owned(), fault });
+        let message = format!("the model of epoch {epoch}, the best so far, is not at {}", shown(&partial));
+        let error = clickvec_tables::Error::new(ErrorKind::Mismatch, message);
+        return Err(error.help("start the training anew").at(checkpoint).into());
     }
     let model = Model::load(&partial)?;
-    if let Some(fault) = difference(model.training(), run) {
-        return Err(Error::Resume { path: partial, fault: fault.of_kept_model() });
+    if let Some(difference) = difference(model.training(), run) {
+        return Err(difference.refuse_model().at(&partial).into());
     }
     // A kill between writing the model and writing the checkpoint leaves the model of a later epoch. The resumed run
     // repeats that epoch and writes the same model.
     let found = model.training().epoch;
     if found < epoch {
-        return Err(Error::Resume { path: partial, fault: ResumeFault::OtherEpoch { expected: epoch, found } });
+        let expected = format!("the model of epoch {epoch}, which the checkpoint continues");
+        let error = clickvec_tables::Error::expected(ErrorKind::Mismatch, expected, format!("epoch {found}"));
+        return Err(error.help("start the training anew").at(&partial).into());
     }
     Ok(Some(model.fingerprint().to_owned()))
 }
 
 /// The first thing in which two runs differ.
-pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> Option<ResumeFault> {
+pub(super) struct Difference {
+    expected: String,
+    found: String,
+    help: &'static str,
+    /// How a model of the other run differs.
+    model: String,
+}
+
+impl Difference {
+    /// Returns the error of a run that cannot resume an interrupted one.
+    pub(super) fn refuse(self) -> clickvec_tables::Error {
+        clickvec_tables::Error::expected(ErrorKind::Mismatch, self.expected, self.found).help(self.help)
+    }
+
+    fn refuse_model(self) -> clickvec_tables::Error {
+        let found = format!("a model of another run ({})", self.model);
+        clickvec_tables::Error::expected(ErrorKind::Mismatch, "the best model so far of the run to resume", found)
+            .help("restore that run's model, or start the training anew")
+    }
+}
+
+/// Returns the error of settings that differ from those of the run to resume.
+pub fn other_settings(differences: &[SettingDifference]) -> clickvec_tables::Error {
+    settings_difference(differences).refuse()
+}
+
+fn settings_difference(differences: &[SettingDifference]) -> Difference {
+    let before = listed_settings(differences, |difference| &difference.before);
+    Difference {
+        expected: format!("the settings of the run to resume ({before})"),
+        found: listed_settings(differences, |difference| &difference.now),
+        help: "resume it with those settings, or start the training anew",
+        model: before,
+    }
+}
+
+/// Returns the first thing in which two runs differ.
+pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> Option<Difference> {
     let differences = run.config.differences(&interrupted.config);
     if !differences.is_empty() {
-        return Some(ResumeFault::Settings { differences });
+        return Some(settings_difference(&differences));
     }
     if interrupted.log_fingerprint != run.log_fingerprint || interrupted.log != run.log {
-        return Some(ResumeFault::Log { differences: run.log_differences(interrupted) });
+        let differences = run.log_differences(interrupted);
+        let before = listed_figures(&differences, |difference| &difference.before);
+        return Some(Difference {
+            expected: format!("the click log of the run to resume ({before})"),
+            found: format!("one with {}", listed_figures(&differences, |difference| &difference.now)),
+            help: "name that log, or start the training anew",
+            model: format!("of a click log with {before}"),
+        });
     }
-    if interrupted.init != run.init {
-        let (expected, found) = (interrupted.init.clone(), run.init.clone());
-        return Some(ResumeFault::Init { expected, found });
+    let [interrupted_validation, validation] = [interrupted, run].map(|record| &record.validation_fingerprint);
+    for (before, now, what, help) in [
+        (&interrupted.init, &run.init, "initial model", "begin with that model, or start the training anew"),
+        (&interrupted.teacher, &run.teacher, "teacher", "name that one, or start the training anew"),
+        (interrupted_validation, validation, "validation set", "name that one, or start the training anew"),
+    ] {
+        if before != now {
+            return Some(Difference {
+                expected: format!("the {what} of the run to resume ({})", or_none(before)),
+                found: or_none(now),
+                help,
+                model: format!("with another {what}"),
+            });
+        }
     }
-    if interrupted.teacher != run.teacher {
-        let (expected, found) = (interrupted.teacher.clone(), run.teacher.clone());
-        return Some(ResumeFault::Teacher { expected, found });
+    let (level, version) = (shortened(&interrupted.level), shortened(&interrupted.version));
+    for (is_same, program, found) in [
+        (interrupted.level == run.level, format!("instruction level {level}"), &run.level),
+        (interrupted.version == run.version, format!("clickvec {version}"), &run.version),
+    ] {
+        if !is_same {
+            return Some(Difference {
+                expected: format!("{program}, as of the run to resume"),
+                found: found.clone(),
+                help: "start the training anew",
+                model: format!("by {program}"),
+            });
+        }
     }
-    if interrupted.validation_fingerprint != run.validation_fingerprint {
-        let (expected, found) = (interrupted.validation_fingerprint.clone(), run.validation_fingerprint.clone());
-        return Some(ResumeFault::Validation { expected, found });
+    None
+}
+
+fn or_none(fingerprint: &Option<String>) -> String {
+    match fingerprint {
+        Some(fingerprint) => format!("fingerprint {}", shortened(fingerprint)),
+        None => "none".to_owned(),
     }
-    if interrupted.level != run.level {
-        return Some(ResumeFault::Level { expected: interrupted.level.clone(), found: run.level.clone() });
-    }
-    (interrupted.version != run.version)
-        .then(|| ResumeFault::Program { expected: interrupted.version.clone(), found: run.version.clone() })
 }
 
 /// A tensor of this shape for numbers that are read.

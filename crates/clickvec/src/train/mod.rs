@@ -28,6 +28,7 @@ mod start;
 mod step;
 
 pub use self::agreement::Agreement;
+pub use self::checkpoint::other_settings;
 pub use self::event::{EpochReport, Event};
 pub use self::least_squares::StartReport;
 pub use self::request::Inputs;
@@ -38,6 +39,7 @@ pub use crate::clicks::{
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::loss::LossKind;
 pub use crate::optimizer::OptimizerKind;
+pub use crate::settings::differences::SettingDifference;
 pub use crate::settings::{
     Keep, LossConfig, Overrides, Preset, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainingRecord,
     documentation, reference,
@@ -46,7 +48,7 @@ pub use crate::text::Tail;
 pub use crate::views::Views;
 
 use crate::clicks::Storage;
-use crate::error::{Error, InitFault, Result};
+use crate::error::{Error, Result};
 use crate::files::{Claim, check_replaceable, folder_of, is_folder, remove_abandoned, resolved};
 use crate::model::Model;
 use crate::settings::encoder_text;
@@ -163,9 +165,8 @@ pub struct Written {
 /// breaks, the run ends after the current minibatch; an encoder with several members learns up to eight of them in between.
 ///
 /// # Errors
-/// an error of the kind [`ErrorKind::Setting`] before anything is read; those of the clicks: [`Error::Table`], [`Error::PairSource`],
-/// [`Error::BadWeight`] and [`Error::Log`]; [`Error::Learn`] of a teacher; [`Error::Init`] of an initial model;
-/// `ErrorKind::Io` and [`ErrorKind::Memory`]; `ErrorKind::Diverged`.
+/// [`ErrorKind::Setting`] before anything is read; [`ErrorKind::Malformed`] and [`ErrorKind::Empty`] of the clicks, the titles and the
+/// teacher; [`ErrorKind::Mismatch`] of an initial model; [`ErrorKind::Io`] and [`ErrorKind::Memory`]; [`ErrorKind::NotFinite`].
 pub fn train(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
@@ -199,8 +200,8 @@ pub fn train(
 /// case.
 ///
 /// # Errors
-/// Those of [`train`], of which [`Error::Diverged`] leaves the model of the last good epoch; [`Error::Resume`];
-/// an error if a checkpoint or the model next to it is damaged; `ErrorKind::Io` if something cannot be written.
+/// Those of [`train`], of which [`ErrorKind::NotFinite`] leaves the model of the last good epoch; [`ErrorKind::Mismatch`] if the run
+/// to resume is another; [`ErrorKind::Damaged`] of a checkpoint or the model next to it.
 pub fn train_to_file(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
@@ -265,8 +266,7 @@ fn check_settings(config: &TrainConfig, clicks: &ClickSource<'_>, options: &Trai
     config.check()?;
     check_sources(config, clicks, options)?;
     check_validation(config, options)?;
-    let fault = options.init.and_then(|init| init_fault(config, init));
-    fault.map_or(Ok(()), |fault| Err(Error::Init(fault)))
+    options.init.map_or(Ok(()), |init| check_init(config, init))
 }
 
 /// The error of a setting that does not fit what there is to learn from.
@@ -292,14 +292,21 @@ fn check_sources(config: &TrainConfig, clicks: &ClickSource<'_>, options: &Train
     }
 }
 
-/// Why training cannot start from `init`, if it cannot.
-fn init_fault(config: &TrainConfig, init: &Model) -> Option<InitFault> {
+/// Checks that training can start from `init`.
+fn check_init(config: &TrainConfig, init: &Model) -> Result<()> {
     // The members go on learning, and a projection is fitted to them anew.
     if init.encoder_config().without_projection() != config.encoder.without_projection() {
-        let (expected, found) = (encoder_text(&config.encoder), encoder_text(init.encoder_config()));
-        return Some(InitFault::Encoder { expected, found });
+        let expected = format!("an initial model of the encoder {}", encoder_text(&config.encoder));
+        let error =
+            clickvec_tables::Error::expected(ErrorKind::Mismatch, expected, encoder_text(init.encoder_config()));
+        return Err(error.help("begin with another or train its encoder").into());
     }
-    (config.shared_towers && !init.shared_towers()).then_some(InitFault::Towers)
+    if config.shared_towers && !init.shared_towers() {
+        let expected = "an initial model with one tower for queries and titles";
+        let error = clickvec_tables::Error::expected(ErrorKind::Mismatch, expected, "two");
+        return Err(error.help("train two towers").into());
+    }
+    Ok(())
 }
 
 fn check_validation(config: &TrainConfig, options: &TrainOptions<'_>) -> Result<()> {
@@ -318,8 +325,8 @@ fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Writ
     // A file that is not a model is overwritten, as without `resume`.
     let Ok(model) = Model::load(output) else { return Ok(None) };
     let found = model.training();
-    if let Some(fault) = checkpoint::difference(found, record) {
-        return Err(Error::Resume { path: output.to_owned(), fault });
+    if let Some(difference) = checkpoint::difference(found, record) {
+        return Err(difference.refuse().at(output).into());
     }
     // A model is at `output` only once its run has ended, which may happen before the last epoch.
     let config = &record.config;

@@ -18,7 +18,7 @@ use super::start::{encoders, initial_towers};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
 use crate::clicks::{ClickLog, Minibatch, Storage};
 use crate::encoder::Tensor;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::files::publish;
 use crate::memory::room_for;
 use crate::model::Model;
@@ -357,12 +357,17 @@ impl<'a, 'v> Run<'a, 'v> {
     /// means that its run has finished.
     fn diverged(&self, minibatch: u64) -> Error {
         let kept = self.progress.kept;
-        Error::Diverged {
-            epoch: self.progress.epoch + 1,
-            minibatch,
-            learning_rate: self.config.learning_rate,
-            model: self.output.filter(|_| kept > 0).map(|output| (partial(output.path), kept)),
-        }
+        let left = match self.output.filter(|_| kept > 0) {
+            Some(output) => format!("the last good model, of epoch {kept}, is in {}", shown(&partial(output.path))),
+            None => "no epoch was finished, so there is no model".to_owned(),
+        };
+        let message = format!(
+            "the loss became NaN or infinite in epoch {}, minibatch {minibatch}, with learning rate {:e}; {left}",
+            self.progress.epoch + 1,
+            self.config.learning_rate
+        );
+        let error = clickvec_tables::Error::new(clickvec_tables::ErrorKind::NotFinite, message);
+        error.help("take a smaller learning_rate, or set clip_norm").into()
     }
 }
 

@@ -197,7 +197,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         (Some(model), Some(titles)) => {
             let interrupt = Interrupt::watch()?;
             match build(&args, model, titles, &interrupt) {
-                Err(error) if matches!(error.downcast_ref(), Some(Error::Cancelled)) => {
+                Err(error)
+                    if error.downcast_ref().is_some_and(|error: &clickvec_tables::Error| {
+                        error.kind() == clickvec_tables::ErrorKind::Interrupted
+                    }) =>
+                {
                     output::note(format_args!("{}: stopped, nothing was changed", output::path(&args.output)));
                     return Ok(Answer::Stopped(interrupt.status().unwrap_or(2)));
                 }
@@ -270,7 +274,7 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
         }
         place += 1;
         // The builder takes with it what it has written so far.
-        if interrupt.status().is_none() { Ok(()) } else { Err(Error::Cancelled.into()) }
+        if interrupt.status().is_none() { Ok(()) } else { Err(clickvec_tables::Error::interrupted().into()) }
     })?;
     bar.finish_and_clear();
     let built = finish.finish(builder)?;

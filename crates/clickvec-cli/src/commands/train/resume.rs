@@ -3,18 +3,16 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use clickvec::Error;
-use clickvec::error::ResumeFault;
 use clickvec::model::Model;
-use clickvec::train::{TrainConfig, stopped_run};
+use clickvec::train::{SettingDifference, TrainConfig, other_settings, stopped_run};
 
 use super::again::{self, Trial};
 
 /// Looks at what an earlier run has left at the output and next to it. Returns the run that holds queries out, if this one
 /// needs it. An error if these settings cannot continue the earlier run.
 pub(super) fn check(config: &TrainConfig, trial: Option<Trial>, output: &Path) -> Result<Option<Trial>> {
-    let refused = |differences| -> anyhow::Error {
-        Error::Resume { path: output.to_owned(), fault: ResumeFault::Settings { differences } }.into()
+    let refused = |differences: Vec<SettingDifference>| -> anyhow::Error {
+        clickvec::Error::from(other_settings(&differences).at(output)).into()
     };
     let of_trial = settings_of(&again::held_out_path(output))?;
     let stopped = stopped_run(output)?.map(|run| run.config);

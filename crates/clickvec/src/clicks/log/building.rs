@@ -13,12 +13,16 @@ use crate::clicks::source::{Found, SourcePair};
 use crate::clicks::spool::{Spool, Storage};
 use crate::clicks::statistics::LogStatistics;
 use crate::clicks::word_counts::WordCounts;
-use crate::error::{Error, LogFault, Result};
+use crate::error::Result;
 use crate::memory::{NoRoom, bytes_of};
 use crate::ragged::starts;
 use crate::tables::{Skipped, Titles};
 use crate::text::{Dictionary, Interner, JOINT, Trigram, WordBuffer, WordHash, WordId, for_each_trigram, trigrams_in};
 use clickvec_tables::titles::TitleReader;
+use clickvec_tables::{Error, ErrorKind};
+
+/// Where the help of an error about a table points.
+const SEE_TABLES: &str = "see docs/reference/tables.md";
 
 /// The number of words to remember while a log is read. When it is exceeded, all are forgotten and numbered again. A
 /// word then has several numbers, which costs a little speed and changes nothing else.
@@ -153,7 +157,8 @@ impl Building<'_> {
             }
         }
         if flow.is_continue() && self.statistics.titles.titles == before {
-            return Err(Error::Log { path, fault: LogFault::NoTitles });
+            let error = Error::expected(ErrorKind::Empty, "titles with words", "none");
+            return Err(error.help(SEE_TABLES).at(&path).into());
         }
         self.statistics.titles.skipped += skipped.count;
         self.skipped_titles.push(skipped);
@@ -252,15 +257,26 @@ impl Building<'_> {
     pub(super) fn end_clicks(&mut self, path: &Path, Found { skipped, not_clicked }: Found) -> Result<()> {
         self.statistics.skipped = skipped.count;
         self.statistics.not_clicked = not_clicked;
-        let fault = if self.statistics.pairs == 0 {
-            LogFault::NoPairs { skipped: skipped.count, not_clicked, without_words: self.statistics.without_words }
+        let (expected, found) = if self.statistics.pairs == 0 {
+            let broken = match skipped.count {
+                1 => "1 line was".to_owned(),
+                count => format!("{count} lines were"),
+            };
+            let shown = match not_clicked {
+                0 => String::new(),
+                1 => ", 1 was shown and not clicked".to_owned(),
+                count => format!(", {count} were shown and not clicked"),
+            };
+            let without_words = self.statistics.without_words;
+            let found = format!("none ({broken} broken, {without_words} had a side without words{shown})");
+            ("pairs of a query and a title", found)
         } else if !self.weighs {
-            LogFault::NoWeight { pairs: self.statistics.pairs }
+            ("pairs to learn from", format!("{} whose weights or counts are all 0", self.statistics.pairs))
         } else {
             self.skipped = skipped;
             return Ok(());
         };
-        Err(Error::Log { path: path.to_owned(), fault })
+        Err(Error::expected(ErrorKind::Empty, expected, found).help(SEE_TABLES).at(path).into())
     }
 
     pub(super) fn finish(mut self) -> Result<ClickLog> {

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::clicks::source::SourcePair;
-use crate::error::{Error, LogFault};
 use crate::tables::TITLE;
 use crate::text::{WordBuffer, WordHash, for_each_trigram, for_each_word};
 
@@ -20,7 +19,7 @@ fn read(rows: &str, config: LogConfig<'_>) -> Result<ClickLog> {
                 (b.fingerprint(), b.statistics(), &b.clicked[..])
             )
         }
-        (a, b) => assert_eq!(a.as_ref().err().map(Error::to_string), b.as_ref().err().map(Error::to_string)),
+        (a, b) => assert_eq!(a.as_ref().err().map(ToString::to_string), b.as_ref().err().map(ToString::to_string)),
     }
     mapped
 }
@@ -38,13 +37,10 @@ const CONFIG: LogConfig<'_> = LogConfig {
 
 #[test]
 fn pairs_that_all_weigh_nothing_are_refused() {
-    let fault = |bytes| match read(bytes, CONFIG) {
-        Err(Error::Log { fault, .. }) => Some(fault),
-        _ => None,
-    };
-    let found = fault("query\ttitle\tweight\na\tb\t0\nc\td\t0\n");
-    assert!(matches!(found, Some(LogFault::NoWeight { pairs: 2 })), "{found:?}");
-    assert!(fault("query\ttitle\tweight\na\tb\t0\nc\td\t0.1\n").is_none());
+    let found = read("query\ttitle\tweight\na\tb\t0\nc\td\t0\n", CONFIG).map(drop).unwrap_err();
+    assert_eq!(found.kind(), Some(clickvec_tables::ErrorKind::Empty));
+    assert!(found.to_string().contains("found 2 whose weights or counts are all 0"), "{found}");
+    assert!(read("query\ttitle\tweight\na\tb\t0\nc\td\t0.1\n", CONFIG).is_ok());
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use super::Run;
 use crate::encoder::Tensor;
-use crate::error::{Error, InitFault, Result, SettingDifference};
+use crate::error::Result;
 use crate::model::Model;
+use crate::settings::differences::{SettingDifference, listed_figures, listed_settings};
 use crate::settings::{TrainConfig, TrainingRecord};
 use crate::text::Dictionary;
 use crate::train::{Output, checkpoint};
+use clickvec_tables::{Error, ErrorKind};
 
 impl Run<'_, '_> {
     /// What a model has learnt titles of that this run would not.
@@ -47,15 +49,23 @@ impl Run<'_, '_> {
         let before = TrainConfig { epochs, held_out, keep, patience, ..learnt.config.clone() };
         if before != *self.config {
             let differences = self.config.differences(&before);
-            return Err(Error::Init(InitFault::AfterTitlesSettings { differences }));
+            let now = listed_settings(&differences, |difference| &difference.now);
+            let expected = format!("a model that learnt titles with the settings of this run ({now})");
+            let found = format!("one with {}", listed_settings(&differences, |difference| &difference.before));
+            return Err(Error::expected(ErrorKind::Mismatch, expected, found).into());
         }
         let differences = self.differences_of_titles(model);
         if !differences.is_empty() {
-            return Err(Error::Init(InitFault::AfterOtherTitles { differences }));
+            let now = listed_figures(&differences, |difference| &difference.now);
+            let expected = format!("a model that learnt the titles of this run ({now})");
+            let found = format!("one with {}", listed_figures(&differences, |difference| &difference.before));
+            let error = Error::expected(ErrorKind::Mismatch, expected, found);
+            return Err(error.help("take a model of the same log and initial model").into());
         }
         if learnt.epoch != clicks.before {
-            let (expected, found) = (clicks.before, learnt.epoch);
-            return Err(Error::Init(InitFault::AfterTitlesEpoch { expected, found }));
+            let expected = format!("a model after {} epochs of titles", clicks.before);
+            let found = format!("one after {} epochs", learnt.epoch);
+            return Err(Error::expected(ErrorKind::Mismatch, expected, found).into());
         }
         let weights = || -> Vec<Vec<Tensor>> { model.towers.iter().map(|tower| tower.tensors().to_vec()).collect() };
         self.progress.epoch = clicks.before;

@@ -10,7 +10,6 @@ mod watch;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::Error;
 use clickvec::internals::files;
 use clickvec_eval::{self as eval, Correction, Overlap};
 use clickvec_lab::table::{self, Options, Plan};
@@ -108,7 +107,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let mut watcher = Watcher::new(&plan);
     let made = table::make(&plan, &Options { cache: &cache, program: &program }, &mut |event| watcher.event(event));
     watcher.close();
-    if let (Err(Error::Cancelled), Some(status)) = (&made, watcher.asked_to_stop()) {
+    if let (Err(error), Some(status)) = (&made, watcher.asked_to_stop())
+        && error.kind() == Some(clickvec_tables::ErrorKind::Interrupted)
+    {
         return Ok(Answer::Stopped(status));
     }
     let made = made?;
