@@ -159,7 +159,7 @@ fn by_library((m, n, k): (usize, usize, usize), transposed: bool, a: &[f32], b: 
     let (row, column) = if transposed { (1, m as isize) } else { (k as isize, 1) };
     // SAFETY: the strides reach the m × k, k × n and m × n numbers of the slices, as asserted, and no further.
     unsafe {
-        gemm::gemm(
+        gemm_f32::gemm::f32::get_gemm_fn()(
             m,
             n,
             k,
@@ -178,7 +178,7 @@ fn by_library((m, n, k): (usize, usize, usize), transposed: bool, a: &[f32], b: 
             false,
             false,
             false,
-            gemm::Parallelism::None,
+            gemm_common::Parallelism::None,
         );
     }
 }
