@@ -19,6 +19,7 @@ mod output;
 mod page;
 mod program;
 mod progress;
+mod report;
 mod run;
 mod superscripts;
 mod test_set;

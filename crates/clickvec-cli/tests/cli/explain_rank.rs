@@ -80,7 +80,7 @@ fn a_rank_by_three_is_that_of_the_search() {
         let text = explain("hamers", &["--html=three.html"]).stdout();
         assert!(text.contains('–'), "{text}");
         let page = folder.read("three.html");
-        assert!(page.contains("not found") && page.contains("cosine of trigrams"), "{page}");
+        assert!(page.contains(">–</td>") && page.contains("cosine of trigrams"), "{page}");
         let text = explain("red hammer", &[]).stdout();
         for expected in [
             "cosine of vectors",

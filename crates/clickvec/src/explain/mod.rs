@@ -13,7 +13,7 @@ pub(crate) mod text;
 
 pub use keywords::{DirectionCounts, Evidence, KeywordOptions, Keywords, Winner};
 pub use matching::{Match, SharedUnit, WordPair, WordShares};
-pub use report::{TextReport, WordReport};
+pub use report::{MatchReport, TextReport, WordReport};
 pub use text::{Panel, TextView, Word};
 
 use crate::encoder::{EncoderConfig, TextStates};

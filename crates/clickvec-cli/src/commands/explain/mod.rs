@@ -1,13 +1,14 @@
 //! `clickvec explain`: what a model sees in texts.
 
 mod heat;
-mod json;
 pub(super) mod keywords;
+mod marks;
 mod matches;
 pub(super) mod models;
 pub(super) mod page;
+mod pictures;
 mod rank;
-mod sections;
+mod ranked;
 
 use std::path::{Path, PathBuf};
 
@@ -123,11 +124,6 @@ impl SideFlag {
             SideFlag::Title => Side::Title,
         }
     }
-}
-
-/// A text as it was given, for a terminal; a word for one that has nothing to be seen.
-fn given(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.trim().is_empty() { "(empty)".into() } else { output::printable(text) }
 }
 
 /// An argument that must be a single word.

@@ -3,7 +3,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::page;
+use crate::{page, report};
 
 /// The styles that these pages add to those of all pages, with the colours of heat maps.
 pub(in super::super) const STYLE: &str = include_str!("page.css");
@@ -29,16 +29,7 @@ pub(in super::super) fn switch() -> Markup {
 
 /// A share as a number and a bar: filled if positive, hollow if negative.
 pub(in super::super) fn share(value: f64, largest: f64) -> Markup {
-    share_as(&format!("{value:+.3}"), value, largest)
-}
-
-/// [`share`] with the number as it is to be shown.
-pub(in super::super) fn share_as(shown: &str, value: f64, largest: f64) -> Markup {
-    let length = if largest > 0.0 { (value.abs() / largest * 1000.0).round() / 1000.0 } else { 0.0 };
-    html! {
-        td.n { (shown) }
-        td.share { @if length > 0.0 { span.bar.minus[value < 0.0] style={ "--length:" (length) } {} } }
-    }
+    html! { td.n { (format!("{value:+.3}")) } td.share { (report::page_bar(value, largest)) } }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Parts of pages that several commands use: a text with its keywords, its heat maps, its cells over time.
+//! What a model computes at each word, as heat maps.
 
 use clickvec::encoder::{Direction, Quantity, State};
-use clickvec::explain::{Evidence, Keywords, Panel, TextView, Word};
+use clickvec::explain::{Evidence, Keywords, Panel, TextView};
 use maud::{Markup, html};
 
 use super::heat::{COLUMNS, Heat, legend};
@@ -25,36 +25,6 @@ fn range<'a>(panels: impl Iterator<Item = &'a Panel>) -> (f32, f32) {
 /// Whether a text has states to draw word by word.
 pub(super) fn has_heat(text: &TextView) -> bool {
     text.panels.iter().any(|panel| panel.units > 0)
-}
-
-/// A text as it was given, or a word for one that has nothing to be seen.
-pub(super) fn given(text: &str) -> Markup {
-    html! { @if text.trim().is_empty() { span.soft { "(empty)" } } @else { (text) } }
-}
-
-/// A text, its keywords underlined and bold.
-pub(super) fn text(text: &TextView, keywords: Option<&Keywords>) -> Markup {
-    html! {
-        span.text {
-            @if text.words.is_empty() { (given(&text.text)) }
-            @for (place, word) in text.words.iter().enumerate() {
-                (self::word(word, keywords.is_some_and(|keywords| keywords.is_keyword[place])))
-                " "
-            }
-            @if text.cut > 0 { span.soft { "(and " (text.cut) " more words, which the model does not read)" } }
-        }
-    }
-}
-
-/// A word, which the mouse shows whole if it is a merged tail.
-pub(super) fn word(word: &Word, is_keyword: bool) -> Markup {
-    let whole = (word.parts > 1).then_some(word.text.as_str());
-    html! {
-        @if is_keyword { b.key title=[whole] { (word.shown()) } }
-        @else if !word.known { s title="unknown to the model" { (word.shown()) } }
-        @else if whole.is_some() { span title=[whole] { (word.shown()) } }
-        @else { (word.shown()) }
-    }
 }
 
 /// A panel's name: `input gate`, or `input gate, read from the end`.
@@ -138,48 +108,4 @@ fn active_units(text: &Shown<'_>, unit: &str, columns: usize, common: (f32, f32)
             }
         }
     }
-}
-
-/// The table of the papers: how many cells, or `unit`s, each word changed, or how many units it won. Words are in columns; the rows'
-/// names start with `head`. Counts of `at_least` or more are bold, as in the paper; those of keywords are also
-/// underlined.
-pub(super) fn counts_rows(head: &str, unit: &str, text: &TextView, keywords: &Keywords, at_least: usize) -> Markup {
-    let named = |row: &str| if head.is_empty() { row.to_owned() } else { format!("{head}: {row}") };
-    html! {
-        @match &keywords.evidence {
-            Evidence::Changes(directions) => @for counts in directions {
-                tr {
-                    td { (named(&super::keywords::row_name(counts, unit))) }
-                    @for (place, count) in counts.counts().enumerate() {
-                        td.n {
-                            @match count {
-                                None => "-",
-                                Some(count) if keywords.is_keyword[place] => b.key { (count) },
-                                Some(count) if count >= at_least => b { (count) },
-                                Some(count) => (count),
-                            }
-                        }
-                    }
-                }
-            },
-            Evidence::Winners(winners) => tr {
-                td { (named(&format!("units won of the {} most active", winners.len()))) }
-                @for place in 0..text.words.len() {
-                    @let won = winners.iter().filter(|winner| winner.word == place).count();
-                    td.n { @if keywords.is_keyword[place] { b.key { (won) } } @else { (won) } }
-                }
-            },
-        }
-        @if !keywords.input_gate.is_empty() {
-            tr {
-                td { (named("mean input gate")) }
-                @for gate in &keywords.input_gate { td.n { (format!("{gate:.2}")) } }
-            }
-        }
-    }
-}
-
-/// A header row with the words of a text.
-pub(super) fn words_row(text: &TextView) -> Markup {
-    html! { tr { th {} @for word in &text.words { th.n { (self::word(word, false)) } } } }
 }
