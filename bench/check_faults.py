@@ -72,7 +72,7 @@ class Work:
         """What a search finds; None if there is no index."""
         if not (self.folder / "shop.index").exists():
             return None
-        found = run([self.program, "search", "shop.index", "--mode", "both", "--json", "-k", "20", "white wool rug"], self.folder)
+        found = run([self.program, "search", "shop.index", "--mode", "fused", "--json", "-k", "20", "white wool rug"], self.folder)
         assert found.returncode == 0 and not found.stderr, found.stderr
         return found.stdout
 

@@ -209,7 +209,7 @@ def walk(service, page, pictures, judged):
     page.shoot(pictures, "side")
     page.fits("side by side")
     page.browser.back()
-    page.until("one list again", lambda: len(page.all("#lists section")) == 1 and page.one("input[value=both]").is_selected())
+    page.until("one list again", lambda: len(page.all("#lists section")) == 1 and page.one("input[value=fused]").is_selected())
     # By keyboard to the second title and into its explanation.
     page.one("#query").send_keys(Keys.ARROW_DOWN)
     page.browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)

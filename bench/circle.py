@@ -71,7 +71,7 @@ def day(service, number, wanted, relevant, searches, rng):
     clicks = 0
     for search in range(searches):
         query = rng.choice(wanted)
-        hits = service.search(query, "both")["results"]
+        hits = service.search(query, "fused")["results"]
         body = {"query": query, "shown": [hit["id"] for hit in hits], "session": f"{number}-{search}"}
         for place, hit in enumerate(hits, 1):
             looks = rng.random() < place**-BIAS
@@ -116,7 +116,7 @@ def main():
             # Nobody may notice that the index is replaced.
             while not searching.is_set():
                 try:
-                    service.search("desk", "both")
+                    service.search("desk", "fused")
                 except OSError as error:
                     lost.append(str(error))
                 time.sleep(0.01)

@@ -213,11 +213,11 @@ search-vectors: hits
 search-words: hits
     queries | clickvec search shop.index --mode words --json
 search-both: hits
-    queries | clickvec search shop.index --mode both --json
+    queries | clickvec search shop.index --mode fused --json
 search-page: hits
-    clickvec search shop.index --mode both -k 5 --offset 5 --json 'leather sofa'
+    clickvec search shop.index --mode fused -k 5 --offset 5 --json 'leather sofa'
 search-trec: text
-    clickvec search shop.index --mode both -k 20 --trec --topics shop/judged.tsv
+    clickvec search shop.index --mode fused -k 20 --trec --topics shop/judged.tsv
 search-nothing: text
     clickvec search shop.index --mode words 'zzyzx' || [ $? = 1 ]
 full-index: json
@@ -239,27 +239,27 @@ index-f16: hits
 index-store: hits
     sed '1s/$/\tbrand/; 2,$s/\t\([A-Z][a-z]*\)\(.*\)/\t\1\2\t\1/' shop/titles.tsv >stored.tsv
     clickvec index --model shop.safetensors --titles stored.tsv --store brand --output stored.index
-    clickvec search stored.index --mode both --filter brand=Norrland --json 'leather sofa'
+    clickvec search stored.index --mode fused --filter brand=Norrland --json 'leather sofa'
 index-shards: hits
     clickvec index --model shop.safetensors --titles shop/titles.tsv --shard 1/2 --output part1.index
     clickvec index --model shop.safetensors --titles shop/titles.tsv --shard 2/2 --output part2.index
     clickvec index --join part1.index part2.index --output joined.index
-    queries | clickvec search joined.index --mode both --json
+    queries | clickvec search joined.index --mode fused --json
 index-update: hits
     printf 'id\ttitle\nn1\tGreen Leather Couch\np076\tNorrland Sofa Bed\n' >new.tsv
     echo p029 >gone.txt
     cp -r shop.index changed.index
     clickvec index --update new.tsv --delete gone.txt --output changed.index
-    for mode in vectors words both; do clickvec search changed.index --mode $mode --json 'lether couch' sofa; done
+    for mode in vectors words fused; do clickvec search changed.index --mode $mode --json 'lether couch' sofa; done
 index-compact: hits
     clickvec index --compact --output changed.index
-    for mode in vectors words both; do clickvec search changed.index --mode $mode --json 'lether couch' sofa; done
+    for mode in vectors words fused; do clickvec search changed.index --mode $mode --json 'lether couch' sofa; done
 
 # The service.
 serve: hits
     start shop.index
     ask '/search?q=lether+couch&k=5'
-    for mode in vectors words both; do ask "/search?q=leather+sofa&k=5&mode=$mode"; done
+    for mode in vectors words fused; do ask "/search?q=leather+sofa&k=5&mode=$mode"; done
     stop
 serve-fused: hits
     start fused.index

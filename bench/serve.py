@@ -210,7 +210,7 @@ def main():
     parser.add_argument("--rate", type=float, help="requests a second, instead of a share of what is possible")
     parser.add_argument("--requests", type=int, default=0)
     parser.add_argument("--only-requests", action="store_true", help="nothing but --requests")
-    parser.add_argument("--mode", default="both", help="both, vectors or words; all asks them in turn")
+    parser.add_argument("--mode", default="fused", help="fused, vectors or words; all asks them in turn")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME:COMMAND")
     parser.add_argument("--only-peers", action="store_true", help="nothing but --peer")
     args = parser.parse_args()
@@ -220,7 +220,7 @@ def main():
         folder = pathlib.Path(folder)
         paths = folder / "paths"
         lines = [line for line in args.queries.read_text(encoding="utf-8").splitlines() if line.strip()]
-        modes = ["both", "vectors", "words"] if args.mode == "all" else [args.mode]
+        modes = ["fused", "vectors", "words"] if args.mode == "all" else [args.mode]
         path = lambda number, line: f"/search?{urllib.parse.urlencode({'q': line, 'mode': modes[number % len(modes)]})}\n"
         paths.write_text("".join(path(number, line) for number, line in enumerate(lines)))
         if not args.only_peers:

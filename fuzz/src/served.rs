@@ -9,7 +9,7 @@ use clickvec::Error;
 use clickvec::model::{Model, Side};
 use clickvec::tables::Title;
 use clickvec_index::IndexBuilder;
-use clickvec_index::{Engine, Filter, Mode, Request};
+use clickvec_index::{Index, Filter, Mode, Request};
 use clickvec_serve::{Config, Server, Tokens, fuzzing};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
@@ -243,9 +243,9 @@ fn fingerprint(manifest: &[u8]) -> Option<String> {
     Some(serde_json::from_slice::<Value>(manifest).ok()?.get("fingerprint")?.as_str()?.to_owned())
 }
 
-/// Opens an index. What only the engine says of it is no fault that can be repaired.
-fn open(path: &Path) -> Result<Engine, Error> {
-    Engine::open(path).map_err(|error| match error {
+/// Opens an index. What only the index says of it is no fault that can be repaired.
+fn open(path: &Path) -> Result<Index, Error> {
+    Index::open(path).map_err(|error| match error {
         clickvec_index::Error::Library(error) => error,
         other => {
             assert!(other.to_string().len() < 20_000);
@@ -255,11 +255,11 @@ fn open(path: &Path) -> Result<Engine, Error> {
 }
 
 /// Asks everything; what is damaged must be an error.
-fn look(engine: &Engine) {
+fn look(engine: &Index) {
     let _ = engine.check();
     let is = |value: &str| format!("brand={value}").parse::<Filter>().unwrap();
     for filters in [Vec::new(), vec![is("b1")], vec!["brand:0..2".parse().unwrap()]] {
-        for mode in Mode::ALL {
+        for mode in Mode::all() {
             let request = Request::new("red shoes with kit", mode).with_k(5).with_filters(filters.clone());
             if let Ok(answer) = engine.search(&request) {
                 assert!(answer.hits.len() <= 5);
@@ -267,7 +267,7 @@ fn look(engine: &Engine) {
         }
     }
     let ids: BTreeMap<String, String> = engine
-        .search(&Request::new("white", Mode::Both))
+        .search(&Request::new("white", Mode::Fused))
         .map(|answer| answer.hits.into_iter().map(|hit| (hit.id, hit.title)).collect())
         .unwrap_or_default();
     for (id, _) in ids.iter().take(2) {

@@ -14,7 +14,7 @@ use clickvec_eval::ranker::{self, Corpus, RankerSpec, Resources, System};
 use clickvec_eval::read_queries;
 use clickvec_eval::trec::{read_qrels, read_run};
 use clickvec_eval::{TestSetFiles, read_test_set};
-use clickvec_index::Engine;
+use clickvec_index::Index;
 use clickvec_lab::SYSTEMS;
 use clickvec_lab::simulate;
 use clickvec_lab::table::{self, Plan};
@@ -205,7 +205,7 @@ fn index(data: &[u8]) {
     // The manifest has the checksums of files and its own.
     let manifest = folder.join("manifest.json");
     let bytes = std::fs::read(&manifest).unwrap();
-    repaired::file(&manifest, &bytes, || Engine::open(&folder).map(drop));
+    repaired::file(&manifest, &bytes, || Index::open(&folder).map(drop));
 }
 
 /// What says which part of an index a folder is.
@@ -217,7 +217,7 @@ fn shard(data: &[u8]) {
     }
     std::fs::write(folder.join("shard.json"), data).unwrap();
     let manifest = described(&std::fs::read(good.join("manifest.json")).unwrap(), "shard.json", data);
-    let opened = repaired::file(&folder.join("manifest.json"), &manifest, || Engine::open(&folder));
+    let opened = repaired::file(&folder.join("manifest.json"), &manifest, || Index::open(&folder));
     if let Some(searcher) = opened {
         let _ = searcher.summary();
     }

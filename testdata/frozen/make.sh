@@ -55,7 +55,7 @@ cut -f 1 titles.tsv | sed -n '3p;5p' > "$work/gone"
 for form in f32 f16 int8; do
     "$program" index --model lstm.safetensors --titles "$work/first.tsv" --store brand --vectors $form --output whole-$form 2> "$work/log"
     "$program" index --update "$work/later.tsv" --delete "$work/gone" --output whole-$form 2> "$work/log"
-    for mode in vectors words both; do
+    for mode in vectors words fused; do
         "$program" search whole-$form --mode $mode --json -k 5 --filter "brand=brand 0|brand 2" < texts > whole-$form.$mode.jsonl
     done
 done
@@ -99,7 +99,7 @@ for ranker in three-rankers/*; do rankers+=(--model "$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query three-rankers.tsv > /dev/null
 "$program" index --model three-rankers/fusion_z-score.safetensors --titles <(head -n 32 titles.tsv) --output three 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output three 2> "$work/log"
-for mode in vectors words both; do
+for mode in vectors words fused; do
     "$program" search three --mode $mode --json -k 5 < texts > three.$mode.jsonl
 done
 
@@ -114,7 +114,7 @@ for ranker in linear-rankers/*; do rankers+=(--model "$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query linear-rankers.tsv > /dev/null
 "$program" index --model linear-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output linear 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output linear 2> "$work/log"
-for mode in vectors words both; do
+for mode in vectors words fused; do
     "$program" search linear --mode $mode --json -k 5 < texts > linear.$mode.jsonl
 done
 mkdir -p shards
@@ -133,7 +133,7 @@ for ranker in terms-rankers/*; do rankers+=(--model "$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query terms-rankers.tsv > /dev/null
 "$program" index --model terms-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output terms 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output terms 2> "$work/log"
-for mode in vectors words both; do
+for mode in vectors words fused; do
     "$program" search terms --mode $mode --json -k 5 < texts > terms.$mode.jsonl
 done
 
@@ -147,12 +147,12 @@ for ranker in taught-rankers/*; do rankers+=(--model "$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query taught-rankers.tsv > /dev/null
 "$program" index --model taught-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output taught 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output taught 2> "$work/log"
-for mode in vectors words both; do
+for mode in vectors words fused; do
     "$program" search taught --mode $mode --json -k 5 < texts > taught.$mode.jsonl
 done
 
 # Vectors in lists, with a column.
 "$lists_program" index --model lstm.safetensors --titles "$work/stored.tsv" --store brand --output lists 2> "$work/log"
-for mode in vectors words both; do
+for mode in vectors words fused; do
     "$lists_program" search lists --mode $mode --json -k 5 --filter "brand=brand 0|brand 2" < texts > lists.$mode.jsonl
 done

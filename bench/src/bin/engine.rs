@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use clickvec_index::{Engine, Mode, Request, compact_in_background};
+use clickvec_index::{Index, Mode, Part, Request, compact_in_background};
 
 #[derive(Parser)]
 struct Args {
@@ -39,12 +39,12 @@ fn main() -> Result<()> {
     let queries: Vec<&str> = (0..args.count).map(|n| all[n * all.len() / args.count.max(1)]).collect();
 
     let began = Instant::now();
-    let engine = Engine::open(&args.index)?;
+    let engine = Index::open(&args.index)?;
     let opened = began.elapsed();
-    engine.search(&Request::new(queries[0], Mode::Both))?;
+    engine.search(&Request::new(queries[0], Mode::Fused))?;
     println!("open {}  with the first answer {}", shown(opened), shown(began.elapsed()));
     println!("{}", serde_json::to_string(engine.facts())?);
-    for mode in Mode::ALL {
+    for mode in engine.modes() {
         let mut times = Times::default();
         queries.iter().try_for_each(|query| times.search(&engine, query, mode))?;
         println!("{mode:8} {times}");
@@ -52,8 +52,8 @@ fn main() -> Result<()> {
     if args.exact {
         let (mut found, mut wanted) = (0, 0);
         for query in &queries {
-            let exact = engine.search(&Request::new(*query, Mode::Vectors).exactly())?.hits;
-            let hits = engine.search(&Request::new(*query, Mode::Vectors))?.hits;
+            let exact = engine.search(&Request::new(*query, Part::Vectors).exactly())?.hits;
+            let hits = engine.search(&Request::new(*query, Part::Vectors))?.hits;
             // What scores as much as the last of the best is as good.
             let Some(last) = exact.last().map(|hit| hit.score) else { continue };
             wanted += exact.len();
@@ -73,12 +73,12 @@ fn main() -> Result<()> {
             let compaction = scope.spawn(compact);
             let mut times = Times::default();
             for query in queries.iter().cycle().take_while(|_| !done.load(Ordering::Relaxed)) {
-                times.search(&engine, query, Mode::Both)?;
+                times.search(&engine, query, Mode::Fused)?;
             }
             let compacted = compaction.join().expect("it does not panic")?;
             println!(
                 "{:8} {times}  while {} segments became one in {}",
-                Mode::Both,
+                Mode::Fused,
                 compacted.segments,
                 shown(began.elapsed())
             );
@@ -93,7 +93,7 @@ fn main() -> Result<()> {
 struct Times([Vec<Duration>; 2]);
 
 impl Times {
-    fn search(&mut self, engine: &Engine, query: &str, mode: Mode) -> Result<()> {
+    fn search(&mut self, engine: &Index, query: &str, mode: Mode) -> Result<()> {
         let (began, used) = (Instant::now(), processor());
         engine.search(&Request::new(query, mode))?;
         self.0[0].push(began.elapsed());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec_index::looks_like_index;
-use clickvec_index::{Choices, Engine};
+use clickvec_index::{Choices, Index};
 
 /// Whether an index was made with a fusion. A damaged one is not searched in another way.
 pub(crate) fn keeps_fusion(index: &Path) -> Result<bool> {
@@ -14,7 +14,7 @@ pub(crate) fn keeps_fusion(index: &Path) -> Result<bool> {
 
 /// What was chosen when an index was made.
 pub(crate) fn choices(index: &Path) -> Result<Choices> {
-    Engine::choices(index).map_err(as_itself)
+    Index::choices(index).map_err(as_itself)
 }
 
 /// A library's error, so that advice is found for it.

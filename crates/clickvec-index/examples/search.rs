@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clickvec_index::{Engine, Mode, Request};
+use clickvec_index::{Index, Mode, Request};
 
 fn main() -> clickvec_index::Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -11,8 +11,8 @@ fn main() -> clickvec_index::Result<()> {
     let query = arguments.next().unwrap_or_else(|| "oak vanity".to_owned());
 
     // An index is owned, and any number of threads can share it, so a service needs only one.
-    let index = Engine::open(Path::new(&index))?;
-    let answer = index.search(&Request::new(query, Mode::Both).with_k(5))?;
+    let index = Index::open(Path::new(&index))?;
+    let answer = index.search(&Request::new(query, Mode::Fused).with_k(5))?;
     for hit in answer.hits {
         println!("{}  {:.3}  {}  {}", hit.rank, hit.score, hit.id, hit.title);
     }

@@ -9,12 +9,12 @@ use crate::layout::CHANGES;
 use crate::layout::{About, MODEL};
 
 use crate::background::in_background;
-use crate::engine::{Engine, Opened};
 use crate::error::{EngineFault, Error, Result};
+use crate::open::{Index, Opened};
 use crate::segment::canaries;
 use crate::segment::parts::KNOWN;
 
-/// The files and queries that [`Engine::check`] looked at.
+/// The files and queries that [`Index::check`] looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Checked {
@@ -26,7 +26,7 @@ pub struct Checked {
     pub queries: usize,
 }
 
-impl Engine {
+impl Index {
     /// What was checked: every file is read, all checksums are compared, and the queries whose answers the index keeps are asked.
     ///
     /// # Errors
@@ -37,21 +37,21 @@ impl Engine {
         self.check_after(None)
     }
 
-    /// [`Engine::check`] on one thread, which gives way to those that search. It takes longer.
+    /// [`Index::check`] on one thread, which gives way to those that search. It takes longer.
     ///
     /// # Errors
     ///
-    /// Those of [`Engine::check`].
+    /// Those of [`Index::check`].
     pub fn check_in_background(&self) -> Result<Checked> {
         in_background(|| self.check())
     }
 
-    /// [`Engine::check`] of what is not shared with an earlier generation, which was checked.
+    /// [`Index::check`] of what is not shared with an earlier generation, which was checked.
     ///
     /// # Errors
     ///
-    /// Those of [`Engine::check`].
-    pub fn check_after(&self, before: Option<&Engine>) -> Result<Checked> {
+    /// Those of [`Index::check`].
+    pub fn check_after(&self, before: Option<&Index>) -> Result<Checked> {
         let checked = self.read_all(before);
         // Files that were exchanged meanwhile do not fit the manifest that was read.
         if checked.is_err() && !self.is_on_disk() {
@@ -70,7 +70,7 @@ impl Engine {
         replaced(&self.path, &self.facts.fingerprint)
     }
 
-    fn read_all(&self, before: Option<&Engine>) -> Result<Checked> {
+    fn read_all(&self, before: Option<&Index>) -> Result<Checked> {
         let folders = folders(&self.path)?;
         if folders[0].fingerprint() != self.facts.fingerprint {
             return Err(self.replaced());
@@ -115,7 +115,7 @@ pub struct Verified {
 }
 
 /// What is as it was written and what is damaged. Every file that the manifests of an index name is read, all checksums are
-/// compared, and, if they are right, the queries whose answers the index keeps are asked. Unlike [`Engine::check`] it goes on after
+/// compared, and, if they are right, the queries whose answers the index keeps are asked. Unlike [`Index::check`] it goes on after
 /// the first damaged file, and reads the files of parts that this version does not know.
 ///
 /// # Errors
@@ -143,9 +143,9 @@ pub fn verify(path: &Path) -> Result<Verified> {
         Err(_) => {}
     }
     if verified.damaged.is_empty() {
-        let engine = Engine::open(path)?;
-        let segment = &engine.segments[0].segment;
-        match canaries::check(&segment.canaries, segment, &engine.model.model) {
+        let index = Index::open(path)?;
+        let segment = &index.segments[0].segment;
+        match canaries::check(&segment.canaries, segment, &index.model.model) {
             Ok(queries) => verified.queries = queries,
             Err(error) => verified.damaged.push(error),
         }

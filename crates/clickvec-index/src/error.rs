@@ -11,6 +11,7 @@ use clickvec_eval::ranker::FusionMethod;
 
 use crate::bm25::Bm25;
 use crate::format::VectorFormat;
+use crate::request::Mode;
 pub use form::{BadPlaces, FormFault};
 
 /// The result of every fallible function of this crate.
@@ -237,6 +238,13 @@ pub enum RequestFault {
         /// What was found.
         found: String,
     },
+    /// A mode of a part that the index does not have.
+    NoSuchMode {
+        /// What was found.
+        found: String,
+        /// The modes of the index.
+        known: Vec<String>,
+    },
     /// A condition that cannot be read.
     Filter {
         /// What was found.
@@ -269,7 +277,10 @@ impl RequestFault {
     /// What was expected, as the message says it.
     pub fn expected(&self) -> String {
         match self {
-            RequestFault::Mode { .. } => "a mode, `vectors`, `words` or `both`".to_owned(),
+            RequestFault::Mode { .. } => {
+                format!("a mode ({})", listed(&Mode::all().map(|mode| mode.name().to_owned()).collect::<Vec<_>>()))
+            }
+            RequestFault::NoSuchMode { known, .. } => format!("a mode that the index has ({})", listed(known)),
             RequestFault::Filter { .. } => {
                 "a condition, as `field=value`, `field=value|value` or `field:from..to` with numbers".to_owned()
             }
@@ -287,6 +298,7 @@ impl RequestFault {
     pub fn found(&self) -> String {
         match self {
             RequestFault::Mode { found }
+            | RequestFault::NoSuchMode { found, .. }
             | RequestFault::Filter { found }
             | RequestFault::Range { found }
             | RequestFault::Id { found } => format!("`{}`", shortened(found)),

@@ -1,12 +1,12 @@
 //! An index on disk that answers queries by vectors, by words, or by both fused.
 //!
 //! ```
-//! use clickvec_index::{Engine, Mode, Request};
+//! use clickvec_index::{Index, Mode, Request};
 //!
 //! # fn main() -> clickvec_index::Result<()> {
 //! # let path = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/frozen/format-1/index"));
-//! let engine = Engine::open(path)?;
-//! let answer = engine.search(&Request::new("oak vanity", Mode::Both).with_k(3))?;
+//! let index = Index::open(path)?;
+//! let answer = index.search(&Request::new("oak vanity", Mode::Fused).with_k(3))?;
 //! for hit in &answer.hits {
 //!     println!("{} {:.3} {} {}", hit.rank, hit.score, hit.id, hit.title);
 //! }
@@ -25,7 +25,6 @@ mod build;
 mod changes;
 mod check;
 mod encode;
-mod engine;
 pub mod error;
 mod facts;
 mod folder;
@@ -36,6 +35,8 @@ pub mod fuzzing;
 mod layout;
 mod map;
 mod memory;
+mod open;
+mod part;
 mod request;
 mod search;
 mod segment;
@@ -51,7 +52,6 @@ pub use build::{BuiltIndex, IndexBuilder, Parts};
 pub use changes::CHANGES_PREFIX;
 pub use check::{Checked, Verified, check_files, verify};
 pub use clickvec::internals::text::Analysis;
-pub use engine::Engine;
 pub use error::{Error, Result};
 pub use facts::{
     Choices, Facts, FieldFacts, FusionFacts, ModelFacts, TeacherFacts, TrigramFacts, VectorFacts, VectorSearch,
@@ -61,6 +61,8 @@ pub use folder::{MANIFEST, PartKind, looks_like_index, put_part};
 pub use format::VectorFormat;
 pub use fusion::Fusion;
 pub use layout::{About, IndexSummary, Shard};
+pub use open::Index;
+pub use part::Part;
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
 pub use teacher::Teacher;
 pub use trigrams::Trigrams;

@@ -9,8 +9,8 @@ use clickvec::tables::Title;
 use clickvec_tables::memory::{NoRoom, reserve};
 
 use crate::encode::{Sink, TitleEncoder};
-use crate::engine::{Both, Engine, Opened, Written, facts};
 use crate::error::Result;
+use crate::open::{Both, Index, Opened, Written, facts};
 use crate::segment::{Segment, TitleLines};
 use crate::table::{HEADER, write_line};
 
@@ -38,14 +38,14 @@ impl Sink for Encoded {
     }
 }
 
-impl Engine {
+impl Index {
     /// Encodes titles into an index in memory, which answers like one on disk that has no fitted fusion. A title is left out if the
     /// model knows none of its words, because its vector would mean nothing.
     ///
     /// # Errors
     ///
     /// [`crate::Error::Library`] if there are too many titles, if an id or a title has a tab or a line end, or without memory.
-    pub fn in_memory(model: &Model, titles: impl IntoIterator<Item = Title>) -> Result<Engine> {
+    pub fn in_memory(model: &Model, titles: impl IntoIterator<Item = Title>) -> Result<Index> {
         let mut encoder = TitleEncoder::new(model);
         let (table, starts) = (HEADER.to_owned(), vec![HEADER.len() as u64]);
         let mut encoded = Encoded { table, starts, vectors: Vec::new() };
@@ -60,6 +60,6 @@ impl Engine {
         let (model, segments) = (Arc::new(Both::new(model.clone())), vec![segment]);
         let written = Written { fingerprint: String::new(), version: env!("CARGO_PKG_VERSION").to_owned(), made: None };
         let facts = facts(written, encoder.left_out(), &model.model, &segments)?;
-        Ok(Engine { path: PathBuf::new(), field: "title".to_owned(), shard: None, model, segments, facts })
+        Ok(Index { path: PathBuf::new(), field: "title".to_owned(), shard: None, model, segments, facts })
     }
 }

@@ -1,12 +1,15 @@
 //! What can be asked of an index.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::RequestFault;
+use crate::part::Part;
 
 /// The number of titles that an answer has unless more or fewer are asked for.
 pub const DEFAULT_K: usize = 10;
@@ -36,10 +39,10 @@ pub struct Request {
 
 impl Request {
     /// The first ten titles for a query, without conditions.
-    pub fn new(text: impl Into<String>, mode: Mode) -> Request {
+    pub fn new(text: impl Into<String>, mode: impl Into<Mode>) -> Request {
         Request {
             text: text.into(),
-            mode,
+            mode: mode.into(),
             k: DEFAULT_K,
             offset: 0,
             filters: Vec::new(),
@@ -80,29 +83,33 @@ impl Request {
     }
 }
 
-/// The parts of an index that find the titles for a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// How an index finds the titles for a query: by one of its parts, or by all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// The vectors: titles that mean what the query means.
-    Vectors,
-    /// The words: titles that have the query's words, by BM25.
-    Words,
-    /// Both, fused into one list.
-    Both,
+    /// One part alone.
+    Alone(Part),
+    /// All parts with a weight, each with a list of its own; the lists are fused into one.
+    Fused,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Mode; 3] = [Mode::Vectors, Mode::Words, Mode::Both];
+    pub fn all() -> impl Iterator<Item = Mode> {
+        Part::ALL.into_iter().map(Mode::Alone).chain([Mode::Fused])
+    }
 
-    /// The name, as in requests.
+    /// Returns the name, as in requests.
     pub fn name(self) -> &'static str {
         match self {
-            Mode::Vectors => "vectors",
-            Mode::Words => "words",
-            Mode::Both => "both",
+            Mode::Alone(part) => part.name(),
+            Mode::Fused => "fused",
         }
+    }
+}
+
+impl From<Part> for Mode {
+    fn from(part: Part) -> Mode {
+        Mode::Alone(part)
     }
 }
 
@@ -116,8 +123,19 @@ impl FromStr for Mode {
     type Err = RequestFault;
 
     fn from_str(text: &str) -> Result<Mode, RequestFault> {
-        let named = Mode::ALL.into_iter().find(|mode| mode.name() == text);
-        named.ok_or_else(|| RequestFault::Mode { found: text.to_owned() })
+        Mode::all().find(|mode| mode.name() == text).ok_or_else(|| RequestFault::Mode { found: text.to_owned() })
+    }
+}
+
+impl Serialize for Mode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Mode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Error> {
+        Cow::<str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
@@ -200,7 +218,7 @@ mod tests {
 
     #[test]
     fn modes_have_names() {
-        for mode in Mode::ALL {
+        for mode in Mode::all() {
             assert_eq!(mode.to_string().parse(), Ok(mode));
         }
         assert!("bm25".parse::<Mode>().is_err());

@@ -12,9 +12,10 @@ use rayon::prelude::*;
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
 use crate::bm25::Bm25;
-use crate::engine::{Engine, Opened, bit};
 use crate::error::{RequestFault, Result};
 use crate::fusion::Fusion;
+use crate::open::{Index, Opened, bit};
+use crate::part::Part;
 use crate::request::{Filter, Mode, Request};
 use crate::segment::{MANY_HITS, Reach};
 use crate::teacher::Teacher;
@@ -25,7 +26,7 @@ use crate::words::{self, Statistics};
 /// may.
 type Allowed = Option<Vec<u64>>;
 
-impl Engine {
+impl Index {
     /// The answer to a request.
     ///
     /// # Errors
@@ -49,11 +50,11 @@ impl Engine {
         let wanted = request.k.saturating_add(request.offset).min(total as usize);
         // A fused score depends on how long the lists are, so these must be the same for every page.
         let asked = match request.mode {
-            Mode::Both => request.depth.unwrap_or(request.k.max(self.fusion().depth())),
-            Mode::Vectors | Mode::Words => wanted,
+            Mode::Fused => request.depth.unwrap_or(request.k.max(self.fusion().depth())),
+            Mode::Alone(_) => wanted,
         };
         let depth = asked.min(total as usize);
-        let parts = self.parts(request.mode);
+        let parts = self.parts(request.mode)?;
         let [mut by_vectors, mut by_words, mut by_trigrams, mut by_teacher] = [(); 4].map(|()| Vec::new());
         if parts[0] && query.has_vector {
             let began = in_time(request)?;
@@ -63,7 +64,7 @@ impl Engine {
             // So must be the part of the vectors that is looked at.
             let reach = match request.mode {
                 _ if request.exact => Reach::All,
-                Mode::Vectors if request.k > MANY_HITS => Reach::More,
+                Mode::Alone(_) if request.k > MANY_HITS => Reach::More,
                 _ => Reach::Nearest,
             };
             by_vectors = self.by_vectors(&vector, depth, reach, &allowed)?;
@@ -85,7 +86,7 @@ impl Engine {
             timings.teacher = began.elapsed();
         }
         let began = in_time(request)?;
-        let fusion = (request.mode == Mode::Both).then(|| self.fusion());
+        let fusion = (request.mode == Mode::Fused).then(|| self.fusion());
         let weights = fusion.map_or([0.0; 4], Fusion::weights);
         let lists = [&by_vectors, &by_words, &by_trigrams, &by_teacher];
         let adds: Vec<Vec<(u32, f64)>> = fusion.map_or_else(Vec::new, |fusion| {
@@ -93,9 +94,8 @@ impl Engine {
         });
         let fused = sum_shares(&adds);
         let list = match request.mode {
-            Mode::Vectors => &by_vectors,
-            Mode::Words => &by_words,
-            Mode::Both => &fused,
+            Mode::Alone(part) => lists[part as usize],
+            Mode::Fused => &fused,
         };
         let shown: HashSet<u32> =
             list.iter().skip(request.offset).take(request.k).map(|place| place.position).collect();
@@ -127,7 +127,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Those of [`Engine::search`].
+    /// Those of [`Index::search`].
     pub fn search_all(&self, requests: &[Request]) -> Result<Vec<Answer>> {
         self.prepare()?;
         requests.par_iter().map(|request| self.search(request)).collect()
@@ -153,12 +153,25 @@ impl Engine {
         self.fusion().teacher.as_ref().is_some_and(|teacher| teacher.ranker.unit(Side::Query, query).is_some())
     }
 
-    /// Whether the vectors, the words, the trigrams and the teacher are asked. What has no weight in a fusion takes no part in it.
-    fn parts(&self, mode: Mode) -> [bool; 4] {
+    /// Returns the modes in which this index can be searched.
+    pub fn modes(&self) -> Vec<Mode> {
+        let has = |part| match part {
+            Part::Vectors | Part::Words => true,
+            Part::Trigrams => self.fusion().trigrams.is_some(),
+            Part::Teacher => self.fusion().teacher.is_some(),
+        };
+        Mode::all().filter(|mode| !matches!(mode, Mode::Alone(part) if !has(*part))).collect()
+    }
+
+    /// Returns which parts are searched. A part without weight takes no part in a fusion.
+    fn parts(&self, mode: Mode) -> Result<[bool; 4]> {
         match mode {
-            Mode::Vectors => [true, false, false, false],
-            Mode::Words => [false, true, false, false],
-            Mode::Both => self.fusion().weights().map(|weight| weight > 0.0),
+            Mode::Fused => Ok(self.fusion().weights().map(|weight| weight > 0.0)),
+            Mode::Alone(alone) if self.modes().contains(&mode) => Ok(Part::ALL.map(|part| part == alone)),
+            Mode::Alone(_) => {
+                let known = self.modes().into_iter().map(|mode| mode.name().to_owned()).collect();
+                Err(RequestFault::NoSuchMode { found: mode.name().to_owned(), known }.into())
+            }
         }
     }
 

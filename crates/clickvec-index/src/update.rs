@@ -18,15 +18,15 @@ use serde::Serialize;
 use crate::answer::Document;
 use crate::background::in_background;
 use crate::changes::{names, next, sweep};
-use crate::engine::{Engine, is_overdue, is_worth_compacting};
 use crate::error::{EngineFault, Error, RequestFault, Result};
 use crate::format::VectorFormat;
 use crate::fusion::Fusion;
+use crate::open::{Index, is_overdue, is_worth_compacting};
 use crate::segment::complete::{Recipe, complete};
 use crate::segment::parts::KNOWN;
 use crate::segment::{Segment, fusion};
 
-/// The index that is made: the rest of it is written, with all that [`Engine`] wants and with its vectors in a format, and moved to
+/// The index that is made: the rest of it is written, with all that [`Index`] wants and with its vectors in a format, and moved to
 /// its place.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: Vec
     builder.finish_with(|folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
 }
 
-/// The index that several become, with all that [`Engine`] wants. `model` is
+/// The index that several become, with all that [`Index`] wants. `model` is
 /// theirs. Without a fusion, an analysis of words or a format, it is theirs too; a fusion brings its analysis with it.
 ///
 /// # Errors
@@ -100,7 +100,7 @@ fn common(
 /// While it lives, no one else can change the index; searches go on.
 pub struct Updater {
     path: PathBuf,
-    engine: Engine,
+    index: Index,
     changes: Changes,
     number: u64,
     builder: Option<IndexBuilder>,
@@ -160,7 +160,7 @@ impl Updater {
     ///
     /// # Errors
     ///
-    /// `clickvec::Error::InUse` if another process changes it; those of [`Engine::open`].
+    /// `clickvec::Error::InUse` if another process changes it; those of [`Index::open`].
     pub fn open(path: &Path) -> Result<Updater> {
         let path = resolved(path);
         let claim = Claim::new(&path)?;
@@ -168,14 +168,14 @@ impl Updater {
         let changes = Changes::of(&folder)?;
         sweep(&changes, &path, Changes::file(&folder).as_deref());
         let number = next(&changes, &folder);
-        let engine = Engine::open(&path)?;
+        let index = Index::open(&path)?;
         let last = HashMap::new();
-        Ok(Updater { path, engine, changes, number, builder: None, last, puts: 0, _claim: claim })
+        Ok(Updater { path, index, changes, number, builder: None, last, puts: 0, _claim: claim })
     }
 
     /// The index as it was before the update.
-    pub fn before(&self) -> &Engine {
-        &self.engine
+    pub fn before(&self) -> &Index {
+        &self.index
     }
 
     /// Adds a title, or replaces the one with its id. A field that it lacks is empty.
@@ -185,7 +185,7 @@ impl Updater {
     /// [`RequestFault::Field`] for a field that the index does not store; [`clickvec::Error::BadTitle`];
     /// `clickvec::Error::Io`.
     pub fn put(&mut self, document: &Document) -> Result<()> {
-        let stored = self.engine.stored_fields();
+        let stored = self.index.stored_fields();
         if let Some(unknown) = document.fields.keys().find(|name| !stored.contains(name)) {
             return Err(RequestFault::Field { found: unknown.clone(), known: stored.to_vec() }.into());
         }
@@ -195,10 +195,10 @@ impl Updater {
             Some(builder) => builder,
             empty => {
                 let folder = self.path.join(&names(self.number)[1]);
-                empty.insert(IndexBuilder::segment(&self.engine.model.model, &folder, stored)?)
+                empty.insert(IndexBuilder::segment(&self.index.model.model, &folder, stored)?)
             }
         };
-        let known = self.engine.model.model.dictionary().knows_a_word(&document.title);
+        let known = self.index.model.model.dictionary().knows_a_word(&document.title);
         builder.add_with_fields(Title { id: document.id.clone(), title: document.title.clone() }, &values)?;
         self.puts += 1;
         self.last.insert(document.id.clone(), if known { Last::Put } else { Last::LeftOut });
@@ -216,10 +216,10 @@ impl Updater {
     ///
     /// `clickvec::Error::Io` and `ErrorKind::Index`; the index then stays as it was.
     pub fn commit(self) -> Result<Updated> {
-        let Updater { path, engine, mut changes, number, builder, last, .. } = self;
+        let Updater { path, index, mut changes, number, builder, last, .. } = self;
         let [file, name] = names(number);
-        let (trigrams, analysis) = (engine.fusion().trigrams.as_ref(), engine.fusion().analysis);
-        let recipe = Recipe { trigrams, analysis, ..Recipe::new(&engine.model.model, None, engine.vector_format()) };
+        let (trigrams, analysis) = (index.fusion().trigrams.as_ref(), index.fusion().analysis);
+        let recipe = Recipe { trigrams, analysis, ..Recipe::new(&index.model.model, None, index.vector_format()) };
         let built = builder.map(|builder| builder.finish_with(|folder| complete(folder, &recipe))).transpose()?;
         let new = match &built {
             None => None,
@@ -232,7 +232,7 @@ impl Updater {
         let [mut added, mut replaced, mut deleted, mut left_out, mut lost] = [0u64; 5];
         let mut missing: Vec<&String> = Vec::new();
         for (id, last) in &last {
-            let was = engine.place(id);
+            let was = index.place(id);
             if let Some((segment, position)) = was {
                 changes.deleted[segment].push(position);
             }
@@ -263,7 +263,7 @@ impl Updater {
         sweep(&changes, &path, Some(&file));
         missing.sort_unstable();
         let dead: usize = changes.deleted.iter().map(Vec::len).sum();
-        let all = engine.all_titles() + new.as_ref().map_or(0, Segment::len);
+        let all = index.all_titles() + new.as_ref().map_or(0, Segment::len);
         let segments = changes.segments.len() + 1;
         Ok(Updated {
             added,
@@ -301,11 +301,11 @@ pub struct Compacted {
 ///
 /// # Errors
 ///
-/// `clickvec::Error::InUse` if another process changes it; those of [`Engine::open`] and [`Engine::check`];
+/// `clickvec::Error::InUse` if another process changes it; those of [`Index::open`] and [`Index::check`];
 /// `clickvec::Error::Io`. The index then stays as it was.
 pub fn compact(path: &Path) -> Result<Compacted> {
     let path = &resolved(path);
-    let before = Engine::open(path)?;
+    let before = Index::open(path)?;
     let mut builder =
         IndexBuilder::with_fields(&before.model.model, path, before.stored_fields())?.of_field(before.field());
     // What was a shard still joins with the others.
@@ -313,7 +313,7 @@ pub fn compact(path: &Path) -> Result<Compacted> {
         builder = builder.of_shard(shard);
     }
     // From here on nobody else can change it; somebody may have, before.
-    let engine = match before.reopened()? {
+    let index = match before.reopened()? {
         None => before,
         Some(now)
             if now.facts().model == before.facts().model
@@ -328,17 +328,17 @@ pub fn compact(path: &Path) -> Result<Compacted> {
         }
     };
     // A damaged file would come out with a checksum that says it is sound.
-    engine.check()?;
+    index.check()?;
     let mut titles = 0;
-    engine.for_each_alive(|line, vector| {
+    index.for_each_alive(|line, vector| {
         titles += 1;
         let title = Title { id: line.id.to_owned(), title: line.title.to_owned() };
         let values: Vec<&str> = line.values().collect();
         Ok(builder.add_encoded(&title, &values, vector)?)
     })?;
-    let built = finish(builder, &engine.model.model, engine.fusion(), engine.vector_format())?;
-    let cleared = engine.all_titles() as u64 - titles;
-    Ok(Compacted { titles, cleared, segments: engine.facts().segments, fingerprint: built.fingerprint })
+    let built = finish(builder, &index.model.model, index.fusion(), index.vector_format())?;
+    let cleared = index.all_titles() as u64 - titles;
+    Ok(Compacted { titles, cleared, segments: index.facts().segments, fingerprint: built.fingerprint })
 }
 
 /// [`compact`] on one thread, which gives way to those that search. It takes longer.

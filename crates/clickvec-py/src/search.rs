@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clickvec::tables::Title;
-use clickvec_index::{Answer, Engine, Fusion, IndexBuilder, Mode, Request, VectorFormat, finish};
+use clickvec_index::{Answer, Fusion, Index, IndexBuilder, Mode, Request, VectorFormat, finish};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -14,7 +14,7 @@ use crate::{error, work};
 
 /// A searcher of titles.
 #[pyclass(frozen, module = "clickvec._clickvec")]
-pub(crate) struct Searcher(Engine);
+pub(crate) struct Searcher(Index);
 
 /// An answer: what was found, as (rank, id, title, score), or why nothing was looked for.
 type Answered = (Vec<(usize, String, String, f32)>, Option<&'static str>);
@@ -24,7 +24,7 @@ impl Searcher {
     /// Opens an index.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Searcher> {
-        let index = work::short(py, || Engine::open(&path))?;
+        let index = work::short(py, || Index::open(&path))?;
         Ok(Searcher(index.map_err(|fault| error::of_index(py, &fault))?))
     }
 
@@ -34,7 +34,7 @@ impl Searcher {
         let titles = titles.into_iter().map(|(id, title)| Title { id, title });
         // It locks nothing that a forked process would use, so no fork has to wait for it.
         let index = serve(py, None, &|_| Ok(()), |caller| {
-            Engine::in_memory(&model.inner, titles.take_while(|_| !caller.is_stopped()))
+            Index::in_memory(&model.inner, titles.take_while(|_| !caller.is_stopped()))
         })?;
         Ok(Searcher(index.map_err(|fault| error::of_index(py, &fault))?))
     }
@@ -56,7 +56,10 @@ impl Searcher {
     /// Returns the best `k` titles for each query, found by vectors, words or both.
     fn search(&self, py: Python<'_>, queries: &Bound<'_, PyAny>, k: usize, mode: &str) -> PyResult<Vec<Answered>> {
         let mode: Mode = mode.parse().map_err(|_| {
-            error::given(format!("mode: expected one of {}, found `{mode}`", Mode::ALL.map(Mode::name).join(", ")))
+            error::given(format!(
+                "mode: expected one of {}, found `{mode}`",
+                Mode::all().map(Mode::name).collect::<Vec<_>>().join(", ")
+            ))
         })?;
         let queries = Texts::of(queries)?;
         let queries = queries.all();

@@ -19,7 +19,7 @@ def test_results_are_those_of_the_program(model, titles, program, tmp_path):
     searcher = clickvec.Searcher(model, titles)
     assert len(searcher) + searcher.left_out == len(titles)
     files = ["--model", model.path, "--titles", SHOP / "titles.tsv"]
-    for more, of_mode in (([], {}), *((["--mode", mode], {"mode": mode}) for mode in ("vectors", "words", "both"))):
+    for more, of_mode in (([], {}), *((["--mode", mode], {"mode": mode}) for mode in ("vectors", "words", "fused"))):
         theirs = json.loads(program("search", *files, "-k", 5, "--json", *more, "grey sofa").stdout)["results"]
         found = searcher.search("grey sofa", k=5, **of_mode)
         assert [of.rank for of in found] == [1, 2, 3, 4, 5]
@@ -29,7 +29,7 @@ def test_results_are_those_of_the_program(model, titles, program, tmp_path):
     found = searcher.search("lether couch", k=5, mode="vectors")
     scores = model.similarity(model.encode_query("lether couch"), model.encode_document([of.title for of in found]))
     assert np.allclose(scores[0], [of.score for of in found], atol=1e-6)
-    with pytest.raises(clickvec.Error, match="mode: expected one of vectors, words, both, found `best`"):
+    with pytest.raises(clickvec.Error, match="mode: expected one of vectors, words, trigrams, teacher, fused, found `best`"):
         searcher.search("lamp", mode="best")
 
 

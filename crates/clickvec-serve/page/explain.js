@@ -64,7 +64,7 @@ const heatMaps = (title, rows) => {
 };
 // What each part adds to the score by which a fused list is sorted; nothing if the list has not both titles.
 const fusedGap = (answer, lists) => {
-  const list = lists.find(of => of.mode === "both"), hit = of => list && list.results.find(found => found.id === of.id);
+  const list = lists.find(of => of.mode === "fused"), hit = of => list && list.results.find(found => found.id === of.id);
   const first = hit(answer.title), second = hit(answer.other);
   if (!first || !second) return "";
   const adds = (of, part) => (of[part] && of[part].adds) || 0;

@@ -2,14 +2,14 @@
 "use strict";
 const by = id => document.getElementById(id);
 const query = by("query"), lists = by("lists"), statusLine = by("status"), alertBox = by("alert"), why = by("why"), whyBody = by("why-body"), chooser = by("index");
-const NAMES = { vectors: "Vectors", words: "Words", both: "Both" };
+const NAMES = { vectors: "Vectors", words: "Words", fused: "Fused", trigrams: "Trigrams", teacher: "Teacher" };
 let running = null, timer = 0, retry = 0, indexes = [], keepsJudgments = false, shownFor = "", shownKey = "", shownLists = [], judged = new Map(), opener = null;
 
-const state = () => { const of = new URLSearchParams(location.search); return { q: of.get("q") || "", mode: of.get("mode") || "both", index: of.get("index") || "", id: of.get("id") || "", other: of.get("other") || "" }; };
+const state = () => { const of = new URLSearchParams(location.search); return { q: of.get("q") || "", mode: of.get("mode") || "fused", index: of.get("index") || "", id: of.get("id") || "", other: of.get("other") || "" }; };
 const address = of => {
   const parameters = new URLSearchParams();
   if (of.q) parameters.set("q", of.q);
-  if (of.mode !== "both") parameters.set("mode", of.mode);
+  if (of.mode !== "fused") parameters.set("mode", of.mode);
   if (of.index) parameters.set("index", of.index);
   if (of.id) parameters.set("id", of.id);
   if (of.other) parameters.set("other", of.other);
@@ -112,7 +112,7 @@ const search = async () => {
   const { signal } = running, text = query.value.trim(), chosen = mode(), began = performance.now();
   if (!text) { lists.replaceChildren(); known(null); statusLine.textContent = ""; shownFor = ""; shownLists = []; shownKey = key(); return; }
   const current = indexes.find(of => of.name === chooser.value) || indexes[0], hasWords = !current || current.current.facts.words !== null;
-  const wanted = !hasWords ? ["vectors"] : chosen === "side" ? ["vectors", "both", "words"] : [chosen];
+  const wanted = !hasWords ? ["vectors"] : chosen === "side" ? ["vectors", "fused", "words"] : [chosen];
   const get = by => ask("search?" + new URLSearchParams({ q: text, mode: by, keywords: "true", matched: "true", ...(chooser.value ? { index: chooser.value } : {}) }), { signal });
   try {
     const answers = await Promise.all(wanted.map(get));

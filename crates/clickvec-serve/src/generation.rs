@@ -14,7 +14,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use clickvec::error::IndexFault;
 use clickvec_index::error::EngineFault;
-use clickvec_index::{Checked, Document, Engine, Error as Fault, Hit, Mode, Request};
+use clickvec_index::{Checked, Document, Error as Fault, Hit, Index, Mode, Part, Request};
 use clickvec_tables::{Error as Shared, ErrorKind};
 
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ pub(crate) struct Generation {
     pub(crate) number: u64,
     /// When it was opened.
     pub(crate) opened: String,
-    pub(crate) engine: Engine,
+    pub(crate) index: Index,
     /// The result of reading all its files; empty until then.
     read: OnceLock<Files>,
     /// Whether they could not be read, since the folder had another index by then.
@@ -111,12 +111,12 @@ impl Slot {
     /// Opens an index for the first time. Its files are not all read: that would be most of the time to the first answer.
     pub(crate) fn open(name: &str, path: &Path, canaries: Arc<[Canary]>) -> Result<Slot> {
         let open = || {
-            let engine = Engine::open(path)?;
-            test(path, &engine, &canaries).map(|()| engine)
+            let index = Index::open(path)?;
+            test(path, &index, &canaries).map(|()| index)
         };
         // A damaged file may show as a fault of another, or of the answers.
-        let engine = open().or_else(|error| clickvec_index::check_files(path).map_err(Error::from).and(Err(error)))?;
-        let pair = Pair { current: Arc::new(Generation::new(1, engine, Files::Unread)), previous: None };
+        let index = open().or_else(|error| clickvec_index::check_files(path).map_err(Error::from).and(Err(error)))?;
+        let pair = Pair { current: Arc::new(Generation::new(1, index, Files::Unread)), previous: None };
         Ok(Slot {
             name: name.to_owned(),
             path: path.to_owned(),
@@ -148,30 +148,30 @@ impl Slot {
         let mut history = self.history.lock().expect("no holder panics");
         let before = self.current();
         let files = before.files();
-        let engine = match files {
+        let index = match files {
             // It may have been mended, with the same fingerprint.
-            Files::Damaged(_) => Engine::open(&self.path)?,
+            Files::Damaged(_) => Index::open(&self.path)?,
             // What has not changed is shared with the generation that answers.
-            Files::Unread | Files::Replaced | Files::Sound => match before.engine.reopened()? {
-                Some(engine) => engine,
+            Files::Unread | Files::Replaced | Files::Sound => match before.index.reopened()? {
+                Some(index) => index,
                 None => {
                     // It is back, and can be read after all.
                     if files == Files::Replaced {
-                        before.engine.check()?;
+                        before.index.check()?;
                         before.found(Files::Sound);
                     }
                     return Ok(Reloaded::Unchanged);
                 }
             },
         };
-        if cause == Cause::Noticed && history.left.as_ref() == Some(&engine.facts().fingerprint) {
+        if cause == Cause::Noticed && history.left.as_ref() == Some(&index.facts().fingerprint) {
             return Ok(Reloaded::Left);
         }
-        engine.check_after((files == Files::Sound).then_some(&before.engine))?;
-        test(&self.path, &engine, &self.canaries)?;
+        index.check_after((files == Files::Sound).then_some(&before.index))?;
+        test(&self.path, &index, &self.canaries)?;
         history.opened += 1;
         history.left = None;
-        let current = Arc::new(Generation::new(history.opened, engine, Files::Sound));
+        let current = Arc::new(Generation::new(history.opened, index, Files::Sound));
         let previous = Some(before);
         self.pair.store(Arc::new(Pair { current, previous }));
         Ok(Reloaded::Swapped)
@@ -184,10 +184,10 @@ impl Slot {
         if !matches!(generation.files(), Files::Unread | Files::Replaced) {
             return None;
         }
-        let mut result = generation.engine.check_in_background();
+        let mut result = generation.index.check_in_background();
         if result.as_ref().is_err_and(|fault| !is_replaced(fault)) {
             std::thread::sleep(READ_AGAIN);
-            result = generation.engine.check_in_background();
+            result = generation.index.check_in_background();
         }
         match &result {
             Ok(_) => generation.found(Files::Sound),
@@ -210,7 +210,7 @@ impl Slot {
         if matches!(previous.files(), Files::Damaged(_)) {
             return Err("one with a damaged file");
         }
-        let [left, now] = [&pair.current, previous].map(|of| of.engine.facts().fingerprint.clone());
+        let [left, now] = [&pair.current, previous].map(|of| of.index.facts().fingerprint.clone());
         // A second rollback means the index that is in the folder.
         history.left = (history.left.as_ref() != Some(&now)).then_some(left);
         let pair = Pair { current: Arc::clone(previous), previous: Some(Arc::clone(&pair.current)) };
@@ -225,9 +225,9 @@ impl Slot {
 }
 
 impl Generation {
-    fn new(number: u64, engine: Engine, files: Files) -> Generation {
+    fn new(number: u64, index: Index, files: Files) -> Generation {
         let (read, is_replaced) = (OnceLock::new(), AtomicBool::new(false));
-        let generation = Generation { number, opened: crate::log::now(), engine, read, is_replaced };
+        let generation = Generation { number, opened: crate::log::now(), index, read, is_replaced };
         generation.found(files);
         generation
     }
@@ -249,7 +249,7 @@ impl Generation {
 
     /// By vectors and words, or by vectors if the index has no words.
     pub(crate) fn usual_mode(&self) -> Mode {
-        if self.engine.facts().words.is_some() { Mode::Both } else { Mode::Vectors }
+        if self.index.facts().words.is_some() { Mode::Fused } else { Mode::Alone(Part::Vectors) }
     }
 }
 
@@ -295,42 +295,42 @@ fn told(fault: &Fault) -> String {
 }
 
 /// Asks an index for titles that it has and for those that it must find.
-fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
+fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
     let fault = |found: String| -> Result<()> {
         let error = Shared::expected(ErrorKind::Damaged, "an index that answers queries", found);
         Err(error.at(path).into())
     };
     let nothing_by = |part: &str| fault(format!("nothing by {part} for one of its own titles"));
-    let facts = engine.facts();
+    let facts = index.facts();
     if facts.titles == 0 {
         return fault("no title".to_owned());
     }
     // Read now: a later generation in the same folder would have another file in its place.
-    let model = engine.model()?.fingerprint();
+    let model = index.model()?.fingerprint();
     if model != facts.model.fingerprint {
         let vectors = &facts.model.fingerprint;
         return fault(format!("another model ({model}) than the one of its vectors ({vectors})"));
     }
-    engine.prepare()?;
-    let mode = if facts.words.is_some() { Mode::Both } else { Mode::Vectors };
-    for Document { title, .. } in engine.sample(OWN_TITLES)? {
+    index.prepare()?;
+    let mode = if facts.words.is_some() { Mode::Fused } else { Mode::Alone(Part::Vectors) };
+    for Document { title, .. } in index.sample(OWN_TITLES)? {
         // Each part has its own share in a hit. What one part finds may be far down in the list of all.
         let of_parts = Request::new(title, mode).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);
-        let answer = engine.search(&of_parts)?;
+        let answer = index.search(&of_parts)?;
         let found = |is_in: fn(&Hit) -> bool| answer.hits.iter().any(is_in);
         // What has no weight in a fusion is not asked.
-        let takes_part = |weight: f64| mode == Mode::Vectors || weight > 0.0;
+        let takes_part = |weight: f64| mode == Mode::Alone(Part::Vectors) || weight > 0.0;
         if takes_part(facts.fusion.vectors) && answer.query.has_vector && !found(|hit| hit.vectors.is_some()) {
             return nothing_by("vectors");
         }
-        if mode == Mode::Both && !answer.query.words.is_empty() {
+        if mode == Mode::Fused && !answer.query.words.is_empty() {
             if takes_part(facts.fusion.words) && !found(|hit| hit.words.is_some()) {
                 return nothing_by("words");
             }
             if facts.trigrams.is_some() && !found(|hit| hit.trigrams.is_some()) {
                 return nothing_by("trigrams");
             }
-            if engine.teacher_knows(&of_parts.text) && !found(|hit| hit.teacher.is_some()) {
+            if index.teacher_knows(&of_parts.text) && !found(|hit| hit.teacher.is_some()) {
                 return nothing_by("teacher");
             }
         }
@@ -339,7 +339,7 @@ fn test(path: &Path, engine: &Engine, canaries: &[Canary]) -> Result<()> {
         }
     }
     for Canary { query, id } in canaries {
-        let answer = engine.search(&Request::new(query.as_str(), mode).with_k(CANARY_TOP))?;
+        let answer = index.search(&Request::new(query.as_str(), mode).with_k(CANARY_TOP))?;
         if !answer.hits.iter().any(|hit| hit.id == *id) {
             let found = answer.hits.first().map_or("no title".to_owned(), |hit| format!("{} first", quoted(&hit.id)));
             let expected = format!("{} among the first {CANARY_TOP} titles", quoted(id));

@@ -153,7 +153,7 @@ impl Server {
     fn tell_start(&self) {
         for slot in &self.service.slots {
             let generation = slot.current();
-            let facts = generation.engine.facts();
+            let facts = generation.index.facts();
             self.service.log.event(
                 "index",
                 [
@@ -314,9 +314,8 @@ fn compact_folders(service: &Service) {
         std::thread::sleep(LOOK_AGAIN);
         for (place, slot) in service.slots.iter().enumerate() {
             let generation = slot.current();
-            let fingerprint = &generation.engine.facts().fingerprint;
-            if !generation.engine.is_worth_compacting() || tried[place].as_ref() == Some(fingerprint) || slot.is_left()
-            {
+            let fingerprint = &generation.index.facts().fingerprint;
+            if !generation.index.is_worth_compacting() || tried[place].as_ref() == Some(fingerprint) || slot.is_left() {
                 continue;
             }
             tried[place] = Some(fingerprint.clone());

@@ -118,7 +118,7 @@ impl Service {
                 ("index", slot.name.as_str().into()),
                 ("result", told.into()),
                 ("generation", generation.number.into()),
-                ("fingerprint", generation.engine.facts().fingerprint.as_str().into()),
+                ("fingerprint", generation.index.facts().fingerprint.as_str().into()),
                 ("seconds", started.elapsed().as_secs_f64().into()),
                 ("reason", reason.into()),
             ],
@@ -191,7 +191,7 @@ impl Service {
     pub(crate) fn tell_of(&self, slot: &Slot) {
         let generation = slot.current();
         let files = generation.files();
-        self.metrics.serves(&slot.name, generation.number, generation.engine.facts().titles);
+        self.metrics.serves(&slot.name, generation.number, generation.index.facts().titles);
         self.metrics.files(&slot.name, files == Files::Sound, matches!(files, Files::Damaged(_)));
     }
 

@@ -44,8 +44,8 @@ fn modes_filters_and_pages() {
     assert_eq!(ids(&folder, &["--mode", "vectors", query]), ids(&folder, &[query]));
     let words = ids(&folder, &["--mode", "words", query]);
     assert!(words[..3].iter().all(|id| id.starts_with("t00")), "{words:?}");
-    let both = ids(&folder, &["--mode", "both", "-k", "6", query]);
-    assert_eq!(ids(&folder, &["--mode", "both", "-k", "4", "--offset", "2", query]), both[2..]);
+    let both = ids(&folder, &["--mode", "fused", "-k", "6", query]);
+    assert_eq!(ids(&folder, &["--mode", "fused", "-k", "4", "--offset", "2", query]), both[2..]);
     let found =
         folder.run(&["search", "shop.index", "--json", "--filter", "brand=brand 1", "--filter", "price:..20", query]);
     let lines = found.code(0).json_lines();
@@ -62,13 +62,15 @@ fn modes_filters_and_pages() {
     search(&["--filter", "brand", query]).code(2).says("field=value");
     let above = "expected a range whose first number is not above its last, found `price:20..10`";
     search(&["--filter", "price:20..10", query]).code(2).says(above).prints_nothing();
-    search(&["--mode", "bm25", query]).code(2).says("`vectors`, `words` or `both`");
+    search(&["--mode", "bm25", query])
+        .code(2)
+        .says("expected a mode (`vectors`, `words`, `trigrams`, `teacher`, `fused`)");
     search(&["--mode", "words", "zzzz"]).code(1).says("no title has any of these words");
     search(&["--mode", "words", "zzzz", "--offset", "5"]).code(1).says("no title has any of these words");
     search(&["--filter", "brand=none", query]).code(1).says("no title meets the conditions of --filter");
     let both = ["--mode", "words", "zzzz", "--filter", "brand=brand 1"];
     search(&both).code(1).says("no title that meets the conditions of --filter has any of these words");
-    for mode in ["vectors", "words", "both"] {
+    for mode in ["vectors", "words", "fused"] {
         search(&["--mode", mode, query, "--offset", "1000"]).code(1).says("the list ends before --offset 1000");
     }
     let in_memory = ["search", "--model", "model.safetensors", "--titles", "titles.tsv", "--mode", "words", query];
@@ -407,7 +409,7 @@ fn a_full_disk_leaves_the_old_index() {
         assert_eq!(output.status.code(), Some(2), "{blocks} {arguments}: {said}");
         assert!(said.contains("cannot write") || said.contains("too large"), "{said}");
         assert_eq!(folder.read("shop.index/manifest.json"), before);
-        assert_eq!(ids(&folder, &["--mode", "both", "-k", "3", "red hammer"]).len(), 3);
+        assert_eq!(ids(&folder, &["--mode", "fused", "-k", "3", "red hammer"]).len(), 3);
     }
 }
 
@@ -427,7 +429,7 @@ fn vectors_in_fewer_bits() {
         assert!(left.unwrap_or(0) < all * 6 / 10);
         let found = ids(&folder, &["-k", "5", "red hammer"]);
         assert!(found.iter().filter(|id| exact.contains(id)).count() >= 3, "{form}: {found:?} {exact:?}");
-        assert!(!ids(&folder, &["--mode", "both", "red hammer"]).is_empty());
+        assert!(!ids(&folder, &["--mode", "fused", "red hammer"]).is_empty());
         folder.write("new.tsv", "id\ttitle\tbrand\tprice\nn1\tgreen hammer of brass\tnew\t1\n");
         folder.run(&["index", "--update", "new.tsv", "--output", "shop.index"]).code(0);
         assert!(ids(&folder, &["-k", "1000", "green hammer of brass"]).contains(&"n1".to_owned()), "{form}");
@@ -442,7 +444,7 @@ fn vectors_in_fewer_bits() {
 #[test]
 fn a_title_that_is_no_longer_found_is_counted() {
     let folder = with_index();
-    let [id] = ids(&folder, &["--mode", "both", "-k", "1", "red hammer"]).try_into().unwrap();
+    let [id] = ids(&folder, &["--mode", "fused", "-k", "1", "red hammer"]).try_into().unwrap();
     folder.write("new.tsv", format!("id\ttitle\tbrand\tprice\n{id}\tжжж\tnew\t1\nother\tззз\tnew\t1\n"));
     let update = ["index", "--update", "new.tsv", "--output", "shop.index"];
     folder
@@ -450,7 +452,7 @@ fn a_title_that_is_no_longer_found_is_counted() {
         .code(0)
         .says("2 titles cannot be found: the model knows none of their words")
         .says("1 title that the index had is no longer found, because the new text is one of these");
-    let found = ids(&folder, &["--mode", "both", "-k", "1000", "red hammer"]);
+    let found = ids(&folder, &["--mode", "fused", "-k", "1000", "red hammer"]);
     assert!(!found.contains(&id), "{found:?}");
     let report = folder.run(&[&update[..], &["--json"]].concat()).code(0).json_lines();
     assert_eq!((&report[0]["updated"]["left_out"], &report[0]["updated"]["lost"]), (&2.into(), &0.into()));

@@ -14,7 +14,7 @@ fn a_rank_is_the_sum_of_words_and_vectors() {
     folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
     let explain = ["explain", "rank", "shop.index", "red hammer"];
     let lines = folder.run(&[&explain[..], &["--json"]].concat()).code(0).json_lines();
-    let found = folder.run(&["search", "shop.index", "--mode=both", "red hammer", "--json"]).code(0).json_lines();
+    let found = folder.run(&["search", "shop.index", "--mode=fused", "red hammer", "--json"]).code(0).json_lines();
     assert_eq!(lines.len(), 5);
     for (line, result) in lines.iter().zip(found[0]["results"].as_array().unwrap()) {
         assert_eq!(line["id"], result["id"], "the order is that of a search");

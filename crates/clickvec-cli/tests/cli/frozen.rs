@@ -88,7 +88,7 @@ fn answer_as_they_did(name: &str, titles: u64, vectors: &str, files: &[&str], op
     for file in files {
         assert!(about[0]["files"].as_object().unwrap().contains_key(*file), "{file}: {about:?}");
     }
-    for mode in ["vectors", "words", "both"] {
+    for mode in ["vectors", "words", "fused"] {
         let search = ["search", index, "--mode", mode, "--json", "-k", "5"];
         let run = folder.run_with(&[&search[..], options].concat(), text(&frozen("texts")));
         let expected = json_lines(&text(&frozen(&format!("{name}.{mode}.jsonl"))));

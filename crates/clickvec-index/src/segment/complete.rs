@@ -277,7 +277,7 @@ mod tests {
     use super::super::parts::LISTS_ONCE;
     use super::*;
     use crate::facts::VectorSearch;
-    use crate::{Condition, Engine, Filter, Mode, Request};
+    use crate::{Condition, Filter, Index, Part, Request};
 
     fn shop() -> (Model, Vec<Title>) {
         let testdata = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata"));
@@ -316,7 +316,7 @@ mod tests {
                 Ok::<_, crate::Error>(parts)
             };
             builder(&model, &titles, &path).finish_with(finish).unwrap();
-            Engine::open(&path)
+            Index::open(&path)
         };
         let once = make("once", &|folder, parts, header| {
             header.copies.clear();
@@ -328,7 +328,7 @@ mod tests {
         });
         let once = once.unwrap();
         let found = |title: &&Title| {
-            let hits = once.search(&Request::new(title.title.as_str(), Mode::Vectors)).unwrap().hits;
+            let hits = once.search(&Request::new(title.title.as_str(), Part::Vectors)).unwrap().hits;
             hits.first().is_some_and(|hit| hit.score > 0.9)
         };
         let count = titles.iter().filter(found).count();
@@ -358,7 +358,7 @@ mod tests {
             let fusion = Fusion::default();
             let recipe = Recipe { lists_from, ..Recipe::new(&model, Some(&fusion), format) };
             builder(&model, &titles, &path).finish_with(|folder| complete(folder, &recipe)).unwrap();
-            Engine::open(&path).unwrap()
+            Index::open(&path).unwrap()
         };
         for format in VectorFormat::ALL {
             let (listed, exact) = (make("listed", 100, format), make("exact", usize::MAX, format));
@@ -366,13 +366,13 @@ mod tests {
             assert!(lists > 20 && searched <= lists && recall >= 0.965, "{searched} of {lists}: {recall}");
             assert_eq!(exact.facts().vectors.search, VectorSearch::Exact);
             assert!(listed.check().unwrap().queries > 0);
-            let search = |engine: &Engine, request: &Request| {
-                let hits = engine.search(request).unwrap().hits;
+            let search = |index: &Index, request: &Request| {
+                let hits = index.search(request).unwrap().hits;
                 hits.into_iter().map(|hit| (hit.id, hit.score.to_bits())).collect::<Vec<_>>()
             };
             let (mut found, mut wanted) = (0, 0);
             for title in &titles {
-                let request = Request::new(title.title.as_str(), Mode::Vectors);
+                let request = Request::new(title.title.as_str(), Part::Vectors);
                 let best = search(&exact, &request);
                 let hits = search(&listed, &request);
                 wanted += best.len();
@@ -381,9 +381,9 @@ mod tests {
             }
             assert!(found * 100 >= wanted * 95, "{found} of {wanted}");
             // Pages of lists are pages of one list, too.
-            let whole = search(&listed, &Request::new("nylon drywall anchor", Mode::Vectors).with_k(100));
+            let whole = search(&listed, &Request::new("nylon drywall anchor", Part::Vectors).with_k(100));
             let page = |offset: usize| {
-                search(&listed, &Request::new("nylon drywall anchor", Mode::Vectors).with_offset(offset))
+                search(&listed, &Request::new("nylon drywall anchor", Part::Vectors).with_offset(offset))
             };
             let pages: Vec<_> = (0..30).flat_map(|number| page(10 * number)).collect();
             assert_eq!(pages[..whole.len()], whole);
@@ -391,7 +391,7 @@ mod tests {
             assert_eq!(ids.len(), pages.len());
             // Few titles meet this condition, and the best of them are found all the same.
             let filter = Filter { field: "round".to_owned(), condition: Condition::Is("3".to_owned()) };
-            let request = Request::new("nylon drywall anchor", Mode::Vectors).with_filters(vec![filter]);
+            let request = Request::new("nylon drywall anchor", Part::Vectors).with_filters(vec![filter]);
             assert_eq!(search(&listed, &request), search(&exact, &request));
         }
     }

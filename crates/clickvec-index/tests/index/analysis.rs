@@ -3,7 +3,7 @@
 use clickvec::tables::Title;
 use clickvec_eval::internals::save_fusion;
 use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{Analysis, Bm25, Engine, Fusion, Mode, Updater, compact, join};
+use clickvec_index::{Analysis, Bm25, Fusion, Index, Part, Updater, compact, join};
 
 use crate::trigrams::save;
 use crate::world::{World, build, document, search};
@@ -11,8 +11,8 @@ use crate::world::{World, build, document, search};
 const BOTH: Analysis = Analysis { stem: true, split: true };
 
 /// The ids that a query finds by words.
-fn by_words(engine: &Engine, query: &str) -> Vec<String> {
-    let mut ids: Vec<String> = search(engine, query, Mode::Words, 50).hits.into_iter().map(|hit| hit.id).collect();
+fn by_words(index: &Index, query: &str) -> Vec<String> {
+    let mut ids: Vec<String> = search(index, query, Part::Words, 50).hits.into_iter().map(|hit| hit.id).collect();
     ids.sort();
     ids
 }
@@ -32,7 +32,7 @@ fn plurals_and_numbers_are_found() {
     let path = world.folder.path().join("analysed");
     let found = |analysis: Analysis, query: &str| {
         build(&path, &world.model, &titles(), &Fusion::default().analysed(analysis));
-        by_words(&Engine::open(&path).unwrap(), query)
+        by_words(&Index::open(&path).unwrap(), query)
     };
     assert_eq!(found(Analysis::EXACT, "rugs"), ["t1"]);
     assert_eq!(found(BOTH, "rugs"), ["t0", "t1"]);
@@ -47,8 +47,8 @@ fn the_words_that_a_title_shares_with_a_query_are_those_of_the_title() {
     let path = world.folder.path().join("analysed");
     let matched = |analysis: Analysis, query: &str| {
         build(&path, &world.model, &titles(), &Fusion::default().analysed(analysis));
-        let engine = Engine::open(&path).unwrap();
-        engine.matched_words(query, &["Men’s Rugs, 12in rug: rugs", "12\" seat", ""])
+        let index = Index::open(&path).unwrap();
+        index.matched_words(query, &["Men’s Rugs, 12in rug: rugs", "12\" seat", ""])
     };
     let none: [&str; 0] = [];
     assert_eq!(matched(Analysis::EXACT, "rugs 12 mens rugs"), [&["mens", "rugs"][..], &["12"], &none]);
@@ -61,19 +61,19 @@ fn an_explanation_speaks_of_words_and_not_of_terms() {
     let world = World::new();
     let path = world.folder.path().join("analysed");
     build(&path, &world.model, &titles(), &Fusion::default().analysed(BOTH));
-    let engine = Engine::open(&path).unwrap();
+    let index = Index::open(&path).unwrap();
     let query = "rugs 12in rug rugs";
-    let answer = search(&engine, query, Mode::Words, 1);
+    let answer = search(&index, query, Part::Words, 1);
     let hit = &answer.hits[0];
     let words: Vec<_> = answer.query.words.iter().map(|word| (word.text.as_str(), word.titles)).collect();
     // `in` is in a third title.
     assert_eq!(words, [("rugs", Some(2)), ("12in", Some(3)), ("rug", Some(2))]);
-    let explained = engine.explain(query, &hit.id).unwrap();
+    let explained = index.explain(query, &hit.id).unwrap();
     let words: Vec<_> = explained.words.iter().map(|of| (of.word.as_str(), of.in_query, of.in_title)).collect();
     assert_eq!(words, [("rugs", 2, 1), ("12in", 1, 1), ("rug", 1, 1)]);
     assert!((explained.words_score - hit.score).abs() < 1e-5, "{} and {}", explained.words_score, hit.score);
     // A title that has one of its terms.
-    let [_, of, _] = engine.explain(query, "t4").unwrap().words.try_into().unwrap();
+    let [_, of, _] = index.explain(query, "t4").unwrap().words.try_into().unwrap();
     assert!((of.in_title, of.titles) == (1, 3) && of.share > 0.0, "{of:?}");
 }
 
@@ -87,11 +87,11 @@ fn it_survives_updates_compaction_and_joins() {
     updater.put(&document("new", "nylon rugs of wool", "brand")).unwrap();
     updater.commit().unwrap();
     let finds = |path: &std::path::Path| {
-        let engine = Engine::open(path).unwrap();
-        assert_eq!((engine.fusion(), engine.facts().words.unwrap().analysis), (&fusion, BOTH));
-        assert!(!engine.fusion().is_given, "an analysis is no fitted fusion");
-        assert_eq!(by_words(&engine, "rug"), ["new", "t0", "t1"]);
-        engine.check().unwrap();
+        let index = Index::open(path).unwrap();
+        assert_eq!((index.fusion(), index.facts().words.unwrap().analysis), (&fusion, BOTH));
+        assert!(!index.fusion().is_given, "an analysis is no fitted fusion");
+        assert_eq!(by_words(&index, "rug"), ["new", "t0", "t1"]);
+        index.check().unwrap();
     };
     finds(&path);
     compact(&path).unwrap();
@@ -108,7 +108,7 @@ fn it_survives_updates_compaction_and_joins() {
     // Unless somebody says how.
     for analysis in [BOTH, Analysis::EXACT] {
         join(&both, &mixed, &world.model, None, Some(analysis), None).unwrap();
-        assert_eq!(Engine::open(&mixed).unwrap().facts().words.unwrap().analysis, analysis);
+        assert_eq!(Index::open(&mixed).unwrap().facts().words.unwrap().analysis, analysis);
     }
 }
 
@@ -136,8 +136,8 @@ fn a_title_of_thousands_of_terms_is_indexed_like_others() {
     let long = Title { id: "long".to_owned(), title: format!("nylon {}", "a1".repeat(20_000)) };
     let fusion = Fusion::default().analysed(BOTH);
     build(&path, &world.model, &[long], &fusion);
-    let engine = Engine::open(&path).unwrap();
-    assert_eq!(engine.facts().words.unwrap().mean_length, 40_001.0);
-    engine.check().unwrap();
-    assert_eq!(by_words(&engine, "a1"), ["long"]);
+    let index = Index::open(&path).unwrap();
+    assert_eq!(index.facts().words.unwrap().mean_length, 40_001.0);
+    index.check().unwrap();
+    assert_eq!(by_words(&index, "a1"), ["long"]);
 }

@@ -7,23 +7,23 @@ use clickvec::index::Query;
 use clickvec::tables::Title;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
 use clickvec_index::error::{Error, RequestFault};
-use clickvec_index::{Analysis, Bm25, Condition, Engine, Filter, Fusion, Hit, Mode, Request, Share};
+use clickvec_index::{Analysis, Bm25, Condition, Filter, Fusion, Hit, Index, Mode, Part, Request, Share};
 
-use crate::world::{QUERIES, World, all_titles, build, field_names, fields, found, search, titles};
+use crate::world::{MODES, QUERIES, World, all_titles, build, field_names, fields, found, search, titles};
 
 #[test]
 fn an_index_in_memory_answers_as_one_on_disk() {
     let world = World::new();
-    let (disk, memory) = (world.open(), Engine::in_memory(&world.model, world.titles.clone()).unwrap());
+    let (disk, memory) = (world.open(), Index::in_memory(&world.model, world.titles.clone()).unwrap());
     assert_eq!((memory.facts().titles, memory.facts().left_out), (disk.facts().titles, disk.facts().left_out));
-    for mode in Mode::ALL {
+    for mode in MODES {
         for query in QUERIES {
             let answer = search(&memory, query, mode, 20);
             assert_eq!(found(&answer), found(&search(&disk, query, mode, 20)), "{query}");
-            assert!(mode != Mode::Vectors || !answer.query.has_vector || answer.hits.len() == 20, "{query}");
+            assert!(mode != Part::Vectors.into() || !answer.query.has_vector || answer.hits.len() == 20, "{query}");
         }
     }
-    let requests: Vec<Request> = QUERIES.map(|query| Request::new(query, Mode::Both)).into();
+    let requests: Vec<Request> = QUERIES.map(|query| Request::new(query, Mode::Fused)).into();
     for (answer, request) in disk.search_all(&requests).unwrap().iter().zip(&requests) {
         assert_eq!(found(answer), found(&disk.search(request).unwrap()));
     }
@@ -39,11 +39,11 @@ fn words_score_like_our_bm25_at_the_same_parameters() {
     {
         let path = world.folder.path().join("analysed");
         build(&path, &world.model, &world.titles, &Fusion { analysis, bm25: parameters, ..Fusion::default() });
-        let engine = Engine::open(&path).unwrap();
-        let facts = engine.facts().words.unwrap();
+        let index = Index::open(&path).unwrap();
+        let facts = index.facts().words.unwrap();
         assert_eq!((facts.analysis, facts.bm25), (analysis, parameters));
         // Of the titles that can be found.
-        let kept = all_titles(&engine);
+        let kept = all_titles(&index);
         let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
         let [stem, split] = [analysis.stem, analysis.split].map(u8::from);
         let name = format!("bm25:k1={},b={},stem={stem},split={split}", parameters.k1, parameters.b);
@@ -53,7 +53,7 @@ fn words_score_like_our_bm25_at_the_same_parameters() {
         let repeated = "leather sofa rug ".repeat(400);
         for query in QUERIES.into_iter().chain(["nylons anchor kits", "8ft rugs", "rug sofa rug lamp rug", &repeated]) {
             let expected = candidates.search(&Query::new(query, None), 50).unwrap();
-            let hits = search(&engine, query, Mode::Words, 50).hits;
+            let hits = search(&index, query, Part::Words, 50).hits;
             assert_eq!(hits.len(), expected.len(), "{query}");
             for (hit, expected) in hits.iter().zip(&expected) {
                 let near = (hit.score - expected.score).abs() <= 2e-6 * expected.score;
@@ -79,16 +79,16 @@ fn the_first_titles_by_words_are_those_of_the_whole_list() {
     let path = world.folder.path().join("many");
     for bm25 in [Bm25::USUAL, Bm25::new(0.5, 0.4).unwrap()] {
         build(&path, &world.model, &many(), &Fusion { bm25, ..Fusion::default() });
-        let engine = Engine::open(&path).unwrap();
+        let index = Index::open(&path).unwrap();
         for query in ["kit", "with kit", "white seat with kit", "in ft with", "nylon drywall anchor in"] {
-            let all = search(&engine, query, Mode::Words, 10_000).hits;
+            let all = search(&index, query, Part::Words, 10_000).hits;
             assert!(all.len() > 200, "{query}: {}", all.len());
             for k in [1, 3, 20] {
-                let first = search(&engine, query, Mode::Words, k).hits;
+                let first = search(&index, query, Part::Words, k).hits;
                 let scores = |hits: &[Hit]| hits.iter().map(|hit| hit.score).collect::<Vec<_>>();
                 assert_eq!(scores(&first), scores(&all[..k]), "{query} {bm25:?}");
             }
-            let explained = engine.explain(query, &all[0].id).unwrap();
+            let explained = index.explain(query, &all[0].id).unwrap();
             assert!(
                 (explained.words_score - all[0].score).abs() < 1e-5 * all[0].score,
                 "{} {}",
@@ -109,8 +109,8 @@ fn both_are_fused_as_the_library_fuses() {
         let fusion = Fusion { method, vectors: 0.7, words: 0.3, is_given: true, ..Fusion::default() };
         let path = world.folder.path().join("fused");
         build(&path, &world.model, &world.titles, &fusion);
-        let engine = Engine::open(&path).unwrap();
-        assert_eq!((engine.facts().fusion.vectors, engine.fusion()), (0.7, &fusion));
+        let index = Index::open(&path).unwrap();
+        assert_eq!((index.facts().fusion.vectors, index.fusion()), (0.7, &fusion));
         let model: Arc<dyn Ranker> = Arc::from(ranker::load(&path.join("model.safetensors")).unwrap());
         let corpus = Corpus::of_titles(titles.iter().copied()).unwrap();
         let bm25: Box<dyn Ranker> = ranker::train("bm25:k1=1.2,b=0.75", &corpus).unwrap();
@@ -119,7 +119,7 @@ fn both_are_fused_as_the_library_fuses() {
         let candidates = fused.candidates(&titles).unwrap();
         for query in QUERIES {
             let expected = candidates.search(&Query::new(query, None), 10).unwrap();
-            let answer = search(&engine, query, Mode::Both, 10);
+            let answer = search(&index, query, Mode::Fused, 10);
             assert_eq!(answer.hits.len(), expected.len(), "{query}");
             for (hit, expected) in answer.hits.iter().zip(&expected) {
                 assert!((hit.score - expected.score).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected:?}");
@@ -136,21 +136,21 @@ fn without_a_fusion_both_count_alike() {
     let world = World::new();
     let (path, titles) = (world.folder.path().join("unfitted"), many());
     build(&path, &world.model, &titles, &Fusion::default());
-    let engine = Engine::open(&path).unwrap();
-    let facts = engine.facts();
-    assert!(!engine.fusion().is_given && !Engine::choices(&path).unwrap().has_fusion);
+    let index = Index::open(&path).unwrap();
+    let facts = index.facts();
+    assert!(!index.fusion().is_given && !Index::choices(&path).unwrap().has_fusion);
     assert_eq!((facts.fusion.method, facts.fusion.vectors, facts.fusion.words), (FusionMethod::MinMax, 0.5, 0.5));
     assert!(titles.len() > facts.fusion.depth && facts.fusion.depth == 300);
     let position = |id: &str| titles.iter().position(|title| title.id == id).unwrap() as u32;
     for query in ["white seat with kit", "leather sofa with wool kit in white", "leather sofa"] {
         let list = |mode| -> Vec<clickvec::index::Hit> {
-            let hits = search(&engine, query, mode, 300).hits;
+            let hits = search(&index, query, mode, 300).hits;
             hits.iter().map(|hit| clickvec::index::Hit { position: position(&hit.id), score: hit.score }).collect()
         };
-        let (vectors, words) = (list(Mode::Vectors), list(Mode::Words));
+        let (vectors, words) = (list(Part::Vectors), list(Part::Words));
         assert!(vectors.len() == 300 && !words.is_empty(), "{query}: {} {}", vectors.len(), words.len());
         let expected = ranker::fuse_hits(&[&vectors, &words], &[0.5, 0.5], FusionMethod::MinMax, 300);
-        let found = search(&engine, query, Mode::Both, 20).hits;
+        let found = search(&index, query, Mode::Fused, 20).hits;
         assert_eq!(found.len(), 20);
         for (hit, expected) in found.iter().zip(&expected) {
             assert!((hit.score - expected.score).abs() < 1e-5, "{query}: {hit:?} {expected:?}");
@@ -169,11 +169,11 @@ fn a_list_is_complete_if_it_is_shorter_than_was_asked() {
     let world = World::new();
     let (path, titles) = (world.folder.path().join("unfitted"), many());
     build(&path, &world.model, &titles, &Fusion::default());
-    let engine = Engine::open(&path).unwrap();
+    let index = Index::open(&path).unwrap();
     let query = "white seat with kit";
     for depth in [100, 300, 700] {
         let hits =
-            engine.search(&Request::new(query, Mode::Both).with_k(4 * titles.len()).with_depth(depth)).unwrap().hits;
+            index.search(&Request::new(query, Mode::Fused).with_k(4 * titles.len()).with_depth(depth)).unwrap().hits;
         let last = |of: fn(&Hit) -> Option<Share>| {
             let last = hits.iter().filter_map(of).max_by_key(|part| part.rank).unwrap();
             (last.rank, last.adds.unwrap())
@@ -191,9 +191,9 @@ fn a_list_is_complete_if_it_is_shorter_than_was_asked() {
         })
         .collect();
     build(&path, &world.model, &alike, &Fusion::default());
-    let engine = Engine::open(&path).unwrap();
+    let index = Index::open(&path).unwrap();
     for (query, k) in [("zynqo", 10), ("zynqo", 1000), ("zynqo seat", 10)] {
-        let hits = search(&engine, query, Mode::Both, k).hits;
+        let hits = search(&index, query, Mode::Fused, k).hits;
         assert!(hits.len() >= k.min(400) && hits[0].title.starts_with("zynqo"), "{query} {k}: {:?}", hits[0]);
         assert!(hits[0].words.unwrap().adds == Some(0.5), "{query} {k}: {:?}", hits[0]);
     }
@@ -201,18 +201,18 @@ fn a_list_is_complete_if_it_is_shorter_than_was_asked() {
 
 #[test]
 fn pages_follow_each_other() {
-    let engine = World::new().open();
-    for mode in Mode::ALL {
-        let whole = search(&engine, "white seat with kit", mode, 30).hits;
+    let index = World::new().open();
+    for mode in MODES {
+        let whole = search(&index, "white seat with kit", mode, 30).hits;
         let pages = [0, 7, 14, 21, 28].map(|offset| {
             let request = Request::new("white seat with kit", mode).with_k(7).with_offset(offset);
-            engine.search(&request).unwrap().hits
+            index.search(&request).unwrap().hits
         });
         let paged: Vec<_> = pages.concat().into_iter().take(whole.len()).collect();
         let ranks: Vec<_> = paged.iter().map(|hit| (hit.rank, hit.id.clone())).collect();
         assert_eq!(ranks, whole.iter().map(|hit| (hit.rank, hit.id.clone())).collect::<Vec<_>>(), "{mode}");
         let beyond = Request::new("white seat with kit", mode).with_offset(usize::MAX);
-        assert!(engine.search(&beyond).unwrap().hits.is_empty());
+        assert!(index.search(&beyond).unwrap().hits.is_empty());
     }
 }
 
@@ -231,10 +231,10 @@ fn many() -> Vec<Title> {
 }
 
 /// The ids of all pages of this length, up to the first that is not full.
-fn walked(engine: &Engine, query: &str, mode: Mode, k: usize) -> Vec<String> {
+fn walked(index: &Index, query: &str, mode: Mode, k: usize) -> Vec<String> {
     let mut ids = Vec::new();
     loop {
-        let page = engine.search(&Request::new(query, mode).with_k(k).with_offset(ids.len())).unwrap().hits;
+        let page = index.search(&Request::new(query, mode).with_k(k).with_offset(ids.len())).unwrap().hits;
         for (rank, hit) in (ids.len() + 1..).zip(&page) {
             assert_eq!(hit.rank, rank, "{query} {mode}");
         }
@@ -256,26 +256,26 @@ fn pages_never_repeat_a_title_and_pass_none_over() {
     let method = FusionMethod::ZScore;
     build(&fitted, &world.model, &titles, &Fusion { method, vectors: 0.6, is_given: true, ..Fusion::default() });
     for path in [&path, &fitted] {
-        let engine = Engine::open(path).unwrap();
-        let depth = engine.facts().fusion.depth;
-        for mode in Mode::ALL {
+        let index = Index::open(path).unwrap();
+        let depth = index.facts().fusion.depth;
+        for mode in MODES {
             for query in ["white seat with kit", "leather sofa with wool kit in white", "rug"] {
                 // All that any part finds.
                 let all = Request::new(query, mode).with_k(3 * titles.len());
-                let all = if mode == Mode::Both { all.with_depth(depth) } else { all };
-                let expected: Vec<String> = engine.search(&all).unwrap().hits.into_iter().map(|hit| hit.id).collect();
+                let all = if mode == Mode::Fused { all.with_depth(depth) } else { all };
+                let expected: Vec<String> = index.search(&all).unwrap().hits.into_iter().map(|hit| hit.id).collect();
                 assert_eq!(expected.iter().collect::<std::collections::HashSet<_>>().len(), expected.len());
                 for k in [10, 49, 250] {
-                    let found = walked(&engine, query, mode, k);
+                    let found = walked(&index, query, mode, k);
                     assert!(found == expected, "{query} {mode} {k}: {} of {}", found.len(), expected.len());
                 }
-                if mode == Mode::Both && search(&engine, query, mode, 1).query.has_vector {
+                if mode == Mode::Fused && search(&index, query, mode, 1).query.has_vector {
                     assert!(expected.len() >= depth, "{query}: {}", expected.len());
                 }
             }
         }
         // A page that is longer than the lists makes them longer.
-        assert_eq!(search(&engine, "white seat with kit", Mode::Both, 1200).hits.len(), 1200);
+        assert_eq!(search(&index, "white seat with kit", Mode::Fused, 1200).hits.len(), 1200);
     }
 }
 
@@ -284,19 +284,16 @@ fn pages_never_repeat_a_title_and_pass_none_over() {
 fn what_has_no_weight_takes_no_part() {
     let world = World::new();
     let methods = [FusionMethod::MinMax, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }];
-    for (method, alone) in methods.iter().flat_map(|method| Mode::ALL.map(|alone| (*method, alone))) {
-        if alone == Mode::Both {
-            continue;
-        }
-        let (vectors, words) = if alone == Mode::Vectors { (1.0, 0.0) } else { (0.0, 1.0) };
+    for (method, alone) in methods.iter().flat_map(|method| [Part::Vectors, Part::Words].map(|alone| (*method, alone)))
+    {
+        let (vectors, words) = if alone == Part::Vectors { (1.0, 0.0) } else { (0.0, 1.0) };
         let fusion = Fusion { method, vectors, words, is_given: true, ..Fusion::default() };
         let path = world.folder.path().join("alone");
         build(&path, &world.model, &world.titles, &fusion);
-        let engine = Engine::open(&path).unwrap();
+        let index = Index::open(&path).unwrap();
         for query in QUERIES {
-            let both = search(&engine, query, Mode::Both, 1000).hits;
-            let expected: Vec<String> =
-                search(&engine, query, alone, 1000).hits.into_iter().map(|hit| hit.id).collect();
+            let both = search(&index, query, Mode::Fused, 1000).hits;
+            let expected: Vec<String> = search(&index, query, alone, 1000).hits.into_iter().map(|hit| hit.id).collect();
             let mut found: Vec<&str> = both.iter().map(|hit| hit.id.as_str()).collect();
             assert!(
                 both.iter().all(|hit| (hit.vectors.is_some(), hit.words.is_some()) == (vectors > 0.0, words > 0.0))
@@ -312,63 +309,63 @@ fn what_has_no_weight_takes_no_part() {
 #[test]
 fn filters_leave_only_what_meets_them() {
     let world = World::new();
-    let engine = world.open();
-    assert_eq!(engine.stored_fields(), field_names());
+    let index = world.open();
+    assert_eq!(index.stored_fields(), field_names());
     let is = |brand: &str| Filter { field: "brand".to_owned(), condition: Condition::Is(brand.to_owned()) };
     let price = Filter { field: "price".to_owned(), condition: Condition::Range { from: Some(10.0), to: Some(60.0) } };
-    for mode in Mode::ALL {
-        let all = search(&engine, "white seat with kit", mode, 100_000).hits;
+    for mode in MODES {
+        let all = search(&index, "white seat with kit", mode, 100_000).hits;
         let request =
             Request::new("white seat with kit", mode).with_k(100_000).with_filters(vec![is("brand 3"), price.clone()]);
-        let answer = engine.search(&request).unwrap();
+        let answer = index.search(&request).unwrap();
         let meets = |fields: &std::collections::BTreeMap<String, String>| {
             fields["brand"] == "brand 3" && (10.0..=60.0).contains(&fields["price"].parse::<f64>().unwrap())
         };
         let expected: Vec<&str> = all.iter().filter(|hit| meets(&hit.fields)).map(|hit| hit.id.as_str()).collect();
         let found: Vec<&str> = answer.hits.iter().map(|hit| hit.id.as_str()).collect();
-        if mode == Mode::Both {
+        if mode == Mode::Fused {
             // Ranks among fewer titles give other fused scores.
             assert!(answer.hits.iter().all(|hit| meets(&hit.fields)));
             assert_eq!(found.len(), expected.len());
         } else {
             assert_eq!(found, expected, "{mode}");
         }
-        assert!(!found.is_empty() && answer.total < engine.facts().titles / 5, "{}", answer.total);
+        assert!(!found.is_empty() && answer.total < index.facts().titles / 5, "{}", answer.total);
     }
-    let none = engine.search(&Request::new("oak", Mode::Both).with_filters(vec![is("no such")])).unwrap();
+    let none = index.search(&Request::new("oak", Mode::Fused).with_filters(vec![is("no such")])).unwrap();
     assert_eq!((none.total, none.hits.len()), (0, 0));
     let unknown = Filter { field: "colour".to_owned(), condition: Condition::Is("red".to_owned()) };
-    let error = engine.search(&Request::new("oak", Mode::Both).with_filters(vec![unknown])).unwrap_err();
+    let error = index.search(&Request::new("oak", Mode::Fused).with_filters(vec![unknown])).unwrap_err();
     assert!(error.is_of_request() && error.to_string().contains("(`brand`, `price`)"), "{error}");
 }
 
 #[test]
 fn a_query_is_described() {
-    let engine = World::new().open();
-    let answer = search(&engine, "Seat seat, zqxjk!", Mode::Both, 3);
+    let index = World::new().open();
+    let answer = search(&index, "Seat seat, zqxjk!", Mode::Fused, 3);
     let words: Vec<_> = answer.query.words.iter().map(|word| (word.text.as_str(), word.titles.unwrap() > 0)).collect();
     assert_eq!(words, [("seat", true), ("zqxjk", false)]);
     assert!(answer.query.has_vector);
     for empty in ["", "!?", "   "] {
-        for mode in Mode::ALL {
-            let answer = search(&engine, empty, mode, 3);
+        for mode in MODES {
+            let answer = search(&index, empty, mode, 3);
             assert!(answer.hits.is_empty() && answer.query.words.is_empty() && !answer.query.has_vector);
         }
     }
     assert!(matches!(
-        engine.search(&Request::new("a", Mode::Both).with_k(0)),
+        index.search(&Request::new("a", Mode::Fused).with_k(0)),
         Err(Error::Request(RequestFault::NoTitles))
     ));
-    let late = Request::new("a", Mode::Both).with_deadline(Instant::now() - Duration::from_secs(1));
-    assert!(matches!(engine.search(&late), Err(Error::Request(RequestFault::Deadline))));
+    let late = Request::new("a", Mode::Fused).with_deadline(Instant::now() - Duration::from_secs(1));
+    assert!(matches!(index.search(&late), Err(Error::Request(RequestFault::Deadline))));
 }
 
 #[test]
 fn explanations_give_the_scores_of_the_search() {
-    let engine = World::new().open();
-    let hits = search(&engine, "seat kit seat", Mode::Both, 5).hits;
+    let index = World::new().open();
+    let hits = search(&index, "seat kit seat", Mode::Fused, 5).hits;
     for hit in &hits {
-        let explained = engine.explain("seat kit seat", &hit.id).unwrap();
+        let explained = index.explain("seat kit seat", &hit.id).unwrap();
         assert_eq!((&explained.document.title, &explained.document.fields), (&hit.title, &hit.fields));
         if let Some(share) = hit.vectors {
             assert_eq!(explained.vectors.score, share.score);
@@ -377,24 +374,24 @@ fn explanations_give_the_scores_of_the_search() {
         assert!((explained.words_score - words).abs() <= 1e-5 * words.max(1.0), "{} {words}", explained.words_score);
         assert_eq!(explained.words.iter().map(|word| word.in_query).collect::<Vec<_>>(), [2, 1]);
     }
-    let compared = engine.compare("white seat with kit", &hits[0].id, &hits[4].id).unwrap();
+    let compared = index.compare("white seat with kit", &hits[0].id, &hits[4].id).unwrap();
     assert!((compared.units.iter().sum::<f64>() - compared.vectors).abs() < 1e-5);
-    assert!(matches!(engine.explain("seat", "none"), Err(Error::Request(RequestFault::Id { .. }))));
+    assert!(matches!(index.explain("seat", "none"), Err(Error::Request(RequestFault::Id { .. }))));
 }
 
 #[test]
 fn titles_by_id() {
     let world = World::new();
-    let engine = world.open();
+    let index = world.open();
     for (number, title) in world.titles.iter().enumerate().step_by(97) {
-        let document = engine.get(&title.id).unwrap().unwrap();
+        let document = index.get(&title.id).unwrap().unwrap();
         let [brand, price] = fields(number);
         assert_eq!(
             (document.title, &document.fields["brand"], &document.fields["price"]),
             (title.title.clone(), &brand, &price)
         );
     }
-    assert_eq!(engine.get("none").unwrap(), None);
+    assert_eq!(index.get("none").unwrap(), None);
 }
 
 #[test]
@@ -410,9 +407,9 @@ fn an_index_without_titles_finds_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     build(&path, &crate::world::model(), &[], &Fusion::default());
-    let engine = Engine::open(&path).unwrap();
-    for mode in Mode::ALL {
-        assert!(search(&engine, "oak", mode, 3).hits.is_empty());
+    let index = Index::open(&path).unwrap();
+    for mode in MODES {
+        assert!(search(&index, "oak", mode, 3).hits.is_empty());
     }
-    engine.check().unwrap();
+    index.check().unwrap();
 }

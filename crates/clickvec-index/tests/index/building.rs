@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clickvec::error::{BadShard, IndexFault};
 use clickvec::model::Model;
 use clickvec::tables::Title;
-use clickvec_index::{BuiltIndex, Engine, Error, Fusion, IndexBuilder, Shard, VectorFormat, finish};
+use clickvec_index::{BuiltIndex, Error, Fusion, Index, IndexBuilder, Shard, VectorFormat, finish};
 use clickvec_tables::ErrorKind;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -53,8 +53,8 @@ impl Made {
         clickvec_index::join(indexes, path, &self.model, None, None, None)
     }
 
-    fn open(&self) -> Result<Engine, Error> {
-        Engine::open(&self.index())
+    fn open(&self) -> Result<Index, Error> {
+        Index::open(&self.index())
     }
 
     #[track_caller]
@@ -131,7 +131,7 @@ fn an_index_without_any_title() {
     let made = make();
     made.save(Vec::new(), &made.index()).unwrap();
     assert_eq!(made.open().unwrap().facts().titles, 0);
-    assert!(made.open().unwrap().search(&clickvec_index::Request::new("red", clickvec_index::Mode::Both)).is_ok());
+    assert!(made.open().unwrap().search(&clickvec_index::Request::new("red", clickvec_index::Mode::Fused)).is_ok());
 }
 
 #[test]
@@ -185,13 +185,13 @@ fn shards_know_which_they_are() {
     let (first, second) = (shard("first", 1, 2, 2), shard("second", 2, 2, 2));
     let output = made.folder.path().join("output");
     let join = |indexes: &[&PathBuf]| made.join(&indexes.iter().map(|&path| path.clone()).collect::<Vec<_>>(), &output);
-    let found = Engine::open(&second).expect("a shard can be searched");
+    let found = Index::open(&second).expect("a shard can be searched");
     assert_eq!(found.shard(), Some(Shard { number: 2, of: 2, titles: 2 }));
     assert_eq!(
         join(&[&second, &made.index(), &first]).expect("joined").titles,
         made.open().unwrap().facts().titles + 2
     );
-    let joined = Engine::open(&output).expect("opened");
+    let joined = Index::open(&output).expect("opened");
     // By their numbers, each in the place of a shard.
     let ids: Vec<String> = all_titles(&joined).into_iter().map(|title| title.id).collect();
     assert_eq!((ids[0].as_str(), ids.last().unwrap().as_str(), joined.shard()), ("first", "second", None));
@@ -206,7 +206,7 @@ fn shards_know_which_they_are() {
     }
     for (number, of) in [(0, 2), (3, 2), (1, 0)] {
         let found = BadShard::Number { number, of };
-        assert_eq!(fault(Engine::open(&shard("bad", number, of, 2))), IndexFault::BadShard { found });
+        assert_eq!(fault(Index::open(&shard("bad", number, of, 2))), IndexFault::BadShard { found });
     }
     assert!(!output.exists());
 }
@@ -268,7 +268,7 @@ fn only_an_index_is_replaced() {
 fn what_cannot_be_saved_leaves_the_old_index() {
     let made = make();
     let tab = vec![Title { id: "a\tb".to_owned(), title: "red".to_owned() }];
-    let in_memory = Engine::in_memory(&made.model, tab.clone()).map(drop);
+    let in_memory = Index::in_memory(&made.model, tab.clone()).map(drop);
     for error in [in_memory.expect_err("a tab"), made.save(tab, &made.index()).expect_err("a tab")] {
         assert!(error.to_string().starts_with("expected an id and a title without tab"), "{error}");
     }
@@ -342,9 +342,9 @@ fn two_writers_do_not_destroy_each_other() {
 #[test]
 fn what_is_no_index() {
     let made = make();
-    assert_eq!(fault(Engine::open(&made.file("titles.tsv"))), IndexFault::NotAFolder);
-    assert_eq!(fault(Engine::open(made.folder.path())), IndexFault::NoManifest);
-    let error = Engine::open(&made.folder.path().join("none")).map(drop).expect_err("an error");
+    assert_eq!(fault(Index::open(&made.file("titles.tsv"))), IndexFault::NotAFolder);
+    assert_eq!(fault(Index::open(made.folder.path())), IndexFault::NoManifest);
+    let error = Index::open(&made.folder.path().join("none")).map(drop).expect_err("an error");
     assert!(error.to_string().contains("none: cannot open"), "{error}");
     fs::write(made.file("manifest.json"), vec![b' '; (1 << 20) + 1]).expect("written");
     assert_eq!(made.fault(), IndexFault::ManifestTooLarge { limit: 1 << 20, found: (1 << 20) + 1 });

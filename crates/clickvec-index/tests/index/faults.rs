@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clickvec::error::IndexFault;
 use clickvec::model::Model;
 use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{Analysis, Bm25, Engine, Error, Fusion, Mode, Request, Updater};
+use clickvec_index::{Analysis, Bm25, Error, Fusion, Index, Request, Updater};
 
-use crate::world::{World, build, document, testdata};
+use crate::world::{MODES, World, build, document, testdata};
 
 /// All files of an index, by their names in it.
 fn files(path: &Path) -> Vec<String> {
@@ -27,13 +27,13 @@ fn files(path: &Path) -> Vec<String> {
 
 /// Opens an index, checks it and asks it; whatever is wrong must be an error and never a panic.
 fn look(path: &Path) -> Result<(), String> {
-    let engine = Engine::open(path).map_err(|error| error.to_string())?;
+    let index = Index::open(path).map_err(|error| error.to_string())?;
     let told = |error: clickvec_index::Error| error.to_string();
     // The answers may be wrong as long as nobody has checked.
-    for mode in Mode::ALL {
-        let _ = engine.search(&Request::new("nylon anchor", mode));
+    for mode in MODES {
+        let _ = index.search(&Request::new("nylon anchor", mode));
     }
-    engine.check().map(drop).map_err(told)
+    index.check().map(drop).map_err(told)
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn forged(path: &Path, name: &str, old: &str, new: &str) -> String {
     replace(&path.join(name), &good.replacen(old, new, 1));
     let mut told = manifest.clone();
     let message = loop {
-        match Engine::open(path).map(drop) {
+        match Index::open(path).map(drop) {
             Err(Error::Library(clickvec::Error::Index {
                 fault: IndexFault::Checksum { expected, found, .. } | IndexFault::Fingerprint { expected, found },
                 ..

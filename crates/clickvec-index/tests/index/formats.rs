@@ -1,39 +1,39 @@
 //! Vectors that are rounded before they are kept.
 
 use clickvec_index::IndexBuilder;
-use clickvec_index::{Engine, Fusion, Mode, Updater, VectorFormat, compact, finish, join};
+use clickvec_index::{Fusion, Index, Part, Updater, VectorFormat, compact, finish, join};
 
 use crate::world::{QUERIES, World, document, search};
 
 /// An index of all titles of the shop, with its vectors in a format.
-fn build(world: &World, format: VectorFormat) -> Engine {
+fn build(world: &World, format: VectorFormat) -> Index {
     let path = world.folder.path().join(format.to_string());
     let mut builder = IndexBuilder::with_fields(&world.model, &path, &crate::world::field_names()).unwrap();
     for (number, title) in world.titles.iter().enumerate() {
         builder.add_with_fields(title.clone(), &crate::world::fields(number)).unwrap();
     }
     finish(builder, &world.model, &Fusion::default(), format).unwrap();
-    Engine::open(&path).unwrap()
+    Index::open(&path).unwrap()
 }
 
 type Hits = Vec<(String, f32)>;
 
 /// The ids and scores of a search by vectors.
-fn hits(engine: &Engine, query: &str) -> Hits {
-    search(engine, query, Mode::Vectors, 10).hits.into_iter().map(|hit| (hit.id, hit.score)).collect()
+fn hits(index: &Index, query: &str) -> Hits {
+    search(index, query, Part::Vectors, 10).hits.into_iter().map(|hit| (hit.id, hit.score)).collect()
 }
 
 #[test]
 fn rounded_vectors_take_less_and_find_nearly_the_same() {
     let world = World::new();
     let [exact, halves, codes] = VectorFormat::ALL.map(|format| build(&world, format));
-    let bytes = [&exact, &halves, &codes].map(|engine| engine.facts().vectors.bytes);
+    let bytes = [&exact, &halves, &codes].map(|index| index.facts().vectors.bytes);
     assert!(bytes[1] < bytes[0] && bytes[2] < bytes[1], "{bytes:?}");
-    for (engine, tolerance) in [(&halves, 1e-3), (&codes, 1e-2)] {
-        let format = engine.vector_format();
-        assert!(engine.check().unwrap().queries > 0, "{format}");
+    for (index, tolerance) in [(&halves, 1e-3), (&codes, 1e-2)] {
+        let format = index.vector_format();
+        assert!(index.check().unwrap().queries > 0, "{format}");
         for query in QUERIES {
-            let (found, expected) = (hits(engine, query), hits(&exact, query));
+            let (found, expected) = (hits(index, query), hits(&exact, query));
             assert_eq!(found.len(), expected.len(), "{format} {query}");
             for (found, expected) in found.iter().zip(&expected) {
                 assert!((found.1 - expected.1).abs() < tolerance, "{format} {query}: {found:?} {expected:?}");
@@ -43,8 +43,8 @@ fn rounded_vectors_take_less_and_find_nearly_the_same() {
 }
 
 /// Whether the title `new` is found by its vector.
-fn has_new(engine: &Engine) -> bool {
-    search(engine, "drywall of wool", Mode::Vectors, 1000).hits.iter().any(|hit| hit.id == "new")
+fn has_new(index: &Index) -> bool {
+    search(index, "drywall of wool", Part::Vectors, 1000).hits.iter().any(|hit| hit.id == "new")
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_format_survives_updates_compaction_and_joins() {
         for given in [None, Some(VectorFormat::F32)] {
             let _ = std::fs::remove_dir_all(&joined);
             join(&indexes, &joined, &world.model, None, None, given).unwrap();
-            let joined = Engine::open(&joined).unwrap();
+            let joined = Index::open(&joined).unwrap();
             assert!(has_new(&joined), "{format}");
             assert_eq!(joined.vector_format(), given.unwrap_or(format));
         }
@@ -81,10 +81,10 @@ fn a_format_survives_updates_compaction_and_joins() {
 }
 
 /// The bytes of the vectors of an index, and the ids and scores of searches by them.
-fn kept(engine: &Engine) -> (Vec<Vec<u8>>, Vec<Hits>) {
-    let files = ["vectors.npy", "codes.bin"].map(|name| engine.path().join(name));
+fn kept(index: &Index) -> (Vec<Vec<u8>>, Vec<Hits>) {
+    let files = ["vectors.npy", "codes.bin"].map(|name| index.path().join(name));
     let bytes = files.iter().filter(|path| path.exists()).map(|path| std::fs::read(path).unwrap()).collect();
-    (bytes, QUERIES.map(|query| hits(engine, query)).into())
+    (bytes, QUERIES.map(|query| hits(index, query)).into())
 }
 
 #[test]
@@ -104,14 +104,14 @@ fn what_was_rounded_is_not_rounded_again() {
             updater.delete("new");
             updater.commit().unwrap();
             compact(built.path()).unwrap();
-            let now = Engine::open(built.path()).unwrap();
+            let now = Index::open(built.path()).unwrap();
             assert!(kept(&now) == expected, "{format}");
             assert_eq!(now.facts().fingerprint, before, "{format}");
             before = now.facts().fingerprint.clone();
         }
         let joined = world.folder.path().join(format!("again-{format}"));
         join(&[built.path().to_owned()], &joined, &world.model, None, None, None).unwrap();
-        assert!(kept(&Engine::open(&joined).unwrap()) == expected, "{format}");
+        assert!(kept(&Index::open(&joined).unwrap()) == expected, "{format}");
     }
 }
 
@@ -135,13 +135,13 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     let unfitted = make("unfitted", true, &Fusion::default(), VectorFormat::F16);
     let joined = path("joined");
     join(&[first.clone(), same.clone()], &joined, model, None, None, None).unwrap();
-    let engine = Engine::open(&joined).unwrap();
-    assert_eq!((engine.fusion(), engine.vector_format()), (&fitted, VectorFormat::F16));
+    let index = Index::open(&joined).unwrap();
+    assert_eq!((index.fusion(), index.vector_format()), (&fitted, VectorFormat::F16));
     let fault = |indexes: &[&std::path::PathBuf], fusion: Option<&Fusion>, format: Option<VectorFormat>| {
         let indexes: Vec<_> = indexes.iter().map(|&path| path.clone()).collect();
-        let before = engine.facts().fingerprint.clone();
+        let before = index.facts().fingerprint.clone();
         let error = join(&indexes, &joined, model, fusion, None, format).unwrap_err().to_string();
-        assert_eq!(Engine::open(&joined).unwrap().facts().fingerprint, before);
+        assert_eq!(Index::open(&joined).unwrap().facts().fingerprint, before);
         error
     };
     let error = fault(&[&first, &rounder], None, None);
@@ -152,19 +152,19 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     fault(&[&first, &rounder], Some(&fitted), None);
     fault(&[&first, &unfitted], None, Some(VectorFormat::F16));
     join(&[first.clone(), rounder], &joined, model, None, None, Some(VectorFormat::Int8)).unwrap();
-    assert_eq!(Engine::open(&joined).unwrap().vector_format(), VectorFormat::Int8);
+    assert_eq!(Index::open(&joined).unwrap().vector_format(), VectorFormat::Int8);
     let given = Fusion { vectors: 0.4, words: 0.6, is_given: true, ..Fusion::default() };
     join(&[first, unfitted], &joined, model, Some(&given), None, None).unwrap();
-    assert_eq!(Engine::open(&joined).unwrap().fusion(), &given);
+    assert_eq!(Index::open(&joined).unwrap().fusion(), &given);
 }
 
 #[test]
 fn a_damaged_byte_is_found() {
     let world = World::new();
     for (format, file) in [(VectorFormat::F16, "vectors.npy"), (VectorFormat::Int8, "codes.bin")] {
-        let engine = build(&world, format);
-        let path = engine.path().join(file);
-        assert_eq!(engine.path().join("vectors.npy").exists(), format == VectorFormat::F16);
+        let index = build(&world, format);
+        let path = index.path().join(file);
+        assert_eq!(index.path().join("vectors.npy").exists(), format == VectorFormat::F16);
         let whole = std::fs::read(&path).unwrap();
         let mut bytes = whole.clone();
         let middle = bytes.len() / 2;
@@ -173,8 +173,8 @@ fn a_damaged_byte_is_found() {
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, bytes).unwrap();
         let told = |error: String| assert!(error.contains(file), "{format}: {error}");
-        told(Engine::open(engine.path()).unwrap().check().unwrap_err().to_string());
+        told(Index::open(index.path()).unwrap().check().unwrap_err().to_string());
         std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-        told(Engine::open(engine.path()).map(|_| ()).unwrap_err().to_string());
+        told(Index::open(index.path()).map(|_| ()).unwrap_err().to_string());
     }
 }

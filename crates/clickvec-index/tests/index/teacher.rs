@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clickvec::index::Query;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
-use clickvec_index::{Engine, Fusion, Mode, Request, Updater, compact};
+use clickvec_index::{Fusion, Index, Mode, Part, Request, Updater, compact};
 
 use crate::trigrams::save;
 use crate::world::{QUERIES, World, all_titles, build, document, fields, search, titles};
@@ -55,10 +55,10 @@ fn four_are_fused_as_the_library_fuses() {
     for method in [FusionMethod::Linear, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }] {
         let (path, fusion) = (world.folder.path().join("four"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);
-        let engine = Engine::open(&path).unwrap();
-        assert_eq!((engine.fusion(), engine.facts().fusion.teacher), (&fusion, Some(0.4)));
-        let facts = engine.facts().teacher.unwrap();
-        assert!(facts.dimension == DIMENSION && facts.bytes > 10_000 && engine.check().unwrap().queries > 0);
+        let index = Index::open(&path).unwrap();
+        assert_eq!((index.fusion(), index.facts().fusion.teacher), (&fusion, Some(0.4)));
+        let facts = index.facts().teacher.unwrap();
+        assert!(facts.dimension == DIMENSION && facts.bytes > 10_000 && index.check().unwrap().queries > 0);
         let kept = |file: &str| -> Arc<dyn Ranker> {
             Arc::from(ranker::load(&world.folder.path().join("kept").join(file)).unwrap())
         };
@@ -74,25 +74,25 @@ fn four_are_fused_as_the_library_fuses() {
         let mut by_teacher = 0;
         for query in QUERIES.into_iter().chain(["nilon anchr", "tolet"]) {
             let expected = candidates.search(&Query::new(query, None), 10).unwrap();
-            let hits = search(&engine, query, Mode::Both, 10).hits;
+            let hits = search(&index, query, Mode::Fused, 10).hits;
             assert_eq!(hits.len(), expected.len(), "{query}");
             for (hit, expected) in hits.iter().zip(&expected) {
                 assert!((hit.score - expected.score).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected:?}");
                 let parts = [hit.vectors, hit.words, hit.trigrams, hit.teacher].into_iter().flatten();
                 assert!((parts.map(|share| share.adds.unwrap()).sum::<f32>() - hit.score).abs() < 1e-5, "{hit:?}");
                 by_teacher += u32::from(hit.teacher.is_some_and(|share| share.adds.unwrap() > 0.0));
-                let explained = engine.explain(query, &hit.id).unwrap().teacher.unwrap();
+                let explained = index.explain(query, &hit.id).unwrap().teacher.unwrap();
                 let found = hit.teacher.map(|share| share.score);
                 assert!(found.is_none_or(|found| (found - explained).abs() < 1e-6), "{query}: {hit:?} {explained}");
             }
         }
         assert!(by_teacher > 20, "{by_teacher}");
-        let pair = [0, 1].map(|rank| search(&engine, "nylon anchor", Mode::Both, 2).hits[rank].clone());
-        let gap = engine.compare("nylon anchor", &pair[0].id, &pair[1].id).unwrap().teacher.unwrap();
+        let pair = [0, 1].map(|rank| search(&index, "nylon anchor", Mode::Fused, 2).hits[rank].clone());
+        let gap = index.compare("nylon anchor", &pair[0].id, &pair[1].id).unwrap().teacher.unwrap();
         let [a, b] = pair.map(|hit| f64::from(hit.teacher.unwrap().score));
         assert!((gap - (a - b)).abs() < 1e-6);
         // What is not fused does not ask it.
-        assert!(search(&engine, "nylon anchor", Mode::Vectors, 5).hits.iter().all(|hit| hit.teacher.is_none()));
+        assert!(search(&index, "nylon anchor", Part::Vectors, 5).hits.iter().all(|hit| hit.teacher.is_none()));
     }
 }
 
@@ -104,7 +104,7 @@ fn updates_filters_and_deleted_titles_reach_the_teacher() {
     build(&whole, &world.model, &world.titles, &fusion);
     let half = world.titles.len() / 2;
     build(&halves, &world.model, &world.titles[..half], &fusion);
-    let before = Engine::open(&halves).unwrap();
+    let before = Index::open(&halves).unwrap();
     let mut updater = Updater::open(&halves).unwrap();
     for (number, title) in world.titles.iter().enumerate().skip(half) {
         let [brand, price] = fields(number);
@@ -113,35 +113,35 @@ fn updates_filters_and_deleted_titles_reach_the_teacher() {
         updater.put(&document).unwrap();
     }
     updater.commit().unwrap();
-    let whole = Engine::open(&whole).unwrap();
+    let whole = Index::open(&whole).unwrap();
     let by_teacher = std::cell::Cell::new(0);
-    let same = |engine: &Engine| {
-        assert_eq!(engine.fusion(), &fusion);
+    let same = |index: &Index| {
+        assert_eq!(index.fusion(), &fusion);
         for query in QUERIES {
-            let [one, other] = [&whole, engine].map(|engine| search(engine, query, Mode::Both, 40).hits);
+            let [one, other] = [&whole, index].map(|index| search(index, query, Mode::Fused, 40).hits);
             by_teacher.set(by_teacher.get() + u32::from(one.iter().any(|hit| hit.teacher.is_some())));
             assert_eq!(one, other, "{query}");
         }
-        engine.check().unwrap();
+        index.check().unwrap();
         assert!(by_teacher.take() > 2);
     };
-    let engine = before.reopened().unwrap().unwrap();
-    assert_eq!(engine.facts().segments, 2);
-    same(&engine);
+    let index = before.reopened().unwrap().unwrap();
+    assert_eq!(index.facts().segments, 2);
+    same(&index);
     compact(&halves).unwrap();
-    let engine = engine.reopened().unwrap().unwrap();
-    same(&engine);
+    let index = index.reopened().unwrap().unwrap();
+    same(&index);
 
     let query = "anchors of nylon";
-    let first = search(&engine, query, Mode::Both, 1).hits.remove(0);
+    let first = search(&index, query, Mode::Fused, 1).hits.remove(0);
     let filter = vec![format!("brand={}", first.fields["brand"]).parse().unwrap()];
-    let hits = engine.search(&Request::new(query, Mode::Both).with_k(1000).with_filters(filter)).unwrap().hits;
+    let hits = index.search(&Request::new(query, Mode::Fused).with_k(1000).with_filters(filter)).unwrap().hits;
     assert!(hits.iter().any(|hit| hit.teacher.is_some()));
     assert!(hits.iter().all(|hit| hit.fields["brand"] == first.fields["brand"]));
     let mut updater = Updater::open(&halves).unwrap();
     updater.delete(&first.id);
     updater.commit().unwrap();
-    let hits = search(&engine.reopened().unwrap().unwrap(), query, Mode::Both, 1000).hits;
+    let hits = search(&index.reopened().unwrap().unwrap(), query, Mode::Fused, 1000).hits;
     assert!(hits.len() > 10 && hits.iter().all(|hit| hit.id != first.id));
 }
 
@@ -152,15 +152,15 @@ fn only_programs_that_know_it_open_it_and_a_weight_of_0_leaves_it_out() {
     build(&path, &world.model, &world.titles, &fused(&world, FusionMethod::Linear));
     let manifest = std::fs::read_to_string(path.join("manifest.json")).unwrap();
     assert!(manifest.contains("\"json-teacher\""), "{manifest}");
-    assert!(Engine::choices(&path).unwrap().fusion.teacher == Some(0.4));
-    assert!(Engine::open(&path).unwrap().teacher_knows("anchors") && !Engine::open(&path).unwrap().teacher_knows("?"));
+    assert!(Index::choices(&path).unwrap().fusion.teacher == Some(0.4));
+    assert!(Index::open(&path).unwrap().teacher_knows("anchors") && !Index::open(&path).unwrap().teacher_knows("?"));
     let folder = tempfile::tempdir().unwrap();
     let none = [("bm25", 0.5), ("vectors:ridge=0.3", 0.0), ("model", 0.5)];
     let none = Fusion::read(&save(folder.path(), FusionMethod::Linear, &none), world.model.fingerprint()).unwrap();
     assert_eq!(none.teacher, None);
     build(&path, &world.model, &world.titles, &none);
     assert!(!std::fs::read_to_string(path.join("manifest.json")).unwrap().contains("teacher"));
-    assert_eq!(Engine::open(&path).unwrap().facts().teacher, None);
+    assert_eq!(Index::open(&path).unwrap().facts().teacher, None);
     // Two indexes with the same weights and another teacher have different fusions.
     let other = [("bm25", 0.2), ("trigram", 0.1), ("model", 0.3), ("vectors:ridge=3", 0.4)];
     let other = Fusion::read(&save(folder.path(), FusionMethod::Linear, &other), world.model.fingerprint()).unwrap();
@@ -178,14 +178,14 @@ fn a_damaged_or_missing_teacher_is_told() {
     *damaged.last_mut().unwrap() ^= 1;
     for content in [&damaged[..], &bytes[..bytes.len() / 2], b""] {
         std::fs::write(&file, content).unwrap();
-        let error = Engine::open(&path).and_then(|engine| engine.check()).unwrap_err().to_string();
+        let error = Index::open(&path).and_then(|index| index.check()).unwrap_err().to_string();
         assert!(error.contains("teacher.safetensors"), "{error}");
     }
     std::fs::remove_file(&file).unwrap();
-    let error = Engine::open(&path).map(drop).unwrap_err().to_string();
+    let error = Index::open(&path).map(drop).unwrap_err().to_string();
     assert!(error.contains("teacher.safetensors"), "{error}");
     std::fs::write(&file, &bytes).unwrap();
-    Engine::open(&path).unwrap().check().unwrap();
+    Index::open(&path).unwrap().check().unwrap();
     // One model, and one of each other part.
     let folder = tempfile::tempdir().unwrap();
     let members = [("vectors:ridge=1", 0.5), ("vectors:ridge=2", 0.1), ("model", 0.4)];

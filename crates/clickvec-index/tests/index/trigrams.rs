@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clickvec::index::Query;
 use clickvec_eval::internals::save_fusion;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, RankerSpec, Resources, System};
-use clickvec_index::{Engine, Fusion, Mode, Request, Updater, compact};
+use clickvec_index::{Fusion, Index, Mode, Request, Updater, compact};
 
 use crate::world::{QUERIES, World, all_titles, build, document, fields, model, search, titles};
 
@@ -61,10 +61,10 @@ fn three_are_fused_as_the_library_fuses() {
     for method in METHODS {
         let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);
-        let engine = Engine::open(&path).unwrap();
-        assert!(Engine::choices(&path).unwrap().has_fusion && !Engine::choices(&world.path).unwrap().has_fusion);
-        assert_eq!((engine.fusion(), engine.facts().fusion.trigrams), (&fusion, Some(0.2)));
-        assert!(engine.facts().trigrams.unwrap().bytes > 10_000 && engine.check().unwrap().queries > 0);
+        let index = Index::open(&path).unwrap();
+        assert!(Index::choices(&path).unwrap().has_fusion && !Index::choices(&world.path).unwrap().has_fusion);
+        assert_eq!((index.fusion(), index.facts().fusion.trigrams), (&fusion, Some(0.2)));
+        assert!(index.facts().trigrams.unwrap().bytes > 10_000 && index.check().unwrap().queries > 0);
 
         let ranker = |name: &str| -> Arc<dyn Ranker> {
             let ranker: Box<dyn Ranker> = ranker::train(name, &corpus).unwrap();
@@ -79,7 +79,7 @@ fn three_are_fused_as_the_library_fuses() {
         let mut by_trigrams_alone = 0;
         for query in QUERIES.into_iter().chain(["nilon anchr", "tolet"]) {
             let expected = candidates.search(&Query::new(query, None), 10).unwrap();
-            let hits = search(&engine, query, Mode::Both, 10).hits;
+            let hits = search(&index, query, Mode::Fused, 10).hits;
             assert_eq!(hits.len(), expected.len(), "{query}");
             for (hit, expected) in hits.iter().zip(&expected) {
                 assert!((hit.score - expected.score).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected:?}");
@@ -87,13 +87,13 @@ fn three_are_fused_as_the_library_fuses() {
                     [hit.vectors, hit.words, hit.trigrams].into_iter().flatten().map(|share| share.adds.unwrap());
                 assert!((adds.sum::<f32>() - hit.score).abs() < 1e-5, "{hit:?}");
                 by_trigrams_alone += u32::from(hit.words.is_none() && hit.trigrams.is_some());
-                let explained = engine.explain(query, &hit.id).unwrap().trigrams.unwrap();
+                let explained = index.explain(query, &hit.id).unwrap().trigrams.unwrap();
                 assert_eq!(hit.trigrams.map_or(0.0, |share| share.score), explained, "{query}: {}", hit.title);
             }
         }
         assert!(by_trigrams_alone > 5, "{by_trigrams_alone}");
-        let pair = [0, 1].map(|rank| search(&engine, "nylon anchor", Mode::Both, 2).hits[rank].clone());
-        let gap = engine.compare("nylon anchor", &pair[0].id, &pair[1].id).unwrap().trigrams.unwrap();
+        let pair = [0, 1].map(|rank| search(&index, "nylon anchor", Mode::Fused, 2).hits[rank].clone());
+        let gap = index.compare("nylon anchor", &pair[0].id, &pair[1].id).unwrap().trigrams.unwrap();
         let [a, b] = pair.map(|hit| hit.trigrams.map_or(0.0, |share| f64::from(share.score)));
         assert_eq!(gap, a - b);
     }
@@ -115,22 +115,22 @@ fn it_does_not_matter_how_titles_came_in() {
         updater.put(&document).unwrap();
     }
     updater.commit().unwrap();
-    let whole = Engine::open(&whole).unwrap();
-    let same = |engine: &Engine| {
-        assert_eq!(engine.fusion(), &fusion);
+    let whole = Index::open(&whole).unwrap();
+    let same = |index: &Index| {
+        assert_eq!(index.fusion(), &fusion);
         for query in QUERIES {
-            let [one, other] = [&whole, engine].map(|engine| search(engine, query, Mode::Both, 40).hits);
+            let [one, other] = [&whole, index].map(|index| search(index, query, Mode::Fused, 40).hits);
             assert_eq!(one, other, "{query}");
         }
-        engine.check().unwrap();
+        index.check().unwrap();
     };
-    let engine = Engine::open(&halves).unwrap();
-    assert_eq!(engine.facts().segments, 2);
-    same(&engine);
+    let index = Index::open(&halves).unwrap();
+    assert_eq!(index.facts().segments, 2);
+    same(&index);
     compact(&halves).unwrap();
-    let engine = engine.reopened().unwrap().unwrap();
-    assert_eq!(engine.facts().segments, 1);
-    same(&engine);
+    let index = index.reopened().unwrap().unwrap();
+    assert_eq!(index.facts().segments, 1);
+    same(&index);
 }
 
 #[test]
@@ -140,16 +140,16 @@ fn filters_and_deleted_titles_reach_the_trigrams() {
     build(&path, &world.model, &world.titles, &fused(&world, FusionMethod::ZScore));
     // Only trigrams know this word.
     let query = "anchrs";
-    let first = search(&Engine::open(&path).unwrap(), query, Mode::Both, 1).hits.remove(0);
+    let first = search(&Index::open(&path).unwrap(), query, Mode::Fused, 1).hits.remove(0);
     assert!(first.trigrams.is_some() && first.words.is_none());
     let filter = vec![format!("brand={}", first.fields["brand"]).parse().unwrap()];
-    let engine = Engine::open(&path).unwrap();
-    let hits = engine.search(&Request::new(query, Mode::Both).with_filters(filter)).unwrap().hits;
+    let index = Index::open(&path).unwrap();
+    let hits = index.search(&Request::new(query, Mode::Fused).with_filters(filter)).unwrap().hits;
     assert!(hits.len() > 1 && hits.iter().all(|hit| hit.fields["brand"] == first.fields["brand"]));
     let mut updater = Updater::open(&path).unwrap();
     updater.delete(&first.id);
     updater.commit().unwrap();
-    let hits = search(&Engine::open(&path).unwrap(), query, Mode::Both, 1000).hits;
+    let hits = search(&Index::open(&path).unwrap(), query, Mode::Fused, 1000).hits;
     assert!(hits.len() > 10 && hits.iter().all(|hit| hit.id != first.id));
 }
 

@@ -6,17 +6,17 @@ use std::sync::{Arc, RwLock};
 
 use clickvec_index::error::Error;
 use clickvec_index::{
-    Analysis, Bm25, Condition, Engine, Filter, Fusion, Mode, Request, Updater, compact, compact_in_background,
+    Analysis, Bm25, Condition, Filter, Fusion, Index, Mode, Part, Request, Updater, compact, compact_in_background,
 };
 
-use crate::world::{QUERIES, World, build, document, found, search};
+use crate::world::{MODES, QUERIES, World, build, document, found, search};
 
 #[test]
 fn changes_are_found_at_once_and_survive_compaction() {
     let world = World::new();
     let before = world.open();
     let count = before.facts().titles;
-    let gone = search(&before, "nylon anchor with kit", Mode::Both, 2).hits;
+    let gone = search(&before, "nylon anchor with kit", Mode::Fused, 2).hits;
     let mut updater = Updater::open(&world.path).unwrap();
     updater.put(&document("new", "nylon drywall anchor with a zeppelin", "brand 9")).unwrap();
     updater.put(&document(&gone[1].id, "drywall anchor of nylon", "brand 9")).unwrap();
@@ -30,29 +30,29 @@ fn changes_are_found_at_once_and_survive_compaction() {
     let after = before.reopened().unwrap().unwrap();
     assert_eq!((&after.facts().fingerprint, after.facts().titles), (&updated.fingerprint, count));
     // The old one goes on as it was.
-    assert_eq!(search(&before, "nylon anchor with kit", Mode::Both, 2).hits, gone);
-    let check = |engine: &Engine| {
-        assert_eq!(search(engine, "nylon drywall anchor zeppelin", Mode::Words, 1).hits[0].id, "new");
-        for mode in Mode::ALL {
-            let hits = search(engine, "nylon drywall anchor zeppelin", mode, 100_000).hits;
+    assert_eq!(search(&before, "nylon anchor with kit", Mode::Fused, 2).hits, gone);
+    let check = |index: &Index| {
+        assert_eq!(search(index, "nylon drywall anchor zeppelin", Part::Words, 1).hits[0].id, "new");
+        for mode in MODES {
+            let hits = search(index, "nylon drywall anchor zeppelin", mode, 100_000).hits;
             assert!(hits.iter().any(|hit| hit.id == "new"), "{mode}");
             assert!(hits.iter().all(|hit| hit.id != gone[0].id), "{mode}");
             // The replaced title is there once, with its new text.
-            let all = search(engine, "drywall anchor of nylon", mode, 100_000).hits;
+            let all = search(index, "drywall anchor of nylon", mode, 100_000).hits;
             let replaced: Vec<_> = all.iter().filter(|hit| hit.id == gone[1].id).collect();
             assert_eq!((replaced.len(), replaced[0].title.as_str()), (1, "drywall anchor of nylon"), "{mode}");
         }
-        assert_eq!(engine.get(&gone[0].id).unwrap(), None);
-        let all: Vec<String> = engine.sample(100_000).unwrap().into_iter().map(|title| title.id).collect();
+        assert_eq!(index.get(&gone[0].id).unwrap(), None);
+        let all: Vec<String> = index.sample(100_000).unwrap().into_iter().map(|title| title.id).collect();
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len() as u64, count);
         assert!(all.contains(&"new".to_owned()) && !all.contains(&gone[0].id));
-        let some: Vec<String> = engine.sample(3).unwrap().into_iter().map(|title| title.id).collect();
+        let some: Vec<String> = index.sample(3).unwrap().into_iter().map(|title| title.id).collect();
         assert_eq!((some.len(), &some[0]), (3, &all[0]));
-        assert!(engine.sample(0).unwrap().is_empty());
-        assert_eq!(engine.get("new").unwrap().unwrap().fields["brand"], "brand 9");
+        assert!(index.sample(0).unwrap().is_empty());
+        assert_eq!(index.get("new").unwrap().unwrap().fields["brand"], "brand 9");
         let filter = Filter { field: "brand".to_owned(), condition: Condition::Is("brand 9".to_owned()) };
-        let request = Request::new("nylon", Mode::Vectors).with_filters(vec![filter]);
-        assert_eq!(engine.search(&request).unwrap().total, 2);
+        let request = Request::new("nylon", Part::Vectors).with_filters(vec![filter]);
+        assert_eq!(index.search(&request).unwrap().total, 2);
     };
     check(&after);
     check(&world.open());
@@ -68,7 +68,7 @@ fn changes_are_found_at_once_and_survive_compaction() {
     assert!(after.check().is_err());
     assert_eq!((compacted.facts().segments, compacted.facts().deleted), (1, 0));
     for query in QUERIES {
-        let [one, other] = [&after, &compacted].map(|engine| found(&search(engine, query, Mode::Vectors, 30)));
+        let [one, other] = [&after, &compacted].map(|index| found(&search(index, query, Part::Vectors, 30)));
         assert_eq!(one, other, "{query}");
     }
     // The old generations still answer.
@@ -112,14 +112,14 @@ fn the_last_of_several_changes_to_a_title_counts() {
     updater.put(&document("c", "drywall four", "")).unwrap();
     let updated = updater.commit().unwrap();
     assert_eq!((updated.segments, updated.replaced), (3, 1));
-    let engine = world.open();
-    let title = |id: &str| engine.get(id).unwrap().map(|document| document.title);
+    let index = world.open();
+    let title = |id: &str| index.get(id).unwrap().map(|document| document.title);
     assert_eq!(
         [title("a"), title("b"), title("c"), title("d")],
         [Some("drywall three".to_owned()), None, Some("drywall four".to_owned()), None]
     );
-    for mode in Mode::ALL {
-        let hits = search(&engine, "drywall", mode, 100_000).hits;
+    for mode in MODES {
+        let hits = search(&index, "drywall", mode, 100_000).hits;
         let of = |id: &str| hits.iter().filter(|hit| hit.id == id).count();
         assert_eq!([of("a"), of("b"), of("c"), of("d")], [1, 0, 1, 0], "{mode}");
     }
@@ -143,10 +143,10 @@ fn a_segment_scores_as_if_it_had_all_titles() {
         updater.put(&document).unwrap();
     }
     updater.commit().unwrap();
-    let (whole, halves) = (world.open(), Engine::open(&path).unwrap());
+    let (whole, halves) = (world.open(), Index::open(&path).unwrap());
     for query in QUERIES {
-        for mode in Mode::ALL {
-            let [one, other] = [&whole, &halves].map(|engine| search(engine, query, mode, 40).hits);
+        for mode in MODES {
+            let [one, other] = [&whole, &halves].map(|index| search(index, query, mode, 40).hits);
             assert_eq!(one, other, "{query} {mode}");
         }
     }
@@ -191,11 +191,11 @@ fn searches_go_on_during_updates_and_compaction() {
             scope.spawn(|| {
                 let mut last = 0;
                 while !done.load(Ordering::Relaxed) {
-                    let engine = Arc::clone(&current.read().unwrap());
-                    let hits = search(&engine, "nylon anchor with kit", Mode::Both, 10).hits;
+                    let index = Arc::clone(&current.read().unwrap());
+                    let hits = search(&index, "nylon anchor with kit", Mode::Fused, 10).hits;
                     assert_eq!(hits.len(), 10);
                     // What was added once is never lost again.
-                    let added = engine.get("counter").unwrap().map_or(0, |found| found.title[8..].parse().unwrap());
+                    let added = index.get("counter").unwrap().map_or(0, |found| found.title[8..].parse().unwrap());
                     assert!(added >= last, "{added} after {last}");
                     last = added;
                 }

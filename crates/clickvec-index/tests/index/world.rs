@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clickvec::model::Model;
 use clickvec::tables::{Title, read_titles};
 use clickvec_index::IndexBuilder;
-use clickvec_index::{Answer, Document, Engine, Fusion, Mode, Request, VectorFormat, finish};
+use clickvec_index::{Answer, Document, Fusion, Index, Mode, Part, Request, VectorFormat, finish};
 
 pub(crate) fn testdata(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata")).join(name)
@@ -64,15 +64,15 @@ impl World {
         World { folder, path, model, titles }
     }
 
-    pub(crate) fn open(&self) -> Engine {
-        Engine::open(&self.path).unwrap()
+    pub(crate) fn open(&self) -> Index {
+        Index::open(&self.path).unwrap()
     }
 }
 
 /// The titles that can be found, in order.
-pub(crate) fn all_titles(engine: &Engine) -> Vec<Title> {
+pub(crate) fn all_titles(index: &Index) -> Vec<Title> {
     let mut titles = Vec::new();
-    let each = engine.for_each_title(|title| {
+    let each = index.for_each_title(|title| {
         titles.push(Title { id: title.id, title: title.title });
         Ok(())
     });
@@ -80,8 +80,11 @@ pub(crate) fn all_titles(engine: &Engine) -> Vec<Title> {
     titles
 }
 
-pub(crate) fn search(engine: &Engine, query: &str, mode: Mode, k: usize) -> Answer {
-    engine.search(&Request::new(query, mode).with_k(k)).unwrap()
+/// The modes of every index.
+pub(crate) const MODES: [Mode; 3] = [Mode::Alone(Part::Vectors), Mode::Alone(Part::Words), Mode::Fused];
+
+pub(crate) fn search(index: &Index, query: &str, mode: impl Into<Mode>, k: usize) -> Answer {
+    index.search(&Request::new(query, mode).with_k(k)).unwrap()
 }
 
 /// Ids and bits of scores.

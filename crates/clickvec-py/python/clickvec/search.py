@@ -12,8 +12,8 @@ from ._tables import Path, is_path, named_columns, numbered
 from .model import Model
 
 
-#: What finds titles: the model's vectors, the words (BM25), or both, fused into one list.
-Mode = Literal["vectors", "words", "both"]
+#: What finds titles: one part of the index, or all that its fusion weighs.
+Mode = Literal["vectors", "words", "trigrams", "teacher", "fused"]
 
 
 class Found(NamedTuple):
@@ -74,13 +74,13 @@ class Searcher:
         else:
             raise TypeError(f"expected a model for these titles, found {type(source).__name__}; load it first")
 
-    def search(self, query: str, k: int = 10, *, mode: Mode = "both") -> Results:
+    def search(self, query: str, k: int = 10, *, mode: Mode = "fused") -> Results:
         """Returns the best ``k`` titles for a query."""
         if not isinstance(query, str):
             raise TypeError(f"expected a text, found {type(query).__name__}; search_batch takes many")
         return self.search_batch([query], k, mode=mode)[0]
 
-    def search_batch(self, queries: object, k: int = 10, *, mode: Mode = "both") -> list[Results]:
+    def search_batch(self, queries: object, k: int = 10, *, mode: Mode = "fused") -> list[Results]:
         """:meth:`search` for many queries, faster for each."""
         if isinstance(queries, str):
             raise TypeError("expected queries, found one text; search takes it")

@@ -76,7 +76,7 @@ async fn change(
         let index = |(place, result): (usize, Result<&'static str, Fault>)| {
             let (slot, result) = (&service.slots[place], result?);
             let generation = slot.current();
-            let fingerprint = generation.engine.facts().fingerprint.clone();
+            let fingerprint = generation.index.facts().fingerprint.clone();
             Ok(Index { name: slot.name.clone(), result, generation: generation.number, fingerprint })
         };
         results.into_iter().map(index).collect::<Result<Vec<_>, Fault>>()

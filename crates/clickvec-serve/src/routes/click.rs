@@ -245,7 +245,7 @@ fn check_other_indexes(service: &Service, own: &str, id: &str, title: &str) -> R
     for slot in service.slots.iter().filter(|slot| slot.name != own) {
         // One that is damaged answers nothing, so it has no say either.
         let Ok(generation) = service.generation(slot, None) else { continue };
-        let Ok(other) = generation.engine.get(id) else { continue };
+        let Ok(other) = generation.index.get(id) else { continue };
         if let Some(other) = other.filter(|other| other.title != title) {
             let (expected, found) =
                 (format!("an id of one title in all indexes, {}", quoted(title)), quoted(&other.title));
@@ -263,7 +263,7 @@ fn check_query(service: &Service, query: &str) -> Result<(), Fault> {
 }
 
 fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {
-    let document = generation.engine.get(id).map_err(|error| fault_of(&error))?;
+    let document = generation.index.get(id).map_err(|error| fault_of(&error))?;
     document
         .map(|document| document.title)
         .ok_or_else(|| Fault::new(Kind::NOT_FOUND, "the id of a title in the index", quoted(id)).param("id"))

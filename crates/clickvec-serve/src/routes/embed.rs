@@ -70,7 +70,7 @@ pub(super) async fn embed(
     let work = move || {
         let began = Instant::now();
         let vectors = vectors_of(&generation, &texts, side.into(), end, limit)?;
-        let facts = generation.engine.facts();
+        let facts = generation.index.facts();
         let dimension = facts.model.dimension;
         let embedded = Embedded {
             index: &name,
@@ -103,12 +103,12 @@ pub(super) fn vectors_of(
     end: Instant,
     limit: Duration,
 ) -> Result<Vec<f32>, Fault> {
-    let mut vectors = Vec::with_capacity(texts.len() * generation.engine.facts().model.dimension);
+    let mut vectors = Vec::with_capacity(texts.len() * generation.index.facts().model.dimension);
     for texts in texts.chunks(AT_ONCE) {
         if Instant::now() >= end {
             return Err(late(limit));
         }
-        vectors.extend(generation.engine.embed(texts, side).map_err(|error| fault_of(&error))?);
+        vectors.extend(generation.index.embed(texts, side).map_err(|error| fault_of(&error))?);
     }
     Ok(vectors)
 }

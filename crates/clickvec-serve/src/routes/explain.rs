@@ -148,9 +148,9 @@ fn explained(
     other: Option<&str>,
     units: usize,
 ) -> Result<Vec<u8>, Fault> {
-    let explain = |id: &str| generation.engine.explain(query, id).map_err(|error| fault_of(&error));
+    let explain = |id: &str| generation.index.explain(query, id).map_err(|error| fault_of(&error));
     let (first, second) = (explain(id)?, other.map(explain).transpose()?);
-    let model = generation.engine.model().map_err(|error| fault_of(&error))?;
+    let model = generation.index.model().map_err(|error| fault_of(&error))?;
     let shown = Shown::of(&first.vectors, model.encoder_config(), units);
     let explained = Explained {
         index,

@@ -33,7 +33,7 @@ struct Version {
 }
 
 fn version(generation: &Generation) -> Version {
-    let facts = serde_json::to_value(generation.engine.facts()).expect("facts are JSON");
+    let facts = serde_json::to_value(generation.index.facts()).expect("facts are JSON");
     let files = generation.files().name();
     Version { generation: generation.number, opened: generation.opened.clone(), files, facts }
 }

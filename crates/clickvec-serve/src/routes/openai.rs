@@ -87,7 +87,7 @@ pub(super) async fn embeddings(
         }
     };
     let generation = service.generation(slot, None)?;
-    let dimension = generation.engine.facts().model.dimension;
+    let dimension = generation.index.facts().model.dimension;
     if let Some(Whole(asked)) = dimensions.filter(|asked| asked.0 != dimension) {
         let expected = format!("{dimension} dimensions, as the model has them");
         return Err(Fault::field("dimensions", expected, asked.to_string()).help("leave it out"));
@@ -165,7 +165,7 @@ fn texts_of(input: Value) -> Result<Vec<String>, Fault> {
 /// Lists the models: each index by its name, and with each side.
 pub(super) async fn models(State(service): State<Arc<Service>>) -> Answer {
     let of_slot = |slot: &Slot| {
-        let (name, made) = (slot.name.clone(), slot.current().engine.facts().made.unwrap_or(0));
+        let (name, made) = (slot.name.clone(), slot.current().index.facts().made.unwrap_or(0));
         let model =
             move |end: &str| Model { id: format!("{name}{end}"), object: "model", created: made, owned_by: "clickvec" };
         ["", ":query", ":title"].map(model)

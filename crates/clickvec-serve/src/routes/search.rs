@@ -144,9 +144,6 @@ async fn search(service: &Service, asker: &Asker, asked: Asked) -> Result<Answer
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, generation.as_deref())?;
     let mode = mode.unwrap_or_else(|| generation.usual_mode());
-    if mode != Mode::Vectors && generation.engine.facts().words.is_none() {
-        return Err(Fault::field("mode", "the mode vectors, since the index has no words", mode.name()));
-    }
     let (name, number, texts) = (slot.name.clone(), generation.number, queries.len());
     let logged = service.log_queries.then(|| queries.join("\n"));
     let end = asker.started + service.limits.request;
@@ -159,7 +156,7 @@ async fn search(service: &Service, asker: &Asker, asked: Asked) -> Result<Answer
                 .with_offset(offset)
                 .with_filters(filters.clone())
                 .with_deadline(end);
-            let answer = generation.engine.search(&request).map_err(|error| fault_of(&error))?;
+            let answer = generation.index.search(&request).map_err(|error| fault_of(&error))?;
             stages.add(&answer.timings);
             answers.push(found(&generation, &name, query, mode, answer, Marks { keywords, matched })?);
         }
@@ -227,9 +224,9 @@ fn found<'a>(
     answer: clickvec_index::Answer,
     marks: Marks,
 ) -> Result<Found<'a>, Fault> {
-    let facts = generation.engine.facts();
+    let facts = generation.index.facts();
     let mut marked = if marks.keywords { Some(Marked::of(generation, query, &answer)?) } else { None };
-    let mut matched = marks.matched.then(|| generation.engine.matched_words(query, &titles_of(&answer)));
+    let mut matched = marks.matched.then(|| generation.index.matched_words(query, &titles_of(&answer)));
     let words = answer.query.words.into_iter();
     Ok(Found {
         query,
@@ -274,7 +271,7 @@ struct Marked {
 
 impl Marked {
     fn of(generation: &Generation, query: &str, answer: &clickvec_index::Answer) -> Result<Marked, Fault> {
-        let model = generation.engine.model().map_err(|error| fault_of(&error))?;
+        let model = generation.index.model().map_err(|error| fault_of(&error))?;
         let explainer = Explainer::new(model);
         let titles = explainer.texts(Side::Title, &titles_of(answer)).iter().map(keywords_of).collect();
         Ok(Marked { query: keywords_of(&explainer.text(Side::Query, query)), titles })

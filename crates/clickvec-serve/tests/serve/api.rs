@@ -23,7 +23,7 @@ fn search_finds_titles_by_get_and_by_post() {
     assert_eq!(service.post("/search", r#"{"q":"leather sofa","k":3,"mode":"words"}"#).is(200), got);
     service.get("/search?q=sofa&query=sofa").refuses(422, "several");
     let both = service.get("/search?q=leather%20sofa").is(200);
-    assert_eq!((&both["mode"], &both["total"], &both["index"]), (&json!("both"), &json!(6), &json!("shop")));
+    assert_eq!((&both["mode"], &both["total"], &both["index"]), (&json!("fused"), &json!(6), &json!("shop")));
     assert!(both["results"][0]["vectors"].is_object() && both["results"][0]["words"].is_object());
     let vectors = service.get("/search?q=leather+sofa&mode=vectors&keywords=true").is(200);
     assert_eq!(ids(&vectors).len(), 6);
@@ -82,7 +82,7 @@ fn queries_of_every_kind_have_an_answer() {
     for query in
         ["", " ", "?!", "日本語", "🛋️", "a\u{0}b", "\u{202e}x", "qqqqzzzz", "ß", "' OR 1=1 --", "+-&|!(){}[]^\"~*?:\\"]
     {
-        for mode in ["vectors", "words", "both"] {
+        for mode in ["vectors", "words", "fused"] {
             let answer =
                 service.post("/search", json!({"query": query, "mode": mode, "keywords": true}).to_string()).is(200);
             assert_eq!(answer["query"], query);
@@ -119,7 +119,7 @@ fn what_cannot_be_asked_is_refused_with_the_field() {
         r#"{"query":"a","x":1}"#,
         r#"{"query":"a","mode":"bm25"}"#,
         r#"{"query":"a","mode":1}"#,
-        r#"{"query":"a","mode":{"both":1}}"#,
+        r#"{"query":"a","mode":{"fused":1}}"#,
         "[]",
         "null",
         "\"a\"",

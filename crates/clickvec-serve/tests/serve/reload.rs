@@ -117,7 +117,7 @@ fn no_request_is_lost_while_generations_change() {
         for _ in 0..4 {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    let answer = service.get("/search?q=leather+sofa&mode=both").is(200);
+                    let answer = service.get("/search?q=leather+sofa&mode=fused").is(200);
                     // One generation answers the whole request.
                     let titles = answer["results"].as_array().unwrap().len() as u64;
                     assert_eq!(answer["total"].as_u64().unwrap(), titles);

@@ -7,7 +7,7 @@ use clickvec::explain::Explainer;
 use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec_eval::ranker::Ranker;
-use clickvec_index::{Engine, Mode, Request};
+use clickvec_index::{Index, Part, Request};
 
 use crate::commands::explain::pairs_of_words;
 
@@ -36,7 +36,7 @@ pub(super) struct Found {
 /// The two engines to search with.
 pub(super) struct Engines<'a> {
     pub(super) model: &'a Model,
-    pub(super) lstm: &'a Engine,
+    pub(super) lstm: &'a Index,
     pub(super) bm25: &'a dyn Ranker,
     pub(super) titles: &'a [&'a str],
 }
@@ -91,7 +91,7 @@ pub(super) fn search(engines: &Engines<'_>, kind: &'static str, query: &str, gra
         why,
         grade: grade_of.get(title).copied().unwrap_or(0),
     };
-    let answer = engines.lstm.search(&Request::new(query, Mode::Vectors).with_k(TOP))?;
+    let answer = engines.lstm.search(&Request::new(query, Part::Vectors).with_k(TOP))?;
     let lstm = answer.hits.iter().map(|hit| found(&hit.title, together(&explainer, query, &hit.title))).collect();
 
     let scores = engines.bm25.score(query, engines.titles);

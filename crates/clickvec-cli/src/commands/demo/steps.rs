@@ -12,7 +12,7 @@ use clickvec::train::ClickSource;
 use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
 use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
 use clickvec_eval::{self as eval, EvaluateOptions, Judgments};
-use clickvec_index::Engine;
+use clickvec_index::Index;
 use clickvec_lab::simulate::{self, QueryKind, SimulateConfig};
 
 use super::searches::{self, Engines};
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
 
     let searcher = steps.step("encoding all titles", |bar| {
         bar.set_length(titles.len() as u64);
-        Ok(Engine::in_memory(&lstm, titles.iter().cloned().inspect(|_| bar.inc(1)))?)
+        Ok(Index::in_memory(&lstm, titles.iter().cloned().inspect(|_| bar.inc(1)))?)
     })?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let rankers: [Box<dyn Ranker>; 3] = [

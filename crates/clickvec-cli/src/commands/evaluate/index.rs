@@ -8,7 +8,7 @@ use clickvec::index::Hit;
 use clickvec::tables::Title;
 use clickvec_eval::room_for_lists;
 use clickvec_eval::{Collection, SearchQuery};
-use clickvec_index::{Engine, Mode, Request};
+use clickvec_index::{Mode, Request};
 
 use crate::output;
 
@@ -16,11 +16,11 @@ use crate::output;
 const QUERIES_AT_ONCE: usize = 256;
 
 /// An open index.
-pub(super) struct Index(Engine);
+pub(super) struct Index(clickvec_index::Index);
 
 impl Index {
     pub(super) fn open(path: &Path) -> Result<Index> {
-        Ok(Index(Engine::open(path)?))
+        Ok(Index(clickvec_index::Index::open(path)?))
     }
 
     /// Returns all titles of the index.
@@ -47,7 +47,7 @@ impl Index {
         let known = Known::new(path, set);
         let mut lists = Vec::with_capacity(queries.len());
         for some in queries.chunks(QUERIES_AT_ONCE) {
-            let request = |query: &SearchQuery| Request::new(&query.text, Mode::Both).with_k(depth);
+            let request = |query: &SearchQuery| Request::new(&query.text, Mode::Fused).with_k(depth);
             let requests: Vec<Request> = some.iter().map(request).collect();
             for answer in self.0.search_all(&requests)? {
                 lists.push(known.hits(answer.hits.iter().map(|hit| (&hit.id[..], &hit.title[..], hit.score)))?);

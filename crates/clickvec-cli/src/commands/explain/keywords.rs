@@ -9,7 +9,7 @@ use clickvec::encoder::Direction;
 use clickvec::explain::{DirectionCounts, Evidence, Explainer, KeywordOptions, Keywords, TextReport, TextView};
 use clickvec::internals::encoder::Reading;
 use clickvec::model::Side;
-use clickvec_index::{Engine, Hit, Mode, Request};
+use clickvec_index::{Hit, Index, Part, Request};
 use maud::html;
 use serde::Serialize;
 
@@ -184,8 +184,8 @@ fn search(
 ) -> Result<bool> {
     report.heading(2, model.title());
     let explainer = Explainer::new(&model.model);
-    let requests: Vec<Request> = queries.iter().map(|query| Request::new(query, Mode::Vectors).with_k(1)).collect();
-    let answers = Engine::open(&model.path)?.search_all(&requests)?;
+    let requests: Vec<Request> = queries.iter().map(|query| Request::new(query, Part::Vectors).with_k(1)).collect();
+    let answers = Index::open(&model.path)?.search_all(&requests)?;
     let mut table = Table::new([Column::long("query"), Column::number("score"), Column::long("title ranked first")]);
     let mut any = false;
     for (query, answer) in queries.iter().zip(&answers) {

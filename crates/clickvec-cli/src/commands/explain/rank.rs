@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clickvec::internals::text::words;
-use clickvec_index::Engine;
+use clickvec_index::Index;
 use serde::Serialize;
 
 use super::ranked::{Gap, GapOfPart, Placed, Ranked, RankedBy};
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         output::note(format_args!("`{}`: expected words, found none", output::printable(&args.query)));
         return Ok(Answer::No);
     }
-    let Some(ranked) = Ranked::by_search(args, &Engine::open(&args.index)?)? else {
+    let Some(ranked) = Ranked::by_search(args, &Index::open(&args.index)?)? else {
         let query = output::printable(&args.query);
         output::note(format_args!("`{query}`: no title has any of its words, and the model knows none of them"));
         return Ok(Answer::No);

@@ -6,7 +6,7 @@ use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
 use clickvec::tables::Title;
 use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{Engine, Hit, Mode, Request};
+use clickvec_index::{Hit, Index, Mode, Request};
 
 use super::models::name_of;
 use super::rank::Args;
@@ -139,12 +139,12 @@ pub(super) struct GapOfPart {
 
 impl Ranked {
     /// Returns the titles that the arguments name, as a search of the index ranks them; `None` if it finds nothing.
-    pub(super) fn by_search(args: &Args, engine: &Engine) -> Result<Option<Ranked>> {
-        let (query, model, facts) = (args.query.as_str(), engine.model()?, engine.facts());
+    pub(super) fn by_search(args: &Args, index: &Index) -> Result<Option<Ranked>> {
+        let (query, model, facts) = (args.query.as_str(), index.model()?, index.facts());
         let depth = facts.fusion.depth.max(args.top);
         // All that any part found.
-        let request = Request::new(query, Mode::Both).with_k(depth.saturating_mul(4)).with_depth(depth);
-        let hits = engine.search(&request)?.hits;
+        let request = Request::new(query, Mode::Fused).with_k(depth.saturating_mul(4)).with_depth(depth);
+        let hits = index.search(&request)?.hits;
         if hits.is_empty() {
             return Ok(None);
         }
@@ -173,7 +173,7 @@ impl Ranked {
         let found: Vec<&Hit> = hits.iter().filter(is_wanted).collect();
         for id in &args.ids {
             ensure!(
-                engine.get(id)?.is_some(),
+                index.get(id)?.is_some(),
                 "expected ids of titles, found no title with the id `{}`",
                 output::printable(id)
             );
@@ -188,7 +188,7 @@ impl Ranked {
         let words = words_of(model, query);
         let mut titles = Vec::new();
         for hit in found {
-            let explanation = engine.explain(query, &hit.id)?;
+            let explanation = index.explain(query, &hit.id)?;
             // Each time that a word is in the query it adds the same.
             let adds = |word: &String| {
                 let of = explanation.words.iter().find(|of| of.word == *word);

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clickvec::internals::text::words;
 use clickvec_eval::TestSetFiles;
 use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
-use clickvec_index::Engine;
+use clickvec_index::Index;
 use serde::Serialize;
 
 use super::folder::ExportFolder;
@@ -51,7 +51,7 @@ struct OneQuery<'a> {
 }
 
 /// Writes the files of a form that are made of judged queries, and returns the number of judged titles.
-pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Engine, judged: &Path) -> Result<u64> {
+pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Index, judged: &Path) -> Result<u64> {
     let set = test_set::read(&TestSetFiles { judged, topics: None, titles: None, field: index.field() })?;
     let (mut corpus, mut ids) = (Corpus::default(), HashMap::new());
     index.for_each_title(|title| {

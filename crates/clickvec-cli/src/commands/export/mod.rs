@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clickvec::model::Model;
 use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{Choices, Engine};
+use clickvec_index::{Choices, Index};
 use serde::Serialize;
 
 use self::folder::{ExportFolder, MARK};
@@ -148,7 +148,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let source = args.index.as_deref().context("expected an index")?;
     let output = args.output.as_deref().context("expected an output")?;
     if to == Some(ONNX) {
-        let model = if source.is_dir() { Engine::open(source)?.model()?.clone() } else { Model::load(source)? };
+        let model = if source.is_dir() { Index::open(source)?.model()?.clone() } else { Model::load(source)? };
         refuse_inputs(output, &args)?;
         let mut folder = ExportFolder::new(output, ONNX)?;
         onnx::write(&mut folder, &model)?;
@@ -160,7 +160,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         "{}: expected an index, found a file; make one with `clickvec index`",
         output::path(source)
     );
-    let index = Engine::open(source)?;
+    let index = Index::open(source)?;
     let model = index.model()?;
     let rows = if to == Some(PARQUET) {
         input::refuse_overwriting(output, &args.index)?;
@@ -172,7 +172,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 }
 
 /// Renders all files of a form.
-fn write_template(args: &Args, output: &Path, index: &Engine) -> Result<u64> {
+fn write_template(args: &Args, output: &Path, index: &Index) -> Result<u64> {
     let form = args.to.as_deref().and_then(|name| FORMS.iter().find(|form| form.name == name));
     let (path, text) = match (&args.template, form) {
         (Some(path), _) => {
@@ -222,7 +222,7 @@ struct WordsAndVectors {
 }
 
 /// Returns the fusion of an index, or equal weights if other systems cannot do it.
-fn fusion(index: &Engine) -> Result<WordsAndVectors> {
+fn fusion(index: &Index) -> Result<WordsAndVectors> {
     let Choices { has_fusion, fusion, analysis, .. } = fused::choices(index.path())?;
     let equal = WordsAndVectors { method: "min-max", words: 0.5, vectors: 0.5, rank_constant: None, fitted: false };
     if !has_fusion {

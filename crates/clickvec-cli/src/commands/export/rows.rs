@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec::model::{Embedder, Side};
-use clickvec_index::{Document, Engine};
+use clickvec_index::{Document, Index};
 use clickvec_tables::Result as Written;
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub(super) struct Globals<'a> {
 }
 
 impl<'a> Globals<'a> {
-    pub(super) fn new(name: &'a str, index: &'a Engine, fusion: WordsAndVectors) -> Result<Globals<'a>> {
+    pub(super) fn new(name: &'a str, index: &'a Index, fusion: WordsAndVectors) -> Result<Globals<'a>> {
         let model = index.model()?;
         let (dimension, model) = (model.dimension(), model.fingerprint());
         Ok(Globals { name, dimension, model, field: index.field(), fusion, features: FEATURES })
@@ -62,7 +62,7 @@ struct SomeTitles<'a> {
 }
 
 /// Writes the files of a form that are made of titles, and returns the number of titles; 0 if there are no such files.
-pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Engine) -> Result<u64> {
+pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Index) -> Result<u64> {
     let mut files = Vec::new();
     for file in template.files.iter().filter(|file| !matches!(file.each, Each::Export | Each::Query)) {
         let mut out = folder.create(&file.name)?;
@@ -123,7 +123,7 @@ fn write_batch(
 
 /// Writes the titles as Apache Parquet with the columns `id`, `title` and `vector`, and returns their number.
 #[cfg(feature = "parquet")]
-pub(super) fn write_parquet(path: &Path, index: &Engine) -> Result<u64> {
+pub(super) fn write_parquet(path: &Path, index: &Index) -> Result<u64> {
     let mut file = clickvec::internals::files::Pending::new(path)?;
     let failed = |source| clickvec_tables::Error::io(path, "write", source);
     let dimension = index.model()?.dimension();
@@ -140,7 +140,7 @@ pub(super) fn write_parquet(path: &Path, index: &Engine) -> Result<u64> {
 
 /// A program without Parquet.
 #[cfg(not(feature = "parquet"))]
-pub(super) fn write_parquet(_: &Path, _: &Engine) -> Result<u64> {
+pub(super) fn write_parquet(_: &Path, _: &Index) -> Result<u64> {
     anyhow::bail!(
         "expected another form than parquet, which this program was built without; build it with `cargo build --release \
          --features parquet`"
@@ -148,7 +148,7 @@ pub(super) fn write_parquet(_: &Path, _: &Engine) -> Result<u64> {
 }
 
 /// Passes on the titles with their vectors, [titles, dimension], and the number of the first; returns the number of titles.
-fn each_batch(index: &Engine, mut each: impl FnMut(u64, &[Document], &[f32]) -> Written<()>) -> Result<u64> {
+fn each_batch(index: &Index, mut each: impl FnMut(u64, &[Document], &[f32]) -> Written<()>) -> Result<u64> {
     let bar = progress::counter("encoding", "titles");
     let embedder = index.model()?.embedder(Side::Title);
     let mut rows = 0;

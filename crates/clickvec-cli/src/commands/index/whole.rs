@@ -85,7 +85,7 @@ impl Unlisted {
     /// that says they are sound.
     pub(crate) fn check(path: &Path) -> Result<()> {
         if looks_like_index(path) {
-            clickvec_index::Engine::open(path)?.check()?;
+            clickvec_index::Index::open(path)?.check()?;
         }
         Ok(())
     }
@@ -96,7 +96,7 @@ impl Unlisted {
         if !looks_like_index(path) {
             return Ok(unlisted);
         }
-        let index = clickvec_index::Engine::open(path)?;
+        let index = clickvec_index::Index::open(path)?;
         if is_kept {
             index.check()?;
         }
@@ -140,7 +140,7 @@ impl Kept {
         if !looks_like_index(path) {
             return Ok(Kept::default());
         }
-        let before = clickvec_index::Engine::open(path)?;
+        let before = clickvec_index::Index::open(path)?;
         if let Some(shard) = before.shard() {
             anyhow::bail!(
                 "{}: expected an index of all titles, found shard {shard}, which would get the titles of the others too; join the \

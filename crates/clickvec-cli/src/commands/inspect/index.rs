@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clickvec::encoder::EncoderConfig;
-use clickvec_index::{Choices, Engine, IndexSummary, Verified, verify};
+use clickvec_index::{Choices, Index, IndexSummary, Verified, verify};
 use serde::Serialize;
 
 use super::ranker::method_name;
@@ -60,7 +60,7 @@ pub(super) fn look(found: &mut Found) -> Result<()> {
         found.details = Some(Details::new(text, &Damage { integrity })?);
         return Ok(());
     }
-    let index = Engine::open(path).map_err(fused::as_itself)?;
+    let index = Index::open(path).map_err(fused::as_itself)?;
     let (encoder, summary) = (index.model()?.encoder_config(), index.summary()?);
     let report = Report { encoder, summary, searches: index.fusion().choices(), integrity };
     found.details = Some(Details::new(text(&report), &report)?);

@@ -10,7 +10,7 @@ use clickvec::internals::text::words;
 use clickvec::tables::Title;
 use clickvec_eval::ranker::load_with;
 use clickvec_eval::trec::read_run;
-use clickvec_index::{Engine, Mode, Request};
+use clickvec_index::{Index, Mode, Part, Request};
 use rayon::prelude::*;
 
 use super::queries::PoolQuery;
@@ -21,7 +21,7 @@ const BATCH_QUERIES: usize = 64;
 
 /// The titles that systems find for queries.
 pub(super) struct Pool<'a> {
-    index: Engine,
+    index: Index,
     pub(super) titles: Vec<Title>,
     queries: &'a [PoolQuery],
     depth: usize,
@@ -36,7 +36,7 @@ pub(super) struct Pool<'a> {
 impl<'a> Pool<'a> {
     /// Opens an index for these queries. A system adds at most `depth` titles for each.
     pub(super) fn open(path: &Path, queries: &'a [PoolQuery], depth: usize) -> Result<Pool<'a>> {
-        let index = Engine::open(path)?;
+        let index = Index::open(path)?;
         let mut titles = Vec::new();
         index.for_each_title(|title| {
             titles.push(Title { id: title.id, title: title.title });
@@ -46,10 +46,10 @@ impl<'a> Pool<'a> {
         Ok(Pool { index, titles, queries, depth, found, systems: 0, hits: 0 })
     }
 
-    /// Adds what the index finds by words, by vectors and by both.
+    /// Adds what the index finds by words, by vectors and by the fusion of all parts.
     pub(super) fn add_index(&mut self) -> Result<()> {
         let positions = self.positions();
-        for mode in [Mode::Words, Mode::Vectors, Mode::Both] {
+        for mode in [Part::Words.into(), Part::Vectors.into(), Mode::Fused] {
             let search = |query: &&str| -> Result<Vec<usize>> {
                 let answer = self.index.search(&Request::new(*query, mode).with_k(self.depth))?;
                 answer.hits.iter().map(|hit| position(self.index.path(), &positions, &hit.id)).collect()

@@ -12,7 +12,7 @@ use clickvec::model::Model;
 use clickvec_eval::ranker::{self, FileKind};
 use clickvec_eval::read_queries;
 use clickvec_eval::trec::{RunLine, write_run_lines};
-use clickvec_index::Engine;
+use clickvec_index::Index;
 
 use clickvec::tables::{TITLE, Title};
 use serde::Serialize;
@@ -29,8 +29,8 @@ const BATCH_QUERIES: usize = 64;
 
 /// Rank all titles for each query, best first.
 ///
-/// `--mode` says what finds titles: vectors, words (BM25), or both together. An index contains the encoded titles; without
-/// one, they are encoded anew each time. Queries come from the command line or, if there are none, line by line from
+/// An index is searched by its vectors, its words (BM25) and whatever else its fusion has; `--mode` searches by one of them. An
+/// index contains the encoded titles; without one, they are encoded anew each time. Queries come from the command line or, if there are none, line by line from
 /// standard input, and each is answered as it comes.
 #[derive(clap::Args)]
 #[command(override_usage = "clickvec search [OPTIONS] INDEX [QUERY]...\n       \
@@ -115,7 +115,7 @@ pub(crate) fn run(mut args: Args) -> Result<Exit> {
         return answer(&args, &|queries, top| Ok(outcome::of_candidates(candidates.as_ref(), &titles, queries, top)?));
     }
     let index = match (&args.index, &args.model, &args.titles) {
-        (Some(index), None, None) => Engine::open(index.as_ref()).map_err(as_itself)?,
+        (Some(index), None, None) => Index::open(index.as_ref()).map_err(as_itself)?,
         (None, Some(model), Some(titles)) => {
             let model = Model::load(model)?;
             let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
@@ -179,9 +179,9 @@ fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
 }
 
 /// Encodes titles.
-fn encode(model: &Model, titles: Vec<Title>) -> Result<Engine> {
+fn encode(model: &Model, titles: Vec<Title>) -> Result<Index> {
     let bar = progress::bar(titles.len() as u64, "encoding", "titles");
-    let index = Engine::in_memory(model, titles.into_iter().inspect(|_| bar.inc(1))).map_err(as_itself)?;
+    let index = Index::in_memory(model, titles.into_iter().inspect(|_| bar.inc(1))).map_err(as_itself)?;
     bar.finish_and_clear();
     input::note_left_out(index.facts().left_out);
     Ok(index)

@@ -1,7 +1,7 @@
-//! Search by vectors, by words or by both, with conditions and pages.
+//! Search by one part of an index or by all of them, with conditions and pages.
 
 use anyhow::Result;
-use clickvec_index::{Answer, Engine, Filter, Hit, Mode, Request};
+use clickvec_index::{Answer, Filter, Hit, Index, Mode, Part, Request};
 use rayon::prelude::*;
 
 use super::outcome::{Nothing, Outcome, Shown};
@@ -11,8 +11,8 @@ use super::outcome::{Nothing, Outcome, Shown};
 // The command has a group named after its own `Args`.
 #[group(skip)]
 pub(super) struct Args {
-    /// What finds the titles of an index: `vectors`, `words` (BM25 with k1 = 1.2 and b = 0.75, unless the fusion of the index
-    /// has others), or `both`, fused, with letter trigrams and a teacher's vectors if the fusion has them [default: both].
+    /// Search an index by `vectors`, `words` (BM25), `trigrams` or `teacher` alone, or by all that its fusion weighs, `fused`
+    /// [default: fused].
     #[arg(long, value_name = "MODE")]
     mode: Option<Mode>,
 
@@ -34,13 +34,13 @@ impl Args {
 }
 
 /// Answers queries on all threads.
-pub(super) fn search(engine: &Engine, args: &Args, queries: &[String], top: usize) -> Result<Vec<Outcome>> {
-    engine.prepare()?;
-    let mode = args.mode.unwrap_or(Mode::Both);
+pub(super) fn search(index: &Index, args: &Args, queries: &[String], top: usize) -> Result<Vec<Outcome>> {
+    index.prepare()?;
+    let mode = args.mode.unwrap_or(Mode::Fused);
     let one = |query: &String| {
         let first = Request::new(query, mode).with_k(top).with_filters(args.filters.clone());
-        let answer = engine.search(&first.clone().with_offset(args.offset))?;
-        if answer.hits.is_empty() && args.offset > 0 && !engine.search(&first)?.hits.is_empty() {
+        let answer = index.search(&first.clone().with_offset(args.offset))?;
+        if answer.hits.is_empty() && args.offset > 0 && !index.search(&first)?.hits.is_empty() {
             return Ok(Outcome { results: Vec::new(), nothing: Some(Nothing::After { offset: args.offset }) });
         }
         Ok(outcome(answer, mode, !args.filters.is_empty()))
@@ -52,7 +52,7 @@ fn outcome(answer: Answer, mode: Mode, is_filtered: bool) -> Outcome {
     let nothing = match (answer.hits.is_empty(), mode) {
         (false, _) => None,
         _ if answer.query.words.is_empty() => Some(Nothing::OfWords),
-        (true, Mode::Vectors) if !answer.query.has_vector => Some(Nothing::Known),
+        (true, Mode::Alone(Part::Vectors)) if !answer.query.has_vector => Some(Nothing::Known),
         _ if is_filtered && answer.total == 0 => Some(Nothing::Met),
         _ if is_filtered => Some(Nothing::FoundOfMet),
         (true, _) => Some(Nothing::Found),

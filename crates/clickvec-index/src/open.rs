@@ -26,8 +26,8 @@ use crate::teacher::TeacherVectors;
 /// An index that answers queries.
 ///
 /// It is one *generation*: the model, the vectors, the words and the titles that it has never change, even if the index is
-/// updated or replaced on disk. [`Engine::reopened`] gives the next one. Any number of threads may ask at the same time.
-pub struct Engine {
+/// updated or replaced on disk. [`Index::reopened`] gives the next one. Any number of threads may ask at the same time.
+pub struct Index {
     pub(crate) path: PathBuf,
     pub(crate) field: String,
     pub(crate) shard: Option<Shard>,
@@ -63,38 +63,38 @@ pub(crate) struct Opened {
     pub(crate) teacher: Arc<TeacherVectors>,
 }
 
-impl Engine {
+impl Index {
     /// An index that `clickvec index` wrote. Its files are mapped, so that this takes no time in proportion to the number of
-    /// titles; only a teacher's vectors are read, if its fusion has a teacher. [`Engine::check`] reads all files. An index that has
+    /// titles; only a teacher's vectors are read, if its fusion has a teacher. [`Index::check`] reads all files. An index that has
     /// only vectors, as earlier versions and smaller programs write it, is completed in memory.
     ///
     /// # Errors
     ///
     /// [`Error::Library`] for a folder that is not an index, a model that does not fit, or what the system refuses;
     /// [`Error::Index`] for a part that only this crate reads.
-    pub fn open(path: &Path) -> Result<Engine> {
-        Engine::open_after(path, None)
+    pub fn open(path: &Path) -> Result<Index> {
+        Index::open_after(path, None)
     }
 
     /// The index as it is on disk now; `None` if it is still the same. What has not changed is shared with this one.
     ///
     /// # Errors
     ///
-    /// Those of [`Engine::open`].
-    pub fn reopened(&self) -> Result<Option<Engine>> {
+    /// Those of [`Index::open`].
+    pub fn reopened(&self) -> Result<Option<Index>> {
         let folder = Folder::<About>::open(&self.path, &KNOWN)?;
         if folder.fingerprint() == self.facts.fingerprint {
             Ok(None)
         } else {
-            Engine::open_after(&self.path, Some(self)).map(Some)
+            Index::open_after(&self.path, Some(self)).map(Some)
         }
     }
 
-    fn open_after(path: &Path, before: Option<&Engine>) -> Result<Engine> {
+    fn open_after(path: &Path, before: Option<&Index>) -> Result<Index> {
         let (mut folder, mut is_again) = (Folder::open(path, &KNOWN)?, false);
         loop {
             let error = match load(&folder, before) {
-                Ok(engine) => return Ok(engine),
+                Ok(index) => return Ok(index),
                 Err(error) => error,
             };
             // If it was replaced meanwhile, its files did not fit. It may have been replaced twice, at last by the same.
@@ -157,7 +157,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Those of [`Engine::explain`].
+    /// Those of [`Index::explain`].
     pub fn compare(&self, query: &str, a: &str, b: &str) -> Result<Comparison> {
         let (a, b) = (self.explain(query, a)?, self.explain(query, b)?);
         let vectors = f64::from(a.vectors.score) - f64::from(b.vectors.score);
@@ -294,7 +294,7 @@ pub(crate) fn bit(bits: &[u64], position: u32) -> bool {
     bits.get(position as usize / 64).is_some_and(|word| word >> (position % 64) & 1 == 1)
 }
 
-fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
+fn load(folder: &Folder<About>, before: Option<&Index>) -> Result<Index> {
     let about = folder.about();
     let model = match before.filter(|before| before.facts.model.fingerprint == about.model) {
         Some(before) => Arc::clone(&before.model),
@@ -355,7 +355,7 @@ fn load(folder: &Folder<About>, before: Option<&Engine>) -> Result<Engine> {
     let (fingerprint, version) = (folder.fingerprint().to_owned(), folder.version().to_owned());
     let facts = facts(Written { fingerprint, version, made }, left_out, &model.model, &segments)?;
     let shard = load_shard(folder)?;
-    Ok(Engine { path: folder.path().to_owned(), field: about.field.clone(), shard, model, segments, facts })
+    Ok(Index { path: folder.path().to_owned(), field: about.field.clone(), shard, model, segments, facts })
 }
 
 fn summary(folder: &Folder<About>, added: &[Folder<About>], titles: u64, shard: Option<Shard>) -> IndexSummary {
