@@ -2,7 +2,7 @@
 //! helps.
 
 use clickvec::Error;
-use clickvec::error::{IndexFault, LearnFault, PlanFault, TestSetFault};
+use clickvec::error::{IndexFault, LearnFault, TestSetFault};
 use clickvec::tables::TableFault;
 use clickvec_index::looks_like_index;
 
@@ -17,10 +17,6 @@ pub(crate) fn told(error: &Error) -> String {
 /// What to do about an error, if an option can help and the message does not say so itself.
 fn advice(error: &Error) -> Option<&'static str> {
     match error {
-        Error::Plan(PlanFault::NoClicks) => Some("name a log with --clicks"),
-        Error::Plan(PlanFault::InUse { .. }) => Some("--cache names the folder"),
-        Error::Plan(PlanFault::JudgedValidation { .. }) => Some("--validation names it"),
-        Error::Plan(PlanFault::Row { fault, .. } | PlanFault::Training { fault, .. }) => advice(fault),
         Error::Learn { fault: LearnFault::NoFile, .. } => Some("name it with --vectors"),
         Error::TestSet { path, fault: TestSetFault::NotBeir { .. } } if looks_like_index(path) => {
             Some("this is an index, which holds titles; name the table that it was made from")
@@ -95,7 +91,5 @@ mod tests {
         let expected =
             "vectors: expected a file of vectors that another program trained, found none; name it with --vectors";
         assert_eq!(told(&fault), expected);
-        let of_row = Error::Plan(PlanFault::Row { name: "a".to_owned(), fault: Box::new(fault) });
-        assert_eq!(told(&of_row), format!("system `a`: {expected}"));
     }
 }

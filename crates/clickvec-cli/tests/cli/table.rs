@@ -180,7 +180,7 @@ fn a_system_that_cannot_be_trained_is_left_out_and_the_rest_goes_on() {
     let run = folder
         .run(&["lab", "table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv"])
         .code(1)
-        .prints("no clicks: left out: expected clicked pairs to learn from, found none; name a log with --clicks")
+        .prints("no clicks: left out: expected clicked pairs to learn from, found none")
         .prints("of it: left out: its member `no clicks` was left out")
         .prints("b  last");
     assert!(run.stderr().contains("no clicks: left out"), "{}", run.stderr());

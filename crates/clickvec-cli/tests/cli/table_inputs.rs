@@ -275,8 +275,7 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
     folder.write("other.run", "x Q0 y 1 2.0 a\n");
     table(&row("other", "run = \"other.run\""))
         .code(2)
-        .says("other.run: expected a run with ids of the judged queries and titles, such as title")
-        .says("`evaluate --qrels-out` writes these ids");
+        .says("other.run: expected a run with ids of the judged queries and titles, such as title");
     table(&row("three", "ranker = \"vectors\"\nvectors = [\"a\", \"b\", \"c\"]")).code(2).says("one or two files");
     table(&row("idle", "run = \"part.run\"\nvectors = \"right.vec\"")).code(2).says("only with `ranker = \"vectors\"`");
 }

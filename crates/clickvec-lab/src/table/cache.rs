@@ -13,14 +13,14 @@ use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::{Point, TrainingFacts};
-use clickvec::error::{Error, PlanFault, Result};
+use clickvec::error::{Error, Result};
 use clickvec::internals::error::shortened;
 use clickvec::internals::math::Level;
 use clickvec::model::Model;
 use clickvec::train::written_paths;
 use clickvec_eval::Judgments;
 use clickvec_eval::internals::stored_fingerprint;
-use clickvec_tables::files;
+use clickvec_tables::{Error as Shared, ErrorKind as Kind, files};
 
 /// The folder of finished points.
 pub(super) struct Cache {
@@ -41,10 +41,22 @@ fn refuse_others(folder: &Path, lock: &Path) -> Result<()> {
     match other {
         Some(other) if !lock.exists() => {
             let found = shortened(&other.file_name().to_string_lossy());
-            Err(Error::Plan(PlanFault::NoCache { path: folder.to_owned(), found }))
+            let found = format!("one with `{found}` and no file `lock`");
+            Err(Shared::expected(Kind::Occupied, "a new folder or that of an earlier table", found)
+                .help("name another one")
+                .at(folder)
+                .into())
         }
         _ => Ok(()),
     }
+}
+
+/// Returns the error of a file that changed while a table was made of it.
+pub(super) fn changed(path: &Path) -> Error {
+    Shared::expected(Kind::Busy, "it to stay as it is while the table is made", "it changed")
+        .help("make the table again")
+        .at(path)
+        .into()
 }
 
 /// A file or a folder at the time its bytes were hashed.
@@ -70,7 +82,8 @@ impl Cache {
             .open(&path)
             .map_err(|source| Error::io(&path, "make", source))?;
         if lock.try_lock().is_err() {
-            return Err(Error::Plan(PlanFault::InUse { path: folder.to_owned() }));
+            let error = Shared::new(Kind::Busy, "another process makes a table there");
+            return Err(error.help("wait for it or name another folder").at(folder).into());
         }
         // Nobody else writes here, so files with temporary names are from tables that were killed.
         for folder in [folder, &models] {
@@ -106,7 +119,7 @@ impl Cache {
             let Some(known) = self.hashes.get(path) else { continue };
             let files = self.files_of(path)?;
             if stamps(&files)? != known.stamps && hash(path, &files)? != known.hash {
-                return Err(Error::Plan(PlanFault::Changed { path: path.to_owned() }));
+                return Err(changed(path));
             }
         }
         Ok(())

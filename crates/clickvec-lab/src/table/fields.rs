@@ -2,10 +2,11 @@
 
 use super::maker::Maker;
 use super::{Entry, Plan};
-use clickvec::error::{Error, PlanFault, Result};
+use clickvec::error::Result;
 use clickvec::internals::error::shortened;
 use clickvec_eval::ranker::Corpus;
 use clickvec_eval::{Judgments, read_test_set};
+use clickvec_tables::{Error, ErrorKind};
 
 /// A column of a table other than that of `[data]`.
 pub(super) struct Field {
@@ -26,14 +27,20 @@ pub(super) fn fields(plan: &Plan, judgments: &Judgments) -> Result<Vec<Field>> {
         name.clone_into(&mut of_field.data.field);
         let found = read_test_set(&of_field.data.test_set())?.judgments;
         if let Some(Difference { query, titles, found }) = difference(judgments, &found) {
-            return Err(Error::Plan(PlanFault::OtherJudgments {
-                path: plan.data.judged.clone(),
-                field: name.to_owned(),
-                of_table: plan.data.field.clone(),
-                query: shortened(query),
-                titles,
-                found,
-            }));
+            let expected = format!("the same judged titles in column `{name}` as in `{}`", plan.data.field);
+            let found = if titles == found {
+                "other queries or grades from".to_owned()
+            } else {
+                format!("{found} of {titles} for")
+            };
+            return Err(Error::expected(
+                ErrorKind::Mismatch,
+                expected,
+                format!("{found} the query `{}`", shortened(query)),
+            )
+            .help("each judged title needs a text in both")
+            .at(&plan.data.judged)
+            .into());
         }
         fields.push(Field { plan: of_field, judgments: found });
     }

@@ -5,13 +5,15 @@ use std::time::Instant;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::fault::Fault;
 use super::full::{DEPTH, pack, unpack};
 use super::maker::{Maker, Points, named};
 use super::{Event, Judged, Point, Row, TrainingFacts, Watch};
-use clickvec::error::{Error, PlanFault, Result};
+use clickvec::error::Result;
 use clickvec::index::Hit;
 use clickvec_eval::ranker::{FittedWeights, FusionMethod};
 use clickvec_eval::{Answers, Judgments, SearchQuery, Task, fit_fusion};
+use clickvec_tables::ErrorKind;
 
 impl Maker<'_> {
     /// For each fold and each seed, fuses the members' scores on that fold, with the method and the weights that are best
@@ -22,13 +24,14 @@ impl Maker<'_> {
         methods: &[FusionMethod],
         rows: &[Row],
         watch: &mut Watch<'_>,
-    ) -> Result<Points> {
+    ) -> Result<Points, Fault> {
         let mut judged: Vec<&Judged> = Vec::with_capacity(members.len());
         for &member in members {
             match &rows[member].outcome {
                 Ok(row) => judged.push(row),
                 Err(_) => {
-                    return Err(Error::Plan(PlanFault::MissingMember { name: rows[member].name.clone() }));
+                    let message = format!("its member `{}` was left out", rows[member].name);
+                    return Err(Fault::Row(clickvec_tables::Error::new(ErrorKind::Empty, message).into()));
                 }
             }
         }
@@ -210,10 +213,7 @@ mod tests {
             }
             _ => ControlFlow::Continue(()),
         });
-        assert!(
-            cancelled.as_ref().is_err_and(|error| error.kind() == Some(clickvec_tables::ErrorKind::Interrupted)),
-            "{cancelled:?}"
-        );
+        assert!(cancelled.as_ref().is_err_and(|error| error.kind() == Some(ErrorKind::Interrupted)), "{cancelled:?}");
         assert_eq!(steps, [(0, 3)], "it stops at once");
 
         let mut trained = 0;

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::cache::{Cache, stamps};
+use super::cache::{Cache, changed, stamps};
+use super::fault::{self, Fault};
 use super::fields::{Field, fields};
 use super::full::{DEPTH, Full, pack, search, unpack};
 use super::seeds::mean_over;
 use super::{Data, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell};
 use crate::systems::SYSTEMS;
-use clickvec::error::{Error, PlanFault, Result, TestSetFault};
+use clickvec::error::{Error, Result, TestSetFault};
 use clickvec::internals::error::shortened;
 use clickvec::internals::text::words;
 use clickvec_eval::files_of_test_set;
@@ -18,7 +19,7 @@ use clickvec_eval::{
     self as eval, Collection, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, Judgments, Metrics, Run, Task,
     cross_validate, judge, read_test_set,
 };
-use clickvec_tables::files;
+use clickvec_tables::{Error as Shared, ErrorKind, files};
 
 /// What rows are made of and judged by.
 pub(super) struct Maker<'a> {
@@ -63,8 +64,8 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
     };
     let folds = Folds::new(&set.judgments, plan.folds, plan.seed);
     if folds.count() > folds.texts() {
-        let fault = PlanFault::MoreFoldsThanQueries { queries: folds.texts(), folds: folds.count() };
-        return Err(Error::Plan(fault));
+        let expected = format!("at most {} folds, the number of different queries", folds.texts());
+        return Err(fault::plan(expected, folds.count()));
     }
     let mut cache = Cache::open(options.cache, options.program)?;
     for file in &judged_files {
@@ -72,11 +73,14 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
     }
     // Make sure that what was read is what was hashed.
     if stamps(&judged_files)? != before {
-        return Err(Error::Plan(PlanFault::Changed { path: plan.data.judged.clone() }));
+        return Err(changed(&plan.data.judged));
     }
     let collection = match (plan.full, &titles) {
         (false, _) => None,
-        (true, None) => return Err(Error::Plan(PlanFault::NoTitles)),
+        (true, None) => {
+            let error = Shared::expected(ErrorKind::Setting, "a file of titles for a search of all titles", "none");
+            return Err(error.help("name the collection").into());
+        }
         (true, Some(titles)) => Some(collection(titles, plan, &set, &mut cache)?),
     };
     let searched =
@@ -85,7 +89,7 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
     let fields = fields(plan, &judgments)?;
     // Their texts were read after the files were hashed.
     if !fields.is_empty() && stamps(&judged_files)? != before {
-        return Err(Error::Plan(PlanFault::Changed { path: plan.data.judged.clone() }));
+        return Err(changed(&plan.data.judged));
     }
     let rows = {
         let mut maker = Maker {
@@ -115,7 +119,9 @@ fn collection(titles: &Path, plan: &Plan, set: &eval::TestSet, cache: &mut Cache
     let searched = Collection::new(&set.judgments, set.title_ids, read.titles)?;
     if searched.missing.count >= searched.judged {
         let by = if set.title_ids { "ids" } else { "texts" };
-        return Err(Error::Plan(PlanFault::NothingFound { path: titles.to_owned(), by }));
+        let expected = format!("judged titles in the collection, matched by their {by}");
+        let error = Shared::expected(ErrorKind::Mismatch, expected, "none");
+        return Err(error.help("is this the collection that was judged?").at(titles).into());
     }
     Ok(searched)
 }
@@ -132,11 +138,14 @@ fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
 /// Refuses a file that cannot be read again: a table identifies a file by its contents, and each training reads it
 /// itself.
 fn refuse_pipe(path: &Path) -> Result<()> {
-    if files::is_stream(path) {
-        Err(Error::Plan(PlanFault::Pipe { path: path.to_owned(), is_device: files::Found::is_device(path) }))
-    } else {
-        path.metadata().map(drop).map_err(|source| Error::io(path, "read", source))
+    if !files::is_stream(path) {
+        return path.metadata().map(drop).map_err(|source| Error::io(path, "read", source));
     }
+    let found = if files::Found::is_device(path) { "a device" } else { "a pipe" };
+    Err(Shared::expected(ErrorKind::Setting, "a file, since a table reads it more than once", found)
+        .help("write what comes from it to a file first")
+        .at(path)
+        .into())
 }
 
 impl Maker<'_> {
@@ -152,7 +161,7 @@ impl Maker<'_> {
                 }
                 _ => Ok(()),
             };
-            checked.map_err(|fault| of_row(&entry.name, fault))?;
+            checked.map_err(|error| of_row(&entry.name, error))?;
         }
         let mut rows: Vec<Row> = Vec::with_capacity(plan.entries.len());
         for (place, entry) in plan.entries.iter().enumerate() {
@@ -163,19 +172,19 @@ impl Maker<'_> {
                     maker.rankers(name, points, entry.seeds.unwrap_or(1), (load.as_deref(), vectors), watch)
                 }
                 Source::Model(points) => maker.models(name, points, entry.seeds.unwrap_or(plan.seeds), watch),
-                Source::File(path) => maker.file(path),
-                Source::Run(path) => maker.run(name, path, watch),
+                Source::File(path) => Ok(maker.file(path)?),
+                Source::Run(path) => Ok(maker.run(name, path, watch)?),
                 Source::Fusion { members, methods } => maker.fusion(members, methods, &rows, watch),
             });
             self.tell_damaged(watch)?;
             let outcome = match points {
                 Ok(points) => Ok(self.judged(name, points)),
-                Err(error) if error.kind() == Some(clickvec_tables::ErrorKind::Interrupted) => return Err(error),
-                Err(reason) if is_rows_own(&reason) => {
+                Err(Fault::Row(reason)) => {
                     tell(watch, Event::RowLeftOut { row: name, reason: &reason })?;
                     Err(reason)
                 }
-                Err(fault) => return Err(of_row(name, fault)),
+                Err(Fault::Table(error)) if error.kind() == Some(ErrorKind::Interrupted) => return Err(error),
+                Err(Fault::Table(error)) => return Err(of_row(name, error)),
             };
             rows.push(Row { name: entry.name.clone(), outcome });
             tell(watch, Event::RowDone)?;
@@ -207,8 +216,11 @@ impl Maker<'_> {
             if let Some(first) = both.first() {
                 let files = files_of_test_set(&validation.test_set(&self.plan.data.field));
                 let path = files.into_iter().next().unwrap_or_else(|| validation.judged.clone());
-                let fault = PlanFault::JudgedValidation { path, found: both.len(), first: shortened(first) };
-                return Err(Error::Plan(fault));
+                let queries = if both.len() == 1 { "1 query".to_owned() } else { format!("{} queries", both.len()) };
+                let found = format!("{queries} of it there, the first `{}`", shortened(first));
+                let expected = "a validation set that is not judged in the table";
+                let error = Shared::expected(ErrorKind::Mismatch, expected, found);
+                return Err(error.help("leave them or the validation set out").at(&path).into());
             }
         }
         Ok(())
@@ -372,20 +384,8 @@ pub(super) fn named<'p>(
     files.iter().map(move |file| (role, Some(file.as_path())))
 }
 
-fn of_row(name: &str, fault: Error) -> Error {
-    match fault {
-        // This fault names its file, which does not belong to a single row.
-        Error::Plan(fault @ PlanFault::Changed { .. }) => Error::Plan(fault),
-        fault => Error::Plan(PlanFault::Row { name: name.to_owned(), fault: Box::new(fault) }),
-    }
-}
-
-/// Whether an error concerns only its row, so that the rest of the table can go on.
-fn is_rows_own(error: &Error) -> bool {
-    let of_plan = |fault: &PlanFault| {
-        matches!(fault, PlanFault::NoClicks | PlanFault::MissingMember { .. } | PlanFault::Training { .. })
-    };
-    error.is_of_data() || matches!(error, Error::Plan(fault) if of_plan(fault))
+fn of_row(name: &str, error: Error) -> Error {
+    fault::within(format!("system `{name}`"), error)
 }
 
 /// Points that could not be trained, while others may.
@@ -394,24 +394,24 @@ pub(super) struct Refused(Vec<Error>);
 
 impl Refused {
     /// The value; `None` if the error concerns only this point.
-    pub(super) fn or<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
+    pub(super) fn or<T>(&mut self, result: Result<T, Fault>) -> Result<Option<T>, Fault> {
         match result {
             Ok(value) => Ok(Some(value)),
-            Err(error) if is_rows_own(&error) => {
+            Err(Fault::Row(error)) => {
                 self.0.push(error);
                 Ok(None)
             }
-            Err(error) => Err(error),
+            Err(fault) => Err(fault),
         }
     }
 
     /// The points that could be trained, if there are any.
-    pub(super) fn points(self, row: &str, points: Vec<Vec<Point>>, watch: &mut Watch<'_>) -> Result<Points> {
+    pub(super) fn points(self, row: &str, points: Vec<Vec<Point>>, watch: &mut Watch<'_>) -> Result<Points, Fault> {
         let mut refused = self.0.into_iter();
         if points.is_empty()
             && let Some(first) = refused.next()
         {
-            return Err(first);
+            return Err(Fault::Row(first));
         }
         for reason in refused {
             tell(watch, Event::PointLeftOut { row, reason: &reason })?;

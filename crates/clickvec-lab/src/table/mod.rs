@@ -5,6 +5,7 @@
 //! results.
 
 mod cache;
+mod fault;
 mod fields;
 mod full;
 mod fusion;
@@ -166,7 +167,6 @@ pub struct Point {
     /// The bytes of the system on disk.
     pub bytes: u64,
     /// What it finds among all titles, if that is asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     found: full::Found,
 }
 
@@ -223,7 +223,7 @@ impl Judged {
 ///
 /// # Errors
 ///
-/// [`Error::Plan`] for a plan that cannot be followed, before anything is trained; `ErrorKind::Interrupted` if `watch`
+/// [`ErrorKind::Setting`](clickvec_tables::ErrorKind::Setting) for a plan that cannot be followed, before anything is trained; `ErrorKind::Interrupted` if `watch`
 /// breaks; the errors of reading and writing files.
 pub fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Table> {
     maker::make(plan, options, watch)

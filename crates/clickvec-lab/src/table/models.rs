@@ -5,18 +5,19 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
+use super::fault::{Fault, within};
 use super::maker::{Maker, Points, Refused, named};
 use super::memory::PeakMemory;
 use super::plan::Training;
 use super::{Event, Point, TrainingFacts, Watch};
-use clickvec::error::{Error, PlanFault, Result, TestSetFault};
+use clickvec::error::{Error, Result, TestSetFault};
 use clickvec::model::Model;
 use clickvec::train::ClickSource;
 use clickvec::train::{self, Output, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
 use clickvec_eval::files_of_test_set;
 use clickvec_eval::ranker::Neural;
 use clickvec_eval::{self as eval, EvaluateOptions, Form, Judgments, read_test_set};
-use clickvec_tables::ErrorKind;
+use clickvec_tables::{Error as Shared, ErrorKind};
 
 /// Enough minibatches that checkpoints cost no noticeable time, and few enough that little is lost.
 const CHECKPOINT_EVERY: u64 = 2000;
@@ -36,9 +37,10 @@ impl Maker<'_> {
         trainings: &[Training],
         count: usize,
         watch: &mut Watch<'_>,
-    ) -> Result<Points> {
+    ) -> Result<Points, Fault> {
         if self.data().clicks.is_none() && trainings.iter().any(|training| training.titles.is_empty()) {
-            return Err(Error::Plan(PlanFault::NoClicks));
+            let error = Shared::expected(ErrorKind::Empty, "clicked pairs to learn from", "none");
+            return Err(Fault::Row(error.help("give a click log").into()));
         }
         let (mut points, mut refused) = (Vec::with_capacity(trainings.len()), Refused::default());
         for training in trainings {
@@ -58,7 +60,7 @@ impl Maker<'_> {
     }
 
     /// The point of a training with this seed.
-    fn of_seed(&mut self, training: &Training, seed: u64, watch: &mut Watch<'_>) -> Result<Point> {
+    fn of_seed(&mut self, training: &Training, seed: u64, watch: &mut Watch<'_>) -> Result<Point, Fault> {
         let data = self.data().clone();
         let (clicks, judged) = (data.clicks.as_deref(), data.judged_files());
         let config = TrainConfig { field: data.field.clone(), seed, ..training.config.clone() };
@@ -85,7 +87,7 @@ impl Maker<'_> {
                 let finished = self.train(training, &config, clicks, &key, watch);
                 if let Err(changed) = self.cache.refuse_changed(&files) {
                     self.cache.remove_model(&key)?;
-                    return Err(changed);
+                    return Err(changed.into());
                 }
                 finished?;
                 let facts = self.cache.training(&key);
@@ -94,7 +96,7 @@ impl Maker<'_> {
             }
         };
         let ranker = Neural::new(String::new(), model);
-        self.point(&whole, &key, training.label.clone(), &ranker)
+        Ok(self.point(&whole, &key, training.label.clone(), &ranker)?)
     }
 
     /// Trains the model with this name, from its checkpoint if there is one, and stores facts about the training.
@@ -105,10 +107,9 @@ impl Maker<'_> {
         clicks: Option<&Path>,
         key: &str,
         watch: &mut Watch<'_>,
-    ) -> Result<()> {
-        let of_training =
-            |fault| Error::Plan(PlanFault::Training { label: training.label.clone(), fault: Box::new(fault) });
-        let classified = |fault| if is_trainings_own(&fault) { of_training(fault) } else { fault };
+    ) -> Result<(), Fault> {
+        let of_training = |fault| Fault::Row(within(format!("training with `{}`", training.label), fault));
+        let classified = |fault| if is_trainings_own(&fault) { of_training(fault) } else { fault.into() };
         let judgments = match &training.validation {
             Some(validation) => {
                 let files = validation.test_set(&config.field);

@@ -4,8 +4,9 @@ use clickvec::tables::Titles;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use super::fault::{plan, within};
 use crate::systems::SYSTEMS;
-use clickvec::error::{Error, PlanFault, Result};
+use clickvec::error::{Error, Result};
 use clickvec::internals::vector_file::texts_path;
 use clickvec::train::{Teacher, TrainConfig, Weighting};
 use clickvec_eval::TestSetFiles;
@@ -68,10 +69,10 @@ pub struct Entry {
 
 impl Entry {
     /// Checks that what is trained with several seeds has a seed.
-    fn check_seeds(&self) -> std::result::Result<(), PlanFault> {
+    fn check_seeds(&self) -> Result<()> {
         let Some(found) = self.seeds else { return Ok(()) };
         if !(1..=MOST_SEEDS).contains(&found) {
-            return Err(PlanFault::Seeds { most: MOST_SEEDS, found });
+            return Err(plan(format!("1 to {MOST_SEEDS} seeds"), found));
         }
         match &self.source {
             Source::Model(_) => Ok(()),
@@ -79,10 +80,14 @@ impl Entry {
                 let system = points.first().and_then(|point| System::named(&point.name, &SYSTEMS).ok());
                 match system.filter(|system| found > 1 && (load.is_some() || !system.has_seed())) {
                     None => Ok(()),
-                    Some(system) => Err(PlanFault::NothingRandom { system: system.name, found }),
+                    Some(system) => {
+                        Err(plan(format!("1 seed for `{}`, in whose training nothing is random", system.name), found))
+                    }
                 }
             }
-            Source::File(_) | Source::Run(_) | Source::Fusion { .. } => Err(PlanFault::SeedsOfScores),
+            Source::File(_) | Source::Run(_) | Source::Fusion { .. } => {
+                Err(plan("seeds only for a row that is trained", "them for a file, a run or a fusion"))
+            }
         }
     }
 
@@ -214,65 +219,67 @@ impl Plan {
 
     /// Checks everything that can be checked without reading a file.
     pub(super) fn check(&self) -> Result<()> {
-        let fault = |fault| Err(Error::Plan(fault));
         if self.entries.is_empty() {
-            return fault(PlanFault::NoSystem);
+            return Err(plan("at least one system", "none"));
         }
         if !(1..=MOST_FOLDS).contains(&self.folds) {
-            return fault(PlanFault::Folds { most: MOST_FOLDS, found: self.folds });
+            return Err(plan(format!("1 to {MOST_FOLDS} folds"), self.folds));
         }
         if !(1..=MOST_SEEDS).contains(&self.seeds) {
-            return fault(PlanFault::Seeds { most: MOST_SEEDS, found: self.seeds });
+            return Err(plan(format!("1 to {MOST_SEEDS} seeds"), self.seeds));
         }
         let mut names = HashSet::new();
         for (place, entry) in self.entries.iter().enumerate() {
             if !names.insert(entry.name.trim()) {
-                return fault(PlanFault::Repeated { name: entry.name.clone() });
+                return Err(plan("each name once", format!("`{}` again", entry.name)));
             }
-            let of_row = |fault| Err(Error::Plan(PlanFault::Row { name: entry.name.clone(), fault: Box::new(fault) }));
+            let of_row = |fault| Err(within(format!("system `{}`", entry.name), fault));
             if entry.field.is_some() && matches!(entry.source, Source::Run(_) | Source::Fusion { .. }) {
-                return of_row(Error::Plan(PlanFault::FieldOfScores));
+                let expected = "a column of its own only for a row that scores texts";
+                return of_row(plan(expected, "it for a run or a fusion"));
             }
             if let Some(found) = entry.other_field(&self.data).filter(|_| self.full) {
-                let (expected, found) = (self.data.field.clone(), found.to_owned());
-                return of_row(Error::Plan(PlanFault::FieldsSearched { expected, found }));
+                let expected = format!("column `{}` for all rows, since each searches all titles", self.data.field);
+                return of_row(plan(expected, format!("`{found}`")));
             }
             if let Err(fault) = entry.check_seeds() {
-                return of_row(Error::Plan(fault));
+                return of_row(fault);
             }
             match &entry.source {
                 Source::Ranker { points, .. } => {
-                    let Some(first) = points.first() else { return of_row(Error::Plan(PlanFault::NoPoint)) };
+                    let Some(first) = points.first() else {
+                        return of_row(plan("at least one set of parameters", "none"));
+                    };
                     for point in points {
                         let known = System::named(&first.name, &SYSTEMS).and_then(|system| system.values(point));
                         if let Err(fault) = known {
                             return of_row(Error::from(fault));
                         }
                         if point.name != first.name {
-                            return of_row(Error::Plan(PlanFault::OtherSystem { found: point.name.clone() }));
+                            return of_row(plan("parameters of one system", format!("those of `{}` too", point.name)));
                         }
                     }
                 }
                 Source::Model(points) => {
                     if points.is_empty() {
-                        return of_row(Error::Plan(PlanFault::NoPoint));
+                        return of_row(plan("at least one set of parameters", "none"));
                     }
                 }
                 Source::File(_) | Source::Run(_) => {}
                 Source::Fusion { members, methods } => {
                     if members.is_empty() || methods.is_empty() {
-                        return of_row(Error::Plan(PlanFault::NoPoint));
+                        return of_row(plan("at least one set of parameters", "none"));
                     }
                     let name = |member: usize| {
                         let entry = self.entries.get(member);
                         entry.map_or_else(|| (member + 1).to_string(), |entry| entry.name.clone())
                     };
                     if let Some(&later) = members.iter().find(|&&member| member >= place) {
-                        return of_row(Error::Plan(PlanFault::LaterMember { found: name(later) }));
+                        return of_row(plan("members to be rows above the fusion", format!("`{}`", name(later))));
                     }
                     let mut seen = HashSet::new();
                     if let Some(&again) = members.iter().find(|&&member| !seen.insert(member)) {
-                        return of_row(Error::Plan(PlanFault::RepeatedMember { found: name(again) }));
+                        return of_row(plan("each member once", format!("`{}` again", name(again))));
                     }
                 }
             }

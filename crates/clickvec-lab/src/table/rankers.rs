@@ -3,13 +3,13 @@
 use clickvec::tables::Titles;
 use std::path::{Path, PathBuf};
 
+use super::fault::Fault;
 use super::maker::{Maker, Points, Refused, named, timed};
 use super::memory::PeakMemory;
 use super::{Event, TrainingFacts, Watch, tell};
 use crate::systems::SYSTEMS;
 use clickvec::error::Result;
 use clickvec::internals::vector_file::texts_path;
-use clickvec::train::Weighting;
 use clickvec_eval::internals::load_ranker;
 use clickvec_eval::ranker::{Ranker, RankerSpec, Resources, Stage, System, SystemRanker, Values, VectorCoverage};
 use clickvec_eval::{CorpusFiles, read_corpus};
@@ -30,8 +30,8 @@ impl Maker<'_> {
         seeds: usize,
         (load, vectors): (Option<&Path>, &[PathBuf]),
         watch: &mut Watch<'_>,
-    ) -> Result<Points> {
-        let system = System::named(&specs[0].name, &SYSTEMS)?;
+    ) -> Result<Points, Fault> {
+        let system = System::named(&specs[0].name, &SYSTEMS).map_err(clickvec::Error::from)?;
         let mut specs: Vec<(RankerSpec, Values)> =
             specs.iter().map(|spec| Ok((spec.clone(), system.values(spec)?))).collect::<Result<_>>()?;
         // Sort points with the same training next to each other.
@@ -67,11 +67,9 @@ impl Maker<'_> {
                 std::iter::once(system.name.to_owned()).chain(named).collect()
             };
             let [whole, training] = [assigned(None), assigned(Some(Stage::Training))];
-            // What was kept before there was a choice keeps its name.
-            let weighting = (data.weighting != Weighting::Log).then(|| format!("weighting {:?}", data.weighting));
-            let parts = |of: &[String]| -> Vec<String> {
-                [&data.field].into_iter().chain(&weighting).chain(of).cloned().collect()
-            };
+            let weighting = format!("weighting {:?}", data.weighting);
+            let parts =
+                |of: &[String]| -> Vec<String> { [&data.field, &weighting].into_iter().chain(of).cloned().collect() };
             let (whole, training) = (parts(&whole), parts(&training));
             let whole = self.scores_key(&files, &whole.iter().map(String::as_str).collect::<Vec<_>>())?;
             let training = self.cache.key(&files, &training.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -101,13 +99,14 @@ impl Maker<'_> {
     }
 
     /// Tells what a table of vectors lacks of the judged texts.
-    fn tell_coverage(&self, row: &str, ranker: &dyn Ranker, watch: &mut Watch<'_>) -> Result<()> {
+    fn tell_coverage(&self, row: &str, ranker: &dyn Ranker, watch: &mut Watch<'_>) -> Result<(), Fault> {
         let queries = || self.judgments.queries.iter();
         let titles = queries().flat_map(|query| &query.titles).map(|title| title.text.as_str());
-        match VectorCoverage::of(ranker, queries().map(|query| query.text.as_str()), titles)? {
-            Some(coverage) => tell(watch, Event::VectorCoverage { row, coverage }),
-            None => Ok(()),
+        let found = VectorCoverage::of(ranker, queries().map(|query| query.text.as_str()), titles);
+        if let Some(coverage) = found.map_err(Fault::of_training)? {
+            tell(watch, Event::VectorCoverage { row, coverage })?;
         }
+        Ok(())
     }
 
     fn load_or_train(
@@ -117,7 +116,7 @@ impl Maker<'_> {
         values: &Values,
         beside: &Beside<'_>,
         watch: &mut Watch<'_>,
-    ) -> Result<Box<dyn SystemRanker>> {
+    ) -> Result<Box<dyn SystemRanker>, Fault> {
         if let Some((_, _, ranker)) = self.cache.load(key, |path| load_ranker(path, &SYSTEMS))? {
             return Ok(ranker);
         }
@@ -142,7 +141,7 @@ impl Maker<'_> {
                 cancelled |= watch(Event::Step { system: system.name, progress }).is_break();
             })
         });
-        let ranker = ranker?;
+        let ranker = ranker.map_err(Fault::of_training)?;
         let peak_bytes = memory.as_ref().map(PeakMemory::gained);
         self.cache.refuse_changed(files)?;
         let path = self.cache.model(key);

@@ -2,7 +2,6 @@
 
 pub mod damaged;
 mod index;
-mod plan;
 pub(crate) use clickvec_tables::shown;
 mod system;
 pub(crate) mod table;
@@ -10,7 +9,6 @@ mod test_set;
 
 pub use clickvec_tables::{JsonFault, JsonKind, JsonProblem, NotAnObject};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
-pub use plan::PlanFault;
 use shown::told;
 pub(crate) use shown::{listed, shortened, shown, shown_input};
 pub use system::not_finite;
@@ -41,9 +39,6 @@ pub enum Error {
         /// The reason.
         fault: LearnFault,
     },
-    /// A table of systems, or a row of it, cannot be made.
-    #[error(transparent)]
-    Plan(#[from] PlanFault),
     /// A fault in the form that all crates share.
     #[error(transparent)]
     Shared(#[from] clickvec_tables::Error),

@@ -1,0 +1,44 @@
+//! Why a table, or a row of it, cannot be made.
+
+use clickvec::error::Error;
+use clickvec_tables::{Error as Shared, ErrorKind};
+use std::borrow::Cow;
+
+/// Why there are no scores.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The row is left out, and the table goes on.
+    Row(Error),
+    /// The table stops.
+    Table(Error),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Table(error)
+    }
+}
+
+impl From<Shared> for Fault {
+    fn from(error: Shared) -> Fault {
+        Fault::Table(error.into())
+    }
+}
+
+impl Fault {
+    /// A fault of the row, if it lies in what the row learns from, as on any other machine too.
+    pub(super) fn of_training(error: Error) -> Fault {
+        if error.is_of_data() { Fault::Row(error) } else { Fault::Table(error) }
+    }
+}
+
+/// Returns the fault of a plan: `expected X, found Y`.
+pub(super) fn plan(expected: impl Into<Cow<'static, str>>, found: impl ToString) -> Error {
+    Shared::expected(ErrorKind::Setting, expected, found.to_string()).into()
+}
+
+/// Returns an error with the row, or the part of it, in which it arose.
+pub(super) fn within(place: String, error: Error) -> Error {
+    let kind = error.kind().unwrap_or(ErrorKind::Malformed);
+    Shared::new(kind, error.to_string()).within(place).caused_by(error).into()
+}
