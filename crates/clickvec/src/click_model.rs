@@ -1,14 +1,14 @@
-//! The position-based click model: how often each place of a result list is looked at.
+//! The position-based click model: how often each position of a result list is looked at.
 //!
-//! A click needs two things: the user looks at the place, and the title attracts the user. Let θ_k be the probability
-//! of the first for place k, and α the probability of the second for a pair of query and title. Then P(click) = θ_k α
+//! A click needs two things: the user looks at the position, and the title attracts the user. Let θ_k be the probability
+//! of the first for position k, and α the probability of the second for a pair of query and title. Then P(click) = θ_k α
 //! (Craswell, Zoeter, Taylor and Ramsey, "An experimental comparison of click position-bias models", WSDM 2008;
 //! Chuklin, Markov and de Rijke, *Click models for web search*, 2015). A ranker puts attractive titles on top, so the
-//! plain click rates of the places say nothing about θ. Pairs that were shown at several places do, because their α is
-//! the same at each place.
+//! plain click rates of the positions say nothing about θ. Pairs that were shown at several positions do, because their α is
+//! the same at each position.
 //!
 //! **The fit** is by conditional EM (ECM; Meng and Rubin, Biometrika 80, 1993). With c clicks in n showings of pair i
-//! at place k,
+//! at position k,
 //!
 //! - α_i = Σ_k c_ik / Σ_k n_ik θ_k,
 //! - θ_k = Σ_i c_ik / Σ_i n_ik α_i,
@@ -17,10 +17,10 @@
 //! mean. The likelihood of single clicks (Bernoulli) would be biased: it has as many parameters α as there are pairs,
 //! and most pairs have only a few showings (Neyman and Scott, 1948). With the Poisson likelihood α cancels from the
 //! equations of θ, which stay right for any number of showings as long as the mean is θ_k α (Wooldridge, Journal of
-//! Econometrics 90, 1999). A pair with one showing therefore does no harm. A pair that was shown at a single place
+//! Econometrics 90, 1999). A pair with one showing therefore does no harm. A pair that was shown at a single position
 //! says nothing and is skipped.
 //!
-//! No α is stored: each round streams over the pairs and adds up, so memory holds only a few numbers for each place.
+//! No α is stored: each round streams over the pairs and adds up, so memory holds only a few numbers for each position.
 
 use std::collections::BTreeSet;
 
@@ -29,10 +29,10 @@ const MAX_ITERATIONS: usize = 500;
 /// The fit is done when no ln θ changes by more than this in a round.
 const TOLERANCE: f64 = 1e-6;
 
-/// The showings and clicks of a pair at one place.
+/// The showings and clicks of a pair at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PositionCell {
-    /// The place, from 0.
+    /// The position, from 0.
     pub position: usize,
     /// The number of times that the pair was shown there.
     pub shown: u64,
@@ -40,27 +40,27 @@ pub struct PositionCell {
     pub clicks: u64,
 }
 
-/// A fitted model: how often each place is looked at.
+/// A fitted model: how often each position is looked at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PositionModel {
-    /// θ of each place divided by that of the reference, so the reference has 1. `None` where the log does not
-    /// determine it, as at a place without clicks: compared with the reference, the likelihood has no maximum.
+    /// θ of each position divided by that of the reference, so the reference has 1. `None` where the log does not
+    /// determine it, as at a position without clicks: compared with the reference, the likelihood has no maximum.
     pub examination: Vec<Option<f64>>,
     /// The standard error of each θ, robust, with the pairs of a query as a cluster. 0 for the reference; `None` also
     /// if there is only one query.
     pub standard_errors: Vec<Option<f64>>,
-    /// The place with θ = 1: the first place that was shown or, if the log cannot compare it with any other, the first
-    /// of the comparable places with the most clicks.
+    /// The position with θ = 1: the first position that was shown or, if the log cannot compare it with any other, the first
+    /// of the comparable positions with the most clicks.
     pub reference: usize,
-    /// The showings and clicks of each place, over all pairs.
+    /// The showings and clicks of each position, over all pairs.
     pub totals: Vec<(u64, u64)>,
-    /// The attraction of the titles at each place, clicks / (showings · θ), divided by that of the reference; `None`
+    /// The attraction of the titles at each position, clicks / (showings · θ), divided by that of the reference; `None`
     /// where θ is.
     ///
-    /// It falls from place to place if the ranker that made the log tells good titles from bad ones. Otherwise it
+    /// It falls from position to position if the ranker that made the log tells good titles from bad ones. Otherwise it
     /// stays level.
     pub attraction: Vec<Option<f64>>,
-    /// The pairs that the fit is based on: those shown at several of the compared places and clicked at one of them.
+    /// The pairs that the fit is based on: those shown at several of the compared positions and clicked at one of them.
     pub informative_pairs: u64,
     /// The number of rounds.
     pub iterations: usize,
@@ -71,7 +71,7 @@ pub struct PositionModel {
 /// Returns the model fitted to the clicks.
 ///
 /// `replay` passes on the query number and the cells of every pair, with the pairs of a query next to each other. It
-/// is called once in every round. Returns `None` if no two places can be compared.
+/// is called once in every round. Returns `None` if no two positions can be compared.
 ///
 /// # Errors
 ///
@@ -118,11 +118,11 @@ pub fn fit_positions<E>(
         log_likelihood.push(likelihood);
         let scale = clicks[reference] / expected[reference];
         let mut moved = 0.0_f64;
-        for place in (0..theta.len()).filter(|&place| known[place]) {
-            if clicks[place] > 0.0 && expected[place] > 0.0 {
-                let next = clicks[place] / expected[place] / scale;
-                moved = moved.max((next / theta[place]).ln().abs());
-                theta[place] = next;
+        for position in (0..theta.len()).filter(|&position| known[position]) {
+            if clicks[position] > 0.0 && expected[position] > 0.0 {
+                let next = clicks[position] / expected[position] / scale;
+                moved = moved.max((next / theta[position]).ln().abs());
+                theta[position] = next;
             }
         }
         if moved < TOLERANCE {
@@ -130,14 +130,14 @@ pub fn fit_positions<E>(
         }
     }
     let errors = standard_errors(&mut replay, &theta, &known, reference)?;
-    let standard_errors = (0..totals.len()).map(|place| match &errors {
-        Some(errors) => known[place].then(|| errors[place]),
-        None => (place == reference).then_some(0.0),
+    let standard_errors = (0..totals.len()).map(|position| match &errors {
+        Some(errors) => known[position].then(|| errors[position]),
+        None => (position == reference).then_some(0.0),
     });
     let standard_errors = standard_errors.collect();
-    let of = |values: &[f64]| (0..totals.len()).map(|place| known[place].then(|| values[place])).collect();
-    let rate = |place: usize| totals[place].1 as f64 / (totals[place].0 as f64 * theta[place]);
-    let attraction: Vec<f64> = (0..totals.len()).map(|place| rate(place) / rate(reference)).collect();
+    let of = |values: &[f64]| (0..totals.len()).map(|position| known[position].then(|| values[position])).collect();
+    let rate = |position: usize| totals[position].1 as f64 / (totals[position].0 as f64 * theta[position]);
+    let attraction: Vec<f64> = (0..totals.len()).map(|position| rate(position) / rate(reference)).collect();
     Ok(Some(PositionModel {
         examination: of(&theta),
         standard_errors,
@@ -151,19 +151,19 @@ pub fn fit_positions<E>(
 }
 
 impl PositionModel {
-    /// Returns the weight of a click at each place: 1/θ, at most `clip` (clipped inverse propensity), times the place's
-    /// attraction, at most 1, to the power of `trust`. It is 1 at a place whose θ is not known.
+    /// Returns the weight of a click at each position: 1/θ, at most `clip` (clipped inverse propensity), times the position's
+    /// attraction, at most 1, to the power of `trust`. It is 1 at a position whose θ is not known.
     ///
     /// With a trust of 0 this is inverse propensity alone, which is right if every click means the same. Clicks do not
     /// mean the same if users now and then click useless titles: far down, where a good ranker has put the bad titles,
     /// most clicks are of that kind, and these would get the largest weights. So each click is also weighted by how
-    /// likely a title at its place is to deserve it, as in Agarwal et al. ("Addressing trust bias for unbiased
-    /// learning-to-rank", WWW 2019, Bayes-IPS). Their probability that a click at a place is deserved needs to know
+    /// likely a title at its position is to deserve it, as in Agarwal et al. ("Addressing trust bias for unbiased
+    /// learning-to-rank", WWW 2019, Bayes-IPS). Their probability that a click at a position is deserved needs to know
     /// how often users err; attraction does not.
     pub fn weights(&self, clip: f64, trust: f64) -> Vec<f64> {
         let weight = |(theta, attraction): (f64, f64)| (1.0 / theta).min(clip) * attraction.min(1.0).powf(trust);
-        let places = self.examination.iter().zip(&self.attraction);
-        places.map(|(&theta, &attraction)| theta.zip(attraction).map_or(1.0, weight)).collect()
+        let positions = self.examination.iter().zip(&self.attraction);
+        positions.map(|(&theta, &attraction)| theta.zip(attraction).map_or(1.0, weight)).collect()
     }
 }
 
@@ -182,13 +182,13 @@ struct Pair {
 
 impl Pair {
     fn of(cells: &[PositionCell], theta: &[f64], known: &[bool]) -> Option<Pair> {
-        let (mut clicks, mut looked, mut places) = (0.0, 0.0, 0);
+        let (mut clicks, mut looked, mut positions) = (0.0, 0.0, 0);
         for cell in cells.iter().filter(|cell| known[cell.position]) {
             clicks += cell.clicks as f64;
             looked += shown(cell) * theta[cell.position];
-            places += usize::from(shown(cell) > 0.0);
+            positions += usize::from(shown(cell) > 0.0);
         }
-        (clicks > 0.0 && places > 1).then(|| Pair { clicks, looked, alpha: clicks / looked })
+        (clicks > 0.0 && positions > 1).then(|| Pair { clicks, looked, alpha: clicks / looked })
     }
 }
 
@@ -201,9 +201,9 @@ fn standard_errors<E>(
     known: &[bool],
     reference: usize,
 ) -> Result<Option<Vec<f64>>, E> {
-    let free: Vec<usize> = (0..theta.len()).filter(|&place| known[place] && place != reference).collect();
+    let free: Vec<usize> = (0..theta.len()).filter(|&position| known[position] && position != reference).collect();
     let mut column = vec![usize::MAX; theta.len()];
-    free.iter().enumerate().for_each(|(number, &place)| column[place] = number);
+    free.iter().enumerate().for_each(|(number, &position)| column[position] = number);
     let size = free.len();
     let (mut curvature, mut squares) = (vec![0.0; size * size], vec![0.0; size * size]);
     let mut score = vec![0.0; size];
@@ -241,14 +241,14 @@ fn standard_errors<E>(
     let few = clusters as f64 / (clusters - 1) as f64;
     let inverse = inverse(curvature, size);
     let mut errors = vec![0.0; theta.len()];
-    for (row, &place) in free.iter().enumerate() {
+    for (row, &position) in free.iter().enumerate() {
         let mut variance = 0.0;
         for a in 0..size {
             for b in 0..size {
                 variance += inverse[row * size + a] * squares[a * size + b] * inverse[b * size + row];
             }
         }
-        errors[place] = theta[place] * (few * variance.max(0.0)).sqrt();
+        errors[position] = theta[position] * (few * variance.max(0.0)).sqrt();
     }
     Ok(Some(errors))
 }
@@ -271,54 +271,54 @@ fn inverse(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
     matrix
 }
 
-/// For each place that was clicked, the other places that showed the same pair.
+/// For each position that was clicked, the other positions that showed the same pair.
 ///
-/// The likelihood has a finite maximum with every θ above 0 exactly if each place leads to every other by such steps
+/// The likelihood has a finite maximum with every θ above 0 exactly if each position leads to every other by such steps
 /// (Ford, "Solution of a ranking problem from binary comparisons", American Mathematical Monthly 64, 1957). Here a
-/// click is a win against the other places that showed the pair. A place without clicks leads nowhere.
+/// click is a win against the other positions that showed the pair. A position without clicks leads nowhere.
 #[derive(Default)]
 struct Beaten {
-    by_place: Vec<BTreeSet<usize>>,
+    by_position: Vec<BTreeSet<usize>>,
 }
 
 impl Beaten {
     fn add(&mut self, cells: &[PositionCell]) {
         let last = cells.iter().map(|cell| cell.position).max().unwrap_or(0);
-        if self.by_place.len() <= last {
-            self.by_place.resize_with(last + 1, BTreeSet::new);
+        if self.by_position.len() <= last {
+            self.by_position.resize_with(last + 1, BTreeSet::new);
         }
         for clicked in cells.iter().filter(|cell| cell.clicks > 0) {
             let others = cells.iter().filter(|cell| shown(cell) > 0.0 && cell.position != clicked.position);
-            self.by_place[clicked.position].extend(others.map(|cell| cell.position));
+            self.by_position[clicked.position].extend(others.map(|cell| cell.position));
         }
     }
 
-    /// Returns the places that lead to each other: the group of the first place shown or, if that place is alone, the group
-    /// with the most clicks. `None` if no two places lead to each other.
+    /// Returns the positions that lead to each other: the group of the first position shown or, if that position is alone, the group
+    /// with the most clicks. `None` if no two positions lead to each other.
     fn compared(&self, totals: &[(u64, u64)]) -> Option<Vec<bool>> {
-        let places = self.by_place.len();
-        let mut backward = vec![BTreeSet::new(); places];
-        for (place, others) in self.by_place.iter().enumerate() {
+        let positions = self.by_position.len();
+        let mut backward = vec![BTreeSet::new(); positions];
+        for (position, others) in self.by_position.iter().enumerate() {
             for &other in others {
-                backward[other].insert(place);
+                backward[other].insert(position);
             }
         }
         let first = totals.iter().position(|&(shown, _)| shown > 0)?;
-        let mut seen = vec![false; places];
+        let mut seen = vec![false; positions];
         let mut best: Option<(u64, Vec<bool>)> = None;
-        for place in first..places {
-            if seen[place] || self.by_place[place].is_empty() {
+        for position in first..positions {
+            if seen[position] || self.by_position[position].is_empty() {
                 continue;
             }
-            let (to, from) = (reached(&self.by_place, place), reached(&backward, place));
+            let (to, from) = (reached(&self.by_position, position), reached(&backward, position));
             let both: Vec<bool> = to.into_iter().zip(from).map(|(to, from)| to && from).collect();
-            let members = || (0..places).filter(|&place| both[place]);
-            members().for_each(|place| seen[place] = true);
+            let members = || (0..positions).filter(|&position| both[position]);
+            members().for_each(|position| seen[position] = true);
             if members().count() < 2 {
                 continue;
             }
-            let clicks = members().fold(0u64, |sum, place| sum.saturating_add(totals[place].1));
-            if place == first {
+            let clicks = members().fold(0u64, |sum, position| sum.saturating_add(totals[position].1));
+            if position == first {
                 return Some(both);
             }
             if best.as_ref().is_none_or(|&(most, _)| clicks > most) {
@@ -329,13 +329,13 @@ impl Beaten {
     }
 }
 
-/// Returns the places that `place` leads to, including itself.
-fn reached(steps: &[BTreeSet<usize>], place: usize) -> Vec<bool> {
+/// Returns the positions that `position` leads to, including itself.
+fn reached(steps: &[BTreeSet<usize>], position: usize) -> Vec<bool> {
     let mut reached = vec![false; steps.len()];
-    let mut waiting = vec![place];
-    while let Some(place) = waiting.pop() {
-        if !std::mem::replace(&mut reached[place], true) {
-            waiting.extend(steps[place].iter().filter(|&&next| !reached[next]));
+    let mut waiting = vec![position];
+    while let Some(position) = waiting.pop() {
+        if !std::mem::replace(&mut reached[position], true) {
+            waiting.extend(steps[position].iter().filter(|&&next| !reached[next]));
         }
     }
     reached

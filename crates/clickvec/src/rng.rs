@@ -11,7 +11,7 @@ pub fn stream(seed: u64, name: &str, index: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&index.to_le_bytes(), named))
 }
 
-/// A random order of 0 … n − 1 that is computed place by place, with a Feistel network over the next power of four
+/// A random order of 0 … n − 1 that is computed position by position, with a Feistel network over the next power of four
 /// that is repeated until the result is below n.
 #[derive(Debug, Clone)]
 pub struct Permutation {
@@ -29,14 +29,14 @@ impl Permutation {
         Permutation { n, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| stream.random()) }
     }
 
-    /// Returns the number at `place`.
+    /// Returns the number at `position`.
     ///
     /// # Panics
-    /// If `place` is not below n.
-    pub fn at(&self, place: u64) -> u64 {
-        assert!(place < self.n, "place {place} of a permutation of {}", self.n);
+    /// If `position` is not below n.
+    pub fn at(&self, position: u64) -> u64 {
+        assert!(position < self.n, "position {position} of a permutation of {}", self.n);
         let mask = (1u64 << self.half_bits) - 1;
-        let mut x = place;
+        let mut x = position;
         loop {
             let (mut left, mut right) = (x >> self.half_bits, x & mask);
             for key in self.keys {
@@ -61,7 +61,7 @@ mod tests {
     fn a_permutation_is_one() {
         for n in [1u64, 2, 3, 5, 16, 17, 1000, 4097] {
             let order = Permutation::new(n, 7, "order", n);
-            let mut seen: Vec<u64> = (0..n).map(|place| order.at(place)).collect();
+            let mut seen: Vec<u64> = (0..n).map(|position| order.at(position)).collect();
             seen.sort_unstable();
             assert!(seen.into_iter().eq(0..n), "{n}");
         }

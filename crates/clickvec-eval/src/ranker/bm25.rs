@@ -21,14 +21,14 @@ pub(super) const SYSTEM: System = System {
     name: "bm25",
     about: "Okapi BM25 (Robertson, Zaragoza 2009)",
     parameters: &[
-        Parameter::of_scoring(
+        Parameter::scoring(
             "k1",
             0.9,
             0.0,
             1000.0,
             "how slowly repetitions of a word saturate; 0 counts each word once",
         ),
-        Parameter::of_scoring(
+        Parameter::scoring(
             "b",
             0.4,
             0.0,

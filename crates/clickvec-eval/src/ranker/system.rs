@@ -46,18 +46,12 @@ impl Parameter {
     }
 
     /// A number that acts in training.
-    pub const fn of_training(
-        name: &'static str,
-        default: f64,
-        least: f64,
-        most: f64,
-        about: &'static str,
-    ) -> Parameter {
+    pub const fn training(name: &'static str, default: f64, least: f64, most: f64, about: &'static str) -> Parameter {
         Parameter { name, stage: Stage::Training, default, least, most, whole: false, about }
     }
 
     /// A number that acts in scoring.
-    pub const fn of_scoring(name: &'static str, default: f64, least: f64, most: f64, about: &'static str) -> Parameter {
+    pub const fn scoring(name: &'static str, default: f64, least: f64, most: f64, about: &'static str) -> Parameter {
         Parameter { name, stage: Stage::Scoring, default, least, most, whole: false, about }
     }
 

@@ -11,7 +11,7 @@ use clickvec_eval::ranker::{Ranker, SystemRanker};
 
 /// The parameter of Dirichlet smoothing, shared by all systems that have it.
 pub(super) const MU: Parameter =
-    Parameter::of_scoring("mu", 20.0, 1e-3, 1e6, "how many words of the collection each title is smoothed with");
+    Parameter::scoring("mu", 20.0, 1e-3, 1e6, "how many words of the collection each title is smoothed with");
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {

@@ -66,12 +66,12 @@ pub struct WordReport<'a> {
 impl TextView {
     /// Returns the words with their keywords and, in a match, their shares.
     pub fn report(&self, keywords: Option<&Keywords>, shares: Option<&WordShares>) -> TextReport<'_> {
-        let word = |(place, word)| WordReport {
+        let word = |(position, word)| WordReport {
             word,
-            keyword: keywords.is_some_and(|keywords| keywords.is_keyword[place]),
-            input_gate: keywords.and_then(|keywords| keywords.input_gate.get(place).copied()),
-            along: shares.and_then(|shares| shares.along.get(place).copied()),
-            without: shares.and_then(|shares| shares.without.get(place).copied()),
+            keyword: keywords.is_some_and(|keywords| keywords.is_keyword[position]),
+            input_gate: keywords.and_then(|keywords| keywords.input_gate.get(position).copied()),
+            along: shares.and_then(|shares| shares.along.get(position).copied()),
+            without: shares.and_then(|shares| shares.without.get(position).copied()),
         };
         let words = self.words.iter().enumerate().map(word).collect();
         let has_keywords = keywords.is_some();

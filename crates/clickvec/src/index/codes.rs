@@ -116,7 +116,7 @@ impl Codes {
                 return 0.0;
             }
             let square = |i: usize| {
-                let (byte, shift) = nibbles::place(row % ROWS, i);
+                let (byte, shift) = nibbles::position(row % ROWS, i);
                 let [high, low] = [&self.high, &self.low].map(|plane| plane[row / ROWS * bytes + byte] >> shift & 15);
                 (i64::from(16 * high + low) - i64::from(ZERO)).pow(2)
             };
@@ -159,7 +159,7 @@ impl Codes {
     pub(super) fn decode_row(&self, row: usize, vector: &mut [f32]) {
         let start = row / ROWS * nibbles::block_bytes(vector.len());
         for (i, x) in vector.iter_mut().enumerate() {
-            let (byte, shift) = nibbles::place(row % ROWS, i);
+            let (byte, shift) = nibbles::position(row % ROWS, i);
             let [high, low] = [&self.high, &self.low].map(|plane| plane[start + byte] >> shift & 15);
             *x = (f32::from(16 * high + low) - f32::from(ZERO)) * self.scales[row];
         }
@@ -294,7 +294,7 @@ fn encode(vector: &[f32], row: usize, high: &mut [u8], low: &mut [u8], scale: &m
         let exact = f64::from(x) * steps + f64::from(ZERO);
         // The result is from 1 to 255, rounded. `round` would be a function call on plain x86-64.
         let code = (exact + 0.5) as u8;
-        let (byte, shift) = nibbles::place(row, i);
+        let (byte, shift) = nibbles::position(row, i);
         high[byte] |= (code >> 4) << shift;
         if let Some(low) = low.get_mut(byte) {
             *low |= (code & 15) << shift;
@@ -364,7 +364,7 @@ mod tests {
                 let start = position / ROWS * nibbles::block_bytes(dimension);
                 let mut squares = [0.0; 2];
                 for (i, &x) in vector.iter().enumerate() {
-                    let (byte, shift) = nibbles::place(position % ROWS, i);
+                    let (byte, shift) = nibbles::position(position % ROWS, i);
                     let [high, low] = [&codes.high, &codes.low].map(|plane| plane[start + byte] >> shift & 15);
                     let exact = f64::from(x / codes.scales[position]) + f64::from(ZERO);
                     squares[0] += (exact - f64::from(16 * high + low)).powi(2);

@@ -43,8 +43,8 @@ impl Tridiagonal {
         }
         let width = columns.len().max(1);
         let mut panel = vec![0.0; n * width];
-        for (place, column) in columns.iter().enumerate() {
-            column.iter().enumerate().for_each(|(i, &x)| panel[i * width + place] = x);
+        for (position, column) in columns.iter().enumerate() {
+            column.iter().enumerate().for_each(|(i, &x)| panel[i * width + position] = x);
         }
         let mut panels = [panel];
         let (values, order) = self.diagonalize(&mut panels, width);

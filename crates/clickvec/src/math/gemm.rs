@@ -39,7 +39,7 @@ impl<'a> Left<'a> {
     ///
     /// # Panics
     /// If the place exceeds the address space.
-    fn place(&self, i: usize, p: usize) -> usize {
+    fn position(&self, i: usize, p: usize) -> usize {
         if self.transposed { reach(p, self.stride, i) } else { reach(i, self.stride, p) }
     }
 }
@@ -175,7 +175,7 @@ fn product(
     if m == 0 || n == 0 || k == 0 {
         return;
     }
-    assert!(a.data.len() > a.place(m - 1, k - 1), "left factor too short");
+    assert!(a.data.len() > a.position(m - 1, k - 1), "left factor too short");
     assert!(b.stride >= n && b.data.len() >= reach(k - 1, b.stride, n), "right factor too short");
     assert!(c_stride >= n && c.len() >= reach(m - 1, c_stride, n), "product too short");
     let job = Job {
@@ -219,7 +219,7 @@ pub(crate) fn gemm_naive(
         for j in 0..n {
             let mut sum = 0.0;
             for p in 0..k {
-                sum += a.data[a.place(i, p)] * b[p * b_stride + j];
+                sum += a.data[a.position(i, p)] * b[p * b_stride + j];
             }
             c[i * c_stride + j] += sum;
         }

@@ -117,8 +117,8 @@ mod tests {
         for (rows, columns) in [(8, 8), (1, 20), (17, 9), (16, 24), (31, 33)] {
             let data: Vec<f32> = (0..rows * columns).map(|x| x as f32).collect();
             transpose(&data, columns, &mut out);
-            for (place, &x) in data.iter().enumerate() {
-                assert_eq!(out[place % columns * rows + place / columns], x, "{rows} x {columns}");
+            for (position, &x) in data.iter().enumerate() {
+                assert_eq!(out[position % columns * rows + position / columns], x, "{rows} x {columns}");
             }
         }
     }

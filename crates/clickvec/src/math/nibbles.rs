@@ -30,7 +30,7 @@ pub(crate) fn block_bytes(dimension: usize) -> usize {
 }
 
 /// Returns the position of the code of number `i` of row `row` in a block: the byte, and the shift.
-pub(crate) fn place(row: usize, i: usize) -> (usize, usize) {
+pub(crate) fn position(row: usize, i: usize) -> (usize, usize) {
     let (group, i) = (i / GROUP, i % GROUP);
     (group * GROUP_BYTES + 4 * row + i % 4, i / 4 * 4)
 }
@@ -73,7 +73,7 @@ pub(crate) fn block_sums(block: &[u8], query: &[i8]) -> [i32; ROWS] {
 fn block_sums_naive(block: &[u8], query: &[i8]) -> [i32; ROWS] {
     std::array::from_fn(|row| {
         let product = |(i, &x): (usize, &i8)| {
-            let (byte, shift) = place(row, i);
+            let (byte, shift) = position(row, i);
             i32::from(block[byte] >> shift & 15) * i32::from(x)
         };
         query.iter().enumerate().map(product).sum()

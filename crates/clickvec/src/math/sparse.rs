@@ -197,14 +197,14 @@ unsafe fn panels<L: Lanes, T: MatrixRows, I: RowCount, const NV: usize, const AD
                 }
             }
             for item in items {
-                let (place, drift) = (item.row() * width + column, matrix.drift(item.row()));
-                let (value, count) = (matrix.value().add(place), L::splat(item.count()));
+                let (position, drift) = (item.row() * width + column, matrix.drift(item.row()));
+                let (value, count) = (matrix.value().add(position), L::splat(item.count()));
                 if drift == 0.0 {
                     for v in 0..NV {
                         sums[v] = L::mul_add(count, L::load(value.add(v * L::N)), sums[v]);
                     }
                 } else {
-                    let (velocity, drift) = (matrix.velocity().add(place), L::splat(drift));
+                    let (velocity, drift) = (matrix.velocity().add(position), L::splat(drift));
                     for v in 0..NV {
                         let moved = L::mul_add(L::load(velocity.add(v * L::N)), drift, L::load(value.add(v * L::N)));
                         sums[v] = L::mul_add(count, moved, sums[v]);
@@ -235,10 +235,10 @@ unsafe fn rest<L: Lanes, T: MatrixRows, I: RowCount, const ADD: bool>(
             let lanes = (width - column).min(L::N);
             let mut sum = if ADD { L::load_partial(out.as_ptr().add(column), lanes) } else { L::zero() };
             for item in items {
-                let (place, drift) = (item.row() * width + column, matrix.drift(item.row()));
-                let mut row = L::load_partial(matrix.value().add(place), lanes);
+                let (position, drift) = (item.row() * width + column, matrix.drift(item.row()));
+                let mut row = L::load_partial(matrix.value().add(position), lanes);
                 if drift != 0.0 {
-                    let velocity = L::load_partial(matrix.velocity().add(place), lanes);
+                    let velocity = L::load_partial(matrix.velocity().add(position), lanes);
                     row = L::mul_add(velocity, L::splat(drift), row);
                 }
                 sum = L::mul_add(L::splat(item.count()), row, sum);

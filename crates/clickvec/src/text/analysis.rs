@@ -38,14 +38,14 @@ impl Analysis {
         }
         let mut start = 0;
         let mut was_number = None;
-        for (place, c) in word.char_indices() {
+        for (position, c) in word.char_indices() {
             // What is neither, such as a mark, stays with what is before it.
             if !c.is_alphanumeric() {
                 continue;
             }
             if was_number.is_some_and(|was| was != c.is_numeric()) {
-                form(&word[start..place]);
-                start = place;
+                form(&word[start..position]);
+                start = position;
             }
             was_number = Some(c.is_numeric());
         }
@@ -127,7 +127,7 @@ const IRREGULAR: [(&str, &str); 26] = [
 /// rule needs another name of the tokenizer.
 fn singular(word: &str) -> Cow<'_, str> {
     let irregular = IRREGULAR.binary_search_by_key(&word, |&(plural, _)| plural);
-    let word = irregular.map_or(word, |place| IRREGULAR[place].1);
+    let word = irregular.map_or(word, |position| IRREGULAR[position].1);
     let before_s = word.strip_suffix('s').and_then(|stem| Some((stem, stem.chars().next_back()?)));
     let word = match before_s {
         // `lbs` is a plural, `gas` and `bus` are none.

@@ -58,10 +58,10 @@ impl Block {
         self.words.len()
     }
 
-    /// Returns the number of words of the text at `place`.
-    pub(crate) fn length(&self, place: usize) -> usize {
+    /// Returns the number of words of the text at `position`.
+    pub(crate) fn length(&self, position: usize) -> usize {
         // running falls with t, and the text at place has a word t as long as running[t] > place.
-        self.running.partition_point(|&n| n as usize > place)
+        self.running.partition_point(|&n| n as usize > position)
     }
 
     /// Returns the number of texts that have a word number `t`.
@@ -69,9 +69,9 @@ impl Block {
         self.running.get(t).map_or(0, |&n| n as usize)
     }
 
-    /// Returns the packed row of the text at `place`, step `t`.
-    pub(crate) fn row(&self, place: usize, t: usize) -> usize {
-        self.start[t] as usize + place
+    /// Returns the packed row of the text at `position`, step `t`.
+    pub(crate) fn row(&self, position: usize, t: usize) -> usize {
+        self.start[t] as usize + position
     }
 }
 
@@ -220,9 +220,9 @@ impl Batch {
         s.order.clear();
         s.order.resize(self.texts, 0);
         for (text, &length) in s.lengths.iter().enumerate() {
-            let place = &mut s.count_of[longest - length as usize];
-            s.order[*place as usize] = text as u32;
-            *place += 1;
+            let position = &mut s.count_of[longest - length as usize];
+            s.order[*position as usize] = text as u32;
+            *position += 1;
         }
         let with_words = s.lengths.iter().filter(|&&length| length > 0).count();
 
@@ -360,8 +360,8 @@ impl DistinctWords {
         let is_it = |&index: &u32| words[index as usize] == word;
         match self.0.entry(spread(word), is_it, |&index| spread(words[index as usize])) {
             Entry::Occupied(found) => *found.get(),
-            Entry::Vacant(place) => {
-                place.insert(index);
+            Entry::Vacant(position) => {
+                position.insert(index);
                 words.push(word);
                 index
             }

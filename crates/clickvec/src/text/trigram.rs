@@ -26,8 +26,8 @@ impl Trigram {
 
     /// Returns the three characters.
     pub fn chars(self) -> [char; 3] {
-        [2, 1, 0].map(|place| {
-            let scalar = (self.0 >> (place * BITS)) as u32 & ((1 << BITS) - 1);
+        [2, 1, 0].map(|position| {
+            let scalar = (self.0 >> (position * BITS)) as u32 & ((1 << BITS) - 1);
             // `from_chars` is the only constructor, so the replacement never occurs.
             char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER)
         })
@@ -105,7 +105,7 @@ pub struct Dictionary {
     ids: HashMap<Trigram, u32, BuildHasherDefault<FoldedHasher>>,
     words: Vec<WordHash>,
     /// The place of each word in `words`.
-    word_places: HashMap<WordHash, u32, BuildHasherDefault<FoldedHasher>>,
+    word_positions: HashMap<WordHash, u32, BuildHasherDefault<FoldedHasher>>,
 }
 
 /// The error of a list with a repeated trigram.
@@ -136,10 +136,10 @@ impl Dictionary {
     pub fn from_counts(counts: impl IntoIterator<Item = (Trigram, u64)>, max_trigrams: usize) -> Dictionary {
         let mut counts: Vec<_> = counts.into_iter().collect();
         counts.sort_unstable();
-        counts.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
+        counts.dedup_by(|next, last| {
+            let same = next.0 == last.0;
             if same {
-                kept.1 = kept.1.saturating_add(next.1);
+                last.1 = last.1.saturating_add(next.1);
             }
             same
         });
@@ -164,11 +164,11 @@ impl Dictionary {
     /// This dictionary with the most frequent of `counts` that it lacks after its own words, up to `max_words` words in
     /// all; ties in the order of the hashes.
     pub fn with_words(mut self, counts: impl IntoIterator<Item = (WordHash, u64)>, max_words: usize) -> Dictionary {
-        let lacking = counts.into_iter().filter(|(word, _)| !self.word_places.contains_key(word));
+        let lacking = counts.into_iter().filter(|(word, _)| !self.word_positions.contains_key(word));
         let mut new: Vec<(WordHash, u64)> = lacking.collect();
         new.sort_unstable_by_key(|&(word, count)| (std::cmp::Reverse(count), word));
         new.truncate(max_words.saturating_sub(self.words.len()));
-        self.word_places.extend(new.iter().map(|&(word, _)| word).zip(self.words.len() as u32..));
+        self.word_positions.extend(new.iter().map(|&(word, _)| word).zip(self.words.len() as u32..));
         self.words.extend(new.into_iter().map(|(word, _)| word));
         self
     }
@@ -194,10 +194,10 @@ impl Dictionary {
     ///
     /// [`DuplicateWord`] if a word occurs twice.
     pub fn followed_by(mut self, words: Vec<WordHash>) -> Result<Dictionary, DuplicateWord> {
-        self.word_places.reserve(words.len());
-        for (place, &word) in (0u32..).zip(&words) {
-            if let Some(first) = self.word_places.insert(word, place) {
-                return Err(DuplicateWord { first: first as usize, second: place as usize });
+        self.word_positions.reserve(words.len());
+        for (position, &word) in (0u32..).zip(&words) {
+            if let Some(first) = self.word_positions.insert(word, position) {
+                return Err(DuplicateWord { first: first as usize, second: position as usize });
             }
         }
         self.words = words;
@@ -248,14 +248,14 @@ impl Dictionary {
         for_each_trigram(word, |trigram| features.extend(self.get(trigram).map(|id| Feature { id, count: 1 })));
         if !self.words.is_empty() {
             // A merged tail has several words.
-            let known = word.split(JOINT).filter_map(|part| self.word_places.get(&WordHash::of(part)));
-            features.extend(known.map(|place| Feature { id: self.trigrams.len() as u32 + place, count: 1 }));
+            let known = word.split(JOINT).filter_map(|part| self.word_positions.get(&WordHash::of(part)));
+            features.extend(known.map(|position| Feature { id: self.trigrams.len() as u32 + position, count: 1 }));
         }
         features.sort_unstable_by_key(|feature| feature.id);
-        features.dedup_by(|next, kept| {
-            let same = next.id == kept.id;
+        features.dedup_by(|next, last| {
+            let same = next.id == last.id;
             if same {
-                kept.count = kept.count.saturating_add(next.count);
+                last.count = last.count.saturating_add(next.count);
             }
             same
         });

@@ -47,9 +47,9 @@ impl Views {
         if happens(self.few, rng) {
             let mut wanted = rng.random_range(FEWEST..=MOST).min(words);
             // Every subset of that size is equally likely.
-            for place in 0..words {
-                if wanted > 0 && rng.random_range(0..words - place) < wanted {
-                    view.push(place);
+            for position in 0..words {
+                if wanted > 0 && rng.random_range(0..words - position) < wanted {
+                    view.push(position);
                     wanted -= 1;
                 }
             }
@@ -59,14 +59,14 @@ impl Views {
                 view.push(rng.random_range(0..words));
             }
         }
-        let mut place = 1;
-        while place < view.len() {
+        let mut position = 1;
+        while position < view.len() {
             if happens(self.swap, rng) {
-                view.swap(place - 1, place);
+                view.swap(position - 1, position);
                 // A word moves by at most one position.
-                place += 1;
+                position += 1;
             }
-            place += 1;
+            position += 1;
         }
     }
 
@@ -119,7 +119,7 @@ mod tests {
         let mut counts = [0; 8];
         for view in &views {
             assert!((2..=4).contains(&view.len()) && view.is_sorted(), "{view:?}");
-            view.iter().for_each(|&place| counts[place] += 1);
+            view.iter().for_each(|&position| counts[position] += 1);
         }
         // 2,000 views with 3 words on average: 750 for each position.
         assert!(counts.iter().all(|count| (650..850).contains(count)), "{counts:?}");
@@ -132,7 +132,7 @@ mod tests {
         let views = drawn(Views { swap: 0.5, ..Views::NONE }, 6);
         assert!(views.iter().any(|view| !view.is_sorted()));
         for view in views {
-            assert!(view.iter().enumerate().all(|(at, place)| at.abs_diff(*place) <= 1), "{view:?}");
+            assert!(view.iter().enumerate().all(|(at, position)| at.abs_diff(*position) <= 1), "{view:?}");
             let mut sorted = view.clone();
             sorted.sort_unstable();
             assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);

@@ -33,9 +33,9 @@ pub fn misspell(word: &str, rng: &mut Xoshiro256PlusPlus, out: &mut String) -> b
         out.push_str(word);
         return false;
     }
-    let place = rng.random_range(1..letters.len());
-    let letter = letters[place];
-    let (before, after) = (&letters[..place], &letters[place + 1..]);
+    let position = rng.random_range(1..letters.len());
+    let letter = letters[position];
+    let (before, after) = (&letters[..position], &letters[position + 1..]);
     let write =
         |parts: &[&[&str]], out: &mut String| parts.iter().copied().flatten().for_each(|part| out.push_str(part));
     match rng.random_range(0..4u32) {

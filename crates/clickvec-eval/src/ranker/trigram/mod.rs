@@ -16,9 +16,9 @@ use lists::TrigramCandidates;
 pub use lists::{TrigramLists, TrigramQuery};
 
 const TF_POWER: Parameter =
-    Parameter::of_scoring("tf_power", 1.0, 0.0, 4.0, "the power of a trigram's count; 0 counts each once");
+    Parameter::scoring("tf_power", 1.0, 0.0, 4.0, "the power of a trigram's count; 0 counts each once");
 const IDF_POWER: Parameter =
-    Parameter::of_scoring("idf_power", 1.0, 0.0, 4.0, "the power of its idf; 0 weighs all trigrams alike");
+    Parameter::scoring("idf_power", 1.0, 0.0, 4.0, "the power of its idf; 0 weighs all trigrams alike");
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {

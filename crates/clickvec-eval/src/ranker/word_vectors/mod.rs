@@ -37,7 +37,7 @@ pub(super) const SYSTEM: System = System {
     name: "vectors",
     about: "vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy",
     parameters: &[
-        Parameter::of_training(
+        Parameter::training(
             RIDGE,
             0.0,
             0.0,
@@ -45,7 +45,7 @@ pub(super) const SYSTEM: System = System {
             "above 0, texts that the file lacks get a vector from their trigrams and words, fitted to the titles' vectors by ridge \
              regression; this is its λ",
         ),
-        Parameter::of_scoring(IDF, 0.0, 0.0, 4.0, "the power of a word's idf in the mean; 0 weighs all words alike"),
+        Parameter::scoring(IDF, 0.0, 0.0, 4.0, "the power of a word's idf in the mean; 0 weighs all words alike"),
     ],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(WordVectors::train(values, resources, watch)?)),

@@ -16,9 +16,9 @@ use clickvec_eval::ranker::{Parameter, Values};
 use clickvec_tables::memory::NoRoom;
 
 /// λ_T.
-pub(super) const LAMBDA_T: Parameter = Parameter::of_scoring("lambda_t", 0.85, 0.0, 1.0, "the weight of single words");
+pub(super) const LAMBDA_T: Parameter = Parameter::scoring("lambda_t", 0.85, 0.0, 1.0, "the weight of single words");
 /// λ_O.
-pub(super) const LAMBDA_O: Parameter = Parameter::of_scoring(
+pub(super) const LAMBDA_O: Parameter = Parameter::scoring(
     "lambda_o",
     0.1,
     0.0,
@@ -26,7 +26,7 @@ pub(super) const LAMBDA_O: Parameter = Parameter::of_scoring(
     "the weight of neighbouring query words that are neighbours in the title",
 );
 /// λ_U.
-pub(super) const LAMBDA_U: Parameter = Parameter::of_scoring(
+pub(super) const LAMBDA_U: Parameter = Parameter::scoring(
     "lambda_u",
     0.05,
     0.0,
@@ -98,8 +98,8 @@ impl Dependence {
                 words.len(),
             ));
         }
-        if let Some(place) = words.iter().position(|&word| word as usize >= vocabulary.len()) {
-            return Err(damaged::not_below("title_words", vocabulary.len(), words[place], place));
+        if let Some(position) = words.iter().position(|&word| word as usize >= vocabulary.len()) {
+            return Err(damaged::not_below("title_words", vocabulary.len(), words[position], position));
         }
         let mut titles = WordLists::default();
         let mut rest = words;
@@ -145,7 +145,7 @@ impl Features {
         features
     }
 
-    fn place(&self, key: (u32, u32)) -> Option<usize> {
+    fn position(&self, key: (u32, u32)) -> Option<usize> {
         self.keys.binary_search(&key).ok()
     }
 
@@ -185,7 +185,7 @@ pub(super) struct Query {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Matches {
     /// The positions of the query's words in the title, and which words they are.
-    places: Vec<(usize, u32)>,
+    positions: Vec<(usize, u32)>,
     terms: Vec<u32>,
     ordered: Vec<u32>,
     unordered: Vec<u32>,
@@ -208,16 +208,16 @@ impl Query {
         words.retain(is_known);
         words.sort_unstable();
         words.dedup();
-        let place = |word: WordId| words.binary_search(&word).ok().map(|place| place as u32);
-        let word = |place: u32| words[place as usize];
+        let position = |word: WordId| words.binary_search(&word).ok().map(|position| position as u32);
+        let word = |position: u32| words[position as usize];
         let Weights { mu, .. } = *weights;
 
         let own = query.iter().map(|&word| (word, share * weights.terms));
         let terms = own.chain(more.iter().copied());
-        let terms = terms.filter_map(|(word, weight)| Some(((place(word)?, 0), weight))).collect();
+        let terms = terms.filter_map(|(word, weight)| Some(((position(word)?, 0), weight))).collect();
         let terms = Features::new(terms, |(word_place, _)| mu * model.collection.probability(word(word_place)));
 
-        let neighbours = || query.windows(2).filter_map(|pair| Some((place(pair[0])?, place(pair[1])?)));
+        let neighbours = || query.windows(2).filter_map(|pair| Some((position(pair[0])?, position(pair[1])?)));
         let ordered = neighbours().map(|pair| (pair, share * weights.ordered)).collect();
         let ordered = Features::new(ordered, |(a, b)| mu * model.probability(model.ordered.get(word(a), word(b))));
         // Positions are in the order of word numbers.
@@ -233,34 +233,34 @@ impl Query {
 
     /// Finds the query's features in a title.
     pub(super) fn find(&self, title: &[WordId], matches: &mut Matches) {
-        let Matches { places, terms, ordered, unordered } = matches;
-        places.clear();
+        let Matches { positions, terms, ordered, unordered } = matches;
+        positions.clear();
         for (counts, features) in
             [(&mut *terms, &self.terms), (&mut *ordered, &self.ordered), (&mut *unordered, &self.unordered)]
         {
             counts.clear();
             counts.resize(features.keys.len(), 0);
         }
-        for (place, word) in title.iter().enumerate() {
+        for (position, word) in title.iter().enumerate() {
             let Ok(found) = self.words.binary_search(word) else { continue };
             let word = found as u32;
-            if let Some(term) = self.terms.place((word, 0)) {
+            if let Some(term) = self.terms.position((word, 0)) {
                 terms[term] += 1;
             }
-            let near = places.iter().rposition(|&(other, _)| place - other > REACH).map_or(0, |last| last + 1);
-            for i in near..places.len() {
-                let (other_place, other) = places[i];
-                if other_place + 1 == place
-                    && let Some(pair) = self.ordered.place((other, word))
+            let near = positions.iter().rposition(|&(other, _)| position - other > REACH).map_or(0, |last| last + 1);
+            for i in near..positions.len() {
+                let (other_position, other) = positions[i];
+                if other_position + 1 == position
+                    && let Some(pair) = self.ordered.position((other, word))
                 {
                     ordered[pair] += 1;
                 }
-                let is_first = !places[near..i].iter().any(|&(_, earlier)| earlier == other);
-                if is_first && let Some(pair) = self.unordered.place((word.min(other), word.max(other))) {
+                let is_first = !positions[near..i].iter().any(|&(_, earlier)| earlier == other);
+                if is_first && let Some(pair) = self.unordered.position((word.min(other), word.max(other))) {
                     unordered[pair] += 1;
                 }
             }
-            places.push((place, word));
+            positions.push((position, word));
         }
     }
 
@@ -281,21 +281,21 @@ impl Query {
         self.score(matches, title.len())
     }
 
-    /// The amount that the word at `place` alone adds to [`Query::base`] if it occurs `count` times in the title.
-    pub(super) fn term_gain(&self, place: usize, count: u32) -> f64 {
-        self.terms.place((place as u32, 0)).map_or(0.0, |term| self.terms.gain(term, count))
+    /// The amount that the word at `position` alone adds to [`Query::base`] if it occurs `count` times in the title.
+    pub(super) fn term_gain(&self, position: usize, count: u32) -> f64 {
+        self.terms.position((position as u32, 0)).map_or(0.0, |term| self.terms.gain(term, count))
     }
 
     /// The positions of the two words of each pair, and the most that the pair can add to a title's score. A title has
     /// a word at most `most(word)` times.
     pub(super) fn pair_gains(&self, most: impl Fn(WordId) -> u32) -> Vec<([usize; 2], f64)> {
-        let most = |place: u32| most(self.words[place as usize]);
-        let places = |(a, b): (u32, u32)| [a as usize, b as usize];
+        let most = |position: u32| most(self.words[position as usize]);
+        let positions = |(a, b): (u32, u32)| [a as usize, b as usize];
         let ordered = self.ordered.keys.iter().enumerate();
-        let ordered = ordered.map(|(i, &(a, b))| (places((a, b)), self.ordered.gain(i, most(a).min(most(b)))));
+        let ordered = ordered.map(|(i, &(a, b))| (positions((a, b)), self.ordered.gain(i, most(a).min(most(b)))));
         let unordered = self.unordered.keys.iter().enumerate();
         let unordered =
-            unordered.map(|(i, &(a, b))| (places((a, b)), self.unordered.gain(i, most(a).saturating_add(most(b)))));
+            unordered.map(|(i, &(a, b))| (positions((a, b)), self.unordered.gain(i, most(a).saturating_add(most(b)))));
         ordered.chain(unordered).collect()
     }
 

@@ -40,16 +40,16 @@ impl PairCounts {
         chunk: usize,
         pairs: impl Fn(&[WordId], &mut dyn FnMut(WordId, WordId)),
     ) -> Result<PairCounts, NoRoom> {
-        let mut of_first = vec![0usize; words];
-        titles.iter().for_each(|title| pairs(title, &mut |first, _| of_first[first as usize] += 1));
+        let mut by_first = vec![0usize; words];
+        titles.iter().for_each(|title| pairs(title, &mut |first, _| by_first[first as usize] += 1));
         let mut lists = Ragged::default();
         let mut keys: Vec<u64> = Vec::new();
         while lists.len() < words {
             let start = lists.len();
             let mut end = start;
             let mut size = 0;
-            while end < words && (end == start || size + of_first[end] <= chunk) {
-                size += of_first[end];
+            while end < words && (end == start || size + by_first[end] <= chunk) {
+                size += by_first[end];
                 end += 1;
             }
             // Each pair may be one of its own, and then it has an entry.
@@ -66,8 +66,8 @@ impl PairCounts {
             keys.par_sort_unstable();
             let mut rest = &keys[..];
             for first in start..end {
-                let (of_this, others) = rest.split_at(rest.partition_point(|key| key >> 32 == first as u64));
-                let counted = of_this.chunk_by(|a, b| a == b);
+                let (same_first, others) = rest.split_at(rest.partition_point(|key| key >> 32 == first as u64));
+                let counted = same_first.chunk_by(|a, b| a == b);
                 lists.push(counted.map(|run| (run[0] as u32, u32::try_from(run.len()).unwrap_or(u32::MAX))));
                 rest = others;
             }
@@ -77,16 +77,16 @@ impl PairCounts {
 
     /// The count of a pair.
     pub(super) fn get(&self, first: WordId, second: WordId) -> u32 {
-        let of_first = self.0.get(first as usize);
-        of_first.binary_search_by_key(&second, |&(other, _)| other).map_or(0, |place| of_first[place].1)
+        let by_first = self.0.get(first as usize);
+        by_first.binary_search_by_key(&second, |&(other, _)| other).map_or(0, |position| by_first[position].1)
     }
 }
 
 /// Reports windows of two words. Each word of a title completes a window with each distinct word among the [`REACH`]
 /// words before it. So a title has at most as many windows of two words as it has these words.
 fn for_each_in_a_window(title: &[WordId], found: &mut dyn FnMut(WordId, WordId)) {
-    for (place, &word) in title.iter().enumerate() {
-        let before = &title[place.saturating_sub(REACH)..place];
+    for (position, &word) in title.iter().enumerate() {
+        let before = &title[position.saturating_sub(REACH)..position];
         for (i, &other) in before.iter().enumerate() {
             if !before[..i].contains(&other) {
                 found(word.min(other), word.max(other));

@@ -33,7 +33,7 @@ pub(super) const SYSTEM: System = System {
         Parameter::count("size", 100, 1, 10_000, "numbers in a vector"),
         Parameter::count("window", 5, 1, 1000, "words of context on each side, at most"),
         Parameter::count("min-count", 1, 1, u32::MAX, "words rarer than this are left out"),
-        Parameter::of_training(
+        Parameter::training(
             "sample",
             1e-4,
             0.0,
@@ -42,7 +42,7 @@ pub(super) const SYSTEM: System = System {
         ),
         Parameter::count("negative", 5, 1, 1000, "negative samples for each prediction"),
         Parameter::count("epochs", 30, 1, 100_000, "passes over the texts"),
-        Parameter::of_training("alpha", 0.025, 1e-6, 1.0, "the learning rate at the start; it falls linearly to 1e-4"),
+        Parameter::training("alpha", 0.025, 1e-6, 1.0, "the learning rate at the start; it falls linearly to 1e-4"),
         Parameter::count("dbow-words", 0, 0, 1, "1: with dm=0, word vectors are learnt too (skip-gram)"),
         Parameter::SEED,
     ],
@@ -156,10 +156,10 @@ impl Doc2Vec {
             let order = Permutation::new(number as u64, options.seed, "doc2vec order", epoch as u64);
             let mut random = stream(options.seed, "doc2vec epoch", epoch as u64);
             let mut loss = Loss::default();
-            for place in 0..number {
-                let text = order.at(place as u64) as usize;
+            for position in 0..number {
+                let text = order.at(position as u64) as usize;
                 let vector = &mut vectors[text * options.size..][..options.size];
-                let rate = options.rate_at((epoch * number + place) as f64 / (options.epochs * number) as f64);
+                let rate = options.rate_at((epoch * number + position) as f64 / (options.epochs * number) as f64);
                 let access = &mut Access::Learning(&mut network);
                 let words = texts.words.get(text);
                 loss.add(learn_text(access, &options, words, vector, rate, &mut random, &mut scratch));
@@ -171,12 +171,12 @@ impl Doc2Vec {
             }
             watch(Progress { done, of, objective: Some(mean) });
         }
-        let mut of_texts = TextVectors::new(options.size);
+        let mut text_vectors = TextVectors::new(options.size);
         for (&key, vector) in texts.keys.iter().zip(vectors.chunks_exact_mut(options.size)) {
             to_unit(vector);
-            of_texts.insert(key, vector)?;
+            text_vectors.insert(key, vector)?;
         }
-        Ok(Doc2Vec { options, vocabulary: texts.vocabulary, network, texts: of_texts })
+        Ok(Doc2Vec { options, vocabulary: texts.vocabulary, network, texts: text_vectors })
     }
 
     fn restore(values: &Values, state: &RankerState) -> Result<Doc2Vec, clickvec_tables::Error> {

@@ -29,8 +29,8 @@ pub(super) struct Options {
 
 impl Options {
     /// The learning rate at a point of training that runs from 0 to 1.
-    pub(super) fn rate_at(&self, place: f64) -> f32 {
-        (self.rate - (self.rate - LAST_RATE.min(self.rate)) * place) as f32
+    pub(super) fn rate_at(&self, position: f64) -> f32 {
+        (self.rate - (self.rate - LAST_RATE.min(self.rate)) * position) as f32
     }
 
     /// Whether there are context vectors of words.
@@ -49,7 +49,7 @@ pub(super) struct Network {
     /// The number of occurrences of each word in the texts.
     pub(super) frequencies: Vec<u32>,
     /// The probability of keeping each word of a text.
-    kept: Vec<f32>,
+    sampled: Vec<f32>,
     negatives: AliasTable,
 }
 
@@ -73,9 +73,9 @@ impl Network {
             _ if options.sample == 0.0 => 1.0,
             ratio => (ratio.sqrt() + ratio) as f32,
         };
-        let kept = frequencies.iter().map(keep).collect();
+        let sampled = frequencies.iter().map(keep).collect();
         let weights = frequencies.iter().map(|&count| f64::from(count).powf(NEGATIVE_EXPONENT)).collect();
-        Network { inputs, outputs, kept, negatives: AliasTable::new(weights), frequencies }
+        Network { inputs, outputs, sampled, negatives: AliasTable::new(weights), frequencies }
     }
 
     /// A negative sample.
@@ -109,7 +109,7 @@ impl Access<'_> {
 /// Working memory, reused from text to text.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    kept: Vec<WordId>,
+    sampled: Vec<WordId>,
     hidden: Vec<f32>,
     /// −rate · the gradient of the loss with respect to `hidden`.
     error: Vec<f32>,
@@ -132,24 +132,24 @@ pub(super) fn learn_text(
     random: &mut impl Rng,
     scratch: &mut Scratch,
 ) -> Loss {
-    let Scratch { kept, hidden, error } = scratch;
+    let Scratch { sampled, hidden, error } = scratch;
     let size = options.size;
     hidden.resize(size, 0.0);
     error.resize(size, 0.0);
-    let chances = &access.network().kept;
-    kept.clear();
-    kept.extend(text.iter().copied().filter(|&word| {
+    let chances = &access.network().sampled;
+    sampled.clear();
+    sampled.extend(text.iter().copied().filter(|&word| {
         chances[word as usize] >= 1.0 || {
             let draw: f32 = random.random();
             draw < chances[word as usize]
         }
     }));
     let mut loss = Loss::default();
-    for (place, &word) in kept.iter().enumerate() {
+    for (position, &word) in sampled.iter().enumerate() {
         // The window is drawn again for each word, so that near words count more.
         let reach = if options.has_inputs() { random.random_range(1..=options.window) } else { 0 };
-        let context = place.saturating_sub(reach)..(place + reach + 1).min(kept.len());
-        let neighbours = context.filter(|&other| other != place).map(|other| kept[other] as usize * size);
+        let context = position.saturating_sub(reach)..(position + reach + 1).min(sampled.len());
+        let neighbours = context.filter(|&other| other != position).map(|other| sampled[other] as usize * size);
         if options.memory {
             hidden.copy_from_slice(vector);
             neighbours.clone().for_each(|row| add(hidden, &access.network().inputs[row..row + size]));
@@ -266,8 +266,8 @@ impl AliasTable {
 
     pub(super) fn draw(&self, random: &mut impl Rng) -> u32 {
         let bits: u64 = random.random();
-        let place = ((bits >> 32) * self.chance.len() as u64) >> 32;
+        let position = ((bits >> 32) * self.chance.len() as u64) >> 32;
         let draw = (bits as u32 >> 8) as f32 / (1u32 << 24) as f32;
-        if draw < self.chance[place as usize] { place as u32 } else { self.alias[place as usize] }
+        if draw < self.chance[position as usize] { position as u32 } else { self.alias[position as usize] }
     }
 }

@@ -69,7 +69,7 @@ fn texts_of_one_topic_are_near_and_shuffled_vectors_are_not() {
         let right = ndcg(&ranker, &queries, &titles);
         let vectors = state.f32s("text_vectors", &[None, Some(16)]).unwrap();
         let order = Permutation::new(vectors.len() as u64 / 16, 5, "shuffled", 0);
-        let row = |place: usize| &vectors[order.at(place as u64) as usize * 16..][..16];
+        let row = |position: usize| &vectors[order.at(position as u64) as usize * 16..][..16];
         let mixed: Vec<f32> = (0..vectors.len() / 16).flat_map(row).copied().collect();
         let shuffled = state.clone().with("text_vectors", &[mixed.len() / 16, 16], Numbers::F32(mixed));
         let shuffled = Doc2Vec::restore(&values(&small(form)), &shuffled).unwrap();

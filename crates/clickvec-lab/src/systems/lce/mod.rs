@@ -15,16 +15,14 @@ use clickvec_tables::memory::NoRoom;
 
 const FEEDBACK: Parameter = Parameter {
     whole: true,
-    ..Parameter::of_scoring("feedback", 20.0, 0.0, 1000.0, "titles of the collection that the expansion is taken from")
+    ..Parameter::scoring("feedback", 20.0, 0.0, 1000.0, "titles of the collection that the expansion is taken from")
 };
-const CONCEPTS: Parameter = Parameter {
-    whole: true,
-    ..Parameter::of_scoring("concepts", 10.0, 0.0, 1000.0, "words that are added to the query")
-};
+const CONCEPTS: Parameter =
+    Parameter { whole: true, ..Parameter::scoring("concepts", 10.0, 0.0, 1000.0, "words that are added to the query") };
 const EXPANSION: Parameter =
-    Parameter::of_scoring("expansion", 0.2, 0.0, 1.0, "the weight of the expansion, from 0 (none) to 1 (it alone)");
+    Parameter::scoring("expansion", 0.2, 0.0, 1.0, "the weight of the expansion, from 0 (none) to 1 (it alone)");
 const RARITY: Parameter =
-    Parameter::of_scoring("rarity", 0.0, 0.0, 1.0, "how much words that are frequent in the collection are held back");
+    Parameter::scoring("rarity", 0.0, 0.0, 1.0, "how much words that are frequent in the collection are held back");
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {
@@ -109,13 +107,13 @@ impl Lce {
             found.extend(title.iter().map(|&word| (word, share)));
         }
         found.sort_by_key(|&(word, _)| word);
-        let likelihood = |of_word: &[(WordId, f64)]| {
-            let (word, sum) = (of_word[0].0, of_word.iter().map(|(_, share)| share).sum::<f64>());
+        let likelihood = |occurrences: &[(WordId, f64)]| {
+            let (word, sum) = (occurrences[0].0, occurrences.iter().map(|(_, share)| share).sum::<f64>());
             let probability = self.model.collection.probability(word);
             (word, (sum + smoothing * probability) / probability.powf(rarity))
         };
         let by_word = found.chunk_by(|(a, _), (b, _)| a == b);
-        let others = by_word.filter(|of_word| query.words.binary_search(&of_word[0].0).is_err());
+        let others = by_word.filter(|occurrences| query.words.binary_search(&occurrences[0].0).is_err());
         let mut likely: Vec<(WordId, f64)> = others.map(likelihood).collect();
         let order = |a: &(WordId, f64), b: &(WordId, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
         if likely.len() > concepts {

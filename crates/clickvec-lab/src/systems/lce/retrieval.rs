@@ -15,7 +15,7 @@ struct List<'a> {
     counts: &'a [u32],
     /// The amounts that one, two, … occurrences add to a score.
     gains: Vec<f64>,
-    place: usize,
+    position: usize,
     /// All titles before this place come before the current title.
     next: usize,
 }
@@ -40,7 +40,7 @@ impl List<'_> {
     fn gain(&self, query: &Query, count: u32) -> f64 {
         match self.gains.get(count as usize - 1) {
             Some(&gain) => gain,
-            None => query.term_gain(self.place, count),
+            None => query.term_gain(self.position, count),
         }
     }
 }
@@ -58,15 +58,15 @@ pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Que
         return best;
     }
     let mut order: Vec<usize> = (0..query.words.len()).collect();
-    order.sort_by_key(|&place| lists.get(query.words[place]).len());
+    order.sort_by_key(|&position| lists.get(query.words[position]).len());
     let mut rank = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(i, &place)| rank[place] = i);
-    let mut of_rank: Vec<List<'_>> = order
+    order.iter().enumerate().for_each(|(i, &position)| rank[position] = i);
+    let mut lists_by_rank: Vec<List<'_>> = order
         .iter()
-        .map(|&place| {
-            let word = query.words[place];
-            let gains = (1..=lists.most(word).min(FREQUENT)).map(|count| query.term_gain(place, count)).collect();
-            List { titles: lists.get(word), counts: lists.counts(word), gains, place, next: 0 }
+        .map(|&position| {
+            let word = query.words[position];
+            let gains = (1..=lists.most(word).min(FREQUENT)).map(|count| query.term_gain(position, count)).collect();
+            List { titles: lists.get(word), counts: lists.counts(word), gains, position, next: 0 }
         })
         .collect();
     // By rank, the lower one first.
@@ -75,13 +75,13 @@ pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Que
         .into_iter()
         .map(|([a, b], gain)| ([rank[a].min(rank[b]), rank[a].max(rank[b])], gain))
         .collect();
-    let gains = most_gains(query, lists, &of_rank, &pairs);
+    let gains = most_gains(query, lists, &lists_by_rank, &pairs);
     let rounding = ROUNDING * (1.0 + query.base.abs());
     let mut matches = Matches::default();
     // Whether the title has the word of each rank.
     let mut has = vec![false; order.len()];
-    for i in 0..of_rank.len() {
-        let (before, rest) = of_rank.split_at_mut(i);
+    for i in 0..lists_by_rank.len() {
+        let (before, rest) = lists_by_rank.split_at_mut(i);
         let Some((list, after)) = rest.split_first_mut() else { break };
         before.iter_mut().chain(&mut *after).for_each(|list| list.next = 0);
         has.fill(false);
@@ -92,7 +92,7 @@ pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Que
         if longest < 1.0 {
             continue;
         }
-        let lengths = lists.lengths(query.words[list.place]);
+        let lengths = lists.lengths(query.words[list.position]);
         for ((&title, &times), &length) in list.titles.iter().zip(list.counts).zip(lengths) {
             // A title with a word of an earlier list was handled there.
             if f64::from(length) > longest || before.iter_mut().any(|list| list.count(title) > 0) {
@@ -105,8 +105,8 @@ pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Que
                     *has = times > 0;
                     bound += if *has { list.gain(query, times) } else { 0.0 };
                 }
-                let of_pairs = pairs.iter().filter(|([a, b], _)| has[*a] && has[*b]);
-                bound += of_pairs.map(|(_, gain)| gain).sum::<f64>();
+                let gain_of_pairs = pairs.iter().filter(|([a, b], _)| has[*a] && has[*b]);
+                bound += gain_of_pairs.map(|(_, gain)| gain).sum::<f64>();
                 if bound - query.length_loss(length as usize) < worst {
                     continue;
                 }
@@ -126,9 +126,14 @@ pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Que
 }
 
 /// For each rank, the most that features whose words all have this rank or a later one can add to [`Query::base`].
-fn most_gains(query: &Query, lists: &InvertedLists, of_rank: &[List<'_>], pairs: &[([usize; 2], f64)]) -> Vec<f64> {
-    let alone = |list: &List<'_>| query.term_gain(list.place, lists.most(query.words[list.place]));
-    let mut gains: Vec<f64> = of_rank.iter().map(alone).collect();
+fn most_gains(
+    query: &Query,
+    lists: &InvertedLists,
+    lists_by_rank: &[List<'_>],
+    pairs: &[([usize; 2], f64)],
+) -> Vec<f64> {
+    let alone = |list: &List<'_>| query.term_gain(list.position, lists.most(query.words[list.position]));
+    let mut gains: Vec<f64> = lists_by_rank.iter().map(alone).collect();
     pairs.iter().for_each(|([a, _], gain)| gains[*a] += gain);
     for i in (1..gains.len()).rev() {
         gains[i - 1] += gains[i];

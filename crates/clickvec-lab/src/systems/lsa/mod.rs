@@ -18,7 +18,7 @@ use clickvec_tables::memory::NoRoom;
 const DIMENSIONS: Parameter = Parameter::count("dimensions", 300, 1, 10_000, "singular values that are kept");
 const WEIGHTING: Parameter = Parameter::count("weighting", 2, 0, 2, "0 counts words, 1 is log-entropy, 2 tf-idf");
 const WHITENING: Parameter =
-    Parameter::of_scoring("whitening", 1.0, 0.0, 1.0, "1 folds in by the inverse singular values, 0 without them");
+    Parameter::scoring("whitening", 1.0, 0.0, 1.0, "1 folds in by the inverse singular values, 0 without them");
 
 /// A text is outside the span of U_k if no more than this part of it is inside, since that much is rounding error.
 const OUTSIDE: f64 = 1e-7;
@@ -54,7 +54,7 @@ impl Weighting {
         }
     }
 
-    fn of_count(self, tf: u32) -> f64 {
+    fn local(self, tf: u32) -> f64 {
         match self {
             Weighting::Count | Weighting::TfIdf => f64::from(tf),
             Weighting::LogEntropy => f64::from(tf).ln_1p(),
@@ -62,7 +62,7 @@ impl Weighting {
     }
 
     /// The weight of each of `words` words; 0 for a word that no title has.
-    fn of_words(self, titles: &WordLists, words: usize) -> Vec<f64> {
+    fn global(self, titles: &WordLists, words: usize) -> Vec<f64> {
         let all = titles.len() as f64;
         let mut documents = vec![0u32; words];
         let mut frequency = vec![0u32; words];
@@ -137,7 +137,7 @@ pub(super) struct Lsa {
 
 impl Lsa {
     fn train(values: &Values, corpus: &Corpus, watch: &mut Watch<'_>) -> Result<Lsa> {
-        let (vocabulary, titles) = of_titles(corpus)?;
+        let (vocabulary, titles) = read_titles(corpus)?;
         let dimensions = values.count(DIMENSIONS.name);
         if titles.len() < 2 {
             return Err(too_few_titles(SYSTEM.name, 2, titles.len()).into());
@@ -149,11 +149,11 @@ impl Lsa {
         }
         svd::room(vocabulary.len(), dimensions)?;
         let weighting = Weighting::new(values);
-        let weights = weighting.of_words(&titles, vocabulary.len());
+        let weights = weighting.global(&titles, vocabulary.len());
         let mut counts = Counts::default();
         let column = |title: &[WordId]| {
             let entries =
-                counts.of(title).iter().map(|&(word, tf)| (word, weighting.of_count(tf) * weights[word as usize]));
+                counts.of(title).iter().map(|&(word, tf)| (word, weighting.local(tf) * weights[word as usize]));
             entries.collect::<Vec<_>>()
         };
         let matrix = Sparse::from_columns(vocabulary.len(), titles.iter().map(column))?;
@@ -183,8 +183,8 @@ impl Lsa {
             return Err(damaged::content("singular_values", "a finite number above 0", most));
         }
         // Smaller values are zeros with a rounding error.
-        if let Some(place) = singular_values.iter().position(|value| !(1e-7..=1.0).contains(&(value / most))) {
-            return Err(damaged::range("singular_values", 1e-7 * most, most, singular_values[place], place));
+        if let Some(position) = singular_values.iter().position(|value| !(1e-7..=1.0).contains(&(value / most))) {
+            return Err(damaged::range("singular_values", 1e-7 * most, most, singular_values[position], position));
         }
         check_range("word_weights", weights, 0.0, 1e6)?;
         // Numbers that were rounded may be slightly above 1.
@@ -202,7 +202,7 @@ impl Lsa {
         let mut squares = 0.0;
         for &(word, tf) in counts.of(text) {
             let row = word as usize * self.dimensions();
-            let weight = self.weighting.of_count(tf) * self.weights[word as usize];
+            let weight = self.weighting.local(tf) * self.weights[word as usize];
             add_scaled(vector, weight as f32, &self.left[row..row + self.dimensions()]);
             squares += weight * weight;
         }
@@ -216,7 +216,7 @@ impl Lsa {
 }
 
 /// The titles that have a word, as numbers of their own vocabulary.
-fn of_titles(corpus: &Corpus) -> Result<(Interner, WordLists), NoRoom> {
+fn read_titles(corpus: &Corpus) -> Result<(Interner, WordLists), NoRoom> {
     let (mut vocabulary, mut titles, mut words) = (Interner::default(), WordLists::default(), Vec::new());
     for title in corpus.titles.iter().filter(|title| !title.is_empty()) {
         words.clear();
@@ -235,12 +235,12 @@ impl Ranker for Lsa {
 
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         let (mut reader, mut counts) = (WordReader::default(), Counts::default());
-        let (mut of_query, mut of_title) = (vec![0.0; self.dimensions()], vec![0.0; self.dimensions()]);
-        self.fold_in(reader.read(&self.vocabulary, query), &mut counts, &mut of_query);
-        normalize(&mut of_query);
+        let (mut query_vector, mut title_vector) = (vec![0.0; self.dimensions()], vec![0.0; self.dimensions()]);
+        self.fold_in(reader.read(&self.vocabulary, query), &mut counts, &mut query_vector);
+        normalize(&mut query_vector);
         let cosine = |title: &&str| {
-            let length = self.fold_in(reader.read(&self.vocabulary, title), &mut counts, &mut of_title);
-            if length > 0.0 { f64::from(dot(&of_query, &of_title)) / length } else { 0.0 }
+            let length = self.fold_in(reader.read(&self.vocabulary, title), &mut counts, &mut title_vector);
+            if length > 0.0 { f64::from(dot(&query_vector, &title_vector)) / length } else { 0.0 }
         };
         titles.iter().map(cosine).collect()
     }

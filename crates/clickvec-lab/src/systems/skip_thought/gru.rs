@@ -99,12 +99,12 @@ impl Gru {
                 input(word, out);
             }
             self.project(&scratch.inputs, &mut scratch.gates);
-            let mut place = 0;
+            let mut position = 0;
             for (step, &texts) in alive.iter().enumerate().take(step).skip(first) {
                 let (state, products) = (&mut state[..texts * units], &mut scratch.products[..texts * width]);
                 self.recur(state, products, step > 0);
-                gate_step(&mut scratch.gates[place * width..][..texts * width], products, state, units);
-                place += texts;
+                gate_step(&mut scratch.gates[position * width..][..texts * width], products, state, units);
+                position += texts;
             }
             row += rows;
         }

@@ -157,10 +157,10 @@ impl Part {
                 return Err(damaged::wrong_tensor(tensor, expected, found));
             }
             match numbers.iter().position(is_large) {
-                Some(place) => Err(damaged::content(
+                Some(position) => Err(damaged::content(
                     tensor,
                     format!("numbers from -{LARGEST:e} to {LARGEST:e}, with which no state overflows"),
-                    format!("{:e} at place {place}", numbers[place]),
+                    format!("{:e} at place {position}", numbers[position]),
                 )),
                 None => Ok(Matrix::from_vec(rows, columns, numbers.to_vec())),
             }

@@ -67,7 +67,7 @@ pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix, Fault> {
     }
     if !array.is_by_rows() {
         let by_columns = numbers;
-        numbers = (0..count).map(|place| by_columns[place % columns * rows + place / columns]).collect();
+        numbers = (0..count).map(|position| by_columns[position % columns * rows + position / columns]).collect();
     }
     Ok(Matrix::from_vec(rows, columns, numbers))
 }
@@ -109,7 +109,7 @@ mod tests {
     use crate::systems::testing::npy;
     use clickvec::internals::npy::MAGIC;
 
-    fn whole(bytes: &[u8]) -> Result<Matrix, Fault> {
+    fn read(bytes: &[u8]) -> Result<Matrix, Fault> {
         open(bytes, bytes.len() as u64).and_then(matrix)
     }
 
@@ -122,17 +122,17 @@ mod tests {
         let six = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let expected = Matrix::from_vec(2, 3, six.to_vec());
         for version in [1, 2, 3] {
-            assert_eq!(whole(&npy("<f4", "False", "(2, 3)", version, &f4(&six))).unwrap(), expected);
+            assert_eq!(read(&npy("<f4", "False", "(2, 3)", version, &f4(&six))).unwrap(), expected);
         }
         let f8: Vec<u8> = six.iter().flat_map(|&x| f64::from(x).to_le_bytes()).collect();
-        assert_eq!(whole(&npy("<f8", "False", "(2L, 3L)", 1, &f8)).unwrap(), expected);
+        assert_eq!(read(&npy("<f8", "False", "(2L, 3L)", 1, &f8)).unwrap(), expected);
         let columns = f4(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
-        assert_eq!(whole(&npy("<f4", "True", "(2, 3)", 1, &columns)).unwrap(), expected);
-        assert_eq!(whole(&npy("<f4", "False", "(6,)", 1, &f4(&six))).unwrap(), Matrix::from_vec(1, 6, six.to_vec()));
-        assert_eq!(whole(&npy("<f4", "False", "(0, 3)", 1, &[])).unwrap().rows(), 0);
+        assert_eq!(read(&npy("<f4", "True", "(2, 3)", 1, &columns)).unwrap(), expected);
+        assert_eq!(read(&npy("<f4", "False", "(6,)", 1, &f4(&six))).unwrap(), Matrix::from_vec(1, 6, six.to_vec()));
+        assert_eq!(read(&npy("<f4", "False", "(0, 3)", 1, &[])).unwrap().rows(), 0);
         let large: Vec<f32> = (0..PART + 5).map(|i| i as f32).collect();
         let shape = format!("({},)", large.len());
-        assert_eq!(whole(&npy("<f4", "False", &shape, 1, &f4(&large))).unwrap().data(), large);
+        assert_eq!(read(&npy("<f4", "False", &shape, 1, &f4(&large))).unwrap().data(), large);
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
             (npy("<f4", "False", "(4294967296, 4294967296, 4)", 1, &[0; 24]), "found 152 bytes"),
         ];
         for (bytes, expected) in cases {
-            match whole(&bytes) {
+            match read(&bytes) {
                 Err(Fault::Content(fault)) => {
                     let found = fault.to_string();
                     assert!(found.contains(expected), "{found}, expected {expected}");
@@ -162,6 +162,6 @@ mod tests {
                 other => panic!("{other:?}, expected {expected}"),
             }
         }
-        assert!(matches!(whole(&npy("<f4", "False", "()", 1, &[0; 4])), Err(Fault::Content(_))));
+        assert!(matches!(read(&npy("<f4", "False", "()", 1, &[0; 4])), Err(Fault::Content(_))));
     }
 }

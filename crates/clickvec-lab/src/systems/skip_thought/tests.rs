@@ -323,16 +323,16 @@ fn a_published_folder_that_is_not_right_is_told() {
         assert!(found.contains("array `encoder_") && found.contains(expected), "{found}\nexpected {expected}");
     }
     let mut published = Published::new();
-    let place = published.arrays.iter().position(|(name, ..)| name == "uni/encoder_W").unwrap();
-    published.arrays[place].1 = vec![4, 6];
+    let position = published.arrays.iter().position(|(name, ..)| name == "uni/encoder_W").unwrap();
+    published.arrays[position].1 = vec![4, 6];
     published.zip("uni", CompressionMethod::Stored, |_| true);
     assert!(
         published.message().contains("array `encoder_W`: expected an array of shape [3, 8], found [4, 6]"),
         "{}",
         published.message()
     );
-    published.arrays[place].1 = vec![3, 8];
-    published.arrays[place].2[5] = f32::INFINITY;
+    published.arrays[position].1 = vec![3, 8];
+    published.arrays[position].2[5] = f32::INFINITY;
     published.zip("uni", CompressionMethod::Deflated, |_| true);
     assert!(
         published.message().contains("array `encoder_W`: expected numbers between −1e6 and 1e6, found inf"),
@@ -346,15 +346,15 @@ fn a_damaged_archive_never_panics() {
     let published = Published::new();
     for name in ["uni_skip.npz", "bi_skip.npz", "utable.npy"] {
         let whole = std::fs::read(published.path(name)).unwrap();
-        for place in (0..whole.len()).step_by(11) {
+        for position in (0..whole.len()).step_by(11) {
             let mut damaged = whole.clone();
-            damaged[place] ^= 0x55;
+            damaged[position] ^= 0x55;
             std::fs::write(published.path(name), &damaged).unwrap();
             if let Ok(ranker) = published.load("skip-thought") {
                 assert!(ranker.score("red", &["door", ""])[0].is_finite());
             }
-            std::fs::write(published.path(name), &whole[..place]).unwrap();
-            assert!(published.load("skip-thought").is_err(), "{name} cut after {place}");
+            std::fs::write(published.path(name), &whole[..position]).unwrap();
+            assert!(published.load("skip-thought").is_err(), "{name} cut after {position}");
         }
         std::fs::write(published.path(name), &whole).unwrap();
     }

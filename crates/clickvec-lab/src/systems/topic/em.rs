@@ -69,8 +69,8 @@ pub(super) fn train(
 pub(super) fn room(sides: &[&Side], texts: usize, topics: usize) -> Result<(), NoRoom> {
     let words = sides.iter().map(|side| side.words()).sum();
     // P(w|z) as it is and as it will be. θ the same; of pairs, λ and the two sides' θ besides.
-    let of_texts = if sides.len() == 2 { 5 } else { 2 };
-    room_for_numbers::<f32>("topics", &[&[2, words, topics], &[of_texts, texts, topics]])
+    let copies = if sides.len() == 2 { 5 } else { 2 };
+    room_for_numbers::<f32>("topics", &[&[2, words, topics], &[copies, texts, topics]])
 }
 
 /// P(w|z) for the words of one side.
@@ -133,11 +133,11 @@ impl<'a> Em<'a> {
     /// One iteration. Returns the logarithm of the posterior density before it, up to a constant.
     fn iterate(&mut self) -> f64 {
         let word_prior = f64::from(self.settings.word_prior);
-        let of_words: f64 = self.topic_words.iter().map(|topic_words| topic_words.logarithms).sum();
-        let of_texts = self.texts();
+        let words_log: f64 = self.topic_words.iter().map(|topic_words| topic_words.logarithms).sum();
+        let texts_log = self.texts();
         self.words();
         std::mem::swap(&mut self.theta, &mut self.next);
-        of_texts + if word_prior > 0.0 { word_prior * of_words } else { 0.0 }
+        texts_log + if word_prior > 0.0 { word_prior * words_log } else { 0.0 }
     }
 
     /// Updates the topics of the texts, and returns the texts' part of the objective.
@@ -159,8 +159,8 @@ impl<'a> Em<'a> {
         let (sides, weights, topic_words) = (self.sides, self.weights, &self.topic_words);
         let objective = |scratch: &mut Scratch, mut run: Run<'_>| {
             let mut sum = 0.0;
-            for (place, theta) in run.theta.chunks_exact(topics).enumerate() {
-                let (text, numbers) = (run.first + place, place * topics..(place + 1) * topics);
+            for (position, theta) in run.theta.chunks_exact(topics).enumerate() {
+                let (text, numbers) = (run.first + position, position * topics..(position + 1) * topics);
                 let next = &mut run.next[numbers.clone()];
                 let likelihood = match &mut run.tilts {
                     None => single(sides[0].text(text), &topic_words[0].probability, theta, next, scratch),

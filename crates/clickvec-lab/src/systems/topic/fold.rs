@@ -26,12 +26,12 @@ pub(super) struct Folder {
     /// The next θ; or the expected number of words of each topic.
     next: Vec<f32>,
     /// P(z|w), word by word.
-    of_words: Vec<f32>,
+    word_topics: Vec<f32>,
 }
 
 impl Folder {
     pub(super) fn new(topics: usize, inference: Inference) -> Folder {
-        Folder { inference, theta: vec![0.0; topics], next: vec![0.0; topics], of_words: Vec::new() }
+        Folder { inference, theta: vec![0.0; topics], next: vec![0.0; topics], word_topics: Vec::new() }
     }
 
     /// P(z|D) of a title with these words, each P(w|z) for all z.
@@ -67,16 +67,16 @@ impl Folder {
 
     fn mean(&mut self, words: &[&[f32]], prior: f32) {
         let topics = self.theta.len();
-        self.of_words.clear();
-        self.of_words.resize(words.len() * topics, 0.0);
+        self.word_topics.clear();
+        self.word_topics.resize(words.len() * topics, 0.0);
         // The expected number of words of each topic, including the prior.
         let mut counts = vec![prior; topics];
         for _ in 0..SWEEPS {
-            for (word, of_word) in words.iter().zip(self.of_words.chunks_exact_mut(topics)) {
-                counts.iter_mut().zip(&*of_word).for_each(|(count, p)| *count = (*count - p).max(0.0));
+            for (word, word_topic) in words.iter().zip(self.word_topics.chunks_exact_mut(topics)) {
+                counts.iter_mut().zip(&*word_topic).for_each(|(count, p)| *count = (*count - p).max(0.0));
                 let sum = dot(word, &counts);
                 let scale = if sum > 0.0 { 1.0 / sum } else { 0.0 };
-                for ((p, count), word) in of_word.iter_mut().zip(&mut counts).zip(*word) {
+                for ((p, count), word) in word_topic.iter_mut().zip(&mut counts).zip(*word) {
                     *p = word * *count * scale;
                     *count += *p;
                 }
@@ -121,10 +121,10 @@ mod tests {
         for prior in [0.0, 0.25, 2.0] {
             for title in [&[0, 0, 2][..], &[1, 1], &[0], &[2, 1, 0, 2, 2]] {
                 let posterior = |a: f64| {
-                    let of_word =
+                    let log_term =
                         |&word: &usize| (a * f64::from(WORDS[word][0]) + (1.0 - a) * f64::from(WORDS[word][1])).ln();
-                    let of_prior = if prior > 0.0 { f64::from(prior) * (a.ln() + (1.0 - a).ln()) } else { 0.0 };
-                    title.iter().map(of_word).sum::<f64>() + of_prior
+                    let log_prior = if prior > 0.0 { f64::from(prior) * (a.ln() + (1.0 - a).ln()) } else { 0.0 };
+                    title.iter().map(log_term).sum::<f64>() + log_prior
                 };
                 let found = fold(Inference::Map { prior }, title);
                 let best = (1..10_000).map(|i| posterior(f64::from(i) / 1e4)).fold(f64::NEG_INFINITY, f64::max);

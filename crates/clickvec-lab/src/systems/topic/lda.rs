@@ -24,9 +24,9 @@ const SAMPLES: Parameter = Parameter::count(
     "sweeps that the topics are averaged over: every fifth of the last half, at most this many",
 );
 const ALPHA: Parameter =
-    Parameter::of_training("alpha", 1.0, 1e-6, 1e6, "words that the prior adds to a title, over all topics together");
+    Parameter::training("alpha", 1.0, 1e-6, 1e6, "words that the prior adds to a title, over all topics together");
 const BETA: Parameter =
-    Parameter::of_training("beta", 0.01, 1e-6, 1e6, "how often the prior adds each word to each topic");
+    Parameter::training("beta", 0.01, 1e-6, 1e6, "how often the prior adds each word to each topic");
 /// The most copies of a clicked title.
 const MOST_COPIES: f32 = 1000.0;
 /// The number of sweeps between two samples.
@@ -60,14 +60,14 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     room_for_numbers::<u32>("topics", &counts)?;
     let mut sampler = Sampler::new(&titles, topics, alpha, beta, values.count(Parameter::SEED.name) as u64);
     let sweeps = values.count(SWEEPS.name);
-    let (mut sums, mut samples) = (vec![0u64; sampler.of_words.len()], 0);
+    let (mut sums, mut samples) = (vec![0u64; sampler.topic_counts_by_word.len()], 0);
     for sweep in 0..sweeps {
         sampler.sweep();
         let left = sweeps - 1 - sweep;
         // Early sweeps still depend on the start of the chain.
         if left.is_multiple_of(APART) && left / APART < values.count(SAMPLES.name) && left <= sweep {
             samples += 1;
-            sums.iter_mut().zip(&sampler.of_words).for_each(|(sum, &count)| *sum += u64::from(count));
+            sums.iter_mut().zip(&sampler.topic_counts_by_word).for_each(|(sum, &count)| *sum += u64::from(count));
         }
         let objective = Some(sampler.log_likelihood());
         watch(Progress { done: sweep as u64 + 1, of: sweeps as u64, objective });
@@ -83,8 +83,8 @@ fn copied(titles: Side, weights: &[f32], vocabulary: usize) -> Result<Side, NoRo
     if weights.iter().all(|&weight| copies(weight) == 1) {
         return Ok(titles);
     }
-    let of_title = |(text, &weight): (usize, &f32)| titles.text(text).len().saturating_mul(copies(weight));
-    let occurrences = weights.iter().enumerate().map(of_title).fold(0, usize::saturating_add);
+    let copied_words = |(text, &weight): (usize, &f32)| titles.text(text).len().saturating_mul(copies(weight));
+    let occurrences = weights.iter().enumerate().map(copied_words).fold(0, usize::saturating_add);
     let texts: usize = weights.iter().map(|&weight| copies(weight)).sum();
     // Lists double as they grow, and each word knows its texts.
     room_for_numbers::<u32>("copies of titles", &[&[4, occurrences], &[4, texts]])?;
@@ -104,13 +104,13 @@ fn copied(titles: Side, weights: &[f32], vocabulary: usize) -> Result<Side, NoRo
 
 /// P(w|z) = (n_wz + β) / (n_z + β·words), where n are means over the samples.
 fn mean_topics(side: &Side, count: usize, beta: f64, sums: &[u64], samples: u32) -> Topics {
-    let mut of_topics = vec![0u64; count];
+    let mut topic_counts = vec![0u64; count];
     for row in sums.chunks_exact(count) {
-        of_topics.iter_mut().zip(row).for_each(|(total, sum)| *total += sum);
+        topic_counts.iter_mut().zip(row).for_each(|(total, sum)| *total += sum);
     }
     let samples = f64::from(samples);
     let scales: Vec<f64> =
-        of_topics.iter().map(|&total| 1.0 / (total as f64 / samples + beta * side.words() as f64)).collect();
+        topic_counts.iter().map(|&total| 1.0 / (total as f64 / samples + beta * side.words() as f64)).collect();
     let probability = sums
         .chunks_exact(count)
         .flat_map(|row| row.iter().zip(&scales).map(|(&sum, scale)| ((sum as f64 / samples + beta) * scale) as f32));
@@ -133,13 +133,13 @@ struct Sampler<'a> {
     /// The topic of each word of the titles, in the order of [`Side::range`].
     assigned: Vec<u32>,
     /// The position in `assigned` of each occurrence, row by row.
-    places: Vec<usize>,
+    positions: Vec<usize>,
     /// n_wz, [words, T]
-    of_words: Vec<u32>,
+    topic_counts_by_word: Vec<u32>,
     /// n_z
-    of_topics: Vec<u32>,
+    topic_counts: Vec<u32>,
     /// n_Dz of the titles with more words than topics, [such titles, T]
-    of_long_titles: Vec<u32>,
+    long_title_counts: Vec<u32>,
     /// The start of a title's row there, if it has one.
     long: Vec<Option<usize>>,
 }
@@ -150,53 +150,66 @@ impl<'a> Sampler<'a> {
         let mut random = stream(seed, "topics of words", 0);
         let mut next: Vec<usize> = (0..side.words()).map(|row| side.first_occurrence(row)).collect();
         let mut assigned = Vec::new();
-        let mut places = vec![0; side.first_occurrence(side.words())];
-        let (mut of_long_titles, mut long) = (Vec::new(), Vec::new());
-        let (mut of_words, mut of_topics) = (vec![0u32; side.words() * topics], vec![0u32; topics]);
+        let mut positions = vec![0; side.first_occurrence(side.words())];
+        let (mut long_title_counts, mut long) = (Vec::new(), Vec::new());
+        let (mut topic_counts_by_word, mut topic_counts) = (vec![0u32; side.words() * topics], vec![0u32; topics]);
         for text in 0..side.texts() {
             for &row in side.text(text) {
                 let (row, topic) = (row as usize, random.random_range(0..topics));
-                places[next[row]] = assigned.len();
+                positions[next[row]] = assigned.len();
                 next[row] += 1;
                 assigned.push(topic as u32);
-                of_words[row * topics + topic] += 1;
-                of_topics[topic] += 1;
+                topic_counts_by_word[row * topics + topic] += 1;
+                topic_counts[topic] += 1;
             }
             let title = &assigned[side.range(text)];
             long.push((title.len() > topics).then(|| {
-                let row = of_long_titles.len();
-                of_long_titles.resize(row + topics, 0);
-                title.iter().for_each(|&topic| of_long_titles[row + topic as usize] += 1);
+                let row = long_title_counts.len();
+                long_title_counts.resize(row + topics, 0);
+                title.iter().for_each(|&topic| long_title_counts[row + topic as usize] += 1);
                 row
             }));
         }
-        Sampler { side, alpha, beta, topics, random, assigned, places, of_words, of_topics, of_long_titles, long }
+        Sampler {
+            side,
+            alpha,
+            beta,
+            topics,
+            random,
+            assigned,
+            positions,
+            topic_counts_by_word,
+            topic_counts,
+            long_title_counts,
+            long,
+        }
     }
 
     /// Draws the topic of every word once.
     fn sweep(&mut self) {
         let Sampler { side, topics, alpha, beta, .. } = *self;
         let all_words = beta * side.words() as f64;
-        let mut inverse: Vec<f64> = self.of_topics.iter().map(|&count| 1.0 / (f64::from(count) + all_words)).collect();
+        let mut inverse: Vec<f64> =
+            self.topic_counts.iter().map(|&count| 1.0 / (f64::from(count) + all_words)).collect();
         let mut f = SumTree::new(topics);
         for row in 0..side.words() {
-            let counts = &mut self.of_words[row * topics..][..topics];
+            let counts = &mut self.topic_counts_by_word[row * topics..][..topics];
             f.fill(counts.iter().zip(&inverse).map(|(&count, inverse)| (f64::from(count) + beta) * inverse));
             let first = side.first_occurrence(row);
             for (occurrence, &text) in (first..).zip(side.occurrences(row)) {
-                let place = self.places[occurrence];
+                let position = self.positions[occurrence];
                 let title = side.range(text as usize);
-                let (before, after) = (title.start..place, place + 1..title.end);
+                let (before, after) = (title.start..position, position + 1..title.end);
                 let mut count = |topic: usize, change: u32, f: &mut SumTree| {
                     counts[topic] = counts[topic].wrapping_add(change);
-                    self.of_topics[topic] = self.of_topics[topic].wrapping_add(change);
-                    inverse[topic] = 1.0 / (f64::from(self.of_topics[topic]) + all_words);
+                    self.topic_counts[topic] = self.topic_counts[topic].wrapping_add(change);
+                    inverse[topic] = 1.0 / (f64::from(self.topic_counts[topic]) + all_words);
                     f.set(topic, (f64::from(counts[topic]) + beta) * inverse[topic]);
                 };
                 // −1
-                count(self.assigned[place] as usize, u32::MAX, &mut f);
+                count(self.assigned[position] as usize, u32::MAX, &mut f);
                 let random = &mut self.random;
-                let mut draw = |of_title: f64| random.random::<f64>() * (of_title + alpha * f.sum());
+                let mut draw = |sum: f64| random.random::<f64>() * (sum + alpha * f.sum());
                 let topic = match self.long[text as usize] {
                     None => {
                         let others = || self.assigned[before.clone()].iter().chain(&self.assigned[after.clone()]);
@@ -211,21 +224,21 @@ impl<'a> Sampler<'a> {
                         }
                     }
                     Some(first) => {
-                        let of_title = &mut self.of_long_titles[first..][..topics];
-                        of_title[self.assigned[place] as usize] -= 1;
-                        let part = |topic: usize| f64::from(of_title[topic]) * f.at(topic);
+                        let title_counts = &mut self.long_title_counts[first..][..topics];
+                        title_counts[self.assigned[position] as usize] -= 1;
+                        let part = |topic: usize| f64::from(title_counts[topic]) * f.at(topic);
                         let mut left = draw((0..topics).map(part).sum());
                         let reached = |&topic: &usize| {
                             left -= part(topic);
                             left < 0.0
                         };
                         let topic = (0..topics).find(reached).unwrap_or_else(|| f.find(left / alpha));
-                        of_title[topic] += 1;
+                        title_counts[topic] += 1;
                         topic
                     }
                 };
                 count(topic, 1, &mut f);
-                self.assigned[place] = topic as u32;
+                self.assigned[position] = topic as u32;
             }
         }
     }
@@ -238,14 +251,14 @@ impl<'a> Sampler<'a> {
             let next = |sum: &mut f64, n: u32| Some(std::mem::replace(sum, *sum + (prior + f64::from(n)).ln()));
             (0..=most).scan(0.0, next).collect()
         };
-        let of_words = rising(beta, self.of_words.iter().copied().max().unwrap_or(0));
-        let words: f64 = self.of_words.iter().map(|&count| of_words[count as usize]).sum();
+        let log_rising = rising(beta, self.topic_counts_by_word.iter().copied().max().unwrap_or(0));
+        let words: f64 = self.topic_counts_by_word.iter().map(|&count| log_rising[count as usize]).sum();
         let all_words = beta * side.words() as f64;
-        let of_topic = |&count: &u32| ln_gamma(all_words) - ln_gamma(all_words + f64::from(count));
-        let of_topics: f64 = self.of_topics.iter().map(of_topic).sum();
+        let log_gamma = |&count: &u32| ln_gamma(all_words) - ln_gamma(all_words + f64::from(count));
+        let by_topic: f64 = self.topic_counts.iter().map(log_gamma).sum();
         let all_topics = alpha * topics as f64;
         let mut earlier = vec![0u32; topics];
-        let of_title = |text: usize| {
+        let by_title = |text: usize| {
             let title = &self.assigned[side.range(text)];
             let term = |(i, &topic): (usize, &u32)| {
                 let earlier = &mut earlier[topic as usize];
@@ -256,7 +269,7 @@ impl<'a> Sampler<'a> {
             title.iter().for_each(|&topic| earlier[topic as usize] = 0);
             sum
         };
-        words + of_topics + (0..side.texts()).map(of_title).sum::<f64>()
+        words + by_topic + (0..side.texts()).map(by_title).sum::<f64>()
     }
 }
 
@@ -332,22 +345,23 @@ mod tests {
         let side = tiny();
         let mut sampler = Sampler::new(&side, 2, 0.3, 0.2, 1);
         let mut seen = [0usize; 32];
-        let place = |assigned: &[u32]| assigned.iter().fold(0, |place, &topic| 2 * place + topic as usize);
+        let position = |assigned: &[u32]| assigned.iter().fold(0, |position, &topic| 2 * position + topic as usize);
         for _ in 0..SWEEPS {
             sampler.sweep();
-            seen[place(&sampler.assigned)] += 1;
+            seen[position(&sampler.assigned)] += 1;
         }
         // P(words, topics) by definition: word by word, each given those before it.
         let words = [0, 1, 1, 0, 2];
         let joint = |assigned: [usize; 5]| {
-            let (mut of_words, mut of_titles, mut p) = ([[0.0; 3]; 2], [[0.0; 2]; 2], 1.0);
+            let (mut topic_counts_by_word, mut title_counts, mut p) = ([[0.0; 3]; 2], [[0.0; 2]; 2], 1.0);
             for (i, (&word, topic)) in words.iter().zip(assigned).enumerate() {
                 let title = i / 3;
-                let title: &mut [f64; 2] = &mut of_titles[title];
+                let title: &mut [f64; 2] = &mut title_counts[title];
                 p *= (title[topic] + 0.3) / (title.iter().sum::<f64>() + 0.6);
-                p *= (of_words[topic][word] + 0.2) / (of_words[topic].iter().sum::<f64>() + 0.6);
+                p *=
+                    (topic_counts_by_word[topic][word] + 0.2) / (topic_counts_by_word[topic].iter().sum::<f64>() + 0.6);
                 title[topic] += 1.0;
-                of_words[topic][word] += 1.0;
+                topic_counts_by_word[topic][word] += 1.0;
             }
             p
         };
@@ -365,18 +379,18 @@ mod tests {
     }
 
     fn recount(sampler: &mut Sampler<'_>) {
-        sampler.of_words.fill(0);
-        sampler.of_topics.fill(0);
-        sampler.of_long_titles.fill(0);
+        sampler.topic_counts_by_word.fill(0);
+        sampler.topic_counts.fill(0);
+        sampler.long_title_counts.fill(0);
         for (title, first) in sampler.long.iter().enumerate() {
             for &topic in first.iter().flat_map(|_| &sampler.assigned[sampler.side.range(title)]) {
-                sampler.of_long_titles[first.unwrap_or(0) + topic as usize] += 1;
+                sampler.long_title_counts[first.unwrap_or(0) + topic as usize] += 1;
             }
         }
         let words = (0..sampler.side.texts()).flat_map(|text| sampler.side.text(text));
         for (&row, &topic) in words.zip(&sampler.assigned) {
-            sampler.of_words[row as usize * sampler.topics + topic as usize] += 1;
-            sampler.of_topics[topic as usize] += 1;
+            sampler.topic_counts_by_word[row as usize * sampler.topics + topic as usize] += 1;
+            sampler.topic_counts[topic as usize] += 1;
         }
     }
 
@@ -387,7 +401,7 @@ mod tests {
         let mut sampler = Sampler::new(&side, 5, 0.1, 0.1, 3);
         (0..10).for_each(|_| sampler.sweep());
         let counts = |sampler: &Sampler<'_>| {
-            (sampler.of_words.clone(), sampler.of_topics.clone(), sampler.of_long_titles.clone())
+            (sampler.topic_counts_by_word.clone(), sampler.topic_counts.clone(), sampler.long_title_counts.clone())
         };
         let found = counts(&sampler);
         // Titles of 6 words have more words than there are topics.

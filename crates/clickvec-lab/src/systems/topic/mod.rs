@@ -43,7 +43,7 @@ const CLICKED: Parameter = Parameter::count(
 );
 /// The weight of ULM.
 const LAMBDA: Parameter =
-    Parameter::of_scoring("lambda", 0.7, 0.0, 1.0, "the weight of the unigram language model; the topics get the rest");
+    Parameter::scoring("lambda", 0.7, 0.0, 1.0, "the weight of the unigram language model; the topics get the rest");
 
 /// The words of one language with P(w|z) of each. Queries have their own language or that of titles.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,8 +84,8 @@ impl Topics {
         let row_of = state.u32s(&format!("{language}_rows"), &[Some(words)])?.to_vec();
         let probability = state.f32s(&format!("{language}_topics"), &[None, Some(count)])?.to_vec();
         let rows = probability.len() / count;
-        if let Some(place) = row_of.iter().position(|&row| row != ABSENT && row as usize >= rows) {
-            return Err(damaged::not_below(format!("{language}_rows"), rows, row_of[place], place));
+        if let Some(position) = row_of.iter().position(|&row| row != ABSENT && row as usize >= rows) {
+            return Err(damaged::not_below(format!("{language}_rows"), rows, row_of[position], position));
         }
         // A sum of rounded numbers may be slightly above 1.
         check_range(&format!("{language}_topics"), &probability, 0.0, 1.001)?;
@@ -176,8 +176,8 @@ impl Ranker for TopicRanker {
             let fold = || Arc::from(folder.fold(bag.iter().filter_map(|&word| self.titles.row(word))));
             let topics = self.folded.get_or_fold(&bag, fold);
             let log = |&(word, row): &(WordId, Option<&[f32]>)| {
-                let of_topics = row.map_or(0.0, |row| f64::from(dot(row, &topics)));
-                let p = self.lambda * self.collection.smoothed(word, &bag, self.mu) + (1.0 - self.lambda) * of_topics;
+                let by_topics = row.map_or(0.0, |row| f64::from(dot(row, &topics)));
+                let p = self.lambda * self.collection.smoothed(word, &bag, self.mu) + (1.0 - self.lambda) * by_topics;
                 // Without ULM and without priors, a word may have none of the title's topics.
                 p.max(f64::MIN_POSITIVE).ln()
             };
@@ -215,17 +215,17 @@ fn titles_side(ranker: &'static str, corpus: &Corpus, values: &Values) -> clickv
             (titles, weights)
         }
         _ => {
-            let mut places: HashMap<&[WordId], usize> = HashMap::new();
+            let mut positions: HashMap<&[WordId], usize> = HashMap::new();
             let mut clicked: Vec<(&[WordId], f64)> = Vec::new();
             for (title, &weight) in corpus.clicks.titles.iter().zip(&corpus.clicks.weights) {
                 if title.is_empty() || weight == 0.0 {
                     continue;
                 }
-                let place = *places.entry(title).or_insert_with(|| {
+                let position = *positions.entry(title).or_insert_with(|| {
                     clicked.push((title, 0.0));
                     clicked.len() - 1
                 });
-                clicked[place].1 += f64::from(weight);
+                clicked[position].1 += f64::from(weight);
             }
             if clicked.is_empty() {
                 return Err(no_clicks(ranker).into());

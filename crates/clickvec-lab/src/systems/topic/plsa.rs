@@ -11,9 +11,9 @@ use clickvec_eval::ranker::{Parameter, Resources, System, Values, Watch};
 
 pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 100, 1, 100_000, "iterations of EM");
 pub(super) const ALPHA: Parameter =
-    Parameter::of_training("alpha", 1.0, 0.0, 1e6, "words that the prior adds to a title, over all topics together");
+    Parameter::training("alpha", 1.0, 0.0, 1e6, "words that the prior adds to a title, over all topics together");
 pub(super) const BETA: Parameter =
-    Parameter::of_training("beta", 0.01, 0.0, 1e6, "how often the prior adds each word to each topic");
+    Parameter::training("beta", 0.01, 0.0, 1e6, "how often the prior adds each word to each topic");
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(in crate::systems) const SYSTEM: System = System {

@@ -12,15 +12,15 @@ use clickvec::internals::text::WordId;
 pub(super) fn viterbi(model: &Ibm1, source: &[WordId], target: &[WordId]) -> Vec<Option<usize>> {
     let mut next = 0;
     let best = |&word: &WordId| {
-        let (mut best, mut place) = (model.probability_of_empty(word), None);
+        let (mut best, mut position) = (model.probability_of_empty(word), None);
         for (i, &other) in source.iter().enumerate() {
             let probability = model.probability(word, other);
-            if probability > best || (probability == best && (place.is_none() || i == next)) {
-                (best, place) = (probability, Some(i));
+            if probability > best || (probability == best && (position.is_none() || i == next)) {
+                (best, position) = (probability, Some(i));
             }
         }
-        next = place.map_or(next, |place| place + 1);
-        place
+        next = position.map_or(next, |position| position + 1);
+        position
     };
     target.iter().map(best).collect()
 }
@@ -32,47 +32,47 @@ type Span = Option<(usize, usize)>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Alignment {
     /// For each position in the target, the source positions that it is linked to.
-    pub(super) of_target: Vec<Span>,
+    pub(super) source_spans: Vec<Span>,
     /// For each position in the source, the target positions.
-    pub(super) of_source: Vec<Span>,
+    pub(super) target_spans: Vec<Span>,
 }
 
 impl Alignment {
     fn new(sources: usize, targets: usize) -> Alignment {
-        Alignment { of_target: vec![None; targets], of_source: vec![None; sources] }
+        Alignment { source_spans: vec![None; targets], target_spans: vec![None; sources] }
     }
 
     fn link(&mut self, source: usize, target: usize) {
-        let widen = |span: &mut Span, place: usize| {
-            let (first, last) = span.unwrap_or((place, place));
-            *span = Some((first.min(place), last.max(place)));
+        let widen = |span: &mut Span, position: usize| {
+            let (first, last) = span.unwrap_or((position, position));
+            *span = Some((first.min(position), last.max(position)));
         };
-        widen(&mut self.of_target[target], source);
-        widen(&mut self.of_source[source], target);
+        widen(&mut self.source_spans[target], source);
+        widen(&mut self.target_spans[source], target);
     }
 }
 
-/// The alignments of both directions as one. `of_target` has a source position for each target word, and `of_source` a
+/// The alignments of both directions as one. `source_by_target` has a source position for each target word, and `target_by_source` a
 /// target position for each source word.
 ///
 /// Links in both come first. Then links in one are added if they touch an existing link, also at a corner, and one of
 /// the two words has no link yet ("grow-diag").
-pub(super) fn symmetrize(of_target: &[Option<usize>], of_source: &[Option<usize>]) -> Alignment {
-    let mut alignment = Alignment::new(of_source.len(), of_target.len());
+pub(super) fn symmetrize(source_by_target: &[Option<usize>], target_by_source: &[Option<usize>]) -> Alignment {
+    let mut alignment = Alignment::new(target_by_source.len(), source_by_target.len());
     let mut links = BTreeSet::new();
     let mut queue = VecDeque::new();
-    for (target, &source) in of_target.iter().enumerate() {
-        if let Some(source) = source.filter(|&source| of_source[source] == Some(target)) {
+    for (target, &source) in source_by_target.iter().enumerate() {
+        if let Some(source) = source.filter(|&source| target_by_source[source] == Some(target)) {
             alignment.link(source, target);
             links.insert((source, target));
             queue.push_back((source, target));
         }
     }
     while let Some((source, target)) = queue.pop_front() {
-        for i in source.saturating_sub(1)..(source + 2).min(of_source.len()) {
-            for j in target.saturating_sub(1)..(target + 2).min(of_target.len()) {
-                let one_has = of_target[j] == Some(i) || of_source[i] == Some(j);
-                let one_is_free = alignment.of_source[i].is_none() || alignment.of_target[j].is_none();
+        for i in source.saturating_sub(1)..(source + 2).min(target_by_source.len()) {
+            for j in target.saturating_sub(1)..(target + 2).min(source_by_target.len()) {
+                let one_has = source_by_target[j] == Some(i) || target_by_source[i] == Some(j);
+                let one_is_free = alignment.target_spans[i].is_none() || alignment.source_spans[j].is_none();
                 if one_has && one_is_free && links.insert((i, j)) {
                     alignment.link(i, j);
                     queue.push_back((i, j));

@@ -112,9 +112,9 @@ impl Ibm1 {
             for entry in occurrences[row[0]..row[1]].chunk_by(|a, b| a >> 32 == b >> 32) {
                 let tokens = entry.iter().map(|&occurrence| occurrence as u32).filter(|&token| token != NO_TOKEN);
                 for token in tokens.clone() {
-                    let place = &mut set[token as usize];
-                    model.entries.get_mut(token as usize)[*place] = model.targets.len() as u32;
-                    *place += 1;
+                    let position = &mut set[token as usize];
+                    model.entries.get_mut(token as usize)[*position] = model.targets.len() as u32;
+                    *position += 1;
                 }
                 model.occurrences.push(tokens);
                 model.targets.push((entry[0] >> 32) as WordId);
@@ -185,41 +185,41 @@ impl Ibm1 {
 
     fn entry(&self, row: usize, target: WordId) -> Option<usize> {
         let start = self.rows[row];
-        self.targets[start..self.rows[row + 1]].binary_search(&target).ok().map(|place| start + place)
+        self.targets[start..self.rows[row + 1]].binary_search(&target).ok().map(|position| start + position)
     }
 
     /// The learnt table, without the empty word and without translations less probable than `least`. The other
     /// translations of a word are scaled to sum to 1 again. Each word keeps its best translation.
     pub(super) fn table(&self, least: f64) -> TranslationTable {
         let words = self.rows.len() - 2;
-        let mut kept: Vec<(WordId, WordId, f64)> = Vec::new();
+        let mut retained: Vec<(WordId, WordId, f64)> = Vec::new();
         for source in 0..words {
             let row = self.rows[source]..self.rows[source + 1];
             let best = self.probabilities[row.clone()].iter().copied().fold(0.0, f64::max);
-            let first = kept.len();
+            let first = retained.len();
             for entry in row {
                 let probability = self.probabilities[entry];
                 if probability > 0.0 && probability >= least.min(best) {
-                    kept.push((self.targets[entry], source as WordId, probability));
+                    retained.push((self.targets[entry], source as WordId, probability));
                 }
             }
-            let total: f64 = kept[first..].iter().map(|&(.., probability)| probability).sum();
+            let total: f64 = retained[first..].iter().map(|&(.., probability)| probability).sum();
             // Rounding may leave a probability slightly above 1.
-            kept[first..].iter_mut().for_each(|(.., probability)| *probability = (*probability / total).min(1.0));
+            retained[first..].iter_mut().for_each(|(.., probability)| *probability = (*probability / total).min(1.0));
         }
-        TranslationTable::new(words, &kept)
+        TranslationTable::new(words, &retained)
     }
 }
 
 /// The possible explanations: for each word of each source, (target word, token) as one number, in rows by source
-/// word, and the start of each row. With `of_itself`, each source word that occurs also has an entry for itself.
-fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> Result<(Vec<usize>, Vec<u64>), NoRoom> {
+/// word, and the start of each row. With `with_self`, each source word that occurs also has an entry for itself.
+fn collect_occurrences(bitext: Bitext<'_>, words: usize, with_self: bool) -> Result<(Vec<usize>, Vec<u64>), NoRoom> {
     let mut starts = vec![0; words + 2];
     for (source, target, _) in bitext.pairs() {
         source.iter().for_each(|&word| starts[word as usize + 1] += target.len());
         starts[words + 1] += target.len();
     }
-    if of_itself {
+    if with_self {
         starts[1..=words].iter_mut().filter(|count| **count > 0).for_each(|count| *count += 1);
     }
     for row in 0..=words {
@@ -234,7 +234,7 @@ fn collect_occurrences(bitext: Bitext<'_>, words: usize, of_itself: bool) -> Res
         occurrences[next[row]] = u64::from(target) << 32 | u64::from(token);
         next[row] += 1;
     };
-    if of_itself {
+    if with_self {
         let occurring = (0..words).filter(|&word| starts[word] < starts[word + 1]);
         occurring.for_each(|word| push(word, word as WordId, NO_TOKEN));
     }

@@ -23,23 +23,23 @@ pub(super) type Phrase = [WordId; LONGEST];
 
 /// A phrase of 1 to [`LONGEST`] words.
 pub(super) fn phrase(words: &[WordId]) -> Phrase {
-    std::array::from_fn(|place| words.get(place).copied().unwrap_or(UNKNOWN))
+    std::array::from_fn(|position| words.get(position).copied().unwrap_or(UNKNOWN))
 }
 
 /// Finds all pairs of phrases of at most `longest` words with a link between them and none to other words. They may
 /// contain words without links anywhere.
 pub(super) fn extract(alignment: &Alignment, longest: usize, mut found: impl FnMut(Range<usize>, Range<usize>)) {
-    let Alignment { of_target, of_source } = alignment;
-    for start in 0..of_target.len() {
+    let Alignment { source_spans, target_spans } = alignment;
+    for start in 0..source_spans.len() {
         let mut linked: Option<(usize, usize)> = None;
-        for end in start + 1..=of_target.len().min(start + longest) {
-            if let Some((first, last)) = of_target[end - 1] {
+        for end in start + 1..=source_spans.len().min(start + longest) {
+            if let Some((first, last)) = source_spans[end - 1] {
                 let (low, high) = linked.unwrap_or((first, last));
                 linked = Some((low.min(first), high.max(last)));
             }
             let Some((first, last)) = linked else { continue };
             let inside = |&(low, high): &(usize, usize)| start <= low && high < end;
-            if last - first >= longest || !of_source[first..=last].iter().flatten().all(inside) {
+            if last - first >= longest || !target_spans[first..=last].iter().flatten().all(inside) {
                 continue;
             }
             // Words without links may be added at both ends.
@@ -49,11 +49,11 @@ pub(super) fn extract(alignment: &Alignment, longest: usize, mut found: impl FnM
                 while high - low < longest {
                     found(low..high + 1, start..end);
                     high += 1;
-                    if of_source.get(high).is_none_or(Option::is_some) {
+                    if target_spans.get(high).is_none_or(Option::is_some) {
                         break;
                     }
                 }
-                if low == 0 || of_source[low - 1].is_some() || last - (low - 1) >= longest {
+                if low == 0 || target_spans[low - 1].is_some() || last - (low - 1) >= longest {
                     break;
                 }
                 low -= 1;
@@ -120,7 +120,7 @@ impl PhraseCounts {
         }
         // A stable sort, so that sums are always taken in the same order.
         self.seen.par_sort_by_key(|&(target, source, _)| (source, target));
-        let mut kept = Vec::new();
+        let mut retained = Vec::new();
         for source in self.seen.chunk_by(|a, b| a.1 == b.1) {
             let total: f64 = source.iter().map(|&(.., count)| count).sum();
             for pair in source.chunk_by(|a, b| a.0 == b.0) {
@@ -128,14 +128,14 @@ impl PhraseCounts {
                 // Rounding may leave it slightly above 1.
                 let probability = (count / (total + discount)).min(1.0);
                 if probability >= least {
-                    kept.push((pair[0].0, pair[0].1, probability));
+                    retained.push((pair[0].0, pair[0].1, probability));
                 }
             }
         }
         // Phrases without an entry are dropped.
-        let sources = renumber(source_phrases, &mut kept, |entry| &mut entry.1);
-        let targets = renumber(target_phrases, &mut kept, |entry| &mut entry.0);
-        let table = TranslationTable::new(targets.len(), &kept);
+        let sources = renumber(source_phrases, &mut retained, |entry| &mut entry.1);
+        let targets = renumber(target_phrases, &mut retained, |entry| &mut entry.0);
+        let table = TranslationTable::new(targets.len(), &retained);
         Ok(PhraseTable { sources: PhraseList::new(sources, words), targets: PhraseList::new(targets, words), table })
     }
 }
@@ -143,13 +143,13 @@ impl PhraseCounts {
 /// (target, source, probability).
 type Entry = (u32, u32, f64);
 
-/// Keeps the phrases that entries have at `place`, in order, and renumbers them in the entries.
-fn renumber(phrases: Vec<Phrase>, entries: &mut [Entry], place: fn(&mut Entry) -> &mut u32) -> Vec<Phrase> {
+/// Keeps the phrases that entries have at `position`, in order, and renumbers them in the entries.
+fn renumber(phrases: Vec<Phrase>, entries: &mut [Entry], position: fn(&mut Entry) -> &mut u32) -> Vec<Phrase> {
     let mut numbers = vec![None; phrases.len()];
-    entries.iter_mut().for_each(|entry| numbers[*place(entry) as usize] = Some(0));
+    entries.iter_mut().for_each(|entry| numbers[*position(entry) as usize] = Some(0));
     (0..).zip(numbers.iter_mut().flatten()).for_each(|(next, number)| *number = next);
     for entry in entries {
-        let number = place(entry);
+        let number = position(entry);
         *number = numbers[*number as usize].unwrap_or(0);
     }
     phrases.into_iter().zip(numbers).filter_map(|(phrase, number)| number.map(|_| phrase)).collect()
@@ -159,9 +159,9 @@ fn renumber(phrases: Vec<Phrase>, entries: &mut [Entry], place: fn(&mut Entry) -
 fn in_order(phrases: &HashMap<Phrase, u32>) -> (Vec<Phrase>, Vec<u32>) {
     let mut sorted: Vec<(Phrase, u32)> = phrases.iter().map(|(&phrase, &number)| (phrase, number)).collect();
     sorted.par_sort_unstable();
-    let mut places = vec![0; sorted.len()];
-    (0..).zip(&sorted).for_each(|(place, &(_, number))| places[number as usize] = place);
-    (sorted.into_iter().map(|(phrase, _)| phrase).collect(), places)
+    let mut positions = vec![0; sorted.len()];
+    (0..).zip(&sorted).for_each(|(position, &(_, number))| positions[number as usize] = position);
+    (sorted.into_iter().map(|(phrase, _)| phrase).collect(), positions)
 }
 
 /// Distinct phrases in order. The number of a phrase is its position.
@@ -192,8 +192,8 @@ impl PhraseList {
             if words[length - 1] == UNKNOWN {
                 return;
             }
-            if let Ok(place) = beginning.binary_search(&phrase(&words[..length])) {
-                found(length, start + place as u32);
+            if let Ok(position) = beginning.binary_search(&phrase(&words[..length])) {
+                found(length, start + position as u32);
             }
         }
     }

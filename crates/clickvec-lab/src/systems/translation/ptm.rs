@@ -17,7 +17,7 @@ use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watc
 use clickvec_eval::ranker::{Ranker, SystemRanker};
 
 const WORDS: Parameter = Parameter::count("words", 3, 1, LONGEST as u32, "words of the longest phrase");
-const DISCOUNT: Parameter = Parameter::of_training(
+const DISCOUNT: Parameter = Parameter::training(
     "discount",
     1.0,
     0.0,
@@ -25,7 +25,7 @@ const DISCOUNT: Parameter = Parameter::of_training(
     "how often each title phrase counts as already seen without a translation",
 );
 const PHRASES: Parameter =
-    Parameter::of_scoring("phrases", 0.5, 0.0, 0.99, "the weight of phrases rather than of their words");
+    Parameter::scoring("phrases", 0.5, 0.0, 0.99, "the weight of phrases rather than of their words");
 
 /// The number of pairs whose alignments are in memory at once.
 const ALIGNED_AT_ONCE: usize = 1 << 13;
@@ -105,16 +105,16 @@ impl Ptm {
     fn log_likelihood(&self, query: &Query<'_>, title: &[WordId], buffers: &mut Buffers) -> f64 {
         let Buffers { title_phrases, singles, best } = buffers;
         self.table.read_title(title, title_phrases);
-        let mixed = |row: Row<'_>, of_words: f64| {
+        let mixed = |row: Row<'_>, word_probability: f64| {
             let sum: f64 = title_phrases.iter().map(|&source| row.get(source)).sum();
-            let of_phrases = (sum / title.len().max(1) as f64).min(1.0);
-            self.gamma * of_phrases + (1.0 - self.gamma) * of_words
+            let phrase_probability = (sum / title.len().max(1) as f64).min(1.0);
+            self.gamma * phrase_probability + (1.0 - self.gamma) * word_probability
         };
-        let no_phrase = |of_words: f64| (1.0 - self.gamma) * of_words;
+        let no_phrase = |word_probability: f64| (1.0 - self.gamma) * word_probability;
         let single = |(word, phrases): (&Option<QueryWord<'_>>, &[Option<Row<'_>>; LONGEST])| match word {
             Some(word) => {
-                let of_words = self.wtm.probability(word, title);
-                phrases[0].map_or(no_phrase(of_words), |row| mixed(row, of_words))
+                let word_probability = self.wtm.probability(word, title);
+                phrases[0].map_or(no_phrase(word_probability), |row| mixed(row, word_probability))
             }
             // A word that is left out.
             None => 1.0,

@@ -19,11 +19,11 @@ fn a_table_is_recovered_from_what_it_generates() {
     for _ in 0..20_000 {
         let source: Vec<u32> = (0..3).map(|_| random.random_range(0..8)).collect();
         let mut word = || {
-            let (chosen, place) = (random.random_range(0..4), random.random::<f64>());
+            let (chosen, position) = (random.random_range(0..4), random.random::<f64>());
             match source.get(chosen) {
-                Some(s) => 8 + (s + if place < 0.5 { 0 } else { 1 + 2 * u32::from(place > 0.8) }) % 8,
+                Some(s) => 8 + (s + if position < 0.5 { 0 } else { 1 + 2 * u32::from(position > 0.8) }) % 8,
                 None => {
-                    if place < 0.7 {
+                    if position < 0.7 {
                         16
                     } else {
                         8
@@ -129,7 +129,7 @@ fn the_weights_of_collection_and_self_translation_are_recovered() {
     let mut wtm = train("wtm:prior=10,iterations=50", &corpus);
     let mut random = stream(7, "mixed", 0);
     // All words of the collection's titles are equally frequent.
-    let asked: Vec<(String, String)> = (0..4000)
+    let pairs: Vec<(String, String)> = (0..4000)
         .map(|_| {
             let title = title(&mut random);
             let mut word = || match random.random::<f64>() {
@@ -141,15 +141,15 @@ fn the_weights_of_collection_and_self_translation_are_recovered() {
             (query.join(" "), title.join(" "))
         })
         .collect();
-    let mut likelihood = |alpha: f64, of_itself: f64| -> f64 {
-        let spec: RankerSpec = format!("wtm:alpha={alpha},self={of_itself}").parse().unwrap();
+    let mut likelihood = |alpha: f64, self_weight: f64| -> f64 {
+        let spec: RankerSpec = format!("wtm:alpha={alpha},self={self_weight}").parse().unwrap();
         wtm.tune(&System::named("wtm", &crate::SYSTEMS).unwrap().values(&spec).unwrap());
-        asked.iter().map(|(query, title)| wtm.score(query, &[title])[0]).sum()
+        pairs.iter().map(|(query, title)| wtm.score(query, &[title])[0]).sum()
     };
-    let whole = likelihood(ALPHA, SELF);
-    for (alpha, of_itself) in [(0.2, SELF), (0.4, SELF), (ALPHA, 0.3), (ALPHA, 0.5), (0.2, 0.5), (0.4, 0.3)] {
-        let other = likelihood(alpha, of_itself);
-        assert!(whole > other + 5.0, "alpha {alpha}, self {of_itself}: {other}, as drawn {whole}");
+    let drawn_from = likelihood(ALPHA, SELF);
+    for (alpha, self_weight) in [(0.2, SELF), (0.4, SELF), (ALPHA, 0.3), (ALPHA, 0.5), (0.2, 0.5), (0.4, 0.3)] {
+        let other = likelihood(alpha, self_weight);
+        assert!(drawn_from > other + 5.0, "alpha {alpha}, self {self_weight}: {other}, as drawn {drawn_from}");
     }
 }
 
@@ -170,14 +170,14 @@ fn a_planted_phrase_table_is_recovered() {
     for _ in 0..6000 {
         // Three of six phrases in any order; two of them are asked for, in any order.
         let mut of: Vec<usize> = (0..PHRASES.len()).collect();
-        for place in 0..3 {
-            let other = random.random_range(place..of.len());
-            of.swap(place, other);
+        for position in 0..3 {
+            let other = random.random_range(position..of.len());
+            of.swap(position, other);
         }
         let title = [of[0], of[1], of[2]].map(|phrase| PHRASES[phrase].0).join(" ");
         let first = random.random_range(0..3);
         let second = (first + random.random_range(1..3)) % 3;
-        let query = [first, second].map(|place| drawn(&mut random, PHRASES[of[place]].1)).join(" ");
+        let query = [first, second].map(|position| drawn(&mut random, PHRASES[of[position]].1)).join(" ");
         corpus.add_click(&query, &title, 1.0).unwrap();
         corpus.add_title(&title).unwrap();
     }
@@ -191,11 +191,12 @@ fn a_planted_phrase_table_is_recovered() {
     };
     let p = |target: &str, source: &str| {
         let (target, source) = (words(target), words(source));
-        let within: Vec<u32> = (0..source.len()).flat_map(|place| phrases(&source[place..=place])).collect();
+        let within: Vec<u32> = (0..source.len()).flat_map(|position| phrases(&source[position..=position])).collect();
         let all = phrases(&source);
         // The whole phrase, and not one of its words alone.
-        let whole = all.iter().find(|phrase| source.len() == 1 || !within.contains(phrase));
-        table.translations(&target)[target.len() - 1].map_or(0.0, |row| whole.map_or(0.0, |&whole| row.get(whole)))
+        let drawn_from = all.iter().find(|phrase| source.len() == 1 || !within.contains(phrase));
+        table.translations(&target)[target.len() - 1]
+            .map_or(0.0, |row| drawn_from.map_or(0.0, |&drawn_from| row.get(drawn_from)))
     };
     for (source, translations) in PHRASES {
         for (target, expected) in PHRASES

@@ -24,8 +24,8 @@ impl TranslationTable {
         let mut next = starts.clone();
         let (mut sources, mut probabilities) = (vec![0; entries.len()], vec![0.0; entries.len()]);
         for &(target, source, probability) in entries {
-            let place = next[target as usize] as usize;
-            (sources[place], probabilities[place]) = (source, probability);
+            let position = next[target as usize] as usize;
+            (sources[position], probabilities[position]) = (source, probability);
             next[target as usize] += 1;
         }
         TranslationTable { starts, sources, probabilities }
@@ -66,9 +66,9 @@ impl TranslationTable {
 
 /// Checks that `starts`, of which there is at least one, cuts a list of `length` numbers into rows.
 fn check_starts(name: &str, starts: &[u32], length: usize) -> Result<()> {
-    if let Some(place) = starts.windows(2).position(|two| two[0] > two[1]) {
-        let (before, found) = (starts[place], starts[place + 1]);
-        return Err(descent(name, before, found, place + 1));
+    if let Some(position) = starts.windows(2).position(|two| two[0] > two[1]) {
+        let (before, found) = (starts[position], starts[position + 1]);
+        return Err(descent(name, before, found, position + 1));
     }
     let (first, last) = (starts[0], starts[starts.len() - 1]);
     if first != 0 || last as usize != length {
@@ -78,20 +78,20 @@ fn check_starts(name: &str, starts: &[u32], length: usize) -> Result<()> {
     Ok(())
 }
 
-fn descent(name: &str, before: u32, found: u32, place: usize) -> Error {
-    damaged::content(name, "ascending numbers", format_args!("{found} after {before} at place {place}"))
+fn descent(name: &str, before: u32, found: u32, position: usize) -> Error {
+    damaged::content(name, "ascending numbers", format_args!("{found} after {before} at place {position}"))
 }
 
 /// Checks that each row is ascending and below `bound`. The rows cover `columns`.
 fn check_rows(name: &str, starts: &[u32], columns: &[u32], bound: usize) -> Result<()> {
     for row in starts.windows(2).map(|two| two[0] as usize..two[1] as usize) {
-        for place in row.clone() {
-            let found = columns[place];
+        for position in row.clone() {
+            let found = columns[position];
             if found as usize >= bound {
-                return Err(damaged::not_below(name, bound, found, place));
+                return Err(damaged::not_below(name, bound, found, position));
             }
-            if place > row.start && columns[place - 1] >= found {
-                return Err(descent(name, columns[place - 1], found, place));
+            if position > row.start && columns[position - 1] >= found {
+                return Err(descent(name, columns[position - 1], found, position));
             }
         }
     }
@@ -108,6 +108,6 @@ pub(super) struct Row<'a> {
 impl Row<'_> {
     /// P(q|w).
     pub(super) fn get(self, source: WordId) -> f64 {
-        self.sources.binary_search(&source).map_or(0.0, |place| self.probabilities[place])
+        self.sources.binary_search(&source).map_or(0.0, |position| self.probabilities[position])
     }
 }

@@ -156,9 +156,10 @@ fn alignments_of_a_toy_bitext_are_the_right_ones() {
     (0..20).for_each(|_| _ = (forward.step(), backward.step()));
     let expected: [&[usize]; 6] = [&[0, 1], &[0, 1], &[0, 1], &[0, 2, 1], &[0, 1, 2, 3], &[0, 1, 2]];
     for ((source, target), expected) in sources.into_iter().zip(targets).zip(expected) {
-        let (of_target, of_source) = (viterbi(&forward, source, target), viterbi(&backward, target, source));
-        let expected: Vec<Option<(usize, usize)>> = expected.iter().map(|&place| Some((place, place))).collect();
-        assert_eq!(symmetrize(&of_target, &of_source).of_target, expected, "{source:?} {target:?}");
+        let (source_spans, target_spans) = (viterbi(&forward, source, target), viterbi(&backward, target, source));
+        let expected: Vec<Option<(usize, usize)>> =
+            expected.iter().map(|&position| Some((position, position))).collect();
+        assert_eq!(symmetrize(&source_spans, &target_spans).source_spans, expected, "{source:?} {target:?}");
     }
     // Nothing in the pairs explains the last word.
     assert_eq!(viterbi(&forward, &[the, book], &foreign(&[book, is, big]))[0], Some(1));
@@ -170,18 +171,21 @@ fn both_directions_are_joined_from_what_they_share() {
     let spans = |spans: &[(usize, usize)]| spans.iter().copied().map(Some).collect::<Vec<_>>();
     // Shared: 0–0. One direction has 1–1, which touches at a corner, and then 2–1. It reaches 2 through 1.
     let grown = symmetrize(&[Some(0), Some(1), None], &[Some(0), None, Some(1)]);
-    assert_eq!(grown.of_target, [Some((0, 0)), Some((1, 2)), None]);
-    assert_eq!(grown.of_source, spans(&[(0, 0), (1, 1), (1, 1)]));
+    assert_eq!(grown.source_spans, [Some((0, 0)), Some((1, 2)), None]);
+    assert_eq!(grown.target_spans, spans(&[(0, 0), (1, 1), (1, 1)]));
     // A link that touches nothing is left out, and so is a link of two words that have others.
     let apart = symmetrize(&[Some(0), None, Some(2)], &[Some(0), None, None]);
-    assert_eq!((apart.of_target, apart.of_source), (vec![Some((0, 0)), None, None], vec![Some((0, 0)), None, None]));
+    assert_eq!(
+        (apart.source_spans, apart.target_spans),
+        (vec![Some((0, 0)), None, None], vec![Some((0, 0)), None, None])
+    );
     let taken = symmetrize(&[Some(0), Some(2), Some(2)], &[Some(0), Some(1), Some(2)]);
     assert_eq!(
-        (taken.of_target, taken.of_source),
+        (taken.source_spans, taken.target_spans),
         (spans(&[(0, 0), (1, 1), (2, 2)]), spans(&[(0, 0), (1, 1), (2, 2)]))
     );
     // No link is shared.
-    assert_eq!(symmetrize(&[Some(1)], &[None, None]).of_target, [None]);
+    assert_eq!(symmetrize(&[Some(1)], &[None, None]).source_spans, [None]);
 }
 
 #[test]
@@ -193,14 +197,14 @@ fn phrases_keep_to_the_links() {
         found
     };
     // Source positions 0 and 1 have targets 1 and 0, position 2 has none, and 3 has 2.
-    let of_target = [Some((1, 1)), Some((0, 0)), Some((3, 3))];
-    let of_source = [Some((1, 1)), Some((0, 0)), None, Some((2, 2))];
-    let swapped = Alignment { of_target: of_target.to_vec(), of_source: of_source.to_vec() };
+    let source_spans = [Some((1, 1)), Some((0, 0)), Some((3, 3))];
+    let target_spans = [Some((1, 1)), Some((0, 0)), None, Some((2, 2))];
+    let swapped = Alignment { source_spans: source_spans.to_vec(), target_spans: target_spans.to_vec() };
     let expected = [(0, 1, 1, 2), (0, 2, 0, 2), (0, 3, 0, 2), (1, 2, 0, 1), (1, 3, 0, 1), (2, 4, 2, 3), (3, 4, 2, 3)];
     assert_eq!(found(&swapped, 3), expected);
     assert_eq!(found(&swapped, 1), [(0, 1, 1, 2), (1, 2, 0, 1), (3, 4, 2, 3)]);
     // A target word with two links takes both, and one without a link joins its neighbours.
-    let wide = Alignment { of_target: vec![Some((0, 1)), None], of_source: vec![Some((0, 0)), Some((0, 0))] };
+    let wide = Alignment { source_spans: vec![Some((0, 1)), None], target_spans: vec![Some((0, 0)), Some((0, 0))] };
     assert_eq!(found(&wide, 3), [(0, 2, 0, 1), (0, 2, 0, 2)]);
     assert_eq!(found(&wide, 1), []);
 }
@@ -209,8 +213,8 @@ fn phrases_keep_to_the_links() {
 fn phrase_probabilities_are_discounted_shares() {
     // `0 1` is `5 6` with weight 3, `0` alone is `5` with weight 1, and `0` is `7` with weight 4.
     let aligned = |links: usize| {
-        let span = (0..links).map(|place| Some((place, place))).collect::<Vec<_>>();
-        Alignment { of_target: span.clone(), of_source: span }
+        let span = (0..links).map(|position| Some((position, position))).collect::<Vec<_>>();
+        Alignment { source_spans: span.clone(), target_spans: span }
     };
     let counted = |discount: f64, least: f64| {
         let mut counts = PhraseCounts::default();
@@ -407,11 +411,12 @@ fn ndcg(ranker: &dyn Ranker, judged: &[(String, Vec<String>)]) -> f64 {
     let of = |(query, titles): &(String, Vec<String>)| {
         let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
         let scores = ranker.score(query, &titles);
-        let gain = |place: usize| [3.0, 1.0, 0.0, 0.0][place];
+        let gain = |position: usize| [3.0, 1.0, 0.0, 0.0][position];
         let mut order = [0, 1, 2, 3];
         // Of equal scores, the worse title comes first.
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(b.cmp(&a)));
-        let sum = |order: [usize; 4]| (2..).zip(order).map(|(n, place)| gain(place) / f64::from(n).log2()).sum::<f64>();
+        let sum =
+            |order: [usize; 4]| (2..).zip(order).map(|(n, position)| gain(position) / f64::from(n).log2()).sum::<f64>();
         sum(order) / sum([0, 1, 2, 3])
     };
     judged.iter().map(of).sum::<f64>() / judged.len() as f64

@@ -14,7 +14,7 @@ use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watc
 use clickvec_eval::ranker::{Ranker, SystemRanker};
 
 pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 10, 1, 1000, "iterations of EM");
-pub(super) const PRIOR: Parameter = Parameter::of_training(
+pub(super) const PRIOR: Parameter = Parameter::training(
     "prior",
     10.0,
     0.0,
@@ -22,9 +22,9 @@ pub(super) const PRIOR: Parameter = Parameter::of_training(
     "how often each word counts as already seen as its own translation; 0 is plain model 1",
 );
 pub(super) const PRUNE: Parameter =
-    Parameter::of_training("prune", 1e-3, 0.0, 1.0, "translations less probable than this are dropped");
-pub(super) const ALPHA: Parameter = Parameter::of_scoring("alpha", 0.2, 1e-6, 1.0, "the weight of the collection");
-pub(super) const SELF: Parameter = Parameter::of_scoring(
+    Parameter::training("prune", 1e-3, 0.0, 1.0, "translations less probable than this are dropped");
+pub(super) const ALPHA: Parameter = Parameter::scoring("alpha", 0.2, 1e-6, 1.0, "the weight of the collection");
+pub(super) const SELF: Parameter = Parameter::scoring(
     "self",
     0.3,
     0.0,
@@ -56,7 +56,7 @@ pub(crate) struct Wtm {
     collection: CollectionModel,
     table: TranslationTable,
     alpha: f64,
-    of_itself: f64,
+    self_weight: f64,
 }
 
 impl Wtm {
@@ -80,7 +80,7 @@ impl Wtm {
     }
 
     fn of(values: &Values, vocabulary: Interner, collection: CollectionModel, table: TranslationTable) -> Wtm {
-        Wtm { vocabulary, collection, table, alpha: values.get(ALPHA.name), of_itself: values.get(SELF.name) }
+        Wtm { vocabulary, collection, table, alpha: values.get(ALPHA.name), self_weight: values.get(SELF.name) }
     }
 
     pub(super) fn restore(values: &Values, state: &RankerState) -> Result<Wtm, clickvec_tables::Error> {
@@ -115,8 +115,8 @@ impl Wtm {
             }
         }
         let length = title.len().max(1) as f64;
-        let of_title = (self.of_itself * f64::from(same) + (1.0 - self.of_itself) * translated) / length;
-        self.alpha * query.background + (1.0 - self.alpha) * of_title
+        let title_probability = (self.self_weight * f64::from(same) + (1.0 - self.self_weight) * translated) / length;
+        self.alpha * query.background + (1.0 - self.alpha) * title_probability
     }
 }
 
@@ -147,7 +147,7 @@ impl Ranker for Wtm {
 
 impl SystemRanker for Wtm {
     fn tune(&mut self, values: &Values) {
-        (self.alpha, self.of_itself) = (values.get(ALPHA.name), values.get(SELF.name));
+        (self.alpha, self.self_weight) = (values.get(ALPHA.name), values.get(SELF.name));
     }
 
     fn state(&self) -> RankerState {

@@ -208,9 +208,9 @@ unsafe fn prefetch_part<L: Lanes, const MR: usize, const NV: usize>(job: Job, ro
             let panel = NV * L::N;
             let (tall, wide) = (job.m.div_ceil(MR), job.n.div_ceil(panel));
             let share = ((job.column / panel) * tall + row / MR) * MR + part;
-            let of_share = |count: usize, share: usize| count * share / (tall * wide * MR);
+            let boundary = |count: usize, share: usize| count * share / (tall * wide * MR);
             for (first, count) in lines {
-                for line in of_share(count, share)..of_share(count, share + 1) {
+                for line in boundary(count, share)..boundary(count, share + 1) {
                     prefetch_line(first.wrapping_add(line * LINE));
                 }
             }

@@ -43,9 +43,9 @@ impl<T> Lists<T> {
 pub(super) fn invert<'a>(lists: &mut Lists<u32>, keys: usize, parts: impl Iterator<Item = (u32, &'a [u32])> + Clone) {
     lists.start.clear();
     lists.start.resize(keys + 2, 0);
-    let mut places = 0;
+    let mut positions = 0;
     for (_, part) in parts.clone() {
-        places += part.len();
+        positions += part.len();
         for &key in part {
             lists.start[key as usize + 2] += 1;
         }
@@ -54,7 +54,7 @@ pub(super) fn invert<'a>(lists: &mut Lists<u32>, keys: usize, parts: impl Iterat
         lists.start[i] += lists.start[i - 1];
     }
     lists.items.clear();
-    lists.items.resize(places, 0);
+    lists.items.resize(positions, 0);
     for (first, part) in parts {
         for (i, &key) in part.iter().enumerate() {
             let next = &mut lists.start[key as usize + 1];
