@@ -7,6 +7,7 @@ use rand::seq::SliceRandom as _;
 
 use super::market::{BEST_SELLERS, Market, QueryKind, Rng};
 use super::query::SMALL_WORDS;
+use super::want::{Want, pick};
 use super::world::World;
 use crate::simulate::query;
 use clickvec::internals::rng;
@@ -23,26 +24,6 @@ const WITH_QUALITY: f64 = 0.25;
 const TITLE_WITH_QUALITY: f64 = 0.4;
 /// The share of titles that end with words that say nothing.
 const WITH_EXTRA: f64 = 0.3;
-
-/// The subject of a want or of a title.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Want {
-    /// A thing. An aspect of it is 0 for none, otherwise its position plus one; likewise a quality.
-    Thing { thing: usize, aspect: usize, quality: usize },
-    /// Two values, in this order.
-    Ordered { frame: usize, a: usize, b: usize },
-    /// A page of a site.
-    Site { site: usize, page: usize },
-}
-
-impl Want {
-    fn without_quality(self) -> Want {
-        match self {
-            Want::Thing { thing, aspect, .. } => Want::Thing { thing, aspect, quality: 0 },
-            other => other,
-        }
-    }
-}
 
 /// The titles about one want, whatever their quality.
 struct Slot {
@@ -422,9 +403,4 @@ fn popularity(slots: &[Slot], seed: u64) -> Vec<f64> {
 
 fn zipf(rank: usize) -> f64 {
     1.0 / (rank as f64 + ZIPF_SHIFT)
-}
-
-/// A random element; there must be at least one.
-pub(super) fn pick<'a, T>(all: &'a [T], rng: &mut Rng) -> &'a T {
-    &all[rng.random_range(0..all.len())]
 }

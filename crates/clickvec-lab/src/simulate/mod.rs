@@ -15,6 +15,7 @@ mod new_words;
 mod own_titles;
 mod query;
 mod users;
+mod want;
 mod world;
 
 use std::path::Path;
@@ -135,7 +136,7 @@ pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usiz
     let topic = |query: &&str| {
         let known = judged.iter().chain(&validation).find(|judged| judged.query == *query)?;
         match known.intent {
-            collection::Want::Thing { thing, .. } => Some(world.things[thing].topic),
+            want::Want::Thing { thing, .. } => Some(world.things[thing].topic),
             _ => None,
         }
     };

@@ -2,8 +2,8 @@
 
 use rand::RngExt as _;
 
-use super::collection::{Want, pick};
 use super::market::{QueryKind, Rng};
+use super::want::{Want, pick};
 use super::world::{Pattern, Sayings, World};
 
 /// How often a part of a query uses words that no title has.

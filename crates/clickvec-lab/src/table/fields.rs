@@ -1,19 +1,17 @@
 //! Rows with a column of their own, such as the body of a document instead of its title.
 
-use super::maker::Maker;
-use super::{Entry, Plan};
+use super::Plan;
 use clickvec::error::Result;
 use clickvec::internals::error::shortened;
-use clickvec_eval::ranker::Corpus;
 use clickvec_eval::{Judgments, read_test_set};
 use clickvec_tables::{Error, ErrorKind};
 
 /// A column of a table other than that of `[data]`.
 pub(super) struct Field {
     /// The plan with this column instead of the table's.
-    plan: Plan,
+    pub(super) plan: Plan,
     /// The same queries and grades, with the texts of this column.
-    judgments: Judgments,
+    pub(super) judgments: Judgments,
 }
 
 /// The other columns of the rows, each once.
@@ -23,9 +21,9 @@ pub(super) fn fields(plan: &Plan, judgments: &Judgments) -> Result<Vec<Field>> {
         if fields.iter().any(|field| field.plan.data.field == name) {
             continue;
         }
-        let mut of_field = plan.clone();
-        name.clone_into(&mut of_field.data.field);
-        let found = read_test_set(&of_field.data.test_set())?.judgments;
+        let mut other = plan.clone();
+        name.clone_into(&mut other.data.field);
+        let found = read_test_set(&other.data.test_set())?.judgments;
         if let Some(Difference { query, titles, found }) = difference(judgments, &found) {
             let expected = format!("the same judged titles in column `{name}` as in `{}`", plan.data.field);
             let found = if titles == found {
@@ -42,7 +40,7 @@ pub(super) fn fields(plan: &Plan, judgments: &Judgments) -> Result<Vec<Field>> {
             .at(&plan.data.judged)
             .into());
         }
-        fields.push(Field { plan: of_field, judgments: found });
+        fields.push(Field { plan: other, judgments: found });
     }
     Ok(fields)
 }
@@ -56,32 +54,13 @@ struct Difference<'a> {
 
 /// The first query whose judged titles differ in their number or their grades.
 fn difference<'a>(one: &'a Judgments, other: &'a Judgments) -> Option<Difference<'a>> {
-    let grades = |judgments: &Judgments, place: usize| -> Option<(String, Vec<u8>)> {
-        let query = judgments.queries.get(place)?;
+    let grades = |judgments: &Judgments, position: usize| -> Option<(String, Vec<u8>)> {
+        let query = judgments.queries.get(position)?;
         Some((query.text.clone(), query.titles.iter().map(|title| title.grade).collect()))
     };
-    let mut places = 0..one.queries.len().max(other.queries.len());
-    let differs = places.find(|&place| grades(one, place) != grades(other, place))?;
+    let mut positions = 0..one.queries.len().max(other.queries.len());
+    let differs = positions.find(|&position| grades(one, position) != grades(other, position))?;
     let query = one.queries.get(differs).or(other.queries.get(differs))?.text.as_str();
     let titles = |of: &Judgments| of.queries.iter().find(|of| of.text == query).map_or(0, |of| of.titles.len());
     Some(Difference { query, titles: titles(one), found: titles(other) })
-}
-
-impl<'a> Maker<'a> {
-    /// Calls `make` with the texts of the row's column.
-    pub(super) fn within<T>(&mut self, entry: &Entry, make: impl FnOnce(&mut Maker<'a>) -> T) -> T {
-        let fields = self.fields;
-        let place = entry.other_field(&self.plan.data).and_then(|name| {
-            let is_named = |field: &Field| field.plan.data.field == name;
-            fields.iter().position(is_named)
-        });
-        let Some(place) = place else { return make(self) };
-        let of_table = (self.plan, self.judgments);
-        (self.plan, self.judgments) = (&fields[place].plan, &fields[place].judgments);
-        let corpus: Option<Corpus> = std::mem::replace(&mut self.corpus, self.corpora[place].take());
-        let made = make(self);
-        self.corpora[place] = std::mem::replace(&mut self.corpus, corpus);
-        (self.plan, self.judgments) = of_table;
-        made
-    }
 }

@@ -8,7 +8,9 @@ use super::fault::{self, Fault};
 use super::fields::{Field, fields};
 use super::full::{DEPTH, Full, pack, search, unpack};
 use super::seeds::mean_over;
-use super::{Data, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell};
+use super::{
+    Data, Entry, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell,
+};
 use crate::systems::SYSTEMS;
 use clickvec::error::{Error, Result, TestSetFault};
 use clickvec::internals::error::shortened;
@@ -146,6 +148,25 @@ fn refuse_pipe(path: &Path) -> Result<()> {
         .help("write what comes from it to a file first")
         .at(path)
         .into())
+}
+
+impl<'a> Maker<'a> {
+    /// Calls `make` with the texts of the row's column.
+    fn within<T>(&mut self, entry: &Entry, make: impl FnOnce(&mut Maker<'a>) -> T) -> T {
+        let fields = self.fields;
+        let position = entry.other_field(&self.plan.data).and_then(|name| {
+            let is_named = |field: &Field| field.plan.data.field == name;
+            fields.iter().position(is_named)
+        });
+        let Some(position) = position else { return make(self) };
+        let before = (self.plan, self.judgments);
+        (self.plan, self.judgments) = (&fields[position].plan, &fields[position].judgments);
+        let corpus: Option<Corpus> = std::mem::replace(&mut self.corpus, self.corpora[position].take());
+        let made = make(self);
+        self.corpora[position] = std::mem::replace(&mut self.corpus, corpus);
+        (self.plan, self.judgments) = before;
+        made
+    }
 }
 
 impl Maker<'_> {

@@ -10,7 +10,7 @@ use rand::RngExt as _;
 use rayon::prelude::*;
 
 use super::Topics;
-use super::pair::{Scratch, Tilt, pair, single};
+use super::pair::{Scratch, Tilt, pair, single, sum_of_logarithms};
 use super::side::Side;
 use crate::systems::fault::diverged;
 use clickvec::internals::math::vector::{add_scaled, dot};
@@ -238,13 +238,6 @@ fn normalized(mut probability: Vec<f32>, topics: usize) -> TopicWords {
     TopicWords { probability, logarithms: logarithms.iter().sum() }
 }
 
-/// Σ ln xᵢ, where 0 counts as the smallest normal number.
-pub(super) fn sum_of_logarithms(values: &[f32]) -> f64 {
-    // The product of eight of the smallest numbers still fits 64 bits.
-    let product = |part: &[f32]| part.iter().map(|&x| f64::from(x.max(f32::MIN_POSITIVE))).product::<f64>().ln();
-    values.chunks(8).map(product).sum()
-}
-
 fn scale_to_1(values: &mut [f32]) {
     let sum: f32 = values.iter().sum();
     if sum > 0.0 {
@@ -318,15 +311,5 @@ mod tests {
         for (found, expected) in found.iter().flatten().flatten().zip([theta, phi].iter().flatten().flatten()) {
             assert!((found - expected).abs() < 1e-4, "{found}, expected {expected}");
         }
-    }
-
-    #[test]
-    fn sums_of_logarithms_are_sums_of_logarithms() {
-        let values: Vec<f32> = (1..100).map(|i| 1.0 / (i * i) as f32).collect();
-        let expected: f64 = values.iter().map(|&x| f64::from(x).ln()).sum();
-        assert!((sum_of_logarithms(&values) - expected).abs() < 1e-9);
-        let smallest = f64::from(f32::MIN_POSITIVE).ln();
-        assert!((sum_of_logarithms(&[0.0; 16]) - 16.0 * smallest).abs() < 1e-9);
-        assert_eq!(sum_of_logarithms(&[]), 0.0);
     }
 }

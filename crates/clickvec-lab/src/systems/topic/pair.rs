@@ -13,7 +13,6 @@
 //! ln(a_z / b_z), where it is below 0 by Hölder's inequality, unless a = b. So every step goes down, and no step size
 //! needs to be chosen.
 
-use super::em::sum_of_logarithms;
 use clickvec::internals::math::activation::{exp_slice, ln_slice};
 use clickvec::internals::math::vector::{add_scaled, dot};
 
@@ -105,6 +104,13 @@ fn expect(words: &[u32], table: &[f32], theta: &[f32], counts: &mut [f32], proba
     counts.iter_mut().zip(theta).for_each(|(count, theta)| *count *= theta);
 }
 
+/// Σ ln xᵢ, where 0 counts as the smallest normal number.
+pub(super) fn sum_of_logarithms(values: &[f32]) -> f64 {
+    // The product of eight of the smallest numbers still fits 64 bits.
+    let product = |part: &[f32]| part.iter().map(|&x| f64::from(x.max(f32::MIN_POSITIVE))).product::<f64>().ln();
+    values.chunks(8).map(product).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,5 +178,15 @@ mod tests {
                 assert!((f64::from(counts[z]) - both * fractions[0][z]).abs() < 1e-2, "{words:?}: {counts:?}");
             }
         }
+    }
+
+    #[test]
+    fn sums_of_logarithms_are_sums_of_logarithms() {
+        let values: Vec<f32> = (1..100).map(|i| 1.0 / (i * i) as f32).collect();
+        let expected: f64 = values.iter().map(|&x| f64::from(x).ln()).sum();
+        assert!((sum_of_logarithms(&values) - expected).abs() < 1e-9);
+        let smallest = f64::from(f32::MIN_POSITIVE).ln();
+        assert!((sum_of_logarithms(&[0.0; 16]) - 16.0 * smallest).abs() < 1e-9);
+        assert_eq!(sum_of_logarithms(&[]), 0.0);
     }
 }
