@@ -95,6 +95,7 @@ fn every_link_leads_somewhere() {
     let mut all = Vec::new();
     pages(&docs, &mut all);
     pages(&root.join("bench/notes"), &mut all);
+    pages(&root.join("bench/results"), &mut all);
     all.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root.join(name)));
     let mut faults = Vec::new();
     let mut checked = 0;
