@@ -2,7 +2,6 @@
 //! it reads, and so that the Python module ([`embedded`]) has the program inside and reads settings as it does.
 
 mod advice;
-mod aligned;
 mod answer;
 mod commands;
 pub mod embedded;
@@ -16,12 +15,9 @@ mod json_file;
 mod metrics;
 mod numbers;
 mod output;
-mod page;
 mod program;
 mod progress;
-mod report;
 mod run;
-mod superscripts;
 mod test_set;
 mod titles;
 #[cfg(feature = "parquet")]
@@ -29,6 +25,8 @@ mod vectors_parquet;
 mod weighting;
 
 use std::process::ExitCode;
+
+use clickvec_report::{aligned, page, report, superscripts};
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 pub(crate) use clickvec::internals::error::printable;
+pub(crate) use clickvec_tables::shown::{agreeing, count, counted, first_of};
 use serde::Serialize;
 
 use crate::advice;
@@ -131,57 +132,9 @@ pub(crate) fn json_path<S: serde::Serializer>(path: impl AsRef<Path>, serializer
     serializer.serialize_str(&path.as_ref().to_string_lossy())
 }
 
-/// A count with separated thousands: `12,345`.
-pub(crate) fn count(number: impl TryInto<u64>) -> String {
-    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 pair`, `12,345 pairs`, `2 queries`, `3 days`.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let stem = noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
-    match stem {
-        _ if number == 1 => format!("1 {noun}"),
-        Some(stem) => format!("{} {stem}ies", count(number)),
-        None => format!("{} {noun}s", count(number)),
-    }
-}
-
-/// The first of `count` things, with `…` after them if there are more: `a, b, …`.
-pub(crate) fn first_of(first: impl Iterator<Item = String>, count: u64) -> String {
-    let mut shown: Vec<String> = first.collect();
-    if count > shown.len() as u64 {
-        shown.push("…".to_owned());
-    }
-    shown.join(", ")
-}
-
-/// `one` after a single thing, `many` after none or several, as in "1 query is" and "2 queries are".
-pub(crate) fn agreeing<'a>(number: u64, one: &'a str, many: &'a str) -> &'a str {
-    if number == 1 { one } else { many }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_stand_apart() {
-        for (number, text) in [(0u64, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(count(number), text);
-        }
-        assert_eq!(counted(1, "query"), "1 query");
-        let several = [counted(0, "pair"), counted(2_000, "query"), counted(3, "day")];
-        assert_eq!(several, ["0 pairs", "2,000 queries", "3 days"]);
-        assert_eq!([0, 1, 2].map(|number| agreeing(number, "is", "are")), ["are", "is", "are"]);
-    }
 
     #[test]
     fn control_characters_are_not_printed() {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::time::Duration;
 
 /// How many characters of a field a message shows.
 const FIELD_CHARACTERS: usize = 60;
@@ -76,6 +77,53 @@ fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Returns a count with separated thousands: `12,345`.
+pub fn count(number: impl TryInto<u64>) -> String {
+    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns a count and its noun: `1 pair`, `12,345 pairs`, `2 queries`, `3 days`.
+pub fn counted(number: u64, noun: &str) -> String {
+    let stem = noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    match stem {
+        _ if number == 1 => format!("1 {noun}"),
+        Some(stem) => format!("{} {stem}ies", count(number)),
+        None => format!("{} {noun}s", count(number)),
+    }
+}
+
+/// Lists the first of `count` things, with `…` after them if there are more: `a, b, …`.
+pub fn first_of(first: impl Iterator<Item = String>, count: u64) -> String {
+    let mut shown: Vec<String> = first.collect();
+    if count > shown.len() as u64 {
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
+}
+
+/// Returns `one` after a single thing, `many` after none or several, as in "1 query is" and "2 queries are".
+pub fn agreeing<'a>(number: u64, one: &'a str, many: &'a str) -> &'a str {
+    if number == 1 { one } else { many }
+}
+
+/// Returns a time as text: `4.2 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,5 +139,22 @@ mod tests {
         assert_eq!((fitted("a\u{1b}b", 3), fitted("a\u{1b}bc", 3)), ("a\u{fffd}b".to_owned(), "a\u{fffd}…".to_owned()));
         assert_eq!(listed(&["a\u{1b}", "b", "c"], 2), "`a\u{fffd}`, `b` and 1 more");
         assert_eq!(listed::<&str>(&[], 2), "none");
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        for (number, text) in [(0u64, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(number), text);
+        }
+        assert_eq!(counted(1, "query"), "1 query");
+        let several = [counted(0, "pair"), counted(2_000, "query"), counted(3, "day")];
+        assert_eq!(several, ["0 pairs", "2,000 queries", "3 days"]);
+        assert_eq!([0, 1, 2].map(|number| agreeing(number, "is", "are")), ["are", "is", "are"]);
+    }
+
+    #[test]
+    fn times_have_two_units() {
+        let times = [4_230, 200_000, 7_500_000].map(|milliseconds| duration(Duration::from_millis(milliseconds)));
+        assert_eq!(times, ["4.2 s", "3 min 20 s", "2 h 5 min"]);
     }
 }

@@ -138,8 +138,11 @@ fn libraries_know_no_options_of_the_program() {
             // Cargo's options are no options of the program.
             let code = source.code().replace("cargo build --release --features", "");
             let options = code.match_indices("--").map(|(at, _)| &code[at + 2..]);
-            let options: Vec<&str> =
-                options.filter(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase())).collect();
+            let is_option = |rest: &&str| rest.starts_with(|c: char| c.is_ascii_lowercase());
+            // Pages have properties of CSS, which are read as `var(--a)` and set as `--a:`.
+            let is_property =
+                |rest: &&str| rest.trim_start_matches(|c: char| c.is_ascii_lowercase()).starts_with([')', ':']);
+            let options: Vec<&str> = options.filter(is_option).filter(|rest| !is_property(rest)).collect();
             let first = options.first().map(|rest| rest.split(['"', ' ', '`']).next());
             assert!(options.is_empty(), "{name}/src/{}: {first:?}: Python has no options", source.path);
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::lines::{LineTarget, Pace};
+pub(crate) use clickvec_tables::shown::duration;
 
 /// The number of times a second that a bar is drawn.
 const DRAWS_PER_SECOND: u8 = 10;
@@ -87,25 +88,12 @@ pub(crate) fn rate(per_second: f64) -> String {
     }
 }
 
-/// A time as text: `4.2 s`, `3 min 20 s`, `2 h 5 min`.
-pub(crate) fn duration(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0..60 => format!("{:.1} s", time.as_secs_f64()),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn times_and_rates_for_people() {
-        assert_eq!(duration(Duration::from_millis(4_230)), "4.2 s");
-        assert_eq!(duration(Duration::from_secs(200)), "3 min 20 s");
-        assert_eq!(duration(Duration::from_secs(7_500)), "2 h 5 min");
+    fn rates_for_people() {
         assert_eq!((rate(12.34), rate(12_345.6)), ("12.3".to_owned(), "12,346".to_owned()));
         let paces = [9_120.0, 1.0, 0.05, 0.001, 0.0].map(pace);
         assert_eq!(paces, [", 9,120/s", ", 1.0/s", ", 3.0/min", ", 3.6/h", ""]);

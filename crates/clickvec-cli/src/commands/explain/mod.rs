@@ -5,7 +5,7 @@ pub(super) mod keywords;
 mod marks;
 mod matches;
 pub(super) mod models;
-pub(super) mod page;
+pub(super) use clickvec_report::explanation as page;
 mod pictures;
 mod rank;
 mod ranked;

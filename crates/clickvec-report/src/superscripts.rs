@@ -31,8 +31,8 @@ const LETTERS: [(char, char); 25] = [
 /// The number of consecutive letters from which only the first and the last are written.
 const ROW_OF_LETTERS: usize = 3;
 
-/// The letter of the system at a place, with a prime for each time that all letters were used before.
-pub(crate) fn letter(place: usize) -> String {
+/// Returns the letter of the system at a place, with a prime for each time that all letters were used before.
+pub fn letter(place: usize) -> String {
     format!("{}{}", LETTERS[place % LETTERS.len()].0, primes(place))
 }
 
@@ -44,8 +44,8 @@ fn primes(place: usize) -> String {
     "′".repeat(place / LETTERS.len())
 }
 
-/// Superscript letters; consecutive ones as `ᵃ⁻ᵈ`.
-pub(crate) fn marks(places: &[usize]) -> String {
+/// Returns superscript letters; consecutive ones as `ᵃ⁻ᵈ`.
+pub fn marks(places: &[usize]) -> String {
     let mut marks = String::new();
     for row in places.chunk_by(|a, b| a + 1 == *b) {
         match row {

@@ -3,7 +3,9 @@
 use comfy_table::{Cell as TextCell, CellAlignment};
 use maud::{Markup, html};
 
-use crate::{aligned, output};
+use clickvec_tables::shown::printable;
+
+use crate::aligned;
 
 /// Length of the longest bar of a text, in characters.
 const BAR: f64 = 12.0;
@@ -12,7 +14,7 @@ const LABEL_GAP: usize = 2;
 
 /// What a command found, for readers.
 #[derive(Default)]
-pub(crate) struct Report {
+pub struct Report {
     blocks: Vec<Block>,
 }
 
@@ -34,13 +36,13 @@ enum Block {
 
 /// A table of a report.
 #[derive(Default)]
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
 }
 
 /// A column of a table.
-pub(crate) struct Column {
+pub struct Column {
     head: Cell,
     form: Form,
 }
@@ -57,7 +59,8 @@ enum Form {
 }
 
 /// A cell of a table.
-pub(crate) enum Cell {
+pub enum Cell {
+    /// A text.
     Text(String),
     /// A number that stands out.
     Strong(String),
@@ -68,12 +71,15 @@ pub(crate) enum Cell {
 }
 
 /// A word with its marks.
-pub(crate) struct Mark {
-    pub(crate) word: String,
+pub struct Mark {
+    /// The word.
+    pub word: String,
     /// What the word stands for, if it stands for several.
-    pub(crate) whole: Option<String>,
-    pub(crate) is_keyword: bool,
-    pub(crate) is_unknown: bool,
+    pub whole: Option<String>,
+    /// Whether it is a keyword.
+    pub is_keyword: bool,
+    /// Whether the model does not know it.
+    pub is_unknown: bool,
 }
 
 impl From<String> for Cell {
@@ -96,35 +102,35 @@ impl From<Mark> for Cell {
 
 impl Column {
     /// Creates a column of texts.
-    pub(crate) fn text(head: impl Into<Cell>) -> Column {
+    pub fn text(head: impl Into<Cell>) -> Column {
         Column { head: head.into(), form: Form::Text }
     }
 
     /// Creates a column of texts of several words.
-    pub(crate) fn long(head: impl Into<Cell>) -> Column {
+    pub fn long(head: impl Into<Cell>) -> Column {
         Column { head: head.into(), form: Form::Long }
     }
 
     /// Creates a column of numbers.
-    pub(crate) fn number(head: impl Into<Cell>) -> Column {
+    pub fn number(head: impl Into<Cell>) -> Column {
         Column { head: head.into(), form: Form::Number }
     }
 
     /// Creates a column of shares with bars, of which the longest stands for `largest`.
-    pub(crate) fn share(head: impl Into<Cell>, largest: f64) -> Column {
+    pub fn share(head: impl Into<Cell>, largest: f64) -> Column {
         Column { head: head.into(), form: Form::Share(largest) }
     }
 }
 
 impl Cell {
     /// Creates a share with three decimals.
-    pub(crate) fn share(value: f64) -> Cell {
+    pub fn share(value: f64) -> Cell {
         Cell::Share(format!("{value:+.3}"), value)
     }
 
     fn to_text(&self) -> String {
         match self {
-            Cell::Text(text) | Cell::Share(text, _) => output::printable(text).into_owned(),
+            Cell::Text(text) | Cell::Share(text, _) => printable(text).into_owned(),
             Cell::Strong(text) => format!("*{text}"),
             Cell::Words(words) => words.iter().map(Mark::to_text).collect::<Vec<_>>().join(" "),
         }
@@ -143,12 +149,12 @@ impl Cell {
 
 impl Mark {
     /// Creates a word without marks.
-    pub(crate) fn plain(word: &str) -> Mark {
+    pub fn plain(word: &str) -> Mark {
         Mark { word: word.to_owned(), whole: None, is_keyword: false, is_unknown: false }
     }
 
     fn to_text(&self) -> String {
-        let word = output::printable(&self.word);
+        let word = printable(&self.word);
         let word = if self.is_keyword { format!("*{word}*") } else { word.into_owned() };
         if self.is_unknown { format!("{word} (unknown)") } else { word }
     }
@@ -165,11 +171,13 @@ impl Mark {
 }
 
 impl Table {
-    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Table {
+    /// Creates a table without rows.
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> Table {
         Table { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, row: impl IntoIterator<Item = Cell>) {
+    /// Adds a row.
+    pub fn add(&mut self, row: impl IntoIterator<Item = Cell>) {
         self.rows.push(row.into_iter().collect());
     }
 
@@ -234,41 +242,45 @@ impl Table {
 }
 
 impl Report {
-    pub(crate) fn heading(&mut self, level: u8, text: impl Into<String>) {
+    /// Adds a heading of this level.
+    pub fn heading(&mut self, level: u8, text: impl Into<String>) {
         self.blocks.push(Block::Heading(level, text.into()));
     }
 
     /// Adds a text with a label; a word takes the place of a text with nothing to be seen.
-    pub(crate) fn line(&mut self, label: &'static str, text: &str) {
+    pub fn line(&mut self, label: &'static str, text: &str) {
         self.blocks.push(Block::Line(label, seen(text)));
     }
 
     /// Adds a line that begins a part, as [`Report::line`].
-    pub(crate) fn subject(&mut self, label: &'static str, text: &str) {
+    pub fn subject(&mut self, label: &'static str, text: &str) {
         self.blocks.push(Block::Subject(label, seen(text)));
     }
 
-    pub(crate) fn paragraph(&mut self, text: impl Into<String>) {
+    /// Adds a paragraph.
+    pub fn paragraph(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Paragraph(text.into()));
     }
 
-    pub(crate) fn note(&mut self, text: impl Into<String>) {
+    /// Adds a remark about what is shown above.
+    pub fn note(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Note(text.into()));
     }
 
-    pub(crate) fn table(&mut self, table: Table) {
+    /// Adds a table, unless it has no rows.
+    pub fn table(&mut self, table: Table) {
         if !table.rows.is_empty() {
             self.blocks.push(Block::Table(table));
         }
     }
 
     /// Adds what only a page can show.
-    pub(crate) fn picture(&mut self, picture: Markup) {
+    pub fn picture(&mut self, picture: Markup) {
         self.blocks.push(Block::Picture(picture));
     }
 
     /// Returns the report for a terminal.
-    pub(crate) fn to_text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let width = |block: &Block| match block {
             Block::Line(label, _) | Block::Subject(label, _) if !label.is_empty() => label.len() + LABEL_GAP,
             _ => 0,
@@ -278,12 +290,12 @@ impl Report {
         let mut before: Option<&Block> = None;
         for block in &self.blocks {
             let shown = match block {
-                Block::Heading(_, heading) => output::printable(heading).into_owned(),
+                Block::Heading(_, heading) => printable(heading).into_owned(),
                 Block::Line(label, line) | Block::Subject(label, line) => {
-                    format!("{label:width$}{}", output::printable(line))
+                    format!("{label:width$}{}", printable(line))
                 }
                 Block::Paragraph(lines) | Block::Note(lines) => {
-                    lines.split('\n').map(output::printable).collect::<Vec<_>>().join("\n")
+                    lines.split('\n').map(printable).collect::<Vec<_>>().join("\n")
                 }
                 Block::Table(table) => table.to_text(),
                 Block::Picture(_) => continue,
@@ -301,7 +313,7 @@ impl Report {
     }
 
     /// Returns the report as the contents of a page.
-    pub(crate) fn to_markup(&self) -> Markup {
+    pub fn to_markup(&self) -> Markup {
         html! {
             @for block in &self.blocks {
                 @match block {
@@ -329,8 +341,8 @@ fn bar(share: f64, largest: f64) -> String {
     if share < 0.0 { "░" } else { "█" }.repeat(length)
 }
 
-/// A share as a bar: filled if positive, hollow if negative.
-pub(crate) fn page_bar(share: f64, largest: f64) -> Markup {
+/// Returns a share as a bar of a page: filled if positive, hollow if negative.
+pub fn page_bar(share: f64, largest: f64) -> Markup {
     let length = if largest > 0.0 { (share.abs() / largest * 1000.0).round() / 1000.0 } else { 0.0 };
     html! { @if length > 0.0 { span.bar.minus[share < 0.0] style={ "--length:" (length) } {} } }
 }

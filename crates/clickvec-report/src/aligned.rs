@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
-/// An empty table. It neither wraps nor colours, so a pipe gets the same as a terminal.
-pub(crate) fn plain() -> Table {
+/// Returns an empty table. It neither wraps nor colours, so a pipe gets the same as a terminal.
+pub fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')));
     table.set_content_arrangement(ContentArrangement::Disabled);
@@ -13,7 +13,7 @@ pub(crate) fn plain() -> Table {
 }
 
 /// Aligns columns of numbers to the right.
-pub(crate) fn align_right(table: &mut Table, columns: Range<usize>) {
+pub fn align_right(table: &mut Table, columns: Range<usize>) {
     for place in columns {
         if let Some(column) = table.column_mut(place) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -21,8 +21,8 @@ pub(crate) fn align_right(table: &mut Table, columns: Range<usize>) {
     }
 }
 
-/// The table as text, without trailing spaces.
-pub(crate) fn show(table: &mut Table) -> String {
+/// Returns the table as text, without trailing spaces.
+pub fn show(table: &mut Table) -> String {
     if let Some(first) = table.column_mut(0) {
         first.set_padding((0, 1));
     }

@@ -1,4 +1,4 @@
-//! The parts that only pages of explanations have: the switch of the heat maps, bars for shares, and a small script
+//! The parts that only pages about models have: the switch of the heat maps, bars for shares, and a small script
 //! that shows the value under the pointer. The pages can be read without the script.
 
 use maud::{Markup, PreEscaped, html};
@@ -6,11 +6,11 @@ use maud::{Markup, PreEscaped, html};
 use crate::{page, report};
 
 /// The styles that these pages add to those of all pages, with the colours of heat maps.
-pub(in super::super) const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+pub const STYLE: &str = include_str!("explanation.css");
+const SCRIPT: &str = include_str!("explanation.js");
 
-/// A page with these contents. `has_heat` says whether there are heat maps, which need a switch.
-pub(in super::super) fn page(title: &str, has_heat: bool, contents: &Markup) -> String {
+/// Returns a page with these contents. `has_heat` says whether there are heat maps, which need a switch.
+pub fn page(title: &str, has_heat: bool, contents: &Markup) -> String {
     let body = html! {
         @if has_heat { input #own type="checkbox" aria-label="give each heat map its own colour range"; }
         main {
@@ -22,13 +22,13 @@ pub(in super::super) fn page(title: &str, has_heat: bool, contents: &Markup) -> 
     page::page(title, STYLE, &body)
 }
 
-/// The switch that gives each heat map its own colour range instead of a common one.
-pub(in super::super) fn switch() -> Markup {
+/// Returns the switch that gives each heat map its own colour range instead of a common one.
+pub fn switch() -> Markup {
     html! { label.switch for="own" { "give each heat map its own colour range" } }
 }
 
-/// A share as a number and a bar: filled if positive, hollow if negative.
-pub(in super::super) fn share(value: f64, largest: f64) -> Markup {
+/// Returns a share as a number and a bar: filled if positive, hollow if negative.
+pub fn share(value: f64, largest: f64) -> Markup {
     html! { td.n { (format!("{value:+.3}")) } td.share { (report::page_bar(value, largest)) } }
 }
 

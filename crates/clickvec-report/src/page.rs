@@ -5,8 +5,8 @@ use maud::{Markup, PreEscaped, Render, html};
 /// The style of all pages.
 const STYLE: &str = include_str!("page.css");
 
-/// A whole page. `style` is added to the style of all pages.
-pub(crate) fn page(title: &str, style: &'static str, body: &Markup) -> String {
+/// Returns a complete page. `style` is added to the style of all pages.
+pub fn page(title: &str, style: &'static str, body: &Markup) -> String {
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
         html lang="en" {
@@ -23,8 +23,8 @@ pub(crate) fn page(title: &str, style: &'static str, body: &Markup) -> String {
     page.into_string()
 }
 
-/// A table. The columns from `numbers_from` on contain numbers.
-pub(crate) fn table<T: Render>(head: &[&str], numbers_from: usize, rows: &[Vec<T>]) -> Markup {
+/// Returns a table. The columns from `numbers_from` on contain numbers.
+pub fn table<T: Render>(head: &[&str], numbers_from: usize, rows: &[Vec<T>]) -> Markup {
     html! {
         div.wide {
             table {

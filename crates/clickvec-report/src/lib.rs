@@ -1,0 +1,15 @@
+//! Reports for readers: aligned text for a terminal, and self-contained HTML pages.
+//!
+//! | module | what it is for |
+//! | --- | --- |
+//! | [`report`] | blocks that become text or a page |
+//! | [`aligned`] | tables of text |
+//! | [`page`] | the frame of every page |
+//! | [`explanation`] | the frame of pages about models, with heat maps and filters |
+//! | [`superscripts`] | letters that mark significant differences |
+
+pub mod aligned;
+pub mod explanation;
+pub mod page;
+pub mod report;
+pub mod superscripts;
