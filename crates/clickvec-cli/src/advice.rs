@@ -2,7 +2,7 @@
 //! helps.
 
 use clickvec::Error;
-use clickvec::error::{IndexFault, LearnFault, TestSetFault};
+use clickvec::error::{IndexFault, TestSetFault};
 use clickvec::tables::TableFault;
 use clickvec_index::looks_like_index;
 
@@ -17,7 +17,6 @@ pub(crate) fn told(error: &Error) -> String {
 /// What to do about an error, if an option can help and the message does not say so itself.
 fn advice(error: &Error) -> Option<&'static str> {
     match error {
-        Error::Learn { fault: LearnFault::NoFile, .. } => Some("name it with --vectors"),
         Error::TestSet { path, fault: TestSetFault::NotBeir { .. } } if looks_like_index(path) => {
             Some("this is an index, which holds titles; name the table that it was made from")
         }
@@ -79,17 +78,4 @@ fn advice_on_table(fault: &TableFault) -> Option<&'static str> {
         TableFault::EmptyGrade => "`clickvec judge read` takes a sheet that is not filled in to the end",
         _ => return None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_option_follows_the_fault() {
-        let fault = Error::Learn { ranker: "vectors", fault: LearnFault::NoFile };
-        let expected =
-            "vectors: expected a file of vectors that another program trained, found none; name it with --vectors";
-        assert_eq!(told(&fault), expected);
-    }
 }

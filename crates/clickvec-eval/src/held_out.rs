@@ -136,7 +136,7 @@ impl HeldOutTest {
     /// A ranker compared with rankers that need no training.
     ///
     /// # Errors
-    /// Those of [`HeldOutTest::judge`]; [`Error::Learn`] if the titles are not enough for a ranker.
+    /// Those of [`HeldOutTest::judge`]; `ErrorKind::Empty` if the titles are not enough for a ranker.
     pub fn report(&self, ranker: &dyn Ranker) -> Result<HeldOutReport> {
         let corpus = Corpus::of_titles(self.set.texts())?;
         let mut systems = vec![self.judge(ranker)?];

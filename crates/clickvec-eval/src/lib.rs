@@ -59,9 +59,9 @@ pub use queries::read_queries;
 pub use ranking::{Gain, Ranking, Scored, Ties};
 pub use run::{Run, RunCoverage};
 pub use significance::{
-    BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, PairingFault,
-    RandomizationTest, Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all,
-    compare_with, confidence_intervals, differing_pairs, holm, is_same, minimum_detectable_difference, paired_t_test,
+    BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, RandomizationTest,
+    Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all, compare_with,
+    confidence_intervals, differing_pairs, holm, is_same, minimum_detectable_difference, paired_t_test,
     queries_that_show, randomization_test,
 };
 pub use task::{Answers, Scores, Task, evaluate, judge, score};

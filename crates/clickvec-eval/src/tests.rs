@@ -67,9 +67,12 @@ fn only_the_same_queries_are_compared() {
     let one = |id| evaluate(&UP, &judgments(&[(id, &[("1", 1)])]), &options);
     let none = evaluate(&UP, &Judgments::default(), &options);
     assert!(none.mean.iter().all(|(_, value)| value == 0.0));
-    let fault = compare_all(&[one("a"), one("b")]).unwrap_err();
-    assert_eq!(fault, PairingFault::Queries { a: "a".into(), b: "b".into(), place: 1 });
-    assert_eq!(compare_all(&[one("a"), none]), Err(PairingFault::Lengths { a: 1, b: 0 }));
+    let message = |evaluations: &[Evaluation]| compare_all(evaluations).unwrap_err().to_string();
+    let help = "evaluate both on the same judgments";
+    let expected = format!("expected the same queries for both systems, found `a` and `b` at place 1; {help}");
+    assert_eq!(message(&[one("a"), one("b")]), expected);
+    let expected = format!("expected as many queries for both systems, found 1 and 0; {help}");
+    assert_eq!(message(&[one("a"), none]), expected);
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn what_cannot_be_judged_is_told() {
             &["--ranker", "judged.tsv"],
             "expected a ranker, found the file `judged.tsv`; name a model or a saved ranker with `--model`",
         ),
-        (&["--ranker", "bm26"], "`bm26`: expected one of bm25, trigram, vectors"),
+        (&["--ranker", "bm26"], "expected one of the rankers bm25, trigram, vectors"),
         (&["--ranker", "bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, stem, split, found `k`"),
         (&["--ranker", "bm25:b=2"], "expected 0 to 1 for `b`, found 2"),
         (&["--ranker", "bm25", "--ranker", "bm25"], "expected each system once, found `bm25` again"),

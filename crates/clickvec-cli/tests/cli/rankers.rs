@@ -101,7 +101,7 @@ fn vectors_of_another_program_are_judged() {
     folder
         .run(&["lab", "evaluate", "--judged=j.tsv", "--ranker=vectors", "--ranker=bm25"])
         .code(1)
-        .says("left out vectors: expected a file of vectors that another program trained, found none; name it with --vectors")
+        .says("left out vectors: expected a file of vectors that another program trained, found none; name it as `vectors`")
         .prints("a  bm25");
 }
 

@@ -193,7 +193,7 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     let cases = [
         (String::new(), "expected systems below `[[system]]`, found none"),
         (a(""), "expected one of `ranker`, `train`, `model`, `run` and `fusion`, found none"),
-        (a("ranker = \"bm26\""), "`bm26`: expected one of bm25, ulm"),
+        (a("ranker = \"bm26\""), "expected one of the rankers bm25, ulm"),
         (a("ranker = \"bm25\"\ngrid = { k1 = [] }"), "expected values for `k1`, found none"),
         (a("ranker = \"bm25\"\ngird = { k1 = [1] }"), "unknown field `gird`"),
         (a("ranker = \"bm25\"") + &a("ranker = \"ulm\""), "found `a` again"),

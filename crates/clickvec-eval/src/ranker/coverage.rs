@@ -1,8 +1,9 @@
 //! How many texts have a vector in a table of vectors.
 
 use super::Ranker;
-use clickvec::error::{Error, LearnFault, Result};
+use clickvec::error::Result;
 use clickvec::model::Side;
+use clickvec_tables::{Error, ErrorKind};
 
 /// The texts that a table of vectors lacks. Their scores are 0 with anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ impl VectorCoverage {
     ///
     /// # Errors
     ///
-    /// [`Error::Learn`] if no query or no title has a vector: its scores would be those of a random order.
+    /// [`ErrorKind::Empty`] if no query or no title has a vector: its scores would be those of a random order.
     pub fn of<'t>(
         ranker: &dyn Ranker,
         queries: impl Iterator<Item = &'t str>,
@@ -32,7 +33,15 @@ impl VectorCoverage {
         let Some((lacking_titles, titles)) = count(ranker, titles, Side::Title) else { return Ok(None) };
         for (what, lacking, all) in [("queries", lacking_queries, queries), ("titles", lacking_titles, titles)] {
             if lacking == all && all > 0 {
-                return Err(Error::Learn { ranker: "vectors", fault: LearnFault::NoVector { what, of: all } });
+                let found = format!("none for its {all} {what}");
+                let ridge = match what {
+                    "queries" => "; with titles' vectors alone, `vectors:ridge=0.3` gives queries theirs",
+                    _ => "",
+                };
+                return Err(Error::expected(ErrorKind::Empty, "vectors for the texts of the test set", found)
+                    .help(format!("is it the file of these texts?{ridge}"))
+                    .within("vectors")
+                    .into());
             }
         }
         Ok(Some(VectorCoverage { lacking_queries, queries, lacking_titles, titles }))

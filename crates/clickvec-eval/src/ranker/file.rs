@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::SystemRanker;
 use super::spec::RankerSpec;
 use super::system::{System, Values};
-use clickvec::error::{Error, Result, SpecFault, damaged};
+use clickvec::error::{Error, Result, damaged};
 use clickvec::internals::error::shortened;
 pub use clickvec::internals::tensor_file::Numbers;
 use clickvec::internals::tensor_file::{Array, Data, Entry, FORMAT, TensorFile, fingerprint, write};
@@ -266,7 +266,7 @@ fn parse(
         return Err(damaged::fingerprint(&shortened(&header.fingerprint), &found));
     }
     let settings = header.ranker;
-    let unknown = |fault: SpecFault| {
+    let unknown = |fault: clickvec_tables::Error| {
         clickvec_tables::Error::new(ErrorKind::Version, fault.to_string()).help("was it written by a newer clickvec?")
     };
     let system = System::named(&settings.system, systems).map_err(unknown)?;

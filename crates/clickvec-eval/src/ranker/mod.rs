@@ -60,7 +60,7 @@ pub(crate) use fusion::fit_weights;
 pub use fusion::{FUSED_DEPTH, FitWatch, FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse, fuse_hits};
 pub use inner_words::InnerWords;
 pub use neural::Neural;
-pub use spec::{RankerSpec, SpecFault};
+pub use spec::RankerSpec;
 pub use stored::{FileKind, load, load_with};
 pub use system::{Parameter, Progress, Resources, Restore, Stage, System, Train, Values, Watch};
 
@@ -103,7 +103,7 @@ pub trait Ranker: Send + Sync {
     /// knows none.
     ///
     /// # Errors
-    /// [`clickvec::Error::Vectors`] where a model's vectors cannot be searched.
+    /// `ErrorKind::NotFinite` where a model's vectors cannot be searched.
     fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
         Ok(Box::new(Scan::new(self, titles)))
     }
@@ -126,7 +126,7 @@ pub trait SystemRanker: Ranker {
 ///
 /// # Errors
 ///
-/// [`clickvec::Error::Ranker`] for a spec that is not valid; [`clickvec::Error::Learn`] if the corpus is not enough.
+/// `ErrorKind::Setting` for a spec that is not valid; `ErrorKind::Empty` if the corpus is not enough.
 pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>> {
     let spec: RankerSpec = spec.parse()?;
     let system = System::named(&spec.name, &SYSTEMS)?;

@@ -1,11 +1,12 @@
 //! The description of a ranker, such as `plsa:topics=500,lambda=0.5`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-pub use clickvec::error::SpecFault;
-use clickvec::internals::error::shortened;
+use clickvec_tables::shown::shortened;
+use clickvec_tables::{Error, ErrorKind, Result};
 
 /// A ranker's name and the given parameters, in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,65 +27,68 @@ impl RankerSpec {
     ///
     /// # Errors
     ///
-    /// [`SpecFault::UnknownParameter`] for the first one that is not.
-    pub(crate) fn allow(&self, known: &[&'static str]) -> Result<(), SpecFault> {
+    /// [`ErrorKind::Setting`] for the first one that is not.
+    pub(crate) fn allow(&self, known: &[&'static str]) -> Result<()> {
         match self.parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),
-            Some((name, _)) => Err(SpecFault::UnknownParameter {
-                ranker: shortened(&self.name),
-                parameter: shortened(name),
-                known: known.to_vec(),
-            }),
+            Some((name, _)) => {
+                let expected = match known {
+                    [] => "no parameters".to_owned(),
+                    known => format!("one of the parameters {}", known.join(", ")),
+                };
+                Err(self.fault(expected, format!("`{}`", shortened(name))))
+            }
         }
+    }
+
+    /// Returns the error of this description: `ranker X: expected …, found …`.
+    pub(crate) fn fault(&self, expected: String, found: String) -> Error {
+        fault(&self.name, expected, found)
     }
 
     /// The value of a parameter in `range`, or `default`.
     ///
     /// # Errors
     ///
-    /// [`SpecFault::OutOfRange`].
-    pub(crate) fn number(
-        &self,
-        parameter: &'static str,
-        default: f64,
-        range: RangeInclusive<f64>,
-    ) -> Result<f64, SpecFault> {
+    /// [`ErrorKind::Setting`] for a value outside the range.
+    pub(crate) fn number(&self, parameter: &'static str, default: f64, range: RangeInclusive<f64>) -> Result<f64> {
         match self.get(parameter) {
             None => Ok(default),
             Some(value) if range.contains(&value) => Ok(value),
-            Some(found) => Err(SpecFault::OutOfRange {
-                ranker: shortened(&self.name),
-                parameter,
-                least: *range.start(),
-                most: *range.end(),
-                found,
-            }),
+            Some(found) => {
+                let expected = format!("{} to {} for `{parameter}`", range.start(), range.end());
+                Err(self.fault(expected, found.to_string()))
+            }
         }
     }
 }
 
-impl FromStr for RankerSpec {
-    type Err = SpecFault;
+fn fault(ranker: &str, expected: impl Into<Cow<'static, str>>, found: String) -> Error {
+    Error::expected(ErrorKind::Setting, expected, found).within(format!("ranker `{}`", shortened(ranker)))
+}
 
-    fn from_str(text: &str) -> Result<RankerSpec, SpecFault> {
+impl FromStr for RankerSpec {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<RankerSpec> {
         let (name, list) = text.split_once(':').map_or((text, None), |(name, list)| (name, Some(list)));
         let name = name.trim();
         if name.is_empty() {
-            return Err(SpecFault::NoName { found: shortened(text) });
+            return Err(fault(text, "a name such as `bm25`", "none".to_owned()));
         }
-        let ranker = || shortened(name);
         let mut spec = RankerSpec { name: name.to_owned(), parameters: Vec::new() };
         for assignment in list.into_iter().flat_map(|list| list.split(',')) {
             let parts = assignment.split_once('=').map(|(parameter, value)| (parameter.trim(), value.trim()));
             let Some((parameter, value)) = parts.filter(|(parameter, _)| !parameter.is_empty()) else {
-                return Err(SpecFault::NotAssigned { ranker: ranker(), found: shortened(assignment) });
+                let found = format!("`{}`", shortened(assignment));
+                return Err(fault(name, "parameters as `name=value,name=value`", found));
             };
             let Some(number) = value.parse::<f64>().ok().filter(|number| number.is_finite()) else {
-                let (parameter, found) = (shortened(parameter), shortened(value));
-                return Err(SpecFault::NotNumber { ranker: ranker(), parameter, found });
+                let expected = format!("a number for `{}`", shortened(parameter));
+                return Err(fault(name, expected, format!("`{}`", shortened(value))));
             };
             if spec.get(parameter).is_some() {
-                return Err(SpecFault::Repeated { ranker: ranker(), parameter: shortened(parameter) });
+                return Err(fault(name, "each parameter once", format!("`{}` again", shortened(parameter))));
             }
             spec.parameters.push((parameter.to_owned(), number));
         }
@@ -123,34 +127,34 @@ mod tests {
 
     #[test]
     fn each_fault_is_named() {
-        assert_eq!(fault(""), "``: expected a name such as `bm25`, found none");
-        assert_eq!(fault(":k1=1"), "`:k1=1`: expected a name such as `bm25`, found none");
-        let form = "`bm25`: expected parameters as `name=value,name=value`, found";
+        assert_eq!(fault(""), "ranker ``: expected a name such as `bm25`, found none");
+        assert_eq!(fault(":k1=1"), "ranker `:k1=1`: expected a name such as `bm25`, found none");
+        let form = "ranker `bm25`: expected parameters as `name=value,name=value`, found";
         assert_eq!(fault("bm25:"), format!("{form} ``"));
         assert_eq!(fault("bm25:k1"), format!("{form} `k1`"));
         assert_eq!(fault("bm25:k1=1,"), format!("{form} ``"));
         assert_eq!(fault("bm25:=1"), format!("{form} `=1`"));
         for bad in ["", "x", "nan", "inf", "1=2"] {
             let message = fault(&format!("bm25:k1={bad}"));
-            assert_eq!(message, format!("`bm25`: expected a number for `k1`, found `{bad}`"));
+            assert_eq!(message, format!("ranker `bm25`: expected a number for `k1`, found `{bad}`"));
         }
-        assert_eq!(fault("bm25:k1=1,k1=2"), "`bm25`: expected each parameter once, found `k1` again");
+        assert_eq!(fault("bm25:k1=1,k1=2"), "ranker `bm25`: expected each parameter once, found `k1` again");
     }
 
     #[test]
     fn values_are_checked() {
         let spec: RankerSpec = "plsa:topics=500,lambda=1.5".parse().unwrap();
-        assert_eq!(spec.number("lambda", 0.5, 0.0..=2.0), Ok(1.5));
-        let message = |fault: SpecFault| fault.to_string();
+        assert_eq!(spec.number("lambda", 0.5, 0.0..=2.0).unwrap(), 1.5);
+        let message = |error: Error| error.to_string();
         assert_eq!(
             message(spec.number("lambda", 0.5, 0.0..=1.0).unwrap_err()),
-            "`plsa`: expected 0 to 1 for `lambda`, found 1.5"
+            "ranker `plsa`: expected 0 to 1 for `lambda`, found 1.5"
         );
         assert_eq!(
             message(spec.allow(&["topics", "seed"]).unwrap_err()),
-            "`plsa`: expected one of the parameters topics, seed, found `lambda`"
+            "ranker `plsa`: expected one of the parameters topics, seed, found `lambda`"
         );
-        assert_eq!(message(spec.allow(&[]).unwrap_err()), "`plsa`: expected no parameters, found `topics`");
-        assert_eq!(spec.allow(&["lambda", "topics"]), Ok(()));
+        assert_eq!(message(spec.allow(&[]).unwrap_err()), "ranker `plsa`: expected no parameters, found `topics`");
+        assert!(spec.allow(&["lambda", "topics"]).is_ok());
     }
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use super::SystemRanker;
 use super::corpus::Corpus;
 use super::file::RankerState;
-use super::spec::{RankerSpec, SpecFault};
+use super::spec::RankerSpec;
 use clickvec::error::Result;
 use clickvec::internals::error::shortened;
+use clickvec_tables::ErrorKind;
 
 /// The stage in which a parameter acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,11 +166,16 @@ impl System {
     /// Returns the system of `systems` with this name.
     ///
     /// # Errors
-    /// [`SpecFault::UnknownRanker`].
-    pub fn named(name: &str, systems: &[&'static System]) -> Result<&'static System, SpecFault> {
-        systems.iter().find(|system| system.name == name).copied().ok_or_else(|| SpecFault::UnknownRanker {
-            found: shortened(name),
-            known: systems.iter().map(|system| system.name).collect(),
+    /// [`ErrorKind::Setting`] if there is none.
+    pub fn named(name: &str, systems: &[&'static System]) -> clickvec_tables::Result<&'static System> {
+        systems.iter().find(|system| system.name == name).copied().ok_or_else(|| {
+            let known: Vec<&str> = systems.iter().map(|system| system.name).collect();
+            let found = format!("`{}`", shortened(name));
+            clickvec_tables::Error::expected(
+                ErrorKind::Setting,
+                format!("one of the rankers {}", known.join(", ")),
+                found,
+            )
         })
     }
 
@@ -181,23 +187,23 @@ impl System {
     /// The parameters in `spec`, with defaults for the others.
     ///
     /// # Errors
-    /// [`SpecFault`] for a parameter that the system does not have, or a value that is not allowed.
-    pub fn values(&self, spec: &RankerSpec) -> Result<Values, SpecFault> {
+    /// [`ErrorKind::Setting`] for a parameter that the system does not have, or a value that is not allowed.
+    pub fn values(&self, spec: &RankerSpec) -> clickvec_tables::Result<Values> {
         let names: Vec<&'static str> = self.parameters.iter().map(|parameter| parameter.name).collect();
         spec.allow(&names)?;
         let value = |parameter: &Parameter| {
             let Parameter { name, default, least, most, whole, .. } = *parameter;
             let value = spec.number(name, default, least..=most)?;
             if whole && value.fract() != 0.0 {
-                return Err(SpecFault::NotWhole { ranker: shortened(&spec.name), parameter: name, found: value });
+                return Err(spec.fault(format!("a whole number for `{name}`"), value.to_string()));
             }
             Ok(value)
         };
-        let values = self.parameters.iter().map(value).collect::<Result<_, SpecFault>>()?;
+        let values = self.parameters.iter().map(value).collect::<clickvec_tables::Result<_>>()?;
         let values = Values { parameters: self.parameters, values };
         let needed = self.one_above_zero;
         if !needed.is_empty() && needed.iter().all(|name| values.get(name) == 0.0) {
-            return Err(SpecFault::AllZero { ranker: shortened(&spec.name), parameters: needed.to_vec() });
+            return Err(spec.fault(format!("a value above 0 for one of {}", needed.join(", ")), "none".to_owned()));
         }
         Ok(values)
     }
@@ -205,7 +211,7 @@ impl System {
     /// A ranker of this system, trained. The same values and resources give the same ranker, at any number of threads.
     ///
     /// # Errors
-    /// [`clickvec::Error::Learn`] if the resources are not enough, and the errors of reading files.
+    /// [`ErrorKind::Empty`] if the resources are not enough, and the errors of reading files.
     pub fn train(
         &self,
         values: &Values,

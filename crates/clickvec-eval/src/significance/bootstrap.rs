@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::{Resampling, paired_differences};
-use clickvec::error::PairingFault;
 use clickvec::internals::rng::stream;
+use clickvec_tables::Result;
 
 /// The number of resamples in a task.
 const TASK: u32 = 256;
@@ -74,17 +74,12 @@ pub fn bootstrap_mean(values: &[f64], level: f64, resampling: &Resampling) -> In
 ///
 /// # Errors
 ///
-/// [`PairingFault::Lengths`] if `a` and `b` have different lengths.
+/// `ErrorKind::Mismatch` if `a` and `b` have different lengths.
 ///
 /// # Panics
 ///
 /// As [`bootstrap_mean`].
-pub fn bootstrap_difference(
-    a: &[f64],
-    b: &[f64],
-    level: f64,
-    resampling: &Resampling,
-) -> Result<Interval, PairingFault> {
+pub fn bootstrap_difference(a: &[f64], b: &[f64], level: f64, resampling: &Resampling) -> Result<Interval> {
     Ok(bootstrap_mean(&paired_differences(a, b)?, level, resampling))
 }
 

@@ -6,8 +6,8 @@ use super::{
     minimum_detectable_difference, paired_t_test, randomization_test,
 };
 use crate::{Evaluation, Metric};
-use clickvec::error::PairingFault;
 use clickvec::internals::error::shortened;
+use clickvec_tables::{Error, ErrorKind, Result};
 
 /// The level of confidence intervals in reports.
 pub const CONFIDENCE: f64 = 0.95;
@@ -83,12 +83,12 @@ pub struct BaselineComparison {
 ///
 /// # Errors
 ///
-/// [`PairingFault`] if the systems were not evaluated on the same queries.
+/// `ErrorKind::Mismatch` if the systems were not evaluated on the same queries.
 ///
 /// # Panics
 ///
 /// If the systems were not judged by the same metrics.
-pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>, PairingFault> {
+pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>> {
     let metrics = evaluations.first().into_iter().flat_map(|first| first.mean.iter());
     let metrics: Vec<Metric> = metrics.map(|(metric, _)| metric).filter(|metric| metric.is_quality()).collect();
     let mut comparisons = Vec::new();
@@ -110,7 +110,7 @@ pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>, Pairin
 ///
 /// # Errors
 ///
-/// [`PairingFault`] if the systems were not evaluated on the same queries.
+/// `ErrorKind::Mismatch` if the systems were not evaluated on the same queries.
 ///
 /// # Panics
 ///
@@ -119,7 +119,7 @@ pub fn compare_with(
     base: usize,
     evaluations: &[Evaluation],
     resampling: &Resampling,
-) -> Result<Vec<BaselineComparison>, PairingFault> {
+) -> Result<Vec<BaselineComparison>> {
     let first = &evaluations[base];
     let mut all = Vec::new();
     for metric in Metric::NDCG {
@@ -173,7 +173,7 @@ pub fn beaten(
     places
 }
 
-pub(crate) fn compared(a: &Evaluation, b: &Evaluation, metric: Metric) -> Result<Comparison, PairingFault> {
+pub(crate) fn compared(a: &Evaluation, b: &Evaluation, metric: Metric) -> Result<Comparison> {
     let test = paired_t_test(&a.values(metric), &b.values(metric))?;
     Ok(Comparison { a: a.name.clone(), b: b.name.clone(), metric, test, holm: test.evidence() })
 }
@@ -185,10 +185,12 @@ pub(crate) fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>)
     comparisons.iter_mut().zip(holm(&p)).for_each(|(comparison, holm)| comparison.holm = holm);
 }
 
-fn same_queries(a: &Evaluation, b: &Evaluation) -> Result<(), PairingFault> {
+fn same_queries(a: &Evaluation, b: &Evaluation) -> Result<()> {
     for (place, (a, b)) in (1..).zip(a.queries.iter().zip(&b.queries)) {
         if a.id != b.id {
-            return Err(PairingFault::Queries { a: shortened(&a.id), b: shortened(&b.id), place });
+            let found = format!("`{}` and `{}` at place {place}", shortened(&a.id), shortened(&b.id));
+            let error = Error::expected(ErrorKind::Mismatch, "the same queries for both systems", found);
+            return Err(error.help(super::SAME_JUDGMENTS));
         }
     }
     Ok(())

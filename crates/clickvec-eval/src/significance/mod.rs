@@ -20,7 +20,7 @@ pub use self::holm::holm;
 pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference, queries_that_show};
 pub use self::randomization::{RandomizationTest, randomization_test};
 pub use self::t_test::{PairedTest, paired_t_test};
-pub use clickvec::error::PairingFault;
+use clickvec_tables::{Error, ErrorKind, Result};
 
 /// The p-value below which a difference is called significant.
 pub const SIGNIFICANT: f64 = 0.05;
@@ -48,10 +48,15 @@ pub fn is_same(a: f64, b: f64) -> bool {
     (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
 }
 
+/// What to do about systems that were judged on different queries.
+const SAME_JUDGMENTS: &str = "evaluate both on the same judgments";
+
 /// The differences a − b, with 0 for those that may be due to rounding.
-fn paired_differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>, PairingFault> {
+fn paired_differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>> {
     if a.len() != b.len() {
-        return Err(PairingFault::Lengths { a: a.len(), b: b.len() });
+        let found = format!("{} and {}", a.len(), b.len());
+        let error = Error::expected(ErrorKind::Mismatch, "as many queries for both systems", found);
+        return Err(error.help(SAME_JUDGMENTS));
     }
     let difference = |(&a, &b): (&f64, &f64)| if is_same(a, b) { 0.0 } else { a - b };
     Ok(a.iter().zip(b).map(difference).collect())

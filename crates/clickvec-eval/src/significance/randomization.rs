@@ -5,8 +5,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::{Resampling, paired_differences};
-use clickvec::error::PairingFault;
 use clickvec::internals::rng::stream;
+use clickvec_tables::Result;
 
 /// The largest number of differing pairs for which all 2ⁿ assignments are tried.
 const EXACT_PAIRS: usize = 16;
@@ -39,8 +39,8 @@ pub struct RandomizationTest {
 ///
 /// # Errors
 ///
-/// [`PairingFault::Lengths`] if `a` and `b` have different lengths.
-pub fn randomization_test(a: &[f64], b: &[f64], resampling: &Resampling) -> Result<RandomizationTest, PairingFault> {
+/// `ErrorKind::Mismatch` if `a` and `b` have different lengths.
+pub fn randomization_test(a: &[f64], b: &[f64], resampling: &Resampling) -> Result<RandomizationTest> {
     let mut differences = paired_differences(a, b)?;
     let n = differences.len().max(1) as f64;
     differences.retain(|&difference| difference != 0.0);

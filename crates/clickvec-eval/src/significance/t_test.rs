@@ -3,7 +3,7 @@
 use statrs::function::beta::beta_reg;
 
 use super::{LEAST_DIFFERING, alike, paired_differences, probability_of_signs};
-use clickvec::error::PairingFault;
+use clickvec_tables::Result;
 
 /// The result of a paired two-sided t-test of the values a − b.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,8 +39,8 @@ impl PairedTest {
 ///
 /// # Errors
 ///
-/// [`PairingFault::Lengths`] if `a` and `b` have different lengths.
-pub fn paired_t_test(a: &[f64], b: &[f64]) -> Result<PairedTest, PairingFault> {
+/// `ErrorKind::Mismatch` if `a` and `b` have different lengths.
+pub fn paired_t_test(a: &[f64], b: &[f64]) -> Result<PairedTest> {
     let differences = paired_differences(a, b)?;
     let n = a.len() as f64;
     let degrees_of_freedom = a.len().saturating_sub(1);

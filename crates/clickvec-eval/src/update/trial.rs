@@ -5,7 +5,6 @@ use serde::Serialize;
 use crate::ranker::{Neural, Ranker as _};
 use crate::{Answers, EvaluateOptions, Metric, PairedTest, SIGNIFICANT, SearchQuery, Task, paired_t_test, search_all};
 use clickvec::Result;
-use clickvec::error::{Error, PairingFault};
 use clickvec::index::Candidates;
 use clickvec::model::Model;
 use clickvec::tables::Title;
@@ -85,7 +84,7 @@ impl<'a> Models<'a> {
     ///
     /// # Errors
     ///
-    /// [`clickvec::Error::Vectors`] if a model gives vectors that cannot be searched.
+    /// `ErrorKind::NotFinite` if a model gives vectors that cannot be searched.
     pub fn new(
         titles: &'a [Title],
         texts: &'a [&'a str],
@@ -99,11 +98,11 @@ impl<'a> Models<'a> {
     ///
     /// # Errors
     ///
-    /// [`clickvec::Error::Vectors`] if a model gives vectors that cannot be searched.
+    /// `ErrorKind::NotFinite` if a model gives vectors that cannot be searched.
     pub fn trial(&self, queries: &[SearchQuery]) -> Result<Trial> {
         let old = judged(&*self.old, self.titles, queries)?;
         let new = judged(&*self.new, self.titles, queries)?;
-        let test = paired_t_test(&new.values, &old.values).map_err(|fault: PairingFault| Error::from(fault))?;
+        let test = paired_t_test(&new.values, &old.values)?;
         Ok(Trial { old: old.mean, new: new.mean, test, queries: queries.len(), answers: [old.answers, new.answers] })
     }
 

@@ -47,7 +47,7 @@ pub const SYSTEMS: [&System; 14] = {
 ///
 /// # Errors
 ///
-/// [`clickvec::Error::Ranker`] for a spec that is not valid; an error that [`clickvec::Error::is_of_data`] if the corpus is not enough.
+/// `ErrorKind::Setting` for a spec that is not valid; an error that [`clickvec::Error::is_of_data`] if the corpus is not enough.
 pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>> {
     let spec: RankerSpec = spec.parse()?;
     let system = System::named(&spec.name, &SYSTEMS)?;

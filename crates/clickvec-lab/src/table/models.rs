@@ -196,7 +196,7 @@ fn is_trainings_own(fault: &Error) -> bool {
     if let Error::Shared(error) = fault {
         return matches!(error.kind(), Setting | Malformed | Empty | Mismatch | NotFinite);
     }
-    matches!(fault, Error::Learn { .. } | Error::Table { .. } | Error::TestSet { .. })
+    matches!(fault, Error::Table { .. } | Error::TestSet { .. })
 }
 
 fn is_of_checkpoint(fault: &Error, model: &Path) -> bool {

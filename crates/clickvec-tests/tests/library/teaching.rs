@@ -1,15 +1,14 @@
 //! Training with a teacher: vectors of the same texts that another program made.
 
 use super::support::*;
+use clickvec::Result;
 use clickvec::encoder::{EncoderConfig, MembersConfig, Peephole};
-use clickvec::error::LearnFault;
 use clickvec::model::{Model, Side};
 use clickvec::tables::Titles;
 use clickvec::train::{
     Agreement, ClickSource, Event, Negatives, OptimizerKind, Outcome, Score, StartReport, Teacher, TeacherConfig,
     TeacherStart, TitleConfig, TrainConfig, TrainOptions, Validation, Views, train,
 };
-use clickvec::{Error, Result};
 use clickvec_eval::update::training_config;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -406,10 +405,6 @@ fn a_teacher_from_memory_is_that_of_a_file() {
 
 #[test]
 fn what_is_wrong_with_a_teacher_is_said() {
-    let fault = |teachers| match taught(teachers).map(drop) {
-        Err(Error::Learn { ranker: "teacher", fault }) => fault,
-        other => panic!("{other:?}"),
-    };
     let message = |teachers| taught(teachers).map(drop).unwrap_err().to_string();
     let in_memory = |vectors: Vec<(&'static str, Vec<f32>)>| message(vec![Teacher::vectors(vectors)]);
     let not_finite =
@@ -423,10 +418,10 @@ fn what_is_wrong_with_a_teacher_is_said() {
     assert!(second(vec![1.0, f32::INFINITY]).ends_with(&not_finite("inf")));
     assert!(second(vec![0.0, -0.0]).ends_with(zero));
     assert!(in_memory(vec![("red", vec![])]).contains("expected vectors of 1 to 65536 numbers, found 0"));
-    let unknown = fault(vec![Teacher::vectors([("zebra", [1.0])])]);
-    assert!(matches!(unknown, LearnFault::UnknownTexts { found: 1 }), "{unknown}");
-    let two = fault(vec![Teacher::vectors([("red", vec![1.0])]), Teacher::vectors([("shoe", vec![1.0, 2.0])])]);
-    assert!(matches!(two, LearnFault::Dimensions { expected: 1, found: 2 }), "{two}");
+    let unknown = message(vec![Teacher::vectors([("zebra", [1.0])])]);
+    assert_eq!(unknown, "teacher: expected vectors of texts in the training data, found none among the 1 given");
+    let two = message(vec![Teacher::vectors([("red", vec![1.0])]), Teacher::vectors([("shoe", vec![1.0, 2.0])])]);
+    assert!(two.starts_with("teacher: expected vectors of 1 numbers, as the first file has, found 2"), "{two}");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("t.jsonl");
     let in_file = |lines: &str| {

@@ -307,8 +307,8 @@ impl ClickLog {
     /// Returns how much of the log the vectors of `teachers` cover. They are kept in `storage`; `limit` is the log's.
     ///
     /// # Errors
-    /// [`Error::Learn`] if a vector is not what it should be, or if they know no text of the log; [`Error::Io`];
-    /// [`Error::VectorSource`] of an iterator; [`Error::NoMemory`].
+    /// `ErrorKind::Malformed` if a vector is not what it should be; `ErrorKind::Mismatch` if they know no text of the log;
+    /// `ErrorKind::Io` and `ErrorKind::Memory`.
     pub fn teach(
         &mut self,
         teachers: Vec<Teacher<'_>>,
@@ -325,8 +325,8 @@ impl ClickLog {
     /// Queries must have been held out before.
     ///
     /// # Errors
-    /// [`Error::Learn`] if no query has two titles with different scores; [`Error::Table`]; [`Error::Io`];
-    /// [`Error::NoMemory`].
+    /// `ErrorKind::Empty` if no query has two titles with different scores; `ErrorKind::Malformed`; `ErrorKind::Io`;
+    /// `ErrorKind::Memory`.
     pub fn teach_scores(
         &mut self,
         teachers: Vec<Teacher<'_>>,

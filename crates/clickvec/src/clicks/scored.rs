@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use clickvec_tables::{Error, ErrorKind};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::log::{ClickLog, text_hash};
 use super::spool::{Spool, Spooled};
 use super::{Storage, Teacher, teacher};
-use crate::error::{Error, LearnFault, Result};
+use crate::error::Result;
+use crate::error::shown;
 use crate::tables::Skipped;
 use crate::text::{WordBuffer, WordLimit};
 
@@ -91,13 +93,20 @@ impl Scored {
         coverage.repeated = (of_known - lines.len()) as u64;
         let spread = spread(&lines, &mut coverage.queries);
         if !(spread.is_finite() && spread > 0.0) {
-            let broken = coverage.skipped.iter().map(|skipped| skipped.count).sum();
+            let broken: u64 = coverage.skipped.iter().map(|skipped| skipped.count).sum();
             let first = paths.into_iter().zip(&coverage.skipped).find_map(|(path, skipped)| {
                 let line = skipped.first.first()?;
-                Some((path?, line.line, line.reason.to_string()))
+                Some(format!("{}:{}: {}", shown(&path?), line.line, line.reason))
             });
-            let fault = LearnFault::NoMargins { found: coverage.scores, known: coverage.known, broken, first };
-            return Err(Error::Learn { ranker: teacher::NAME, fault });
+            let (all, known) = (coverage.scores, coverage.known);
+            let found = format!("none among {all} scores, {known} of them of a query and a title of the log");
+            let expected = "scores of two titles or more of the same query of the log that differ";
+            let error = Error::expected(ErrorKind::Empty, expected, found).within(teacher::NAME);
+            return Err(match first {
+                Some(first) => error.help(format!("broken lines are not among them: {broken}, the first {first}")),
+                None => error,
+            }
+            .into());
         }
         lines.change(|lines: &mut [Line]| {
             lines.iter_mut().for_each(|line| line.score = (f64::from(line.score) / spread) as f32)

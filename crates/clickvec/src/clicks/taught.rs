@@ -2,18 +2,20 @@
 
 use std::collections::HashMap;
 
+use clickvec_tables::{Error, ErrorKind};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::log::{ClickLog, text_hash};
 use super::spool::{Spool, Spooled};
 use super::{Section, Storage, Teacher, teacher};
-use crate::error::{Error, LearnFault, Result};
+use crate::error::Result;
 use crate::loss::Targets;
 use crate::math::gemm::{Left, gemm};
 use crate::math::matrix::transpose;
 use crate::math::vector::scale_to_unit;
 use crate::memory::NoRoom;
 use crate::text::{WordBuffer, WordLimit};
+use crate::vector_file::fault::other_dimension;
 
 /// The influence of a teacher on the loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,8 +88,7 @@ impl Taught {
             teacher.read(&mut |text, vector| {
                 let expected = *dimension.get_or_insert(vector.len());
                 if vector.len() != expected {
-                    let fault = LearnFault::Dimensions { expected, found: vector.len() };
-                    return Err(Error::Learn { ranker: teacher::NAME, fault });
+                    return Err(other_dimension(expected, vector.len()).within(teacher::NAME).into());
                 }
                 read += 1;
                 let hash = text_hash(text, limit, &mut buffer);
@@ -108,7 +109,9 @@ impl Taught {
         }
         rows.retain(|_, row| *row != NONE);
         if rows.is_empty() {
-            return Err(Error::Learn { ranker: teacher::NAME, fault: LearnFault::UnknownTexts { found: read } });
+            let found = format!("none among the {read} given");
+            let error = Error::expected(ErrorKind::Mismatch, "vectors of texts in the training data", found);
+            return Err(error.within(teacher::NAME).into());
         }
         let dimension = dimension.unwrap_or_default();
         let taught = Taught { dimension, rows, vectors: vectors.finish()?, fingerprint: fingerprint.digest() };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::source::item_failed;
-use crate::error::{Error, LearnFault, Result, TableFault, not_finite, shortened};
+use crate::error::{Error, Result, TableFault, not_finite, shortened};
 use crate::tables::{Field, Skipped, Step, TableReader};
 use crate::vector_file::fault::{self, VectorPlace, malformed};
 use crate::vector_file::{self, Entries, Stop};
@@ -88,7 +88,8 @@ impl<'a> Teacher<'a> {
                 if score.is_finite() {
                     on_score(query.as_ref(), title.as_ref(), score)
                 } else {
-                    Err(Error::Learn { ranker: NAME, fault: LearnFault::BadScore { number, found: score } })
+                    let error = malformed("a finite number", score.to_string(), "remove it");
+                    Err(error.within(format!("{NAME}, score {number}")).into())
                 }
             })
         })))

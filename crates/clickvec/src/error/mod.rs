@@ -11,8 +11,8 @@ pub use clickvec_tables::{JsonFault, JsonKind, JsonProblem, NotAnObject};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
 use shown::told;
 pub(crate) use shown::{listed, shortened, shown, shown_input};
+pub use system::VectorFault;
 pub use system::not_finite;
-pub use system::{LearnFault, PairingFault, SpecFault, VectorFault};
 pub use table::TableFault;
 pub use test_set::{JudgedWithTexts, RunIds, TestSetFault};
 
@@ -28,23 +28,9 @@ pub enum Error {
     /// Vectors, or a query to them, are not valid.
     #[error("vectors: {}", told(.0))]
     Vectors(#[from] VectorFault),
-    /// The description of a ranker is not valid.
-    #[error("ranker {}", told(.0))]
-    Ranker(#[from] SpecFault),
-    /// A ranker cannot be trained on this data.
-    #[error("{ranker}: {}", told(fault))]
-    Learn {
-        /// The ranker's name.
-        ranker: &'static str,
-        /// The reason.
-        fault: LearnFault,
-    },
     /// A fault in the form that all crates share.
     #[error(transparent)]
     Shared(#[from] clickvec_tables::Error),
-    /// Two systems cannot be compared query by query.
-    #[error(transparent)]
-    Pairing(#[from] PairingFault),
     /// An index is not valid, or cannot be written to its place.
     #[error("{}: {}", shown(path), told(fault))]
     Index {
@@ -101,7 +87,6 @@ impl Error {
     pub fn is_of_data(&self) -> bool {
         use clickvec_tables::ErrorKind::{Busy, Interrupted, Io, Memory};
         match self {
-            Error::Learn { .. } => true,
             Error::Shared(error) => !matches!(error.kind(), Io | Busy | Memory | Interrupted),
             _ => false,
         }

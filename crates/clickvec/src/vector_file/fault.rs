@@ -66,6 +66,16 @@ pub fn numbers(expected: usize, found: usize) -> Error {
     malformed(format!("a vector of {expected} numbers, as the others have"), found.to_string(), "mend or remove it")
 }
 
+/// Creates the error of a file whose vectors have another dimension than those of the first file.
+pub fn other_dimension(first: usize, found: usize) -> Error {
+    Error::expected(
+        ErrorKind::Mismatch,
+        format!("vectors of {first} numbers, as the first file has"),
+        found.to_string(),
+    )
+    .help("make them all with one program")
+}
+
 /// Creates the error of a vector with a number that is NaN or infinite as a 32-bit float.
 pub fn not_finite(word: &str, found: String) -> Error {
     malformed(format!("finite numbers of 32 bits for `{}`", shortened(word)), found, "remove its vector")

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
-use clickvec::Error;
+use anyhow::{Context as _, Result};
 use clickvec_eval::ranker::{Ranker, VectorCoverage};
 use clickvec_eval::{RunCoverage, Task};
 
@@ -17,10 +16,8 @@ pub(super) fn note_missing_vectors(name: &str, ranker: &dyn Ranker, task: Task<'
         }
         Task::Search { titles, .. } => titles.iter().map(|title| &title.title[..]).collect(),
     };
-    let coverage = match VectorCoverage::of(ranker, task.queries().map(|(_, text)| text), titles.into_iter()) {
-        Err(Error::Learn { fault, .. }) => bail!("{}: {fault}", output::printable(name)),
-        coverage => coverage?,
-    };
+    let coverage = VectorCoverage::of(ranker, task.queries().map(|(_, text)| text), titles.into_iter());
+    let coverage = coverage.with_context(|| output::printable(name).into_owned())?;
     coverage.and_then(|coverage| lacking_vectors(name, &coverage)).into_iter().for_each(output::note);
     Ok(())
 }

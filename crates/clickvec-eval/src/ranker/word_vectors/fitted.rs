@@ -15,7 +15,7 @@ use super::super::text_vectors::TextReader;
 use super::SYSTEM;
 use super::builder::Vectors;
 use super::weighted::dot;
-use clickvec::error::{Error, LearnFault, Result, damaged};
+use clickvec::error::{Result, damaged};
 use clickvec::internals::math::vector::scale_to_unit;
 use clickvec::internals::ragged::Ragged;
 use clickvec::internals::ridge::{Design, Item, LANES, MOST_TEXTS, Row, solve};
@@ -24,6 +24,7 @@ use clickvec::internals::text::{
     Dictionary, Feature, Trigram, WordBuffer, WordHash, WordId, for_each_trigram, for_each_word,
 };
 use clickvec_tables::memory::room_for_numbers;
+use clickvec_tables::{Error, ErrorKind};
 
 const TRIGRAMS: &str = "fitted_trigrams";
 const WORDS: &str = "fitted_words";
@@ -49,8 +50,12 @@ impl Fitted {
     pub(super) fn to(known: &Vectors, corpus: &Corpus, ridge: f32, watch: &mut Watch<'_>) -> Result<Fitted> {
         let (titles, vectors) = known_titles(known, corpus)?;
         if titles.len() < LEAST_TEXTS {
-            let fault = LearnFault::NoKnownTitle { least: LEAST_TEXTS, found: titles.len(), of: corpus.titles.len() };
-            return Err(Error::Learn { ranker: SYSTEM.name, fault });
+            let of = corpus.titles.len();
+            let expected =
+                format!("vectors of at least {LEAST_TEXTS} of the {of} titles as whole texts to fit others to");
+            let error = Error::expected(ErrorKind::Empty, expected, titles.len().to_string());
+            let help = "give the file of these titles' vectors, or leave out `ridge`";
+            return Err(error.help(help).within(SYSTEM.name).into());
         }
         let dictionary = dictionary_of(corpus, &titles);
         let design = design(corpus, &titles, &dictionary)?;

@@ -19,10 +19,12 @@ use super::file::{self, RankerState};
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_vectors::TextReader;
 use super::{InnerWords, Ranker, RankerSpec, SystemRanker};
-use clickvec::error::{Error, LearnFault, Result, damaged};
+use clickvec::error::{Result, damaged};
 use clickvec::index::{Candidates, FlatIndex};
+use clickvec::internals::vector_file::fault::other_dimension;
 use clickvec::model::Side;
 use clickvec_tables::memory::room_for_numbers;
+use clickvec_tables::{Error, ErrorKind};
 
 /// The parameter for vectors of texts that the file lacks.
 const RIDGE: &str = "ridge";
@@ -78,17 +80,25 @@ pub struct WordVectors {
 
 impl WordVectors {
     fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> Result<WordVectors> {
-        let fault = |fault| Error::Learn { ranker: SYSTEM.name, fault };
+        let fault = |expected: &'static str, found: String| {
+            Error::expected(ErrorKind::Setting, expected, found).within(SYSTEM.name)
+        };
         let (queries, titles) = match resources.vectors {
-            [] => return Err(fault(LearnFault::NoFile)),
+            [] => {
+                let error = fault("a file of vectors that another program trained", "none".to_owned());
+                return Err(error.help("name it as `vectors`").into());
+            }
             [both] => (None, both),
             [queries, titles] => (Some(WeightedVectors::read(queries, resources.corpus)?), titles),
-            more => return Err(fault(LearnFault::VectorFiles { found: more.len() })),
+            more => {
+                let expected = "one file of vectors, or one of queries and one of titles";
+                return Err(fault(expected, more.len().to_string()).into());
+            }
         };
         let titles = WeightedVectors::read(titles, resources.corpus)?;
         let dimension = titles.vectors.dimension;
         if let Some(found) = queries.as_ref().map(|side| side.vectors.dimension).filter(|&found| found != dimension) {
-            return Err(fault(LearnFault::Dimensions { expected: found, found: dimension }));
+            return Err(other_dimension(found, dimension).within(SYSTEM.name).into());
         }
         let fitted = match values.get(RIDGE) {
             0.0 => None,
@@ -150,7 +160,7 @@ impl WordVectors {
     /// [`Error::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<WordVectors> {
         let (system, values, state) = file::load_state(path, &[&SYSTEM])?;
-        let of_file = |fault: clickvec_tables::Error| Error::from(fault.at(path));
+        let of_file = |error: Error| clickvec::Error::from(error.at(path));
         if system.name != SYSTEM.name {
             return Err(of_file(damaged::other_kind(SYSTEM.name, system.name)));
         }
