@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use clickvec::train::Teacher;
-
 use crate::commands::plan_of;
 use crate::input::Lines;
 use crate::output;
@@ -37,15 +35,6 @@ pub fn canaries(path: &Path) -> Result<usize, String> {
 /// What the program would say.
 pub fn sheet(path: &Path) -> Result<usize, String> {
     crate::commands::sheet_rows(path).map_err(|error| output::reason(&error))
-}
-
-/// The teacher of a file, in any form that the program knows.
-///
-/// # Errors
-///
-/// What the program would say.
-pub fn teacher(path: &Path) -> Result<Teacher<'_>, String> {
-    crate::commands::open_teacher(path, "title").map_err(|error| output::reason(&error))
 }
 
 /// Reads texts, one a line, and returns their number and that of the lines that were none.

@@ -1,10 +1,9 @@
 //! The program `clickvec`: reads the command line, calls the library, prints. It is a library so that fuzz targets reach what
-//! it reads, and so that the Python module ([`embedded`]) has the program inside and reads settings as it does.
+//! it reads, and so that the Python module has the program inside.
 
 mod advice;
 mod answer;
 mod commands;
-pub mod embedded;
 mod fused;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -24,6 +23,8 @@ mod titles;
 mod vectors_parquet;
 mod weighting;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clickvec_report::{aligned, page, report, superscripts};
@@ -32,4 +33,11 @@ use clickvec_report::{aligned, page, report, superscripts};
 pub fn main() -> ExitCode {
     interrupt::survive_file_size_limits();
     ExitCode::from(run::status(std::env::args_os().collect()))
+}
+
+/// Runs the program inside another one with these arguments, the first of which is its name, and returns the exit status. Its code is
+/// in the file `program`, which `lab table` keeps its results by.
+pub fn run(arguments: Vec<OsString>, program: PathBuf) -> u8 {
+    program::set(program, arguments.first().cloned().unwrap_or_default());
+    run::status(arguments)
 }

@@ -1,6 +1,6 @@
 //! The names of metrics in JSON and in tables, which are part of the interface (`docs/reference/metrics.md`).
 
-use clickvec_eval::{Comparison, Metrics};
+use clickvec_eval::Metrics;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -14,37 +14,6 @@ impl Serialize for ByKey<'_> {
             map.serialize_entry(&metric.to_string(), &value)?;
         }
         map.end()
-    }
-}
-
-/// Figures by their names as an object.
-pub(crate) struct Figures<'a>(pub(crate) &'a [(String, f64)]);
-
-impl Serialize for Figures<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
-    }
-}
-
-/// A test between two systems as an object.
-#[derive(Serialize)]
-pub(crate) struct PairJson<'a> {
-    a: &'a str,
-    b: &'a str,
-    metric: String,
-    /// The mean of a − b.
-    difference: f64,
-    /// `null` if all differences are equal, since t is then infinite.
-    t: f64,
-    /// The p-value of the t-test; if t is infinite, of the sign test.
-    p: f64,
-    /// p, corrected for all pairs of systems.
-    holm: f64,
-}
-
-impl<'a> From<&'a Comparison> for PairJson<'a> {
-    fn from(Comparison { a, b, metric, test, holm }: &'a Comparison) -> PairJson<'a> {
-        PairJson { a, b, metric: metric.to_string(), difference: test.difference, t: test.t, p: test.p, holm: *holm }
     }
 }
 

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 pub(crate) use clickvec::internals::error::printable;
@@ -38,39 +37,9 @@ pub(crate) fn written<T>(result: io::Result<T>) -> Result<T> {
 
 /// Prints a note on standard error, each line made [`printable`]. If that fails, nothing happens.
 pub(crate) fn note(text: impl Display) {
-    let text = with_names(text.to_string());
+    let text = text.to_string();
     let lines: Vec<_> = text.split('\n').map(printable).collect();
     let _ = writeln!(io::stderr().lock(), "{}", lines.join("\n"));
-}
-
-/// Copies of inputs and other files of ours, each with what messages say instead.
-static COPIES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
-
-/// From now on, messages that name a file also say what it is.
-pub(crate) fn explain_file(file: &Path, what: &str) {
-    let path = file.display().to_string();
-    let told = format!("{path} ({what})");
-    let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
-    if !copies.iter().any(|(known, _)| *known == path) {
-        copies.push((path, told));
-    }
-}
-
-/// A text in which copies have the names of what they were made from.
-fn with_names(text: String) -> String {
-    let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
-    copies.iter().rev().fold(text, |text, (copy, name)| {
-        let mut parts = text.split(copy.as_str());
-        let mut named = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            // `…/fd/1` is not the beginning of `…/fd/12`, nor `m.held-out` that of `m.held-out.partial`.
-            let mut next = part.chars().skip_while(|&next| next == '.');
-            let goes_on = next.next().is_some_and(|next| next.is_ascii_alphanumeric());
-            named.push_str(if goes_on { copy } else { name });
-            named.push_str(part);
-        }
-        named
-    })
 }
 
 /// Prints the help or the version that was asked for, or what is wrong with the command line.

@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clickvec::internals::files;
 use clickvec::internals::text::words;
-use clickvec::model::Model;
-use clickvec::train::{Score, Validation};
-use clickvec_eval::ranker::Neural;
-use clickvec_eval::{self as eval, EvaluateOptions, Form, Ids, JudgedQuery, Judgments, Overlap, TestSet, TestSetFiles};
+use clickvec_eval::{self as eval, Form, Ids, JudgedQuery, Overlap, TestSet, TestSetFiles};
 
 use crate::output;
 
@@ -74,16 +71,6 @@ pub(crate) fn is_mostly_there(path: &Path, set: &TestSet) -> bool {
     left_out <= there
 }
 
-/// A function that scores a model in training on these judgments.
-pub(crate) fn judge(judgments: &Judgments) -> impl FnMut(&Model) -> Score + '_ {
-    |model| eval::evaluate(&Neural::new("model".to_owned(), model), judgments, &EvaluateOptions::default()).mean.into()
-}
-
-/// The validation of a training run on a test set, scored by `judge`.
-pub(crate) fn validation<'a>(judgments: &Judgments, judge: &'a mut dyn FnMut(&Model) -> Score) -> Validation<'a> {
-    Validation { fingerprint: judgments.fingerprint(), tolerance: 0.0, judge }
-}
-
 /// Refuses titles from a pipe if they are read twice: with TREC qrels, and as the collection.
 pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
     let Some(titles) = files.topics.and(files.titles.as_ref()) else { return Ok(()) };
@@ -97,7 +84,7 @@ pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
 
 /// Says how many judged queries are also in the clicks, and names some. An error if that is refused.
 pub(crate) fn say_overlap(judged: &Path, clicks: &Path, overlap: &Overlap, refuse: bool) -> Result<()> {
-    let Some(words) = overlap_words(judged, clicks, overlap) else { return Ok(()) };
+    let Some(words) = overlap.warning(judged, clicks) else { return Ok(()) };
     if !refuse {
         output::note(format_args!("{words} (`--no-overlap` refuses)"));
         return Ok(());
@@ -111,23 +98,6 @@ pub(crate) fn say_overlap(judged: &Path, clicks: &Path, overlap: &Overlap, refus
         output::counted(overlap.of_queries, "judged query"),
         first_queries(overlap)
     )
-}
-
-/// How many judged queries are also in the clicks, and some of them; `None` if none is.
-pub(crate) fn overlap_words(judged: &Path, clicks: &Path, overlap: &Overlap) -> Option<String> {
-    (overlap.queries > 0).then(|| {
-        format!(
-            "{}: {} of {} {} also in {}, with {} of {}: {}; what learns from these clicks may know the answers",
-            judged.display(),
-            output::count(overlap.queries),
-            output::counted(overlap.of_queries, "judged query"),
-            output::agreeing(overlap.queries, "is", "are"),
-            clicks.display(),
-            output::count(overlap.pairs),
-            output::counted(overlap.of_pairs, "judged pair"),
-            first_queries(overlap)
-        )
-    })
 }
 
 fn first_queries(overlap: &Overlap) -> String {

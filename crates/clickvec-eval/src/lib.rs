@@ -21,7 +21,8 @@
 //! # }
 //! ```
 //!
-//! [`ranker`] has the rankers, and [`update`] compares a new model with the one it would replace.
+//! [`ranker`] has the rankers, [`training`] trains a model whose best epoch held-out queries choose, and [`update`] compares a new
+//! model with the one it would replace.
 
 mod collection;
 mod corpus;
@@ -43,6 +44,7 @@ mod significance;
 mod task;
 mod test_set;
 mod topics;
+pub mod training;
 pub mod trec;
 pub mod update;
 

@@ -8,6 +8,7 @@ use clickvec::error::Result;
 use clickvec::internals::clicks::ClickReader;
 use clickvec::internals::text::words;
 use clickvec::train::Weighting;
+use clickvec_tables::shown::{listed, shown};
 
 /// The most queries that are named.
 const NAMED: usize = 5;
@@ -25,6 +26,23 @@ pub struct Overlap {
     pub of_pairs: u64,
     /// The first of these queries, in the order of the test set.
     pub first: Vec<String>,
+}
+
+impl Overlap {
+    /// Returns a warning that names the first of these queries; `None` if there are none.
+    pub fn warning(&self, judged: &Path, clicks: &Path) -> Option<String> {
+        let Overlap { queries, of_queries, pairs, of_pairs, first } = self;
+        let more = if *queries > first.len() as u64 { ", …" } else { "" };
+        (*queries > 0).then(|| {
+            format!(
+                "{}: {queries} of {of_queries} judged queries are also in {}, with {pairs} of {of_pairs} judged pairs: {}{more}; \
+                 what learns from these clicks may know the answers",
+                shown(judged),
+                shown(clicks),
+                listed(first, NAMED),
+            )
+        })
+    }
 }
 
 /// The part of a test set that is also in a click log. Pairs of weight 0 are no clicks.

@@ -7,18 +7,17 @@ use std::sync::Arc;
 
 use clickvec::Error;
 use clickvec::train::Weighting;
-use clickvec_cli::embedded::{self, Fault};
 use clickvec_eval::ranker::{Corpus, FUSED_DEPTH, FusionMethod, RankerSpec, System};
 use clickvec_eval::{
     self as eval, Answers, Comparison, EvaluateOptions, Evaluation, Form, Gain, Judgments, Metric, ReadCorpus, Scores,
     Task, TestSet, TestSetFiles, Ties,
 };
+use clickvec_tables::ErrorKind;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Value, json};
 
-use crate::events::metrics;
 use crate::ranker::{Boxed, Files, checked, method, resources, scorer_of};
 use crate::scorer::Scorer;
 use crate::{error, json, work};
@@ -112,7 +111,7 @@ pub(crate) fn evaluate<'py>(
     }
     let learns = entries.iter().any(|(_, entry)| matches!(entry, Entry::Spec(_)));
     let data = work::long(py, || Data::read(&files, &how, learns.then_some(weighting)))?;
-    let data = data.map_err(|fault| error::fault(py, &fault))?;
+    let data = data.map_err(|fault| error::raise(py, &fault))?;
     let (mut scored, mut left_out) = (Vec::new(), Vec::new());
     let others = data.others.as_ref().filter(|_| !fusions.is_empty());
     for (name, entry) in entries {
@@ -147,12 +146,13 @@ fn options(how: &How) -> PyResult<EvaluateOptions> {
 }
 
 /// Reads a test set, which must not be empty.
-fn read(judged: &Path, files: &Files, how: &How) -> Result<TestSet, Fault> {
+fn read(judged: &Path, files: &Files, how: &How) -> clickvec::Result<TestSet> {
     let (topics, titles) = (how.topics.as_deref(), files.titles.as_ref().map(Titles::from));
     let set = eval::read_test_set(&TestSetFiles { judged, topics, titles, field: &files.field })?;
     if set.judgments.queries.is_empty() {
         let place = if set.form == Form::Table { "below the header" } else { "whose texts are there" };
-        Err(Fault::Told(format!("{}: expected judged titles {place}, found none", judged.display())))
+        let error = clickvec_tables::Error::expected(ErrorKind::Empty, format!("judged titles {place}"), "none");
+        Err(error.at(judged).into())
     } else {
         Ok(set)
     }
@@ -170,7 +170,7 @@ struct Data {
 
 impl Data {
     /// Reads it; rankers learn from clicks with this weighting, if they learn.
-    fn read(files: &Files, how: &How, learns: Option<Weighting>) -> Result<Data, Fault> {
+    fn read(files: &Files, how: &How, learns: Option<Weighting>) -> clickvec::Result<Data> {
         let set = read(&how.judged, files, how)?;
         let others = how.fusion_judged.as_ref().map(|path| others(path, files, how, &set.judgments)).transpose()?;
         let read = match learns {
@@ -188,10 +188,8 @@ impl Data {
         };
         let overlap = match (&files.clicks, read.overlap) {
             (None, _) => None,
-            (Some(clicks), Some(overlap)) => embedded::overlap(&how.judged, clicks, &overlap),
-            (Some(clicks), None) => {
-                embedded::overlap(&how.judged, clicks, &eval::overlap(&set.judgments, clicks, &files.field)?)
-            }
+            (Some(clicks), Some(overlap)) => overlap.warning(&how.judged, clicks),
+            (Some(clicks), None) => eval::overlap(&set.judgments, clicks, &files.field)?.warning(&how.judged, clicks),
         };
         Ok(Data { set, others, corpus: read.corpus, overlap })
     }
@@ -216,7 +214,7 @@ fn ready(entry: Entry, data: &Data, files: &Files) -> clickvec::Result<Result<Sc
             let system = System::named(&spec.name, &clickvec_lab::SYSTEMS)?;
             match system.train(&system.values(&spec)?, &resources(&data.corpus, files), &mut |_| ()) {
                 Ok(ranker) => Ok(Ok(Scorer::Native(Arc::new(Boxed(ranker))))),
-                Err(why) if why.is_of_data() => Ok(Err(error::words(&why))),
+                Err(why) if why.is_of_data() => Ok(Err(why.to_string())),
                 Err(other) => Err(other),
             }
         }
@@ -273,16 +271,15 @@ fn judge(
 }
 
 /// The queries in a file to fit weights on, without those that the systems are judged on.
-fn others(path: &Path, files: &Files, how: &How, judged: &Judgments) -> Result<Judgments, Fault> {
+fn others(path: &Path, files: &Files, how: &How, judged: &Judgments) -> clickvec::Result<Judgments> {
     let mut others = read(path, files, how)?.judgments;
     let key = |text: &str| clickvec::internals::text::words(text).join(" ");
     let taken: std::collections::HashSet<String> = judged.queries.iter().map(|query| key(&query.text)).collect();
     others.queries.retain(|query| !taken.contains(&key(&query.text)));
     if others.queries.is_empty() {
-        return Err(Fault::Told(format!(
-            "{}: expected queries that are not in --judged, found none; weights are fitted on other queries",
-            path.display()
-        )));
+        let error =
+            clickvec_tables::Error::expected(ErrorKind::Empty, "queries that are not among the judged ones", "none");
+        return Err(error.at(path).help("weights are fitted on other queries").into());
     }
     Ok(others)
 }
@@ -298,7 +295,7 @@ fn to_python(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyDict>> {
     for system in &found.evaluations {
         let of_system = PyDict::new(py);
         of_system.set_item("name", &system.name)?;
-        of_system.set_item("mean", json::to_python(py, &metrics(&system.mean))?)?;
+        of_system.set_item("mean", json::to_python(py, &json::metrics(&system.mean))?)?;
         let values = PyDict::new(py);
         for metric in Metric::OF_JUDGED {
             values.set_item(metric.to_string(), PyArray1::from_vec(py, system.values(metric)))?;
@@ -307,12 +304,7 @@ fn to_python(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyDict>> {
         systems.append(of_system)?;
     }
     result.set_item("systems", systems)?;
-    let test = |of: &Comparison| {
-        let Comparison { a, b, metric, test, holm } = of;
-        json!({"a": a, "b": b, "metric": metric.to_string(), "difference": test.difference, "t": test.t, "p": test.p, "holm": holm})
-    };
-    let tests: Vec<Value> = found.tests.iter().map(test).collect();
-    result.set_item("tests", json::to_python(py, &json!(tests))?)?;
+    result.set_item("tests", json::to_python(py, &json!(found.tests))?)?;
     result.set_item("fusions", json::to_python(py, &json!(found.fusions))?)?;
     let mut left_out = found.left_out;
     let ids = [

@@ -1,8 +1,10 @@
 //! Values of JSON as Python's.
 
+use clickvec_eval::Metrics;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 /// The same value in Python.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
@@ -30,4 +32,14 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
             dict.into_any()
         }
     })
+}
+
+/// Returns what serializes without errors, such as what the library reports.
+pub(crate) fn of(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// Returns metrics by their names.
+pub(crate) fn metrics(metrics: &Metrics) -> Value {
+    Value::Object(metrics.iter().map(|(metric, value)| (metric.to_string(), json!(value))).collect())
 }

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clickvec_cli::embedded;
 use pyo3::prelude::*;
 
 use crate::work;
@@ -12,6 +11,6 @@ use crate::work;
 #[pyfunction]
 pub(crate) fn run(py: Python<'_>, arguments: Vec<OsString>, file: PathBuf) -> PyResult<u8> {
     // On this thread, which is the first one of the process: the program starts threads of its own.
-    let done = py.detach(|| std::panic::catch_unwind(|| embedded::run(arguments, file)));
+    let done = py.detach(|| std::panic::catch_unwind(|| clickvec_cli::run(arguments, file)));
     work::result(py, done.map_err(work::Failed::Panicked))
 }

@@ -1,24 +1,27 @@
 //! Training.
 
-use clickvec::tables::Titles;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use clickvec::train::{Inputs, Output, Overrides, Teacher, TrainConfig};
-use clickvec_cli::embedded::{self, Clicks as Source, Fault, Learning, Told};
+use clickvec::tables::Titles;
+use clickvec::train::{ClickSource, Event, Inputs, Outcome, Output, Overrides, Teacher, TrainConfig};
+use clickvec_eval::training::{Progress, Trained, Training};
 use clickvec_eval::{self as eval, Judgments, TestSetFiles};
+use clickvec_tables::ErrorKind;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value;
 
 use crate::bridge::{Caller, serve};
-use crate::clicks::Pairs;
-use crate::events::Pace;
+use crate::clicks::{Pair, Pairs};
 use crate::model::Model;
-use crate::pulled::{Kept, Once, Pulled};
 use crate::texts::Texts;
 use crate::{error, json};
+
+/// The shortest time between two events of progress within an epoch, so that telling them costs nothing.
+const TOLD_EVERY: Duration = Duration::from_millis(100);
 
 /// Where clicks come from.
 #[derive(FromPyObject)]
@@ -70,8 +73,8 @@ pub(crate) fn train(
     let scores: Vec<&PathBuf> = teachers
         .iter()
         .filter_map(|teacher| match teacher {
-            TeacherSource::File(path) if embedded::has_scores(path) => Some(path),
-            _ => None,
+            TeacherSource::File(path) => Some(path).filter(|path| Teacher::is_score_file(path)),
+            TeacherSource::Vectors(..) => None,
         })
         .collect();
     let scored = scores.first().filter(|_| clicks.is_none()).map(|path| (*path).clone());
@@ -102,7 +105,7 @@ pub(crate) fn train(
     let run = Run {
         config,
         file,
-        of_scores: scored.is_some(),
+        is_scored: scored.is_some(),
         from_python,
         titles,
         init: init.map(|model| &*model.inner),
@@ -116,7 +119,7 @@ pub(crate) fn train(
     match serve(py, pairs, &tell, move |caller| run.work(&caller))? {
         Ok(Some(model)) => Ok(Model::new(model)),
         Ok(None) => Err(error::told(py, "interrupted")),
-        Err(fault) => Err(error::fault(py, &fault)),
+        Err(error) => Err(error::raise(py, &error)),
     }
 }
 
@@ -140,8 +143,8 @@ fn vectors(source: &TeacherSource<'_>) -> PyResult<Vectors> {
 struct Run<'a> {
     config: TrainConfig,
     file: Option<PathBuf>,
-    /// Whether the file has a teacher's scores in the place of clicks.
-    of_scores: bool,
+    /// Whether the file has a teacher's scores instead of clicks.
+    is_scored: bool,
     from_python: bool,
     titles: Vec<PathBuf>,
     init: Option<&'a clickvec::model::Model>,
@@ -154,78 +157,75 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Learns the model, as the program does; `None` if it should stop.
-    fn work(&self, caller: &Caller) -> Result<Option<clickvec::model::Model>, Fault> {
-        let mut pace = Pace::new();
-        let mut on_event = |event: Told<'_>| {
-            let event = match event {
-                Told::Event(event) => pace.event(event),
-                Told::Json(event) => Some(event),
+    /// Trains the model; `None` if it should stop.
+    fn work(&self, caller: &Caller) -> clickvec::Result<Option<clickvec::model::Model>> {
+        let mut told = Instant::now();
+        let mut on_progress = |progress: Progress<'_>| {
+            let is_due = match progress {
+                Progress::Run { event: Event::Reading { .. } | Event::Minibatch { .. }, .. } => {
+                    told.elapsed() >= TOLD_EVERY
+                }
+                _ => true,
             };
-            if let Some(event) = event {
-                caller.tell(event);
+            if is_due {
+                told = Instant::now();
+                caller.tell(json::of(&progress));
             }
             if caller.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let judgments = self.judgments()?;
-        let output = self.output.as_ref().map(|path| Output {
-            path,
-            checkpoint_every: self.checkpoint_every,
-            resume: self.resume,
-        });
-        let learning = Learning {
+        let titles: Vec<Titles> = self.titles.iter().map(Titles::from).collect();
+        let training = Training {
             config: &self.config,
-            clicks: Source::None,
-            titles: &self.titles,
+            titles: &titles,
             init: self.init,
-            teachers: &|| self.teachers(),
-            judgments: judgments.as_ref(),
-            output,
+            teachers: &|| Ok(self.teachers()),
+            validation: judgments.as_ref(),
+            output: self.output.as_ref().map(|path| Output {
+                path,
+                checkpoint_every: self.checkpoint_every,
+                resume: self.resume,
+            }),
             scratch: self.scratch.as_deref(),
-            read: &self.read(),
+            inputs: &self.read(),
         };
-        match &self.file {
-            Some(path) if self.of_scores => {
-                embedded::learn(Learning { clicks: Source::Scores(path), ..learning }, &mut on_event)
+        let clicks = match &self.file {
+            Some(path) if self.is_scored => ClickSource::file(path).of_scores(),
+            Some(path) => ClickSource::file(path),
+            None if self.from_python => ClickSource::marked(pulled(caller).map(Ok::<_, std::convert::Infallible>)),
+            None => ClickSource::none(),
+        };
+        Ok(match (training.run(clicks, &mut on_progress)?, &self.output) {
+            (Outcome::Cancelled, _) => None,
+            (Outcome::Finished(Trained::Memory(model)), _) => Some(*model),
+            (Outcome::Finished(Trained::File(_)), output) => {
+                Some(clickvec::model::Model::load(output.as_deref().unwrap_or("".as_ref()))?)
             }
-            Some(path) => embedded::learn(Learning { clicks: Source::File(path), ..learning }, &mut on_event),
-            None if !self.from_python => embedded::learn(learning, &mut on_event),
-            // Python's pairs are read once; if queries are held out, they are learnt from twice.
-            None if self.config.held_out > 0.0 => {
-                let told = &mut |pairs| on_event(Told::Event(&clickvec::train::Event::Reading { pairs }));
-                let kept = Kept::read(Pulled::new(caller), self.folder().as_deref(), told).map_err(Fault::Error)?;
-                let Some(kept) = kept else { return Ok(None) };
-                embedded::learn(Learning { clicks: Source::Pairs(&kept), ..learning }, &mut on_event)
-            }
-            None => {
-                let once = Once::new(Pulled::new(caller));
-                embedded::learn(Learning { clicks: Source::Pairs(&once), ..learning }, &mut on_event)
-            }
-        }
+        })
     }
 
-    /// The judged titles that decide which epoch is kept.
-    fn judgments(&self) -> Result<Option<Judgments>, Fault> {
+    /// Returns the judged titles that decide which epoch is kept.
+    fn judgments(&self) -> clickvec::Result<Option<Judgments>> {
         let Some((judged, topics, titles)) = &self.validation else { return Ok(None) };
         let (topics, titles) = (topics.as_deref(), titles.as_ref().map(Titles::from));
         let files = TestSetFiles { judged, topics, titles, field: &self.config.field };
-        let set = eval::read_test_set(&files).map_err(Fault::Error)?;
+        let set = eval::read_test_set(&files)?;
         if set.judgments.queries.is_empty() {
-            let judged = judged.display();
-            Err(Fault::Told(format!("{judged}: expected judged titles below the header, found none")))
+            let error = clickvec_tables::Error::expected(ErrorKind::Empty, "judged titles below the header", "none");
+            Err(error.at(judged).into())
         } else {
             Ok(Some(set.judgments))
         }
     }
 
-    fn teachers(&self) -> Result<Vec<Teacher<'_>>, Fault> {
-        let opened = self.teachers.iter().map(|teacher| match teacher {
-            Vectors::File(path) => embedded::teacher(path, &self.config.field),
+    fn teachers(&self) -> Vec<Teacher<'_>> {
+        let teachers = self.teachers.iter().map(|teacher| match teacher {
+            Vectors::File(path) => Teacher::open(path, &self.config.field),
             Vectors::Memory(texts, numbers, dimension) => {
-                Ok(Teacher::vectors(texts.iter().zip(numbers.chunks_exact((*dimension).max(1)))))
+                Teacher::vectors(texts.iter().zip(numbers.chunks_exact((*dimension).max(1))))
             }
         });
-        opened.collect()
+        teachers.collect()
     }
 
     /// The files that are read.
@@ -240,10 +240,9 @@ impl Run<'_> {
         });
         self.file.iter().chain(&self.titles).chain(validation).chain(teachers).cloned().collect()
     }
+}
 
-    /// The folder for temporary files; the system's if there is no output.
-    fn folder(&self) -> Option<PathBuf> {
-        let of_output = || self.output.as_deref().map(clickvec::internals::files::folder_of);
-        self.scratch.clone().or_else(of_output)
-    }
+/// Returns the pairs that the calling thread pulls from Python.
+fn pulled(caller: &Caller) -> impl Iterator<Item = Pair> + '_ {
+    std::iter::from_fn(|| Some(caller.pairs()).filter(|pairs| !pairs.is_empty())).flatten()
 }

@@ -160,7 +160,7 @@ def test_events_reach_a_function():
     assert kinds[6:] == ["epoch"] * all_clicks["epochs"] != []
     assert [system["name"] for system in judged["systems"]][:2] == ["model", "BM25"]
     assert all(0 <= test["p"] <= 1 for test in judged["tests"])
-    best = max(model.history[2:4], key=lambda epoch: epoch["score"])
+    best = max(model.history[2:4], key=lambda epoch: epoch["held_out"]["ndcg@10"])
     assert all_clicks["epochs"] == best["epoch"] == model.training["epoch"]
 
 

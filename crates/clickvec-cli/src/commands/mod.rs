@@ -41,8 +41,6 @@ pub(crate) use judge::sheet_rows;
 pub(crate) use lab::plan_of;
 #[cfg(all(fuzzing, feature = "serve"))]
 pub(crate) use serve::canaries;
-pub use train::{Clicks, Pairs, Queries};
-pub(crate) use train::{Ended, Judged, Learner, Learnt, Means, Trial, Watch, has_scores, open_teacher};
 
 /// An environment variable that lowers the instruction level, to compare levels or to reproduce another machine's
 /// results.

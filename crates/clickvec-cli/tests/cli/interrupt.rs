@@ -76,7 +76,7 @@ fn a_signal_stops_a_run_which_goes_on_to_the_same_bytes() {
         let (code, said) = running.end();
         assert_eq!(code, Some(status), "{said}");
         assert!(
-            said.contains("m: stopped, nothing was written to it; `--resume` continues from m.checkpoint"),
+            said.contains("m: stopped, nothing was written to it; with the same options and `--resume` it goes on"),
             "{said}"
         );
         assert_eq!(folder.read("m"), "what was here");

@@ -99,7 +99,7 @@ fn damaged_parquet_is_an_error_or_other_vectors() {
 fn parquet_is_told_how_to_be_had() {
     let folder = Folder::with_data();
     folder.write("t.parquet", b"PAR1 and so on");
-    train(&folder, "m", &["--teacher", "t.parquet"]).code(2).says("t.parquet: this program was built without Parquet");
+    train(&folder, "m", &["--teacher", "t.parquet"]).code(2).says("build with the feature `parquet`");
 }
 
 #[test]

@@ -8,6 +8,8 @@ use super::{
 use crate::{Evaluation, Metric};
 use clickvec::internals::error::shortened;
 use clickvec_tables::{Error, ErrorKind, Result};
+use serde::Serialize;
+use serde::ser::{SerializeStruct as _, Serializer};
 
 /// The level of confidence intervals in reports.
 pub const CONFIDENCE: f64 = 0.95;
@@ -45,6 +47,22 @@ pub enum Verdict {
     Worse,
     /// No significant difference.
     NotShown,
+}
+
+impl Serialize for Comparison {
+    /// Serializes the names, the metric, the test and its correction. An infinite t becomes `null`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Comparison { a, b, metric, test, holm } = self;
+        let mut fields = serializer.serialize_struct("Comparison", 7)?;
+        fields.serialize_field("a", a)?;
+        fields.serialize_field("b", b)?;
+        fields.serialize_field("metric", &metric.to_string())?;
+        fields.serialize_field("difference", &test.difference)?;
+        fields.serialize_field("t", &test.t)?;
+        fields.serialize_field("p", &test.p)?;
+        fields.serialize_field("holm", holm)?;
+        fields.end()
+    }
 }
 
 impl Comparison {

@@ -41,11 +41,11 @@ def line(event: Event) -> str | None:
             return f"resumed in epoch {event['epoch']}"
         case "epoch":
             text = f"epoch {event['epoch']}/{event['epochs']}  loss {event['loss']:.4f}  {event['seconds']:.1f} s"
-            if event["validation"]:
+            if "validation" in event:
                 ndcg = " ".join(f"{event['validation'][f'ndcg@{k}']:.3f}" for k in (1, 3, 10))
                 text += f"  NDCG@1/3/10 {ndcg}"
-            elif event["score"] is not None:
-                text += f"  held out: NDCG@10 {event['score']:.3f}"
+            elif "held_out" in event:
+                text += f"  held out: NDCG@10 {event['held_out']['ndcg@10']:.3f}"
             return text
         case "stopped":
             return f"stopped early; the best epoch is {event['best']}"

@@ -72,8 +72,8 @@ def train(
 
     :param clicks: a click log: a path; any iterable of (query, title), (query, title, weight) or dicts; or a table with
         the columns ``query`` and ``title`` and perhaps ``weight``, ``count``, ``clicked`` and ``rare`` (a DataFrame, an
-        Arrow table, anything with ``__arrow_c_stream__``). Dicts have the names of these columns. Iterables are read once,
-        without holding them in memory; if queries are held out, a temporary file keeps them.
+        Arrow table, anything with ``__arrow_c_stream__``). Dicts have the names of these columns. Iterables are read once;
+        with ``output`` or ``scratch`` they are not held in memory.
     :param output: where to write the model. Without it, the model is only returned.
     :param titles: titles to learn from, clicked or not: a path, several paths in a list, strings, (id, title) pairs, or
         a table with the columns ``id`` and ``title``. Strings in a list are titles unless all of them name files.

@@ -106,7 +106,7 @@ fn started(place: &Place, encoder: &EncoderConfig, teacher: TeacherConfig) -> (O
     config.titles.as_mut().expect("titles").learning_rate = 1e-9;
     let events = place.train(&config, How::default()).expect("trained");
     let start = events.iter().find_map(|event| match event {
-        Event::Start(report) => Some(*report),
+        Event::Start { fitted } => Some(*fitted),
         _ => None,
     });
     (start, agreements(&events)[0].spearman)
@@ -160,7 +160,7 @@ fn an_initial_model_has_weights_of_its_own() {
     let place = place_of_sums(240, usize::MAX);
     let fitted = config(OptimizerKind::Adam, FITTED);
     let events = place.train(&fitted, How::default()).expect("trained");
-    assert!(events.iter().any(|event| matches!(event, Event::Start(Some(_)))));
+    assert!(events.iter().any(|event| matches!(event, Event::Start { fitted: Some(_) })));
     let init = Model::load(&place.output()).expect("a model");
     let (teacher, titles) = (place.teacher(), [Titles::from(&place.titles())]);
     let options = || TrainOptions {
@@ -172,7 +172,7 @@ fn an_initial_model_has_weights_of_its_own() {
     let mut asked = false;
     let mut run = |config: &TrainConfig, options| {
         let outcome = train(config, ClickSource::file(&place.clicks()), options, &mut |event| {
-            asked |= matches!(event, Event::Start(_));
+            asked |= matches!(event, Event::Start { .. });
             ControlFlow::Continue(())
         });
         let model = outcome.expect("trained").finished().expect("finished");
@@ -210,7 +210,7 @@ fn clicks_keep_what_titles_have_learnt_from_random_weights() {
         let mut config = averaging(share);
         config.titles.as_mut().expect("titles").epochs = epochs;
         let events = place.train(&config, How::default()).expect("trained");
-        assert!(events.iter().any(|event| matches!(event, Event::Start(None))));
+        assert!(events.iter().any(|event| matches!(event, Event::Start { fitted: None })));
         Model::load(&place.output()).expect("a model").encoder(Side::Title).tensors().to_vec()
     };
     assert_eq!(weights(0.5, 0), weights(0.0, 0), "one stage, from random weights");
@@ -331,7 +331,7 @@ fn the_same_bytes_at_any_number_of_threads_and_through_kills() {
             let place = place();
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
             let events = pool.install(|| place.train(&config, how)).expect("trained");
-            let is_started = events.iter().any(|event| matches!(event, Event::Start(Some(_))));
+            let is_started = events.iter().any(|event| matches!(event, Event::Start { fitted: Some(_) }));
             assert_eq!(is_started, is_fitted, "{config:?}");
             place.model()
         };

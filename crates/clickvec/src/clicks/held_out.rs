@@ -2,13 +2,16 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
 
+use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::log::ClickLog;
-use super::{Section, Storage, click_grades};
+use super::{RepeatableClicks, Section, Storage, Weighting, click_grades};
 use crate::error::Result;
 use crate::rng::Permutation;
+use crate::text::words;
 
 /// The seed of the hash that says which queries are held out. It is the same for every run: another for each would let a
 /// model learn what the next one is judged by.
@@ -23,6 +26,35 @@ const TITLES: usize = 100_000;
 /// are held out first.
 pub fn place(words: &str) -> u64 {
     xxh3_64_with_seed(words.as_bytes(), SEED)
+}
+
+impl RepeatableClicks<'_> {
+    /// Returns whether a training that holds out this share of the queries has enough of them, reading no further than it must.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClickReader`](super::ClickReader).
+    pub fn can_hold_out(&self, share: f32, field: &str, weighting: Weighting) -> Result<bool> {
+        let source = self.source();
+        if source.is_of_scores() {
+            return Ok(false);
+        }
+        let least = (LEAST as f64 / wide(share)).ceil() as usize;
+        let mut queries = HashSet::new();
+        let flow = source.read(field, weighting, &mut |pair| {
+            let query = words(pair.query).join(" ");
+            if !query.is_empty() && !words(pair.title).is_empty() {
+                queries.insert(query);
+            }
+            Ok(if queries.len() >= least { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(flow.is_break())
+    }
+}
+
+/// Returns the share in 64 bits. In 32 bits it may be a little less than what was typed.
+fn wide(share: f32) -> f64 {
+    f64::from(share) * (1.0 + f64::from(f32::EPSILON))
 }
 
 /// Clicked queries that are not learnt, and the titles of the log.
@@ -41,6 +73,44 @@ pub struct HeldOut {
     pub of_titles: u64,
     /// Whether the titles that were clicked for a query have different grades.
     pub graded: bool,
+}
+
+/// How many queries are held out, and of how many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct HeldOutCounts {
+    /// Queries that are held out.
+    pub queries: u64,
+    /// Distinct clicked queries in the log, including these.
+    pub of_queries: u64,
+    /// Clicked pairs that are not learnt.
+    pub pairs: u64,
+    /// Titles to search.
+    pub titles: u64,
+    /// Distinct titles in the log.
+    pub of_titles: u64,
+    /// Whether the titles that were clicked for a query have different grades.
+    pub graded: bool,
+}
+
+impl HeldOut {
+    /// Returns how many queries are held out.
+    pub fn counts(&self) -> HeldOutCounts {
+        HeldOutCounts {
+            queries: self.queries.len() as u64,
+            of_queries: self.of_queries,
+            pairs: self.pairs,
+            titles: self.titles.len() as u64,
+            of_titles: self.of_titles,
+            graded: self.graded,
+        }
+    }
+}
+
+impl Serialize for HeldOut {
+    /// Serializes its counts.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.counts().serialize(serializer)
+    }
 }
 
 /// A query that is not learnt.
@@ -64,8 +134,7 @@ impl ClickLog {
         let is_query = |of: &&[[u64; 2]]| of.len() > 1 || of[0][0] != of[0][1] || own.contains(&of[0][0]);
         let of_queries = self.clicked.chunk_by(|a, b| a[0] == b[0]).filter(is_query).count();
         let mut held = HeldOut { of_queries: of_queries as u64, ..HeldOut::default() };
-        // The share in 32 bits may be a little less than what was typed.
-        let wanted = ((of_queries as f64 * f64::from(share) * (1.0 + f64::from(f32::EPSILON))) as usize).min(MOST);
+        let wanted = ((of_queries as f64 * wide(share)) as usize).min(MOST);
         if wanted < LEAST {
             return Ok(held);
         }

@@ -14,7 +14,7 @@ use crate::tables::Skipped;
 use crate::text::{WordBuffer, WordLimit};
 
 /// Coverage of a log by a teacher's scores.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ScoreCoverage {
     /// Scores that were read.
     pub scores: u64,
@@ -26,8 +26,13 @@ pub struct ScoreCoverage {
     pub queries: u64,
     /// Pairs that were left out of the log, because it consists of the scored pairs alone and their query has only one.
     pub alone: u64,
-    /// The lines of each file that were left out.
+    /// The lines of each file that were left out. Serialized, their number.
+    #[serde(serialize_with = "count")]
     pub skipped: Vec<Skipped>,
+}
+
+fn count<S: serde::Serializer>(skipped: &[Skipped], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(skipped.iter().map(|skipped| skipped.count).sum())
 }
 
 /// The scores of a log's pairs, in units of their standard deviation within a query.

@@ -3,11 +3,15 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use super::pairs::{PairSpool, SpooledPairs};
 use super::reader::{Click, WEIGHTS};
-use super::{ClickReader, Weighting};
+use super::{ClickReader, Storage, Weighting};
 use crate::error::Result;
 use crate::tables::Skipped;
 use clickvec_tables::{Error, ErrorKind};
+
+/// How many pairs are spooled between two reports.
+const REPORT_EVERY: u64 = 10_000;
 
 /// Clicked pairs that can be read once, from a table on disk or from any iterator.
 ///
@@ -129,6 +133,44 @@ impl<'a> ClickSource<'a> {
         self.of_scores
     }
 
+    /// Makes clicks that can be read more than once. A table is read again; the pairs of an iterator are spooled to `storage`,
+    /// while `progress` gets the number of pairs so far now and then, and may break.
+    ///
+    /// # Errors
+    ///
+    /// Those of the iterator; [`ErrorKind::Io`](clickvec_tables::ErrorKind::Io) if the pairs cannot be spooled.
+    pub fn repeatable(
+        self,
+        storage: Storage<'_>,
+        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<(), RepeatableClicks<'a>>> {
+        let clicks = match self.origin {
+            Origin::None => Repeatable::None,
+            Origin::File(path) => Repeatable::File { path, is_scored: self.of_scores },
+            Origin::Pairs(each) => {
+                let mut spool = PairSpool::new(storage)?;
+                let flow = each(&mut |SourcePair { query, title, weight, rare, .. }| {
+                    spool.push(query, title, weight, rare)?;
+                    let is_due = spool.len().is_multiple_of(REPORT_EVERY);
+                    Ok(if is_due { progress(spool.len()) } else { ControlFlow::Continue(()) })
+                })?;
+                if flow.is_break() || progress(spool.len()).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                Repeatable::Pairs(spool.finish()?)
+            }
+        };
+        Ok(ControlFlow::Continue(RepeatableClicks(clicks)))
+    }
+
+    /// Returns the path of the table; `None` if the clicks are not in one.
+    pub fn path(&self) -> Option<&'a Path> {
+        match self.origin {
+            Origin::File(path) => Some(path),
+            Origin::None | Origin::Pairs(_) => None,
+        }
+    }
+
     fn from_origin(origin: Origin<'a>) -> ClickSource<'a> {
         ClickSource { origin, of_scores: false }
     }
@@ -164,6 +206,27 @@ impl<'a> ClickSource<'a> {
                 let (skipped, not_clicked) = (reader.skipped().clone(), reader.not_clicked());
                 Ok(ControlFlow::Continue(Found { skipped, not_clicked }))
             }
+        }
+    }
+}
+
+/// Clicks that can be read more than once; see [`ClickSource::repeatable`].
+pub struct RepeatableClicks<'a>(Repeatable<'a>);
+
+enum Repeatable<'a> {
+    None,
+    File { path: &'a Path, is_scored: bool },
+    Pairs(SpooledPairs),
+}
+
+impl RepeatableClicks<'_> {
+    /// Returns the clicks from the beginning.
+    pub fn source(&self) -> ClickSource<'_> {
+        match &self.0 {
+            Repeatable::None => ClickSource::none(),
+            Repeatable::File { path, is_scored: true } => ClickSource::file(path).of_scores(),
+            Repeatable::File { path, is_scored: false } => ClickSource::file(path),
+            Repeatable::Pairs(pairs) => ClickSource::marked(pairs.iter().map(Ok::<_, std::convert::Infallible>)),
         }
     }
 }

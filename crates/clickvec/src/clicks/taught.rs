@@ -31,7 +31,7 @@ pub struct Distillation {
 }
 
 /// Coverage of a log by a teacher's vectors.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TeacherCoverage {
     /// Distinct queries of the log.
     pub queries: u64,

@@ -44,9 +44,22 @@ type OnVector<'f> = dyn FnMut(&str, &[f32], u64) -> Result<()> + 'f;
 
 impl<'a> Teacher<'a> {
     /// Returns the vectors in a file: `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
-    /// `text` and `vector`; or word2vec's formats (docs/reference/formats.md).
+    /// `text` and `vector`; word2vec's formats; or Parquet with the columns `text` and `vector`, with the feature `parquet`
+    /// (docs/reference/formats.md).
     pub fn file(path: &'a Path) -> Teacher<'a> {
         Teacher(TeacherSource::File(path))
+    }
+
+    /// Returns the teacher in a file of any form: [`Teacher::score_file`] if it is a table with the columns `query` and `score`,
+    /// otherwise [`Teacher::file`].
+    pub fn open(path: &'a Path, field: &'a str) -> Teacher<'a> {
+        if Teacher::is_score_file(path) { Teacher::score_file(path, field) } else { Teacher::file(path) }
+    }
+
+    /// Returns whether a file is a table of scores. A pipe is not looked into.
+    pub fn is_score_file(path: &Path) -> bool {
+        let has = |table: &TableReader, name| table.column(name).is_some();
+        path.is_file() && TableReader::open(path).is_ok_and(|table| has(&table, "query") && has(&table, "score"))
     }
 
     /// Texts and their vectors from any iterator. If a text occurs twice, its first vector is used.

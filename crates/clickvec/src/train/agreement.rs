@@ -19,11 +19,12 @@ const BEST: usize = 10;
 ///
 /// Without clicks, titles take the place of queries. Hardly any of these pairs ever met in a minibatch, so the figures
 /// show how well the model generalises to pairs that it did not train on.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Agreement {
     /// Spearman's rank correlation of the cosines, from −1 to 1.
     pub spearman: f64,
     /// The share of the teacher's ten best titles that are among the model's.
+    #[serde(rename = "overlap_of_10")]
     pub overlap: f64,
     /// The number of queries in the sample.
     pub queries: usize,

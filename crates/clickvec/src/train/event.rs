@@ -1,11 +1,14 @@
 //! What a training run reports while it runs. These are numbers; showing them is up to the caller.
 
+use serde::{Serialize, Serializer};
+
 use super::{Agreement, Score, StartReport};
 use crate::clicks::{HeldOut, LogStatistics, ScoreCoverage, Section, TeacherCoverage};
 use crate::tables::Skipped;
 
-/// A report of a training run.
-#[derive(Debug, Clone, PartialEq)]
+/// A report of a training run. Serialized, it is an object with its name as `event`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event {
     /// The log is being read.
@@ -16,10 +19,13 @@ pub enum Event {
     /// The log has been read.
     Log {
         /// What the log contains.
+        #[serde(flatten)]
         statistics: LogStatistics,
         /// Lines of the clicks that were left out.
+        #[serde(rename = "broken", serialize_with = "lines")]
         skipped: Skipped,
         /// Lines of each file of titles that were left out.
+        #[serde(rename = "broken_titles", serialize_with = "lines_of_all")]
         skipped_titles: Vec<Skipped>,
         /// Trigrams in the dictionary.
         trigrams: usize,
@@ -36,7 +42,11 @@ pub enum Event {
     HeldOut(HeldOut),
     /// Training starts from weights that were fitted to the teacher's vectors, as its settings ask; `None` if from random ones,
     /// because the encoder does not add up or the vectors say too little.
-    Start(Option<StartReport>),
+    Start {
+        /// The figures of the fit.
+        #[serde(flatten)]
+        fitted: Option<StartReport>,
+    },
     /// Training continues from a checkpoint.
     Resumed {
         /// The section that the run is learning from.
@@ -68,6 +78,7 @@ pub enum Event {
     /// An epoch is finished.
     Epoch(EpochReport),
     /// Training ends before its last epoch.
+    #[serde(rename = "stopped")]
     StoppedEarly {
         /// Finished epochs.
         epoch: u32,
@@ -79,7 +90,7 @@ pub enum Event {
 }
 
 /// The figures of an epoch.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EpochReport {
     /// The section that the epoch learnt from.
     pub section: Section,
@@ -96,13 +107,36 @@ pub struct EpochReport {
     pub seconds: f64,
     /// Pairs for which no title could serve as a negative. They add nothing to the loss.
     pub without_negatives: u64,
-    /// The score of the validation.
+    /// The score of the validation. Serialized, its figures.
+    #[serde(skip_serializing_if = "has_no_figures", serialize_with = "figures")]
     pub validation: Option<Score>,
     /// How closely the model's similarities follow the teacher's, if there is one that knows some queries (titles, if there are
     /// no clicks) and at least two titles.
+    #[serde(rename = "teacher", skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
     /// The share of the variance of the titles' vectors that the projection of the members keeps, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub variance: Option<f64>,
     /// Whether this epoch's model is the one to keep so far.
     pub kept: bool,
+}
+
+/// Serializes the first lines that were left out, each with the reason.
+fn lines<S: Serializer>(skipped: &Skipped, serializer: S) -> Result<S::Ok, S::Error> {
+    lines_of_all(std::slice::from_ref(skipped), serializer)
+}
+
+/// Serializes [`lines`] of several files.
+fn lines_of_all<S: Serializer>(skipped: &[Skipped], serializer: S) -> Result<S::Ok, S::Error> {
+    let lines = skipped.iter().flat_map(|file| &file.first);
+    serializer.collect_seq(lines.map(|line| format!("line {}: {}", line.line, line.reason)))
+}
+
+fn has_no_figures(score: &Option<Score>) -> bool {
+    score.as_ref().is_none_or(|score| score.figures.is_empty())
+}
+
+fn figures<S: Serializer>(score: &Option<Score>, serializer: S) -> Result<S::Ok, S::Error> {
+    let figures = score.iter().flat_map(|score| &score.figures);
+    serializer.collect_map(figures.map(|(name, value)| (name, value)))
 }

@@ -33,8 +33,8 @@ pub use self::event::{EpochReport, Event};
 pub use self::least_squares::StartReport;
 pub use self::request::Inputs;
 pub use crate::clicks::{
-    ClickSource, HeldOut, HeldOutQuery, LogStatistics, NegativeSource, Negatives, ScoreCoverage, Section, Teacher,
-    TeacherCoverage, Weighting, click_grades,
+    ClickSource, HeldOut, HeldOutCounts, HeldOutQuery, LogStatistics, NegativeSource, Negatives, RepeatableClicks,
+    ScoreCoverage, Section, Teacher, TeacherCoverage, Weighting, click_grades,
 };
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::loss::LossKind;

@@ -81,7 +81,7 @@ impl<'a, 'v> Run<'a, 'v> {
             let first = towers.iter().map(|tower| tower.tensors().to_vec()).collect();
             Average::new(share, config, log, first)
         });
-        let start = is_asked.then(|| Event::Start(start.map(|start| start.report)));
+        let start = is_asked.then(|| Event::Start { fitted: start.map(|start| start.report) });
         let learner = Learner::new(&stages[0], towers);
         let validation = options.validation;
         let probe = log.taught().and_then(|taught| Probe::new(log, taught, config.seed));

@@ -22,6 +22,8 @@ pub enum VectorPlace {
     Line(u64),
     /// A vector of a binary file, counted from 1.
     Vector(u64),
+    /// A row of Parquet, counted from 1.
+    Row(u64),
 }
 
 impl VectorPlace {
@@ -31,6 +33,7 @@ impl VectorPlace {
             VectorPlace::File => error.at(path),
             VectorPlace::Line(line) => error.at_line(path, line),
             VectorPlace::Vector(vector) => error.within(format!("{}, vector {vector}", shown_input(path))),
+            VectorPlace::Row(row) => error.within(format!("{}, row {row}", shown_input(path))),
         }
     }
 }
@@ -41,6 +44,7 @@ impl fmt::Display for VectorPlace {
             VectorPlace::File => f.write_str("the file"),
             VectorPlace::Line(line) => write!(f, "line {line}"),
             VectorPlace::Vector(vector) => write!(f, "vector {vector}"),
+            VectorPlace::Row(row) => write!(f, "row {row}"),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Files of vectors that another program wrote: the text and binary forms of word2vec (fastText's `.vec` is the former), the
-//! same text without a header (as GloVe writes it), JSON lines, and `.npy` with texts next to it. Nothing in a file is
+//! same text without a header (as GloVe writes it), JSON lines, Parquet, and `.npy` with texts next to it. Nothing in a file is
 //! trusted: memory grows with what was read, not with what a header promises.
 
 pub mod fault;
 mod json;
 mod npy;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result, shortened};
 use crate::files;
 use crate::memory::NoRoom;
+use crate::tables::tsv::is_parquet;
 use crate::tables::{FoundLine, Lines};
 use fault::{MEND, VectorPlace, malformed};
 
@@ -75,6 +78,11 @@ pub fn read(path: &Path, entries: &mut impl Entries) -> Result<()> {
         Stop::NoRoom(fault) => fault.into(),
         Stop::Fault(place, fault) => place.set(fault, path).into(),
     };
+    // Parquet is read from its end, which a pipe does not allow.
+    if files::first_bytes::<4>(path).is_ok_and(|head| is_parquet(&head)) {
+        read_parquet(path, entries)?.map_err(|stop| failed(path, stop))?;
+        return entries.end().or_else(in_file).map_err(|stop| failed(path, stop));
+    }
     let mut source = files::open(path)?;
     let mut prefix = Vec::new();
     read_up_to(&mut source, PREFIX, &mut prefix).map_err(|error| failed(path, error.into()))?;
@@ -91,6 +99,15 @@ pub fn read(path: &Path, entries: &mut impl Entries) -> Result<()> {
         Form::Binary(header) => read_binary(whole, header, entries).map_err(|stop| failed(path, stop))?,
     }
     entries.end().or_else(in_file).map_err(|stop| failed(path, stop))
+}
+
+#[cfg(feature = "parquet")]
+use parquet::read as read_parquet;
+
+#[cfg(not(feature = "parquet"))]
+fn read_parquet(_: &Path, _: &mut impl Entries) -> Result<Result<(), Stop>> {
+    let help = "write JSON lines, or build with the feature `parquet`";
+    Ok(in_file(malformed("vectors in a form that this program was built for", "Parquet", help)))
 }
 
 /// `titles.txt` for `titles.npy`, compressed or not.

@@ -8,16 +8,16 @@ use anyhow::{Context, Result};
 use clickvec::encoder::{DssmConfig, EncoderConfig};
 use clickvec::model::Model;
 use clickvec::tables::{TITLE, Title};
-use clickvec::train::ClickSource;
-use clickvec::train::{Event, Keep, Output, TrainConfig, TrainOptions, train_to_file};
+use clickvec::train::{ClickSource, Event, Keep, Output, TrainConfig};
 use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
+use clickvec_eval::training::{Progress, Training};
 use clickvec_eval::{self as eval, EvaluateOptions, Judgments};
 use clickvec_index::Index;
 use clickvec_lab::simulate::{self, QueryKind, SimulateConfig};
 
 use super::searches::{self, Engines};
 use super::{Args, OfKind, Report};
-use crate::{input, output, progress, test_set};
+use crate::{input, output, progress};
 
 /// What makes queries of each kind hard.
 fn about(kind: QueryKind) -> &'static str {
@@ -116,16 +116,16 @@ fn bm25(titles: &[Title], judgments: &Judgments) -> Result<Box<dyn Ranker>> {
 fn trained(name: &str, config: &TrainConfig, folder: &Path, bar: &indicatif::ProgressBar) -> Result<Model> {
     let judgments = input::judgments(&folder.join("log/validation.tsv"), TITLE)?;
     let output = folder.join(format!("{name}.safetensors"));
-    let mut judge = test_set::judge(&judgments);
-    let validation = Some(test_set::validation(&judgments, &mut judge));
-    let options = TrainOptions { validation, ..TrainOptions::default() };
     let clicks = folder.join("log/clicks.tsv");
     let written = Output { path: &output, checkpoint_every: None, resume: false };
+    let training = Training { validation: Some(&judgments), output: Some(written), ..Training::new(config) };
     let mut done = 0;
-    let outcome = train_to_file(config, ClickSource::file(&clicks), &written, options, &mut |event| {
-        match event {
-            Event::Log { statistics, .. } => bar.set_length(statistics.pairs * u64::from(config.epochs)),
-            Event::Minibatch { pairs, .. } => {
+    let outcome = training.run(ClickSource::file(&clicks), &mut |progress| {
+        match progress {
+            Progress::Run { event: Event::Log { statistics, .. }, .. } => {
+                bar.set_length(statistics.pairs * u64::from(config.epochs));
+            }
+            Progress::Run { event: Event::Minibatch { pairs, .. }, .. } => {
                 done += pairs;
                 bar.set_position(done);
             }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Results;
 use super::fusion::Fused;
 use super::test::Test;
-use crate::metrics::{ByKey, PairJson};
+use crate::metrics::ByKey;
 use crate::output;
 
 #[derive(Serialize)]
@@ -28,7 +28,7 @@ struct Report<'a> {
     /// Systems that could not be trained or read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<LeftOut<'a>>,
-    tests: Vec<PairJson<'a>>,
+    tests: &'a [Comparison],
 }
 
 /// The collection that systems search.
@@ -121,7 +121,7 @@ pub(super) fn print(test: &Test, results: &Results, tests: &[Comparison]) -> Res
         metrics: test.metrics.iter().map(ToString::to_string).collect(),
         systems,
         left_out: results.left_out.iter().map(|(name, why)| LeftOut { name, why }).collect(),
-        tests: tests.iter().map(PairJson::from).collect(),
+        tests,
     };
     let mut out = output::stdout();
     output::json_line(&mut out, &report)?;

@@ -1,18 +1,9 @@
 //! `clickvec train`: a click log goes in, a model comes out.
 
-mod again;
 mod held_out;
-mod json;
-mod learn;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod report;
-mod resume;
 mod settings;
-mod small;
-mod teacher;
 
-use clickvec::tables::Titles;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -21,18 +12,12 @@ use anyhow::{Result, anyhow, ensure};
 use clickvec::Error;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;
-use clickvec::tables::TITLE;
-use clickvec::train::{Event, Inputs, Output, reference};
-use clickvec_eval::TestSetFiles;
-use clickvec_eval::files_of_test_set;
+use clickvec::tables::{TITLE, Titles};
+use clickvec::train::{ClickSource, Event, Inputs, Outcome, Output, Teacher, reference, written_paths};
+use clickvec_eval::training::{Progress, Trained, Training, held_out_path};
+use clickvec_eval::{TestSetFiles, files_of_test_set};
 
-pub use self::again::Queries;
-pub(crate) use self::again::Trial;
-pub(crate) use self::held_out::{Judged, Means};
-pub use self::learn::{Clicks, Pairs};
-pub(crate) use self::learn::{Ended, Learner, Learnt, Watch};
 pub(crate) use self::report::{epoch_line, section_name, variance_kept};
-pub(crate) use self::teacher::{has_scores, is_parquet, open as open_teacher};
 use super::inspect::looks_raw;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
@@ -129,8 +114,12 @@ impl Args {
         self.validation.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field })
     }
 
-    fn validation_files(&self) -> Vec<PathBuf> {
-        self.validation(TITLE).map_or_else(Vec::new, |files| files_of_test_set(&files))
+    /// Returns all files that are read.
+    fn files(&self) -> Vec<PathBuf> {
+        let validation = self.validation(TITLE).map_or_else(Vec::new, |files| files_of_test_set(&files));
+        let texts = self.teacher.iter().map(|path| texts_path(path));
+        let read = self.clicks.iter().chain(&self.titles).chain(&self.init).chain(&self.teacher).cloned();
+        validation.into_iter().chain(read).chain(texts).collect()
     }
 }
 
@@ -147,7 +136,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let init = args.init.as_deref().map(Model::load).transpose()?;
     // Without clicks, the pairs of the first file of scores are learnt from.
-    let scores: Vec<PathBuf> = args.teacher.iter().filter(|path| teacher::has_scores(path)).cloned().collect();
+    let scores: Vec<PathBuf> = args.teacher.iter().filter(|path| Teacher::is_score_file(path)).cloned().collect();
     let scored = scores.first().filter(|_| args.clicks.is_none());
     let inputs = Inputs {
         validation: args.validation.is_some(),
@@ -159,11 +148,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         in_table: false,
     };
     let config = inputs.settings(&args.settings.overrides()?)?;
-    let clicks = match (&args.clicks, scored) {
-        (Some(clicks), _) => Clicks::File(clicks),
-        (None, Some(scored)) => Clicks::Scores(scored),
-        (None, None) => Clicks::None,
-    };
     for (place, titles) in args.titles.iter().enumerate() {
         ensure!(
             !args.titles[..place].iter().any(|other| input::same_file(other, titles)),
@@ -171,63 +155,61 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             titles.display()
         );
     }
-    let told = |error| told_of_log(error, args.clicks.as_deref());
-    let files: Vec<&Path> = args.titles.iter().chain(&args.teacher).map(PathBuf::as_path).collect();
     if let Some(raw) = args.clicks.as_deref().filter(|clicks| looks_raw(clicks)) {
         output::note(format_args!(
             "warning: {}: looks like a raw log; `clickvec prepare` counts its clicks and leaves out robots and what is personal",
             output::path(raw)
         ));
     }
-    let trial = Trial::of(&config, clicks, &files, Some(&args.output)).map_err(told)?;
-    let validation = args.validation_files();
-    let texts: Vec<PathBuf> = args.teacher.iter().map(|path| texts_path(path)).collect();
-    let read = validation.iter().chain(&args.clicks).chain(&args.titles).chain(&args.init);
-    let read: Vec<&PathBuf> = read.chain(&args.teacher).chain(&texts).collect();
-    let outputs = trial.iter().filter_map(Trial::path).chain([args.output.as_path()]);
-    for beside in outputs.flat_map(clickvec::train::written_paths) {
-        input::refuse_overwriting(&beside, read.iter().copied())?;
+    let read = args.files();
+    for written in [args.output.clone(), held_out_path(&args.output)].iter().flat_map(|path| written_paths(path)) {
+        input::refuse_overwriting(&written, &read)?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
     let checked = |path: &PathBuf| args.title_columns.checked(path, &config.field);
-    let title_files = args.titles.iter().map(checked).collect::<Result<Vec<_>>>()?;
-    let pairs = args.clicks.as_deref().or(scored.map(PathBuf::as_path));
+    let titles = args.titles.iter().map(checked).collect::<Result<Vec<_>>>()?;
+    let clicks = match (&args.clicks, scored) {
+        (Some(clicks), _) => ClickSource::file(clicks),
+        (None, Some(scored)) => ClickSource::file(scored).of_scores(),
+        (None, None) => ClickSource::none(),
+    };
     let mut watcher = Watcher {
-        reporter: report::Reporter::new(&config, pairs, &args.titles, scores.clone(), args.json),
+        reporter: report::Reporter::new(&config, clicks.path(), &args.titles, &scores, args.json),
         interrupt: None,
         files: [args.clicks.iter().cloned().collect(), args.titles.clone(), scores.clone()],
         left_out: Vec::new(),
-        begun_by_all: init.as_ref().is_some_and(again::has_learnt_all),
+        init_has_learnt_all: init.as_ref().is_some_and(has_learnt_all),
     };
-    let learner = Learner {
+    let training = Training {
         config: &config,
-        clicks,
-        titles: &title_files,
+        titles: &titles,
         init: init.as_ref(),
-        teachers: &|| args.teacher.iter().map(|path| teacher::open(path, &config.field)).collect(),
-        judgments: judgments.as_ref().map(|set| &set.judgments),
+        teachers: &|| Ok(args.teacher.iter().map(|path| Teacher::open(path, &config.field)).collect()),
+        validation: judgments.as_ref().map(|set| &set.judgments),
         output: Some(Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume }),
         scratch: None,
+        inputs: &read,
     };
-    let ended = learner.learn(trial, &mut watcher).map_err(told)?;
+    let outcome = training.run(clicks, &mut |progress| watcher.watch(&progress));
     let Watcher { mut reporter, interrupt, left_out, .. } = watcher;
-    match ended {
-        Ended::Stopped(at) => {
-            let asked = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
-            reporter.cancelled(at.as_deref().unwrap_or(&args.output), &args.output);
+    reporter.close();
+    match outcome.map_err(|error| told_of_log(error.into(), args.clicks.as_deref()))? {
+        Outcome::Cancelled => {
+            let status = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
+            reporter.cancelled(&args.output);
             reporter.result()?;
-            return Ok(Answer::Stopped(asked.unwrap_or(2)));
+            return Ok(Answer::Stopped(status.unwrap_or(2)));
         }
-        Ended::Learnt(Learnt::Memory(_)) => unreachable!("there is an output"),
-        Ended::Learnt(Learnt::File(written)) => {
+        Outcome::Finished(Trained::Memory(_)) => unreachable!("there is an output"),
+        Outcome::Finished(Trained::File(written)) => {
             reporter.done(&args.output, &written);
             reporter.result()?;
         }
     }
-    for Broken { of, broken, lines } in &left_out {
+    for Broken { files, broken, lines } in &left_out {
         output::note(format_args!(
             "warning: {}: most lines were left out, {} of {}; the model has learnt the rest",
-            of.iter().map(|path| output::path(path)).collect::<Vec<_>>().join(", "),
+            files.iter().map(|path| output::path(path)).collect::<Vec<_>>().join(", "),
             output::count(*broken),
             output::count(*lines)
         ));
@@ -235,14 +217,20 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(if left_out.is_empty() { Answer::Done } else { Answer::No })
 }
 
+/// Returns whether a model has learnt clicks of queries that other trainings hold out.
+fn has_learnt_all(model: &Model) -> bool {
+    let training = model.training();
+    training.log.pairs > 0 && training.config.held_out == 0.0
+}
+
 /// Files most of whose lines are broken.
 struct Broken {
-    of: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     broken: u64,
     lines: u64,
 }
 
-/// Reports what happens, and looks whether a signal came.
+/// Reports progress and watches for signals.
 struct Watcher {
     reporter: report::Reporter,
     /// Until the log is read there is nothing to lose, so a signal ends the program at once, like any other program.
@@ -252,24 +240,29 @@ struct Watcher {
     /// Those most of whose lines are broken.
     left_out: Vec<Broken>,
     /// Whether the initial model has learnt clicks of held-out queries.
-    begun_by_all: bool,
+    init_has_learnt_all: bool,
 }
 
-impl Watch for Watcher {
-    fn event(&mut self, event: &Event, held_out: Option<Means>) -> ControlFlow<()> {
-        if let Event::Log { statistics, .. } = event {
-            self.interrupt.get_or_insert_with(Interrupt::watch);
-            let titles = &statistics.titles;
-            let clicks = statistics.pairs + statistics.held_out + statistics.without_words + statistics.not_clicked;
-            self.left_out.clear();
-            self.note_broken(0, statistics.skipped, clicks);
-            self.note_broken(1, titles.skipped, titles.titles + titles.without_words);
+impl Watcher {
+    fn watch(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        match progress {
+            Progress::Run { event: Event::Log { statistics, .. }, .. } => {
+                self.interrupt.get_or_insert_with(Interrupt::watch);
+                let titles = &statistics.titles;
+                let clicks = statistics.pairs + statistics.held_out + statistics.without_words + statistics.not_clicked;
+                self.note_broken(0, statistics.skipped, clicks);
+                self.note_broken(1, titles.skipped, titles.titles + titles.without_words);
+            }
+            Progress::Run { event: Event::TeacherScores(coverage), .. } => {
+                let skipped = coverage.skipped.iter().map(|skipped| skipped.count).sum();
+                self.note_broken(2, skipped, coverage.scores);
+            }
+            Progress::HeldOut { then_all: true, .. } if self.init_has_learnt_all => output::note(
+                "the initial model has learnt all its clicks, so what held-out queries say may be too good; judged titles tell",
+            ),
+            _ => {}
         }
-        if let Event::TeacherScores(coverage) = event {
-            let skipped = coverage.skipped.iter().map(|skipped| skipped.count).sum();
-            self.note_broken(2, skipped, coverage.scores);
-        }
-        self.reporter.event(event, held_out);
+        self.reporter.report(progress);
         match &self.interrupt {
             Some(Ok(interrupt)) if interrupt.status().is_none() => ControlFlow::Continue(()),
             Some(_) => ControlFlow::Break(()),
@@ -277,34 +270,10 @@ impl Watch for Watcher {
         }
     }
 
-    fn ended(&mut self) {
-        self.reporter.close();
-    }
-
-    fn begin_trial(&mut self) {
-        self.reporter.begin_trial();
-        if self.begun_by_all {
-            output::note(
-                "the initial model has learnt all its clicks, so what held-out queries say may be too good; judged titles \
-                 tell",
-            );
-        }
-    }
-
-    fn judged(&mut self, judged: &Judged) {
-        self.reporter.judged(judged);
-    }
-
-    fn again(&mut self, epochs: Option<u32>) {
-        self.reporter.again(epochs);
-    }
-}
-
-impl Watcher {
-    /// Remembers the files at this place if most of their lines are broken.
-    fn note_broken(&mut self, place: usize, broken: u64, whole: u64) {
-        if broken > whole && !self.files[place].is_empty() {
-            self.left_out.push(Broken { of: self.files[place].clone(), broken, lines: broken + whole });
+    /// Remembers one of the lists of files if most of their lines are broken.
+    fn note_broken(&mut self, list: usize, broken: u64, good: u64) {
+        if broken > good && !self.files[list].is_empty() {
+            self.left_out.push(Broken { files: self.files[list].clone(), broken, lines: broken + good });
         }
     }
 }

@@ -7,18 +7,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clickvec::encoder::EncoderConfig;
-use clickvec::train::LogStatistics;
 use clickvec::train::{
-    Agreement, EpochReport, Event, Keep, ScoreCoverage, Section, StartReport, Tail, TeacherCoverage, TrainConfig,
-    Written, written_paths,
+    Agreement, EpochReport, Event, Keep, LogStatistics, ScoreCoverage, Section, StartReport, Tail, TeacherCoverage,
+    TrainConfig, Written, written_paths,
 };
 use clickvec_eval::Metric;
+use clickvec_eval::training::{HeldOutMeans, Progress, held_out_path};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use super::held_out::{Counts, Judged, Means};
-use super::json::JsonEvent;
-use super::small;
+use super::held_out;
 use crate::{input, output, progress};
 
 /// Reports events as they happen.
@@ -32,9 +30,8 @@ pub(super) struct Reporter {
     keeps_best: bool,
     config: TrainConfig,
     json: bool,
-    /// Whether all clicks will be learnt after a run that holds some out, and whether they are being learnt now.
-    learns_all: bool,
-    again: bool,
+    /// Whether this is the first of two trainings.
+    is_first: bool,
     watched: bool,
     bar: Option<ProgressBar>,
     /// The number of pairs in the epoch so far, and the sum of their losses.
@@ -44,13 +41,27 @@ pub(super) struct Reporter {
     failed: Option<anyhow::Error>,
 }
 
+#[derive(Serialize)]
+struct Done<'a> {
+    event: &'static str,
+    #[serde(serialize_with = "output::json_path")]
+    model: &'a Path,
+    fingerprint: &'a str,
+    epoch: u32,
+}
+
+#[derive(Serialize)]
+struct Cancelled {
+    event: &'static str,
+}
+
 impl Reporter {
     /// Reports what is going to be trained.
     pub(super) fn new(
         config: &TrainConfig,
         clicks: Option<&Path>,
         titles: &[PathBuf],
-        scores: Vec<PathBuf>,
+        scores: &[PathBuf],
         json: bool,
     ) -> Reporter {
         if !json {
@@ -59,12 +70,11 @@ impl Reporter {
         Reporter {
             clicks: clicks.map(ToOwned::to_owned),
             titles: titles.to_vec(),
-            scores,
+            scores: scores.to_vec(),
             keeps_best: config.keep != Keep::Last,
             config: config.clone(),
             json,
-            learns_all: false,
-            again: false,
+            is_first: false,
             watched: progress::is_watched(),
             bar: None,
             loss: (0, 0.0),
@@ -73,38 +83,35 @@ impl Reporter {
         }
     }
 
-    /// Reports an event. `held_out` is what was last measured on held-out queries.
-    pub(super) fn event(&mut self, event: &Event, held_out: Option<Means>) {
-        match event {
-            Event::Log { .. } | Event::Teacher(_) | Event::TeacherScores(_) | Event::Start(_) if self.again => {
-                self.close()
-            }
-            Event::Reading { pairs } => self.reading(*pairs),
-            Event::Minibatch { .. } => {
+    /// Reports what happens.
+    pub(super) fn report(&mut self, progress: &Progress<'_>) {
+        match progress {
+            Progress::Run { event: Event::Reading { pairs }, .. } => return self.reading(*pairs),
+            Progress::Run { event: event @ Event::Minibatch { .. }, .. } => {
                 if self.watched {
                     self.minibatch(event);
                 }
+                return;
             }
-            other => {
+            Progress::Run { event: Event::TeacherScores(coverage), .. } => {
                 self.close();
-                if let Event::TeacherScores(coverage) = other {
-                    for (path, skipped) in self.scores.iter().zip(&coverage.skipped) {
-                        input::note_skipped(path, skipped);
-                    }
-                }
-                if let Event::Log { skipped, skipped_titles, .. } = other {
-                    let skipped = self.clicks.iter().map(|path| (path, skipped));
-                    for (path, skipped) in skipped.chain(self.titles.iter().zip(skipped_titles)) {
-                        input::note_skipped(path, skipped);
-                    }
-                }
-                if !self.json {
-                    self.say(other, held_out.as_ref());
-                } else if let Some(line) = JsonEvent::of(other, &self.config, held_out) {
-                    self.print(&line);
+                for (path, skipped) in self.scores.iter().zip(&coverage.skipped) {
+                    input::note_skipped(path, skipped);
                 }
             }
+            Progress::Run { event: Event::Log { skipped, skipped_titles, .. }, .. } => {
+                self.close();
+                let skipped = self.clicks.iter().map(|path| (path, skipped));
+                for (path, skipped) in skipped.chain(self.titles.iter().zip(skipped_titles)) {
+                    input::note_skipped(path, skipped);
+                }
+            }
+            Progress::HeldOut { then_all, .. } => self.is_first = *then_all,
+            Progress::AllClicks { .. } => self.is_first = false,
+            _ => {}
         }
+        self.close();
+        if self.json { self.print(progress) } else { self.say(progress) }
     }
 
     /// Removes the bar.
@@ -115,36 +122,12 @@ impl Reporter {
         self.loss = (0, 0.0);
     }
 
-    /// Reports what held-out queries say of the model.
-    pub(super) fn judged(&mut self, judged: &Judged) {
-        if self.json { self.print(&judged.json()) } else { output::note(judged.text()) }
-    }
-
-    /// From now on the report is of a run that holds queries out, after which all clicks are learnt.
-    pub(super) fn begin_trial(&mut self) {
-        self.learns_all = true;
-    }
-
-    /// Reports that all clicks are learnt now, for this many epochs. What the log contains was reported before.
-    pub(super) fn again(&mut self, epochs: Option<u32>) {
-        self.again = true;
-        self.keeps_best = false;
-        let Some(epochs) = epochs else { return };
-        if self.json {
-            return self.print(&JsonEvent::AllClicks { epochs });
-        }
-        let shown = output::counted(u64::from(epochs), "epoch");
-        output::note(format_args!(
-            "\nlearning all clicks now, the held-out ones too, for {shown}: as many as were kept"
-        ));
-    }
-
     /// Reports that the model was written.
     pub(super) fn done(&mut self, model: &Path, written: &Written) {
-        if self.json {
-            return self.print(&JsonEvent::done(model, written));
-        }
         let Written { fingerprint, epoch, already } = written;
+        if self.json {
+            return self.print(&Done { event: "done", model, fingerprint, epoch: *epoch });
+        }
         let when = if *already {
             "finished before, nothing to do".to_owned()
         } else {
@@ -154,14 +137,14 @@ impl Reporter {
         output::note(format_args!("{model}: {when}; weights of {epoch}, fingerprint {fingerprint}"));
     }
 
-    /// Reports that a run with the files of `run` was stopped, and what it left, before it wrote to `output`.
-    pub(super) fn cancelled(&mut self, run: &Path, output: &Path) {
+    /// Reports that training was interrupted, and what it left, before it wrote to `output`.
+    pub(super) fn cancelled(&mut self, output: &Path) {
         if self.json {
-            self.print(&JsonEvent::Cancelled);
+            self.print(&Cancelled { event: "cancelled" });
         }
-        let [model, partial, checkpoint] = written_paths(run);
+        let written = if self.is_first { held_out_path(output) } else { output.to_owned() };
+        let [_, partial, checkpoint] = written_paths(&written);
         let left = match (checkpoint.exists(), partial.exists()) {
-            (true, _) if model == output => format!("; `--resume` continues from {}", checkpoint.display()),
             (true, _) => "; with the same options and `--resume` it goes on".to_owned(),
             (false, true) => format!(
                 "; the last model that was kept is in {}; with `--checkpoint-every` a run can go on",
@@ -172,7 +155,7 @@ impl Reporter {
         output::note(format_args!("{}: stopped, nothing was written to it{left}", output.display()));
     }
 
-    /// The first report that could not be printed.
+    /// Returns the error of the first report that could not be printed.
     pub(super) fn result(self) -> Result<()> {
         self.failed.map_or(Ok(()), Err)
     }
@@ -218,19 +201,31 @@ impl Reporter {
         }
     }
 
-    fn say(&self, event: &Event, held_out: Option<&Means>) {
-        match event {
-            Event::Log { statistics, trigrams, words, parameters, .. } => {
-                self.say_log(statistics, [*trigrams, *words], *parameters);
+    fn say(&self, progress: &Progress<'_>) {
+        match progress {
+            Progress::Run { event: Event::Log { statistics, trigrams, words, parameters, .. }, advice, .. } => {
+                self.say_log(statistics, [*trigrams, *words], *parameters, advice);
             }
+            Progress::Run { event, held_out, .. } => self.say_event(event, held_out.as_ref()),
+            Progress::HeldOut { counts, then_all } => held_out::note_counts(counts, *then_all),
+            Progress::Judged(summary) => output::note(held_out::text(summary, self.config.titles.is_some())),
+            Progress::AllClicks { epochs } => output::note(format_args!(
+                "\nlearning all clicks now, the held-out ones too, for {}: as many as were kept",
+                output::counted(u64::from(*epochs), "epoch")
+            )),
+            _ => {}
+        }
+    }
+
+    fn say_event(&self, event: &Event, held_out: Option<&HeldOutMeans>) {
+        match event {
             &Event::Resumed { section, epoch, minibatch } => {
                 let named = self.named(section);
                 output::note(format_args!("resumed in {named}epoch {epoch}, minibatches done: {minibatch}"));
             }
             Event::Teacher(coverage) => say_teacher(coverage),
             Event::TeacherScores(coverage) => say_scores(coverage),
-            Event::Start(start) => say_start(start.as_ref()),
-            Event::HeldOut(held_out) => Counts::of(held_out).say(self.learns_all),
+            Event::Start { fitted } => say_start(fitted.as_ref()),
             Event::Epoch(report) => self.say_epoch(report, held_out),
             Event::StoppedEarly { epoch, best, schedule_cut } => {
                 let [epoch, best] = [*epoch, *best].map(|epoch| self.named_epoch(epoch));
@@ -245,7 +240,7 @@ impl Reporter {
         }
     }
 
-    fn say_log(&self, log: &LogStatistics, [trigrams, words]: [usize; 2], parameters: u64) {
+    fn say_log(&self, log: &LogStatistics, [trigrams, words]: [usize; 2], parameters: u64, advice: &[String]) {
         let files: Vec<String> =
             self.clicks.iter().chain(&self.titles).map(|path| path.display().to_string()).collect();
         let clicks = files.join(", ");
@@ -263,8 +258,9 @@ impl Reporter {
         };
         let weights = output::counted(parameters, "weight");
         output::note(format_args!("{clicks}: {pairs}, {known}{dropped}{words}, {weights}"));
-        if let Some(advice) = small::sentence(&self.config, log.pairs) {
-            output::note(format_args!("{clicks}: {advice}"));
+        if !advice.is_empty() {
+            let (pairs, better) = (output::counted(log.pairs, "pair"), advice.join("; "));
+            output::note(format_args!("{clicks}: {pairs}; on simulated logs (docs/explanation/claims.md) {better}"));
         }
         if log.without_words > 0 {
             let empty = output::counted(log.without_words, "pair");
@@ -296,13 +292,13 @@ impl Reporter {
         }
     }
 
-    fn say_epoch(&self, report: &EpochReport, held_out: Option<&Means>) {
+    fn say_epoch(&self, report: &EpochReport, held_out: Option<&HeldOutMeans>) {
         let mut line = epoch_line(self.named(report.section), report);
         let figure = |metric: Metric| report.validation.as_ref()?.figure(&metric.to_string());
         if let [Some(one), Some(three), Some(ten)] = Metric::NDCG.map(figure) {
             let _ = write!(line, "  NDCG@1/3/10 {one:.3} {three:.3} {ten:.3}");
         }
-        line.push_str(&held_out.map(Means::line).unwrap_or_default());
+        line.push_str(&held_out.map(held_out::line).unwrap_or_default());
         if self.keeps_best && report.kept && report.validation.is_some() {
             line.push_str("  kept");
         }

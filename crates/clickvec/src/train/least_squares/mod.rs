@@ -49,7 +49,7 @@ pub(super) struct Start {
 }
 
 /// The figures of a start from a teacher's vectors.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct StartReport {
     /// The distinct titles that the weights were fitted to.
     pub titles: u64,

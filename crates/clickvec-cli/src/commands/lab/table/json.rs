@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use anyhow::Result;
-use clickvec_eval::Metric;
+use clickvec_eval::{Comparison, Metric};
 use clickvec_lab::table::Full;
 use serde::Serialize;
 
 use super::report::{Report, verdict};
 use super::spec;
 use crate::commands::evaluate::OverlapJson;
-use crate::metrics::{ByKey, PairJson};
+use crate::metrics::ByKey;
 use crate::{advice, output};
 
 #[derive(Serialize)]
@@ -25,10 +25,10 @@ struct TableJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     overlap: Option<OverlapJson<'a>>,
     systems: Vec<SystemJson<'a>>,
-    tests: Vec<PairJson<'a>>,
+    tests: &'a [Comparison],
     /// The tests between searches of all titles.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    all_titles_tests: Vec<PairJson<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    all_titles_tests: &'a [Comparison],
     against_first: Vec<Against<'a>>,
     /// Empty unless grades are 0 to 4.
     first_titles: Vec<FirstTitles<'a>>,
@@ -181,8 +181,8 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         folds: report.table.folds.count(),
         overlap: report.overlap.as_ref().map(OverlapJson::from),
         systems: systems.collect(),
-        tests: report.statistics.tests.iter().map(PairJson::from).collect(),
-        all_titles_tests: report.statistics.full_tests.iter().map(PairJson::from).collect(),
+        tests: &report.statistics.tests,
+        all_titles_tests: &report.statistics.full_tests,
         against_first: against.collect(),
         first_titles: first_titles.collect(),
         query_ids: report.table.judgments.queries.iter().map(|query| query.id.as_str()).collect(),

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clickvec::internals::error::shortened;
 use clickvec::model::Model;
-use clickvec::train::{Inputs, Overrides};
+use clickvec::train::{Inputs, Overrides, Teacher};
 use clickvec_eval::ranker::RankerSpec;
 use clickvec_lab::table::{Source, Training, Validation};
 
 use super::{LearntTitles, Method, Paths, RowSpec, Spec};
-use crate::commands::train;
 
 impl RowSpec {
     /// Whether it is this ranker.
@@ -72,10 +71,8 @@ impl Spec {
         ensure!(!settings.has("field"), "`train` ({label}): expected `field` beside `train`, found it inside");
         let titles = self.titles_of(system)?;
         let teacher = system.teacher.as_ref().map_or(&[][..], Paths::list);
-        if let Some(path) = teacher.iter().find(|path| train::is_parquet(path)) {
-            bail!("{}: expected a teacher in another form, found Parquet, which a table does not read", path.display());
-        }
-        let (scores, teachers): (Vec<_>, Vec<_>) = teacher.iter().cloned().partition(|path| train::has_scores(path));
+        let (scores, teachers): (Vec<_>, Vec<_>) =
+            teacher.iter().cloned().partition(|path| Teacher::is_score_file(path));
         let inputs = Inputs {
             validation: system.validation.is_some(),
             clicks: true,

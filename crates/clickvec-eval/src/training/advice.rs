@@ -1,10 +1,8 @@
-//! What is said when a log is too small for the encoder, for two towers or for a network, or negatives are few, as far as
-//! that was measured on simulated logs (docs/explanation/claims.md, bench/notes/log-size.json).
+//! Advice for logs that are too small for the encoder, for two towers or for a network, and for few negatives, as far as that was
+//! measured on simulated logs (docs/explanation/claims.md, bench/notes/log-size.json).
 
 use clickvec::encoder::EncoderConfig;
 use clickvec::train::{Negatives, TrainConfig};
-
-use crate::output;
 
 /// The pairs of the largest log: other encoders still ranked better there, and few negatives still cost as much.
 const MOST: u64 = 2_000_000;
@@ -16,8 +14,8 @@ const TOWERS: u64 = 200_000;
 /// The negatives that were called few.
 const FEW: usize = 4;
 
-/// What ranked better on logs like this one than what was asked for: an answer for the encoder, the towers, the negatives, and
-/// a network at all.
+/// Returns what ranked better on logs like this one than these settings: for the encoder, the towers, the negatives, and a network
+/// at all.
 pub(super) fn advice(config: &TrainConfig, pairs: u64) -> Vec<String> {
     if pairs == 0 || pairs > MOST {
         return Vec::new();
@@ -31,14 +29,14 @@ pub(super) fn advice(config: &TrainConfig, pairs: u64) -> Vec<String> {
         EncoderConfig::Gru(_) => (SMALLEST, "an lstm", "a gru".to_owned()),
         _ => (0, "", String::new()),
     };
-    let encoder = (pairs <= bound)
-        .then(|| format!("with up to {} pairs {better} ranked better than {what}", output::count(bound)));
+    let encoder =
+        (pairs <= bound).then(|| format!("with up to {} pairs {better} ranked better than {what}", shown(bound)));
     let bound = match config.encoder {
         EncoderConfig::Rnn(_) | EncoderConfig::Clsm(_) | EncoderConfig::Dssm(_) => TOWERS,
         _ => SMALLEST,
     };
     let towers = (!config.shared_towers && pairs <= bound)
-        .then(|| format!("with up to {} pairs one tower ranked better than two", output::count(bound)));
+        .then(|| format!("with up to {} pairs one tower ranked better than two", shown(bound)));
     let few = matches!(config.negatives, Negatives::Sampled(negatives) if negatives <= FEW);
     let cost = match &config.encoder {
         EncoderConfig::Rnn(_) => Some("an rnn .04 to .06"),
@@ -50,22 +48,19 @@ pub(super) fn advice(config: &TrainConfig, pairs: u64) -> Vec<String> {
         .map(|cost| format!("with logs of every size {FEW} negatives in place of 63 cost {cost} in NDCG@1"));
     let trigrams = (pairs <= SMALLEST && config.titles.is_none()).then(|| {
         "with 20,000 pairs letter trigrams alone ranked better than every network; a fusion with them may help, or \
-         `--titles`"
+         learning from titles"
             .to_owned()
     });
     [encoder, towers, negatives, trigrams].into_iter().flatten().collect()
 }
 
-/// [`advice`] as a sentence; `None` if there is none.
-pub(super) fn sentence(config: &TrainConfig, pairs: u64) -> Option<String> {
-    let found = advice(config, pairs);
-    (!found.is_empty()).then(|| {
-        format!(
-            "{}; on simulated logs (docs/explanation/claims.md) {}",
-            output::counted(pairs, "pair"),
-            found.join("; ")
-        )
-    })
+/// Shows one of the bounds.
+fn shown(bound: u64) -> &'static str {
+    match bound {
+        MOST => "2,000,000",
+        TOWERS => "200,000",
+        _ => "20,000",
+    }
 }
 
 #[cfg(test)]
@@ -91,11 +86,8 @@ mod tests {
         let rnn = of(EncoderConfig::Rnn(RnnConfig::default()));
         let worse = "with up to 2,000,000 pairs a dssm and an lstm ranked better than an rnn";
         assert_eq!(advice(&rnn, MOST), [worse]);
-        let expected = format!("2,000,000 pairs; on simulated logs (docs/explanation/claims.md) {worse}");
-        assert_eq!(sentence(&rnn, MOST), Some(expected));
         let nothing: [&str; 0] = [];
         assert_eq!((advice(&rnn, MOST + 1), advice(&rnn, 0)), (nothing.map(String::from).to_vec(), Vec::new()));
-        assert_eq!(sentence(&rnn, MOST + 1), None);
         assert!(says(&window(3), MOST, "a dssm and an lstm ranked better than a clsm with windows of 3 words"));
         for (config, worse) in [
             (window(1), "a dssm ranked better than a clsm with windows of one word"),
