@@ -6,25 +6,24 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use http_body::{Body as _, Frame, SizeHint};
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// An answer, and what the log says of it.
-pub(crate) struct Answer {
-    content_type: &'static str,
-    body: Bytes,
-    headers: Vec<(&'static str, &'static str)>,
-    pub(crate) record: Record,
-}
+use crate::fault::Fault;
+use crate::generation::{Generation, Slot};
+
+/// A stage of the work and its time.
+pub(crate) type Stage = (&'static str, Duration);
 
 /// What the log and the figures say of an answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     /// The stages of the work and their times.
-    pub(crate) stages: Vec<(&'static str, Duration)>,
+    pub(crate) stages: Vec<Stage>,
     /// The number of texts in the request.
     pub(crate) texts: usize,
     pub(crate) index: Option<String>,
@@ -33,37 +32,29 @@ pub(crate) struct Record {
     pub(crate) query: Option<String>,
 }
 
-impl Answer {
-    pub(crate) fn new(content_type: &'static str, body: impl Into<Bytes>) -> Answer {
-        Answer { content_type, body: body.into(), headers: Vec::new(), record: Record::default() }
-    }
-
-    /// Creates an answer of text that is JSON already.
-    pub(crate) fn json(body: impl Into<Bytes>) -> Answer {
-        Answer::new("application/json", body)
-    }
-
-    /// Creates an answer of a value without anything that JSON lacks.
-    pub(crate) fn of(value: &impl Serialize) -> Answer {
-        Answer::json(serde_json::to_vec(value).expect("strings and numbers are JSON"))
-    }
-
-    pub(crate) fn header(mut self, name: &'static str, value: &'static str) -> Answer {
-        self.headers.push((name, value));
-        self
+impl Record {
+    /// Creates the record of texts that a generation of an index reads.
+    pub(crate) fn new(slot: &Slot, generation: &Generation, texts: usize) -> Record {
+        Record { texts, index: Some(slot.name.clone()), generation: Some(generation.number), ..Record::default() }
     }
 }
 
-impl IntoResponse for Answer {
+/// Returns a value as JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, Fault> {
+    serde_json::to_vec(value).map_err(|error| Fault::internal(&error))
+}
+
+/// Returns an answer of text that is JSON already.
+pub(crate) fn json_response(body: impl Into<Body>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], body.into()).into_response()
+}
+
+/// A value as JSON, and what the log says of it.
+pub(crate) struct Recorded<T>(pub(crate) T, pub(crate) Record);
+
+impl<T: Serialize> IntoResponse for Recorded<T> {
     fn into_response(self) -> Response {
-        let mut response = Response::new(self.body.into());
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
-        for (name, value) in self.headers {
-            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
-        }
-        response.extensions_mut().insert(self.record);
-        response
+        (Extension(self.1), Json(self.0)).into_response()
     }
 }
 

@@ -81,7 +81,7 @@ struct Writer {
 }
 
 /// The number of a day, UTC, counted from 1970.
-fn day_of(time: SystemTime) -> i64 {
+fn unix_day(time: SystemTime) -> i64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| (since.as_secs() / 86_400) as i64)
 }
 
@@ -117,7 +117,7 @@ impl Writer {
         refuse_others(&mut file)?;
         let size = end_of_lines(&mut file)?;
         // Before it is cut, which would make it look new.
-        let day = day_of(file.metadata()?.modified()?);
+        let day = unix_day(file.metadata()?.modified()?);
         file.set_len(size)?;
         file.sync_all()?;
         sync_folder(path)?;
@@ -155,7 +155,7 @@ impl Writer {
         if bytes.is_empty() {
             return Ok(());
         }
-        let today = day_of(SystemTime::now());
+        let today = unix_day(SystemTime::now());
         let is_large = self.size.saturating_add(bytes.len() as u64) > self.rotate;
         if self.size > 0 && (is_large || self.day != today) {
             self.put_aside()?;

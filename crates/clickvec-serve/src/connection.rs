@@ -1,7 +1,7 @@
 //! The accept loop, and one connection: how long its client may take, and how it ends.
 //!
 //! hyper reads HTTP and ends connections whose next request does not come in time; a stream with a time-out ends those that do
-//! not take their answer. The bound on connections is in [`Places`].
+//! not take their answer. The bound on connections is in [`Permits`].
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -24,7 +24,7 @@ use tower::Service as _;
 
 use crate::front::Peer;
 use crate::limits::Limits;
-use crate::places::{Place, Places};
+use crate::permits::{Permit, Permits};
 use crate::service::Service;
 
 /// The bytes of the head of a request, at most; hyper answers 431 to more.
@@ -33,7 +33,7 @@ const HEAD: usize = 64 * 1024;
 const HEADERS: usize = 100;
 /// When the system has no more files for connections, it is asked again after this time.
 const NO_FILES: Duration = Duration::from_millis(50);
-/// How long a client may take to hear that a newer one needs its place.
+/// How long a client may take to hear that a newer one needs its permit.
 const TO_LEAVE: Duration = Duration::from_millis(100);
 /// The same for one that has asked nothing so far. If its request is there by then, it is read and refused.
 const TO_ASK: Duration = Duration::from_millis(2);
@@ -47,7 +47,7 @@ pub(crate) async fn accept(
     listener: TcpListener,
     mut stop: watch::Receiver<bool>,
 ) {
-    let places = Places::new(&service.limits);
+    let permits = Permits::new(&service.limits);
     loop {
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -59,8 +59,8 @@ pub(crate) async fn accept(
             },
             _ = stop.changed() => break,
         };
-        let place = tokio::select! {
-            place = places.next() => place,
+        let permit = tokio::select! {
+            permit = permits.next() => permit,
             _ = stop.changed() => break,
         };
         // Answers are written in one piece; waiting for more would only delay them.
@@ -68,12 +68,12 @@ pub(crate) async fn accept(
         let (service, router, stop) = (Arc::clone(&service), router.clone(), stop.clone());
         tokio::spawn(async move {
             service.metrics.connections.inc();
-            serve(&service.limits, router, stream, peer, Arc::new(place), stop).await;
+            serve(&service.limits, router, stream, peer, Arc::new(permit), stop).await;
             service.metrics.connections.dec();
         });
     }
     drop(listener);
-    let _ = tokio::time::timeout(service.limits.drain, places.all_free()).await;
+    let _ = tokio::time::timeout(service.limits.drain, permits.all_free()).await;
 }
 
 /// Answers the requests of one connection, one after the other.
@@ -82,12 +82,12 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
     router: Router,
     stream: S,
     peer: SocketAddr,
-    place: Arc<Place>,
+    permit: Arc<Permit>,
     mut stop: watch::Receiver<bool>,
 ) {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.idle));
-    let peer = Peer { address: peer.ip(), place: Arc::clone(&place) };
+    let peer = Peer { address: peer.ip(), permit: Arc::clone(&permit) };
     let running = AtomicBool::new(false);
     let is_running = &running;
     let answer = service_fn(move |request: Request<Incoming>| {
@@ -114,7 +114,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
                 let _ = connection.await;
             }
         }
-        () = place.must_leave() => {
+        () = permit.must_leave() => {
             // A request that waits here is refused now, which takes no time, and so is one that was not read yet. A client that
             // has sent nothing just leaves.
             let is_running = running.load(Ordering::Relaxed);

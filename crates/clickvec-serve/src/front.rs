@@ -13,10 +13,10 @@ use axum::response::{IntoResponse, Response};
 
 use crate::answer::Record;
 use crate::fault::{Fault, Kind, quoted};
-use crate::hosts::name_of;
+use crate::hosts::without_port;
 use crate::metrics::Shed;
-use crate::places::Place;
-use crate::request::Asker;
+use crate::permits::Permit;
+use crate::request::Caller;
 use crate::service::Service;
 use crate::tokens::Tokens;
 
@@ -29,13 +29,13 @@ static NUMBER: AtomicU64 = AtomicU64::new(1);
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) address: IpAddr,
-    pub(crate) place: Arc<Place>,
+    pub(crate) permit: Arc<Permit>,
 }
 
 /// Answers a request, whatever it is: admits it, has the route answer, writes the log and the common headers.
 pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let Some(Peer { address, place }) = request.extensions().get::<Peer>().cloned() else {
+    let Some(Peer { address, permit }) = request.extensions().get::<Peer>().cloned() else {
         return Fault::internal(&"a request without its connection").into_response();
     };
     let headers = request.headers();
@@ -45,9 +45,9 @@ pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Req
     let allowed = origin.filter(|origin| service.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()));
     let route = request.extensions().get::<MatchedPath>().map_or("none".to_owned(), |path| path.as_str().to_owned());
     let method = request.method().clone();
-    request.extensions_mut().insert(Asker { client: client.clone(), started });
+    request.extensions_mut().insert(Caller { client: client.clone(), started });
     let checked = check(&service, &request);
-    let mut response = match admit(&service, &place, checked).await {
+    let mut response = match admit(&service, &permit, checked).await {
         Ok(()) if method == Method::OPTIONS && allowed.is_some() => preflight(),
         Ok(()) => next.run(request).await,
         Err(fault) => fault.into_response(),
@@ -109,21 +109,21 @@ pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Req
         set("access-control-expose-headers", "retry-after, server-timing, x-request-id");
     }
     set("vary", "origin");
-    if service.is_stopping() || place.is_spare() {
+    if service.is_stopping() || permit.is_spare() {
         set("connection", "close");
     }
     response
 }
 
-/// Waits for a place for a request that is admitted, unless it needs none.
-async fn admit(service: &Service, place: &Place, checked: Result<bool, Fault>) -> Result<(), Fault> {
+/// Waits for a permit for a request that is admitted, unless it needs none.
+async fn admit(service: &Service, permit: &Permit, checked: Result<bool, Fault>) -> Result<(), Fault> {
     if checked? {
-        place.admit().await.inspect_err(|_| service.metrics.shed(Shed::Place))?;
+        permit.admit().await.inspect_err(|_| service.metrics.shed(Shed::Permit))?;
     }
     Ok(())
 }
 
-/// Checks the names of the host and of the page that asks, and returns whether the request needs a place.
+/// Checks the names of the host and of the page that asks, and returns whether the request needs a permit.
 fn check(service: &Service, request: &Request) -> Result<bool, Fault> {
     let host = host(request)?;
     let path = request.uri().path();
@@ -161,7 +161,7 @@ fn host(request: &Request) -> Result<Option<&str>, Fault> {
 fn check_origin(service: &Service, headers: &HeaderMap, host: Option<&str>) -> Result<(), Fault> {
     let Some(origin) = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else { return Ok(()) };
     let own = origin.split_once("://").map(|(_, own)| own);
-    let is_own = own.zip(host).is_some_and(|(own, host)| own == host || name_of(own) == host);
+    let is_own = own.zip(host).is_some_and(|(own, host)| own == host || without_port(own) == host);
     if is_own || service.origins.iter().any(|allowed| allowed == origin) {
         return Ok(());
     }

@@ -14,7 +14,7 @@ use crate::clicks::Clicks;
 use crate::connection::serve;
 use crate::error::Result;
 use crate::judgments::Judgments;
-use crate::places::Place;
+use crate::permits::Permit;
 use crate::routes::router;
 use crate::server::Server;
 
@@ -52,9 +52,9 @@ pub fn feed(server: &Server, bytes: &[u8], is_whole: bool) -> Vec<u8> {
             let far = tokio::net::UnixStream::from_std(far).expect("a socket");
             let (_stop, stopped) = watch::channel(false);
             let limits = &server.service().limits;
-            let place = Arc::new(Place::uncounted(limits));
+            let permit = Arc::new(Permit::uncounted(limits));
             let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-            let connection = serve(limits, router(server.service()), far, peer, place, stopped);
+            let connection = serve(limits, router(server.service()), far, peer, permit, stopped);
             let done = tokio::time::timeout(PATIENCE, connection).await;
             done.expect("a connection that ends");
         });

@@ -315,8 +315,8 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
     let mode = if facts.words.is_some() { Mode::Fused } else { Mode::Alone(Part::Vectors) };
     for Document { title, .. } in index.sample(OWN_TITLES)? {
         // Each part has its own share in a hit. What one part finds may be far down in the list of all.
-        let of_parts = Request::new(title, mode).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);
-        let answer = index.search(&of_parts)?;
+        let parts = Request::new(title, mode).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);
+        let answer = index.search(&parts)?;
         let found = |is_in: fn(&Hit) -> bool| answer.hits.iter().any(is_in);
         // What has no weight in a fusion is not asked.
         let takes_part = |weight: f64| mode == Mode::Alone(Part::Vectors) || weight > 0.0;
@@ -330,7 +330,7 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
             if facts.trigrams.is_some() && !found(|hit| hit.trigrams.is_some()) {
                 return nothing_by("trigrams");
             }
-            if index.teacher_knows(&of_parts.text) && !found(|hit| hit.teacher.is_some()) {
+            if index.teacher_knows(&parts.text) && !found(|hit| hit.teacher.is_some()) {
                 return nothing_by("teacher");
             }
         }

@@ -40,7 +40,7 @@ impl Hosts {
 
     /// Whether a request with this header is for this service.
     pub(crate) fn has(&self, host: &str) -> bool {
-        let name = name_of(host).to_ascii_lowercase();
+        let name = without_port(host).to_ascii_lowercase();
         let name = name.strip_suffix('.').unwrap_or(&name);
         let is_number = || name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
         let is_local = || name == "localhost" || name.ends_with(".localhost");
@@ -49,7 +49,7 @@ impl Hosts {
 }
 
 /// A host without its port.
-pub(crate) fn name_of(host: &str) -> &str {
+pub(crate) fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         // The colons of an address in brackets are its own.
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

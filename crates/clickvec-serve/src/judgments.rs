@@ -1,18 +1,19 @@
 //! Judgments of people who search: a table of query, title and grade, which `evaluate` takes.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use clickvec::internals::files::{Claim, write_bytes_atomically};
-use clickvec::internals::tables::{FoundLine, Lines, MAX_LINE_BYTES};
+use clickvec_tables::table::{Format, Next, Options, Record, Table, Width, shown_names};
 use clickvec_tables::{Error, ErrorKind};
 
 use crate::error::{Result, refuse_special};
 use crate::fault::quoted;
 
-const HEADER: &str = "query\ttitle_id\ttitle\tgrade";
+const COLUMNS: [&str; 4] = ["query", "title_id", "title", "grade"];
+const HELP: &str = "name a file that the service alone writes, or a new one";
 /// The grades of a thumb that points up or down.
 pub(crate) const UP: u8 = 4;
 pub(crate) const DOWN: u8 = 0;
@@ -39,7 +40,8 @@ impl Judgments {
         refuse_special(path)?;
         let claim = Claim::new(path)?;
         let rows = match File::open(path) {
-            Ok(file) => rows_of(BufReader::new(file), path)?,
+            Ok(file) if file.metadata().is_ok_and(|metadata| metadata.len() == 0) => Vec::new(),
+            Ok(file) => read_rows(file, path)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(Error::io(path, "read", source).into()),
         };
@@ -61,7 +63,7 @@ impl Judgments {
             (None, Some(grade)) => changed.push(Row { query, id, title, grade }),
             (None, None) => return Ok(rows.len()),
         }
-        let mut text = format!("{HEADER}\n");
+        let mut text = COLUMNS.join("\t") + "\n";
         for Row { query, id, title, grade } in &changed {
             text += &format!("{query}\t{id}\t{title}\t{grade}\n");
         }
@@ -71,54 +73,39 @@ impl Judgments {
     }
 }
 
-/// The rows of a table, which may be empty.
-fn rows_of(source: impl BufRead, path: &Path) -> Result<Vec<Row>> {
-    let failed = |source| Error::io(path, "read", source);
-    let (mut lines, mut line, mut rows) = (Lines::new(source, MAX_LINE_BYTES), Vec::new(), Vec::new());
-    loop {
-        let found = lines.next(&mut line).map_err(failed)?;
-        let row = match found {
-            FoundLine::End => return Ok(rows),
-            FoundLine::TooLong => {
-                Err(fault(format!("a line of at most {MAX_LINE_BYTES} bytes"), "a longer one".to_owned()))
-            }
-            FoundLine::Whole => match std::str::from_utf8(&line) {
-                Ok(text) if lines.number() == 1 => header(text).map(|()| None),
-                Ok(text) => row(text).map(Some),
-                Err(error) => Err(fault(
-                    "UTF-8".to_owned(),
-                    format!("another byte at position {} of the line", error.valid_up_to() + 1),
-                )),
-            },
-        };
-        rows.extend(row.map_err(|error| error.at_line(path, lines.number()))?);
+/// Reads the rows of a table, which may be empty.
+fn read_rows(file: File, path: &Path) -> Result<Vec<Row>, Error> {
+    let (format, width) = (Some(Format::Tsv), Width::Header);
+    let mut table =
+        Table::read(path, Box::new(BufReader::new(file)), &Options { format, width, ..Options::default() })?;
+    if !table.names().iter().map(String::as_str).eq(COLUMNS) {
+        let expected = format!("the columns {} and no other", COLUMNS.join(", "));
+        return Err(fault(expected, shown_names(table.names())).at_line(path, 1));
     }
-}
-
-fn header(text: &str) -> Result<(), Error> {
-    let expected = || "the columns query, title_id, title, grade and no other".to_owned();
-    if text == HEADER { Ok(()) } else { Err(fault(expected(), shown(text))) }
-}
-
-fn row(text: &str) -> Result<Row, Error> {
-    let [query, id, title, grade] = *text.split('\t').collect::<Vec<_>>() else {
-        let found = format!("{}: {}", text.split('\t').count(), shown(text));
-        return Err(fault("four fields".to_owned(), found));
-    };
-    match grade.parse() {
-        Ok(grade @ 0..=4) => Ok(Row { query: query.to_owned(), id: id.to_owned(), title: title.to_owned(), grade }),
-        _ => Err(fault("a grade from 0 to 4".to_owned(), shown(grade))),
+    for column in COLUMNS {
+        table.require(column)?;
+    }
+    let (mut rows, mut record) = (Vec::new(), Record::default());
+    loop {
+        match table.next(&mut record)? {
+            Next::End => return Ok(rows),
+            Next::Row => {
+                let [query, id, title, grade] = [0, 1, 2, 3].map(|column| record.get(column).unwrap_or_default());
+                let Some(grade) = grade.parse().ok().filter(|grade| *grade <= UP) else {
+                    return Err(fault("a grade from 0 to 4".to_owned(), quoted(grade)).at_line(path, record.line));
+                };
+                rows.push(Row { query: query.to_owned(), id: id.to_owned(), title: title.to_owned(), grade });
+            }
+            Next::Header => {
+                return Err(fault("a judgment".to_owned(), "a header".to_owned()).at_line(path, record.line));
+            }
+            Next::Broken(fault) => return Err(fault.at_line(path, record.line).help(HELP)),
+        }
     }
 }
 
 fn fault(expected: String, found: String) -> Error {
-    let help = "name a file that the service alone writes, or a new one";
-    Error::expected(ErrorKind::Malformed, expected, found).help(help)
-}
-
-/// A line as messages show it.
-fn shown(line: &str) -> String {
-    quoted(&line.replace('\t', ", "))
+    Error::expected(ErrorKind::Malformed, expected, found).help(HELP)
 }
 
 /// A text without what a table cannot hold, and without spaces that say nothing.
@@ -129,7 +116,11 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clickvec_tables::table::MAX_LINE_BYTES;
+
     use super::*;
+
+    const HEADER: &str = "query\ttitle_id\ttitle\tgrade";
 
     #[test]
     fn judgments_are_kept_changed_and_taken_back() {
@@ -184,6 +175,6 @@ mod tests {
         let file = std::fs::File::create(&path).unwrap();
         file.set_len(MAX_LINE_BYTES as u64 + 1).unwrap();
         let Err(error) = Judgments::open(&path) else { panic!("it has no end") };
-        assert!(error.to_string().contains("judged.tsv:1: expected a line of at most"), "{error}");
+        assert!(error.to_string().contains("judged.tsv: expected a header of at most"), "{error}");
     }
 }

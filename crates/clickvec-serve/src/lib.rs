@@ -32,7 +32,7 @@ mod limits;
 mod log;
 mod metrics;
 mod openapi;
-mod places;
+mod permits;
 mod request;
 mod routes;
 mod server;

@@ -38,7 +38,7 @@ pub(crate) enum Shed {
     /// Its client asked for more than its share.
     Client,
     /// There was no place for its connection.
-    Place,
+    Permit,
     /// Clients had not taken too many bytes of other answers.
     Answers,
 }
@@ -105,7 +105,7 @@ impl Metrics {
             Shed::Full => "full",
             Shed::Waited => "waited",
             Shed::Client => "client",
-            Shed::Place => "connections",
+            Shed::Permit => "connections",
             Shed::Answers => "answers",
         };
         self.shed.with_label_values(&[reason]).inc();
@@ -115,7 +115,7 @@ impl Metrics {
         self.reloads.with_label_values(&[index, result]).inc();
     }
 
-    pub(crate) fn kept(&self, kind: &str, number: usize) {
+    pub(crate) fn wrote(&self, kind: &str, number: usize) {
         self.events.with_label_values(&[kind]).inc_by(number as u64);
     }
 

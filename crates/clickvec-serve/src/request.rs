@@ -15,7 +15,7 @@ use axum::http::{HeaderMap, HeaderName};
 use clickvec_tables::shown::cut;
 use http_body::Body as _;
 use percent_encoding::percent_decode_str;
-use serde::de::{DeserializeOwned, Error as _, IntoDeserializer as _, Unexpected};
+use serde::de::{DeserializeOwned, Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
 
 use crate::fault::{Fault, Kind, quoted};
@@ -28,15 +28,15 @@ const MESSAGE: usize = 200;
 
 /// Who sent a request, and when it began.
 #[derive(Debug, Clone)]
-pub(crate) struct Asker {
+pub(crate) struct Caller {
     pub(crate) client: String,
     pub(crate) started: Instant,
 }
 
-impl FromRequestParts<Arc<Service>> for Asker {
+impl FromRequestParts<Arc<Service>> for Caller {
     type Rejection = Fault;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> Result<Asker, Fault> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> Result<Caller, Fault> {
         parts.extensions.get().cloned().ok_or_else(|| Fault::internal(&"a request without its client"))
     }
 }
@@ -66,7 +66,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Service>> for AnyJsonBody<T> {
 
     async fn from_request(request: Request, service: &Arc<Service>) -> Result<AnyJsonBody<T>, Fault> {
         let (mut parts, body) = request.into_parts();
-        let Asker { started, .. } = Asker::from_request_parts(&mut parts, service).await?;
+        let Caller { started, .. } = Caller::from_request_parts(&mut parts, service).await?;
         let header = |name: HeaderName| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
         let media = header(CONTENT_TYPE);
         let is_json =
@@ -139,31 +139,18 @@ async fn read(mut body: Body, headers: &HeaderMap, service: &Service, started: I
 
 /// A whole number of 0 or more: 10 and 10.0, which JSON does not tell apart.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Whole(pub(crate) usize);
+pub(crate) struct WholeNumber(pub(crate) usize);
 
-impl<'de> Deserialize<'de> for Whole {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Whole, D::Error> {
+impl<'de> Deserialize<'de> for WholeNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WholeNumber, D::Error> {
         // Numbers above this are not all whole as floats.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         let number = serde_json::Number::deserialize(deserializer)?;
         let float = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..=EXACT).contains(float));
         let whole = number.as_u64().or(float.map(|float| float as u64)).and_then(|whole| usize::try_from(whole).ok());
         let expected = &"a whole number of 0 or more";
-        whole.map(Whole).ok_or_else(|| D::Error::invalid_value(Unexpected::Other(&number.to_string()), expected))
+        whole.map(WholeNumber).ok_or_else(|| D::Error::invalid_value(Unexpected::Other(&number.to_string()), expected))
     }
-}
-
-/// Reads a value with a name, such as a side, so that a number is refused as what is no text.
-pub(crate) fn named<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
-    String::deserialize(deserializer).and_then(|name| T::deserialize(name.into_deserializer()))
-}
-
-/// [`named`], or null.
-pub(crate) fn named_or_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    let name = Option::<String>::deserialize(deserializer)?;
-    name.map(|name| T::deserialize(name.into_deserializer())).transpose()
 }
 
 /// The parameters of an address.
@@ -241,7 +228,7 @@ mod tests {
         #[allow(dead_code, reason = "only read")]
         struct Form {
             query: String,
-            k: Whole,
+            k: WholeNumber,
         }
         let fault = |body: &str| Fault::from(Json::<Form>::from_bytes(body.as_bytes()).err().unwrap());
         for (body, expected) in [
@@ -264,7 +251,7 @@ mod tests {
 
     #[test]
     fn whole_numbers_may_have_a_point() {
-        let whole = |text: &str| serde_json::from_str::<Whole>(text).map(|Whole(whole)| whole).ok();
+        let whole = |text: &str| serde_json::from_str::<WholeNumber>(text).map(|WholeNumber(whole)| whole).ok();
         let cases = [
             ("10", Some(10)),
             ("10.0", Some(10)),

@@ -120,27 +120,27 @@ impl Server {
             log_queries: config.log_queries,
             stopping: AtomicBool::new(false),
         });
-        service.slots.iter().for_each(|slot| service.tell_of(slot));
+        service.slots.iter().for_each(|slot| service.update_metrics(slot));
         let (stop, stopped) = watch::channel(false);
         let mut server = Server { service, address, stop, threads: Vec::new(), writers: vec![log_writer] };
         server.writers.extend(click_writer);
-        let of_connections = Arc::clone(&server.service);
+        let service = Arc::clone(&server.service);
         server.thread("accept", move || {
-            let router = router(&of_connections);
-            runtime.block_on(accept(of_connections, router, listener, stopped));
+            let router = router(&service);
+            runtime.block_on(accept(service, router, listener, stopped));
             runtime.shutdown_timeout(LOOK_AGAIN);
         })?;
         if let Some(every) = config.watch {
-            let of_watch = Arc::clone(&server.service);
-            server.thread("watch", move || watch_folders(&of_watch, seen, every))?;
+            let service = Arc::clone(&server.service);
+            server.thread("watch", move || watch_folders(&service, seen, every))?;
         }
         if config.compact {
-            let of_compaction = Arc::clone(&server.service);
-            spawn_detached("compact", move || compact_folders(&of_compaction))?;
+            let service = Arc::clone(&server.service);
+            spawn_detached("compact", move || compact_folders(&service))?;
         }
         server.tell_start();
-        let of_reading = Arc::clone(&server.service);
-        spawn_detached("check", move || of_reading.slots.iter().for_each(|slot| of_reading.read(slot)))?;
+        let service = Arc::clone(&server.service);
+        spawn_detached("check", move || service.slots.iter().for_each(|slot| service.read(slot)))?;
         Ok(server)
     }
 
@@ -254,7 +254,7 @@ fn check(config: &Config) -> Result<()> {
     if config.indexes.is_empty() {
         return Err(setting("an index to serve", "none").into());
     }
-    for (place, (name, _)) in config.indexes.iter().enumerate() {
+    for (number, (name, _)) in config.indexes.iter().enumerate() {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let found = if name.is_empty() {
             "none".to_owned()
@@ -262,7 +262,7 @@ fn check(config: &Config) -> Result<()> {
             format!("{} bytes", name.len())
         } else if let Some(found) = name.chars().find(|&c| !is_plain(c)) {
             format!("{found:?}")
-        } else if config.indexes[..place].iter().any(|(other, _)| other == name) {
+        } else if config.indexes[..number].iter().any(|(other, _)| other == name) {
             "it twice".to_owned()
         } else {
             continue;
@@ -289,18 +289,18 @@ fn watch_folders(service: &Service, mut seen: Vec<Option<ManifestStamp>>, every:
             continue;
         }
         waited = Duration::ZERO;
-        for (place, slot) in service.slots.iter().enumerate() {
-            let Some(now) = state(slot.path()).filter(|&now| seen[place] != Some(now)) else {
-                pending[place] = None;
+        for (number, slot) in service.slots.iter().enumerate() {
+            let Some(now) = state(slot.path()).filter(|&now| seen[number] != Some(now)) else {
+                pending[number] = None;
                 continue;
             };
-            match pending[place] {
+            match pending[number] {
                 Some((before, looks)) if before == now || looks >= LOOKS => {
                     // Whether it is taken or refused: it is not tried again before it changes again.
                     let _: Result<Reloaded> = service.reload(slot, Cause::Noticed);
-                    (seen[place], pending[place]) = (Some(now), None);
+                    (seen[number], pending[number]) = (Some(now), None);
                 }
-                before => pending[place] = Some((now, 1 + before.map_or(0, |(_, looks)| looks))),
+                before => pending[number] = Some((now, 1 + before.map_or(0, |(_, looks)| looks))),
             }
         }
     }
@@ -312,13 +312,14 @@ fn compact_folders(service: &Service) {
     let mut tried: Vec<Option<String>> = vec![None; service.slots.len()];
     while !service.is_stopping() {
         std::thread::sleep(LOOK_AGAIN);
-        for (place, slot) in service.slots.iter().enumerate() {
+        for (number, slot) in service.slots.iter().enumerate() {
             let generation = slot.current();
             let fingerprint = &generation.index.facts().fingerprint;
-            if !generation.index.is_worth_compacting() || tried[place].as_ref() == Some(fingerprint) || slot.is_left() {
+            if !generation.index.is_worth_compacting() || tried[number].as_ref() == Some(fingerprint) || slot.is_left()
+            {
                 continue;
             }
-            tried[place] = Some(fingerprint.clone());
+            tried[number] = Some(fingerprint.clone());
             service.compact(slot);
         }
     }

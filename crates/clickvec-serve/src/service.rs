@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use axum::Extension;
+use axum::response::{IntoResponse as _, Response};
 use clickvec_index::error::RequestFault;
 
-use crate::answer::Outgoing;
+use crate::answer::{Outgoing, Record, Stage, json_response};
 use crate::clicks::Clicks;
 use crate::clients::Clients;
 use crate::error::Result;
@@ -17,7 +19,7 @@ use crate::judgments::Judgments;
 use crate::limits::Limits;
 use crate::log::Log;
 use crate::metrics::{Metrics, Shed};
-use crate::request::Asker;
+use crate::request::Caller;
 use crate::tokens::Tokens;
 use crate::workers::Workers;
 
@@ -78,24 +80,26 @@ impl Service {
     }
 
     /// Takes texts or rows from a client's own share.
-    pub(crate) fn take_share(&self, asker: &Asker, texts: usize) -> Result<(), Fault> {
-        self.clients.take(&asker.client, texts, Instant::now()).map_err(|wait| {
+    pub(crate) fn take_share(&self, caller: &Caller, texts: usize) -> Result<(), Fault> {
+        self.clients.take(&caller.client, texts, Instant::now()).map_err(|wait| {
             self.metrics.shed(Shed::Client);
             let expected = format!("at most {} texts a second from one client", self.limits.client_rate);
             Fault::new(Kind::CLIENT_LIMIT, expected, "more").after(wait)
         })
     }
 
-    /// Checks a client's own limit, then runs work on a worker.
-    pub(crate) async fn work<T: Send + 'static>(
+    /// Takes from a client's own share, then runs work on a worker and answers with its JSON. The work also returns its stages.
+    pub(crate) async fn work(
         &self,
-        asker: &Asker,
-        texts: usize,
-        work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
-    ) -> Result<(T, std::time::Duration), Fault> {
-        self.take_share(asker, texts)?;
-        let (done, waited) = self.workers.run(texts, asker.started, work).await?;
-        Ok((done?, waited))
+        caller: &Caller,
+        mut record: Record,
+        work: impl FnOnce() -> Result<(Vec<u8>, Vec<Stage>), Fault> + Send + 'static,
+    ) -> Result<Response, Fault> {
+        self.take_share(caller, record.texts)?;
+        let (done, waited) = self.workers.run(record.texts, caller.started, work).await?;
+        let (body, stages) = done?;
+        record.stages = std::iter::once(("queue", waited)).chain(stages).collect();
+        Ok((Extension(record), json_response(body)).into_response())
     }
 
     /// Reloads an index, and says so in the log and the figures.
@@ -109,7 +113,7 @@ impl Service {
             Err(_) => "refused",
         };
         self.metrics.reloaded(&slot.name, told);
-        self.tell_of(slot);
+        self.update_metrics(slot);
         let reason = result.as_ref().err().map(ToString::to_string);
         let generation = slot.current();
         self.log.event(
@@ -152,7 +156,7 @@ impl Service {
     pub(crate) fn read(&self, slot: &Slot) {
         let started = Instant::now();
         let Some((generation, result)) = slot.read() else { return };
-        self.tell_of(slot);
+        self.update_metrics(slot);
         let told = match &result {
             Ok(_) => Files::Sound.name(),
             Err(fault) if is_replaced(fault) => Files::Replaced.name(),
@@ -181,14 +185,14 @@ impl Service {
     /// What was found in the place of a sound generation.
     pub(crate) fn roll_back(&self, slot: &Slot) -> Result<(), &'static str> {
         slot.roll_back()?;
-        self.tell_of(slot);
+        self.update_metrics(slot);
         self.log
             .event("rollback", [("index", slot.name.as_str().into()), ("generation", slot.current().number.into())]);
         Ok(())
     }
 
     /// Brings the figures of an index up to date.
-    pub(crate) fn tell_of(&self, slot: &Slot) {
+    pub(crate) fn update_metrics(&self, slot: &Slot) {
         let generation = slot.current();
         let files = generation.files();
         self.metrics.serves(&slot.name, generation.number, generation.index.facts().titles);
@@ -232,7 +236,7 @@ fn damaged(slot: &Slot, found: &str) -> Fault {
 }
 
 /// What an error of an index is to a client.
-pub(crate) fn fault_of(error: &clickvec_index::Error) -> Fault {
+pub(crate) fn to_fault(error: &clickvec_index::Error) -> Fault {
     let clickvec_index::Error::Request(request) = error else { return Fault::internal(error) };
     let fault = |kind: Kind| Fault::new(kind, request.expected(), request.found());
     match request {

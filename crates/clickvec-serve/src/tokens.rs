@@ -80,8 +80,8 @@ fn from_hexadecimal(digits: &str) -> Option<[u8; 32]> {
         return None;
     }
     let mut hash = [0; 32];
-    for (place, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&digits[2 * place..][..2], 16).ok()?;
+    for (number, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&digits[2 * number..][..2], 16).ok()?;
     }
     Some(hash)
 }

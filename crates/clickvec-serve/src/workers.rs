@@ -58,7 +58,7 @@ impl Workers {
     ) -> Result<(T, Duration), Fault> {
         let entered = Instant::now();
         let share = u32::try_from(texts).unwrap_or(u32::MAX);
-        let Ok(place) = self.queue.try_acquire_many(share) else {
+        let Ok(room) = self.queue.try_acquire_many(share) else {
             self.metrics.shed(Shed::Full);
             return Err(self.turned_away("room in the queue", "that it is full"));
         };
@@ -66,7 +66,7 @@ impl Workers {
             self.metrics.shed(Shed::Waited);
             return Err(self.turned_away("a worker within the time to wait", "none was free"));
         };
-        drop(place);
+        drop(room);
         let waited = entered.elapsed();
         let seconds = Arc::clone(&self.seconds);
         let task = tokio::task::spawn_blocking(move || {

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{RawQuery, State};
 use serde::Serialize;
 
-use crate::answer::Answer;
 use crate::fault::{Fault, Kind};
 use crate::generation::{Cause, Reloaded};
 use crate::request::Parameters;
 use crate::service::Service;
 
 #[derive(Serialize)]
-struct Changed {
+pub(super) struct Changed {
     indexes: Vec<Index>,
 }
 
@@ -25,9 +25,12 @@ struct Index {
 }
 
 /// Reloads the index that is named, or all.
-pub(super) async fn reload(State(service): State<Arc<Service>>, RawQuery(query): RawQuery) -> Result<Answer, Fault> {
-    change(service, query.as_deref(), |service, place| {
-        let slot = &service.slots[place];
+pub(super) async fn reload(
+    State(service): State<Arc<Service>>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Changed>, Fault> {
+    change(service, query.as_deref(), |service, number| {
+        let slot = &service.slots[number];
         match service.reload(slot, Cause::Requested) {
             Ok(Reloaded::Swapped) => Ok("swapped"),
             Ok(Reloaded::Unchanged | Reloaded::Left) => Ok("unchanged"),
@@ -45,9 +48,12 @@ pub(super) async fn reload(State(service): State<Arc<Service>>, RawQuery(query):
 }
 
 /// Lets the generation before answer again.
-pub(super) async fn roll_back(State(service): State<Arc<Service>>, RawQuery(query): RawQuery) -> Result<Answer, Fault> {
-    change(service, query.as_deref(), |service, place| {
-        let slot = &service.slots[place];
+pub(super) async fn roll_back(
+    State(service): State<Arc<Service>>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Changed>, Fault> {
+    change(service, query.as_deref(), |service, number| {
+        let slot = &service.slots[number];
         service
             .roll_back(slot)
             .map(|()| "rolled-back")
@@ -61,20 +67,20 @@ async fn change(
     service: Arc<Service>,
     query: Option<&str>,
     change: impl Fn(&Service, usize) -> Result<&'static str, Fault> + Send + 'static,
-) -> Result<Answer, Fault> {
+) -> Result<Json<Changed>, Fault> {
     let name = Parameters::read(query, &["index"], &[])?.text("index");
-    let places: Vec<usize> = match &name {
+    let numbers: Vec<usize> = match &name {
         None => (0..service.slots.len()).collect(),
         Some(name) => {
             service.slot(Some(name))?;
-            (0..service.slots.len()).filter(|&place| service.slots[place].name == *name).collect()
+            (0..service.slots.len()).filter(|&number| service.slots[number].name == *name).collect()
         }
     };
     let done = tokio::task::spawn_blocking(move || {
         // One that is refused keeps none of the others from being changed.
-        let results: Vec<_> = places.iter().map(|&place| (place, change(&service, place))).collect();
-        let index = |(place, result): (usize, Result<&'static str, Fault>)| {
-            let (slot, result) = (&service.slots[place], result?);
+        let results: Vec<_> = numbers.iter().map(|&number| (number, change(&service, number))).collect();
+        let index = |(number, result): (usize, Result<&'static str, Fault>)| {
+            let (slot, result) = (&service.slots[number], result?);
             let generation = slot.current();
             let fingerprint = generation.index.facts().fingerprint.clone();
             Ok(Index { name: slot.name.clone(), result, generation: generation.number, fingerprint })
@@ -82,5 +88,5 @@ async fn change(
         results.into_iter().map(index).collect::<Result<Vec<_>, Fault>>()
     });
     let indexes = done.await.map_err(|error| Fault::internal(&error))??;
-    Ok(Answer::of(&Changed { indexes }))
+    Ok(Json(Changed { indexes }))
 }

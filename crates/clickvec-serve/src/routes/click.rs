@@ -1,22 +1,21 @@
 //! `POST /click` and `/judge`: what people did with an answer.
 
 use std::collections::HashSet;
-use std::fmt::{self, Formatter};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{FromRequest as _, Request, State};
-use serde::de::{self, Unexpected, Visitor};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::answer::Answer;
+use crate::answer::{Record, Recorded};
 use crate::clicks::Lost;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Generation;
 use crate::judgments::{DOWN, UP};
 use crate::log::now;
-use crate::request::{Asker, JsonBody, Whole};
-use crate::service::{Service, fault_of};
+use crate::request::{Caller, JsonBody, WholeNumber};
+use crate::service::{Service, to_fault};
 
 /// A disk that is behind is given this time.
 const DISK: Duration = Duration::from_secs(1);
@@ -29,8 +28,8 @@ pub(super) struct Clicked {
     query: String,
     /// The title that was clicked; none if people only looked.
     id: Option<String>,
-    /// Its place, counted from 1.
-    position: Option<Whole>,
+    /// Its rank, counted from 1.
+    position: Option<WholeNumber>,
     session: Option<String>,
     /// The titles that were shown, from the first place on. One post for a search, since each makes rows of its own.
     #[serde(default)]
@@ -54,16 +53,16 @@ struct Line<'a> {
 }
 
 #[derive(Serialize)]
-struct Kept {
+pub(super) struct Kept {
     kept: usize,
 }
 
 /// Keeps a click and what was shown.
 pub(super) async fn click(
     State(service): State<Arc<Service>>,
-    asker: Asker,
+    caller: Caller,
     request: Request,
-) -> Result<Answer, Fault> {
+) -> Result<Recorded<Kept>, Fault> {
     let Some(log) = &service.clicks else { return Err(off("clicks")) };
     let JsonBody(clicked) = JsonBody::from_request(request, &service).await?;
     let Clicked { query, id, position, session, shown, index } = clicked;
@@ -83,21 +82,21 @@ pub(super) async fn click(
     if id.is_none() && shown.is_empty() {
         return Err(Fault::field("id", "`id`, `shown` or both", "neither"));
     }
-    let position = position.map(|Whole(position)| position);
+    let position = position.map(|WholeNumber(position)| position);
     if let Some(found) = position.filter(|position| !(1..=u32::MAX as usize).contains(position)) {
         let expected = format!("a position counted from 1, at most {}", u32::MAX);
         return Err(Fault::field("position", expected, found.to_string()));
     }
-    let place = id.as_ref().and_then(|id| shown.iter().position(|shown| shown == id)).map(|place| place + 1);
-    if let (Some(place), Some(found)) = (place, position.filter(|position| Some(*position) != place)) {
-        let expected = format!("the place of `id` in `shown`, {place}, or no position");
+    let rank = id.as_ref().and_then(|id| shown.iter().position(|shown| shown == id)).map(|rank| rank + 1);
+    if let (Some(rank), Some(found)) = (rank, position.filter(|position| Some(*position) != rank)) {
+        let expected = format!("the place of `id` in `shown`, {rank}, or no position");
         return Err(Fault::field("position", expected, found.to_string()));
     }
-    let rows = shown.len() + usize::from(id.is_some() && place.is_none());
-    service.take_share(&asker, rows)?;
+    let rows = shown.len() + usize::from(id.is_some() && rank.is_none());
+    service.take_share(&caller, rows)?;
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, None)?;
-    let (time, mut lines, mut kept) = (now(), Vec::new(), 0);
+    let (time, mut lines) = (now(), Vec::new());
     let mut row = |id: &str, clicked: bool, position: Option<usize>| -> Result<(), Fault> {
         let title = title_of(&generation, id)?;
         let line = Line {
@@ -112,13 +111,12 @@ pub(super) async fn click(
         };
         serde_json::to_writer(&mut lines, &line).map_err(|error| Fault::internal(&error))?;
         lines.push(b'\n');
-        kept += 1;
         Ok(())
     };
     for (at, shown) in (1..).zip(&shown) {
-        row(shown, place == Some(at), Some(at))?;
+        row(shown, rank == Some(at), Some(at))?;
     }
-    if let (Some(id), None) = (&id, place) {
+    if let (Some(id), None) = (&id, rank) {
         row(id, true, position)?;
     }
     log.append(lines).await.map_err(|lost| match lost {
@@ -126,11 +124,9 @@ pub(super) async fn click(
         Lost::Io(error) => Fault::new(Kind::UNAVAILABLE, "to write the click to the disk", error.to_string())
             .help("nothing was kept; try again"),
     })?;
-    service.metrics.kept("click", usize::from(id.is_some()));
-    service.metrics.kept("shown", shown.len());
-    let mut answer = Answer::of(&Kept { kept });
-    answer.record.index = Some(slot.name.clone());
-    Ok(answer)
+    service.metrics.wrote("click", usize::from(id.is_some()));
+    service.metrics.wrote("shown", shown.len());
+    Ok(Recorded(Kept { kept: rows }, Record { index: Some(slot.name.clone()), ..Record::default() }))
 }
 
 #[derive(Deserialize)]
@@ -143,101 +139,69 @@ pub(super) struct Judged {
     index: Option<String>,
 }
 
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a grade, which is \"up\", \"down\", a whole number from 0 to 4 or null")]
 enum Grade {
-    Number(u64),
-    Up,
-    Down,
+    Number(#[serde(deserialize_with = "grade")] u8),
+    Thumb(Thumb),
     None,
 }
 
-impl<'de> Deserialize<'de> for Grade {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Grade, D::Error> {
-        deserializer.deserialize_any(GradeVisitor)
-    }
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Thumb {
+    Up,
+    Down,
 }
 
-struct GradeVisitor;
-
-impl Visitor<'_> for GradeVisitor {
-    type Value = Grade;
-
-    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("a grade, which is \"up\", \"down\", a whole number from 0 to 4 or null")
-    }
-
-    fn visit_u64<E: de::Error>(self, grade: u64) -> Result<Grade, E> {
-        match grade {
-            0..=4 => Ok(Grade::Number(grade)),
-            _ => Err(E::invalid_value(Unexpected::Unsigned(grade), &self)),
-        }
-    }
-
-    // 3.0 is 3: JSON does not tell them apart.
-    fn visit_f64<E: de::Error>(self, grade: f64) -> Result<Grade, E> {
-        if grade.fract() == 0.0 && (0.0..=4.0).contains(&grade) {
-            Ok(Grade::Number(grade as u64))
-        } else {
-            Err(E::invalid_value(Unexpected::Float(grade), &self))
-        }
-    }
-
-    fn visit_str<E: de::Error>(self, thumb: &str) -> Result<Grade, E> {
-        match thumb {
-            "up" => Ok(Grade::Up),
-            "down" => Ok(Grade::Down),
-            _ => Err(E::invalid_value(Unexpected::Str(thumb), &self)),
-        }
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Grade, E> {
-        Ok(Grade::None)
-    }
+/// Reads a grade from 0 to 4.
+fn grade<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+    let WholeNumber(grade) = WholeNumber::deserialize(deserializer)?;
+    u8::try_from(grade).ok().filter(|grade| *grade <= UP).ok_or_else(|| D::Error::custom("a larger grade"))
 }
 
 #[derive(Serialize)]
-struct Judgments {
+pub(super) struct Judgments {
     judgments: usize,
 }
 
 /// Keeps a judgment.
 pub(super) async fn judge(
     State(service): State<Arc<Service>>,
-    asker: Asker,
+    caller: Caller,
     request: Request,
-) -> Result<Answer, Fault> {
+) -> Result<Recorded<Judgments>, Fault> {
     if service.judgments.is_none() {
         return Err(off("judgments"));
     }
     let JsonBody(Judged { query, id, grade, index }) = JsonBody::from_request(request, &service).await?;
     check_query(&service, &query)?;
-    service.take_share(&asker, 1)?;
+    service.take_share(&caller, 1)?;
     let grade = match grade {
-        Grade::Number(grade) => Some(grade as u8),
-        Grade::Up => Some(UP),
-        Grade::Down => Some(DOWN),
+        Grade::Number(grade) => Some(grade),
+        Grade::Thumb(Thumb::Up) => Some(UP),
+        Grade::Thumb(Thumb::Down) => Some(DOWN),
         Grade::None => None,
     };
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, None)?;
     let (name, service) = (slot.name.clone(), Arc::clone(&service));
-    let of_slot = name.clone();
+    let index = name.clone();
     let written = tokio::task::spawn_blocking(move || {
         let title = title_of(&generation, &id)?;
         if grade.is_some() {
-            check_other_indexes(&service, &of_slot, &id, &title)?;
+            check_other_indexes(&service, &index, &id, &title)?;
         }
         let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments"))?;
-        let kept = judgments.judge(&query, &id, &title, grade).map_err(|error| {
+        let number = judgments.judge(&query, &id, &title, grade).map_err(|error| {
             Fault::new(Kind::UNAVAILABLE, "to write the judgment to the disk", error.to_string())
                 .help("nothing was kept; try again")
         })?;
-        service.metrics.kept("judgment", 1);
-        Ok::<usize, Fault>(kept)
+        service.metrics.wrote("judgment", 1);
+        Ok::<usize, Fault>(number)
     });
     let judgments = written.await.map_err(|error| Fault::internal(&error))??;
-    let mut answer = Answer::of(&Judgments { judgments });
-    answer.record.index = Some(name);
-    Ok(answer)
+    Ok(Recorded(Judgments { judgments }, Record { index: Some(name), ..Record::default() }))
 }
 
 /// Refuses an id that has another text in another index: the table of judgments has one text for each id.
@@ -263,7 +227,7 @@ fn check_query(service: &Service, query: &str) -> Result<(), Fault> {
 }
 
 fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {
-    let document = generation.index.get(id).map_err(|error| fault_of(&error))?;
+    let document = generation.index.get(id).map_err(|error| to_fault(&error))?;
     document
         .map(|document| document.title)
         .ok_or_else(|| Fault::new(Kind::NOT_FOUND, "the id of a title in the index", quoted(id)).param("id"))

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
+use axum::response::Response;
 use clickvec::model::Side;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Answer, Record};
-use crate::fault::Fault;
+use crate::answer::{Record, json};
+use crate::fault::{Fault, quoted};
 use crate::generation::Generation;
-use crate::request::{Asker, JsonBody, named};
-use crate::service::{Service, fault_of};
+use crate::request::{Caller, JsonBody};
+use crate::service::{Service, to_fault};
 use crate::workers::late;
 
 /// So many texts are encoded on the worker itself before it looks at the time again. More would go to the threads of a
@@ -20,30 +21,11 @@ const AT_ONCE: usize = 32;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `texts`")]
-pub(super) struct Asked {
+pub(super) struct EmbedRequest {
     texts: Vec<String>,
-    #[serde(default, deserialize_with = "named")]
-    side: Tower,
+    side: Option<String>,
     index: Option<String>,
     generation: Option<String>,
-}
-
-/// The tower that reads the texts.
-#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Tower {
-    #[default]
-    Query,
-    Title,
-}
-
-impl From<Tower> for Side {
-    fn from(tower: Tower) -> Side {
-        match tower {
-            Tower::Query => Side::Query,
-            Tower::Title => Side::Title,
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -51,7 +33,7 @@ struct Embedded<'a> {
     index: &'a str,
     generation: u64,
     model: &'a str,
-    side: Tower,
+    side: Side,
     dimension: usize,
     vectors: Vec<&'a [f32]>,
 }
@@ -59,17 +41,22 @@ struct Embedded<'a> {
 /// Embeds texts.
 pub(super) async fn embed(
     State(service): State<Arc<Service>>,
-    asker: Asker,
-    JsonBody(Asked { texts, side, index, generation }): JsonBody<Asked>,
-) -> Result<Answer, Fault> {
+    caller: Caller,
+    JsonBody(EmbedRequest { texts, side, index, generation }): JsonBody<EmbedRequest>,
+) -> Result<Response, Fault> {
     service.check_texts("texts", &texts)?;
+    let side = match side.as_deref() {
+        None | Some("query") => Side::Query,
+        Some("title") => Side::Title,
+        Some(other) => return Err(Fault::field("side", "a side, query or title", quoted(other))),
+    };
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, generation.as_deref())?;
-    let (name, number, count) = (slot.name.clone(), generation.number, texts.len());
-    let (end, limit) = (asker.started + service.limits.request, service.limits.request);
+    let (name, record) = (slot.name.clone(), Record::new(slot, &generation, texts.len()));
+    let (end, limit) = (caller.started + service.limits.request, service.limits.request);
     let work = move || {
         let began = Instant::now();
-        let vectors = vectors_of(&generation, &texts, side.into(), end, limit)?;
+        let vectors = embed_texts(&generation, &texts, side, end, limit)?;
         let facts = generation.index.facts();
         let dimension = facts.model.dimension;
         let embedded = Embedded {
@@ -80,23 +67,13 @@ pub(super) async fn embed(
             dimension,
             vectors: vectors.chunks_exact(dimension).collect(),
         };
-        let body = serde_json::to_vec(&embedded).map_err(|error| Fault::internal(&error))?;
-        Ok((body, began.elapsed()))
+        Ok((json(&embedded)?, vec![("encode", began.elapsed())]))
     };
-    let ((body, encode), waited) = service.work(&asker, count, work).await?;
-    let mut answer = Answer::json(body);
-    answer.record = Record {
-        stages: vec![("queue", waited), ("encode", encode)],
-        texts: count,
-        generation: Some(number),
-        index: Some(slot.name.clone()),
-        query: None,
-    };
-    Ok(answer)
+    service.work(&caller, record, work).await
 }
 
 /// The vectors of texts, one after the other, unless time runs out.
-pub(super) fn vectors_of(
+pub(super) fn embed_texts(
     generation: &Generation,
     texts: &[String],
     side: Side,
@@ -108,7 +85,7 @@ pub(super) fn vectors_of(
         if Instant::now() >= end {
             return Err(late(limit));
         }
-        vectors.extend(generation.index.embed(texts, side).map_err(|error| fault_of(&error))?);
+        vectors.extend(generation.index.embed(texts, side).map_err(|error| to_fault(&error))?);
     }
     Ok(vectors)
 }

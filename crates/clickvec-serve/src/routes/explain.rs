@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::response::Response;
 use clickvec::encoder::{self, Direction, EncoderConfig};
 use clickvec::explain::{KeywordOptions, Match, Panel, SharedUnit, TextReport, TextView, WordPair, WordShares};
 use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vectors};
 use clickvec_index::{Explanation, WordShare};
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Answer, Record};
+use crate::answer::{Record, json};
 use crate::fault::Fault;
 use crate::generation::Generation;
-use crate::request::{Asker, JsonBody, Whole};
-use crate::service::{Service, fault_of};
+use crate::request::{Caller, JsonBody, WholeNumber};
+use crate::service::{Service, to_fault};
 
 /// The units that an answer has unless more or fewer are asked for.
 const UNITS: usize = 12;
@@ -23,7 +24,7 @@ const MOST_UNITS: usize = 1024;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `query` and `id`")]
-pub(super) struct Asked {
+pub(super) struct ExplainRequest {
     query: String,
     id: String,
     /// A title to compare it with.
@@ -32,11 +33,11 @@ pub(super) struct Asked {
     generation: Option<String>,
     /// The number of units, those that add most.
     #[serde(default = "usual_units")]
-    units: Whole,
+    units: WholeNumber,
 }
 
-fn usual_units() -> Whole {
-    Whole(UNITS)
+fn usual_units() -> WholeNumber {
+    WholeNumber(UNITS)
 }
 
 #[derive(Serialize)]
@@ -112,9 +113,11 @@ struct WordGap<'a> {
 /// Explains a title, or two.
 pub(super) async fn explain(
     State(service): State<Arc<Service>>,
-    asker: Asker,
-    JsonBody(Asked { query, id, other, index, generation, units: Whole(units) }): JsonBody<Asked>,
-) -> Result<Answer, Fault> {
+    caller: Caller,
+    JsonBody(ExplainRequest { query, id, other, index, generation, units: WholeNumber(units) }): JsonBody<
+        ExplainRequest,
+    >,
+) -> Result<Response, Fault> {
     if units > MOST_UNITS {
         return Err(Fault::field("units", format!("at most {MOST_UNITS} units"), units.to_string()));
     }
@@ -123,21 +126,12 @@ pub(super) async fn explain(
     other.iter().try_for_each(|other| service.check_text("other", other))?;
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, generation.as_deref())?;
-    let (name, number) = (slot.name.clone(), generation.number);
-    let logged = service.log_queries.then(|| query.clone());
     // However small the limit of a batch, a title can be explained.
     let texts = (2 + usize::from(other.is_some())).min(service.limits.batch);
-    let work = move || explained(&generation, &name, &query, &id, other.as_deref(), units);
-    let (body, waited) = service.work(&asker, texts, work).await?;
-    let mut answer = Answer::json(body);
-    answer.record = Record {
-        stages: vec![("queue", waited)],
-        texts,
-        generation: Some(number),
-        index: Some(slot.name.clone()),
-        query: logged,
-    };
-    Ok(answer)
+    let (name, mut record) = (slot.name.clone(), Record::new(slot, &generation, texts));
+    record.query = service.log_queries.then(|| query.clone());
+    let work = move || Ok((explained(&generation, &name, &query, &id, other.as_deref(), units)?, Vec::new()));
+    service.work(&caller, record, work).await
 }
 
 fn explained(
@@ -148,9 +142,9 @@ fn explained(
     other: Option<&str>,
     units: usize,
 ) -> Result<Vec<u8>, Fault> {
-    let explain = |id: &str| generation.index.explain(query, id).map_err(|error| fault_of(&error));
+    let explain = |id: &str| generation.index.explain(query, id).map_err(|error| to_fault(&error));
     let (first, second) = (explain(id)?, other.map(explain).transpose()?);
-    let model = generation.index.model().map_err(|error| fault_of(&error))?;
+    let model = generation.index.model().map_err(|error| to_fault(&error))?;
     let shown = Shown::of(&first.vectors, model.encoder_config(), units);
     let explained = Explained {
         index,
@@ -160,7 +154,7 @@ fn explained(
         other: second.as_ref().map(|second| title(second, &shown)),
         gap: second.as_ref().map(|second| gap(&first, second)),
     };
-    serde_json::to_vec(&explained).map_err(|error| Fault::internal(&error))
+    json(&explained)
 }
 
 /// What is drawn of each text: what matters for the first title, so that all can be compared.

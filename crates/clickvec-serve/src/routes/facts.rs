@@ -2,24 +2,27 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::answer::Answer;
+use crate::answer::json_response;
 use crate::fault::{Fault, Kind};
-use crate::generation::Generation;
+use crate::generation::{Generation, Slot};
 use crate::service::Service;
 
 #[derive(Serialize)]
-struct Indexes<'a> {
-    indexes: Vec<Index<'a>>,
+pub(super) struct Indexes {
+    indexes: Vec<Index>,
     keeps_clicks: bool,
     keeps_judgments: bool,
 }
 
 #[derive(Serialize)]
-struct Index<'a> {
-    name: &'a str,
+struct Index {
+    name: String,
     current: Version,
     previous: Option<Version>,
 }
@@ -39,33 +42,33 @@ fn version(generation: &Generation) -> Version {
 }
 
 /// The indexes and their facts.
-pub(super) async fn indexes(State(service): State<Arc<Service>>) -> Answer {
-    let mut indexes = Vec::with_capacity(service.slots.len());
-    for slot in &service.slots {
+pub(super) async fn indexes(State(service): State<Arc<Service>>) -> Json<Indexes> {
+    let index = |slot: &Slot| {
         let pair = slot.pair();
         let previous = pair.previous.as_deref().map(version);
-        indexes.push(Index { name: &slot.name, current: version(&pair.current), previous });
-    }
+        Index { name: slot.name.clone(), current: version(&pair.current), previous }
+    };
+    let indexes = service.slots.iter().map(index).collect();
     let (keeps_clicks, keeps_judgments) = (service.clicks.is_some(), service.judgments.is_some());
-    Answer::of(&Indexes { indexes, keeps_clicks, keeps_judgments })
+    Json(Indexes { indexes, keeps_clicks, keeps_judgments })
 }
 
 /// The program runs.
-pub(super) async fn live() -> Answer {
-    Answer::json(r#"{"status":"live"}"#)
+pub(super) async fn live() -> Response {
+    json_response(r#"{"status":"live"}"#)
 }
 
 /// The indexes answer, and the service does not stop.
-pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Answer, Fault> {
+pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Response, Fault> {
     if service.is_stopping() {
         return Err(Fault::new(Kind::UNAVAILABLE, "a service that takes requests", "one that stops"));
     }
     service.check_indexes()?;
-    Ok(Answer::json(r#"{"status":"ready"}"#))
+    Ok(json_response(r#"{"status":"ready"}"#))
 }
 
 /// The figures for Prometheus.
-pub(super) async fn metrics(State(service): State<Arc<Service>>) -> Answer {
+pub(super) async fn metrics(State(service): State<Arc<Service>>) -> impl IntoResponse {
     service.metrics.waiting.set(service.workers.waiting() as i64);
     service.metrics.busy.set(service.workers.busy() as i64);
     let mut text = service.metrics.text();
@@ -77,5 +80,5 @@ pub(super) async fn metrics(State(service): State<Arc<Service>>) -> Answer {
         )
         .as_bytes(),
     );
-    Answer::new("text/plain; version=0.0.4; charset=utf-8", text)
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
 }

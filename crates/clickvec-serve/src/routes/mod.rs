@@ -14,9 +14,10 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::from_fn_with_state;
+use axum::response::Response;
 use axum::routing::{get, post};
 
-use crate::answer::Answer;
+use crate::answer::json_response;
 use crate::fault::{Fault, Kind, quoted};
 use crate::front;
 use crate::service::Service;
@@ -54,8 +55,8 @@ pub(crate) fn router(service: &Arc<Service>) -> Router {
         .with_state(Arc::clone(service))
 }
 
-async fn description(State(service): State<Arc<Service>>) -> Answer {
-    Answer::json(service.openapi.clone())
+async fn description(State(service): State<Arc<Service>>) -> Response {
+    json_response(service.openapi.clone())
 }
 
 async fn not_found(request: Request) -> Fault {

@@ -4,28 +4,40 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clickvec::model::Side;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::embed::vectors_of;
-use crate::answer::{Answer, Record};
+use super::embed::embed_texts;
+use crate::answer::{Record, json};
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Slot;
-use crate::request::{AnyJsonBody, Asker, Whole};
+use crate::request::{AnyJsonBody, Caller, WholeNumber};
 use crate::service::Service;
 
 /// What clients send. Fields that say nothing here, such as `user`, are passed over, and so are versions in the address.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with `input` and `model`")]
-pub(super) struct Asked {
-    input: Value,
+pub(super) struct EmbeddingsRequest {
+    input: Input,
     model: String,
     encoding_format: Option<String>,
-    dimensions: Option<Whole>,
+    dimensions: Option<WholeNumber>,
+}
+
+/// A text or several. Numbers of tokens mean nothing to a model that has none.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "input: expected a text or a list of texts; numbers of tokens mean nothing to this model"
+)]
+enum Input {
+    One(String),
+    Several(Vec<String>),
 }
 
 #[derive(Serialize)]
@@ -57,7 +69,7 @@ struct Usage {
 }
 
 #[derive(Serialize)]
-struct Models {
+pub(super) struct Models {
     object: &'static str,
     data: Vec<Model>,
 }
@@ -73,11 +85,14 @@ struct Model {
 /// Embeds texts.
 pub(super) async fn embeddings(
     State(service): State<Arc<Service>>,
-    asker: Asker,
-    AnyJsonBody(Asked { input, model, encoding_format, dimensions }): AnyJsonBody<Asked>,
-) -> Result<Answer, Fault> {
-    let (slot, side) = model_of(&service, &model)?;
-    let texts = texts_of(input)?;
+    caller: Caller,
+    AnyJsonBody(EmbeddingsRequest { input, model, encoding_format, dimensions }): AnyJsonBody<EmbeddingsRequest>,
+) -> Result<Response, Fault> {
+    let (slot, side) = find_model(&service, &model)?;
+    let texts = match input {
+        Input::One(text) => vec![text],
+        Input::Several(texts) => texts,
+    };
     service.check_texts("input", &texts)?;
     let is_base64 = match encoding_format.as_deref() {
         None | Some("float") => false,
@@ -88,14 +103,14 @@ pub(super) async fn embeddings(
     };
     let generation = service.generation(slot, None)?;
     let dimension = generation.index.facts().model.dimension;
-    if let Some(Whole(asked)) = dimensions.filter(|asked| asked.0 != dimension) {
+    if let Some(WholeNumber(found)) = dimensions.filter(|found| found.0 != dimension) {
         let expected = format!("{dimension} dimensions, as the model has them");
-        return Err(Fault::field("dimensions", expected, asked.to_string()).help("leave it out"));
+        return Err(Fault::field("dimensions", expected, found.to_string()).help("leave it out"));
     }
-    let (number, count) = (generation.number, texts.len());
-    let (end, limit) = (asker.started + service.limits.request, service.limits.request);
+    let record = Record::new(slot, &generation, texts.len());
+    let (end, limit) = (caller.started + service.limits.request, service.limits.request);
     let work = move || {
-        let vectors = vectors_of(&generation, &texts, side, end, limit)?;
+        let vectors = embed_texts(&generation, &texts, side, end, limit)?;
         // The words that were read are what comes nearest to tokens.
         let words = texts.iter().map(|text| clickvec::internals::text::words(text).len()).sum();
         let data = vectors.chunks_exact(dimension).enumerate();
@@ -107,18 +122,9 @@ pub(super) async fn embeddings(
             model: &model,
             usage: Usage { prompt_tokens: words, total_tokens: words },
         };
-        serde_json::to_vec(&body).map_err(|error| Fault::internal(&error))
+        Ok((json(&body)?, Vec::new()))
     };
-    let (body, waited) = service.work(&asker, count, work).await?;
-    let mut answer = Answer::json(body);
-    answer.record = Record {
-        stages: vec![("queue", waited)],
-        texts: count,
-        generation: Some(number),
-        index: Some(slot.name.clone()),
-        query: None,
-    };
-    Ok(answer)
+    service.work(&caller, record, work).await
 }
 
 fn numbers(vector: &[f32], is_base64: bool) -> Numbers {
@@ -130,7 +136,7 @@ fn numbers(vector: &[f32], is_base64: bool) -> Numbers {
 }
 
 /// The index and the side that a model's name means.
-fn model_of<'s>(service: &'s Service, model: &str) -> Result<(&'s Slot, Side), Fault> {
+fn find_model<'s>(service: &'s Service, model: &str) -> Result<(&'s Slot, Side), Fault> {
     let (name, side) = match model.rsplit_once(':') {
         Some((name, "query")) => (name, Side::Query),
         Some((name, "title")) => (name, Side::Title),
@@ -143,33 +149,14 @@ fn model_of<'s>(service: &'s Service, model: &str) -> Result<(&'s Slot, Side), F
     })
 }
 
-/// A text or several. Numbers of tokens mean nothing to a model that has none.
-fn texts_of(input: Value) -> Result<Vec<String>, Fault> {
-    let fault = |found: &str| Fault::field("input", "a text or a list of texts", found);
-    match input {
-        Value::String(text) => Ok(vec![text]),
-        Value::Array(texts) => {
-            let text = |text| match text {
-                Value::String(text) => Ok(text),
-                Value::Number(_) | Value::Array(_) => {
-                    Err(fault("numbers of tokens").help("send texts: this model has no tokens"))
-                }
-                _ => Err(fault("something else in the list")),
-            };
-            texts.into_iter().map(text).collect()
-        }
-        _ => Err(fault("something else")),
-    }
-}
-
 /// Lists the models: each index by its name, and with each side.
-pub(super) async fn models(State(service): State<Arc<Service>>) -> Answer {
-    let of_slot = |slot: &Slot| {
+pub(super) async fn models(State(service): State<Arc<Service>>) -> Json<Models> {
+    let towers = |slot: &Slot| {
         let (name, made) = (slot.name.clone(), slot.current().index.facts().made.unwrap_or(0));
         let model =
             move |end: &str| Model { id: format!("{name}{end}"), object: "model", created: made, owned_by: "clickvec" };
         ["", ":query", ":title"].map(model)
     };
-    let data = service.slots.iter().flat_map(of_slot).collect();
-    Answer::of(&Models { object: "list", data })
+    let data = service.slots.iter().flat_map(towers).collect();
+    Json(Models { object: "list", data })
 }

@@ -1,33 +1,32 @@
 //! `GET` and `POST /search`: titles for a query.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{RawQuery, State};
+use axum::response::Response;
 use clickvec::explain::{Explainer, KeywordOptions, TextView};
 use clickvec::model::Side;
-use clickvec_index::{Filter, Mode, Request, Share, Timings};
+use clickvec_index::{Filter, Hit, Mode, QueryWord, Request, Timings};
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Answer, Record};
+use crate::answer::{Record, Stage, json};
 use crate::fault::Fault;
 use crate::generation::Generation;
-use crate::request::{Asker, JsonBody, Parameters, Whole, named_or_none};
-use crate::service::{Service, fault_of};
+use crate::request::{Caller, JsonBody, Parameters, WholeNumber};
+use crate::service::{Service, to_fault};
 
 /// What is asked for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `query` or `queries`")]
-pub(super) struct Asked {
+pub(super) struct SearchRequest {
     query: Option<String>,
     /// Its name in addresses. Either name is understood in both places.
     q: Option<String>,
     queries: Option<Vec<String>>,
-    k: Option<Whole>,
+    k: Option<WholeNumber>,
     #[serde(default = "first")]
-    offset: Whole,
-    #[serde(default, deserialize_with = "named_or_none")]
+    offset: WholeNumber,
     mode: Option<Mode>,
     #[serde(default)]
     filters: Vec<String>,
@@ -46,8 +45,8 @@ struct Marks {
     matched: bool,
 }
 
-fn first() -> Whole {
-    Whole(0)
+fn first() -> WholeNumber {
+    WholeNumber(0)
 }
 
 #[derive(Serialize)]
@@ -66,67 +65,42 @@ struct Found<'a> {
     /// Titles that meet the conditions.
     total: u64,
     has_vector: bool,
-    words: Vec<Word>,
+    words: Vec<QueryWord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keywords: Option<Vec<String>>,
     results: Vec<Title>,
 }
 
 #[derive(Serialize)]
-struct Word {
-    text: String,
-    known_to_model: bool,
-    titles: Option<u64>,
-}
-
-#[derive(Serialize)]
 struct Title {
-    rank: usize,
-    id: String,
-    title: String,
-    score: f32,
-    vectors: Option<Place>,
-    words: Option<Place>,
-    trigrams: Option<Place>,
-    teacher: Option<Place>,
-    fields: BTreeMap<String, String>,
+    #[serde(flatten)]
+    hit: Hit,
     #[serde(skip_serializing_if = "Option::is_none")]
     keywords: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     matched: Option<Vec<String>>,
 }
 
-#[derive(Serialize)]
-struct Place {
-    rank: usize,
-    score: f32,
-    adds: Option<f32>,
-}
-
-fn place(share: Share) -> Place {
-    Place { rank: share.rank, score: share.score, adds: share.adds }
-}
-
 /// Finds titles for the parameters of an address.
 pub(super) async fn by_address(
     State(service): State<Arc<Service>>,
-    asker: Asker,
+    caller: Caller,
     RawQuery(query): RawQuery,
-) -> Result<Answer, Fault> {
-    search(&service, &asker, of_address(query.as_deref())?).await
+) -> Result<Response, Fault> {
+    search(&service, &caller, from_address(query.as_deref())?).await
 }
 
 /// Finds titles for the fields of a body.
 pub(super) async fn by_body(
     State(service): State<Arc<Service>>,
-    asker: Asker,
-    JsonBody(asked): JsonBody<Asked>,
-) -> Result<Answer, Fault> {
-    search(&service, &asker, asked).await
+    caller: Caller,
+    JsonBody(request): JsonBody<SearchRequest>,
+) -> Result<Response, Fault> {
+    search(&service, &caller, request).await
 }
 
-async fn search(service: &Service, asker: &Asker, asked: Asked) -> Result<Answer, Fault> {
-    let Asked { query, q, queries, k, offset, mode, filters, index, generation, keywords, matched } = asked;
+async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> Result<Response, Fault> {
+    let SearchRequest { query, q, queries, k, offset, mode, filters, index, generation, keywords, matched } = request;
     let is_batch = queries.is_some();
     let queries = match (query, q, queries) {
         (Some(query), None, None) | (None, Some(query), None) => vec![query],
@@ -137,16 +111,16 @@ async fn search(service: &Service, asker: &Asker, asked: Asked) -> Result<Answer
         _ => return Err(Fault::field("query", "one of `query`, `q` and `queries`", "several")),
     };
     service.check_texts("query", &queries)?;
-    let (k, offset) = (k.map_or(clickvec_index::DEFAULT_K.min(service.limits.results), |Whole(k)| k), offset.0);
+    let (k, offset) = (k.map_or(clickvec_index::DEFAULT_K.min(service.limits.results), |WholeNumber(k)| k), offset.0);
     check_page(service, queries.len(), k, offset)?;
     let filters = filters.iter().map(|text| text.parse::<Filter>()).collect::<Result<Vec<_>, _>>();
-    let filters = filters.map_err(|fault| fault_of(&fault.into()))?;
+    let filters = filters.map_err(|fault| to_fault(&fault.into()))?;
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, generation.as_deref())?;
     let mode = mode.unwrap_or_else(|| generation.usual_mode());
-    let (name, number, texts) = (slot.name.clone(), generation.number, queries.len());
-    let logged = service.log_queries.then(|| queries.join("\n"));
-    let end = asker.started + service.limits.request;
+    let (name, mut record) = (slot.name.clone(), Record::new(slot, &generation, queries.len()));
+    record.query = service.log_queries.then(|| queries.join("\n"));
+    let end = caller.started + service.limits.request;
     let work = move || {
         let mut stages = Stages::default();
         let mut answers = Vec::with_capacity(queries.len());
@@ -156,39 +130,30 @@ async fn search(service: &Service, asker: &Asker, asked: Asked) -> Result<Answer
                 .with_offset(offset)
                 .with_filters(filters.clone())
                 .with_deadline(end);
-            let answer = generation.index.search(&request).map_err(|error| fault_of(&error))?;
+            let answer = generation.index.search(&request).map_err(|error| to_fault(&error))?;
             stages.add(&answer.timings);
             answers.push(found(&generation, &name, query, mode, answer, Marks { keywords, matched })?);
         }
         let body = match (is_batch, &answers[..]) {
-            (false, [answer]) => serde_json::to_vec(answer),
-            _ => serde_json::to_vec(&Answers { answers }),
+            (false, [answer]) => json(answer)?,
+            _ => json(&Answers { answers })?,
         };
-        Ok((body.map_err(|error| Fault::internal(&error))?, stages))
+        Ok((body, stages.named()))
     };
-    let ((body, stages), waited) = service.work(asker, texts, work).await?;
-    let mut answer = Answer::json(body);
-    answer.record = Record {
-        stages: stages.named(waited),
-        texts,
-        generation: Some(number),
-        index: Some(slot.name.clone()),
-        query: logged,
-    };
-    Ok(answer)
+    service.work(caller, record, work).await
 }
 
-fn of_address(query: Option<&str>) -> Result<Asked, Fault> {
+fn from_address(query: Option<&str>) -> Result<SearchRequest, Fault> {
     let known = ["q", "query", "k", "offset", "mode", "filter", "index", "generation", "keywords", "matched"];
     let mut parameters = Parameters::read(query, &known, &["filter"])?;
     let mode = parameters.text("mode").map(|mode| mode.parse::<Mode>()).transpose();
-    Ok(Asked {
+    Ok(SearchRequest {
         query: parameters.text("query"),
         q: parameters.text("q"),
         queries: None,
-        k: parameters.number("k")?.map(Whole),
-        offset: Whole(parameters.number("offset")?.unwrap_or(0)),
-        mode: mode.map_err(|fault| fault_of(&fault.into()))?,
+        k: parameters.number("k")?.map(WholeNumber),
+        offset: WholeNumber(parameters.number("offset")?.unwrap_or(0)),
+        mode: mode.map_err(|fault| to_fault(&fault.into()))?,
         filters: parameters.texts("filter"),
         index: parameters.text("index"),
         generation: parameters.text("generation"),
@@ -226,8 +191,7 @@ fn found<'a>(
 ) -> Result<Found<'a>, Fault> {
     let facts = generation.index.facts();
     let mut marked = if marks.keywords { Some(Marked::of(generation, query, &answer)?) } else { None };
-    let mut matched = marks.matched.then(|| generation.index.matched_words(query, &titles_of(&answer)));
-    let words = answer.query.words.into_iter();
+    let mut matched = marks.matched.then(|| generation.index.matched_words(query, &hit_titles(&answer)));
     Ok(Found {
         query,
         index,
@@ -236,22 +200,14 @@ fn found<'a>(
         mode,
         total: answer.total,
         has_vector: answer.query.has_vector,
-        words: words.map(|of| Word { text: of.text, known_to_model: of.known_to_model, titles: of.titles }).collect(),
+        words: answer.query.words,
         keywords: marked.as_mut().map(|marked| std::mem::take(&mut marked.query)),
         results: answer
             .hits
             .into_iter()
             .enumerate()
             .map(|(row, hit)| Title {
-                rank: hit.rank,
-                id: hit.id,
-                title: hit.title,
-                score: hit.score,
-                vectors: hit.vectors.map(place),
-                words: hit.words.map(place),
-                trigrams: hit.trigrams.map(place),
-                teacher: hit.teacher.map(place),
-                fields: hit.fields,
+                hit,
                 keywords: marked.as_mut().map(|marked| std::mem::take(&mut marked.titles[row])),
                 matched: matched.as_mut().map(|matched| std::mem::take(&mut matched[row])),
             })
@@ -259,7 +215,7 @@ fn found<'a>(
     })
 }
 
-fn titles_of(answer: &clickvec_index::Answer) -> Vec<&str> {
+fn hit_titles(answer: &clickvec_index::Answer) -> Vec<&str> {
     answer.hits.iter().map(|hit| hit.title.as_str()).collect()
 }
 
@@ -271,14 +227,14 @@ struct Marked {
 
 impl Marked {
     fn of(generation: &Generation, query: &str, answer: &clickvec_index::Answer) -> Result<Marked, Fault> {
-        let model = generation.index.model().map_err(|error| fault_of(&error))?;
+        let model = generation.index.model().map_err(|error| to_fault(&error))?;
         let explainer = Explainer::new(model);
-        let titles = explainer.texts(Side::Title, &titles_of(answer)).iter().map(keywords_of).collect();
-        Ok(Marked { query: keywords_of(&explainer.text(Side::Query, query)), titles })
+        let titles = explainer.texts(Side::Title, &hit_titles(answer)).iter().map(keyword_texts).collect();
+        Ok(Marked { query: keyword_texts(&explainer.text(Side::Query, query)), titles })
     }
 }
 
-fn keywords_of(view: &TextView) -> Vec<String> {
+fn keyword_texts(view: &TextView) -> Vec<String> {
     let Some(keywords) = view.keywords(&KeywordOptions::default()) else { return Vec::new() };
     let words = view.words.iter().zip(&keywords.is_keyword);
     words.filter(|(word, is_keyword)| **is_keyword && word.parts == 1).map(|(word, _)| word.text.clone()).collect()
@@ -307,7 +263,7 @@ impl Stages {
         self.fuse += timings.fuse;
     }
 
-    fn named(&self, waited: Duration) -> Vec<(&'static str, Duration)> {
+    fn named(&self) -> Vec<Stage> {
         let all = [
             ("encode", self.encode),
             ("filter", self.filter),
@@ -317,7 +273,6 @@ impl Stages {
             ("teacher", self.teacher),
             ("fuse", self.fuse),
         ];
-        let used = all.into_iter().filter(|(_, time)| !time.is_zero());
-        std::iter::once(("queue", waited)).chain(used).collect()
+        all.into_iter().filter(|(_, time)| !time.is_zero()).collect()
     }
 }

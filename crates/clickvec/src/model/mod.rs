@@ -7,12 +7,15 @@ pub use embedder::Embedder;
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::encoder::{Encoder, EncoderConfig};
 use crate::settings::TrainingRecord;
 use crate::text::Dictionary;
 
 /// A side of a pair, and the tower that encodes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Side {
     /// The tower that reads queries.
     Query,

@@ -1,7 +1,7 @@
-//! The places of connections: as many as the limit, and a few more, so that questions about health get through.
+//! The permits of connections: as many as the limit, and a few more, so that questions about health get through.
 //!
 //! A connection past the limit gets one of the few. Questions after health and figures are answered there. Another request
-//! waits there for one of the many, until its time is over or a newer connection needs the place that it has.
+//! waits there for one of the many, until its time is over or a newer connection needs the permit that it has.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -12,13 +12,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::fault::Fault;
 use crate::limits::Limits;
 
-/// The number of places past the limit.
+/// The number of permits past the limit.
 pub(crate) const SPARE: usize = 32;
-/// The time that Retry-After gives to a connection without a place.
+/// The time that Retry-After gives to a connection without a permit.
 const COME_AGAIN: Duration = Duration::from_secs(1);
 
-/// All places.
-pub(crate) struct Places {
+/// All permits.
+pub(crate) struct Permits {
     regular: Arc<Semaphore>,
     spare: Arc<Semaphore>,
     most: usize,
@@ -26,16 +26,16 @@ pub(crate) struct Places {
     guests: Mutex<Guests>,
 }
 
-/// The connections with a spare place, oldest first, with what tells them to leave it.
+/// The connections with a spare permit, oldest first, with what tells them to leave it.
 #[derive(Default)]
 struct Guests {
     waiting: VecDeque<(u64, watch::Sender<bool>)>,
     next: u64,
 }
 
-/// The place of a connection. It is free again when this is dropped.
-pub(crate) struct Place {
-    places: Arc<Places>,
+/// The permit of a connection. It is free again when this is dropped.
+pub(crate) struct Permit {
+    permits: Arc<Permits>,
     held: Mutex<Held>,
     /// Whether a newer connection needs it.
     leave: watch::Receiver<bool>,
@@ -53,9 +53,9 @@ enum Held {
     Uncounted,
 }
 
-impl Places {
-    pub(crate) fn new(limits: &Limits) -> Arc<Places> {
-        Arc::new(Places {
+impl Permits {
+    pub(crate) fn new(limits: &Limits) -> Arc<Permits> {
+        Arc::new(Permits {
             regular: Arc::new(Semaphore::new(limits.connections)),
             spare: Arc::new(Semaphore::new(SPARE)),
             most: limits.connections,
@@ -64,11 +64,11 @@ impl Places {
         })
     }
 
-    /// Returns a place for the next connection. If there is none, the oldest connection past the limit has to leave.
-    pub(crate) async fn next(self: &Arc<Places>) -> Place {
+    /// Returns a permit for the next connection. If there is none, the oldest connection past the limit has to leave.
+    pub(crate) async fn next(self: &Arc<Permits>) -> Permit {
         if let Ok(permit) = Arc::clone(&self.regular).try_acquire_owned() {
             let (_, leave) = watch::channel(false);
-            return self.place(Held::Regular { _permit: permit }, leave, 0);
+            return self.permit(Held::Regular { _permit: permit }, leave, 0);
         }
         let permit = match Arc::clone(&self.spare).try_acquire_owned() {
             Ok(permit) => permit,
@@ -85,18 +85,18 @@ impl Places {
         let number = guests.next;
         guests.waiting.push_back((number, tell));
         drop(guests);
-        self.place(Held::Spare { _permit: permit }, leave, number)
+        self.permit(Held::Spare { _permit: permit }, leave, number)
     }
 
-    /// Waits until all places are free.
+    /// Waits until all permits are free.
     pub(crate) async fn all_free(&self) {
         let all = u32::try_from(self.most).unwrap_or(u32::MAX);
         let _ = self.regular.acquire_many(all).await;
         let _ = self.spare.acquire_many(SPARE as u32).await;
     }
 
-    fn place(self: &Arc<Places>, held: Held, leave: watch::Receiver<bool>, number: u64) -> Place {
-        Place { places: Arc::clone(self), held: Mutex::new(held), leave, number }
+    fn permit(self: &Arc<Permits>, held: Held, leave: watch::Receiver<bool>, number: u64) -> Permit {
+        Permit { permits: Arc::clone(self), held: Mutex::new(held), leave, number }
     }
 
     /// Removes a connection from those that may have to leave.
@@ -105,11 +105,11 @@ impl Places {
     }
 }
 
-impl Place {
-    /// Returns a place that is not counted.
+impl Permit {
+    /// Returns a permit that is not counted.
     #[cfg(fuzzing)]
-    pub(crate) fn uncounted(limits: &Limits) -> Place {
-        Places::new(limits).place(Held::Uncounted, watch::channel(false).1, 0)
+    pub(crate) fn uncounted(limits: &Limits) -> Permit {
+        Permits::new(limits).permit(Held::Uncounted, watch::channel(false).1, 0)
     }
 
     /// Whether it is one of the few past the limit.
@@ -117,25 +117,29 @@ impl Place {
         matches!(*self.held.lock().expect("no holder panics"), Held::Spare { .. })
     }
 
-    /// Waits for one of the many places, if it has none.
+    /// Waits for one of the many permits, if it has none.
     pub(crate) async fn admit(&self) -> Result<(), Fault> {
         if !self.is_spare() {
             return Ok(());
         }
         let permit = tokio::select! {
-            permit = Arc::clone(&self.places.regular).acquire_owned() => permit.ok(),
+            permit = Arc::clone(&self.permits.regular).acquire_owned() => permit.ok(),
             () = self.must_leave() => None,
-            () = tokio::time::sleep(self.places.wait) => None,
+            () = tokio::time::sleep(self.permits.wait) => None,
         };
         let Some(permit) = permit else {
-            return Err(Fault::overloaded(format!("one of {} connections", self.places.most), "all taken", COME_AGAIN));
+            return Err(Fault::overloaded(
+                format!("one of {} connections", self.permits.most),
+                "all taken",
+                COME_AGAIN,
+            ));
         };
         *self.held.lock().expect("no holder panics") = Held::Regular { _permit: permit };
-        self.places.forget(self.number);
+        self.permits.forget(self.number);
         Ok(())
     }
 
-    /// Waits until a newer connection needs this place.
+    /// Waits until a newer connection needs this permit.
     pub(crate) async fn must_leave(&self) {
         let mut leave = self.leave.clone();
         // Without the sender it never has to leave.
@@ -145,9 +149,9 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
-        self.places.forget(self.number);
+        self.permits.forget(self.number);
     }
 }
 
@@ -162,17 +166,17 @@ mod tests {
     #[test]
     fn the_oldest_past_the_limit_leaves_for_a_newer_one() {
         let limits = Limits { connections: 2, wait: Duration::from_secs(20), ..Limits::default() };
-        let places = Places::new(&limits);
+        let permits = Permits::new(&limits);
         runtime().block_on(async {
-            let regular = [places.next().await, places.next().await];
-            assert!(regular.iter().all(|place| !place.is_spare()));
+            let regular = [permits.next().await, permits.next().await];
+            assert!(regular.iter().all(|permit| !permit.is_spare()));
             let mut spare = VecDeque::new();
             for _ in 0..SPARE {
-                spare.push_back(places.next().await);
+                spare.push_back(permits.next().await);
             }
-            assert!(spare.iter().all(Place::is_spare));
+            assert!(spare.iter().all(Permit::is_spare));
             let oldest = spare.pop_front().unwrap();
-            let (newer, refused) = tokio::join!(places.next(), async {
+            let (newer, refused) = tokio::join!(permits.next(), async {
                 let refused = oldest.admit().await.unwrap_err();
                 drop(oldest);
                 refused
@@ -185,21 +189,21 @@ mod tests {
             let ((), admitted) = tokio::join!(async { drop(regular) }, waits.admit());
             admitted.unwrap();
             assert!(!waits.is_spare());
-            let left = places.guests.lock().unwrap().waiting.len();
+            let left = permits.guests.lock().unwrap().waiting.len();
             assert_eq!(left, SPARE - 1);
             drop((waits, spare, newer));
-            tokio::time::timeout(Duration::from_secs(5), places.all_free()).await.unwrap();
-            assert!(places.guests.lock().unwrap().waiting.is_empty());
+            tokio::time::timeout(Duration::from_secs(5), permits.all_free()).await.unwrap();
+            assert!(permits.guests.lock().unwrap().waiting.is_empty());
         });
     }
 
     #[test]
     fn who_waits_too_long_is_told_when_to_come_again() {
-        let places = Places::new(&Limits { connections: 1, wait: Duration::from_millis(10), ..Limits::default() });
+        let permits = Permits::new(&Limits { connections: 1, wait: Duration::from_millis(10), ..Limits::default() });
         runtime().block_on(async {
-            let first = places.next().await;
+            let first = permits.next().await;
             first.admit().await.unwrap();
-            let fault = places.next().await.admit().await.unwrap_err();
+            let fault = permits.next().await.admit().await.unwrap_err();
             assert!(fault.message().starts_with("expected one of 1 connections"), "{}", fault.message());
         });
     }
