@@ -35,21 +35,21 @@ CHECKS = r"""
 check: json
     clickvec inspect shop/log.csv shop/titles.tsv shop/clicks.tsv shop/judged.tsv --json || [ $? = 1 ]
 prepare: json, clicks.tsv
-    clickvec prepare shop/log.csv --item-column sku --titles shop/titles.tsv --output clicks.tsv --json
+    clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --output clicks.tsv --json
 prepare-private: json, private.tsv
-    clickvec prepare shop/log.csv --item-column sku --titles shop/titles.tsv --private --output private.tsv --json
+    clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --private --output private.tsv --json
 prepare-all: json, all.tsv
-    clickvec prepare shop/log.csv --item-column sku --titles shop/titles.tsv --min-users 1 --keep-case --output all.tsv --json
+    clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --min-users 1 --keep-case --output all.tsv --json
 prepare-validation: json, part.tsv, held.tsv
-    clickvec prepare shop/log.csv --item-column sku --titles shop/titles.tsv --min-users 2 --validation held.tsv \
-        --validation-part 0.1 --output part.tsv --json
+    clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --min-users 2 --validation held.tsv \
+        --validation-split 0.1 --output part.tsv --json
 prepare-after: json, before.tsv, after.tsv
-    clickvec prepare shop/log.csv --item-column sku --titles shop/titles.tsv --validation after.tsv \
-        --validation-after 2026-03-10 --output before.tsv --json
+    clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --validation after.tsv \
+        --validation-split 2026-03-10 --output before.tsv --json
 prepare-items: json, items.tsv
-    clickvec prepare shop/log.csv --item-column sku --item-as-title --output items.tsv --json
+    clickvec prepare shop/log.csv --columns item=sku --item-as-title --output items.tsv --json
 prepare-pipe: text
-    gzip -c shop/log.csv | clickvec prepare - --format csv --item-column sku --titles shop/titles.tsv --output -
+    gzip -c shop/log.csv | clickvec prepare - --format csv --columns item=sku --titles shop/titles.tsv --output -
 
 # A log with known truth, and its position bias.
 simulate: json, log
@@ -57,7 +57,7 @@ simulate: json, log
 simulate-titles: json, travel
     clickvec lab simulate --titles shop/titles.tsv --output travel --pairs 2000 --judged 20 --json
 prepare-bias: json, weighted.tsv
-    clickvec prepare log/log.tsv --item-column id --titles log/titles.tsv --min-users 1 --correct-position-bias \
+    clickvec prepare log/log.tsv --columns item=id --titles log/titles.tsv --min-users 1 --correct-position-bias \
         --output weighted.tsv --json
 
 # Training: each encoder, and each setting that changes what is learnt.

@@ -85,7 +85,7 @@ def test_a_model_is_loaded_once_and_again_if_its_file_changes(model, tmp_path):
 def counted(program, folder, tables, *more):
     """The clicks that `prepare` writes."""
     output = folder / "clicks.tsv"
-    program("prepare", *tables, "--item-column", "item", "--titles", folder / "titles.tsv", "--output", output, *more)
+    program("prepare", *tables, "--columns", "item=item", "--titles", folder / "titles.tsv", "--output", output, *more)
     return output.read_bytes()
 
 
@@ -94,7 +94,7 @@ def counted(program, folder, tables, *more):
 def test_duckdb_counts_as_the_program_does(program, raw_log, users):
     duckdb = pytest.importorskip("duckdb")
     log, folder = raw_log
-    expected = counted(program, folder, [log], "--min-users", users, "--keep-personal", "--user-column", "who")
+    expected = counted(program, folder, [log], "--min-users", users, "--keep-personal", "--columns", "user=who")
     database = duckdb.connect()
     columns = {"log": "query, item, position, clicked::int as clicked, who, time", "titles": "id"}
     for name, path in (("log", log), ("titles", folder / "titles.tsv")):
@@ -112,7 +112,7 @@ def test_duckdb_counts_as_the_program_does(program, raw_log, users):
     rows = [row for row in rows if " ".join(row.split("\t")[0].lower().split()) in clicked]
     of_them.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
     positions = ["--keep-personal", "--correct-position-bias"]
-    weighted = counted(program, folder, [of_them], "--min-users", users, "--user-column", "who", *positions)
+    weighted = counted(program, folder, [of_them], "--min-users", users, "--columns", "user=who", *positions)
     assert weighted.startswith(b"query\ttitle\tcount\tweight\n") and weighted.count(b"\n") == expected.count(b"\n")
     assert counted(program, folder, [table], *positions) == weighted
 

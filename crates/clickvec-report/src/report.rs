@@ -301,7 +301,8 @@ impl Report {
                 Block::Picture(_) => continue,
             };
             let has_gap = match (block, before) {
-                (_, None) | (Block::Paragraph(_), _) => false,
+                (_, None) => false,
+                (Block::Paragraph(_), Some(before)) => matches!(before, Block::Table(_) | Block::Note(_)),
                 (Block::Line(..), Some(before)) => matches!(before, Block::Table(_)),
                 (Block::Note(_), Some(before)) => !matches!(before, Block::Note(_) | Block::Table(_)),
                 _ => true,

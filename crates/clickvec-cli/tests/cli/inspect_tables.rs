@@ -11,8 +11,8 @@ fn a_raw_log_and_its_titles_give_the_whole_command() {
     );
     folder.write("titles.csv", "sku,name\nl1,\"Lamp, red\"\n");
     let run = folder.run(&["inspect", "my log.csv", "titles.csv"]).code(1);
-    let expected = "next: clickvec prepare 'my log.csv' --query-column search_term --item-column SKU --time-column date \
-                    --user-column visitor --titles titles.csv --titles-id-column sku --titles-title-column name --private --output clicks.tsv";
+    let expected = "next: clickvec prepare 'my log.csv' --columns query=search_term,item=SKU,time=date,user=visitor \
+                    --titles titles.csv --columns titles.id=sku,titles.title=name --private --output clicks.tsv";
     run.prints("my log.csv: a raw click log, csv, 4 columns, 3 rows")
         .prints("  query  column `search_term`")
         .prints("  2 faults:")
@@ -25,20 +25,12 @@ fn a_raw_log_and_its_titles_give_the_whole_command() {
         .run(&[
             "prepare",
             "my log.csv",
-            "--query-column",
-            "search_term",
-            "--item-column",
-            "SKU",
-            "--time-column",
-            "date",
-            "--user-column",
-            "visitor",
+            "--columns",
+            "query=search_term,item=SKU,time=date,user=visitor",
             "--titles",
             "titles.csv",
-            "--titles-id-column",
-            "sku",
-            "--titles-title-column",
-            "name",
+            "--columns",
+            "titles.id=sku,titles.title=name",
             "--output",
             "clicks.tsv",
             "--max-bad",

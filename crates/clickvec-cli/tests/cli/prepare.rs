@@ -52,12 +52,12 @@ fn columns_of_any_name_are_read() {
     folder.write("log.csv", log);
     folder.write("titles.tsv", "id\ttitle\n1\tShoes\n2\tCouch\n");
     let columns = [
-        ["--query-column", "q"],
-        ["--item-column", "i"],
-        ["--clicked-column", "c"],
-        ["--count-column", "n"],
-        ["--user-column", "u"],
-        ["--session-column", "s"],
+        ["--columns", "query=q"],
+        ["--columns", "item=i"],
+        ["--columns", "clicked=c"],
+        ["--columns", "count=n"],
+        ["--columns", "user=u"],
+        ["--columns", "session=s"],
         ["--min-users", "1"],
     ];
     let command = ["prepare", "log.csv", "--titles", "titles.tsv", "--output", "clicks.tsv"];
@@ -66,7 +66,8 @@ fn columns_of_any_name_are_read() {
     // Queries by their ids.
     folder.write("ids.csv", "k,title\n7,Shoes\n");
     folder.write("queries.tsv", "query_id\tquery\n7\tred shoes\n");
-    let command = ["prepare", "ids.csv", "--key-column", "k", "--queries", "queries.tsv", "--output", "clicks.tsv"];
+    let command =
+        ["prepare", "ids.csv", "--columns", "query_id=k", "--queries", "queries.tsv", "--output", "clicks.tsv"];
     folder.run(&command).code(0);
     assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes\t1\n");
 }
@@ -81,7 +82,7 @@ fn train_takes_what_prepare_wrote() {
         "prepared.tsv",
         "--validation",
         "held.tsv",
-        "--validation-part",
+        "--validation-split",
         "0.2",
         "--json",
     ]);
@@ -136,7 +137,7 @@ fn formats_files_and_pipes_give_the_same_bytes() {
     }
     check(folder.run_with(&["prepare", "-", "-o", "again.tsv", "--min-users", "1"], LOG));
     check(folder.run_with(&["prepare", "-", "-o", "again.tsv", "--min-users", "1"], gzip(LOG.as_bytes())));
-    check(folder.run_with(&["prepare", "-", "-o", "again.tsv", "--query-column", "q.text"], json));
+    check(folder.run_with(&["prepare", "-", "-o", "again.tsv", "--columns", "query=q.text"], json));
     let (head, tail) = LOG.split_at(LOG.find("red  shoes").unwrap());
     folder.write("a.tsv", head);
     folder.write("b.tsv", format!("query\ttitle\tuser\ttime\n{tail}"));
@@ -163,7 +164,7 @@ fn queries_of_few_users_are_left_out_of_both_files() {
         let _ = writeln!(log, "q{query}\tt{query}\t\t2024-05-01");
     }
     folder.write("log.tsv", log);
-    let split = ["--validation", "held.tsv", "--validation-after", "2024-06-01", "--validation-titles", "0"];
+    let split = ["--validation", "held.tsv", "--validation-split", "2024-06-01", "--validation-titles", "0"];
     let queries = |name: &str| -> Vec<String> {
         folder.read(name).lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     };
@@ -187,7 +188,7 @@ fn a_log_of_which_most_is_lost_is_no_success() {
     let folder = Folder::new();
     folder.write("titles.csv", "sku,name\ns1,\"Lamp, red\"\n");
     folder.write("log.csv", "query,item\nlamp,s1\nsofa,s2\ncouch,s3\n");
-    let titles = ["--titles", "titles.csv", "--titles-id-column", "sku", "--titles-title-column", "name"];
+    let titles = ["--titles", "titles.csv", "--columns", "titles.id=sku", "--columns", "titles.title=name"];
     let run = folder.run(&[&["prepare", "log.csv", "-o", "out.tsv"], &titles[..]].concat()).code(1);
     run.says("warning: most rows that could be clicks were left out, 2 of 3, above all items without a title");
     assert_eq!(folder.read("out.tsv"), "query\ttitle\tcount\nlamp\tLamp, red\t1\n");
@@ -228,9 +229,9 @@ fn items_get_their_titles() {
     let folder = Folder::new();
     folder.write("log.csv", "query,sku\nred shoes,1\nred shoes,2\nsofa,3\n");
     folder.write("titles.tsv", "id\ttitle\n1\tShoes, red\n3\tCouch\n3\tOther\n");
-    let join = ["prepare", "log.csv", "-o", "clicks.tsv", "--item-column", "sku"];
+    let join = ["prepare", "log.csv", "-o", "clicks.tsv", "--columns", "item=sku"];
     folder.run(&join).code(2).says("--titles");
-    folder.run(&join[..4]).code(2).says("expected a column `title`, found `query`, `sku`").says("--item-column");
+    folder.run(&join[..4]).code(2).says("expected a column `title`, found `query`, `sku`").says("--columns item=NAME");
     let run = folder.run(&[&join[..], &["--titles", "titles.tsv"]].concat()).code(0);
     run.says("1 of 3");
     assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes, red\t1\nsofa\tCouch\t1\n");
@@ -415,7 +416,7 @@ fn position_bias_is_weighed_away() {
         let fields: Vec<f64> = line.split('\t').skip(2).map(|field| field.parse().unwrap()).collect();
         assert!((fields[0] * fields[1] - 200.0).abs() < 0.01, "{line}");
     }
-    let clipped = json(prepare(&folder, &["--correct-position-bias", "--position-clip", "1.5", "--json"]));
+    let clipped = json(prepare(&folder, &["--correct-position-bias=clip=1.5", "--json"]));
     assert_eq!(clipped["positions"]["positions"][1]["weight"], 1.5);
     prepare(&folder, &["--correct-position-bias"]).code(0).says("looked at");
     folder.write("log.tsv", "query\ttitle\tposition\tclicked\nq\ta\t1\t1\nq\tb\t2\t1\n");
@@ -423,8 +424,9 @@ fn position_bias_is_weighed_away() {
     // The same titles at both positions, and no title that was shown without a click: all positions would seem alike.
     folder.write("log.tsv", "query\ttitle\tposition\tclicked\nq\ta\t1\t1\nq\ta\t2\t1\nq\tb\t1\t1\nq\tb\t2\t1\n");
     prepare(&folder, &["--correct-position-bias"]).code(2).says("no rows of titles that were shown and not clicked");
-    for alone in ["--position-trust=1", "--position-clip=3"] {
-        prepare(&folder, &[alone]).code(2).says("--correct-position-bias");
+    for wrong in ["clip=0.5", "trust=11", "clip", "power=1"] {
+        let wrong = format!("--correct-position-bias={wrong}");
+        prepare(&folder, &[&wrong]).code(2).says("expected clip=W with a finite number of 1 or more");
     }
     prepare(&folder, &["--validation-titles=3"]).code(2).says("--validation");
 }
@@ -436,9 +438,7 @@ fn the_page_needs_nothing_else() {
     prepare(&folder, &["--min-users", "1", "--report", "report.html"]).code(0);
     let page = folder.read("report.html");
     assert!(
-        page.starts_with("<!doctype html>")
-            && page.ends_with("</html>\n")
-            && page.contains("<i style=\"--share: 1.0000\">")
+        page.starts_with("<!doctype html>") && page.ends_with("</html>\n") && page.contains("style=\"--length:1\"")
     );
     assert!(!page.contains("http") && !page.contains("<script") && !page.contains("red shoes"));
 }
@@ -458,11 +458,11 @@ fn columns_of_json_come_in_any_row() {
         .says("1 pair, 1 click")
         .says("most rows that could be clicks were left out, 2 of 3, above all broken");
     folder.write("log.json", row("").repeat(3));
-    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--user-column", "who"]).code(2);
+    let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--columns", "user=who"]).code(2);
     run.says("expected a column `who`, found `query`, `title`");
     folder.write("log.json", row("").repeat(1500) + &row(",\"user\":\"u\""));
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv"]).code(2);
-    run.says("found a column `user` in line 1501").says("--user-column");
+    run.says("found a column `user` in line 1501").says("--columns user=NAME");
 }
 
 #[test]
@@ -479,7 +479,7 @@ fn what_was_clicked_is_never_a_bad_answer() {
         }
     }
     folder.write("log.tsv", log);
-    let split = ["--validation", "held.tsv", "--validation-after", "2024-05-03", "--min-count", "2"];
+    let split = ["--validation", "held.tsv", "--validation-split", "2024-05-03", "--min-count", "2"];
     prepare(&folder, &split).code(0);
     let held = folder.read("held.tsv");
     assert!(held.lines().count() > 20);
@@ -497,7 +497,7 @@ fn queries_that_models_cannot_tell_apart_are_on_one_side() {
     }
     folder.write("log.tsv", log);
     for more in [&["--keep-case"][..], &[]] {
-        let split = ["--validation", "held.tsv", "--validation-part", "0.5", "--validation-titles", "0"];
+        let split = ["--validation", "held.tsv", "--validation-split", "0.5", "--validation-titles", "0"];
         prepare(&folder, &[&split[..], more].concat()).code(0);
         let numbers = |name: &str| -> Vec<String> {
             let text = folder.read(name);

@@ -20,7 +20,7 @@ fn a_validation_set_has_grades_by_what_clicks_weigh() {
     folder.write("log.tsv", log);
     let grades = |flags: &[&str]| -> HashSet<(String, String)> {
         let prepare =
-            ["prepare", "log.tsv", "--output", "clicks.tsv", "--validation=held.tsv", "--validation-part=0.5"];
+            ["prepare", "log.tsv", "--output", "clicks.tsv", "--validation=held.tsv", "--validation-split=0.5"];
         folder.run(&[&prepare[..], flags].concat()).code(0);
         let held = folder.read("held.tsv");
         let rows = held.lines().skip(1).map(|row| row.split('\t').collect::<Vec<_>>());
@@ -32,5 +32,5 @@ fn a_validation_set_has_grades_by_what_clicks_weigh() {
     assert_eq!(grades(&[]), all([("top", "1"), ("below", "1"), ("seldom", "1"), ("both", "1")]));
     // A click below weighs twice as much as one on top.
     let weighed = all([("top", "4"), ("below", "4"), ("seldom", "2"), ("both", "4")]);
-    assert_eq!(grades(&["--correct-position-bias", "--position-trust=0"]), weighed);
+    assert_eq!(grades(&["--correct-position-bias=trust=0"]), weighed);
 }

@@ -91,7 +91,7 @@ fn logs_that_are_refused() {
         (&b""[..], "log.tsv: expected a header line, found nothing"),
         (b"\xff\xfeq\0u\0", "found UTF-16"),
         (b"query\xff\ttitle\n", "expected a header in UTF-8"),
-        (b"q\ttitle\na\tb\n", "expected a column `query`, found `q`, `title`; name it with `--query-column`"),
+        (b"q\ttitle\na\tb\n", "expected a column `query`, found `q`, `title`; name it with `--columns query=NAME`"),
         (b"query\tquery\ttitle\na\tb\tc\n", "expected one column `query` in the header, found several"),
         (b"query\ttitle\n", "the log has no rows"),
         (b"query\ttitle\n\t\n", "of 1 rows: 1 without a query"),
@@ -109,15 +109,15 @@ fn logs_that_are_refused() {
         (&["prepare", "missing.tsv", "-o", "out.tsv"], "missing.tsv: cannot open"),
         (&["prepare", ".", "-o", "out.tsv"], "expected a file, found a folder"),
         (&["prepare", "log.tsv", "-o", "no/out.tsv"], "no: expected a folder to write into, found none"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--user-column", "who"], "expected a column `who`, found `query`"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--columns", "user=who"], "expected a column `who`, found `query`"),
         (
             &["prepare", "other.tsv", "-o", "out.tsv", "--min-users", "2"],
-            "a least number of users needs a column of users, found none; name the column with `--user-column`",
+            "a least number of users needs a column of users, found none; name the column with `--columns user=NAME`",
         ),
-        (&["prepare", "other.tsv", "-o", "out.tsv", "--correct-position-bias"], "--position-column"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation", "v.tsv"], "--validation-after"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-part", "0.5"], "--validation FILE"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-part", "1.5"], "a number between 0 and 1"),
+        (&["prepare", "other.tsv", "-o", "out.tsv", "--correct-position-bias"], "--columns position=NAME"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation", "v.tsv"], "--validation-split"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-split", "0.5"], "--validation FILE"),
+        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-split", "1.5"], "a number between 0 and 1"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--memory", "1M"], "16M or more"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--max-bad", "-1"], ""),
         (&["prepare", "-", "-", "-o", "out.tsv"], "standard input"),
@@ -138,19 +138,19 @@ fn one_column_is_not_both_query_and_title() {
     folder.write("log.tsv", "query\ttitle\titem\nshoes\tRed shoes\t1\n");
     let same = "expected a column of queries and another of titles, found `";
     for columns in [
-        &["--query-column=query", "--title-column=query"][..],
-        &["--title-column=query"],
-        &["--query-column=title"],
-        &["--query-column=item", "--title-column=item", "--item-as-title"],
+        &["--columns=query=query", "--columns=title=query"][..],
+        &["--columns=title=query"],
+        &["--columns=query=title"],
+        &["--columns=query=item", "--columns=title=item", "--item-as-title"],
     ] {
-        prepare(&folder, columns).code(2).says(same).says("name them with `--query-column` and `--title-column`");
+        prepare(&folder, columns).code(2).says(same).says("name them with `--columns query=NAME,title=NAME`");
     }
     assert!(!folder.path("clicks.tsv").exists());
-    prepare(&folder, &["--query-column=title", "--title-column=query"]).code(0);
+    prepare(&folder, &["--columns=query=title", "--columns=title=query"]).code(0);
     // A log of items gets its titles elsewhere.
     folder.write("items.tsv", "id\ttitle\n1\tRed shoes\n");
     folder.write("log.tsv", "typed\titem\nshoes\t1\n");
-    prepare(&folder, &["--query-column=typed", "--titles=items.tsv"]).code(0);
+    prepare(&folder, &["--columns=query=typed", "--titles=items.tsv"]).code(0);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_full_disk_is_an_error() {
     for (output, validation) in [("/dev/full", "held.tsv"), ("clicks.tsv", "/dev/full")] {
         folder.write("held.tsv", "former");
         folder.write("clicks.tsv", "former");
-        let split = ["--validation", validation, "--validation-after", "2024-05-03", "--min-users", "1"];
+        let split = ["--validation", validation, "--validation-split", "2024-05-03", "--min-users", "1"];
         folder.run(&[&["prepare", "log.tsv", "-o", output], &split[..]].concat()).code(2).says("No space left");
         assert_eq!((folder.read("held.tsv"), folder.read("clicks.tsv")), ("former".to_owned(), "former".to_owned()));
     }
@@ -197,7 +197,7 @@ fn outputs_are_told_apart_by_where_they_lead() {
     std::fs::create_dir(folder.path("sub")).unwrap();
     std::os::unix::fs::symlink("out.tsv", folder.path("link.tsv")).unwrap();
     for other in ["./out.tsv", "sub/../out.tsv", "link.tsv"] {
-        let split = ["--validation-part", "0.5", "--validation", other];
+        let split = ["--validation-split", "0.5", "--validation", other];
         let run = folder.run(&[&["prepare", "log.tsv", "-o", "out.tsv"], &split[..]].concat());
         run.code(2).says("a file of its own for each output");
         folder.run(&["prepare", "log.tsv", "-o", "out.tsv", "--report", other]).code(2).says("a file of its own");
@@ -228,8 +228,8 @@ fn limits_that_cannot_be_held_are_an_error() {
         .says("`--max-queries-per-day`");
     folder.write("log.tsv", "query\ttitle\na\tt\n");
     prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `--max-queries` out");
-    let split = ["--validation", "held.tsv", "--validation-after", "2024"];
-    prepare(&folder, &split).code(2).says("a year needs month and day");
+    let split = ["--validation", "held.tsv", "--validation-split", "2024"];
+    prepare(&folder, &split).code(2).says("expected a date or a time, such as 2024-05-17");
     // A table that has rows does not give way to one without.
     folder.write("clicks.tsv", "former");
     folder.write("held.tsv", "former too");
@@ -239,10 +239,10 @@ fn limits_that_cannot_be_held_are_an_error() {
         prepare(&folder, &[&["--validation", "held.tsv"], split].concat()).code(2).says(&message).says(why);
         assert_eq!([folder.read("clicks.tsv"), folder.read("held.tsv")], ["former", "former too"]);
     };
-    refused(&["--validation-part", "0.000001"], "held.tsv", "the part is too small");
+    refused(&["--validation-split", "0.000001"], "held.tsv", "the part is too small");
     folder.write("log.tsv", "query\ttitle\ttime\na\tt\t2024-05-17\n");
-    refused(&["--validation-after", "2024-05-18"], "held.tsv", "no click that is kept is that late");
-    refused(&["--validation-after", "2024-05-01"], "clicks.tsv", "all clicks that are kept are that late");
+    refused(&["--validation-split", "2024-05-18"], "held.tsv", "no click that is kept is that late");
+    refused(&["--validation-split", "2024-05-01"], "clicks.tsv", "all clicks that are kept are that late");
 }
 
 #[test]

@@ -46,22 +46,6 @@ impl Meaning {
         }
     }
 
-    /// The option of `prepare` that names the column.
-    pub(super) fn option(self) -> Option<&'static str> {
-        Some(match self {
-            Meaning::Query => "--query-column",
-            Meaning::Title => "--title-column",
-            Meaning::Item => "--item-column",
-            Meaning::Grade => return None,
-            Meaning::Clicked => "--clicked-column",
-            Meaning::Count => "--count-column",
-            Meaning::Position => "--position-column",
-            Meaning::Time => "--time-column",
-            Meaning::User => "--user-column",
-            Meaning::Session => "--session-column",
-        })
-    }
-
     /// Names of columns that mean this, the likeliest first, in small letters and without what separates words.
     fn names(self) -> &'static [&'static str] {
         match self {

@@ -98,10 +98,18 @@ fn free(stem: &str, extension: &str) -> String {
 
 /// The options of `prepare` for columns that have other names than it expects.
 fn columns(found: &Found) -> String {
-    let others = found.meanings.iter().filter(|(meaning, name)| !name.trim().eq_ignore_ascii_case(meaning.name()));
-    let option =
-        |(meaning, name): &(Meaning, String)| meaning.option().map(|option| format!(" {option} {}", shell(name)));
-    others.filter_map(option).collect()
+    // A grade is no column of a log.
+    let others = found
+        .meanings
+        .iter()
+        .filter(|(meaning, name)| *meaning != Meaning::Grade && !name.trim().eq_ignore_ascii_case(meaning.name()));
+    names(others.map(|(meaning, name)| format!("{}={name}", meaning.name())))
+}
+
+/// The option of `prepare` with these names of columns.
+fn names(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    if names.is_empty() { String::new() } else { format!(" --columns {}", shell(&names.join(","))) }
 }
 
 /// The titles of items, as `prepare` takes them.
@@ -109,15 +117,11 @@ fn prepared_titles(titles: Option<&Found>) -> String {
     match titles {
         None => "--titles TITLES".to_owned(),
         Some(titles) => {
-            let mut text = format!("--titles {}", quoted(&titles.path));
-            for (meaning, option, usual) in
-                [(Meaning::Item, "--titles-id-column", "id"), (Meaning::Title, "--titles-title-column", "title")]
-            {
-                if let Some(name) = other_name(titles, meaning, usual) {
-                    text.push_str(&format!(" {option} {name}"));
-                }
-            }
-            text
+            let others =
+                [(Meaning::Item, "id"), (Meaning::Title, "title")].into_iter().filter_map(|(meaning, usual)| {
+                    other_name(titles, meaning, usual).map(|name| format!("titles.{usual}={name}"))
+                });
+            format!("--titles {}{}", quoted(&titles.path), names(others))
         }
     }
 }
@@ -128,15 +132,15 @@ fn of_titles(option: &str, titles: &Found) -> String {
     for (meaning, option, usual) in [(Meaning::Item, "--id-column", "id"), (Meaning::Title, "--title-column", "title")]
     {
         if let Some(name) = other_name(titles, meaning, usual) {
-            text.push_str(&format!(" {option} {name}"));
+            text.push_str(&format!(" {option} {}", shell(name)));
         }
     }
     text
 }
 
-fn other_name(found: &Found, wanted: Meaning, usual: &str) -> Option<String> {
+fn other_name<'a>(found: &'a Found, wanted: Meaning, usual: &str) -> Option<&'a str> {
     let (_, name) = found.meanings.iter().find(|(meaning, _)| *meaning == wanted)?;
-    (found.kind == InputKind::Titles && !name.trim().eq_ignore_ascii_case(usual)).then(|| shell(name))
+    (found.kind == InputKind::Titles && !name.trim().eq_ignore_ascii_case(usual)).then_some(name.as_str())
 }
 
 fn quoted(path: &Path) -> String {

@@ -30,10 +30,10 @@ fn advice(error: &Error) -> Option<String> {
             format!("see {}", flags.join(", "))
         }
         Error::EmptyPart { is_validation: true, .. } => {
-            "no click that is kept is that late, or the part is too small; see `--validation-after`, `--validation-part`".to_owned()
+            "no click that is kept is that late, or the part is too small; see `--validation-split`".to_owned()
         }
         Error::EmptyPart { .. } => {
-            "all clicks that are kept are that late, or the part is too large; see `--validation-after`, `--validation-part`".to_owned()
+            "all clicks that are kept are that late, or the part is too large; see `--validation-split`".to_owned()
         }
         _ => return None,
     };
@@ -44,7 +44,7 @@ fn of_table(fault: &TableFault) -> Option<String> {
     Some(match fault {
         TableFault::MissingColumn { of: InputTable::Titles | InputTable::Queries, .. } => return None,
         TableFault::MissingColumn { role: Role::Title, .. } => {
-            "name it with `--title-column`, or name the column of item ids with `--item-column` and the table of their \
+            "name it with `--columns title=NAME`, or name the column of item ids with `--columns item=NAME` and the table of their \
              titles with `--titles`"
                 .to_owned()
         }
@@ -96,24 +96,13 @@ fn flag(need: Need) -> &'static str {
         Need::MinUsers => "--min-users",
         Need::MaxQueries => "--max-queries",
         Need::MaxQueriesPerDay => "--max-queries-per-day",
-        Need::ValidationAfter => "--validation-after",
+        Need::ValidationAfter => "--validation-split",
         Need::PositionBias => "--correct-position-bias",
         Need::Private => "--private",
     }
 }
 
-/// The option that sets the column of a role.
-fn option(role: Role) -> &'static str {
-    match role {
-        Role::Query => "--query-column",
-        Role::Title => "--title-column",
-        Role::Item => "--item-column",
-        Role::Clicked => "--clicked-column",
-        Role::Count => "--count-column",
-        Role::Position => "--position-column",
-        Role::Time => "--time-column",
-        Role::User => "--user-column",
-        Role::Session => "--session-column",
-        Role::Key => "--key-column",
-    }
+/// Returns the option that sets the column of a role.
+fn option(role: Role) -> String {
+    format!("--columns {}=NAME", role.name())
 }

@@ -1,10 +1,11 @@
 //! The arguments of `clickvec prepare`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clickvec_logs::columns::{Columns, Role};
+use clickvec_logs::columns::{self, Columns, Role};
 use clickvec_logs::preset::{self, Preset};
 use clickvec_logs::robots::Limits;
 use clickvec_logs::tables::{Format, Options};
@@ -48,20 +49,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     header: Option<Vec<String>>,
 
-    #[command(flatten)]
-    columns: ColumnFlags,
+    /// Columns that have other names than usual, as in `query=search_term,item=sku`; may be repeated. The usual names are query, title, item,
+    /// clicked, count, position, time, user and session; and, of other tables, query_id, titles.id and titles.title. A column that is
+    /// named must exist.
+    #[arg(long, value_name = "COLUMN=NAME,…")]
+    columns: Vec<ColumnNames>,
 
     /// A table with the title of each item, with the columns id and title; or a BEIR corpus.
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
     pub(super) titles: Option<PathBuf>,
-
-    /// The column of --titles with the ids [default: id].
-    #[arg(long, value_name = "NAME", requires = "titles", help_heading = "Titles and queries")]
-    titles_id_column: Option<String>,
-
-    /// The column of --titles with the texts [default: title].
-    #[arg(long, value_name = "NAME", requires = "titles", help_heading = "Titles and queries")]
-    titles_title_column: Option<String>,
 
     /// A table with the text of each query id, with the columns query_id and query.
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
@@ -107,31 +103,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Validation")]
     validation: Option<PathBuf>,
 
-    /// Use rows from this date or time (UTC) on as the validation set.
-    #[arg(long, value_name = "DATE", value_parser = super::time, help_heading = "Validation")]
-    validation_after: Option<Time>,
-
-    /// Use this share of the queries as the validation set; no query is in both outputs.
-    #[arg(long, value_name = "PART", value_parser = part, conflicts_with = "validation_after", help_heading = "Validation")]
-    validation_part: Option<f64>,
+    /// What goes into the validation set: the rows from this date or time (UTC) on, or this share of the queries, such as 0.1; then no
+    /// query is in both outputs.
+    #[arg(long, value_name = "DATE|PART", value_parser = split, help_heading = "Validation")]
+    validation_split: Option<Split>,
 
     /// The number of random titles with grade 0 to add to each query of the validation set.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=1000), requires = "validation", help_heading = "Validation")]
     validation_titles: u16,
 
-    /// Weight clicks by how rarely their position is looked at, which a click model learns from the log. Needs
-    /// positions, and rows for titles that were shown but not clicked.
-    #[arg(long, help_heading = "Position bias")]
-    correct_position_bias: bool,
-
-    /// The largest weight that a click can get because of its position.
-    #[arg(long, value_name = "W", default_value_t = 10.0, value_parser = clip, requires = "correct_position_bias", help_heading = "Position bias")]
-    position_clip: f64,
-
-    /// How far to trust the logged ranking: clicks are also weighted by how much the titles at their position attract,
-    /// to this power; 0 trusts every click equally.
-    #[arg(long, value_name = "POWER", default_value_t = 2.0, value_parser = trust, requires = "correct_position_bias", help_heading = "Position bias")]
-    position_trust: f64,
+    /// Weight clicks by how rarely their position is looked at, which a click model learns from the log. Needs positions, and rows for
+    /// titles that were shown but not clicked. `clip` is the largest weight that a click can get because of its position. Clicks are
+    /// also weighted by how much the titles at their position attract, to the power of `trust`: how far to trust the logged ranking;
+    /// 0 trusts every click equally [default: clip=10,trust=2].
+    #[arg(long, value_name = "clip=W,trust=POWER", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = weighting, help_heading = "Position bias")]
+    correct_position_bias: Option<PositionWeighting>,
 
     /// Stop if more than this share of the rows is broken.
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
@@ -150,40 +136,41 @@ pub(crate) struct Args {
     pub(super) json: bool,
 }
 
-/// The names of columns. A column that is named must exist.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Columns")]
-struct ColumnFlags {
-    /// The query that was typed [default: query].
-    #[arg(long, value_name = "NAME")]
-    query_column: Option<String>,
-    /// The title that was clicked [default: title].
-    #[arg(long, value_name = "NAME")]
-    title_column: Option<String>,
-    /// The item that was clicked, for --titles [default: item].
-    #[arg(long, value_name = "NAME")]
-    item_column: Option<String>,
-    /// 1 for a click, 0 for a title that was only shown [default: clicked; without it every row is a click].
-    #[arg(long, value_name = "NAME")]
-    clicked_column: Option<String>,
-    /// The number of clicks [default: count; without it 1].
-    #[arg(long, value_name = "NAME")]
-    count_column: Option<String>,
-    /// The position of the title in the list [default: position].
-    #[arg(long, value_name = "NAME")]
-    position_column: Option<String>,
-    /// The time [default: time].
-    #[arg(long, value_name = "NAME")]
-    time_column: Option<String>,
-    /// The user [default: user].
-    #[arg(long, value_name = "NAME")]
-    user_column: Option<String>,
-    /// The visit [default: session].
-    #[arg(long, value_name = "NAME")]
-    session_column: Option<String>,
-    /// The id of the query, for --queries [default: query_id].
-    #[arg(long, value_name = "NAME")]
-    key_column: Option<String>,
+/// A column of the logs, or of the table of titles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Column {
+    Log(Role),
+    TitleId,
+    Title,
+}
+
+/// Names of columns.
+#[derive(Debug, Clone, PartialEq)]
+struct ColumnNames(Vec<(Column, String)>);
+
+impl FromStr for ColumnNames {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ColumnNames, String> {
+        let roles = columns::ALL.into_iter().map(|role| (role.name(), Column::Log(role)));
+        let known: Vec<(&str, Column)> =
+            roles.chain([("titles.id", Column::TitleId), ("titles.title", Column::Title)]).collect();
+        let column = |name: &str| known.iter().find(|(known, _)| *known == name).map(|(_, column)| *column);
+        let mut names: Vec<(Column, String)> = Vec::new();
+        for part in text.split(',') {
+            let pair = part.split_once('=').and_then(|(name, value)| Some((column(name.trim())?, value)));
+            match (pair, names.last_mut()) {
+                (Some((column, name)), _) => names.push((column, name.to_owned())),
+                // A comma may be part of a name.
+                (None, Some((_, name))) => *name += &format!(",{part}"),
+                (None, None) => {
+                    let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+                    return Err(format!("expected COLUMN=NAME with one of the columns {}", known.join(", ")));
+                }
+            }
+        }
+        Ok(ColumnNames(names))
+    }
 }
 
 /// A parser of values that have a name each, with a line of help for each.
@@ -226,33 +213,23 @@ impl Args {
         self.validation.as_ref()
     }
 
-    /// Which rows go into the validation set.
-    pub(super) fn split(&self) -> Result<Split> {
-        Ok(match (self.validation_after, self.validation_part) {
-            (Some(after), _) => Split::After(after),
-            (None, Some(part)) => Split::Part(part),
-            (None, None) => Split::None,
-        })
+    /// Returns which rows go into the validation set.
+    pub(super) fn split(&self) -> Split {
+        self.validation_split.unwrap_or(Split::None)
     }
 
-    /// The settings for the library.
+    /// Returns the name of a column, if it was set.
+    fn column(&self, column: Column) -> Option<String> {
+        let mut names = self.columns.iter().flat_map(|ColumnNames(names)| names).rev();
+        names.find(|(known, _)| *known == column).map(|(_, name)| name.clone())
+    }
+
+    /// Returns the settings for the library.
     pub(super) fn config(&self) -> Result<Config> {
         let mut columns = Columns::default();
-        let flags = &self.columns;
-        for (role, name) in [
-            (Role::Query, &flags.query_column),
-            (Role::Title, &flags.title_column),
-            (Role::Item, &flags.item_column),
-            (Role::Clicked, &flags.clicked_column),
-            (Role::Count, &flags.count_column),
-            (Role::Position, &flags.position_column),
-            (Role::Time, &flags.time_column),
-            (Role::User, &flags.user_column),
-            (Role::Session, &flags.session_column),
-            (Role::Key, &flags.key_column),
-        ] {
-            if let Some(name) = name {
-                columns.name(role, name.as_str());
+        for role in columns::ALL {
+            if let Some(name) = self.column(Column::Log(role)) {
+                columns.name(role, name);
             }
         }
         // Titles may come from a table of items; then a column of the usual name is no title.
@@ -261,8 +238,8 @@ impl Args {
             && (columns.is_named(Role::Title) || !has_titles)
         {
             bail!(
-                "expected a column of queries and another of titles, found `{}` for both; name them with `--query-column` and \
-                 `--title-column`",
+                "expected a column of queries and another of titles, found `{}` for both; name them with `--columns \
+                 query=NAME,title=NAME`",
                 output::printable(name)
             );
         }
@@ -286,8 +263,8 @@ impl Args {
             table: Options { format, delimiter, header, columns, extract: None, short_rows: false, judgments: false },
             preset: self.preset,
             titles: self.titles.clone(),
-            title_id_column: self.titles_id_column.clone(),
-            title_text_column: self.titles_title_column.clone(),
+            title_id_column: self.column(Column::TitleId),
+            title_text_column: self.column(Column::Title),
             queries: self.queries.clone(),
             item_as_title: self.item_as_title,
             keep_case: self.keep_case,
@@ -300,11 +277,9 @@ impl Args {
                 log: limit(self.max_queries),
             },
             day_limit_asked: self.max_queries_per_day.is_some(),
-            split: self.split()?,
+            split: self.split(),
             validation_titles: usize::from(self.validation_titles),
-            position_weighting: self
-                .correct_position_bias
-                .then_some(PositionWeighting { clip: self.position_clip, trust: self.position_trust }),
+            position_weighting: self.correct_position_bias,
             max_bad: self.max_bad,
             memory: self.memory,
             output: self.output.clone(),
@@ -323,19 +298,32 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-fn part(text: &str) -> Result<f64, String> {
-    let part = text.parse::<f64>().ok().filter(|part| *part > 0.0 && *part < 1.0);
-    part.ok_or_else(|| "expected a number between 0 and 1, as in 0.1".to_owned())
+/// Parses a share of the queries, or the time from which rows are held out.
+fn split(text: &str) -> Result<Split, String> {
+    if let Some(part) = text.parse::<f64>().ok().filter(|part| *part > 0.0 && *part < 1.0) {
+        return Ok(Split::Part(part));
+    }
+    let time = if Time::is_small_number(text) { None } else { Time::parse(text) };
+    time.map(Split::After).ok_or_else(|| {
+        "expected a date or a time, such as 2024-05-17 or 2024-05-17T08:30:00Z, or a number between 0 and 1, as in 0.1".to_owned()
+    })
 }
 
-fn clip(text: &str) -> Result<f64, String> {
-    let clip = text.parse::<f64>().ok().filter(|clip| *clip >= 1.0 && clip.is_finite());
-    clip.ok_or_else(|| "expected a finite number of 1 or more".to_owned())
-}
-
-fn trust(text: &str) -> Result<f64, String> {
-    let trust = text.parse::<f64>().ok().filter(|trust| (0.0..=10.0).contains(trust));
-    trust.ok_or_else(|| "expected a number from 0 to 10".to_owned())
+fn weighting(text: &str) -> Result<PositionWeighting, String> {
+    let mut weighting = PositionWeighting { clip: 10.0, trust: 2.0 };
+    for pair in text.split(',').filter(|pair| !pair.is_empty()) {
+        let (name, number) = pair.split_once('=').unwrap_or((pair, ""));
+        match (name, number.parse::<f64>()) {
+            ("clip", Ok(clip)) if clip >= 1.0 && clip.is_finite() => weighting.clip = clip,
+            ("trust", Ok(trust)) if (0.0..=10.0).contains(&trust) => weighting.trust = trust,
+            _ => {
+                return Err(
+                    "expected clip=W with a finite number of 1 or more, trust=POWER from 0 to 10, or both".to_owned()
+                );
+            }
+        }
+    }
+    Ok(weighting)
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -2,7 +2,6 @@
 
 mod advice;
 mod args;
-mod page;
 mod report;
 
 use std::io::Write as _;
@@ -13,13 +12,13 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clickvec::internals::files;
 use clickvec_logs::Split;
 use clickvec_logs::paths::is_standard_output;
-use clickvec_logs::time::Time;
+use maud::html;
 
 pub(crate) use args::Args;
 
 use super::inspect::{has_rare, looks_judged};
 use crate::answer::Answer;
-use crate::{input, output, progress};
+use crate::{input, output, page, progress};
 
 /// The shortest time between two updates of the count of rows.
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
@@ -56,8 +55,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     });
     bar.finish_and_clear();
     let report = report.map_err(advice::with_advice)?;
+    let shown = report::shown(&args, &report, started.elapsed());
     if let Some(path) = &args.report {
-        files::write_bytes_atomically(path, page::page(&args, &report).as_bytes())
+        let body = html! { h1 { "What was in the log" } (shown.to_markup()) };
+        files::write_bytes_atomically(path, page::page("clickvec prepare", "", &body).as_bytes())
             .with_context(|| format!("{} is written whole, its report is not", output::path(&args.output)))?;
     }
     if args.json {
@@ -72,7 +73,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         )?;
         output::written(out.flush())?;
     } else {
-        output::note(report::text(&args, &report, started.elapsed()).trim_end());
+        output::note(shown.to_text().trim_end());
     }
     let mut answer = Answer::Done;
     if report.days.as_ref().is_some_and(|(first, last)| first == EPOCH && last == EPOCH) {
@@ -121,13 +122,13 @@ fn check(args: &Args) -> Result<()> {
         ensure!(folder.is_dir(), "{}: expected a folder to write into, found none; make it first", folder.display());
         ensure!(!report.is_dir(), "{}: expected a file, found a folder", report.display());
     }
-    if args.validation().is_some() && args.split()? == Split::None {
+    if args.validation().is_some() && args.split() == Split::None {
         bail!(
-            "`--validation FILE` needs `--validation-after DATE` or `--validation-part PART`, which say what goes into it"
+            "`--validation FILE` needs `--validation-split`, a date or a share of the queries, which says what goes into it"
         );
     }
-    if args.validation().is_none() && args.split()? != Split::None {
-        bail!("`--validation-after` and `--validation-part` need `--validation FILE`, where the rows go");
+    if args.validation().is_none() && args.split() != Split::None {
+        bail!("`--validation-split` needs `--validation FILE`, where the rows go");
     }
     Ok(())
 }
@@ -146,14 +147,4 @@ fn identity(path: &Path) -> PathBuf {
         (Err(_), Ok(folder), Some(name)) => folder.join(name),
         _ => target,
     }
-}
-
-/// Parses the time of `--validation-after`.
-fn time(text: &str) -> Result<Time, String> {
-    if Time::is_small_number(text) {
-        return Err(
-            "expected a date or a time, such as 2024-05-17, found a bare number; a year needs month and day".to_owned()
-        );
-    }
-    Time::parse(text).ok_or_else(|| "expected a date or a time, such as 2024-05-17 or 2024-05-17T08:30:00Z".to_owned())
 }

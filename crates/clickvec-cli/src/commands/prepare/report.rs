@@ -1,18 +1,16 @@
-//! The report, as text and as JSON.
+//! The report: as JSON, and for readers.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use clickvec_logs::Report;
-use clickvec_logs::report::{Bar, Count, Counts, Histogram, SideTable};
+use clickvec_logs::report::{Bar, BrokenRow, Count, Counts, Histogram, PositionReport, SideTable};
 use serde::Serialize;
 
 use super::args::Args;
-use crate::{aligned, output, progress};
+use crate::report::{Cell, Column, Report as Shown, Table};
+use crate::{output, progress};
 
-/// The length of the longest bar in a histogram.
-const BAR_WIDTH: usize = 40;
 /// The share of clicks from which the cost of the user limit is a warning.
 const WORTH_KNOWING: f64 = 0.1;
 
@@ -36,122 +34,131 @@ fn robots(report: &Report) -> String {
     why.to_owned()
 }
 
-/// The report as text.
-pub(super) fn text(args: &Args, report: &Report, time: Duration) -> String {
-    let mut text = String::new();
-    let mut facts = aligned::plain();
-    for (name, value) in facts_of(report) {
-        facts.add_row([name, value]);
-    }
+/// Returns the report for readers.
+pub(super) fn shown(args: &Args, report: &Report, time: Duration) -> Shown {
+    let mut shown = Shown::default();
     let rate = progress::rate(report.rows as f64 / time.as_secs_f64().max(1e-9));
-    let _ = writeln!(text, "read {} rows in {}, {rate} rows/s", output::count(report.rows), progress::duration(time));
-    if let Some(cost) = cost_of_privacy(report) {
-        let _ = writeln!(text, "{cost}");
-    }
-    let _ = writeln!(text, "{}", aligned::show(&mut facts));
-    for row in &report.first_broken {
-        let reason = output::printable(&row.reason);
-        let _ = writeln!(text, "  {}:{}: {reason}", row.path, row.line);
-    }
+    let (rows, time) = (output::count(report.rows), progress::duration(time));
+    shown.paragraph(format!("read {rows} rows in {time}, {rate} rows/s"));
+    cost_of_privacy(report).into_iter().for_each(|cost| shown.paragraph(cost));
+    shown.table(pairs(["", ""], facts(report)));
+    let broken = |row: &BrokenRow| format!("  {}:{}: {}", row.path, row.line, row.reason);
+    let mut lines: Vec<String> = report.first_broken.iter().map(broken).collect();
     let more = report.broken - report.first_broken.len() as u64;
-    if more > 0 {
-        let _ = writeln!(text, "  and {} more", output::count(more));
-    }
+    lines.extend((more > 0).then(|| format!("  and {} more", output::count(more))));
     for table in report.side_tables.iter().filter(|table| table.broken > 0) {
-        let (broken, rows) = (output::count(table.broken), output::counted(table.rows, "row"));
-        let _ = writeln!(text, "{}: left out {broken} broken of {rows}", table.path);
-        for row in &table.first_broken {
-            let _ = writeln!(text, "  {}:{}: {}", row.path, row.line, output::printable(&row.reason));
-        }
+        let (broken_rows, rows) = (output::count(table.broken), output::counted(table.rows, "row"));
+        lines.push(format!("{}: left out {broken_rows} broken of {rows}", table.path));
+        lines.extend(table.first_broken.iter().map(broken));
     }
-    for table in &report.side_tables {
-        let _ = side_table(&mut text, table);
+    lines.extend(report.side_tables.iter().flat_map(faults_of_side_table));
+    if !lines.is_empty() {
+        shown.note(lines.join("\n"));
     }
-    let left = left_out(report);
-    if !left.is_empty() {
-        let mut rows = aligned::plain();
-        rows.set_header(["left out", ""]);
-        for (reason, what) in left {
-            rows.add_row([reason, what]);
-        }
-        let _ = writeln!(text, "\n{}", aligned::show(&mut rows));
-    }
-    for (name, histogram) in pictures(report) {
-        let _ = write!(text, "\n{name}\n{}", bars(histogram));
+    shown.table(pairs(["left out", ""], left_out(report)));
+    for (name, histogram) in histograms(report) {
+        shown.table(bars(name, histogram));
     }
     if let Some(positions) = &report.positions {
-        let mut rows = aligned::plain();
-        rows.set_header(["position", "shown", "clicks", "looked at", "± s.e.", "attraction", "weight"]);
-        for position in &positions.positions {
-            rows.add_row([
-                position.position.to_string(),
-                output::count(position.shown),
-                output::count(position.clicks),
-                position.examination.map_or("not measured".to_owned(), |theta| format!("{theta:.3}")),
-                position.standard_error.map_or(String::new(), |error| format!("{error:.3}")),
-                position.attraction.map_or(String::new(), |attraction| format!("{attraction:.2}")),
-                format!("{:.2}", position.weight),
-            ]);
-        }
-        aligned::align_right(&mut rows, 0..7);
-        let (clip, trust, reference) = (positions.clip, positions.trust, positions.reference);
-        let _ = writeln!(
-            text,
-            "\n{}\nlooked at, attraction (clicks when looked at): relative to position {reference}\n\
-             weight of a click: 1 / looked at (at most {clip}) times attraction (at most 1) to the power of {trust}",
-            aligned::show(&mut rows)
-        );
-        if positions.positions.first().is_some_and(|first| first.position != reference) {
-            let _ = writeln!(text, "warning: the log cannot compare the first position with any other");
-        }
+        add_positions(&mut shown, positions);
     }
-    let _ = writeln!(text, "\n{}: written; {}", output::path(&args.output), counts(&report.training));
+    shown.paragraph(format!("{}: written; {}", args.output.display(), counts(&report.training)));
     if let (Some(path), Some(written)) = (args.validation(), &report.validation) {
-        let _ = writeln!(text, "{}: written; {}", output::path(path), counts(written));
+        shown.paragraph(format!("{}: written; {}", path.display(), counts(written)));
     }
+    shown.paragraph(privacy(args, report));
+    if !report.looks_like_user.is_empty() {
+        let names: Vec<String> = report.looks_like_user.iter().map(|name| format!("`{name}`")).collect();
+        shown.paragraph(format!(
+            "warning: {} may identify users and {} not used; name one with --columns user=NAME",
+            names.join(", "),
+            output::agreeing(names.len() as u64, "is", "are")
+        ));
+    }
+    shown
+}
+
+/// Returns a table of names and values.
+fn pairs(heads: [&str; 2], rows: Vec<(String, String)>) -> Table {
+    let mut table = Table::new(heads.map(Column::text));
+    rows.into_iter().for_each(|(name, value)| table.add([name.into(), value.into()]));
+    table
+}
+
+/// Returns a histogram as a table with bars.
+fn bars(name: &str, histogram: &Histogram) -> Table {
+    let most = histogram.bars.iter().map(|bar| bar.count).max().unwrap_or(0) as f64;
+    let mut table = Table::new([Column::number(name), Column::share("", most)]);
+    for bar in &histogram.bars {
+        table.add([label(bar).into(), Cell::Share(output::count(bar.count), bar.count as f64)]);
+    }
+    table
+}
+
+/// Adds how often each position is looked at, and what a click there weighs.
+fn add_positions(shown: &mut Shown, report: &PositionReport) {
+    let most = report.positions.iter().filter_map(|position| position.examination).fold(1.0, f64::max);
+    let [position, shows, clicks] = ["position", "shown", "clicks"].map(Column::number);
+    let [error, attraction, weight] = ["± s.e.", "attraction", "weight"].map(Column::number);
+    let examination = Column::share("looked at", most);
+    let mut table = Table::new([position, shows, clicks, examination, error, attraction, weight]);
+    let decimals = |number: Option<f64>, decimals: usize| {
+        number.map_or(String::new(), |number| format!("{number:.decimals$}")).into()
+    };
+    for position in &report.positions {
+        let examination = position.examination.map(|theta| Cell::Share(format!("{theta:.3}"), theta));
+        table.add([
+            position.position.to_string().into(),
+            output::count(position.shown).into(),
+            output::count(position.clicks).into(),
+            examination.unwrap_or("not measured".into()),
+            decimals(position.standard_error, 3),
+            decimals(position.attraction, 2),
+            decimals(Some(position.weight), 2),
+        ]);
+    }
+    shown.table(table);
+    let (clip, trust, reference) = (report.clip, report.trust, report.reference);
+    shown.note(format!(
+        "looked at, attraction (clicks when looked at): relative to position {reference}\n\
+         weight of a click: 1 / looked at (at most {clip}) times attraction (at most 1) to the power of {trust}"
+    ));
+    if report.positions.first().is_some_and(|first| first.position != reference) {
+        shown.note("warning: the log cannot compare the first position with any other");
+    }
+}
+
+/// Returns what the outputs say of rare queries.
+fn privacy(args: &Args, report: &Report) -> String {
     match report.min_users {
         Some(least) if report.private => {
-            let _ = writeln!(
-                text,
+            let mut text = format!(
                 "rare: {}, of fewer than {least} users, are in {} (--private): keep it where the log is. A model that `train` makes \
                  of it has no letter trigram that only they have",
                 counts(&report.rare),
-                output::path(&args.output)
+                args.output.display()
             );
             if let (Some(path), Some(_)) = (args.validation(), &report.validation) {
-                let rare = &report.rare_validation;
-                let _ = writeln!(
-                    text,
-                    "rare: {}, of fewer than {least} users, are in {}, which does not mark them: keep it where the log is too. \
+                text += &format!(
+                    "\nrare: {}, of fewer than {least} users, are in {}, which does not mark them: keep it where the log is too. \
                      `train --validation` only judges by it",
-                    counts(rare),
-                    output::path(path)
+                    counts(&report.rare_validation),
+                    path.display()
                 );
             }
+            text
         }
-        Some(least) => {
-            text.push_str(&format!(
-                "at least {least} users clicked for each written query in its file (--min-users)\n"
-            ));
+        Some(least) => format!("at least {least} users clicked for each written query in its file (--min-users)"),
+        None => {
+            let why = if report.users.is_some() {
+                "(--min-users 1)"
+            } else {
+                "since the log has no users (--columns user=NAME)"
+            };
+            let comma = if report.users.is_some() { "" } else { "," };
+            format!("it may contain queries that only one person typed{comma} {why}: treat it as carefully as the log")
         }
-        None if report.users.is_some() => text.push_str(
-            "it may contain queries that only one person typed (--min-users 1): treat it as carefully as the log\n",
-        ),
-        None => text.push_str(
-            "it may contain queries that only one person typed, since the log has no users (--user-column): treat it \
-             as carefully as the log\n",
-        ),
     }
-    if !report.looks_like_user.is_empty() {
-        let names: Vec<String> = report.looks_like_user.iter().map(|name| format!("`{name}`")).collect();
-        let _ = writeln!(
-            text,
-            "warning: {} may identify users and {} not used; name one with --user-column",
-            output::printable(&names.join(", ")),
-            output::agreeing(names.len() as u64, "is", "are")
-        );
-    }
-    text
 }
 
 /// What leaving out queries of few users costs in clicks and queries; a warning if it is much.
@@ -216,25 +223,24 @@ pub(super) fn most_left_out(args: &Args, report: &Report) -> Option<String> {
     })
 }
 
-/// Reports rows of a table of titles or queries that are empty, repeated or contradictory.
-fn side_table(text: &mut String, table: &SideTable) -> std::fmt::Result {
+/// Returns what is wrong with rows of a table of titles or queries: empty, repeated or contradictory.
+fn faults_of_side_table(table: &SideTable) -> Vec<String> {
+    let mut faults = Vec::new();
     if table.empty > 0 {
-        let rows = output::counted(table.empty, "row");
-        writeln!(text, "{}: {rows} without an id or a text", table.path)?;
+        faults.push(format!("{}: {} without an id or a text", table.path, output::counted(table.empty, "row")));
     }
     if table.repeated > 0 {
         let (rows, other) = (output::counted(table.repeated, "row"), output::count(table.contradicting));
-        writeln!(
-            text,
-            "{}: {rows} with an id that came before, {other} of them with another text; the first counts",
-            table.path
-        )?;
+        let path = &table.path;
+        faults.push(format!(
+            "{path}: {rows} with an id that came before, {other} of them with another text; the first counts"
+        ));
     }
-    Ok(())
+    faults
 }
 
-/// The figures, as names and values.
-pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
+/// Returns the figures, as names and values.
+fn facts(report: &Report) -> Vec<(String, String)> {
     let mut facts = vec![("rows".to_owned(), output::count(report.rows))];
     if report.files.len() > 1 {
         facts.push(("files".to_owned(), output::count(report.files.len() as u64)));
@@ -285,7 +291,7 @@ pub(super) fn facts_of(report: &Report) -> Vec<(String, String)> {
 }
 
 /// Why rows, queries and pairs were left out, with their numbers.
-pub(super) fn left_out(report: &Report) -> Vec<(String, String)> {
+fn left_out(report: &Report) -> Vec<(String, String)> {
     let left = &report.left_out;
     let rows = [
         ("shown, not clicked", left.not_clicked),
@@ -311,8 +317,8 @@ pub(super) fn left_out(report: &Report) -> Vec<(String, String)> {
     all
 }
 
-/// The histograms with their names.
-pub(super) fn pictures(report: &Report) -> [(&'static str, &Histogram); 3] {
+/// Returns the histograms with their names.
+fn histograms(report: &Report) -> [(&'static str, &Histogram); 3] {
     [
         ("clicks of a query", &report.clicks_per_query),
         ("words of a query", &report.query_words),
@@ -321,7 +327,7 @@ pub(super) fn pictures(report: &Report) -> [(&'static str, &Histogram); 3] {
 }
 
 /// `262 queries, 280 pairs, 1,024 clicks`.
-pub(super) fn counts(counts: &Counts) -> String {
+fn counts(counts: &Counts) -> String {
     let Counts { queries, pairs, clicks } = *counts;
     [(queries, "query"), (pairs, "pair"), (clicks, "click")]
         .map(|(number, noun)| output::counted(number, noun))
@@ -329,7 +335,7 @@ pub(super) fn counts(counts: &Counts) -> String {
 }
 
 /// The label of a bar, such as `3–4` or `12 or more`.
-pub(super) fn label(bar: &Bar) -> String {
+fn label(bar: &Bar) -> String {
     match bar {
         Bar { from, to, .. } if from == to => output::count(*from),
         Bar { from, to: u64::MAX, .. } => format!("{}+", output::count(*from)),
@@ -339,19 +345,4 @@ pub(super) fn label(bar: &Bar) -> String {
 
 fn about(count: Count) -> String {
     format!("{}{}", if count.exact { "" } else { "about " }, output::count(count.count))
-}
-
-fn bars(histogram: &Histogram) -> String {
-    let most = histogram.bars.iter().map(|bar| bar.count).max().unwrap_or(0).max(1);
-    let labels: Vec<String> = histogram.bars.iter().map(label).collect();
-    let counts: Vec<String> = histogram.bars.iter().map(|bar| output::count(bar.count)).collect();
-    let width = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
-    let (label_width, count_width) = (width(&labels), width(&counts));
-    let mut text = String::new();
-    for ((bar, label), count) in histogram.bars.iter().zip(labels).zip(counts) {
-        let length = (bar.count as f64 / most as f64 * BAR_WIDTH as f64).ceil() as usize;
-        let line = format!("  {label:>label_width$}  {count:>count_width$}  {}", "█".repeat(length));
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
 }
