@@ -6,7 +6,7 @@ python3 bench/check_forms.py CLICKVEC [--without-parquet]
 Needs numpy, pytrec_eval (or pytrec-eval-terrier), gensim and, unless CLICKVEC was built without it, pyarrow. Makes the
 shop of testdata a table with ids, TREC qrels with topics, and a BEIR folder; evaluates a model and BM25 on each; and
 compares every query's numbers with pytrec_eval's, read from the run that was written and the qrels that were given, for
-both gains; the same where all titles are searched. Then embeds texts, and compares the vectors that numpy, gensim and pyarrow read with the JSON lines, bit for
+the same where all titles are searched. Then embeds texts, and compares the vectors that numpy, gensim and pyarrow read with the JSON lines, bit for
 bit. Exits with 1 on a difference.
 """
 import argparse
@@ -101,31 +101,28 @@ def check_judging(program, folder, forms):
         given = pytrec_eval.parse_qrel(lines)
     worst = {}
     for form, flags in forms.items():
-        for gain in ["linear", "exponential"]:
-            worth = (lambda grade: grade) if gain == "linear" else (lambda grade: 2 ** max(grade, 0) - 1)
-            qrels = {query: {title: worth(grade) for title, grade in of.items()} for query, of in given.items()}
-            evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.1,3,10", "recip_rank", "map", "P.10", "recall.10"})
-            run(program, folder, "evaluate", *flags, "--ranker", "bm25", "--model", "model", "--gain", gain, "--ties", "trec",
-                "--run-out", "runs", "--qrels-out", "out.txt", "--per-query", "queries.tsv", "--json")
-            with open(folder / "queries.tsv", encoding="utf-8", newline="") as table:
-                ours = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
-            with open(folder / "out.txt", encoding="utf-8") as lines:
-                written = pytrec_eval.parse_qrel(lines)
-            if written != {query: {title: max(grade, 0) for title, grade in of.items()} for query, of in given.items()}:
-                sys.exit(f"{form}: pytrec_eval reads other qrels than those that were given")
-            for system in SYSTEMS:
-                with open(folder / "runs" / f"{system}.run", encoding="utf-8") as lines:
-                    theirs = evaluator.evaluate(pytrec_eval.parse_run(lines))
-                rows = [row for row in ours if row["system"] == system]
-                if len(rows) != len(given) or {row["query_id"] for row in rows} != set(theirs):
-                    sys.exit(f"{form}: {len(rows)} queries of {system}, {len(theirs)} of pytrec_eval, {len(given)} given")
-                for row in rows:
-                    for name, measure in MEASURES.items():
-                        difference = abs(float(row[name]) - theirs[row["query_id"]][measure])
-                        if difference > TOLERANCE:
-                            sys.exit(f"{form}, gain {gain}, {system}, {row['query_id']}: {name} is {row[name]}, "
-                                     f"pytrec_eval's {theirs[row['query_id']][measure]}")
-                        worst[form] = max(worst.get(form, 0.0), difference)
+        evaluator = pytrec_eval.RelevanceEvaluator(given, {"ndcg_cut.1,3,10", "recip_rank", "map", "P.10", "recall.10"})
+        run(program, folder, "evaluate", *flags, "--ranker", "bm25", "--model", "model", "--trec-eval",
+            "--run-out", "runs", "--per-query", "queries.tsv", "--json")
+        with open(folder / "queries.tsv", encoding="utf-8", newline="") as table:
+            ours = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
+        with open(folder / "runs" / "judged.qrels", encoding="utf-8") as lines:
+            written = pytrec_eval.parse_qrel(lines)
+        if written != {query: {title: max(grade, 0) for title, grade in of.items()} for query, of in given.items()}:
+            sys.exit(f"{form}: pytrec_eval reads other qrels than those that were given")
+        for system in SYSTEMS:
+            with open(folder / "runs" / f"{system}.run", encoding="utf-8") as lines:
+                theirs = evaluator.evaluate(pytrec_eval.parse_run(lines))
+            rows = [row for row in ours if row["system"] == system]
+            if len(rows) != len(given) or {row["query_id"] for row in rows} != set(theirs):
+                sys.exit(f"{form}: {len(rows)} queries of {system}, {len(theirs)} of pytrec_eval, {len(given)} given")
+            for row in rows:
+                for name, measure in MEASURES.items():
+                    difference = abs(float(row[name]) - theirs[row["query_id"]][measure])
+                    if difference > TOLERANCE:
+                        sys.exit(f"{form}, {system}, {row['query_id']}: {name} is {row[name]}, "
+                                 f"pytrec_eval's {theirs[row['query_id']][measure]}")
+                    worst[form] = max(worst.get(form, 0.0), difference)
     return worst
 
 
@@ -134,30 +131,27 @@ def check_searching(program, folder, forms):
     worst = 0.0
     names = {"bm25": "bm25", "trigram": "trigram", "model": "model", "fusion:reciprocal-rank": "fusion_reciprocal-rank"}
     for form, flags in forms.items():
-        for gain in ["linear", "exponential"]:
-            run(program, folder, "evaluate", "--full", *flags, "--ranker", "bm25", "--ranker", "trigram", "--model", "model",
-                "--fusion", "reciprocal-rank", "--gain", gain, "--ties", "trec", "--measures", ",".join(SEARCH_MEASURES),
-                "--run-out", "runs", "--qrels-out", "out.txt", "--per-query", "queries.tsv", "--json")
-            with open(folder / "out.txt", encoding="utf-8") as lines:
-                given = pytrec_eval.parse_qrel(lines)
-            worth = (lambda grade: grade) if gain == "linear" else (lambda grade: 2**grade - 1)
-            qrels = {query: {title: worth(grade) for title, grade in of.items()} for query, of in given.items()}
-            asked = {"ndcg_cut.1,10", "recip_rank", "map", "P.5", "recall.5,100", "bpref"}
-            evaluator = pytrec_eval.RelevanceEvaluator(qrels, asked)
-            with open(folder / "queries.tsv", encoding="utf-8", newline="") as table:
-                ours = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
-            for system, file in names.items():
-                with open(folder / "runs" / f"{file}.run", encoding="utf-8") as lines:
-                    theirs = evaluator.evaluate(pytrec_eval.parse_run(lines))
-                for row in (row for row in ours if row["system"] == system):
-                    for name, measure in SEARCH_MEASURES.items():
-                        # A query for which nothing was found is not in the run.
-                        expected = theirs.get(row["query_id"], {}).get(measure, 0.0)
-                        difference = abs(float(row[name]) - expected)
-                        if difference > TOLERANCE:
-                            sys.exit(f"{form}, gain {gain}, {system}, {row['query_id']}: {name} is {row[name]}, "
-                                     f"pytrec_eval's {expected}")
-                        worst = max(worst, difference)
+        run(program, folder, "evaluate", "--full", *flags, "--ranker", "bm25", "--ranker", "trigram", "--model", "model",
+            "--fusion", "reciprocal-rank", "--trec-eval", "--measures", ",".join(SEARCH_MEASURES),
+            "--run-out", "runs", "--per-query", "queries.tsv", "--json")
+        with open(folder / "runs" / "judged.qrels", encoding="utf-8") as lines:
+            given = pytrec_eval.parse_qrel(lines)
+        asked = {"ndcg_cut.1,10", "recip_rank", "map", "P.5", "recall.5,100", "bpref"}
+        evaluator = pytrec_eval.RelevanceEvaluator(given, asked)
+        with open(folder / "queries.tsv", encoding="utf-8", newline="") as table:
+            ours = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
+        for system, file in names.items():
+            with open(folder / "runs" / f"{file}.run", encoding="utf-8") as lines:
+                theirs = evaluator.evaluate(pytrec_eval.parse_run(lines))
+            for row in (row for row in ours if row["system"] == system):
+                for name, measure in SEARCH_MEASURES.items():
+                    # A query for which nothing was found is not in the run.
+                    expected = theirs.get(row["query_id"], {}).get(measure, 0.0)
+                    difference = abs(float(row[name]) - expected)
+                    if difference > TOLERANCE:
+                        sys.exit(f"{form}, {system}, {row['query_id']}: {name} is {row[name]}, "
+                                 f"pytrec_eval's {expected}")
+                    worst = max(worst, difference)
     return worst
 
 

@@ -53,13 +53,12 @@ class Program:
         command = [arguments.clickvec, "lab", "evaluate", "--judged", arguments.judged, "--titles", arguments.titles]
         command += [part for ranker in rankers for part in ("--ranker", ranker)]
         command += ["--run-out", self.folder / "runs", "--save-rankers", self.folder / "rankers"]
-        command += ["--qrels-out", self.folder / "qrels"]
         (self.folder / "rankers").mkdir()
         started = time.time()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         print(f"{len(rankers)} rankers of the program: {time.time() - started:.1f} s")
         # All pairs of the first query come first, then those of the second.
-        self.pairs = [tuple(line.split()[::2][:2]) for line in open(self.folder / "qrels", encoding="utf-8")]
+        self.pairs = [tuple(line.split()[::2][:2]) for line in open(self.folder / "runs" / "judged.qrels", encoding="utf-8")]
 
     def file(self, ranker, folder, ending):
         return self.folder / folder / (re.sub(r"[^\w.=,-]", "_", ranker) + ending)

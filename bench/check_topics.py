@@ -185,8 +185,7 @@ def main():
 
         specs = {name: spec(name, args.ours) for name in BOUNDS}
         command = [args.clickvec, "lab", "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
-                   folder / "clicks.tsv", "--save-rankers", folder / "rankers", "--run-out", folder / "runs",
-                   "--qrels-out", folder / "qrels"]
+                   folder / "clicks.tsv", "--save-rankers", folder / "rankers", "--run-out", folder / "runs"]
         for ranker in specs.values():
             command += ["--ranker", ranker]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -227,7 +226,7 @@ def main():
         if ours[0] > theirs[0] + 0.03 or ours[1] > 1.02 * theirs[1]:
             faults.append("lda: expected it to be as near and as good a prediction as gensim's, found it worse")
 
-        ids = [line.split() for line in (folder / "qrels").read_text().splitlines()]
+        ids = [line.split() for line in (folder / "runs" / "judged.qrels").read_text().splitlines()]
         for name in specs:
             run = read_run(next((folder / "runs").glob(f"{name}*.run")))
             scored = zip(ids, judged, strict=True)

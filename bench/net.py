@@ -146,17 +146,17 @@ evaluate-text: text
 evaluate-encoders: json
     clickvec evaluate $JUDGED --model lstm.safetensors --model bilstm.safetensors --model gru.safetensors \
         --model rnn.safetensors --model clsm.safetensors --model dssm.safetensors --model members.safetensors --json
-evaluate-files: queries.tsv, judged.qrels, runs
-    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --per-query queries.tsv --qrels-out judged.qrels --run-out runs
+evaluate-files: queries.tsv, runs
+    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --per-query queries.tsv --run-out runs
 evaluate-runs: json
-    clickvec evaluate --qrels judged.qrels --run runs/bm25.run --run runs/shop.run --ties trec --gain linear --json
+    clickvec evaluate --judged runs/judged.qrels --run runs/bm25.run --run runs/shop.run --trec-eval --json
 evaluate-fused-runs: json
     clickvec evaluate $JUDGED --run runs/bm25.run --run runs/shop.run --fusion z-score --json
 evaluate-fusions: json
     clickvec evaluate $JUDGED --ranker bm25:k1=0.5,stem=1,split=1 --ranker trigram --model shop.safetensors --fusion linear \
         --fusion min-max --fusion z-score --fusion reciprocal-rank --json
 evaluate-fitted: json, trained
-    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --fusion linear --fusion-judged shop/validation.tsv \
+    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --fusion linear --fusion-weights shop/validation.tsv \
         --save-rankers trained --json
 evaluate-papers: json, rankers
     clickvec lab evaluate $JUDGED --clicks shop/clicks.tsv --ranker ulm --ranker lsa:dimensions=50 \
@@ -168,10 +168,10 @@ evaluate-restored: json
 evaluate-vectors: json
     clickvec evaluate $JUDGED --vectors titles.npy --ranker vectors:ridge=0.3 --json
 evaluate-better: json
-    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --require-better shop:bm25 \
-        --require-not-worse shop:bm25 --expect 0.01 --json
+    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --require shop:better:bm25 \
+        --require shop:not-worse:bm25 --json
 evaluate-not-better: json
-    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --require-better bm25:shop --json || [ $? = 1 ]
+    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --require bm25:better:shop --json || [ $? = 1 ]
 evaluate-overlap: json
     clickvec lab evaluate --judged shop/validation.tsv --titles shop/titles.tsv --clicks shop/clicks.tsv --ranker wtm --json
 
@@ -180,19 +180,19 @@ full: json
     clickvec evaluate --full $JUDGED --ranker bm25:k1=0.5,stem=1,split=1 --ranker trigram --model shop.safetensors --json
 full-text: text
     clickvec evaluate --full $JUDGED --ranker bm25 --model shop.safetensors --measures ndcg@10,recall@100,map
-full-files: json, full.tsv, full.qrels, fullruns
-    clickvec evaluate --full $JUDGED --ranker bm25 --model shop.safetensors --depth 50 --per-query full.tsv \
-        --qrels-out full.qrels --run-out fullruns --json
+full-files: json, full.tsv, fullruns
+    clickvec evaluate --full=50 $JUDGED --ranker bm25 --model shop.safetensors --per-query full.tsv \
+        --run-out fullruns --json
 full-runs: json
     clickvec evaluate --full $JUDGED --run fullruns/bm25.run --run fullruns/shop.run --measures ndcg@10,recall@100 --json
 full-fusions: json, fused
     clickvec evaluate --full $JUDGED --ranker bm25:k1=0.5,stem=1,split=1 --ranker trigram --model shop.safetensors \
-        --fusion linear --fusion min-max --fusion z-score --fusion reciprocal-rank --fusion-judged shop/validation.tsv \
+        --fusion linear --fusion min-max --fusion z-score --fusion reciprocal-rank --fusion-weights shop/validation.tsv \
         --save-rankers fused --json >fused.json
     cat fused.json
 full-vectors: json, fusedvectors
     clickvec evaluate --full $JUDGED --ranker bm25 --model shop.safetensors --vectors titles.npy --ranker vectors:ridge=0.3 \
-        --fusion linear --fusion-judged shop/validation.tsv --save-rankers fusedvectors --json
+        --fusion linear --fusion-weights shop/validation.tsv --save-rankers fusedvectors --json
 
 # Search: without an index, then in each mode of each kind of index.
 search-model: hits
@@ -221,7 +221,7 @@ search-trec: text
 search-nothing: text
     clickvec search shop.index --mode words 'zzyzx' || [ $? = 1 ]
 full-index: json
-    clickvec evaluate --full --judged shop/judged.tsv --index shop.index --ranker bm25 --json
+    clickvec evaluate --full --judged shop/judged.tsv --model shop.index --ranker bm25 --json
 index-fused: hits
     clickvec index --model fused/fusion_linear.safetensors --titles shop/titles.tsv --output fused.index
     queries | clickvec search fused.index --json
@@ -229,7 +229,7 @@ index-fused-vectors: hits
     clickvec index --model fusedvectors/fusion_linear.safetensors --titles shop/titles.tsv --output teacher.index
     queries | clickvec search teacher.index --json
 full-fused-index: json
-    clickvec evaluate --full --judged shop/judged.tsv --index fused.index --ranker bm25 --json
+    clickvec evaluate --full --judged shop/judged.tsv --model fused.index --ranker bm25 --json
 index-words: hits
     clickvec index --model shop.safetensors --titles shop/titles.tsv --words stem,split --output stems.index
     clickvec search stems.index --mode words --json sofas '2seat' 'oak sinks'

@@ -87,7 +87,7 @@ def judged_in_sample(program, path, systems, method, folder):
     row = next(iter(rows(path)))
     other = folder / "other.tsv"
     other.write_text(f"query\ttitle\tgrade\nno such query\t{row['title']}\t1\n", encoding="utf-8")
-    told = json.loads(run(program, "evaluate", "--judged", other, "--json", *systems, "--fusion", method, "--fusion-judged", path))
+    told = json.loads(run(program, "evaluate", "--judged", other, "--json", *systems, "--fusion", method, "--fusion-weights", path))
     members = next(system["fusion"]["members"] for system in told["systems"] if system.get("fusion"))
     weights = ",".join(str(member["weight"]) for member in members)
     return judged(program, path, systems, "--fusion", method, "--fusion-weights", weights)[-1]
@@ -290,7 +290,7 @@ def measure(arguments, folder):
         for method in arguments.fusion.split(","):
             fused = []
             for model in models:
-                systems = [*of_rankers, "--model", model, "--titles", titles, "--fusion", method, "--fusion-judged"]
+                systems = [*of_rankers, "--model", model, "--titles", titles, "--fusion", method, "--fusion-weights"]
                 fused.append([])
                 for half, other in [(development, unseen), (unseen, development)]:
                     fused[-1].append(judged(program, half, [*systems, other])[-1])

@@ -22,8 +22,8 @@ fn advice(error: &Error) -> Option<&'static str> {
         }
         Error::TestSet { fault: TestSetFault::NoTopics, .. } => Some("name them with --topics"),
         Error::TestSet { fault: TestSetFault::NoTitles, .. } => Some("name them with --titles"),
-        Error::TestSet { fault: TestSetFault::OtherRun { .. }, .. } => Some("`evaluate --qrels-out` writes these ids"),
-        Error::TestSet { fault: TestSetFault::OtherTitle { .. }, .. } => Some("or judge the run by `evaluate --qrels`"),
+        Error::TestSet { fault: TestSetFault::OtherRun { .. }, .. } => Some("`evaluate --run-out` writes these ids"),
+        Error::TestSet { fault: TestSetFault::OtherTitle { .. }, .. } => Some("or judge the run by TREC qrels alone"),
         Error::TestSet { fault: TestSetFault::IdleTopics { .. }, .. } => Some("--topics names them"),
         Error::Shared(error) => advice_on_shared(error),
         Error::Index { fault: IndexFault::NotAFolder | IndexFault::NoManifest, .. } => {

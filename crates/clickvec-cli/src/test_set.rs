@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clickvec::internals::files;
 use clickvec::internals::text::words;
 use clickvec_eval::{self as eval, Form, Ids, JudgedQuery, Overlap, TestSet, TestSetFiles};
@@ -14,14 +14,23 @@ pub(crate) const BEST_OF_SHEET: u8 = 4;
 
 /// Reads a test set, which must not be empty, and reports on standard error what is missing.
 pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
-    let set = eval::read_test_set(files)?;
+    reported(files, eval::read_test_set(files)?)
+}
+
+/// Reads a test set for runs, as [`read`] does, but TREC qrels may come without texts.
+pub(crate) fn read_for_runs(files: &TestSetFiles<'_>) -> Result<TestSet> {
+    reported(files, eval::read_test_set_for_runs(files)?)
+}
+
+fn reported(files: &TestSetFiles<'_>, set: TestSet) -> Result<TestSet> {
     say(files, &set);
+    let wanted = match &set.form {
+        Form::Table => "judged titles below the header",
+        Form::Qrels => "lines `query 0 title grade`",
+        Form::Trec | Form::Beir { .. } => "judged titles whose texts are there",
+    };
     let path = files.judged.display();
-    ensure!(
-        !set.judgments.queries.is_empty(),
-        "{path}: expected judged titles{}, found none; see docs/reference/tables.md",
-        if set.form == Form::Table { " below the header" } else { " whose texts are there" }
-    );
+    ensure!(!set.judgments.queries.is_empty(), "{path}: expected {wanted}, found none; see docs/reference/tables.md");
     Ok(set)
 }
 
@@ -47,7 +56,7 @@ pub(crate) fn say(files: &TestSetFiles<'_>, set: &TestSet) {
     }
     // Qrels may list only what is relevant.
     let of_one_grade = set.judgments.queries.iter().filter(|query| has_one_grade(query)).count();
-    if set.form != Form::Table && of_one_grade > 0 {
+    if matches!(set.form, Form::Trec | Form::Beir { .. }) && of_one_grade > 0 {
         let queries = output::counted(set.judgments.queries.len() as u64, "query");
         output::note(format_args!(
             "{path}: the judged titles of {} of {queries} all have the same grade, so every order scores alike",
@@ -82,27 +91,9 @@ pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Says how many judged queries are also in the clicks, and names some. An error if that is refused.
-pub(crate) fn say_overlap(judged: &Path, clicks: &Path, overlap: &Overlap, refuse: bool) -> Result<()> {
-    let Some(words) = overlap.warning(judged, clicks) else { return Ok(()) };
-    if !refuse {
-        output::note(format_args!("{words} (`--no-overlap` refuses)"));
-        return Ok(());
-    }
-    bail!(
-        "{}: expected judged queries that are not in {}, found {} of {}: {}; take them out of one of the two, or leave \
-         `--no-overlap` out",
-        judged.display(),
-        clicks.display(),
-        output::count(overlap.queries),
-        output::counted(overlap.of_queries, "judged query"),
-        first_queries(overlap)
-    )
-}
-
-fn first_queries(overlap: &Overlap) -> String {
-    let quoted = overlap.first.iter().map(|query| format!("`{}`", output::printable(query)));
-    output::first_of(quoted, overlap.queries)
+/// Reports how many judged queries are also in the clicks, and names some.
+pub(crate) fn note_overlap(judged: &Path, clicks: &Path, overlap: &Overlap) {
+    overlap.warning(judged, clicks).into_iter().for_each(output::note);
 }
 
 /// A key that is the same for queries that count as the same.

@@ -64,10 +64,10 @@ pub use significance::{
     BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, RandomizationTest,
     Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all, compare_with,
     confidence_intervals, differing_pairs, holm, is_same, minimum_detectable_difference, paired_t_test,
-    queries_that_show, randomization_test,
+    randomization_test,
 };
 pub use task::{Answers, Scores, Task, evaluate, judge, score};
-pub use test_set::{Form, Ids, TestSet, TestSetFiles, files_of_test_set, read_test_set};
+pub use test_set::{Form, Ids, TestSet, TestSetFiles, files_of_test_set, read_test_set, read_test_set_for_runs};
 pub use topics::Topic;
 
 pub use clickvec::train::click_grades;

@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use clickvec::train::Score;
+use serde::{Serialize, Serializer};
 
 use super::{EvaluateOptions, Ranking, Scored};
 use clickvec::internals::error::shortened;
@@ -115,6 +116,12 @@ impl Display for Metric {
     }
 }
 
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl FromStr for Metric {
     type Err = UnknownMetric;
 
@@ -145,6 +152,13 @@ impl FromStr for Metric {
 /// Metrics with their values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metrics(Vec<(Metric, f64)>);
+
+/// Writes the metrics as an object, such as `{"ndcg@1":0.5}`.
+impl Serialize for Metrics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(metric, value)| (metric.to_string(), value)))
+    }
+}
 
 /// A title that a system ranks, and whether it was judged for the query.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,12 +9,13 @@ use clickvec::internals::clicks::ClickReader;
 use clickvec::internals::text::words;
 use clickvec::train::Weighting;
 use clickvec_tables::shown::{listed, shown};
+use serde::Serialize;
 
 /// The most queries that are named.
 const NAMED: usize = 5;
 
 /// The part of a test set that is also in a click log. Texts are equal if their words are.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Overlap {
     /// The number of judged queries that were clicked for.
     pub queries: u64,

@@ -65,6 +65,8 @@ pub enum Form {
     Table,
     /// TREC qrels, topics and titles.
     Trec,
+    /// TREC qrels alone, whose queries and titles have ids but no texts.
+    Qrels,
     /// A BEIR folder.
     Beir {
         /// The judgments.
@@ -134,6 +136,33 @@ pub fn read_test_set(files: &TestSetFiles<'_>) -> Result<TestSet> {
     let path = files.judged;
     let (first, reader) = files::first_line(files::open(path)?, path)?;
     test_set_of(files, &first, reader)
+}
+
+/// Reads a test set for systems that need no texts, which are runs: as [`read_test_set`] does, but TREC qrels may come without
+/// topics and titles. Then the text of each query is its id, and titles have no texts.
+///
+/// # Errors
+///
+/// Those of [`read_test_set`].
+pub fn read_test_set_for_runs(files: &TestSetFiles<'_>) -> Result<TestSet> {
+    let path = files.judged;
+    if path.is_dir() || files.topics.is_some() || files.titles.is_some() {
+        return read_test_set(files);
+    }
+    let (first, reader) = files::first_line(files::open(path)?, path)?;
+    if !matches!(kind(&first, false), FirstLine::Trec) {
+        return test_set_of(files, &first, reader);
+    }
+    let mut judgments = Judgments::default();
+    let mut positions: HashMap<String, usize> = HashMap::new();
+    for Qrel { query_id, title_id, grade } in read_qrels(reader, path)? {
+        let query = *positions.entry(query_id).or_insert_with_key(|id| {
+            judgments.queries.push(JudgedQuery { id: id.clone(), text: id.clone(), titles: Vec::new() });
+            judgments.queries.len() - 1
+        });
+        judgments.queries[query].titles.push(JudgedTitle { id: title_id, text: String::new(), grade });
+    }
+    Ok(TestSet::new(Form::Qrels, judgments))
 }
 
 /// The test set in an opened file, whose first line was looked at.

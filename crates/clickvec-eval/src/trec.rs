@@ -5,9 +5,10 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 
 use super::judgments::{MAX_GRADE, grade};
+use super::{Answers, JudgedTitle, Judgments, Task};
 use clickvec::error::{Error, Result, TableFault};
 use clickvec::internals::error::shortened;
-use clickvec_tables::{FoundLine, Lines};
+use clickvec_tables::{FoundLine, Lines, files};
 
 /// The longest line that is read, in bytes. Ids and numbers need far less.
 const MAX_LINE: usize = 1 << 20;
@@ -76,40 +77,55 @@ pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
     })
 }
 
-/// Writes qrels that [`read_qrels`] can read back. `path` is for messages.
+/// Writes judgments as qrels to `path`, atomically.
 ///
 /// # Errors
 ///
 /// `ErrorKind::Io`, or `ErrorKind::Table` at a line whose id is empty or has white space.
-pub fn write_qrels(mut output: impl Write, path: &Path, qrels: &[Qrel]) -> Result<()> {
-    for (line, qrel) in (1..).zip(qrels) {
-        fit(&qrel.query_id, path, line)?;
-        fit(&qrel.title_id, path, line)?;
-        let Qrel { query_id, title_id, grade } = qrel;
-        writeln!(output, "{query_id} 0 {title_id} {grade}").map_err(|source| Error::io(path, "write", source))?;
-    }
-    output.flush().map_err(|source| Error::io(path, "write", source))
+pub fn write_judgments(path: &Path, judgments: &Judgments) -> Result<()> {
+    files::write_atomically(path, |file| {
+        let pairs = judgments.queries.iter().flat_map(|query| query.titles.iter().map(move |title| (query, title)));
+        for (line, (query, JudgedTitle { id, grade, .. })) in (1..).zip(pairs) {
+            check_id(&query.id, path, line)?;
+            check_id(id, path, line)?;
+            writeln!(file, "{} 0 {id} {grade}", query.id).map_err(|source| Error::io(path, "write", source))?;
+        }
+        Ok(())
+    })
 }
 
-/// Writes a run that [`read_run`] reads back exactly. `tag` names the system, and `path` is for messages.
+/// Writes a system's answers as a run to `path`, atomically. `tag` names the system. Ties are in the order of trec_eval.
+///
+/// # Errors
+///
+/// Those of [`write_run_lines`].
+pub fn write_answers(path: &Path, tag: &str, task: Task<'_>, answers: &Answers) -> Result<()> {
+    files::write_atomically(path, |file| {
+        let mut written = 0;
+        for (query, (id, _)) in task.queries().enumerate() {
+            let line = |((title, score), rank): ((&str, f64), u64)| RunLine {
+                query_id: id.to_owned(),
+                title_id: title.to_owned(),
+                rank,
+                score,
+            };
+            let lines: Vec<RunLine> = task.ranked(answers, query).into_iter().zip(1..).map(line).collect();
+            write_run_lines(&mut *file, path, tag, written + 1, &lines)?;
+            written += lines.len() as u64;
+        }
+        Ok(())
+    })
+}
+
+/// Writes lines of a run, which [`read_run`] reads back exactly; the first one is line `first` of the file. `path` is for messages.
 ///
 /// # Errors
 ///
 /// `ErrorKind::Io`, or `ErrorKind::Table` at a line whose score is NaN, or whose id or tag is empty or has white space.
-pub fn write_run(mut output: impl Write, path: &Path, tag: &str, run: &[RunLine]) -> Result<()> {
-    write_run_lines(&mut output, path, tag, 1, run)?;
-    output.flush().map_err(|source| Error::io(path, "write", source))
-}
-
-/// Writes the part of a run that begins at line `first`, as [`write_run`] does the whole.
-///
-/// # Errors
-///
-/// Those of [`write_run`].
 pub fn write_run_lines(mut output: impl Write, path: &Path, tag: &str, first: u64, run: &[RunLine]) -> Result<()> {
     for (line, RunLine { query_id, title_id, rank, score }) in (first..).zip(run) {
         for field in [query_id, title_id, tag] {
-            fit(field, path, line)?;
+            check_id(field, path, line)?;
         }
         if score.is_nan() {
             return Err(table(path, line, TableFault::BadScore { found: score.to_string() }));
@@ -189,7 +205,7 @@ impl Seen {
 }
 
 /// White space of any script is refused, because some readers split at it.
-fn fit(id: &str, path: &Path, line: u64) -> Result<()> {
+fn check_id(id: &str, path: &Path, line: u64) -> Result<()> {
     if id.is_empty() || id.contains(char::is_whitespace) {
         return Err(table(path, line, TableFault::UnfitId { id: shortened(id) }));
     }
@@ -201,9 +217,20 @@ const _: () = assert!(MAX_GRADE == 10, "the text of TableFault::BadGrade says 10
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::JudgedQuery;
 
     fn path() -> &'static Path {
         Path::new("f.txt")
+    }
+
+    fn judgments(queries: &[(&str, &[(&str, u8)])]) -> Judgments {
+        let title = |&(id, grade): &(&str, u8)| JudgedTitle { id: id.into(), text: String::new(), grade };
+        let query = |&(id, titles): &(&str, &[(&str, u8)])| JudgedQuery {
+            id: id.into(),
+            text: String::new(),
+            titles: titles.iter().map(title).collect(),
+        };
+        Judgments { queries: queries.iter().map(query).collect(), duplicates: 0 }
     }
 
     fn qrels_fault(text: &[u8]) -> String {
@@ -218,8 +245,10 @@ mod tests {
     fn qrels_come_back_as_they_were_written() {
         let qrel = |query: &str, title: &str, grade| Qrel { query_id: query.into(), title_id: title.into(), grade };
         let qrels = [qrel("q1", "d1", 4), qrel("q1", "d2", 0), qrel("q2", "d1", 1)];
-        let mut bytes = Vec::new();
-        write_qrels(&mut bytes, path(), &qrels).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("q");
+        write_judgments(&file, &judgments(&[("q1", &[("d1", 4), ("d2", 0)]), ("q2", &[("d1", 1)])])).unwrap();
+        let bytes = std::fs::read(&file).unwrap();
         assert_eq!(bytes, b"q1 0 d1 4\nq1 0 d2 0\nq2 0 d1 1\n");
         assert_eq!(read_qrels(&bytes[..], path()).unwrap(), qrels);
         assert_eq!(read_qrels(&b"\xef\xbb\xbfq1\t0  d1 4\r\n\n q1 0 d2 -2\n q2 0 d1 1"[..], path()).unwrap(), qrels);
@@ -230,7 +259,7 @@ mod tests {
         let line = |title: &str, rank, score| RunLine { query_id: "q".into(), title_id: title.into(), rank, score };
         let run = [line("a", 1, f64::INFINITY), line("b", 2, 0.1 + 0.2), line("c", 3, -1e-300)];
         let mut bytes = Vec::new();
-        write_run(&mut bytes, path(), "bm25", &run).unwrap();
+        write_run_lines(&mut bytes, path(), "bm25", 1, &run).unwrap();
         assert!(bytes.starts_with(b"q Q0 a 1 inf bm25\nq Q0 b 2 0.30000000000000004 bm25\n"));
         assert_eq!(read_run(&bytes[..], path()).unwrap(), run);
     }
@@ -268,16 +297,18 @@ mod tests {
 
     #[test]
     fn an_id_with_white_space_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("q");
         for id in ["", "a b", "a\u{A0}b", "a\n"] {
-            let qrel = |query: &str, title: &str| Qrel { query_id: query.into(), title_id: title.into(), grade: 0 };
-            for qrels in [[qrel("q", "d"), qrel(id, "d")], [qrel("q", "d"), qrel("q", id)]] {
-                let fault = write_qrels(Vec::new(), path(), &qrels).unwrap_err().to_string();
-                assert!(fault.starts_with("f.txt:2: expected an id without white space"), "{fault}");
+            for set in [judgments(&[("q", &[("d", 0)]), (id, &[("d", 0)])]), judgments(&[("q", &[("d", 0), (id, 0)])])]
+            {
+                let fault = write_judgments(&file, &set).unwrap_err().to_string();
+                assert!(fault.contains("q:2: expected an id without white space"), "{fault}");
             }
             let run = [RunLine { query_id: "q".into(), title_id: "d".into(), rank: 1, score: 1.0 }];
-            assert!(write_run(Vec::new(), path(), id, &run).is_err());
+            assert!(write_run_lines(Vec::new(), path(), id, 1, &run).is_err());
         }
         let nan = [RunLine { query_id: "q".into(), title_id: "d".into(), rank: 1, score: f64::NAN }];
-        assert!(write_run(Vec::new(), path(), "t", &nan).unwrap_err().to_string().contains("found `NaN`"));
+        assert!(write_run_lines(Vec::new(), path(), "t", 1, &nan).unwrap_err().to_string().contains("found `NaN`"));
     }
 }

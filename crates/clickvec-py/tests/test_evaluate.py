@@ -47,7 +47,7 @@ def test_the_program_finds_the_same(model, program, judged):
 
 
 def test_fusions_of_the_program(model, program):
-    expected = theirs(program, model, "--fusion", "z-score", "--fusion-judged", SHOP / "validation.tsv")
+    expected = theirs(program, model, "--fusion", "z-score", "--fusion-weights", SHOP / "validation.tsv")
     systems = ["bm25:k1=1.2", "ptm", model]
     found = clickvec.evaluate(
         systems, JUDGED, titles=TITLES, clicks=CLICKS, fusion="z-score", fusion_judged=SHOP / "validation.tsv"

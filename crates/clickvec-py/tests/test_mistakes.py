@@ -56,7 +56,7 @@ def test_judged_queries_that_were_clicked(model, program, tmp_path):
     with pytest.warns(UserWarning) as warned:
         clickvec.evaluate(["bm25"], judged, clicks=clicks)
     theirs = program("evaluate", "--judged", judged, "--clicks", clicks, "--ranker", "bm25").stderr
-    assert f"{warned[0].message} (`--no-overlap` refuses)" in theirs
+    assert str(warned[0].message) in theirs
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_exit_statuses(program, tmp_path):
     usage = program("train", status=2)
     assert "error:" in usage.stderr and "Usage: clickvec train" in usage.stderr
     assert "no such" in program("inspect", tmp_path / "no such", status=2).stderr
-    command = [sys.executable, "-m", "clickvec", "evaluate", "--rankers"]
+    command = [sys.executable, "-m", "clickvec", "evaluate", "--help"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.close()
         assert process.wait() == 0 and process.stderr.read() == ""

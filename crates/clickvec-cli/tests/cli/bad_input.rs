@@ -93,12 +93,15 @@ fn trec_files_that_cannot_be_read() {
     folder.write("r", "1 Q0 a 1 0.5 t\n");
     folder.write("bad", "1 0 a\n");
     folder.write("none", "");
-    folder.run(&["evaluate", "--qrels", "q", "--run", "r"]).code(0).prints("1 query");
-    folder.run(&["evaluate", "--qrels", "bad", "--run", "r"]).code(2).says("bad:1: expected 4 fields");
-    folder.run(&["evaluate", "--qrels", "q", "--run", "bad"]).code(2).says("bad:1: expected 6 fields");
-    folder.run(&["evaluate", "--qrels", "none", "--run", "r"]).code(2).says("none: expected lines");
-    folder.run(&["evaluate", "--qrels", "q", "--run", "none"]).code(2).says("but an empty run");
-    folder.run(&["evaluate", "--qrels", "q"]).code(2).says("--run");
+    folder.run(&["evaluate", "--judged", "q", "--run", "r"]).code(0).prints("1 query");
+    folder.run(&["evaluate", "--judged", "bad", "--run", "r"]).code(2).says("bad: expected a column `query`");
+    folder.run(&["evaluate", "--judged", "q", "--run", "bad"]).code(2).says("bad:1: expected 6 fields");
+    folder.run(&["evaluate", "--judged", "none", "--run", "r"]).code(2).says("none: expected a header line");
+    folder.run(&["evaluate", "--judged", "q", "--run", "none"]).code(2).says("but an empty run");
+    folder
+        .run(&["evaluate", "--judged", "q"])
+        .code(2)
+        .says("found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`");
 }
 
 #[test]

@@ -133,14 +133,7 @@ fn with_ids(folder: &Folder) {
 fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
     let folder = Folder::with_model();
     with_ids(&folder);
-    let more = [
-        "--run-out=runs",
-        "--qrels-out=qrels",
-        "--ties=trec",
-        "--gain=linear",
-        "--fusion=rrf",
-        "--judged=with-ids.tsv",
-    ];
+    let more = ["--run-out=runs", "--trec-eval", "--fusion=rrf", "--judged=with-ids.tsv"];
     let arguments: Vec<&str> = THREE.iter().copied().filter(|of| !of.starts_with("--judged=")).chain(more).collect();
     let run = folder
         .run(&arguments)
@@ -149,7 +142,7 @@ fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
     let report = report(&run);
     assert_eq!((&report["queries"], &report["titles"], &report["depth"]), (&48.into(), &144.into(), &1000.into()));
     assert_eq!((&report["judged"], &report["judged_not_in_titles"]), (&144.into(), &48.into()));
-    let qrels = qrels(&folder.read("qrels"));
+    let qrels = qrels(&folder.read("runs/judged.qrels"));
     for name in ["bm25", "trigram", "model", "fusion:reciprocal-rank"] {
         let text = folder.read(&format!("runs/{}.run", name.replace(':', "_")));
         let expected = by_hand(&text, &qrels);
@@ -163,7 +156,7 @@ fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
     // The run of one system, judged together with the others, is that system.
 
     let base = ["evaluate", "--full", "--titles=titles.tsv", "--judged=with-ids.tsv", "--ranker=bm25"];
-    let more = ["--run=runs/trigram.run", "--ties=trec", "--gain=linear"];
+    let more = ["--run=runs/trigram.run", "--trec-eval"];
     let again = folder.run(&[&base[..], &more, &THREE[7..]].concat()).code(0);
     assert!(!again.stderr().contains("trigram.run: has only judged titles"), "{}", again.stderr());
     assert_same(row(&self::report(&again), "trigram"), row(&report, "trigram"));
@@ -228,7 +221,7 @@ fn titles_without_ids_are_known_by_their_texts() {
     assert!(!metrics.contains(&"judged@10") && metrics.contains(&"recall@5"), "{metrics:?}");
     // An index is its model and its titles, and needs no other.
     folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop.index"]).code(0);
-    let index = ["evaluate", "--full", "--judged=with-ids.tsv", "--index=shop.index", "--ranker=bm25"];
+    let index = ["evaluate", "--full", "--judged=with-ids.tsv", "--model=shop.index", "--ranker=bm25"];
     let of_index = report(&folder.run(&[&index[..], &THREE[7..]].concat()).code(0));
     assert!(row(&of_index, "shop")["ndcg@10"].is_number());
     assert_same(row(&of_index, "bm25"), row(&by_id, "bm25"));
@@ -297,7 +290,7 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
     let (head, lines) = judged.split_once('\n').unwrap();
     folder.write("other.tsv", format!("{head}\n{}", lines.lines().map(line).collect::<String>()));
     let more =
-        ["--fusion=linear", "--fusion=min-max", "--fusion=rrf", "--fusion-judged=other.tsv", "--save-rankers=kept"];
+        ["--fusion=linear", "--fusion=min-max", "--fusion=rrf", "--fusion-weights=other.tsv", "--save-rankers=kept"];
     let run = report(&folder.run(&[&THREE[..], &more].concat()).code(0));
     for name in ["linear", "min-max", "reciprocal-rank"] {
         let fused = row(&run, &format!("fusion:{name}"));
@@ -322,7 +315,7 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
         .says("`zzz`: no results: no title has any of these words")
         .says("expected words, found none");
     // What the fit is for, on the queries that it saw.
-    let same = ["--fusion=rrf", "--fusion-judged=judged.tsv"];
+    let same = ["--fusion=rrf", "--fusion-weights=judged.tsv"];
     folder.run(&[&THREE[..], &same].concat()).code(2).says("expected queries that are not in --judged, found none");
 }
 
@@ -356,9 +349,9 @@ fn an_index_gives_the_numbers_of_its_fusion() {
         // It is not fused again.
         let twice = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "--fusion=rrf"];
         let one = "found 1 system besides fusions, which are not fused again";
-        folder.run(&[&twice[..], &["--index=fused.index", "--ranker=bm25"]].concat()).code(2).says(one);
+        folder.run(&[&twice[..], &["--model=fused.index", "--ranker=bm25"]].concat()).code(2).says(one);
         // The index is judged as it is searched, with the titles of the table and with its own.
-        let index = ["evaluate", "--full", "--judged=judged.tsv", "--index=fused.index", "--json"];
+        let index = ["evaluate", "--full", "--judged=judged.tsv", "--model=fused.index", "--json"];
         for more in [&["--titles=titles.tsv"][..], &[]] {
             let judged = report(&folder.run(&[&index[..], more].concat()).code(0));
             for measure in ["ndcg@10", "recall@100", "mrr@10"] {
@@ -393,10 +386,9 @@ fn what_cannot_be_searched_is_said() {
     refused(&["--full", "--titles=titles.tsv", "--measures=ndcg@5,f1"], "found `f1`");
     refused(&["--full", "--titles=titles.tsv", "--measures=map,map"], "expected each metric once, found `map` again");
     refused(
-        &["--full", "--titles=titles.tsv", "--measures=recall@100", "--depth=50"],
-        "expected lists of at least 100 titles for `recall@100`, found 50; raise `--depth`",
+        &["--full=50", "--titles=titles.tsv", "--measures=recall@100"],
+        "expected lists of at least 100 titles for `recall@100`, found 50; use `--full=100`",
     );
-    refused(&["--depth=50"], "--full");
     folder.write("others.tsv", "id\ttitle\n1\tnothing of it\n");
     refused(&["--full", "--titles=others.tsv"], "found none; is this the collection that was judged?");
     folder.write("r.run", "q0000000 Q0 nobody 1 2.5 x\n");

@@ -56,7 +56,7 @@ const THREE: [&str; 9] = [
 #[test]
 fn a_fusion_is_fitted_on_other_queries_kept_and_read_again() {
     let folder = folder();
-    let more = ["--fusion=min-max", "--fusion=rrf", "--fusion-judged=other.tsv", "--save-rankers=kept"];
+    let more = ["--fusion=min-max", "--fusion=rrf", "--fusion-weights=other.tsv", "--save-rankers=kept"];
     let run = folder.run(&[&THREE[..], &more].concat()).code(0);
     let [sum, ranks] = ["fusion:min-max", "fusion:reciprocal-rank"].map(|name| row(&run, name));
     for (fusion, method) in [(&sum, "min-max"), (&ranks, "reciprocal-rank")] {
@@ -99,7 +99,7 @@ fn opposite(query: &str, right: &str) -> String {
 fn a_linear_fusion_adds_scores_as_they_are() {
     let folder = folder();
     let linear = |more: &[&str]| folder.run(&[&THREE[..], &["--fusion=linear"], more].concat()).code(0);
-    for fitted in [&["--fusion-judged=other.tsv"][..], &[]] {
+    for fitted in [&["--fusion-weights=other.tsv"][..], &[]] {
         let fusion = row(&linear(fitted), "fusion:linear");
         let found = weights(&fusion);
         assert!((found.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-9, "{found:?}");
@@ -126,9 +126,9 @@ fn weights_follow_the_queries_they_are_fitted_on_alone() {
     let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--fusion=min-max", "--json"];
     let with = |more: &[&str]| folder.run(&[&base[..], more].concat()).code(0);
     for (file, heavier, expected) in [("words.tsv", 0, 1.0), ("letters.tsv", 1, 0.0)] {
-        let run = with(&["--fusion-judged", file])
+        let run = with(&["--fusion-weights", file])
             .says(&format!("{file}: left out 1 query that --judged has too"))
-            .says("distinct titles in --judged and --fusion-judged");
+            .says("distinct titles in --judged and --fusion-weights");
         let fusion = row(&run, "fusion:min-max");
         let weights = weights(&fusion);
         assert!(weights[heavier].1 > 0.5 && weights[1 - heavier].1 < 0.5, "{file}: {weights:?}");
@@ -152,7 +152,7 @@ fn weights_follow_the_queries_they_are_fitted_on_alone() {
     }
 
     let whole = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--fusion=min-max"];
-    let text = folder.run(&[&whole[..], &["--fusion-judged=words.tsv"]].concat()).code(0).stdout();
+    let text = folder.run(&[&whole[..], &["--fusion-weights=words.tsv"]].concat()).code(0).stdout();
     assert!(text.contains("c  fusion:min-max "), "{text}");
     assert!(text.contains("fusion:min-max, weights fitted on 2 other queries:\n"), "{text}");
     assert!(text.lines().any(|line| line.starts_with("  0.") && line.ends_with("  trigram")), "{text}");
@@ -162,10 +162,10 @@ fn weights_follow_the_queries_they_are_fitted_on_alone() {
 #[test]
 fn a_run_and_every_query_are_written_of_a_fusion_too() {
     let folder = folder();
-    let more = ["--fusion=z-score", "--run-out=runs", "--qrels-out=q.txt", "--per-query=queries.tsv", "--ties=trec"];
+    let more = ["--fusion=z-score", "--run-out=runs", "--per-query=queries.tsv", "--trec-eval"];
     let run = folder.run(&[&THREE[..], &more].concat()).code(0);
     assert_eq!(folder.read("queries.tsv").lines().filter(|line| line.starts_with("fusion:z-score\t")).count(), 48);
-    let read = ["evaluate", "--qrels=q.txt", "--run=runs/fusion_z-score.run", "--ties=trec", "--json"];
+    let read = ["evaluate", "--judged=runs/judged.qrels", "--run=runs/fusion_z-score.run", "--trec-eval", "--json"];
     let read = folder.run(&read).code(0);
     assert_same_numbers(&row(&read, "fusion_z-score"), &row(&run, "fusion:z-score"));
 }
@@ -216,10 +216,10 @@ fn what_cannot_be_fused_is_told_before_anything_is_done() {
         (&["--fusion=sum", "--fusion-weights=1,-2,1"], "expected weights of 0 or more, found -2"),
         (&["--fusion=sum", "--fusion-weights=1,nan,1"], "expected weights of 0 or more, found NaN"),
         (&["--fusion=sum", "--fusion-weights=0,0,0"], "expected a weight above 0, found none"),
-        (&["--fusion=sum", "--fusion-weights=1,1,1", "--fusion-judged=other.tsv"], "cannot be used with"),
-        (&["--fusion-judged=other.tsv"], "--fusion <METHOD>"),
+        (&["--fusion=sum", "--fusion-weights=1,1,1", "--fusion-weights=other.tsv"], "cannot be used multiple times"),
+        (&["--fusion-weights=other.tsv"], "--fusion <METHOD>"),
         (
-            &["--fusion=sum", "--fusion-judged=judged.tsv"],
+            &["--fusion=sum", "--fusion-weights=judged.tsv"],
             "judged.tsv: expected queries that are not in --judged, found none; weights are fitted on other queries",
         ),
     ];
@@ -234,8 +234,8 @@ fn weights_that_few_queries_give_are_doubted() {
     let few: String = folder.read("other.tsv").lines().take(10).map(|line| format!("{line}\n")).collect();
     folder.write("few.tsv", few);
     let doubt = "warning: few.tsv: weights fitted on 3 queries follow chance; judge 20 or more";
-    folder.run(&[&THREE[..], &["--fusion=min-max", "--fusion-judged=few.tsv"]].concat()).code(0).says(doubt);
-    let enough = folder.run(&[&THREE[..], &["--fusion=min-max", "--fusion-judged=other.tsv"]].concat()).code(0);
+    folder.run(&[&THREE[..], &["--fusion=min-max", "--fusion-weights=few.tsv"]].concat()).code(0).says(doubt);
+    let enough = folder.run(&[&THREE[..], &["--fusion=min-max", "--fusion-weights=other.tsv"]].concat()).code(0);
     assert!(!enough.stderr().contains("follow chance"));
 }
 

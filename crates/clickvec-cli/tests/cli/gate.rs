@@ -1,5 +1,4 @@
-//! `evaluate --require-better` and `--require-not-worse`: an exit status for jobs that go on only if a system is better, or
-//! not worse.
+//! `evaluate --require`: an exit status for jobs that go on only if a system is better, or not worse.
 
 use crate::harness::Folder;
 
@@ -27,15 +26,15 @@ const BASE: [&str; 4] = ["evaluate", "--judged=judged.tsv", "--run=bad.run", "--
 fn a_job_goes_on_only_if_a_system_is_better() {
     let folder = folder();
     let run = |more: &[&str]| folder.run(&[&BASE[..], more].concat());
-    run(&["--require-better=good:bad"]).code(0).says("required: good is better than bad by ndcg@10: +0.");
-    run(&["--require-better=bad:good"])
+    run(&["--require=good:better:bad"]).code(0).says("required: good is better than bad by ndcg@10: +0.");
+    run(&["--require=bad:better:good"])
         .code(1)
         .says("required: bad is not shown to be better than good by ndcg@10: -0.");
-    run(&["--require-better=good:bad", "--require-better=bad:good"]).code(1);
-    run(&["--require-better=good:bad", "--measures=ndcg@1", "--json"]).code(0).says("by ndcg@1: +1.000");
+    run(&["--require=good:better:bad", "--require=bad:better:good"]).code(1);
+    run(&["--require=good:better:bad", "--measures=ndcg@1", "--json"]).code(0).says("by ndcg@1: +1.000");
     // Equal systems: no difference was shown.
     folder.write("same.run", folder.read("good.run"));
-    run(&["--run=same.run", "--require-better=same:good"]).code(1).says("by ndcg@10: 0.000, p 1.0000");
+    run(&["--run=same.run", "--require=same:better:good"]).code(1).says("by ndcg@10: 0.000, p 1.0000");
 }
 
 #[test]
@@ -43,16 +42,16 @@ fn a_job_goes_on_unless_a_system_is_worse() {
     let folder = folder();
     folder.write("same.run", folder.read("good.run"));
     let run = |more: &[&str]| folder.run(&[&BASE[..], &["--run=same.run"], more].concat());
-    run(&["--require-not-worse=good:bad"])
+    run(&["--require=good:not-worse:bad"])
         .code(0)
         .says("required: good is not shown to be worse than bad by ndcg@10: +0.");
-    run(&["--require-not-worse=same:good"]).code(0).says("required: same is not shown to be worse than good");
-    run(&["--require-not-worse=bad:good"]).code(1).says("required: bad is worse than good by ndcg@10: -0.");
-    run(&["--require-not-worse=same:good", "--require-better=same:good"]).code(1);
-    run(&["--require-not-worse=good:bad", "--measures=ndcg@1"]).code(0).says("by ndcg@1: +1.000");
-    run(&["--require-not-worse=good:best"])
+    run(&["--require=same:not-worse:good"]).code(0).says("required: same is not shown to be worse than good");
+    run(&["--require=bad:not-worse:good"]).code(1).says("required: bad is worse than good by ndcg@10: -0.");
+    run(&["--require=same:not-worse:good", "--require=same:better:good"]).code(1);
+    run(&["--require=good:not-worse:bad", "--measures=ndcg@1"]).code(0).says("by ndcg@1: +1.000");
+    run(&["--require=good:not-worse:best"])
         .code(2)
-        .says("for `--require-not-worse`, found `good:best`")
+        .says("for `--require`, found `good:not-worse:best`")
         .prints_nothing();
 }
 
@@ -60,10 +59,9 @@ fn a_job_goes_on_unless_a_system_is_worse() {
 fn what_is_required_is_checked_before_anything_is_judged() {
     let folder = folder();
     let run = |more: &[&str]| folder.run(&[&BASE[..], more].concat());
-    let named =
-        "expected two of the systems `bad`, `good` with a colon between them for `--require-better`, found `good:best`";
-    run(&["--require-better=good:best"]).code(2).says(named).prints_nothing();
-    run(&["--require-better=good"]).code(2).prints_nothing();
+    let named = "expected two of the systems `bad`, `good` with `:better:` or `:not-worse:` between them for `--require`, found `good:better:best`";
+    run(&["--require=good:better:best"]).code(2).says(named).prints_nothing();
+    run(&["--require=good:bad"]).code(2).prints_nothing();
 }
 
 #[test]
@@ -74,8 +72,8 @@ fn it_works_for_whole_collections_and_for_names_with_colons() {
     folder.write("titles.tsv", titles);
     let full = [&BASE[..], &["--full", "--titles=titles.tsv", "--ranker=bm25:b=0.4"]].concat();
     let run = |more: &[&str]| folder.run(&[&full[..], more].concat());
-    run(&["--require-better=good:bad"]).code(0).says("required: good is better than bad by ndcg@10");
-    run(&["--require-better=bad:bm25:b=0.4"]).code(1).says("required: bad is not shown to be better than bm25:b=0.4");
-    run(&["--require-better=good:bad", "--measures=mrr@10"]).code(0).says("by mrr@10: +0.500");
-    run(&["--require-better=good:bad", "--measures=judged@10"]).code(1).says("not compared");
+    run(&["--require=good:better:bad"]).code(0).says("required: good is better than bad by ndcg@10");
+    run(&["--require=bad:better:bm25:b=0.4"]).code(1).says("required: bad is not shown to be better than bm25:b=0.4");
+    run(&["--require=good:better:bad", "--measures=mrr@10"]).code(0).says("by mrr@10: +0.500");
+    run(&["--require=good:better:bad", "--measures=judged@10"]).code(1).says("not compared");
 }

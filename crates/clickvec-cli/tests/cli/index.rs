@@ -134,7 +134,8 @@ fn an_index_that_cannot_be_read() {
 fn an_index_in_the_place_of_a_model_is_known() {
     let folder = with_index();
     let hint = "found a folder; name a file inside it; in an index the model is the file model.safetensors";
-    folder.run(&["evaluate", "--judged", "judged.tsv", "--model", "shop.index"]).code(2).says(hint).prints_nothing();
+    let full = "shop.index: expected a model, found an index; add `--full`";
+    folder.run(&["evaluate", "--judged", "judged.tsv", "--model", "shop.index"]).code(2).says(full).prints_nothing();
     folder
         .run(&["search", "--model", "shop.index", "--titles", "titles.tsv", "red"])
         .code(2)

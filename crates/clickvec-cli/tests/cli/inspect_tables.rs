@@ -69,7 +69,7 @@ fn files_of_this_program_are_known() {
     let judge = "clickvec evaluate --judged judged.tsv --titles titles.tsv --ranker bm25 --ranker trigram --model model.safetensors";
     assert_eq!(next(1), judge);
     assert_eq!(next(2), "clickvec index --model model.safetensors --titles titles.tsv --output titles.index");
-    assert_eq!(next(6), "clickvec evaluate --qrels q.qrels --run r.run");
+    assert_eq!(next(6), "clickvec evaluate --judged q.qrels --run r.run");
     assert_eq!((&found[0]["rows"], &found[0]["faults"]), (&144.into(), &0.into()));
     let alone = folder.run(&["inspect", "titles.tsv"]).code(0);
     alone.prints("next: clickvec train --titles titles.tsv --output model-2.safetensors");

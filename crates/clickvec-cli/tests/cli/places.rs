@@ -290,7 +290,7 @@ fn standard_input_is_read_once() {
     ];
     folder.run_with(&twice, folder.read("clicks.tsv")).code(2).says("standard input was read before; give one of");
     let twice =
-        ["evaluate", "--judged", "-", "--fusion-judged", "-", "--ranker=bm25", "--ranker=trigram", "--fusion=rrf"];
+        ["evaluate", "--judged", "-", "--fusion-weights", "-", "--ranker=bm25", "--ranker=trigram", "--fusion=rrf"];
     folder.run_with(&twice, judged).code(2).says("standard input was read before; give one of the inputs as a file");
     let titles = [
         "train",

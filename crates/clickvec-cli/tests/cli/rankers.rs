@@ -68,13 +68,17 @@ fn what_is_saved_scores_as_it_did() {
 
 #[test]
 fn the_list_has_every_ranker_with_its_parameters() {
-    let list = Folder::new().run(&["lab", "evaluate", "--rankers"]).code(0).stdout();
-    let names: Vec<&str> =
-        list.lines().filter(|line| !line.starts_with(' ')).filter_map(|line| Some(line.split_once(':')?.0)).collect();
+    let list = Folder::new().run(&["lab", "evaluate", "--help"]).code(0).stdout();
+    let (_, list) = list.split_once("Rankers:\n").unwrap();
+    let names: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')))
+        .filter_map(|line| Some(line.split_once(": ")?.0))
+        .collect();
     let all: Vec<&str> = ALL.iter().map(|ranker| ranker.split(':').next().unwrap()).collect();
     assert_eq!(names, all);
-    let base = Folder::new().run(&["evaluate", "--rankers"]).code(0).stdout();
-    assert!(base.contains("bm25:") && base.contains("vectors:") && !base.contains("lsa:"), "{base}");
+    let base = Folder::new().run(&["evaluate", "--help"]).code(0).stdout();
+    assert!(base.contains("  bm25: ") && base.contains("  vectors: ") && !base.contains("  lsa: "), "{base}");
     for parameter in ["    k1=0.9  ", "    topics=", "    idf=0  ", "    uni=1  "] {
         assert!(list.contains(parameter), "no `{parameter}` in\n{list}");
     }

@@ -139,8 +139,7 @@ fn a_run_is_what_evaluate_and_judge_take() {
     assert_eq!((lines[0][0], lines[0][3], lines[20][0]), ("q7", "1", "q9"));
     folder.write("first.run", &printed);
     // The run gets the figures of the search that it was written by.
-    let evaluate =
-        ["evaluate", "--full", "--judged", "j.tsv", "--titles", "titles.tsv", "--depth", "20", "--measures", "ndcg@10"];
+    let evaluate = ["evaluate", "--full=20", "--judged", "j.tsv", "--titles", "titles.tsv", "--measures", "ndcg@10"];
     let systems = ["--model", "model.safetensors", "--run", "first.run", "--json"];
     let [report] = folder.run(&[&evaluate[..], &systems].concat()).code(0).json_lines().try_into().unwrap();
     let figure = |place: usize| report["systems"][place]["ndcg@10"].as_f64().unwrap();

@@ -237,8 +237,8 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
     folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
     folder.write("part.vec", "2 2\nsofa 1 0\ncouch 0.9 0.1\n");
     folder.write("none.vec", "1 2\nchair 1 0\n");
-    folder.run(&["evaluate", "--judged=j.tsv", "--vectors=right.vec", "--run-out=runs", "--qrels-out=q.txt"]).code(0);
-    let ids: Vec<String> = folder.read("q.txt").lines().map(str::to_owned).collect();
+    folder.run(&["evaluate", "--judged=j.tsv", "--vectors=right.vec", "--run-out=runs"]).code(0);
+    let ids: Vec<String> = folder.read("runs/judged.qrels").lines().map(str::to_owned).collect();
     assert_eq!(ids.len(), 4);
     let whole = folder.read("runs/vectors.run");
     folder.write("part.run", whole.lines().next().unwrap().to_owned() + "\n");

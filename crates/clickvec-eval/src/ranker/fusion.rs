@@ -6,6 +6,7 @@
 pub(crate) mod file;
 
 use std::ops::ControlFlow;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,8 @@ use super::candidates::best;
 use super::{Progress, Ranker};
 use clickvec::error::Result;
 use clickvec::index::{Candidates, Hit, Query};
+use clickvec_tables::ErrorKind;
+use clickvec_tables::shown::shortened;
 
 /// The constant k of reciprocal rank fusion, as published.
 pub const RECIPROCAL_RANK_K: f64 = 60.0;
@@ -45,6 +48,36 @@ pub enum FusionMethod {
         /// published value.
         k: f64,
     },
+}
+
+impl FusionMethod {
+    /// Returns the name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            FusionMethod::Linear => "linear",
+            FusionMethod::MinMax => "min-max",
+            FusionMethod::ZScore => "z-score",
+            FusionMethod::ReciprocalRank { .. } => "reciprocal-rank",
+        }
+    }
+}
+
+impl FromStr for FusionMethod {
+    type Err = clickvec_tables::Error;
+
+    fn from_str(text: &str) -> Result<FusionMethod, clickvec_tables::Error> {
+        match text {
+            "linear" => Ok(FusionMethod::Linear),
+            "min-max" | "sum" => Ok(FusionMethod::MinMax),
+            "z-score" => Ok(FusionMethod::ZScore),
+            "reciprocal-rank" | "rrf" => Ok(FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }),
+            other => Err(clickvec_tables::Error::expected(
+                ErrorKind::Setting,
+                "`linear`, `min-max`, `z-score` or `reciprocal-rank`",
+                format!("`{}`", shortened(other)),
+            )),
+        }
+    }
 }
 
 /// Several rankers as one.

@@ -9,13 +9,12 @@ use crate::{Evaluation, Metric};
 use clickvec::internals::error::shortened;
 use clickvec_tables::{Error, ErrorKind, Result};
 use serde::Serialize;
-use serde::ser::{SerializeStruct as _, Serializer};
 
 /// The level of confidence intervals in reports.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The paired t-test between two systems.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// The first system's name.
     pub a: String,
@@ -24,6 +23,7 @@ pub struct Comparison {
     /// The metric.
     pub metric: Metric,
     /// The test of a − b over all queries.
+    #[serde(flatten)]
     pub test: PairedTest,
     /// [`PairedTest::evidence`], corrected by Holm's method for all tests of this metric that are made together.
     pub holm: f64,
@@ -49,19 +49,14 @@ pub enum Verdict {
     NotShown,
 }
 
-impl Serialize for Comparison {
-    /// Serializes the names, the metric, the test and its correction. An infinite t becomes `null`.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Comparison { a, b, metric, test, holm } = self;
-        let mut fields = serializer.serialize_struct("Comparison", 7)?;
-        fields.serialize_field("a", a)?;
-        fields.serialize_field("b", b)?;
-        fields.serialize_field("metric", &metric.to_string())?;
-        fields.serialize_field("difference", &test.difference)?;
-        fields.serialize_field("t", &test.t)?;
-        fields.serialize_field("p", &test.p)?;
-        fields.serialize_field("holm", holm)?;
-        fields.end()
+impl Verdict {
+    /// Returns the verdict on the second system.
+    pub fn reversed(self) -> Verdict {
+        match self {
+            Verdict::Better => Verdict::Worse,
+            Verdict::Worse => Verdict::Better,
+            Verdict::NotShown => Verdict::NotShown,
+        }
     }
 }
 

@@ -17,7 +17,7 @@ pub use self::comparison::{
 };
 pub(super) use self::comparison::{compared, correct};
 pub use self::holm::holm;
-pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference, queries_that_show};
+pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference};
 pub use self::randomization::{RandomizationTest, randomization_test};
 pub use self::t_test::{PairedTest, paired_t_test};
 use clickvec_tables::{Error, ErrorKind, Result};

@@ -1,24 +1,27 @@
 //! Student's paired t-test.
 
+use serde::Serialize;
 use statrs::function::beta::beta_reg;
 
 use super::{LEAST_DIFFERING, alike, paired_differences, probability_of_signs};
 use clickvec_tables::Result;
 
 /// The result of a paired two-sided t-test of the values a − b.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PairedTest {
     /// The mean of a − b.
     pub difference: f64,
-    /// Student's t; ±∞ if all differences are equal and not 0.
+    /// Student's t (`null` in JSON if infinite); ±∞ if all differences are equal and not 0.
     pub t: f64,
     /// The probability of a |t| at least this large if there is no difference. If all differences are equal, t has no
     /// scatter to compare them with, and two queries would prove anything. In that case p is the probability of their
     /// signs, 2 / 2ⁿ.
     pub p: f64,
     /// The number of pairs minus one.
+    #[serde(skip)]
     pub degrees_of_freedom: usize,
     /// The number of pairs whose values differ by more than rounding.
+    #[serde(skip)]
     pub differing: usize,
 }
 

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::next::Next;
 use super::searches::{Found, Search};
 use super::{OfKind, Report};
-use crate::commands::evaluate::{difference, probability};
+use crate::metrics::{difference, probability};
 use crate::superscripts::letter;
 use crate::{output, page, progress};
 

@@ -10,11 +10,11 @@ use super::systems::{Entry, Loaded};
 use super::test::Test;
 use crate::{output, progress};
 
-/// Answers the queries of the test and, `if_fused`, those that weights are fitted on.
-pub(super) fn answers(entry: &Entry, system: &Loaded, test: &Test, if_fused: bool) -> Result<Found> {
-    let fitting = test.fitting().filter(|_| if_fused);
+/// Answers the queries of the test and, for a member of a fusion, those that weights are fitted on.
+pub(super) fn answers(entry: &Entry, system: &Loaded, test: &Test, is_member: bool) -> Result<Found> {
+    let fitting = test.fitting().filter(|_| is_member);
     // A fusion takes a list of fewer titles for all that there is to find.
-    let depth = if if_fused { test.depth.max(FUSED_DEPTH) } else { test.depth };
+    let depth = if is_member { test.depth.max(FUSED_DEPTH) } else { test.depth };
     let before = test.task().len();
     let queries = before + fitting.map_or(0, Task::len);
     let bar = progress::bar(queries as u64, &output::printable(&entry.name), "queries");
@@ -46,9 +46,6 @@ fn answers_to(
         (Loaded::Index(index), Task::Search { queries, .. }, Some(collection)) => {
             Ok(Answers::Lists(index.search_all(entry.file_name(), collection, queries, depth, done)?))
         }
-        // It may have other titles than the judged ones.
-        (Loaded::Index(_), ..) => {
-            bail!("{}: expected a model, found an index; add `--full`", entry.file_name().display())
-        }
+        (Loaded::Index(_), ..) => bail!("{}: expected `--full` with an index", entry.file_name().display()),
     }
 }

@@ -3,58 +3,17 @@
 use std::ops::ControlFlow;
 
 use anyhow::{Result, bail};
-use clap::ValueEnum;
-use clickvec_eval::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
+use clickvec_eval::ranker::{FUSED_DEPTH, FusionMethod};
 use clickvec_eval::{Answers, equal_weights, fit_fusion};
+use serde::Serialize;
 
 use super::Args;
-use super::keeping::Keeping;
-use super::systems::{Entry, file_of};
+use super::names::name_of_fusion;
+use super::options::Weights;
+use super::saved::SavedRankers;
+use super::systems::{Entry, Systems};
 use super::test::Test;
 use crate::{output, progress};
-
-/// What is added up, times a weight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum MethodFlag {
-    /// Scores as they are.
-    Linear,
-    /// Scores scaled to the range from 0 to 1.
-    #[value(alias = "sum")]
-    MinMax,
-    /// Scores as standard deviations from their mean.
-    ZScore,
-    /// Reciprocal ranks: 1 / (60 + rank).
-    #[value(alias = "rrf")]
-    ReciprocalRank,
-}
-
-impl MethodFlag {
-    pub(super) fn method(self) -> FusionMethod {
-        match self {
-            MethodFlag::Linear => FusionMethod::Linear,
-            MethodFlag::MinMax => FusionMethod::MinMax,
-            MethodFlag::ZScore => FusionMethod::ZScore,
-            MethodFlag::ReciprocalRank => FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
-        }
-    }
-
-    pub(super) fn value(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
-    /// Returns the name of the fusion in the report.
-    pub(super) fn name(self) -> String {
-        format!("fusion:{}", self.value())
-    }
-}
-
-/// The source of the weights.
-enum Weights {
-    Equal,
-    Fixed(Vec<f64>),
-    /// Fitted on other queries than the judged ones.
-    Fitted,
-}
 
 /// The answers of a system.
 pub(super) struct Found {
@@ -64,121 +23,128 @@ pub(super) struct Found {
     pub(super) fitting: Option<Answers>,
 }
 
-/// A member of the fusions.
-struct Member {
-    name: String,
-    /// Its file in the folder of `--save-rankers`.
-    file: String,
-    found: Found,
-}
-
 /// A fusion as the report shows it.
+#[derive(Serialize)]
 pub(super) struct Fused {
+    #[serde(skip)]
     pub(super) name: String,
-    /// The method as on the command line.
-    pub(super) method: MethodFlag,
-    /// Each member with its weight.
-    pub(super) members: Vec<(String, f64)>,
+    pub(super) method: &'static str,
+    pub(super) members: Vec<Member>,
     /// The number of queries that the weights were fitted on, if they were fitted.
     pub(super) fitted_on: Option<usize>,
 }
 
+#[derive(Serialize)]
+pub(super) struct Member {
+    pub(super) name: String,
+    pub(super) weight: f64,
+}
+
+/// A system that is not in the report, and why.
+#[derive(Serialize)]
+pub(super) struct LeftOut {
+    pub(super) name: String,
+    pub(super) why: String,
+}
+
 /// The requested fusions. Members are added as they become ready.
 pub(super) struct Fusions<'a> {
-    methods: &'a [MethodFlag],
-    weights: Weights,
-    /// Where all fusions are saved.
-    keeping: Option<&'a Keeping<'a>>,
-    members: Vec<Member>,
+    methods: &'a [FusionMethod],
+    /// The weights on the command line, if they are numbers.
+    weights: Option<Vec<f64>>,
+    /// Where rankers and fusions are saved.
+    pub(super) saved: Option<SavedRankers>,
+    members: Vec<(String, Found)>,
     /// The first member that could not be trained.
-    missing: Option<String>,
+    pub(super) missing: Option<String>,
 }
 
 impl<'a> Fusions<'a> {
     /// Checks, before any training, that the systems can be fused as requested.
-    pub(super) fn new(args: &'a Args, keeping: Option<&'a Keeping<'a>>, systems: &[Entry]) -> Result<Fusions<'a>> {
-        let members: Vec<&Entry> = systems.iter().filter(|system| !system.is_fusion()).collect();
-        if !args.fusion.is_empty() {
+    pub(super) fn new(args: &Args, systems: &'a Systems) -> Result<Fusions<'a>> {
+        let members: Vec<&Entry> = systems.entries.iter().filter(|system| !system.is_fusion()).collect();
+        if !systems.fusions.is_empty() {
             if members.len() < 2 {
                 let found = output::counted(members.len() as u64, "system");
-                let besides =
-                    if members.len() < systems.len() { " besides fusions, which are not fused again" } else { "" };
+                let besides = if members.len() < systems.entries.len() {
+                    " besides fusions, which are not fused again"
+                } else {
+                    ""
+                };
                 bail!("expected two systems or more to fuse, found {found}{besides}; add `--ranker` or `--model`");
             }
-            for fusion in systems.iter().filter(|system| system.is_fusion()) {
+            for fusion in systems.entries.iter().filter(|system| system.is_fusion()) {
                 let name = output::printable(&fusion.name);
                 output::note(format_args!("{name}: a fusion, which is judged but not fused again"));
             }
         }
-        let weights = match (&args.fusion_weights[..], &args.fusion_judged) {
-            ([], None) => Weights::Equal,
-            (weights, None) => Weights::Fixed(checked(weights, &members)?),
-            (_, Some(_)) => Weights::Fitted,
+        let weights = match &args.fusion_weights {
+            Some(Weights::Fixed(weights)) => Some(checked(weights, &members)?),
+            _ => None,
         };
-        Ok(Fusions { methods: &args.fusion, weights, keeping, members: Vec::new(), missing: None })
+        let saved = args.save_rankers.as_deref().map(|folder| SavedRankers::new(folder, &systems.fusions));
+        Ok(Fusions { methods: &systems.fusions, weights, saved, members: Vec::new(), missing: None })
     }
 
-    /// Returns whether the fusions need the answers of this system.
+    /// Returns whether the system is a member.
     pub(super) fn wants(&self, system: &Entry) -> bool {
         !self.methods.is_empty() && !system.is_fusion()
     }
 
     /// Adds a member with its answers. If fusions are saved, copies the member to their folder.
     pub(super) fn add(&mut self, system: &Entry, found: Found) -> Result<()> {
-        if let (Some(keeping), Some(from)) = (self.keeping, system.file()) {
-            keeping.copy(&system.name, from)?;
+        if let (Some(saved), Some(from)) = (&self.saved, system.file()) {
+            saved.copy(&system.name, from)?;
         }
-        self.members.push(Member { name: system.name.clone(), file: file_of(&system.name), found });
+        self.members.push((system.name.clone(), found));
         Ok(())
     }
 
-    /// Records that a system could not be trained, so that no fusion can be made.
-    pub(super) fn lacks(&mut self, system: &Entry) {
-        self.missing.get_or_insert_with(|| system.name.clone());
-    }
-
-    /// Returns each fusion that is left out because a member is missing, and why, and reports it.
-    pub(super) fn left_out(&self) -> Vec<(String, String)> {
+    /// Returns each fusion that is left out because a member is missing, and reports it.
+    pub(super) fn left_out(&self) -> Vec<LeftOut> {
         let Some(missing) = &self.missing else { return Vec::new() };
-        let left_out = |flag: &MethodFlag| {
-            let why = format!("{}: its member `{}` was left out", flag.name(), output::printable(missing));
+        let left_out = |&method: &FusionMethod| {
+            let name = name_of_fusion(method);
+            let why = format!("{name}: its member `{}` was left out", output::printable(missing));
             output::note(format_args!("left out {why}"));
-            (flag.name(), why)
+            LeftOut { name, why }
         };
         self.methods.iter().map(left_out).collect()
     }
 
     /// Makes every fusion, with the answers that it gives, and saves it if requested.
-    pub(super) fn fused(&self, test: &Test) -> Result<Vec<(Fused, Answers)>> {
+    pub(super) fn fuse(&self, test: &Test) -> Result<Vec<(Fused, Answers)>> {
         if self.missing.is_some() {
-            self.keeping.into_iter().for_each(Keeping::note_waiting);
+            self.saved.iter().for_each(SavedRankers::note_waiting);
             return Ok(Vec::new());
         }
         if !self.methods.is_empty() && test.collection().is_some() {
             self.note_alike();
         }
-        let weights = self.methods.iter().map(|flag| self.weights(*flag, test)).collect::<Result<Vec<_>>>()?;
+        let weights = |&method: &FusionMethod| Ok((method, self.weights(method, test)?));
+        let fusions = self.methods.iter().map(weights).collect::<Result<Vec<_>>>()?;
         // All at once: the members of one may be those of another.
-        if let Some(keeping) = self.keeping {
-            let files: Vec<&str> = self.members.iter().map(|member| member.file.as_str()).collect();
-            keeping.fusions(self.methods.iter().map(|flag| (flag.name(), flag.method())).zip(&weights), &files)?;
+        if let Some(saved) = &self.saved {
+            let names: Vec<&str> = self.members.iter().map(|(name, _)| name.as_str()).collect();
+            saved.put_fusions(&fusions, &names)?;
         }
-        let judged: Vec<&Answers> = self.members.iter().map(|member| &member.found.judged).collect();
-        let fuse = |(&method, weights): (&MethodFlag, Vec<f64>)| {
-            let mut answers = Answers::fused(&judged, &weights, method.method(), FUSED_DEPTH);
+        let judged: Vec<&Answers> = self.members.iter().map(|(_, found)| &found.judged).collect();
+        let fuse = |(method, weights): (FusionMethod, Vec<f64>)| {
+            let mut answers = Answers::fused(&judged, &weights, method, FUSED_DEPTH);
             answers.truncate(test.depth);
-            let members = self.members.iter().map(|member| member.name.clone()).zip(weights).collect();
+            let members = self.members.iter().zip(weights);
+            let members = members.map(|((name, _), weight)| Member { name: name.clone(), weight }).collect();
             let fitted_on = test.fitting().map(|task| task.len());
-            (Fused { name: method.name(), method, members, fitted_on }, answers)
+            (Fused { name: name_of_fusion(method), method: method.name(), members, fitted_on }, answers)
         };
-        Ok(self.methods.iter().zip(weights).map(fuse).collect())
+        Ok(fusions.into_iter().map(fuse).collect())
     }
 
     /// Warns if two members find the same, as a model and an index that was made with it do.
     fn note_alike(&self) {
-        for (place, b) in self.members.iter().enumerate() {
-            if let Some(a) = self.members[..place].iter().find(|a| a.found.judged == b.found.judged) {
-                let [a, b] = [a, b].map(|member| output::printable(&member.name));
+        for (at, (b, found)) in self.members.iter().enumerate() {
+            if let Some((a, _)) = self.members[..at].iter().find(|(_, other)| other.judged == found.judged) {
+                let [a, b] = [a, b].map(|name| output::printable(name));
                 output::note(format_args!(
                     "warning: {a} and {b} find the same for every query; is it one model twice? A fusion gains nothing by the second"
                 ));
@@ -186,27 +152,23 @@ impl<'a> Fusions<'a> {
         }
     }
 
-    fn weights(&self, flag: MethodFlag, test: &Test) -> Result<Vec<f64>> {
-        let method = flag.method();
-        match (&self.weights, test.fitting()) {
-            (Weights::Fixed(weights), _) => Ok(weights.clone()),
-            (Weights::Fitted, Some(task)) => {
-                let answers: Vec<&Answers> =
-                    self.members.iter().filter_map(|member| member.found.fitting.as_ref()).collect();
-                let bar = progress::bar(1, &output::printable(&flag.name()), "steps");
-                let fitted = fit_fusion(task, &answers, (method, FUSED_DEPTH), &test.options, &mut |progress| {
-                    bar.set_length(progress.of);
-                    bar.set_position(progress.done);
-                    ControlFlow::Continue(())
-                });
-                bar.finish_and_clear();
-                Ok(fitted?.weights)
-            }
-            (Weights::Equal | Weights::Fitted, _) => {
-                let answers: Vec<&Answers> = self.members.iter().map(|member| &member.found.judged).collect();
-                Ok(equal_weights(&answers, method))
-            }
+    fn weights(&self, method: FusionMethod, test: &Test) -> Result<Vec<f64>> {
+        if let Some(weights) = &self.weights {
+            return Ok(weights.clone());
         }
+        let Some(task) = test.fitting() else {
+            let answers: Vec<&Answers> = self.members.iter().map(|(_, found)| &found.judged).collect();
+            return Ok(equal_weights(&answers, method));
+        };
+        let answers: Vec<&Answers> = self.members.iter().filter_map(|(_, found)| found.fitting.as_ref()).collect();
+        let bar = progress::bar(1, &name_of_fusion(method), "steps");
+        let fitted = fit_fusion(task, &answers, (method, FUSED_DEPTH), &test.options, &mut |progress| {
+            bar.set_length(progress.of);
+            bar.set_position(progress.done);
+            ControlFlow::Continue(())
+        });
+        bar.finish_and_clear();
+        Ok(fitted?.weights)
     }
 }
 

@@ -1,111 +1,75 @@
-//! `--require-better` and `--require-not-worse`: whether systems are better than others, or at least not shown to be
-//! worse, for jobs that go on only then.
+//! `--require`: whether a system is better than another, or not shown to be worse, for jobs that go on only then.
 
 use anyhow::{Result, bail};
 use clickvec_eval::{Comparison, Correction, Metric, Verdict};
 
-use super::Args;
-use super::report::{difference, probability};
-use super::systems::Entry;
+use crate::metrics::{difference, probability};
 use crate::output;
 
-/// What is required of a system compared with another.
-#[derive(Clone, Copy)]
-enum Requirement {
-    /// To be significantly better.
-    Better,
-    /// Not to be significantly worse.
-    NotWorse,
+const BETTER: &str = ":better:";
+const NOT_WORSE: &str = ":not-worse:";
+
+/// What is required of system `a` compared with system `b`.
+#[derive(Debug, PartialEq)]
+pub(super) struct Requirement<'a> {
+    a: &'a str,
+    b: &'a str,
+    /// Whether `a` has to be significantly better. Otherwise it must not be significantly worse.
+    better: bool,
 }
 
-impl Requirement {
-    fn flag(self) -> &'static str {
-        match self {
-            Self::Better => "--require-better",
-            Self::NotWorse => "--require-not-worse",
+/// Parses `A:better:B` and `A:not-worse:B`, where A and B are two of `names`.
+pub(super) fn parse<'a>(texts: &'a [String], names: &[String]) -> Result<Vec<Requirement<'a>>> {
+    texts.iter().map(|text| parse_one(text, names)).collect()
+}
+
+fn parse_one<'a>(text: &'a str, names: &[String]) -> Result<Requirement<'a>> {
+    // A name may have colons itself, as `bm25:b=0.4` does.
+    for (word, better) in [(BETTER, true), (NOT_WORSE, false)] {
+        let is_system = |name: &str| names.iter().any(|other| other == name);
+        if let Some((a, b)) = text.split_once(word).filter(|(a, b)| a != b && is_system(a) && is_system(b)) {
+            return Ok(Requirement { a, b, better });
         }
     }
-
-    /// Whether it holds for a system of which a test says this.
-    fn holds(self, verdict: Verdict) -> bool {
-        match self {
-            Self::Better => verdict == Verdict::Better,
-            Self::NotWorse => verdict != Verdict::Worse,
-        }
-    }
-
-    /// What was found, as in "A … than B".
-    fn finding(self, holds: bool) -> &'static str {
-        match (self, holds) {
-            (Self::Better, true) => "is better",
-            (Self::Better, false) => "is not shown to be better",
-            (Self::NotWorse, true) => "is not shown to be worse",
-            (Self::NotWorse, false) => "is worse",
-        }
-    }
+    let names: Vec<_> = names.iter().map(|name| format!("`{}`", output::printable(name))).collect();
+    bail!(
+        "expected two of the systems {} with `{BETTER}` or `{NOT_WORSE}` between them for `--require`, found `{}`",
+        names.join(", "),
+        output::printable(text)
+    )
 }
 
-/// All that is required, each as `A:B`.
-fn requirements(args: &Args) -> impl Iterator<Item = (Requirement, &str)> {
-    let better = args.require_better.iter().map(|text| (Requirement::Better, text.as_str()));
-    better.chain(args.require_not_worse.iter().map(|text| (Requirement::NotWorse, text.as_str())))
-}
-
-/// An error unless what is required names systems and measures of this evaluation. Checked before anything is trained.
-pub(super) fn check(args: &Args, entries: &[Entry]) -> Result<()> {
-    let fusions: Vec<String> = args.fusion.iter().map(|flag| flag.name()).collect();
-    let names: Vec<&str> =
-        entries.iter().map(|entry| entry.name.as_str()).chain(fusions.iter().map(String::as_str)).collect();
-    for (requirement, text) in requirements(args) {
-        if named(text, |name| names.contains(&name)).is_none() {
-            let names: Vec<_> = names.iter().map(|name| format!("`{}`", output::printable(name))).collect();
-            bail!(
-                "expected two of the systems {} with a colon between them for `{}`, found `{}`",
-                names.join(", "),
-                requirement.flag(),
-                output::printable(text)
-            );
-        }
-    }
-    Ok(())
-}
-
-/// The two systems of `A:B`. A name may have colons itself, as `bm25:b=0.4` does.
-fn named(text: &str, is_system: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
-    let splits = text.match_indices(':').map(|(place, _)| (&text[..place], &text[place + 1..]));
-    splits.into_iter().find(|(a, b)| a != b && is_system(a) && is_system(b))
-}
-
-/// Returns whether all that is required holds, and reports each finding.
-pub(super) fn holds(args: &Args, metrics: &[Metric], tests: &[Comparison]) -> Result<bool> {
+/// Returns whether all requirements hold, and reports each finding.
+pub(super) fn holds(requirements: &[Requirement<'_>], metrics: &[Metric], tests: &[Comparison]) -> Result<bool> {
     let ten = Metric::Ndcg(10);
     let first = metrics.iter().copied().find(|metric| metric.is_quality());
     let by = if metrics.contains(&ten) { ten } else { first.unwrap_or(ten) };
     let mut all = true;
-    for (requirement, text) in requirements(args) {
-        let tested = |name: &str| tests.iter().any(|test| test.a == name || test.b == name);
-        let Some((a, b)) = named(text, tested) else {
-            // A system that could not be trained has been told of.
-            output::note(format_args!("required: {}: not compared", output::printable(text)));
+    for &Requirement { a, b, better } in requirements {
+        let pair = format!("{} than {}", output::printable(a), output::printable(b));
+        let is_tested = |name: &str| tests.iter().any(|test| test.a == name || test.b == name);
+        if !is_tested(a) || !is_tested(b) {
+            // A message already said why the system was left out.
+            output::note(format_args!("required: {pair}: not compared"));
             all = false;
             continue;
-        };
-        let is_pair = |test: &Comparison| (test.a == a && test.b == b) || (test.a == b && test.b == a);
-        let Some(test) = tests.iter().find(|test| is_pair(test) && test.metric == by) else {
+        }
+        let is_pair = |test: &&Comparison| [(a, b), (b, a)].contains(&(&test.a, &test.b)) && test.metric == by;
+        let Some(test) = tests.iter().find(is_pair) else {
             bail!("expected a metric of quality to compare systems by, found none; add `ndcg@10` to `--measures`");
         };
-        let (verdict, sign) = match test.verdict(Correction::None) {
-            verdict if test.a == a => (verdict, 1.0),
-            Verdict::Better => (Verdict::Worse, -1.0),
-            Verdict::Worse => (Verdict::Better, -1.0),
-            verdict => (verdict, -1.0),
+        let verdict = test.verdict(Correction::None);
+        let (verdict, sign) = if test.a == a { (verdict, 1.0) } else { (verdict.reversed(), -1.0) };
+        let (holds, finding) = match (better, verdict) {
+            (true, Verdict::Better) => (true, "is better"),
+            (true, _) => (false, "is not shown to be better"),
+            (false, Verdict::Worse) => (false, "is worse"),
+            (false, _) => (true, "is not shown to be worse"),
         };
-        let holds = requirement.holds(verdict);
         all &= holds;
         output::note(format_args!(
-            "required: {} {} than {} by {by}: {}, p {}",
+            "required: {} {finding} than {} by {by}: {}, p {}",
             output::printable(a),
-            requirement.finding(holds),
             output::printable(b),
             difference(sign * test.test.difference),
             probability(test.test.evidence())
@@ -120,11 +84,13 @@ mod tests {
 
     #[test]
     fn names_may_have_colons() {
-        let is_system = |name: &str| ["bm25:b=0.4", "shop", "fusion:min-max"].contains(&name);
-        assert_eq!(named("fusion:min-max:bm25:b=0.4", is_system), Some(("fusion:min-max", "bm25:b=0.4")));
-        assert_eq!(named("shop:fusion:min-max", is_system), Some(("shop", "fusion:min-max")));
-        for wrong in ["shop", "shop:", "shop:shop", "shop:other", ""] {
-            assert_eq!(named(wrong, is_system), None, "{wrong}");
+        let names = ["bm25:b=0.4", "shop", "fusion:min-max"].map(str::to_owned);
+        let parsed = parse_one("fusion:min-max:better:bm25:b=0.4", &names).unwrap();
+        assert_eq!(parsed, Requirement { a: "fusion:min-max", b: "bm25:b=0.4", better: true });
+        let parsed = parse_one("shop:not-worse:fusion:min-max", &names).unwrap();
+        assert_eq!(parsed, Requirement { a: "shop", b: "fusion:min-max", better: false });
+        for wrong in ["shop", "shop:", "shop:bm25:b=0.4", "shop:better:shop", "shop:better:other", ""] {
+            assert!(parse_one(wrong, &names).is_err(), "{wrong}");
         }
     }
 }

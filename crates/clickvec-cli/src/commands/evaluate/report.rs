@@ -1,4 +1,4 @@
-//! The report of an evaluation: as text, and query by query.
+//! The report of an evaluation: as JSON, as text, and query by query.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -7,13 +7,14 @@ use std::path::Path;
 use anyhow::Result;
 use clickvec::Error;
 use clickvec::internals::files;
-use clickvec_eval::ranker::{Parameter, Stage, System};
-use clickvec_eval::{Comparison, Correction, Evaluation, Gain, Metric, Ties, beaten};
+use clickvec_eval::ranker::{FusionMethod, Parameter, Stage, System};
+use clickvec_eval::{Comparison, Correction, Evaluation, Gain, Metric, Metrics, Overlap, Ties, beaten};
+use serde::Serialize;
 
-use super::fusion::{Fused, MethodFlag};
+use super::fusion::{Fused, LeftOut};
+use super::power;
 use super::test::Test;
-use super::{Args, Results, power};
-pub(crate) use crate::metrics::{difference, probability};
+use crate::metrics::{difference, probability};
 use crate::superscripts::{letter, marks};
 use crate::{aligned, output};
 
@@ -23,98 +24,213 @@ const LISTED_SYSTEMS: usize = 8;
 const SHOWN_METRICS: usize = 6;
 const TESTED_METRICS: usize = 3;
 
-/// The list of all rankers and their parameters.
-pub(super) fn rankers(systems: &[&System]) -> String {
-    let mut text = String::new();
+/// The contents of the report.
+pub(super) struct Report {
+    pub(super) queries: usize,
+    /// The collection that systems search.
+    collection: Option<CollectionFacts>,
+    /// How much of the test set is also in the click log, if there is one.
+    pub(super) overlap: Option<Overlap>,
+    pub(super) metrics: Vec<Metric>,
+    /// The figures of each system.
+    pub(super) systems: Vec<Evaluation>,
+    /// The fusions, which are the last of the systems.
+    pub(super) fusions: Vec<Fused>,
+    /// The systems that could not be trained on this data.
+    pub(super) left_out: Vec<LeftOut>,
+    pub(super) tests: Vec<Comparison>,
+}
+
+#[derive(Clone, Serialize)]
+struct CollectionFacts {
+    titles: usize,
+    depth: usize,
+    judged: u64,
+    judged_not_in_titles: u64,
+}
+
+/// The report for other programs, described in `docs/reference/json.md`.
+#[derive(Serialize)]
+pub(super) struct Json<'a> {
+    queries: usize,
+    queries_without_relevant: usize,
+    #[serde(flatten)]
+    collection: Option<CollectionFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overlap: Option<&'a Overlap>,
+    metrics: &'a [Metric],
+    systems: Vec<SystemJson<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    left_out: &'a [LeftOut],
+    tests: &'a [Comparison],
+}
+
+#[derive(Serialize)]
+struct SystemJson<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    mean: &'a Metrics,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queries_without_titles: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fusion: Option<&'a Fused>,
+}
+
+/// Returns the list of all rankers and their parameters.
+pub(crate) fn rankers(systems: &[&System]) -> String {
+    let mut text = "Rankers:\n".to_owned();
     for system in systems {
-        let _ = writeln!(text, "{}: {}", system.name, system.about);
+        let _ = writeln!(text, "  {}: {}", system.name, system.about);
         for Parameter { name, default, least, most, stage, about, .. } in system.parameters {
             let when = if *stage == Stage::Training { "training" } else { "scoring" };
-            let _ = writeln!(text, "    {name}={default}  {about} ({least} to {most}; {when})");
+            let _ = writeln!(text, "      {name}={default}  {about} ({least} to {most}; {when})");
         }
     }
     text
 }
 
-/// Returns the whole report as text.
-pub(super) fn text(test: &Test, results: &Results, tests: &[Comparison], args: &Args) -> String {
-    let systems = &results.evaluations;
-    // Metrics that were named are all shown.
-    let shown = if args.measures.is_empty() { SHOWN_METRICS } else { test.metrics.len() };
-    let mut text = format!("{}\n\n{}", systems_table(systems, tests, shown), about(test));
-    match systems.first().map_or(0, |system| system.queries_without_relevant) {
-        0 => {}
-        1 => text.push_str("1 query has no relevant title and scores 0\n"),
-        many => drop(writeln!(text, "{} queries have no relevant title and score 0", output::count(many))),
+impl Report {
+    /// Creates a report without systems.
+    pub(super) fn new(test: &Test) -> Report {
+        let collection = test.searched().map(|set| CollectionFacts {
+            titles: set.titles.len(),
+            depth: test.depth,
+            judged: set.judged,
+            judged_not_in_titles: set.missing.count,
+        });
+        Report {
+            queries: test.task().len(),
+            collection,
+            overlap: None,
+            metrics: test.metrics.clone(),
+            systems: Vec::new(),
+            fusions: Vec::new(),
+            left_out: Vec::new(),
+            tests: Vec::new(),
+        }
     }
-    for system in systems.iter().filter(|system| system.queries_without_titles > 0) {
-        let queries = output::counted(system.queries_without_titles as u64, "query");
-        let _ = writeln!(text, "{}: found nothing for {queries}", output::printable(&system.name));
-    }
-    text.push_str(&fusions_text(&results.fused));
-    if systems.len() < 2 {
-        return text;
-    }
-    text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
-    if systems.len() > 2 {
-        let pairs = systems.len() * (systems.len() - 1) / 2;
-        let _ = writeln!(text, "p is not corrected for the {pairs} pairs of systems; `--json` has corrected values");
-    }
-    if systems.len() > LISTED_SYSTEMS {
-        text.push_str("`--json` has the tests of all pairs of systems\n");
-        return text;
-    }
-    let _ = writeln!(text, "\n{}", tests_table(systems, tests));
-    let power = power::text(systems, args.expect);
-    if !power.is_empty() {
-        let _ = write!(text, "\n{power}");
-    }
-    text
-}
 
-/// Returns what the figures are about.
-fn about(test: &Test) -> String {
-    let queries = output::counted(test.task().len() as u64, "query");
-    let ties = match test.options.ties {
-        Ties::Expected => "mean over the orders of ties",
-        Ties::Trec => "ties by id, descending",
-    };
-    let gain = match test.options.gain {
-        Gain::Exponential => "gain 2^grade − 1",
-        Gain::Linear => "gain = grade",
-    };
-    let Some(collection) = test.collection().filter(|_| !test.is_of_runs_alone()) else {
-        return format!("{queries}; {gain}; {ties}\n");
-    };
-    let titles = output::counted(collection.titles.len() as u64, "title");
-    let depth = output::count(test.depth as u64);
-    let mut text = format!("{queries}, each searched in all {titles} to a depth of {depth}; {gain}; {ties}\n");
-    text.push_str("titles without a judgment count as not relevant");
-    if test.metrics.iter().any(|metric| matches!(metric, Metric::CondensedNdcg(_) | Metric::Bpref)) {
-        text.push_str("; NDCG' and bpref leave them out");
+    fn queries_without_relevant(&self) -> usize {
+        self.systems.first().map_or(0, |system| system.queries_without_relevant)
     }
-    if test.metrics.iter().any(|metric| matches!(metric, Metric::Judged(_))) {
-        text.push_str("\njudged@k is the share of the first k titles that has a judgment");
-    }
-    text.push('\n');
-    text
-}
 
-/// The weights of each fusion.
-fn fusions_text(fusions: &[Fused]) -> String {
-    let mut text = String::new();
-    for fused in fusions {
-        let fitted = match fused.fitted_on {
-            Some(on) => format!(" fitted on {}", output::counted(on as u64, "other query")),
-            None => String::new(),
+    /// Returns the report for other programs.
+    pub(super) fn json(&self) -> Json<'_> {
+        let systems = self.systems.iter().map(|system| SystemJson {
+            name: &system.name,
+            mean: &system.mean,
+            queries_without_titles: self.collection.as_ref().map(|_| system.queries_without_titles),
+            fusion: self.fusions.iter().find(|fusion| fusion.name == system.name),
+        });
+        Json {
+            queries: self.queries,
+            queries_without_relevant: self.queries_without_relevant(),
+            collection: self.collection.clone(),
+            overlap: self.overlap.as_ref(),
+            metrics: &self.metrics,
+            systems: systems.collect(),
+            left_out: &self.left_out,
+            tests: &self.tests,
+        }
+    }
+
+    /// Returns the report for people. Default metrics are cut to the width of a terminal.
+    pub(super) fn text(&self, test: &Test, default_metrics: bool) -> String {
+        let Report { systems, tests, .. } = self;
+        let shown = if default_metrics { SHOWN_METRICS } else { self.metrics.len() };
+        let mut text = format!("{}\n\n{}", systems_table(systems, tests, shown), self.about(test));
+        match self.queries_without_relevant() {
+            0 => {}
+            1 => text.push_str("1 query has no relevant title and scores 0\n"),
+            many => drop(writeln!(text, "{} queries have no relevant title and score 0", output::count(many))),
+        }
+        for system in systems.iter().filter(|system| system.queries_without_titles > 0) {
+            let queries = output::counted(system.queries_without_titles as u64, "query");
+            let _ = writeln!(text, "{}: found nothing for {queries}", output::printable(&system.name));
+        }
+        text.push_str(&self.weights());
+        if systems.len() < 2 {
+            return text;
+        }
+        text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
+        if systems.len() > 2 {
+            let pairs = systems.len() * (systems.len() - 1) / 2;
+            let _ =
+                writeln!(text, "p is not corrected for the {pairs} pairs of systems; `--json` has corrected values");
+        }
+        if systems.len() > LISTED_SYSTEMS {
+            text.push_str("`--json` has the tests of all pairs of systems\n");
+            return text;
+        }
+        let _ = writeln!(text, "\n{}", tests_table(systems, tests));
+        let power = power::text(systems);
+        if !power.is_empty() {
+            let _ = write!(text, "\n{power}");
+        }
+        text
+    }
+
+    /// Returns what the figures are about.
+    fn about(&self, test: &Test) -> String {
+        let queries = output::counted(self.queries as u64, "query");
+        let ties = match test.options.ties {
+            Ties::Expected => "mean over the orders of ties",
+            Ties::Trec => "ties by id, descending",
         };
-        let _ = writeln!(text, "{}, weights{fitted}:", fused.name);
-        for (name, weight) in &fused.members {
-            let digits = if fused.method == MethodFlag::Linear { 4 } else { 2 };
-            let _ = writeln!(text, "  {weight:.digits$}  {}", output::printable(name));
+        let gain = match test.options.gain {
+            Gain::Exponential => "gain 2^grade − 1",
+            Gain::Linear => "gain = grade",
+        };
+        let Some(CollectionFacts { titles, depth, .. }) = &self.collection else {
+            return format!("{queries}; {gain}; {ties}\n");
+        };
+        let titles = output::counted(*titles as u64, "title");
+        let depth = output::count(*depth as u64);
+        let mut text = format!("{queries}, each searched in all {titles} to a depth of {depth}; {gain}; {ties}\n");
+        text.push_str("titles without a judgment count as not relevant");
+        if self.metrics.iter().any(|metric| matches!(metric, Metric::CondensedNdcg(_) | Metric::Bpref)) {
+            text.push_str("; NDCG' and bpref leave them out");
         }
+        if self.metrics.iter().any(|metric| matches!(metric, Metric::Judged(_))) {
+            text.push_str("\njudged@k is the share of the first k titles that has a judgment");
+        }
+        text.push('\n');
+        text
     }
-    text
+
+    /// Returns the weights of each fusion.
+    fn weights(&self) -> String {
+        let mut text = String::new();
+        for fused in &self.fusions {
+            let fitted = match fused.fitted_on {
+                Some(on) => format!(" fitted on {}", output::counted(on as u64, "other query")),
+                None => String::new(),
+            };
+            let _ = writeln!(text, "{}, weights{fitted}:", fused.name);
+            let digits = if fused.method == FusionMethod::Linear.name() { 4 } else { 2 };
+            for member in &fused.members {
+                let _ = writeln!(text, "  {:.digits$}  {}", member.weight, output::printable(&member.name));
+            }
+        }
+        text
+    }
+
+    /// Writes one row for each system and query.
+    pub(super) fn write_per_query(&self, path: &Path, test: &Test) -> Result<()> {
+        let failed = |source| Error::io(path, "write", source);
+        files::write_atomically(path, |file| {
+            let names = self.metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\t");
+            writeln!(file, "system\tquery_id\tquery\t{names}").map_err(failed)?;
+            for system in &self.systems {
+                let name = output::printable(&system.name);
+                for (query, (id, text)) in system.queries.iter().zip(test.task().queries()) {
+                    let values: Vec<String> = query.metrics.iter().map(|(_, value)| value.to_string()).collect();
+                    writeln!(file, "{name}\t{id}\t{text}\t{}", values.join("\t")).map_err(failed)?;
+                }
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Returns a table with a row for each system and a column for each of the first `shown` metrics.
@@ -162,36 +278,4 @@ pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> Strin
 /// Iterates over the metrics that the systems were judged by.
 fn metrics_of(systems: &[Evaluation]) -> impl Iterator<Item = Metric> {
     systems.first().into_iter().flat_map(|system| system.mean.iter()).map(|(metric, _)| metric)
-}
-
-/// Writes one row for each system and query.
-pub(super) fn write_per_query(path: &Path, test: &Test, results: &Results) -> Result<()> {
-    let failed = |source| Error::io(path, "write", source);
-    files::write_atomically(path, |file| {
-        let names = test.metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\t");
-        writeln!(file, "system\tquery_id\tquery\t{names}").map_err(failed)?;
-        for system in &results.evaluations {
-            let name = output::printable(&system.name);
-            for (query, (id, text)) in system.queries.iter().zip(test.task().queries()) {
-                let values = query.metrics.iter().map(|(_, value)| value.to_string()).collect::<Vec<_>>().join("\t");
-                writeln!(file, "{name}\t{id}\t{text}\t{values}").map_err(failed)?;
-            }
-        }
-        Ok(())
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_difference_has_no_sign() {
-        assert_eq!([0.0, -0.0, -0.0123, 0.5].map(difference), ["0.000", "0.000", "-0.012", "+0.500"]);
-    }
-
-    #[test]
-    fn probabilities_are_never_shown_as_zero() {
-        assert_eq!((probability(0.00009), probability(0.04996)), ("<0.0001".to_owned(), "0.0500".to_owned()));
-    }
 }

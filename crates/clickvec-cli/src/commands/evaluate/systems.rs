@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clickvec_eval::Run;
-use clickvec_eval::ranker::{self, FileKind, Ranker, RankerSpec, Resources, System, Values};
+use clickvec_eval::ranker::{self, FileKind, FusionMethod, Ranker, RankerSpec, Resources, System, Values};
+use clickvec_index::looks_like_index;
 
-use super::fusion::MethodFlag;
+use super::Args;
 use super::index::Index;
-use super::keeping::Keeping;
-use super::{Args, gate, trec};
+use super::names::{distinct, name_of_fusion, saved_file};
+use super::options::VectorFiles;
+use super::saved::SavedRankers;
 use crate::{input, output, progress};
 
 /// The ranker that reads the files of `--vectors`.
@@ -20,22 +21,12 @@ const VECTORS: &str = "vectors";
 /// The ranker that reads `--load`.
 const SKIP_THOUGHT: &str = "skip-thought";
 
-/// The files of one `--vectors`: one of all texts, or one of queries and one of titles.
-#[derive(Debug, Clone)]
-pub(super) struct VectorFiles(pub(super) Vec<PathBuf>);
-
-impl FromStr for VectorFiles {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<VectorFiles, String> {
-        // A file may have a comma in its name.
-        let files: Vec<PathBuf> =
-            if Path::new(text).exists() { vec![text.into()] } else { text.split(',').map(PathBuf::from).collect() };
-        match files.len() {
-            1 | 2 if files.iter().all(|file| !file.as_os_str().is_empty()) => Ok(VectorFiles(files)),
-            found => Err(format!("expected FILE or QUERIES,TITLES, found {}", output::counted(found as u64, "name"))),
-        }
-    }
+/// The systems of a command line.
+pub(super) struct Systems {
+    /// Rankers first, because they are the baselines of the models.
+    pub(super) entries: Vec<Entry>,
+    /// The fusions of the others.
+    pub(super) fusions: Vec<FusionMethod>,
 }
 
 /// A row of the report: its name, and the system.
@@ -63,28 +54,89 @@ pub(super) enum Loaded {
     Index(Box<Index>),
 }
 
-/// Returns the systems of a command line, checked before anything is read. Rankers come first, because they are the baselines of the
-/// models.
-pub(super) fn entries(args: &Args) -> Result<Vec<Entry>> {
-    let mut entries = rankers(args)?;
-    let mut sources = Vec::new();
-    for path in &args.model {
-        sources.push(Source::File { is_fusion: FileKind::of(path)? == FileKind::Fusion, path: path.clone() });
+impl Systems {
+    /// Checks the systems of a command line before any of them is loaded or trained.
+    pub(super) fn new(args: &Args) -> Result<Systems> {
+        let mut entries = rankers(args)?;
+        let mut sources = args.model.iter().map(|path| Source::from_file(path)).collect::<Result<Vec<_>>>()?;
+        sources.extend(args.run.iter().cloned().map(Source::Run));
+        let files: Vec<PathBuf> = sources.iter().filter_map(Source::path).map(Path::to_owned).collect();
+        let taken: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let names = distinct_names(&files, &taken);
+        entries.extend(names.into_iter().zip(sources).map(|(name, source)| Entry { name, source }));
+        let systems = Systems { entries, fusions: args.fusion.clone() };
+        systems.check(args)?;
+        Ok(systems)
     }
-    sources.extend(args.run.iter().cloned().map(Source::Run));
-    sources.extend(args.index.iter().cloned().map(Source::Index));
-    let files: Vec<PathBuf> = sources.iter().filter_map(Source::path).map(Path::to_owned).collect();
-    let taken: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    let names = names_of(&files, &taken);
-    entries.extend(names.into_iter().zip(sources).map(|(name, source)| Entry { name, source }));
-    ensure!(
-        !entries.is_empty(),
-        "expected a system to evaluate, found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`"
-    );
-    refuse_repeated(&entries, args)?;
-    gate::check(args, &entries)?;
-    refuse_unfit_for_fusion(args)?;
-    Ok(entries)
+
+    fn check(&self, args: &Args) -> Result<()> {
+        ensure!(
+            !self.entries.is_empty(),
+            "expected a system to evaluate, found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`"
+        );
+        let mut distinct = HashSet::new();
+        for name in self.names() {
+            ensure!(!distinct.contains(&name), "expected each system once, found `{}` again", output::printable(&name));
+            distinct.insert(name);
+        }
+        for (at, entry) in self.entries.iter().enumerate() {
+            if let Some(first) = self.entries[..at].iter().find(|first| first.is_same(entry)) {
+                let [name, first] = [&entry.name, &first.name].map(|name| output::printable(name));
+                bail!("expected each system once, found `{name}`, which is `{first}` again; leave one of them out");
+            }
+            // An index may have other titles than the judged ones.
+            if let (Source::Index(path), None) = (&entry.source, args.full) {
+                bail!("{}: expected a model, found an index; add `--full`", path.display());
+            }
+        }
+        // Queries without ids are numbered, and the same numbers in a run may mean other queries.
+        ensure!(
+            args.run.is_empty() || args.fusion_weights.iter().all(|weights| weights.file().is_none()),
+            "expected rankers and models to fit the weights of, found a run, which has only the queries of `--judged`; give \
+             `--fusion-weights` numbers, or leave `--run` out"
+        );
+        ensure!(
+            self.fusions.is_empty() || args.save_rankers.is_none() || self.entries.iter().all(Entry::can_be_saved),
+            "expected a fusion of rankers and models to save, found a run or an index among its members; leave it or \
+             `--save-rankers` out"
+        );
+        Ok(())
+    }
+
+    /// Returns the names of all systems and fusions in the report.
+    pub(super) fn names(&self) -> Vec<String> {
+        let names = self.entries.iter().map(|entry| entry.name.clone());
+        names.chain(self.fusions.iter().map(|&method| name_of_fusion(method))).collect()
+    }
+
+    /// Returns the files that `--save-rankers` writes. An error if two have the same name or one would replace a model that is
+    /// read.
+    pub(super) fn saved_files(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let is_saved = |entry: &&Entry| match entry.source {
+            Source::Ranker { .. } => true,
+            Source::File { is_fusion, .. } => !self.fusions.is_empty() && !is_fusion,
+            Source::Run(_) | Source::Index(_) => false,
+        };
+        let members = self.entries.iter().filter(is_saved).map(|entry| (saved_file(&entry.name), entry.file()));
+        let fusions = self.fusions.iter().map(|&method| (saved_file(&name_of_fusion(method)), None));
+        let saved: Vec<(String, Option<&Path>)> = members.chain(fusions).collect();
+        distinct(saved.iter().map(|(file, _)| file.clone()))?;
+        let mut files = Vec::new();
+        for (file, from) in saved {
+            let path = folder.join(&file);
+            let read = self.entries.iter().filter_map(Entry::file).find(|&read| input::same_file(read, &path));
+            ensure!(
+                read.is_none() || read == from,
+                "expected outputs in `{}` that are not also inputs, found `{file}`; name another folder",
+                folder.display()
+            );
+            // A model that is already in the folder is not copied.
+            if read.is_none() {
+                files.push(path);
+            }
+        }
+        Ok(files)
+    }
 }
 
 /// Returns the rankers to train.
@@ -116,7 +168,7 @@ fn rankers(args: &Args) -> Result<Vec<Entry>> {
                 let firsts: Vec<PathBuf> = args.vectors.iter().map(|VectorFiles(files)| files[0].clone()).collect();
                 // `vectors:idf=1` of the file `glove` is `glove:idf=1`.
                 let parameters = spec.to_string().split_off(VECTORS.len());
-                let named = names_of(&firsts, &[]).into_iter().zip(&args.vectors);
+                let named = distinct_names(&firsts, &[]).into_iter().zip(&args.vectors);
                 entries.extend(named.map(|(name, VectorFiles(files))| entry(name + &parameters, files.clone())));
             }
             [VectorFiles(files)] if spec.name == VECTORS => entries.push(entry(spec.to_string(), files.clone())),
@@ -126,40 +178,22 @@ fn rankers(args: &Args) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Refuses two systems that the report could not tell apart, or that are the same.
-fn refuse_repeated(entries: &[Entry], args: &Args) -> Result<()> {
-    let mut distinct = HashSet::new();
-    let names = entries.iter().map(|entry| entry.name.clone()).chain(args.fusion.iter().map(|flag| flag.name()));
-    for name in names {
-        ensure!(!distinct.contains(&name), "expected each system once, found `{}` again", output::printable(&name));
-        distinct.insert(name);
-    }
-    for (place, entry) in entries.iter().enumerate() {
-        if let Some(first) = entries[..place].iter().find(|first| first.is_same(entry)) {
-            let [name, first] = [&entry.name, &first.name].map(|name| output::printable(name));
-            bail!("expected each system once, found `{name}`, which is `{first}` again; leave one of them out");
-        }
-    }
-    Ok(())
-}
-
-/// Refuses fusions of what cannot be fused or saved.
-fn refuse_unfit_for_fusion(args: &Args) -> Result<()> {
-    // Queries without ids are numbered, and the same numbers in a run may mean other queries.
-    ensure!(
-        args.run.is_empty() || args.fusion_judged.is_none(),
-        "expected rankers and models to fit the weights of, found a run, which has only the queries of `--judged`; give \
-         `--fusion-weights`, or leave `--run` out"
-    );
-    ensure!(
-        (args.run.is_empty() && args.index.is_empty()) || args.fusion.is_empty() || args.save_rankers.is_none(),
-        "expected a fusion of rankers and models to save, found a run or an index among its members; leave `--save-rankers`, or \
-         `--run` and `--index`, out"
-    );
-    Ok(())
+/// Returns the system with this name. The error says whether it is one of the lab's.
+fn system(name: &str, systems: &[&'static System]) -> Result<&'static System> {
+    System::named(name, systems).map_err(|fault| match System::named(name, &clickvec_lab::SYSTEMS) {
+        Ok(_) => anyhow!("`{name}` is a system of the lab; use `clickvec lab evaluate`"),
+        Err(_) => clickvec::Error::from(fault).into(),
+    })
 }
 
 impl Source {
+    fn from_file(path: &Path) -> Result<Source> {
+        if looks_like_index(path) {
+            return Ok(Source::Index(path.to_owned()));
+        }
+        Ok(Source::File { is_fusion: FileKind::of(path)? == FileKind::Fusion, path: path.to_owned() })
+    }
+
     fn path(&self) -> Option<&Path> {
         match self {
             Source::File { path, .. } | Source::Run(path) | Source::Index(path) => Some(path),
@@ -168,21 +202,10 @@ impl Source {
     }
 }
 
-/// Returns the system with this name, and where it is if it is one of the lab's.
-fn system(name: &str, systems: &[&'static System]) -> Result<&'static System> {
-    System::named(name, systems).map_err(|fault| match System::named(name, &clickvec_lab::SYSTEMS) {
-        Ok(_) => anyhow!("`{name}` is a system of the lab; use `clickvec lab evaluate`"),
-        Err(_) => clickvec::Error::from(fault).into(),
-    })
-}
-
 impl Entry {
     /// Returns whether another system would give the same scores: a ranker whose parameters have the same values, explicit or
     /// default, or the same file.
     fn is_same(&self, other: &Entry) -> bool {
-        if let (Some(path), Some(other)) = (self.source.path(), other.source.path()) {
-            return input::same_file(path, other);
-        }
         match (&self.source, &other.source) {
             (
                 Source::Ranker { system, values, vectors },
@@ -192,29 +215,28 @@ impl Entry {
                     && vectors.iter().zip(files).all(|(path, other)| input::same_file(path, other));
                 system.name == other.name && values == others && same_files
             }
-            _ => false,
+            (one, other) => one.path().zip(other.path()).is_some_and(|(path, other)| input::same_file(path, other)),
         }
     }
 
     /// Returns whether the system learns from titles and clicks.
-    pub(super) fn learns(&self) -> bool {
+    pub(super) fn is_trained(&self) -> bool {
         matches!(self.source, Source::Ranker { .. })
+    }
+
+    /// Returns whether the system is a run of another program.
+    pub(super) fn is_run(&self) -> bool {
+        matches!(self.source, Source::Run(_))
     }
 
     /// Returns the file of the model or ranker.
     pub(super) fn file(&self) -> Option<&Path> {
-        match &self.source {
-            Source::File { path, .. } => Some(path),
-            _ => None,
-        }
+        self.source.path().filter(|_| matches!(self.source, Source::File { .. }))
     }
 
     /// Returns the folder of the index.
     pub(super) fn index(&self) -> Option<&Path> {
-        match &self.source {
-            Source::Index(path) => Some(path),
-            _ => None,
-        }
+        self.source.path().filter(|_| matches!(self.source, Source::Index(_)))
     }
 
     /// Returns whether the system is already a fusion, which is judged but not fused again.
@@ -226,13 +248,8 @@ impl Entry {
         }
     }
 
-    /// Returns whether `--save-rankers` saves it.
-    fn is_saved(&self, fused: bool) -> bool {
-        match self.source {
-            Source::Ranker { .. } => true,
-            Source::File { is_fusion, .. } => fused && !is_fusion,
-            Source::Run(_) | Source::Index(_) => false,
-        }
+    fn can_be_saved(&self) -> bool {
+        matches!(self.source, Source::Ranker { .. } | Source::File { .. })
     }
 
     /// Returns the file that the system is read from, or its name if there is none, for messages.
@@ -244,11 +261,11 @@ impl Entry {
     pub(super) fn load(
         &self,
         resources: &Resources<'_>,
-        keeping: Option<&Keeping<'_>>,
+        saved: Option<&SavedRankers>,
         opened: &mut Vec<(PathBuf, Loaded)>,
     ) -> Result<Loaded> {
-        if let Some(place) = opened.iter().position(|(path, _)| self.source.path() == Some(path)) {
-            return Ok(opened.swap_remove(place).1);
+        if let Some(at) = opened.iter().position(|(path, _)| self.source.path() == Some(path)) {
+            return Ok(opened.swap_remove(at).1);
         }
         match &self.source {
             Source::Ranker { system, values, vectors } => {
@@ -259,8 +276,8 @@ impl Entry {
                     bar.set_position(progress.done);
                 })?;
                 bar.finish_and_clear();
-                if let Some(keeping) = keeping {
-                    keeping.put(&self.name, |path| Ok(system.save(path, values, ranker.as_ref())?))?;
+                if let Some(saved) = saved {
+                    saved.put(&self.name, |path| Ok(system.save(path, values, ranker.as_ref())?))?;
                 }
                 Ok(Loaded::Ranker(ranker))
             }
@@ -271,40 +288,8 @@ impl Entry {
     }
 }
 
-/// The file name of a system in the folder of `--save-rankers`.
-pub(super) fn file_of(name: &str) -> String {
-    format!("{}.safetensors", trec::file_name(name))
-}
-
-/// The files that `--save-rankers` writes. An error if two have the same name or one would replace a model that is read.
-pub(super) fn saved_files(folder: &Path, entries: &[Entry], fusions: &[MethodFlag]) -> Result<Vec<PathBuf>> {
-    let saved = entries.iter().filter(|entry| entry.is_saved(!fusions.is_empty()));
-    let saved = saved.map(|entry| (entry.name.clone(), entry.file()));
-    let mut distinct = HashSet::new();
-    let mut files = Vec::new();
-    for (name, from) in saved.chain(fusions.iter().map(|flag| (flag.name(), None))) {
-        let file = file_of(&name);
-        let path = folder.join(&file);
-        let read = entries.iter().filter_map(Entry::file).find(|&read| input::same_file(read, &path));
-        if read.is_some() && read != from {
-            bail!(
-                "expected outputs in `{}` that are not also inputs, found `{file}`; name another folder",
-                folder.display()
-            );
-        }
-        if !distinct.insert(file.clone()) {
-            bail!("expected a file for each system, found `{file}` for two; rename a model's file");
-        }
-        // A model that is already in the folder is not copied.
-        if read.is_none() {
-            files.push(path);
-        }
-    }
-    Ok(files)
-}
-
-/// The names of files in the report: the file name without extension, or the path if that name is not unique.
-pub(super) fn names_of(paths: &[PathBuf], taken: &[&str]) -> Vec<String> {
+/// Returns the names of files in the report: the file name without extension, or the path if that name is not unique.
+fn distinct_names(paths: &[PathBuf], taken: &[&str]) -> Vec<String> {
     let stem = |path: &PathBuf| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let stems: Vec<String> = paths.iter().map(stem).collect();
     let is_free =

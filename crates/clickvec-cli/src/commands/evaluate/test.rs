@@ -1,22 +1,21 @@
 //! What the systems are judged by: judged titles or a collection, read from the files that the options name.
 
-use clickvec::tables::Titles;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::internals::files;
-use clickvec::tables::Title;
+use clickvec::tables::{Title, Titles};
 use clickvec_eval::ranker::Corpus;
-use clickvec_eval::trec::read_qrels;
 use clickvec_eval::{
-    self as eval, Collection, CorpusFiles, EvaluateOptions, Form, JudgedQuery, JudgedTitle, Judgments, Metric, Overlap,
-    Run, SearchQuery, Task, TestSet, TestSetFiles,
+    self as eval, Collection, CorpusFiles, EvaluateOptions, Form, Judgments, Metric, Overlap, Run, SearchQuery, Task,
+    TestSet, TestSetFiles,
 };
 
 use super::Args;
 use super::index::Index;
-use super::systems::{Entry, Loaded};
+use super::options::Weights;
+use super::systems::{Entry, Loaded, Systems};
 use crate::test_set::{self, query_key};
 use crate::{input, output};
 
@@ -25,7 +24,7 @@ const FEW_QUERIES: usize = 20;
 
 /// What the systems are judged by.
 pub(super) struct Test {
-    judgments: Judgments,
+    pub(super) judgments: Judgments,
     /// The collection that systems search; `None` if they rank the judged titles.
     collection: Option<Collection>,
     /// The queries that the weights of fusions are fitted on.
@@ -49,41 +48,51 @@ struct Fitting {
 
 impl Test {
     /// Reads what the options name, and reports what it lacks.
-    pub(super) fn read(args: &Args, systems: &[Entry]) -> Result<Test> {
-        let metrics = args.metrics()?;
+    pub(super) fn read(args: &Args, systems: &Systems) -> Result<Test> {
+        let files = args.test_set();
+        let all_runs = systems.entries.iter().all(Entry::is_run);
+        let needs_texts = !all_runs || args.full.is_some() || args.clicks.is_some() || !args.fusion.is_empty();
+        if systems.entries.iter().any(Entry::is_trained) {
+            test_set::refuse_pipe(&files)?;
+        }
+        let set = if needs_texts { test_set::read(&files)? } else { test_set::read_for_runs(&files)? };
         let mut test = Test {
             judgments: Judgments::default(),
             collection: None,
             fitting: None,
             titles: None,
-            metrics,
+            metrics: args.metrics()?,
             options: args.options(),
-            depth: args.depth as usize,
-            is_mostly_there: true,
+            depth: args.full.map_or(usize::MAX, |depth| depth as usize),
+            is_mostly_there: test_set::is_mostly_there(files.judged, &set),
             opened: Vec::new(),
         };
-        match (args.test_set(), &args.qrels) {
-            (Some(files), _) => test.read_judged(&files, args, systems)?,
-            (None, Some(qrels)) => test.read_qrels(qrels, &args.run)?,
-            (None, None) => bail!("expected `--judged FILE` or `--qrels FILE`, found neither"),
+        if set.form == Form::Qrels {
+            test.read_runs(set.judgments, &args.run)?;
+        } else {
+            test.read_collection(set, &files, args, systems)?;
         }
         Ok(test)
     }
 
-    fn read_judged(&mut self, files: &TestSetFiles<'_>, args: &Args, systems: &[Entry]) -> Result<()> {
-        if systems.iter().any(Entry::learns) {
-            test_set::refuse_pipe(files)?;
-        }
-        let set = test_set::read(files)?;
+    fn read_collection(
+        &mut self,
+        set: TestSet,
+        files: &TestSetFiles<'_>,
+        args: &Args,
+        systems: &Systems,
+    ) -> Result<()> {
         refuse_unknown_ids(&set, args)?;
         self.titles = test_set::collection(&set, args.titles.as_deref()).map(|path| args.title_columns.of(&path));
-        let fitting =
-            args.fusion_judged.as_deref().map(|path| other_queries(path, args, &set.judgments)).transpose()?;
-        if args.full {
+        let fitting = match &args.fusion_weights {
+            Some(Weights::Fitted(path)) => Some(other_queries(path, files, &set.judgments)?),
+            _ => None,
+        };
+        if args.full.is_some() {
             let titles = self.titles_to_search(args, systems)?;
             let mut collection = Collection::new(&set.judgments, set.title_ids, titles)?;
             note_missing(files.judged, &collection, set.title_ids)?;
-            self.is_mostly_there = has_most_titles(files.judged, &collection);
+            self.is_mostly_there &= has_most_titles(files.judged, &collection);
             let (missing, judged) = (collection.missing.clone(), collection.judged);
             self.fitting = match fitting {
                 Some(TestSet { judgments, title_ids, .. }) => {
@@ -97,44 +106,28 @@ impl Test {
         } else {
             self.fitting = fitting.map(|set| Fitting { judgments: set.judgments, queries: Vec::new() });
         }
-        self.is_mostly_there = self.is_mostly_there && test_set::is_mostly_there(files.judged, &set);
         self.judgments = set.judgments;
         Ok(())
     }
 
-    /// Reads TREC qrels for runs alone. As in `trec_eval -c`, a query that a run lacks scores 0, and a title without a judgment
-    /// has grade 0.
-    fn read_qrels(&mut self, path: &Path, runs: &[PathBuf]) -> Result<()> {
-        let mut titles = BTreeSet::new();
-        let mut places: HashMap<String, usize> = HashMap::new();
-        for qrel in read_qrels(files::open(path)?, path)? {
-            let query = *places.entry(qrel.query_id).or_insert_with_key(|id| {
-                let query = JudgedQuery { id: id.clone(), text: id.clone(), titles: Vec::new() };
-                self.judgments.queries.push(query);
-                self.judgments.queries.len() - 1
-            });
-            titles.insert(qrel.title_id.clone());
-            let title = JudgedTitle { id: qrel.title_id, text: String::new(), grade: qrel.grade };
-            self.judgments.queries[query].titles.push(title);
-        }
-        ensure!(
-            !self.judgments.queries.is_empty(),
-            "{}: expected lines `query 0 title grade`, found none",
-            path.display()
-        );
+    /// Reads runs for TREC qrels without texts. As in `trec_eval -c`, a query that a run lacks scores 0, and a title without a
+    /// judgment has grade 0.
+    fn read_runs(&mut self, judgments: Judgments, runs: &[PathBuf]) -> Result<()> {
+        let judged = judgments.queries.iter().flat_map(|query| &query.titles);
+        let mut titles: BTreeSet<String> = judged.map(|title| title.id.clone()).collect();
         for path in runs {
             let run = Run::read(path)?;
             titles.extend(run.titles().map(str::to_owned));
             self.opened.push((path.clone(), Loaded::Run(run)));
         }
         let titles = titles.into_iter().map(|id| Title { id, title: String::new() }).collect();
-        self.depth = usize::MAX;
-        self.collection = Some(Collection::new(&self.judgments, true, titles)?);
+        self.collection = Some(Collection::new(&judgments, true, titles)?);
+        self.judgments = judgments;
         Ok(())
     }
 
     /// Reads the titles to search: those of a file or, without one, of the first index.
-    fn titles_to_search(&mut self, args: &Args, systems: &[Entry]) -> Result<Vec<Title>> {
+    fn titles_to_search(&mut self, args: &Args, systems: &Systems) -> Result<Vec<Title>> {
         if let Some(titles) = &self.titles {
             ensure!(
                 !files::is_stream(&titles.path),
@@ -143,7 +136,7 @@ impl Test {
             );
             return input::titles(titles, &args.field);
         }
-        let Some(path) = systems.iter().find_map(Entry::index) else {
+        let Some(path) = systems.entries.iter().find_map(Entry::index) else {
             bail!("expected titles to search, found none; add `--titles FILE`");
         };
         let index = Index::open(path)?;
@@ -174,22 +167,16 @@ impl Test {
         self.collection.as_ref()
     }
 
-    /// Returns whether only runs are judged, by qrels, so that no collection is known.
-    pub(super) fn is_of_runs_alone(&self) -> bool {
-        self.depth == usize::MAX
-    }
-
-    /// Returns the judgments.
-    pub(super) fn judgments(&self) -> &Judgments {
-        &self.judgments
+    /// Returns the collection that is searched with `--full`. Runs that are judged by qrels alone have a collection without texts.
+    pub(super) fn searched(&self) -> Option<&Collection> {
+        self.collection().filter(|_| self.depth < usize::MAX)
     }
 
     /// Reads what rankers learn from, and counts the judged queries that are also in the clicks.
-    pub(super) fn corpus(&self, args: &Args, systems: &[Entry]) -> Result<(Corpus, Option<Overlap>)> {
-        let Some(judged) = &args.judged else { return Ok((Corpus::default(), None)) };
-        let learns = systems.iter().any(Entry::learns);
+    pub(super) fn corpus(&self, args: &Args, systems: &Systems) -> Result<(Corpus, Option<Overlap>)> {
+        let is_trained = systems.entries.iter().any(Entry::is_trained);
         let clicks = args.clicks.as_deref();
-        if let (true, Some(collection), None) = (learns, &self.collection, &self.titles) {
+        if let (true, Some(collection), None) = (is_trained, &self.collection, &self.titles) {
             ensure!(
                 clicks.is_none(),
                 "expected a file of titles for rankers that learn from clicks, found none; add `--titles FILE`"
@@ -198,16 +185,16 @@ impl Test {
         }
         let mut corpus = Corpus::default();
         let mut overlap = None;
-        if learns {
+        if is_trained {
             let titles = self.titles.clone();
-            let files = CorpusFiles { titles, clicks, field: &args.field, weighting: args.weighting.into() };
+            let files = CorpusFiles { titles, clicks, field: &args.field, weighting: args.weighting };
             let fitting = self.fitting.as_ref().map(|fitting| &fitting.judgments);
             let all: Vec<&Judgments> = [&self.judgments].into_iter().chain(fitting).collect();
             let read = eval::read_corpus(&files, &all)?;
             if self.collection.is_some() {
                 read.clicks.iter().for_each(|(path, skipped)| input::note_skipped(path, skipped));
             } else {
-                let judged = if all.len() > 1 { "--judged and --fusion-judged" } else { "--judged" };
+                let judged = if all.len() > 1 { "--judged and --fusion-weights" } else { "--judged" };
                 input::note_corpus(&read, judged);
             }
             (corpus, overlap) = (read.corpus, read.overlap);
@@ -216,7 +203,7 @@ impl Test {
             overlap = Some(eval::overlap(&self.judgments, clicks, &args.field)?);
         }
         if let (Some(overlap), Some(clicks)) = (&overlap, clicks) {
-            test_set::say_overlap(judged, clicks, overlap, args.no_overlap)?;
+            test_set::note_overlap(&args.judged, clicks, overlap);
         }
         Ok((corpus, overlap))
     }
@@ -236,9 +223,8 @@ fn refuse_unknown_ids(set: &TestSet, args: &Args) -> Result<()> {
 }
 
 /// Reads the queries to fit weights on, without those that the systems are judged by.
-fn other_queries(path: &Path, args: &Args, judgments: &Judgments) -> Result<TestSet> {
-    let (topics, titles) = (args.topics.as_deref(), args.table_of_titles());
-    let mut set = test_set::read(&TestSetFiles { judged: path, topics, titles, field: &args.field })?;
+fn other_queries(path: &Path, files: &TestSetFiles<'_>, judgments: &Judgments) -> Result<TestSet> {
+    let mut set = test_set::read(&TestSetFiles { judged: path, ..files.clone() })?;
     let others = &mut set.judgments.queries;
     let judged: HashSet<String> = judgments.queries.iter().map(|query| query_key(&query.text)).collect();
     let before = others.len();
@@ -256,7 +242,7 @@ fn other_queries(path: &Path, args: &Args, judgments: &Judgments) -> Result<Test
     if others.len() < FEW_QUERIES {
         let few = output::counted(others.len() as u64, "query");
         output::note(format_args!(
-            "warning: {}: weights fitted on {few} follow chance; judge {FEW_QUERIES} or more, or leave --fusion-judged out",
+            "warning: {}: weights fitted on {few} follow chance; judge {FEW_QUERIES} or more, or leave --fusion-weights out",
             path.display()
         ));
     }

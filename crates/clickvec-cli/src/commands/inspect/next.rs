@@ -73,7 +73,7 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
         ),
         InputKind::Run => {
             let qrels = of(InputKind::Qrels).map_or_else(|| "QRELS".to_owned(), |qrels| quoted(&qrels.path));
-            format!("clickvec evaluate --qrels {qrels} --run {path}")
+            format!("clickvec evaluate --judged {qrels} --run {path}")
         }
         InputKind::Model | InputKind::Fusion => {
             let titles = named_titles("--titles");

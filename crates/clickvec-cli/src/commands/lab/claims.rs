@@ -10,9 +10,9 @@ use clickvec_lab::explain::{Contrast, KeywordClaims, keyword_claims};
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::commands::evaluate::probability;
 use crate::commands::explain::keywords::NO_STATES;
 use crate::commands::explain::{self, KeywordFlags, Models, NamedModel, SideFlag};
+use crate::metrics::probability;
 use crate::{aligned, output};
 
 /// Test over many texts what the LSTM paper says about keywords: that removing one changes the vector more than removing

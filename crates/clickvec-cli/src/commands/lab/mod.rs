@@ -14,6 +14,7 @@ use anyhow::Result;
 
 use super::evaluate;
 use crate::answer::Answer;
+use crate::weighting::WeightingFlag;
 #[cfg(fuzzing)]
 pub(crate) use table::plan_of;
 
@@ -38,22 +39,28 @@ enum What {
 
 /// Measure how well systems rank judged titles, as `clickvec evaluate` does, with all systems of the papers.
 #[derive(clap::Args)]
+#[command(after_long_help = evaluate::rankers(&clickvec_lab::SYSTEMS))]
 struct EvaluateArgs {
     #[command(flatten)]
     evaluate: evaluate::Args,
 
     /// The folder of a Skip-Thought encoder in its original form, for the ranker `skip-thought`.
-    #[arg(long, value_name = "FOLDER", conflicts_with = "qrels")]
+    #[arg(long, value_name = "FOLDER")]
     load: Option<PathBuf>,
+
+    /// How the column count of the log becomes the weight of a pair for rankers; it is multiplied by the column weight.
+    #[arg(long, value_enum, value_name = "HOW", requires = "clicks", default_value_t = WeightingFlag::Log)]
+    weighting: WeightingFlag,
 }
 
 /// Runs the subcommand.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     match args.what {
         What::Evaluate(args) => {
-            let EvaluateArgs { mut evaluate, load } = *args;
+            let EvaluateArgs { mut evaluate, load, weighting } = *args;
             evaluate.systems = &clickvec_lab::SYSTEMS;
             evaluate.load = load;
+            evaluate.weighting = weighting.into();
             evaluate::run(evaluate)
         }
         What::Table(args) => table::run(args),

@@ -17,8 +17,8 @@ use clickvec_lab::explain::{Difficulty, Outcome, Quantity, outcomes, quantities}
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::commands::evaluate::probability;
 use crate::commands::explain::{Form, OneModel};
+use crate::metrics::probability;
 use crate::titles::{TitleColumns, without_field};
 use crate::{input, output};
 
@@ -145,7 +145,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let name = named.name.clone();
     if let Some(index) = args.model.index() {
         output::note(format_args!(
-            "{}: its model is compared by itself, without words and fusion; `evaluate --full --index` measures its searches",
+            "{}: its model is compared by itself, without words and fusion; `evaluate --full --model` measures its searches",
             output::path(index)
         ));
     }

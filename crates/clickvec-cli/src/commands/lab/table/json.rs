@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use anyhow::Result;
-use clickvec_eval::{Comparison, Metric};
+use clickvec_eval::{Comparison, Metric, Metrics, Overlap};
 use clickvec_lab::table::Full;
 use serde::Serialize;
 
 use super::report::{Report, verdict};
 use super::spec;
-use crate::commands::evaluate::OverlapJson;
-use crate::metrics::ByKey;
 use crate::{advice, output};
 
 #[derive(Serialize)]
@@ -23,7 +21,7 @@ struct TableJson<'a> {
     folds: usize,
     /// Only with a click log.
     #[serde(skip_serializing_if = "Option::is_none")]
-    overlap: Option<OverlapJson<'a>>,
+    overlap: Option<&'a Overlap>,
     systems: Vec<SystemJson<'a>>,
     tests: &'a [Comparison],
     /// The tests between searches of all titles.
@@ -40,10 +38,10 @@ struct TableJson<'a> {
 struct SystemJson<'a> {
     name: &'a str,
     #[serde(flatten)]
-    mean: Option<ByKey<'a>>,
+    mean: Option<&'a Metrics>,
     /// For each seed, if there are several, the means.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    seeds: Vec<ByKey<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    seeds: &'a [Metrics],
     /// The search of all titles.
     #[serde(skip_serializing_if = "Option::is_none")]
     all_titles: Option<AllTitles<'a>>,
@@ -62,19 +60,19 @@ struct SystemJson<'a> {
 struct AllTitles<'a> {
     /// The mean of each metric.
     #[serde(flatten)]
-    mean: ByKey<'a>,
+    mean: &'a Metrics,
     /// For each seed, if there are several, the means.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    seeds: Vec<ByKey<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    seeds: &'a [Metrics],
     /// The value of each query, in the order of `query_ids`.
     per_query: BTreeMap<String, Vec<f64>>,
 }
 
 impl<'a> From<&'a Full> for AllTitles<'a> {
     fn from(full: &'a Full) -> AllTitles<'a> {
-        let seeds = if full.seeds.len() > 1 { full.seeds.iter().map(ByKey).collect() } else { Vec::new() };
+        let seeds = if full.seeds.len() > 1 { &full.seeds[..] } else { &[] };
         let per_query = Full::METRICS.map(|metric| (metric.to_string(), full.evaluation.values(metric)));
-        AllTitles { mean: ByKey(&full.evaluation.mean), seeds, per_query: per_query.into() }
+        AllTitles { mean: &full.evaluation.mean, seeds, per_query: per_query.into() }
     }
 }
 
@@ -126,7 +124,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
     let systems = rows.map(|(row, &spec::RowSpec { paper, .. })| {
         let Ok(judged) = &row.outcome else {
             let error = row.outcome.as_ref().err().map(advice::told);
-            let (seeds, all_titles) = (Vec::new(), None);
+            let (seeds, all_titles): (&[Metrics], _) = (&[], None);
             return SystemJson {
                 name: &row.name,
                 mean: None,
@@ -149,8 +147,8 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
             losses: losses_of(&row.name).unwrap_or_default(),
             per_query: Metric::NDCG.map(|metric| (metric.to_string(), judged.evaluation.values(metric))).into(),
         };
-        let mean = Some(ByKey(&judged.evaluation.mean));
-        let seeds = if judged.seeds.len() > 1 { judged.seeds.iter().map(ByKey).collect() } else { Vec::new() };
+        let mean = Some(&judged.evaluation.mean);
+        let seeds = if judged.seeds.len() > 1 { &judged.seeds[..] } else { &[] };
         let all_titles = judged.full.as_ref().map(AllTitles::from);
         let intervals = Some(intervals);
         SystemJson { name: &row.name, mean, seeds, all_titles, intervals, paper, error: None, made: Some(made) }
@@ -179,7 +177,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         field: report.spec.data.field(),
         queries: report.table.judgments.queries.len(),
         folds: report.table.folds.count(),
-        overlap: report.overlap.as_ref().map(OverlapJson::from),
+        overlap: report.overlap.as_ref(),
         systems: systems.collect(),
         tests: &report.statistics.tests,
         all_titles_tests: &report.statistics.full_tests,

@@ -52,10 +52,6 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HOW")]
     weighting: Option<WeightingFlag>,
 
-    /// Refuse to judge by queries that are also in the click log. Without this they are counted and named.
-    #[arg(long)]
-    no_overlap: bool,
-
     /// The column to judge and learn from instead of the title, whatever the spec says; `title+text` joins two.
     #[arg(long, value_name = "COLUMN")]
     field: Option<String>,
@@ -102,7 +98,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let plan = spec.plan()?;
     check_outputs(&args, &plan)?;
     let program = program::file()?;
-    let overlap = overlap(&plan, args.no_overlap)?;
+    let overlap = overlap(&plan);
     let cache = args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache"));
     let mut watcher = Watcher::new(&plan);
     let made = table::make(&plan, &Options { cache: &cache, program: &program }, &mut |event| watcher.event(event));
@@ -141,26 +137,17 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(if left_out == 0 { Answer::Done } else { Answer::No })
 }
 
-/// How much of the judged queries is also in the click log, if there is one. Says so, or refuses it.
-fn overlap(plan: &Plan, refuse: bool) -> Result<Option<Overlap>> {
-    let Some(clicks) = &plan.data.clicks else {
-        ensure!(!refuse, "`--no-overlap` compares the judged queries with a click log; name one with `--clicks`");
-        return Ok(None);
-    };
+/// Counts the judged queries that are also in the click log, if there is one, and reports them.
+fn overlap(plan: &Plan) -> Option<Overlap> {
+    let clicks = plan.data.clicks.as_ref()?;
     // A pipe is refused, and what is wrong with a file is said, where all files are checked.
     if files::is_stream(clicks) || plan.data.judged_files().iter().any(|file| files::is_stream(file)) {
-        return Ok(None);
+        return None;
     }
-    let found = eval::read_test_set(&plan.data.test_set())
-        .and_then(|set| eval::overlap(&set.judgments, clicks, &plan.data.field));
-    match found {
-        Ok(found) => {
-            test_set::say_overlap(&plan.data.judged, clicks, &found, refuse)?;
-            Ok(Some(found))
-        }
-        Err(fault) if refuse => Err(fault.into()),
-        Err(_) => Ok(None),
-    }
+    let set = eval::read_test_set(&plan.data.test_set()).ok()?;
+    let found = eval::overlap(&set.judgments, clicks, &plan.data.field).ok()?;
+    test_set::note_overlap(&plan.data.judged, clicks, &found);
+    Some(found)
 }
 
 /// The size of all files in a folder. What cannot be read counts as nothing.

@@ -9,7 +9,7 @@ use clickvec_lab::table::{Full, Judged, Plan, Row, Source, Statistics, Table};
 
 use super::grades::{FirstGrades, ranks};
 use super::spec::Spec;
-use crate::commands::evaluate::{difference, probability};
+use crate::metrics::{difference, probability};
 use crate::superscripts::{letter, marks};
 use crate::{advice, aligned, output};
 
