@@ -341,12 +341,12 @@ judge-read: json, judgements.tsv
 update: json, updated.safetensors
     head -n 1500 shop/clicks.tsv >day1.tsv
     { head -n 1 shop/clicks.tsv; tail -n 1500 shop/clicks.tsv; } >day2.tsv
-    clickvec update --model shop.safetensors --clicks day1.tsv day2.tsv --titles shop/titles.tsv \
+    clickvec update shop.safetensors --clicks day1.tsv day2.tsv --titles shop/titles.tsv \
         --output updated.safetensors --json || [ $? = 1 ]
 update-index: json, nightly.safetensors
     cp shop.safetensors nightly.safetensors
     cp -r fused.index nightly.index
-    clickvec update --model nightly.safetensors --clicks day1.tsv day2.tsv --titles shop/titles.tsv --index nightly.index \
+    clickvec update nightly.safetensors --clicks day1.tsv day2.tsv --titles shop/titles.tsv --index nightly.index \
         --judged shop/judged.tsv --trust-clicks --json || [ $? = 1 ]
 update-index-hits: hits
     clickvec search nightly.index --json 'lether couch' 'oak sink cabinet'

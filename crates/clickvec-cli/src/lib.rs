@@ -21,7 +21,6 @@ mod test_set;
 mod titles;
 #[cfg(feature = "parquet")]
 mod vectors_parquet;
-mod weighting;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,6 +1,13 @@
-//! Numbers as arguments.
+//! Numbers and choices as arguments.
 
 use std::str::FromStr;
+
+use serde::de::{DeserializeOwned, IntoDeserializer as _, value};
+
+/// Parses a choice by the name that serde gives it.
+pub(crate) fn choice<T: DeserializeOwned>(text: &str) -> Result<T, value::Error> {
+    T::deserialize(text.into_deserializer())
+}
 
 /// Parses a count of at least one thing.
 pub(crate) fn at_least_one<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
@@ -11,6 +18,14 @@ pub(crate) fn at_least_one<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_choice_has_the_name_that_serde_gives_it() {
+        use clickvec::train::Weighting;
+        assert_eq!(choice::<Weighting>("binary"), Ok(Weighting::Binary));
+        let refused = choice::<Weighting>("linea").unwrap_err().to_string();
+        assert_eq!(refused, "unknown variant `linea`, expected one of `log`, `linear`, `none`, `binary`");
+    }
 
     #[test]
     fn nothing_is_no_count() {

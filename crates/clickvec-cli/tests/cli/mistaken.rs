@@ -12,7 +12,7 @@ fn judged_titles_are_not_learnt_as_clicks() {
     let folder = Folder::with_model();
     let clicks = "judged.tsv: expected clicks, found judged titles: the column `grade`; if these are clicks, rename it";
     folder.run(&train("judged.tsv", "m")).code(2).says(clicks).says("--judged and --validation take judged titles");
-    let update = ["update", "--model=model.safetensors", "--titles=titles.tsv", "--clicks", "judged.tsv"];
+    let update = ["update", "model.safetensors", "--titles=titles.tsv", "--clicks", "judged.tsv"];
     folder.run(&update).code(2).says(clicks);
     let learns =
         ["lab", "evaluate", "--judged=judged.tsv", "--clicks=judged.tsv", "--titles=titles.tsv", "--ranker=wtm"];

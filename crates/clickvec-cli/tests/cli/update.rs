@@ -43,7 +43,7 @@ fn days(from: usize, to: usize) -> Vec<String> {
 
 /// Updates `m` with these files and further arguments.
 fn update(folder: &Folder, files: &[String], more: &[&str]) -> Run {
-    let base = ["update", "--model=m", "--titles=titles.tsv", "--held-out=0.2", "--clicks"];
+    let base = ["update", "m", "--titles=titles.tsv", "--held-out=0.2", "--clicks"];
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     folder.run(&[&base[..], &files, more].concat())
 }
@@ -169,11 +169,11 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         let next = ["update", model, held_out, "--titles=titles.tsv", "--clicks", "day00.tsv", "day01.tsv", "--json"];
         names(&report(&folder.run(&[&next[..], more].concat())))
     };
-    assert_eq!(next("--model=m", "--held-out=0.2", &["--output=next"]), names(&good), "it began with what was learnt");
-    next("--model=m", "--held-out=0.2", &["--output=fresh", "--fresh", "--epochs=8"]);
+    assert_eq!(next("m", "--held-out=0.2", &["--output=next"]), names(&good), "it began with what was learnt");
+    next("m", "--held-out=0.2", &["--output=fresh", "--fresh", "--epochs=8"]);
     let clean = ["clicks of the newest day", "clicks of earlier days"];
-    assert_eq!(next("--model=fresh", "--held-out=0.2", &["--output=next"]), clean, "it has not learnt them");
-    assert_eq!(next("--model=fresh", "--held-out=0.3", &["--output=next"]), names(&good), "it has learnt half");
+    assert_eq!(next("fresh", "--held-out=0.2", &["--output=next"]), clean, "it has not learnt them");
+    assert_eq!(next("fresh", "--held-out=0.3", &["--output=next"]), names(&good), "it has learnt half");
     // What the old model was made from is known again: by `update`, or as one whole file by `train`.
     let very = "m: made from these very clicks with these settings, so this update learns them once more";
     update(&folder, &days(0, 1), &["--output=next"]).says(very);
@@ -190,7 +190,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
             "--epochs=1",
         ];
         folder.run(&[&train[..], titles].concat()).code(0);
-        let one = "update --model=one --held-out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv day01.tsv";
+        let one = "update one --held-out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv day01.tsv";
         let all = "day01.tsv: the newest day, but one has learnt all of it before, and nothing else; is the newest day missing?";
         folder.run(&one.split(' ').collect::<Vec<_>>()).says(all);
     }
@@ -201,7 +201,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
                old model";
     let run = update(&folder, &same, &["--output=next", "--json"]).says(few);
     assert_eq!(names(&self::report(&run)), clean);
-    let fresh = "update --model=fresh --held-out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv copy.tsv";
+    let fresh = "update fresh --held-out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv copy.tsv";
     let fresh = folder.run(&fresh.split(' ').collect::<Vec<_>>());
     assert!(!fresh.stderr().contains("favours"), "{}", fresh.stderr());
     let drift = &good["drift"];
@@ -220,7 +220,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         folder.run(&index.split(' ').collect::<Vec<_>>()).code(0);
         update(&folder, &days(0, 1), &["--index=index"]).code(2).says("expected a column `price`");
         let priced =
-            "update --model=m --titles=priced.tsv --held-out=0.2 --index=index --output=n --clicks day00.tsv day01.tsv";
+            "update m --titles=priced.tsv --held-out=0.2 --index=index --output=n --clicks day00.tsv day01.tsv";
         folder.run(&priced.split(' ').collect::<Vec<_>>()).code(0);
         let found = folder.run(&["search", "index", "--mode=fused", "--filter=price:2..2", "--json", "charger"]);
         assert_eq!(found.code(0).json_lines()[0]["results"][0]["fields"]["price"], "2");
@@ -313,7 +313,7 @@ fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
     for (number, wait) in [1, 20, 60, 120, 200, 300, 450, 700].into_iter().enumerate() {
         folder.write("m", &old);
         let mut command = Command::new(program());
-        command.args(["update", "--model=m", "--titles=titles.tsv", "--held-out=0.2", "--index=index", "--clicks"]);
+        command.args(["update", "m", "--titles=titles.tsv", "--held-out=0.2", "--index=index", "--clicks"]);
         command.args(days(0, 1)).current_dir(folder.path("")).stdout(Stdio::null()).stderr(Stdio::null());
         let mut running = command.spawn().unwrap();
         std::thread::sleep(Duration::from_millis(wait));
@@ -347,7 +347,7 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     let refused = |arguments: &str, message: &str| {
         folder.run(&arguments.split(' ').collect::<Vec<_>>()).code(2).says(message).prints_nothing();
     };
-    let base = "update --model m --titles titles.tsv --clicks";
+    let base = "update m --titles titles.tsv --clicks";
     refused(&format!("{base} day01.tsv day00.tsv day01.tsv"), "expected each day once, found `day01.tsv` again");
     refused(
         &format!("{base} day01.tsv --held-out 0.01"),
@@ -384,9 +384,9 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     folder.write("j.tsv", "query\ttitle\tgrade\na\tnothing of it\t3\n");
     refused(
         &format!("{base} day00.tsv day01.tsv --held-out 0.5 --judged j.tsv"),
-        "j.tsv: expected judged titles whose texts are in --titles, found none",
+        "j.tsv: expected judged titles whose texts are among the titles, found none",
     );
-    refused("update --model titles.tsv --titles titles.tsv --clicks day01.tsv", "titles.tsv");
+    refused("update titles.tsv --titles titles.tsv --clicks day01.tsv", "titles.tsv");
     // An index that has none of the titles is that of another collection.
     {
         folder.write("others.tsv", "id\ttitle\nx1\tzeppelin charger\nx2\tzeppelin\n");

@@ -4,11 +4,13 @@
 //! A [`Window`] is the clicks of the last days. Some queries are held out. A hash of a query's words decides which, so they
 //! are the same ones every day and no model in the chain learns from them. [`Survey`] describes the window and tells whether
 //! its newest day looks like the days before. [`Models`] searches all titles with the old and the new model:
-//! [`Models::trial`] compares what both find, and [`Models::drift`] measures how much changed.
+//! [`Models::trial`] compares what both find, and [`Models::drift`] measures how much changed. [`Update::run`] does all of this.
 
 mod drift;
 mod learnt;
 mod mix;
+mod queries;
+mod run;
 mod suspicion;
 mod trial;
 mod window;
@@ -16,6 +18,7 @@ mod window;
 pub use drift::{Alignment, Drift};
 pub use learnt::LearntBefore;
 pub use mix::{Mix, QueryMix};
+pub use run::{EARLIER, NamedTrial, Notice, Progress, Report, Seconds, Update, Verdict};
 pub use suspicion::{Suspicion, Witness};
 pub use trial::{LEAST_QUERIES, Models, Trial};
 pub use window::{DayCount, Pairs, Survey, Window};
@@ -23,7 +26,7 @@ pub use window::{DayCount, Pairs, Survey, Window};
 use clickvec::model::Model;
 use clickvec::train::{Keep, TitleConfig, TrainConfig};
 
-/// The settings for training the new model. It starts from the weights of `old` or, if `fresh`, from random weights.
+/// Returns the settings for training the new model. It starts from the weights of `old` or, if `fresh`, from random weights.
 ///
 /// From the weights of `old`, fewer epochs are enough: [`WARM_EPOCHS`] unless `epochs` is given. Titles are then learnt only
 /// together with clicks, not on their own before.

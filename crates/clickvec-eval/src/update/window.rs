@@ -1,7 +1,7 @@
 //! The clicks of the last days, of which some queries are held out.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::mix::{Mixing, QueryMix};
 use super::suspicion::Suspicion;
@@ -12,6 +12,7 @@ use clickvec::internals::clicks::place;
 use clickvec::internals::text::{Dictionary, WordBuffer, for_each_trigram, for_each_word, words};
 use clickvec::tables::Skipped;
 use clickvec::train::{Weighting, click_grades};
+use serde::{Serialize, Serializer};
 
 /// The largest number of held-out queries from the newest day, and from all other days.
 const MOST_HELD_OUT: usize = 2_000;
@@ -156,32 +157,47 @@ impl Iterator for Pairs<'_> {
 }
 
 /// Counts of one file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DayCount {
     /// The file.
+    #[serde(serialize_with = "lossy")]
     pub file: PathBuf,
     /// The number of pairs.
     pub pairs: u64,
     /// Pairs whose title is in the collection.
+    #[serde(rename = "on_titles")]
     pub known: u64,
     /// Pairs whose query is held out.
     pub held_out: u64,
     /// Pairs of the newest file whose query is in no earlier file; 0 for the other files.
     pub new_queries: u64,
-    /// Broken lines, which are left out.
+    /// Broken lines, which are left out. Serialized, their number.
+    #[serde(serialize_with = "count")]
     pub skipped: Skipped,
 }
 
+fn count<S: Serializer>(skipped: &Skipped, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(skipped.count)
+}
+
+/// Serializes a path. Bytes that are not UTF-8 become U+FFFD, since JSON cannot express them.
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
 /// A summary of the clicks in a window.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Survey {
     /// The counts of each file, the oldest first.
     pub days: Vec<DayCount>,
     /// Held-out queries of the newest file with their clicked titles, at most 2,000 queries.
+    #[serde(skip)]
     pub newest: Judgments,
     /// The ids of those of them that an earlier file has too.
+    #[serde(skip)]
     pub recurring: HashSet<String>,
     /// Held-out queries of all earlier files, at most 2,000.
+    #[serde(skip)]
     pub earlier: Judgments,
     /// The number of trigrams in the newest file's queries; a trigram counts as often as it occurs.
     pub trigrams: u64,

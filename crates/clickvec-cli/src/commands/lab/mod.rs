@@ -11,10 +11,11 @@ mod topics;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clickvec::train::Weighting;
 
 use super::evaluate;
 use crate::answer::Answer;
-use crate::weighting::WeightingFlag;
+use crate::numbers::choice;
 #[cfg(fuzzing)]
 pub(crate) use table::plan_of;
 
@@ -48,9 +49,10 @@ struct EvaluateArgs {
     #[arg(long, value_name = "FOLDER")]
     load: Option<PathBuf>,
 
-    /// How the column count of the log becomes the weight of a pair for rankers; it is multiplied by the column weight.
-    #[arg(long, value_enum, value_name = "HOW", requires = "clicks", default_value_t = WeightingFlag::Log)]
-    weighting: WeightingFlag,
+    /// How the column count of the log becomes the weight of a pair for rankers, multiplied by the column weight: log, ln(1 +
+    /// count); linear; none; or binary, one click for each pair whatever the two columns say.
+    #[arg(long, value_name = "HOW", requires = "clicks", default_value = "log", value_parser = choice::<Weighting>)]
+    weighting: Weighting,
 }
 
 /// Runs the subcommand.
@@ -60,7 +62,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             let EvaluateArgs { mut evaluate, load, weighting } = *args;
             evaluate.systems = &clickvec_lab::SYSTEMS;
             evaluate.load = load;
-            evaluate.weighting = weighting.into();
+            evaluate.weighting = weighting;
             evaluate::run(evaluate)
         }
         What::Table(args) => table::run(args),

@@ -1,37 +1,29 @@
 //! `clickvec update`: trains a new model on new clicks, starting from the old one, and replaces the old one unless the new
 //! one is worse.
 
-mod learn;
-mod questions;
 mod report;
+mod write;
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use clickvec::internals::files::{self, Claim};
 use clickvec::model::Model;
-use clickvec::tables::Title;
-use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
-use clickvec_eval::update::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, Witness, training_config};
+use clickvec::train::{Event, TrainConfig};
+use clickvec_eval::TestSetFiles;
+use clickvec_eval::update::{LEAST_QUERIES, LearntBefore, Notice, Progress, Update, Verdict, Window, training_config};
 use clickvec_index::IndexBuilder;
 use clickvec_tables::titles::TitleReader;
 
-use learn::{learn, write};
-use questions::{Questions, has_left_out, questions, unseen};
-
 use super::index::whole::{Kept, Unlisted};
+use super::train::{epoch_line, section_name, variance_kept};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::{TitleColumns, without_field};
-use crate::{input, output};
-
-/// The sets of queries on which the models are compared.
-const NEWEST: &str = "clicks of the newest day";
-const UNSEEN: &str = "queries that no earlier day has";
-const EARLIER: &str = "clicks of earlier days";
-const JUDGED: &str = "judged titles";
+use crate::{input, output, progress, test_set};
 
 /// Train a model on new clicks, and replace the old one unless the new one is significantly worse.
 ///
@@ -45,7 +37,7 @@ const JUDGED: &str = "judged titles";
 #[command(mut_arg("title_column", without_field))]
 pub(crate) struct Args {
     /// The old model. It is replaced unless `--output` is given.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(value_name = "MODEL")]
     model: PathBuf,
 
     /// Click logs, one for each day, oldest first: tables with the columns query and title, as written by `clickvec prepare`.
@@ -112,44 +104,8 @@ fn held_out(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number from 0.01 to 0.5".to_owned())
 }
 
-/// The outcome of the update.
-enum Verdict {
-    Promoted {
-        fingerprint: String,
-    },
-    /// The newest clicks do not look as if they came from users.
-    Suspicious(Suspicion),
-    /// The new model is worse in these trials.
-    Worse(Vec<&'static str>),
-}
-
-/// The time that each step took.
-#[derive(Default)]
-struct Seconds {
-    reading: Duration,
-    training: Duration,
-    testing: Duration,
-    writing: Duration,
-}
-
-/// The contents of the report.
-struct Report<'a> {
-    args: &'a Args,
-    old: String,
-    titles: usize,
-    /// The number of titles of the index that the new titles lack.
-    unlisted: u64,
-    survey: Survey,
-    /// The trials of both models with their names. Empty if nothing was learnt.
-    trials: Vec<(&'static str, Trial)>,
-    drift: Option<Drift>,
-    verdict: Verdict,
-    seconds: Seconds,
-}
-
 /// Updates a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    let started = Instant::now();
     let target = args.output.as_ref().unwrap_or(&args.model);
     check_outputs(&args, target)?;
     // First: another update of this model may be about to replace it.
@@ -162,7 +118,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let table = args.title_columns.of(&args.titles);
     // That columns are missing is told before anything is learnt.
     TitleReader::open(&table, &config.field, &kept.fields)?;
-    let target = args.output.as_ref().unwrap_or(&args.model);
     let titles = input::titles(&table, &config.field)?;
     if let Some(field) = kept.field.as_ref().filter(|field| **field != config.field) {
         TitleReader::open(&table, field, &[])?;
@@ -179,110 +134,133 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         None => Unlisted::default(),
     };
     tell_unlisted(&args, &unlisted)?;
-    let window = Window {
-        files: &args.clicks,
-        field: &config.field,
-        weighting: config.weighting,
-        half_life: args.half_life,
-        held_out: args.held_out,
+    let judged = args.judged.as_deref().map(|judged| {
+        let titles = Some(args.title_columns.of(&args.titles));
+        test_set::read(&TestSetFiles { judged, topics: None, titles, field: &config.field })
+    });
+    let judged = judged.transpose()?;
+    let folder = files::folder_of(target);
+    let update = Update {
+        old: &old,
+        config: &config,
+        window: Window {
+            files: &args.clicks,
+            field: &config.field,
+            weighting: config.weighting,
+            half_life: args.half_life,
+            held_out: args.held_out,
+        },
+        titles: table,
+        judged: args.judged.as_deref().zip(judged.as_ref().map(|set| &set.judgments)),
+        fresh: args.fresh,
+        trust_clicks: args.trust_clicks,
+        scratch: &folder,
     };
-    let survey = {
-        let texts: HashSet<&str> = titles.iter().map(|title| title.title.as_str()).collect();
-        window.survey(|text| texts.contains(text), old.dictionary())?
-    };
-    for day in &survey.days {
-        input::note_skipped(&day.file, &day.skipped);
-    }
-    note_learnt_before(&args, &window, &old, &titles)?;
     let interrupt = Interrupt::watch()?;
-    let mut report = Report {
-        args: &args,
-        old: old.fingerprint().to_owned(),
-        titles: titles.len(),
-        unlisted: unlisted.count,
-        verdict: Verdict::Worse(Vec::new()),
-        trials: Vec::new(),
-        drift: None,
-        survey,
-        seconds: Seconds { reading: started.elapsed(), ..Seconds::default() },
-    };
-    if let Some(suspicion) = report.survey.suspicion().filter(|_| !args.trust_clicks) {
-        report.verdict = Verdict::Suspicious(suspicion);
-        return finish(&report);
-    }
-    let (set, questions) = questions(&args, &config, &report.survey, titles)?;
-    let texts = set.texts();
-    // First, so that nothing is learnt from clicks that cannot be trusted.
+    let mut shown = Shown { args: &args, config: &config, bar: None };
+    let report = update.run(titles, &mut |progress| {
+        shown.show(&progress);
+        if interrupt.status().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    shown.finish();
+    let Some(mut report) = report? else { return stopped(&args, &interrupt) };
     let clock = Instant::now();
-    let old_ranker = Neural::new("old".to_owned(), &old);
-    if !args.trust_clicks {
-        let trigrams;
-        let witness: (Witness, &dyn Ranker) = if has_left_out(&args, &old) {
-            (Witness::OldModel, &old_ranker)
-        } else {
-            trigrams = ranker::train("trigram", &Corpus::of_titles(texts.iter().copied())?)?;
-            (Witness::LetterTrigrams, &*trigrams)
-        };
-        let Questions { newest, earlier, .. } = &questions;
-        if let Some(suspicion) = Suspicion::of(witness, (&set.titles, &texts), newest, earlier)? {
-            report.verdict = Verdict::Suspicious(suspicion);
-            report.seconds.testing = clock.elapsed();
-            return finish(&report);
-        }
-    }
-    report.seconds.testing = clock.elapsed();
-    let clock = Instant::now();
-    let Some(new) = learn(&args, &config, &old, &window, target, &interrupt)? else {
-        return stopped(&args, &interrupt);
-    };
-    report.seconds.training = clock.elapsed();
-    let clock = Instant::now();
-    let new_ranker = Neural::new("new".to_owned(), &new);
-    let models = Models::new(&set.titles, &texts, &old_ranker, &new_ranker)?;
-    let unseen = unseen(&args, &old, &report.survey, &questions.newest);
-    // Only one of the two decides.
-    let decides_newest = if unseen.is_empty() { NEWEST } else { UNSEEN };
-    let Questions { newest, earlier, judged } = questions;
-    let named = [(NEWEST, newest), (UNSEEN, unseen), (EARLIER, earlier), (JUDGED, judged)];
-    for (name, queries) in named {
-        if !queries.is_empty() {
-            report.trials.push((name, models.trial(&queries)?));
-        }
-    }
-    let of_clicks = report.trials.iter().filter(|(name, _)| [NEWEST, EARLIER].contains(name)).map(|(_, trial)| trial);
-    report.drift = Some(models.drift(&of_clicks.collect::<Vec<_>>()));
-    report.seconds.testing += clock.elapsed();
-    // Earlier days do not decide: a first model made by `train` may have learnt some of their held-out clicks.
-    let decides = |name: &str| name == decides_newest || name == JUDGED;
-    let worse: Vec<&'static str> =
-        report.trials.iter().filter(|(name, trial)| decides(name) && trial.is_worse()).map(|(name, _)| *name).collect();
-    if !worse.is_empty() {
-        report.verdict = Verdict::Worse(worse);
-        return finish(&report);
-    }
-    let clock = Instant::now();
-    if interrupt.status().is_some() || !write(&args, &kept, unlisted.count, &new, target, &interrupt)? {
+    if let Verdict::Better(new) = &report.verdict
+        && (interrupt.status().is_some() || !write::write(&args, &kept, unlisted.count, new, target, &interrupt)?)
+    {
         return stopped(&args, &interrupt);
     }
-    report.seconds.writing = clock.elapsed();
-    report.verdict = Verdict::Promoted { fingerprint: new.fingerprint().to_owned() };
-    finish(&report)
+    let is_better = matches!(report.verdict, Verdict::Better(_));
+    if is_better {
+        report.seconds.writing = clock.elapsed().as_secs_f64();
+    }
+    report::print(&args, &report, old.fingerprint(), unlisted.count).with_context(|| {
+        let model = if is_better { "the new model is in place; its" } else { "the old model stays; the" };
+        format!("{model} report cannot be written")
+    })?;
+    Ok(if is_better { Answer::Done } else { Answer::No })
 }
 
-/// Says so if the old model has learnt these clicks before.
-fn note_learnt_before(args: &Args, window: &Window<'_>, old: &Model, titles: &[Title]) -> Result<()> {
-    let (model, newest) = (args.model.display(), args.clicks.last().map_or(Path::new(""), PathBuf::as_path).display());
-    match window.learnt_before(old, titles)? {
-        Some(LearntBefore::Window) => output::note(format_args!(
-            "{model}: made from these very clicks with these settings, so this update learns them once more; is the newest day \
-             missing?"
-        )),
-        Some(LearntBefore::Newest) => output::note(format_args!(
-            "{newest}: the newest day, but {model} has learnt all of it before, and nothing else; is the newest day missing?"
-        )),
-        None => {}
+/// What an update has shown so far.
+struct Shown<'a> {
+    args: &'a Args,
+    config: &'a TrainConfig,
+    bar: Option<indicatif::ProgressBar>,
+}
+
+impl Shown<'_> {
+    fn show(&mut self, progress: &Progress<'_>) {
+        match progress {
+            Progress::Surveyed(survey) => {
+                survey.days.iter().for_each(|day| input::note_skipped(&day.file, &day.skipped))
+            }
+            Progress::Notice(notice) => self.note(*notice),
+            Progress::Training => {
+                if !self.args.json {
+                    let begin =
+                        if self.args.fresh { "from random weights" } else { "from the weights of the old model" };
+                    output::note(format_args!("training: {}, {begin}", self.config.encoder));
+                }
+                self.bar = Some(progress::bar_with_message(0, "training", "pairs"));
+            }
+            Progress::Run(event) => self.event(event),
+        }
     }
-    Ok(())
+
+    fn event(&mut self, event: &Event) {
+        let Some(bar) = &self.bar else { return };
+        match event {
+            Event::Minibatch { pairs, of_pairs, minibatch: 1, .. } => {
+                bar.set_length(*of_pairs);
+                bar.set_position(*pairs);
+            }
+            Event::Minibatch { pairs, loss, .. } => {
+                bar.inc(*pairs);
+                bar.set_message(format!("loss {loss:.3}"));
+            }
+            Event::Epoch(report) if !self.args.json => {
+                let section = if self.config.titles.is_none() { "" } else { section_name(report.section) };
+                let line = epoch_line(section, report) + &variance_kept(&self.config.encoder, report.variance);
+                bar.suspend(|| output::note(line));
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, notice: Notice) {
+        self.finish();
+        let model = self.args.model.display();
+        match notice {
+            Notice::LearntBefore(LearntBefore::Window) => output::note(format_args!(
+                "{model}: made from these very clicks with these settings, so this update learns them once more; is the newest \
+                 day missing?"
+            )),
+            Notice::LearntBefore(LearntBefore::Newest) => output::note(format_args!(
+                "{}: the newest day, but {model} has learnt all of it before, and nothing else; is the newest day missing?",
+                self.args.clicks.last().map_or(Path::new(""), PathBuf::as_path).display()
+            )),
+            Notice::FewUnseen { queries } => output::note(format_args!(
+                "the old model may have learnt held-out queries, because it goes back to one of `train`, and only {queries} of \
+                 the newest day's are on no earlier day; so the test favours the old model"
+            )),
+            Notice::FewJudged { queries } => output::note(format_args!(
+                "{}: {}, too few to decide; {LEAST_QUERIES} are needed",
+                self.args.judged.as_deref().unwrap_or(Path::new("")).display(),
+                output::counted(queries as u64, "query")
+            )),
+            Notice::JudgedAlone { held_out } => output::note(format_args!(
+                "the newest day has {} with clicked titles, too few to compare models by: the judged titles alone decide",
+                output::counted(held_out as u64, "held-out query")
+            )),
+        }
+    }
+
+    /// Removes the bar.
+    fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// Says which titles the index has and the file of titles lacks, so that they do not vanish without a word.
@@ -340,15 +318,4 @@ fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
 fn stopped(args: &Args, interrupt: &Interrupt) -> Result<Answer> {
     output::note(format_args!("{}: stopped, the old model was kept", args.model.display()));
     Ok(Answer::Stopped(interrupt.status().unwrap_or(2)))
-}
-
-fn finish(report: &Report<'_>) -> Result<Answer> {
-    report::print(report).with_context(|| match report.verdict {
-        Verdict::Promoted { .. } => "the new model is in place; its report cannot be written",
-        Verdict::Suspicious(_) | Verdict::Worse(_) => "the old model stays; the report cannot be written",
-    })?;
-    Ok(match report.verdict {
-        Verdict::Promoted { .. } => Answer::Done,
-        Verdict::Suspicious(_) | Verdict::Worse(_) => Answer::No,
-    })
 }

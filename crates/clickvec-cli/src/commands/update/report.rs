@@ -3,21 +3,24 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
-use clickvec_eval::update::{Alignment, DayCount, Drift, LEAST_QUERIES, QueryMix, Suspicion, Trial};
+use clickvec_eval::update::{
+    Alignment, Drift, EARLIER, LEAST_QUERIES, NamedTrial, QueryMix, Report, Suspicion, Verdict,
+};
 use serde::Serialize;
 
-use super::{EARLIER, Report, Verdict};
+use super::Args;
 use crate::metrics::difference;
 use crate::{aligned, output, progress};
 
-/// Prints the report.
-pub(super) fn print(report: &Report<'_>) -> Result<()> {
-    if report.args.json { json(report) } else { output::print(text(report)) }
+/// Prints the report. `old` is the old model's fingerprint, and `unlisted` the number of titles of the index that `--titles` lacks.
+pub(super) fn print(args: &Args, report: &Report, old: &str, unlisted: u64) -> Result<()> {
+    if args.json { json(args, report, old, unlisted) } else { output::print(text(args, report)) }
 }
 
-fn text(report: &Report<'_>) -> String {
+fn text(args: &Args, report: &Report) -> String {
     let mut text = String::new();
     let [days, pairs] = [report.survey.days.len() as u64, report.survey.days.iter().map(|day| day.pairs).sum()];
     let [days, pairs] = [(days, "day"), (pairs, "pair")].map(|(count, noun)| output::counted(count, noun));
@@ -62,13 +65,14 @@ fn text(report: &Report<'_>) -> String {
         }
     }
     let seconds = &report.seconds;
-    let [reading, training, testing, writing] =
-        [seconds.reading, seconds.training, seconds.testing, seconds.writing].map(progress::duration);
+    let [reading, training, testing, writing] = [seconds.reading, seconds.training, seconds.testing, seconds.writing]
+        .map(|seconds| progress::duration(Duration::try_from_secs_f64(seconds).unwrap_or_default()));
     let _ =
         writeln!(text, "time          reading {reading}, training {training}, testing {testing}, writing {writing}");
-    let model = report.args.output.as_ref().unwrap_or(&report.args.model).display();
+    let model = args.output.as_ref().unwrap_or(&args.model).display();
     let _ = match &report.verdict {
-        Verdict::Promoted { fingerprint } => {
+        Verdict::Better(new) => {
+            let fingerprint = new.fingerprint();
             writeln!(text, "\n{model}: replaced, fingerprint {fingerprint}: the new model is not significantly worse")
         }
         Verdict::Worse(on) => writeln!(text, "\n{model}: kept: the new model is worse on {}", on.join(" and ")),
@@ -99,10 +103,10 @@ fn mix(mix: &QueryMix) -> String {
 }
 
 /// A table with one row for each trial.
-fn trials(trials: &[(&str, Trial)]) -> String {
+fn trials(trials: &[NamedTrial]) -> String {
     let mut table = aligned::plain();
     table.set_header(["searching all titles", "queries", "nDCG@10 old", "new", "difference", "p"]);
-    for (name, trial) in trials {
+    for NamedTrial { on, trial } in trials {
         let p = trial.test.evidence();
         let p = match trial.queries {
             0..LEAST_QUERIES => "too few".to_owned(),
@@ -110,7 +114,7 @@ fn trials(trials: &[(&str, Trial)]) -> String {
             _ => format!("{p:.4}"),
         };
         table.add_row([
-            (*name).to_owned(),
+            (*on).to_owned(),
             output::count(trial.queries as u64),
             format!("{:.3}", trial.old),
             format!("{:.3}", trial.new),
@@ -120,7 +124,7 @@ fn trials(trials: &[(&str, Trial)]) -> String {
     }
     aligned::align_right(&mut table, 1..6);
     let mut text = format!("{}\n", aligned::show(&mut table));
-    if trials.iter().any(|(name, _)| *name == EARLIER) {
+    if trials.iter().any(|trial| trial.on == EARLIER) {
         text.push_str("\nclicks of earlier days do not decide: the old model may have learnt them\n");
     }
     text
@@ -137,87 +141,31 @@ struct Json<'a> {
     /// The trials in which the new model is worse.
     worse_on: &'a [&'static str],
     suspicion: Option<&'a Suspicion>,
-    titles: usize,
     /// The number of titles of the index that the file of titles lacks, and whether they are kept.
     unlisted: u64,
     keeps_unlisted: bool,
-    days: Vec<Day<'a>>,
-    trigrams: u64,
-    unseen_trigrams: u64,
-    mix: QueryMix,
-    trials: Vec<NamedTrial<'a>>,
-    drift: Option<&'a Drift>,
-    seconds: Seconds,
-}
-
-#[derive(Serialize)]
-struct Day<'a> {
-    #[serde(serialize_with = "output::json_path")]
-    file: &'a Path,
-    pairs: u64,
-    on_titles: u64,
-    held_out: u64,
-    new_queries: u64,
-    skipped: u64,
-}
-
-impl<'a> From<&'a DayCount> for Day<'a> {
-    fn from(day: &'a DayCount) -> Day<'a> {
-        let DayCount { file, pairs, known, held_out, new_queries, skipped } = day;
-        Day {
-            file,
-            pairs: *pairs,
-            on_titles: *known,
-            held_out: *held_out,
-            new_queries: *new_queries,
-            skipped: skipped.count,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct NamedTrial<'a> {
-    on: &'a str,
     #[serde(flatten)]
-    trial: &'a Trial,
+    report: &'a Report,
 }
 
-#[derive(Serialize)]
-struct Seconds {
-    reading: f64,
-    training: f64,
-    testing: f64,
-    writing: f64,
-}
-
-fn json(report: &Report<'_>) -> Result<()> {
+fn json(args: &Args, report: &Report, old: &str, unlisted: u64) -> Result<()> {
     let (fingerprint, worse_on, suspicion) = match &report.verdict {
-        Verdict::Promoted { fingerprint } => (fingerprint, &[][..], None),
-        Verdict::Worse(on) => (&report.old, &on[..], None),
-        Verdict::Suspicious(suspicion) => (&report.old, &[][..], Some(suspicion)),
+        Verdict::Better(new) => (new.fingerprint(), &[][..], None),
+        Verdict::Worse(on) => (old, &on[..], None),
+        Verdict::Suspicious(suspicion) => (old, &[][..], Some(suspicion)),
     };
-    let seconds = &report.seconds;
-    let [reading, training, testing, writing] =
-        [seconds.reading, seconds.training, seconds.testing, seconds.writing].map(|time| time.as_secs_f64());
-    let report = Json {
-        model: report.args.output.as_ref().unwrap_or(&report.args.model),
-        promoted: matches!(report.verdict, Verdict::Promoted { .. }),
+    let json = Json {
+        model: args.output.as_ref().unwrap_or(&args.model),
+        promoted: matches!(report.verdict, Verdict::Better(_)),
         fingerprint,
-        old: &report.old,
+        old,
         worse_on,
         suspicion,
-        titles: report.titles,
-        unlisted: report.unlisted,
-        keeps_unlisted: report.args.keep_titles,
-        days: report.survey.days.iter().map(Day::from).collect(),
-        trigrams: report.survey.trigrams,
-        unseen_trigrams: report.survey.unseen_trigrams,
-        mix: report.survey.mix,
-        trials: report.trials.iter().map(|(on, trial)| NamedTrial { on, trial }).collect(),
-        drift: report.drift.as_ref(),
-        seconds: Seconds { reading, training, testing, writing },
+        unlisted,
+        keeps_unlisted: args.keep_titles,
+        report,
     };
     let mut out = output::stdout();
-    output::json_line(&mut out, &report)?;
+    output::json_line(&mut out, &json)?;
     output::written(out.flush())
 }

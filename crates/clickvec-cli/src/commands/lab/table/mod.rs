@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::internals::files;
+use clickvec::train::Weighting;
 use clickvec_eval::{self as eval, Correction, Overlap};
 use clickvec_lab::table::{self, Options, Plan};
 
 use self::spec::Spec;
 use self::watch::Watcher;
 use crate::answer::Answer;
-use crate::weighting::WeightingFlag;
+use crate::numbers::choice;
 use crate::{input, output, program, test_set};
 
 /// Train and compare many systems: the papers' tables on your own data.
@@ -47,10 +48,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
 
-    /// How the column count of the log becomes the weight of a pair for rankers, instead of the spec's. Models have the
-    /// option in their `train`.
-    #[arg(long, value_enum, value_name = "HOW")]
-    weighting: Option<WeightingFlag>,
+    /// How the column count of the log becomes the weight of a pair for rankers, instead of the spec's: log, linear,
+    /// none or binary. Models have it in their `train`.
+    #[arg(long, value_name = "HOW", value_parser = choice::<Weighting>)]
+    weighting: Option<Weighting>,
 
     /// The column to judge and learn from instead of the title, whatever the spec says; `title+text` joins two.
     #[arg(long, value_name = "COLUMN")]

@@ -15,8 +15,6 @@ use clickvec_eval::ranker::{FusionMethod, RECIPROCAL_RANK_K};
 use clickvec_lab::table::{self, Entry, Plan};
 use serde::Deserialize;
 
-use crate::weighting::WeightingFlag;
-
 /// The most grid points of all systems: each would be trained and judged.
 const MOST_POINTS: usize = 10_000;
 /// A spec has a few thousand bytes.
@@ -48,7 +46,7 @@ pub(super) struct Data {
     /// The column to judge and learn from instead of the title.
     pub(super) field: Option<String>,
     /// How the column count of the log becomes the weight of a pair for rankers.
-    pub(super) weighting: Option<WeightingFlag>,
+    pub(super) weighting: Option<Weighting>,
 }
 
 impl Data {
@@ -65,7 +63,7 @@ impl Data {
         let Data { topics, clicks, titles, .. } = self.clone();
         // A file, and not its folder: other files in the folder should not change the result.
         let titles = titles.map(|titles| titles_file(&titles)).transpose()?;
-        let weighting = self.weighting.map_or(Weighting::Log, Weighting::from);
+        let weighting = self.weighting.unwrap_or_default();
         Ok(table::Data { judged, topics, clicks, titles, field: self.field().to_owned(), weighting })
     }
 }

@@ -1,70 +1,17 @@
-//! Training the new model, and writing it and its index.
+//! Writing the new model and its index.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use clickvec::internals::files;
 use clickvec::model::Model;
-use clickvec::tables::{Title, Titles, for_each_document};
-use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
-use clickvec_eval::update::Window;
+use clickvec::tables::{Title, for_each_document};
 use clickvec_index::IndexBuilder;
 
 use super::Args;
-use super::questions::has_left_out;
 use crate::commands::index::whole::{Kept, Unlisted};
-use crate::commands::train::{epoch_line, section_name, variance_kept};
 use crate::interrupt::Interrupt;
 use crate::{input, output, progress};
-
-/// Trains the new model in memory. `None` if the user interrupted it.
-pub(super) fn learn(
-    args: &Args,
-    config: &TrainConfig,
-    old: &Model,
-    window: &Window<'_>,
-    target: &Path,
-    interrupt: &Interrupt,
-) -> Result<Option<Model>> {
-    let folder = files::folder_of(target);
-    let table = [args.title_columns.of(&args.titles)];
-    let titles: &[Titles] = if config.titles.is_some() { &table } else { &[] };
-    let init = (!args.fresh).then_some(old);
-    // What the old model has learnt, the new one begins with.
-    let left_out = (args.fresh || has_left_out(args, old)).then_some(args.held_out);
-    let options = TrainOptions { titles, init, left_out, scratch: Some(&folder), ..TrainOptions::default() };
-    if !args.json {
-        let begin = if args.fresh { "from random weights" } else { "from the weights of the old model" };
-        output::note(format_args!("training: {}, {begin}", config.encoder));
-    }
-    let bar = progress::bar_with_message(0, "training", "pairs");
-    let outcome = train(config, ClickSource::marked(window.pairs()), options, &mut |event| {
-        match event {
-            Event::Minibatch { pairs, of_pairs, minibatch: 1, .. } => {
-                bar.set_length(*of_pairs);
-                bar.set_position(*pairs);
-            }
-            Event::Minibatch { pairs, loss, .. } => {
-                bar.inc(*pairs);
-                bar.set_message(format!("loss {loss:.3}"));
-            }
-            Event::Epoch(report) if !args.json => {
-                let section = if titles.is_empty() { "" } else { section_name(report.section) };
-                let line = epoch_line(section, report) + &variance_kept(&config.encoder, report.variance);
-                bar.suspend(|| output::note(line));
-            }
-            _ => {}
-        }
-        if interrupt.status().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    bar.finish_and_clear();
-    Ok(match outcome? {
-        Outcome::Finished(model) => Some(model),
-        Outcome::Cancelled => None,
-    })
-}
 
 /// Writes the new model, and the index if there is one. Returns false if the user interrupted it before anything was
 /// replaced.
