@@ -41,7 +41,7 @@ fn server() -> &'static Server {
         make(&index);
         let mut config = Config::new(vec![("shop".to_owned(), index)]);
         config.listen.set_port(0);
-        config.watch = None;
+        config.limits.watch = std::time::Duration::ZERO;
         config.limits.idle = std::time::Duration::from_secs(5);
         config.admin_tokens = Some(Tokens::read(&file("tokens", TOKEN.as_bytes())).unwrap());
         config.clicks = Some(folder().join("clicks.jsonl"));

@@ -15,7 +15,7 @@ pub(crate) struct Header {
     pub(crate) is_ambiguous: bool,
 }
 
-/// The header in this line; `None` if it is a text. Treating a table's header and ids as if they were texts would help nobody.
+/// Returns the header in this line; `None` if it is a text. Treating a table's header and ids as if they were texts would not help.
 pub(crate) fn of(first: &str) -> Option<Header> {
     let first = first.strip_prefix('\u{feff}').unwrap_or(first).trim_matches([' ', '\n', '\r']);
     if first.trim_start().starts_with('{') {
@@ -46,7 +46,7 @@ pub(crate) fn refuse_array(first: &[u8], path: &Path) -> Result<()> {
 }
 
 impl Header {
-    /// Whether `second`, the line below, has as many fields. Where it has not, the header is a text that looks like one.
+    /// Returns whether `second`, the line below, has as many fields. Where it has not, the header is a text that looks like one.
     pub(crate) fn has_row(&self, first: &str, second: Option<&str>) -> bool {
         let count = |line: &str| [',', ';'].map(|separator| line.matches(separator).count());
         first.contains('\t')

@@ -181,7 +181,7 @@ impl Table {
         self.rows.push(row.into_iter().collect());
     }
 
-    /// Whether any column has a head.
+    /// Returns whether any column has a head.
     fn has_head(&self) -> bool {
         self.columns.iter().any(|column| !matches!(&column.head, Cell::Text(head) if head.is_empty()))
     }
@@ -331,12 +331,12 @@ impl Report {
     }
 }
 
-/// A text, or a word for one that has nothing to be seen.
+/// Returns a text, or a word for one that has nothing to be seen.
 fn seen(text: &str) -> String {
     if text.trim().is_empty() { "(empty)".to_owned() } else { text.to_owned() }
 }
 
-/// A share as a bar: dark if positive, light if negative.
+/// Returns a share as a bar: dark if positive, light if negative.
 fn bar(share: f64, largest: f64) -> String {
     let length = if largest > 0.0 { (share.abs() / largest * BAR).round() as usize } else { 0 };
     if share < 0.0 { "░" } else { "█" }.repeat(length)

@@ -80,7 +80,7 @@ struct Writer {
     rotate: u64,
 }
 
-/// The number of a day, UTC, counted from 1970.
+/// Returns the number of a day, UTC, counted from 1970.
 fn unix_day(time: SystemTime) -> i64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| (since.as_secs() / 86_400) as i64)
 }
@@ -203,7 +203,7 @@ impl Writer {
     }
 }
 
-/// Where the last whole line ends.
+/// Returns where the last complete line ends.
 fn end_of_lines(file: &mut File) -> io::Result<u64> {
     let mut end = file.metadata()?.len();
     let mut piece = Vec::new();

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::generation::Canary;
 use crate::limits::Limits;
@@ -25,15 +24,11 @@ pub struct Config {
     pub search_tokens: Option<Tokens>,
     /// The tokens that allow reloading and rolling back; `None` allows neither.
     pub admin_tokens: Option<Tokens>,
-    /// How often it is looked whether a folder has changed; `None` never.
-    pub watch: Option<Duration>,
     /// Whether indexes are compacted on a thread of low priority when updates have left much behind. The service must then be
     /// able to write to their folders.
     pub compact: bool,
     /// The file that clicks are appended to; `None` refuses them.
     pub clicks: Option<PathBuf>,
-    /// The size, in bytes, at which a new log of clicks is begun. Each day (UTC) begins a new one too.
-    pub clicks_rotate: u64,
     /// The table that judgments are kept in; `None` refuses them.
     pub judgments: Option<PathBuf>,
     /// The names that requests may be sent to, besides `localhost` and numbers, as `search.example`: the header Host, which a
@@ -50,7 +45,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A service of these indexes on port 7700 of this machine alone, with the usual limits and no log.
+    /// Creates the settings of a service of these indexes on port 7700 of this machine alone, with the usual limits and no log.
     pub fn new(indexes: Vec<(String, PathBuf)>) -> Config {
         Config {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7700),
@@ -60,10 +55,8 @@ impl Config {
             limits: Limits::default(),
             search_tokens: None,
             admin_tokens: None,
-            watch: Some(Duration::from_secs(2)),
             compact: false,
             clicks: None,
-            clicks_rotate: 64 << 20,
             judgments: None,
             hosts: Vec::new(),
             origins: Vec::new(),

@@ -142,13 +142,13 @@ fn check(service: &Service, request: &Request) -> Result<bool, Fault> {
 /// Returns the name that a request was sent to (RFC 9112, 3.2): that of an address that is a whole URL, or else the header
 /// Host. There must be one such header, and only programs that speak HTTP/1.0 may leave it out.
 fn host(request: &Request) -> Result<Option<&str>, Fault> {
-    let whole = request.uri().authority().map(|authority| authority.as_str());
+    let authority = request.uri().authority().map(|authority| authority.as_str());
     let fault = |found: String| Err(Fault::new(Kind::BAD_REQUEST, "one header Host", found));
     let headers: Vec<&HeaderValue> = request.headers().get_all(HOST).iter().collect();
-    match (&headers[..], whole) {
-        ([], _) if request.version() < Version::HTTP_11 => Ok(whole),
+    match (&headers[..], authority) {
+        ([], _) if request.version() < Version::HTTP_11 => Ok(authority),
         ([], _) => fault("none".to_owned()),
-        ([_], Some(whole)) => Ok(Some(whole)),
+        ([_], Some(authority)) => Ok(Some(authority)),
         ([header], None) => match header.to_str() {
             Ok(host) => Ok(Some(host)),
             Err(_) => fault(quoted(&String::from_utf8_lossy(header.as_bytes()))),

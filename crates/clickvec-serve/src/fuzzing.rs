@@ -21,7 +21,7 @@ use crate::server::Server;
 /// No answer may take longer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What a client gets that sends these bytes and no more. If they are whole requests, the last of which closes the connection, it
+/// Returns what a client gets that sends these bytes and no more. If they are whole requests, the last of which closes the connection, it
 /// then waits; otherwise it says that no more will come, which a service may take for a client that has gone.
 ///
 /// # Panics

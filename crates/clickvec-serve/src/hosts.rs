@@ -19,7 +19,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// These names, besides `localhost` and numbers. Without any, a service that others can reach takes every name: it is
+    /// Takes these names, besides `localhost` and numbers. Without any, a service that others can reach takes every name: it is
     /// behind something that knows its own.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Hosts {
         Ok(Hosts { is_open: is_public && names.is_empty(), names })
     }
 
-    /// Whether a request with this header is for this service.
+    /// Returns whether a request with this header is for this service.
     pub(crate) fn has(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
         let name = name.strip_suffix('.').unwrap_or(&name);
@@ -48,7 +48,7 @@ impl Hosts {
     }
 }
 
-/// A host without its port.
+/// Returns a host without its port.
 pub(crate) fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         // The colons of an address in brackets are its own.

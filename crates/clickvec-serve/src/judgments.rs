@@ -108,7 +108,7 @@ fn fault(expected: String, found: String) -> Error {
     Error::expected(ErrorKind::Malformed, expected, found).help(HELP)
 }
 
-/// A text without what a table cannot hold, and without spaces that say nothing.
+/// Returns a text without what a table cannot hold, and without spaces that say nothing.
 fn plain(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -46,12 +46,17 @@ pub struct Limits {
     pub client_rate: f64,
     /// Bytes of large answers that clients have not taken yet, in all.
     pub answers: usize,
+    /// Bytes of the log of clicks at which a new one is begun. Each day (UTC) begins a new one too.
+    pub clicks: usize,
+    /// How often the service looks whether a folder has changed; 0 is never.
+    #[serde(serialize_with = "as_seconds", deserialize_with = "from_seconds")]
+    pub watch: Duration,
 }
 
 /// The longest time that a limit may have.
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// The processors that this program may use. Asked once: every use of the defaults would read the files of its control group.
+/// Returns the processors that this program may use. Asked once: every use of the defaults would read the files of its control group.
 fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
@@ -75,6 +80,8 @@ impl Default for Limits {
             drain: Duration::from_secs(10),
             client_rate: 0.0,
             answers: 256 << 20,
+            clicks: 64 << 20,
+            watch: Duration::from_secs(2),
         }
     }
 }
@@ -96,6 +103,7 @@ impl Limits {
             ("results", self.results),
             ("batch_results", self.batch_results),
             ("answers", self.answers),
+            ("clicks", self.clicks),
         ];
         if let Some((limit, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
             return Err(setting("1 or more", "0").within(limit).into());

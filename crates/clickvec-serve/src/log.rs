@@ -28,7 +28,7 @@ enum Line {
 }
 
 impl Log {
-    /// A log that writes to `sink`. The thread ends after [`Log::end`].
+    /// Creates a log that writes to `sink`. The thread ends after [`Log::end`].
     pub(crate) fn new(sink: Box<dyn Write + Send>) -> std::io::Result<(Log, JoinHandle<()>)> {
         let (lines, received) = sync_channel(WAITING);
         let writer = std::thread::Builder::new().name("log".to_owned()).spawn(move || write(sink, &received))?;
@@ -64,7 +64,7 @@ impl Log {
     }
 }
 
-/// The time, UTC, to a millisecond.
+/// Returns the time, UTC, to a millisecond.
 pub(crate) fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }

@@ -130,7 +130,7 @@ impl Metrics {
         self.damaged.with_label_values(&[index]).set(is_damaged.into());
     }
 
-    /// All figures in Prometheus' text form.
+    /// Returns all figures in Prometheus' text form.
     pub(crate) fn text(&self) -> Vec<u8> {
         let mut text = Vec::new();
         TextEncoder::new().encode(&self.registry.gather(), &mut text).expect("memory can be written");

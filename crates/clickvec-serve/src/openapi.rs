@@ -6,7 +6,7 @@ use crate::limits::Limits;
 
 const TEXT: &str = include_str!("../openapi.json");
 
-/// The description, with the limits of this service in the place of the usual ones.
+/// Returns the description, with the limits of this service in the place of the usual ones.
 pub(crate) fn described(limits: &Limits) -> Vec<u8> {
     let mut description: Value = serde_json::from_str(TEXT).expect("the description is JSON");
     description["info"]["version"] = env!("CARGO_PKG_VERSION").into();
@@ -16,7 +16,7 @@ pub(crate) fn described(limits: &Limits) -> Vec<u8> {
     text
 }
 
-/// A schema names the limit it has in `x-limit`.
+/// Sets the limits of all schemas; a schema names the limit it has in `x-limit`.
 fn set_limits(value: &mut Value, limits: &Limits) {
     match value {
         Value::Object(fields) => {

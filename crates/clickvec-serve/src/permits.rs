@@ -112,7 +112,7 @@ impl Permit {
         Permits::new(limits).permit(Held::Uncounted, watch::channel(false).1, 0)
     }
 
-    /// Whether it is one of the few past the limit.
+    /// Returns whether it is one of the few past the limit.
     pub(crate) fn is_spare(&self) -> bool {
         matches!(*self.held.lock().expect("no holder panics"), Held::Spare { .. })
     }

@@ -69,7 +69,7 @@ fn try_threads(count: usize) -> std::io::Result<()> {
 }
 
 impl Server {
-    /// A service that has opened the indexes and answers requests from now on, on threads of its own.
+    /// Opens the indexes and answers requests from now on, on threads of its own.
     ///
     /// # Errors
     ///
@@ -96,7 +96,8 @@ impl Server {
         let open = |(name, path): &(String, PathBuf)| Slot::open(name, path, Arc::clone(&canaries));
         let slots = config.indexes.iter().map(open).collect::<Result<Vec<Slot>>>()?;
         let judgments = config.judgments.as_deref().map(Judgments::open).transpose()?;
-        let clicks = config.clicks.as_deref().map(|path| Clicks::open(path, config.clicks_rotate)).transpose()?;
+        let clicks =
+            config.clicks.as_deref().map(|path| Clicks::open(path, config.limits.clicks as u64)).transpose()?;
         let (log, log_writer) = Log::new(config.log).map_err(no_threads)?;
         let metrics = Arc::new(Metrics::new());
         let workers = Workers::new(&config.limits, Arc::clone(&metrics));
@@ -130,7 +131,8 @@ impl Server {
             runtime.block_on(accept(service, router, listener, stopped));
             runtime.shutdown_timeout(LOOK_AGAIN);
         })?;
-        if let Some(every) = config.watch {
+        let every = server.service.limits.watch;
+        if !every.is_zero() {
             let service = Arc::clone(&server.service);
             server.thread("watch", move || watch_folders(&service, seen, every))?;
         }
@@ -167,7 +169,7 @@ impl Server {
         self.service.log.event("start", [("address", self.address.to_string().into())]);
     }
 
-    /// The address that it listens on.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

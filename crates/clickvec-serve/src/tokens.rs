@@ -23,7 +23,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// The tokens of a file, one a line: the token itself, or `sha256:` and the hash of it in hexadecimal digits. Empty lines and
+    /// Reads the tokens of a file, one a line: the token itself, or `sha256:` and the hash of it in hexadecimal digits. Empty lines and
     /// those that begin with `#` are passed over.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Tokens {
         Ok(Tokens { hashes })
     }
 
-    /// Whether this is one of the tokens. Every hash is compared to its end.
+    /// Returns whether this is one of the tokens. Every hash is compared to its end.
     pub(crate) fn has(&self, token: &str) -> bool {
         let hash: [u8; 32] = Sha256::digest(token).into();
         let mut found = subtle::Choice::from(0);

@@ -58,17 +58,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     clicks: Option<PathBuf>,
 
-    /// Begin a new file of clicks when the file has this size, in MiB. Each day (UTC) begins a new one too.
-    #[arg(long, value_name = "MIB", requires = "clicks", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    clicks_rotate: u64,
-
     /// Keep judgments in this table, for `clickvec evaluate --judged`.
     #[arg(long, value_name = "FILE")]
     judgments: Option<PathBuf>,
-
-    /// How often to look whether an index has changed, in seconds; 0 never looks.
-    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
-    watch: f64,
 
     /// Compact an index when updates have left much behind, on a thread of low priority. The service must be able to write
     /// to its folder.
@@ -92,23 +84,17 @@ pub(crate) struct Args {
     #[arg(long)]
     log_queries: bool,
 
-    /// Change a limit, such as queue=4096 or request=5; may be repeated. docs/reference/service.md describes all of them.
+    /// Change a limit, such as queue=4096, request=5 or watch=0; may be repeated. docs/reference/service.md describes all of them.
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
 }
 
-/// An address with a port, or a port of this machine alone.
+/// Parses an address with a port, or a port of this machine alone.
 fn address(text: &str) -> Result<SocketAddr, &'static str> {
     let own = |port: &str| port.parse().map(|port: u16| SocketAddr::from(([127, 0, 0, 1], port)));
     let address = text.parse().ok().or_else(|| own(text).ok());
     let address = address.or_else(|| text.strip_prefix("localhost:").and_then(|port| own(port).ok()));
     address.ok_or("expected an address in numbers with a port, as 127.0.0.1:7701, or a port, as 7701")
-}
-
-/// A number of seconds, of at most a day.
-fn seconds(text: &str) -> Result<f64, &'static str> {
-    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds));
-    seconds.ok_or("expected seconds from 0 to 86400")
 }
 
 /// An index and its name, which is that of its folder unless given.
@@ -164,9 +150,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.canaries = args.canaries.as_deref().map(canaries).transpose()?.unwrap_or_default();
     check_outputs(args.clicks.iter().chain(&args.judgments))?;
     config.clicks = args.clicks;
-    config.clicks_rotate = args.clicks_rotate << 20;
     config.judgments = args.judgments;
-    config.watch = Some(args.watch).filter(|&seconds| seconds > 0.0).map(Duration::from_secs_f64);
     config.compact = args.compact;
     config.hosts = args.hosts;
     for origin in &args.origins {
@@ -199,7 +183,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Whether a browser could send this as the header Origin.
+/// Returns whether a browser could send this as the header Origin.
 fn is_origin(text: &str) -> bool {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     host.is_some_and(|host| !host.is_empty() && host.chars().all(|c| c.is_ascii_graphic() && !"/?#@\\".contains(c)))

@@ -69,7 +69,7 @@ fn a_report_that_cannot_be_written_is_told_with_what_was() {
         // The report's name is as long as a file system allows, so that the name of a temporary file next to it would be too long.
         let long = format!("pages/{}.html", "r".repeat(300));
         let run = prepare(&folder, &["--report", &long]).code(2);
-        run.says("clicks.tsv is written whole, its report is not");
+        run.says("clicks.tsv is written, its report is not");
         assert_eq!(folder.read("clicks.tsv").lines().count(), 2);
     }
 }

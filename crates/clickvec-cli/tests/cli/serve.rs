@@ -79,7 +79,8 @@ fn indexed() -> Folder {
 #[test]
 fn clicks_and_judgments_come_back() {
     let folder = indexed();
-    let service = Service::start(&folder, &["--clicks", "clicks.jsonl", "--judgments", "thumbs.tsv", "--watch", "0"]);
+    let service =
+        Service::start(&folder, &["--clicks", "clicks.jsonl", "--judgments", "thumbs.tsv", "--limit", "watch=0"]);
     let all = service.total();
     for (query, id) in
         [("red hammer", "t0010"), ("red hammer", "t0020"), ("blue ladder", "t1110"), ("green paint", "t2220")]
@@ -174,20 +175,20 @@ fn a_kill_while_it_compacts_loses_nothing() {
             .run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"])
             .code(0);
         folder.run(&["index", "--delete", "gone.txt", "--output", "shop.index"]).code(0).says("`--compact`");
-        let mut service = Service::start(&folder, &["--compact", "--watch", "0"]);
+        let mut service = Service::start(&folder, &["--compact", "--limit", "watch=0"]);
         std::thread::sleep(Duration::from_millis(4 * round));
         service.child.kill().unwrap();
         service.child.wait().unwrap();
         let is_compacted = !folder.path("shop.index/changes-000001.json").exists();
         (killed, done) = (killed + u32::from(!is_compacted), done + u32::from(is_compacted));
-        let service = Service::start(&folder, &["--watch", "0"]);
+        let service = Service::start(&folder, &["--limit", "watch=0"]);
         assert_eq!(service.total(), 145 - 50 - 1, "round {round}");
         assert_eq!(service.ask("GET", "/search?q=red+hammer&k=3", "").1["results"].as_array().unwrap().len(), 3);
         assert_eq!(service.end(), 0);
     }
     assert!(killed > 0, "{done} were done");
     // What was left half done is in nobody's way.
-    let service = Service::start(&folder, &["--compact", "--watch", "0"]);
+    let service = Service::start(&folder, &["--compact", "--limit", "watch=0"]);
     let begun = Instant::now();
     let facts = || service.ask("GET", "/indexes", "").1["indexes"][0]["current"]["facts"].clone();
     while facts()["deleted"] != 0 {
@@ -216,7 +217,6 @@ fn what_cannot_be_served_says_which_option_helps() {
     run(&["shop.index", "--clicks", "new", "--judgments", "./new"])
         .says("expected a file of its own for each output, found `./new` twice");
     assert!(!folder.path("new").exists());
-    run(&["shop.index", "--clicks-rotate", "8"]).says("--clicks <FILE>");
     run(&["shop.index", "--limit=workers=100000"]).says("workers: expected at most 1024");
     run(&["shop.index", "--limit=places=3"]).says("--limit: expected NAME=NUMBER with one of the names `answers`");
     for origin in ["shop.example", "https://", "https://shop.example/", "*", "null", "https://a b"] {
@@ -239,7 +239,9 @@ fn what_cannot_be_served_says_which_option_helps() {
     // As `simulate` writes it.
     folder.write("judged.tsv", "query\ttitle\tgrade\tkind\nred hammer\thammer in red\t4\tcommon\n");
     run(&["shop.index", "--judgments", "judged.tsv"])
-        .says("expected the columns query, title_id, title, grade and no other, found `query, title, grade, kind`")
+        .says(
+            "expected the columns query, title_id, title, grade and no other, found `query`, `title`, `grade`, `kind`",
+        )
         .says("name a file that the service alone writes");
     run(&["model.safetensors"]).says("expected an index, which is a folder").says("make one with `clickvec index`");
     let listen = folder.run(&["serve", "shop.index", "--listen", "shop:x"]).code(2);

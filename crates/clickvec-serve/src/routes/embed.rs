@@ -72,7 +72,7 @@ pub(super) async fn embed(
     service.work(&caller, record, work).await
 }
 
-/// The vectors of texts, one after the other, unless time runs out.
+/// Returns the vectors of texts, one after the other, unless time runs out.
 pub(super) fn embed_texts(
     generation: &Generation,
     texts: &[String],

@@ -41,7 +41,7 @@ fn version(generation: &Generation) -> Version {
     Version { generation: generation.number, opened: generation.opened.clone(), files, facts }
 }
 
-/// The indexes and their facts.
+/// Lists the indexes and their facts.
 pub(super) async fn indexes(State(service): State<Arc<Service>>) -> Json<Indexes> {
     let index = |slot: &Slot| {
         let pair = slot.pair();
@@ -53,12 +53,12 @@ pub(super) async fn indexes(State(service): State<Arc<Service>>) -> Json<Indexes
     Json(Indexes { indexes, keeps_clicks, keeps_judgments })
 }
 
-/// The program runs.
+/// Answers that the program runs.
 pub(super) async fn live() -> Response {
     json_response(r#"{"status":"live"}"#)
 }
 
-/// The indexes answer, and the service does not stop.
+/// Answers whether the indexes answer and the service does not stop.
 pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Response, Fault> {
     if service.is_stopping() {
         return Err(Fault::new(Kind::UNAVAILABLE, "a service that takes requests", "one that stops"));
@@ -67,7 +67,7 @@ pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Respons
     Ok(json_response(r#"{"status":"ready"}"#))
 }
 
-/// The figures for Prometheus.
+/// Returns the figures for Prometheus.
 pub(super) async fn metrics(State(service): State<Arc<Service>>) -> impl IntoResponse {
     service.metrics.waiting.set(service.workers.waiting() as i64);
     service.metrics.busy.set(service.workers.busy() as i64);

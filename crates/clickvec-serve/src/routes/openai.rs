@@ -135,7 +135,7 @@ fn numbers(vector: &[f32], is_base64: bool) -> Numbers {
     Numbers::Base64(STANDARD.encode(bytes))
 }
 
-/// The index and the side that a model's name means.
+/// Returns the index and the side that a model's name means.
 fn find_model<'s>(service: &'s Service, model: &str) -> Result<(&'s Slot, Side), Fault> {
     let (name, side) = match model.rsplit_once(':') {
         Some((name, "query")) => (name, Side::Query),

@@ -143,7 +143,7 @@ fn an_id_that_is_another_title_elsewhere_is_not_judged() {
 fn a_log_that_was_moved_away_is_begun_anew() {
     let service = Service::with(|config, folder| {
         config.clicks = Some(folder.join("clicks.jsonl"));
-        config.clicks_rotate = 4096;
+        config.limits.clicks = 4096;
     });
     let click = |number: usize| json!({"query": format!("sofa {number}"), "id": "t1"}).to_string();
     service.post("/click", click(0)).is(200);
@@ -168,7 +168,7 @@ fn a_service_that_is_killed() {
     let folder = std::path::PathBuf::from(folder);
     let service = Service::with(|config, _| {
         config.clicks = Some(folder.join("clicks.jsonl"));
-        config.clicks_rotate = 4096;
+        config.limits.clicks = 4096;
     });
     println!("\naddress {}", service.address);
     std::io::stdout().flush().unwrap();

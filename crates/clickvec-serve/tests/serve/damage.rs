@@ -172,7 +172,7 @@ fn an_index_that_answers_otherwise_than_it_keeps_is_refused() {
 /// The files of a copy are others than those that the service has read, though their index says that they are the same.
 #[test]
 fn a_copy_with_an_update_is_read_as_a_whole_before_it_is_taken() {
-    let service = with_admin(|config| config.watch = None);
+    let service = with_admin(|config| config.limits.watch = Duration::ZERO);
     let copy = || {
         let (from, to) = (service.index(), service.path("copy"));
         let _ = fs::remove_dir_all(&to);
@@ -236,7 +236,7 @@ fn only_the_damaged_one_of_several_indexes_answers_no_more() {
 
 #[test]
 fn an_index_that_is_replaced_while_it_is_read_is_no_damage() {
-    let service = Service::with(|config, _| config.watch = Some(Duration::from_millis(10)));
+    let service = Service::with(|config, _| config.limits.watch = Duration::from_millis(10));
     for round in 0..20 {
         write_index(&service.index(), &SHOES[..2 + round % 4]);
         service.get("/health/ready").is(200);

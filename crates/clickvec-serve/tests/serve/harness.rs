@@ -109,7 +109,7 @@ impl Service {
         let log = Log::default();
         let mut config = Config::new(vec![("shop".to_owned(), index)]);
         config.listen.set_port(0);
-        config.watch = None;
+        config.limits.watch = Duration::ZERO;
         config.limits = Limits { request: PATIENCE, wait: PATIENCE, ..Limits::default() };
         config.log = Box::new(log.clone());
         change(&mut config, folder.path());

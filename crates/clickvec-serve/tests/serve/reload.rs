@@ -98,7 +98,7 @@ fn a_canary_that_is_not_found_refuses_an_index() {
 
 #[test]
 fn a_changed_folder_is_noticed() {
-    let service = Service::with(|config, _| config.watch = Some(Duration::from_millis(50)));
+    let service = Service::with(|config, _| config.limits.watch = Duration::from_millis(50));
     write_index(&service.index(), &SHOES[..2]);
     let begun = Instant::now();
     while service.get("/search?q=sofa").is(200)["total"] != 2 {
@@ -162,7 +162,7 @@ fn an_index_is_compacted_while_it_answers() {
 #[test]
 #[ignore = "some seconds; .ci/run runs it"]
 fn going_back_lasts_until_the_index_changes() {
-    let service = with_admin(|config| (config.watch, config.compact) = (Some(Duration::from_millis(20)), true));
+    let service = with_admin(|config| (config.limits.watch, config.compact) = (Duration::from_millis(20), true));
     let total = || service.get("/search?q=sofa").is(200)["total"].as_u64().unwrap();
     let until = |wanted: u64| {
         let begun = Instant::now();

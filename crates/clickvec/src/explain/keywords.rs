@@ -24,7 +24,7 @@ pub struct KeywordOptions {
 }
 
 impl Default for KeywordOptions {
-    /// Ten cells, of which a keyword changes at least four; five max-pooling units.
+    /// Returns ten cells, of which a keyword changes at least four; five max-pooling units.
     fn default() -> KeywordOptions {
         KeywordOptions { cells: 10, units: 5, threshold: 0.4, at_least: 4 }
     }
@@ -78,13 +78,13 @@ pub struct Winner {
 }
 
 impl DirectionCounts {
-    /// Number of cells that each word changed.
+    /// Returns the number of cells that each word changed.
     pub fn counts(&self) -> impl Iterator<Item = Option<usize>> {
         self.assigned.iter().map(|cells| cells.as_ref().map(Vec::len))
     }
 }
 
-/// The indices of the `n` values with the largest `key`, largest first; ties keep their order.
+/// Returns the indices of the `n` values with the largest `key`, largest first; ties keep their order.
 pub fn largest(values: &[f32], n: usize, key: impl Fn(f32) -> f32) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| key(values[b]).total_cmp(&key(values[a])).then(a.cmp(&b)));
@@ -93,7 +93,7 @@ pub fn largest(values: &[f32], n: usize, key: impl Fn(f32) -> f32) -> Vec<usize>
 }
 
 impl TextView {
-    /// The keywords; `None` if the encoder reads a bag of words, because it then has no states word by word.
+    /// Returns the keywords; `None` if the encoder reads a bag of words, because it then has no states word by word.
     pub fn keywords(&self, options: &KeywordOptions) -> Option<Keywords> {
         if self.panels.is_empty() {
             return None;
@@ -123,7 +123,7 @@ impl TextView {
         Some(Keywords { is_keyword, input_gate: self.mean_input_gate(), evidence })
     }
 
-    /// Mean of the input gates at each word; empty without input gates.
+    /// Returns the mean of the input gates at each word; empty without input gates.
     fn mean_input_gate(&self) -> Vec<f64> {
         let gates: Vec<_> = self.panels.iter().filter(|panel| panel.quantity.state == State::InputGate).collect();
         if gates.is_empty() {
@@ -140,7 +140,7 @@ impl TextView {
     }
 }
 
-/// Mean of |y| over some cells.
+/// Returns the mean of |y| over some cells.
 pub fn mean_activation(activation: &[f32], cells: &[usize]) -> f32 {
     cells.iter().map(|&cell| activation[cell].abs()).sum::<f32>() / cells.len().max(1) as f32
 }

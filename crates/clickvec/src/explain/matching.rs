@@ -81,7 +81,7 @@ pub struct WordPair {
 }
 
 impl Match {
-    /// The pairs of words that make the texts match, largest share first. Each cell counts for the query word and the title
+    /// Returns the pairs of words that make the texts match, largest share first. Each cell counts for the query word and the title
     /// word that moved it most, also where a projection mixes the cells, so the shares sum to the cosine. Empty unless
     /// the encoder is recurrent.
     pub fn word_pairs(&self) -> Vec<WordPair> {
@@ -92,7 +92,7 @@ impl Match {
 }
 
 impl Explainer<'_> {
-    /// The match of `query` and `title`: why the title has its score.
+    /// Explains the match of `query` and `title`: why the title has its score.
     pub fn explain(&self, query: &str, title: &str) -> Match {
         let (query, title) = (self.text(Side::Query, query), self.text(Side::Title, title));
         let score = score(&query.vector, &title.vector);
@@ -122,14 +122,14 @@ impl Explainer<'_> {
         Match { query, title, score, units, query_words, title_words, shared, maximum, pairs }
     }
 
-    /// [`WordShares::without`] of each word.
+    /// Returns [`WordShares::without`] of each word.
     fn without(&self, text: &TextView, other: &TextView) -> Vec<f64> {
         let texts: Vec<ReadWords<'_>> = (0..text.words.len()).map(|word| text.without(word)).collect();
-        let whole = dot(&text.vector, &other.vector);
-        self.unit_vectors(text.side, &texts).iter().map(|vector| whole - dot(vector, &other.vector)).collect()
+        let all = dot(&text.vector, &other.vector);
+        self.unit_vectors(text.side, &texts).iter().map(|vector| all - dot(vector, &other.vector)).collect()
     }
 
-    /// [`WordShares::along`] of each word.
+    /// Returns [`WordShares::along`] of each word.
     fn along(&self, text: &TextView, other: &TextView) -> Vec<f64> {
         let words = text.words.len();
         if text.length == 0.0 {
@@ -157,19 +157,19 @@ impl Explainer<'_> {
         towards.windows(2).take(words).map(|pair| pair[1] - pair[0]).collect()
     }
 
-    /// The pairs of words of texts whose cells a projection mixes. A word's part of a vector is the projection of the cells
+    /// Returns the pairs of words of texts whose cells a projection mixes. A word's part of a vector is the projection of the cells
     /// that the word moved most. The vectors are the sums of their parts, so the products of the parts sum to the cosine.
     fn pairs_of_parts(&self, query: &TextView, title: &TextView) -> Vec<WordPair> {
-        let [of_query, of_title] = [query, title].map(|text| self.parts(text));
-        let of_word = |(query_word, part): (usize, &Vec<f32>)| {
+        let [query_parts, title_parts] = [query, title].map(|text| self.parts(text));
+        let pairs = |(query_word, part): (usize, &Vec<f32>)| {
             let share =
                 |(title_word, other): (usize, &Vec<f32>)| WordPair { query_word, title_word, share: dot(part, other) };
-            of_title.iter().enumerate().map(share).filter(|pair| pair.share != 0.0).collect::<Vec<_>>()
+            title_parts.iter().enumerate().map(share).filter(|pair| pair.share != 0.0).collect::<Vec<_>>()
         };
-        of_query.iter().enumerate().flat_map(of_word).collect()
+        query_parts.iter().enumerate().flat_map(pairs).collect()
     }
 
-    /// The part of each word in the vector of a text that a projection makes.
+    /// Returns the part of each word in the vector of a text that a projection makes.
     fn parts(&self, text: &TextView) -> Vec<Vec<f32>> {
         let mut parts = vec![vec![0.0; text.vector.len()]; text.words.len()];
         for panel in text.activations().into_iter().filter(|_| !text.words.is_empty() && text.length > 0.0) {
@@ -188,7 +188,7 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
 }
 
-/// For each dimension of the vector, the word that moved it most towards its final value; empty unless each is a cell of a
+/// Returns, for each dimension of the vector, the word that moved it most towards its final value; empty unless each is a cell of a
 /// recurrent encoder.
 fn mover_of_units(text: &TextView) -> Vec<usize> {
     let activations = text.activations();
@@ -198,7 +198,7 @@ fn mover_of_units(text: &TextView) -> Vec<usize> {
     activations.into_iter().flat_map(|panel| movers_of_cells(panel, text.words.len())).collect()
 }
 
-/// For each cell, the word that moved it most towards its final value; the first of several.
+/// Returns, for each cell, the word that moved it most towards its final value; the first of several.
 fn movers_of_cells(panel: &Panel, words: usize) -> Vec<usize> {
     let last = match panel.quantity.direction {
         Direction::Forward => words - 1,
@@ -213,7 +213,7 @@ fn movers_of_cells(panel: &Panel, words: usize) -> Vec<usize> {
     (0..panel.units).map(mover).collect()
 }
 
-/// The pairs of words that moved the same units.
+/// Returns the pairs of words that moved the same units.
 fn pairs_of_units(units: &[SharedUnit]) -> Vec<WordPair> {
     let mut shares = BTreeMap::<(usize, usize), f64>::new();
     for unit in units {
@@ -225,7 +225,7 @@ fn pairs_of_units(units: &[SharedUnit]) -> Vec<WordPair> {
     shares.into_iter().map(pair).collect()
 }
 
-/// Max-pooling units that are positive on both sides (CLSM paper, fig. 4).
+/// Returns the max-pooling units that are positive on both sides (CLSM paper, fig. 4).
 fn shared_maximum(query: &TextView, title: &TextView) -> Vec<SharedUnit> {
     let maximum =
         |text: &TextView| text.whole.iter().find(|(state, _)| *state == State::Maximum).map(|(_, v)| v.clone());

@@ -31,12 +31,12 @@ pub struct Explainer<'m> {
 const CACHE_BYTES: usize = 1 << 20;
 
 impl<'m> Explainer<'m> {
-    /// An explainer of `model`.
+    /// Creates an explainer of `model`.
     pub fn new(model: &'m Model) -> Explainer<'m> {
         Explainer { model }
     }
 
-    /// The encoder's kind and sizes.
+    /// Returns the encoder's kind and sizes.
     pub fn encoder_config(&self) -> &'m EncoderConfig {
         self.model.encoder_config()
     }
@@ -46,7 +46,7 @@ impl<'m> Explainer<'m> {
         self.model.embedder(side).with_cache_bytes(CACHE_BYTES).read_states_of(texts, read);
     }
 
-    /// The words that the encoder gets of a text, and the number of words that the text has.
+    /// Returns the words that the encoder gets of a text, and the number of words that the text has.
     pub fn words(&self, text: &str, buffer: &mut WordBuffer) -> (Vec<Word>, usize) {
         let mut words = Vec::new();
         let all = self.model.training().config.limit().for_each_word(text, buffer, |word| {
@@ -57,18 +57,18 @@ impl<'m> Explainer<'m> {
         (words, all)
     }
 
-    /// Whether the model knows any letter trigram of a word.
+    /// Returns whether the model knows any letter trigram of a word.
     pub fn knows(&self, word: &str) -> bool {
         self.model.dictionary().knows_a_word(word)
     }
 
-    /// A text with everything that the encoder computed for it.
+    /// Returns a text with everything that the encoder computed for it.
     pub fn text(&self, side: Side, text: &str) -> TextView {
         let mut views = self.texts(side, &[text]);
         views.pop().expect("one text gives one view")
     }
 
-    /// The scores of titles for a query, bit for bit as in a search.
+    /// Returns the scores of titles for a query, bit for bit as in a search.
     pub fn scores<S: AsRef<str>>(&self, query: &str, titles: &[S]) -> Vec<f32> {
         let query = self.text(Side::Query, query).vector;
         let mut scores = Vec::with_capacity(titles.len());
@@ -89,7 +89,7 @@ impl<'m> Explainer<'m> {
         sums
     }
 
-    /// Vectors of unit length.
+    /// Returns vectors of unit length.
     pub fn unit_vectors<S: Words>(&self, side: Side, texts: &[S]) -> Vec<Vec<f32>> {
         let mut vectors = Vec::with_capacity(texts.len());
         self.read(side, texts, |_, states| vectors.push(text::unit(states.embedding())));

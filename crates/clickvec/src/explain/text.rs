@@ -21,7 +21,7 @@ pub struct Word {
 }
 
 impl Word {
-    /// The word for a reader; a merged tail as `… (5 words)`.
+    /// Returns the word for a reader; a merged tail as `… (5 words)`.
     pub fn shown(&self) -> Cow<'_, str> {
         match self.parts {
             1 => Cow::Borrowed(&self.text),
@@ -42,7 +42,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// All units at a word.
+    /// Returns all units at a word.
     pub fn at(&self, word: usize) -> &[f32] {
         &self.values[word * self.units..][..self.units]
     }
@@ -89,19 +89,19 @@ pub struct TextView {
 }
 
 impl TextView {
-    /// A state over the words, if the encoder has it.
+    /// Returns a state over the words, if the encoder has it.
     pub fn panel(&self, quantity: impl Into<Quantity>) -> Option<&Panel> {
         let quantity = quantity.into();
         self.panels.iter().find(|panel| panel.quantity == quantity)
     }
 
-    /// The activations y(t) of each direction in which the encoder reads; empty for encoders that are not recurrent.
+    /// Returns the activations y(t) of each direction in which the encoder reads; empty for encoders that are not recurrent.
     pub fn activations(&self) -> Vec<&Panel> {
         let directions = [Direction::Forward, Direction::Backward];
         directions.into_iter().filter_map(|direction| self.panel(State::Activation.read(direction))).collect()
     }
 
-    /// Whether the vector is made of these activations, each taken after the last word that its direction reads.
+    /// Returns whether the vector is made of these activations, each taken after the last word that its direction reads.
     pub fn ends_in(&self, activations: &[&Panel]) -> bool {
         let last = |panel: &&Panel| match panel.quantity.direction {
             Direction::Forward => panel.at(self.words.len() - 1).to_vec(),
@@ -110,19 +110,19 @@ impl TextView {
         !self.words.is_empty() && unit(&activations.iter().flat_map(last).collect::<Vec<f32>>()) == self.vector
     }
 
-    /// The words, leaving out word `out`.
+    /// Returns the words, leaving out word `out`.
     pub fn without(&self, out: usize) -> ReadWords<'_> {
         let words = self.words.iter().enumerate().filter(|&(word, _)| word != out);
         ReadWords(words.map(|(_, word)| word.text.as_str()).collect())
     }
 
-    /// The first `n` words.
+    /// Returns the first `n` words.
     pub fn first(&self, n: usize) -> ReadWords<'_> {
         ReadWords(self.words[..n].iter().map(|word| word.text.as_str()).collect())
     }
 }
 
-/// The change of each unit at each word: y(t) minus y at the word read before it, in the panel's direction; for the
+/// Returns the change of each unit at each word: y(t) minus y at the word read before it, in the panel's direction; for the
 /// word that is read first, y itself. [words, units]
 pub fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
     let before = |word: usize| match panel.quantity.direction {
@@ -136,7 +136,7 @@ pub fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
     (0..words).map(change).collect()
 }
 
-/// A vector divided by its length; zeros stay zeros.
+/// Returns a vector divided by its length; zeros stay zeros.
 pub fn unit(vector: &[f32]) -> Vec<f32> {
     let mut unit = vector.to_vec();
     scale_to_unit(&mut unit);
@@ -148,7 +148,7 @@ fn length(vector: &[f32]) -> f64 {
 }
 
 impl Explainer<'_> {
-    /// [`Explainer::text`] of many texts.
+    /// Returns [`Explainer::text`] of many texts.
     pub fn texts<S: AsRef<str>>(&self, side: Side, texts: &[S]) -> Vec<TextView> {
         let mut views = Vec::with_capacity(texts.len());
         let mut buffer = WordBuffer::default();

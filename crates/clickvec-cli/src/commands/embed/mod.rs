@@ -84,7 +84,7 @@ enum Format {
 }
 
 impl Format {
-    /// The name of the format, if it should not go to a terminal.
+    /// Returns the name of the format, if it should not go to a terminal.
     fn binary(self) -> Option<&'static str> {
         match self {
             Format::Npy => Some("npy"),
@@ -95,7 +95,7 @@ impl Format {
 }
 
 impl Args {
-    /// The format that was given, or the one that the name of the output asks for.
+    /// Returns the format from the options, or the one that the name of the output implies.
     fn format(&self) -> Format {
         let ends_in = |end: &str| {
             self.output.as_ref().and_then(|path| path.extension()).is_some_and(|found| found.eq_ignore_ascii_case(end))
@@ -147,7 +147,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// `{"id":…,"text":…,"vector":[…]}` and a line end.
+/// Writes `{"id":…,"text":…,"vector":[…]}` and a line end.
 fn write_json_line_with_id(out: &mut impl Write, id: &str, text: &str, vector: &[f32]) -> io::Result<()> {
     #[derive(serde::Serialize)]
     struct Line<'a> {
@@ -199,8 +199,8 @@ impl Job {
                 return Ok(out.flush().map_err(failed)?);
             }
             self.embedder.embed_into(&batch.texts, &mut vectors);
-            for (place, (text, vector)) in batch.texts.iter().zip(vectors.chunks_exact(dimension)).enumerate() {
-                if let Some(id) = batch.ids.get(place) {
+            for (number, (text, vector)) in batch.texts.iter().zip(vectors.chunks_exact(dimension)).enumerate() {
+                if let Some(id) = batch.ids.get(number) {
                     write_json_line_with_id(out, id, text, vector).map_err(failed)?;
                 } else {
                     write_json_line(out, text, vector).map_err(failed)?;

@@ -124,12 +124,12 @@ impl Rows {
     }
 }
 
-/// Whether a file is Parquet; a pipe is not.
+/// Returns whether a file is Parquet; a pipe is not.
 fn is_parquet(path: &Path) -> Result<bool> {
     Ok(is_parquet_head(&files::first_bytes::<4>(path)?))
 }
 
-/// The first line, with its end, blank or not. No more is waited for, as the library's reader of a first line would behind a blank
+/// Reads the first line, with its end, blank or not. No more is waited for, as the library's reader of a first line would behind a blank
 /// one: somebody may send one text and wait for its vector.
 fn first_line(reader: &mut impl BufRead, path: &Path) -> Result<Vec<u8>> {
     let mut line = Vec::new();
@@ -138,7 +138,7 @@ fn first_line(reader: &mut impl BufRead, path: &Path) -> Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The column of texts, unless another is named.
+/// Returns the column of texts, unless another is named.
 fn usual_column(args: &Args) -> &'static str {
     match args.side {
         SideFlag::Query => "query",
@@ -167,7 +167,7 @@ fn say_table(header: &Header, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// An error, and the option that names a missing column.
+/// Returns an error, and the option that names a missing column.
 fn told(error: clickvec_logs::Error) -> anyhow::Error {
     let option = match &error {
         clickvec_logs::Error::Table { fault: TableFault::MissingColumn { .. }, .. } => {

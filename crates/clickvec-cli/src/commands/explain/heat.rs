@@ -37,7 +37,7 @@ pub(super) struct Heat<'a> {
 }
 
 impl Heat<'_> {
-    /// The smallest and the largest value.
+    /// Returns the smallest and the largest value.
     fn own(&self) -> (f32, f32) {
         let values = (0..self.words.len()).flat_map(|word| (0..self.units.len()).map(move |row| (row, word)));
         values.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), (row, word)| {
@@ -46,7 +46,7 @@ impl Heat<'_> {
         })
     }
 
-    /// The picture, drawn in the common range and in its own; the page's switch shows one of them.
+    /// Draws the picture in the common range and in its own; the page's switch shows one of them.
     pub(super) fn svg(&self, title: &str) -> Markup {
         let row = match self.units.len() {
             ..=24 => 14,
@@ -62,13 +62,13 @@ impl Heat<'_> {
                 svg.heat role="img" aria-label=(title) width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) }
                     data-left=(LEFT) data-head=(HEAD) data-word=(WORD) data-row=(row) data-words=(self.words.len())
                     data-units=(units.join(" ")) data-low=(own.0) data-high=(own.1) data-values=(self.values(own)) {
-                    @for (place, word) in self.words.iter().enumerate() {
-                        text.word transform={ "translate(" (LEFT + place * WORD + WORD / 2 + 4) " " (HEAD - 6) ") rotate(-55)" } {
+                    @for (position, word) in self.words.iter().enumerate() {
+                        text.word transform={ "translate(" (LEFT + position * WORD + WORD / 2 + 4) " " (HEAD - 6) ") rotate(-55)" } {
                             (cut(&word.shown(), LABEL)) title { (word.text) }
                         }
                     }
-                    @for (place, &unit) in self.units.iter().enumerate().filter(|&(_, &unit)| all || is_numbered(unit)) {
-                        text.unit x=(LEFT - 4) y=(HEAD + place * row + if all { 11 } else { 6 }) { (unit) }
+                    @for (position, &unit) in self.units.iter().enumerate().filter(|&(_, &unit)| all || is_numbered(unit)) {
+                        text.unit x=(LEFT - 4) y=(HEAD + position * row + if all { 11 } else { 6 }) { (unit) }
                     }
                     rect.empty x=(LEFT) y=(HEAD) width=(self.columns * WORD) height=(self.units.len() * row) {}
                     @for (class, range) in [("common", self.common), ("own", own)] {
@@ -82,7 +82,7 @@ impl Heat<'_> {
         }
     }
 
-    /// One path for each colour, which draws all its squares.
+    /// Returns one path for each colour, which draws all its squares.
     fn paths(&self, range: (f32, f32)) -> String {
         let mut paths: BTreeMap<usize, String> = BTreeMap::new();
         for row in 0..self.units.len() {
@@ -97,7 +97,7 @@ impl Heat<'_> {
         })
     }
 
-    /// The values for the page's script, row by row: two base-64 digits each, scaled from the smallest value to the
+    /// Returns the values for the page's script, row by row: two base-64 digits each, scaled from the smallest value to the
     /// largest.
     fn values(&self, (low, high): (f32, f32)) -> String {
         const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -114,21 +114,21 @@ impl Heat<'_> {
     }
 }
 
-/// The colour of a value in a range.
+/// Returns the colour of a value in a range.
 fn level(value: f32, (low, high): (f32, f32)) -> usize {
     if high <= low {
         return LEVELS / 2;
     }
-    let place = f64::from((value - low) / (high - low)).clamp(0.0, 1.0);
-    (place * (LEVELS - 1) as f64).round() as usize
+    let position = f64::from((value - low) / (high - low)).clamp(0.0, 1.0);
+    (position * (LEVELS - 1) as f64).round() as usize
 }
 
-/// The scale of the range that all heat maps share.
+/// Returns the scale of the range that all heat maps share.
 pub(super) fn legend(range: (f32, f32)) -> Markup {
     html! { div.common.legend { (scale(range)) } }
 }
 
-/// The scale with the ends of a range.
+/// Returns the scale with the ends of a range.
 fn scale((low, high): (f32, f32)) -> Markup {
     html! {
         span { (format!("{low:.2}")) }
@@ -144,7 +144,7 @@ mod tests {
     use super::super::page::STYLE;
     use super::*;
 
-    /// The colour of a level in page.css.
+    /// Returns the colour of a level in page.css.
     fn colour(level: usize) -> [f64; 3] {
         let (_, rest) = STYLE.split_once(&format!(".l{level} {{ fill: rgb(")).expect("a colour for each level");
         let (numbers, _) = rest.split_once(')').expect("an end");

@@ -232,7 +232,7 @@ fn counts(view: &TextView, keywords: &Keywords, unit: &str, options: &KeywordOpt
             }
         }
         Evidence::Winners(winners) => {
-            let won = |place| winners.iter().filter(|winner| winner.word == place).count().to_string().into();
+            let won = |position| winners.iter().filter(|winner| winner.word == position).count().to_string().into();
             let name = format!("units won of the {} most active", winners.len());
             add(name, (0..view.words.len()).map(won).collect());
         }

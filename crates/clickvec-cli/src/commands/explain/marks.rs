@@ -19,8 +19,8 @@ pub(super) fn text(view: &TextView, keywords: Option<&Keywords>) -> Cell {
     if view.words.is_empty() {
         return if view.text.trim().is_empty() { "(empty)".into() } else { view.text.as_str().into() };
     }
-    let is_keyword = |place: usize| keywords.is_some_and(|keywords| keywords.is_keyword[place]);
-    let words = view.words.iter().enumerate().map(|(place, of)| word(of, is_keyword(place)));
+    let is_keyword = |position: usize| keywords.is_some_and(|keywords| keywords.is_keyword[position]);
+    let words = view.words.iter().enumerate().map(|(position, of)| word(of, is_keyword(position)));
     let cut = (view.cut > 0).then(|| Mark::plain("…"));
     Cell::Words(words.chain(cut).collect())
 }

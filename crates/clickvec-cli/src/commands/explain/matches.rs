@@ -214,7 +214,7 @@ impl Seen {
         units.iter().filter(|unit| unit.product > 0.0).take(top).collect()
     }
 
-    /// Whether [`Seen::shared`] gives max-pooling units.
+    /// Returns whether [`Seen::shared`] gives max-pooling units.
     fn is_maximum(&self) -> bool {
         !self.found.maximum.is_empty()
     }
@@ -240,8 +240,8 @@ struct Half<'a> {
 }
 
 impl Half<'_> {
-    fn is_keyword(&self, place: usize) -> bool {
-        self.keywords.is_some_and(|keywords| keywords.is_keyword[place])
+    fn is_keyword(&self, position: usize) -> bool {
+        self.keywords.is_some_and(|keywords| keywords.is_keyword[position])
     }
 
     fn has_gates(&self) -> bool {
@@ -249,16 +249,16 @@ impl Half<'_> {
     }
 
     /// Returns the count of a word: `7`, or `7/-` for a bidirectional model; empty for bags of words.
-    fn cells(&self, place: usize) -> String {
+    fn cells(&self, position: usize) -> String {
         match self.keywords.map(|keywords| &keywords.evidence) {
             Some(Evidence::Changes(directions)) => {
                 let count = |counts: &clickvec::explain::DirectionCounts| {
-                    counts.assigned[place].as_ref().map_or("-".to_owned(), |cells| cells.len().to_string())
+                    counts.assigned[position].as_ref().map_or("-".to_owned(), |cells| cells.len().to_string())
                 };
                 directions.iter().map(count).collect::<Vec<_>>().join("/")
             }
             Some(Evidence::Winners(winners)) => {
-                winners.iter().filter(|winner| winner.word == place).count().to_string()
+                winners.iter().filter(|winner| winner.word == position).count().to_string()
             }
             None => String::new(),
         }
@@ -323,19 +323,19 @@ fn scores(models: &[NamedModel], seen: &[Seen]) -> Table {
 
 /// Tables V–VIII of the LSTM paper: for each model the counts of the words; here also their shares.
 fn words_side_by_side(models: &[NamedModel], seen: &[Seen]) -> Table {
-    let of_model = |model: &NamedModel| [model.name.clone(), "along".to_owned()].map(Column::number);
+    let model_columns = |model: &NamedModel| [model.name.clone(), "along".to_owned()].map(Column::number);
     let columns = [Column::text(""), Column::text("word")];
-    let mut table = Table::new(columns.into_iter().chain(models.iter().flat_map(of_model)));
+    let mut table = Table::new(columns.into_iter().chain(models.iter().flat_map(model_columns)));
     for side in 0..2 {
         let halves: Vec<Half<'_>> = seen.iter().map(|seen| seen.sides()[side]).collect();
-        for (number, (word, places)) in rows(&halves).into_iter().enumerate() {
+        for (number, (word, positions)) in rows(&halves).into_iter().enumerate() {
             let name = halves.first().filter(|_| number == 0).map_or("", |half| half.name);
-            let cells = |(half, place): (&Half<'_>, Option<usize>)| -> [Cell; 2] {
-                let Some(place) = place else { return ["".into(), "".into()] };
-                let (count, along) = (half.cells(place), format!("{:+.3}", half.shares.along[place]));
-                [if half.is_keyword(place) { Cell::Strong(count) } else { count.into() }, along.into()]
+            let cells = |(half, position): (&Half<'_>, Option<usize>)| -> [Cell; 2] {
+                let Some(position) = position else { return ["".into(), "".into()] };
+                let (count, along) = (half.cells(position), format!("{:+.3}", half.shares.along[position]));
+                [if half.is_keyword(position) { Cell::Strong(count) } else { count.into() }, along.into()]
             };
-            let cells = halves.iter().zip(places).flat_map(cells);
+            let cells = halves.iter().zip(positions).flat_map(cells);
             table.add([name.into(), marks::word(word, false).into()].into_iter().chain(cells));
         }
     }
@@ -355,13 +355,13 @@ fn words(seen: &Seen, model: &NamedModel) -> Table {
     columns.extend([Column::share("along", largest), Column::share("without", largest)]);
     let mut table = Table::new(columns);
     for half in &sides {
-        for (place, word) in half.view.words.iter().enumerate() {
-            let name = if place == 0 { half.name } else { "" };
-            let mut row: Vec<Cell> = vec![name.into(), marks::word(word, half.is_keyword(place)).into()];
-            row.extend(has_states.then(|| half.cells(place).into()));
-            let gate = half.keywords.and_then(|keywords| keywords.input_gate.get(place));
+        for (position, word) in half.view.words.iter().enumerate() {
+            let name = if position == 0 { half.name } else { "" };
+            let mut row: Vec<Cell> = vec![name.into(), marks::word(word, half.is_keyword(position)).into()];
+            row.extend(has_states.then(|| half.cells(position).into()));
+            let gate = half.keywords.and_then(|keywords| keywords.input_gate.get(position));
             row.extend(has_gates.then(|| gate.map_or(String::new(), |gate| format!("{gate:.2}")).into()));
-            row.extend([half.shares.along[place], half.shares.without[place]].map(Cell::share));
+            row.extend([half.shares.along[position], half.shares.without[position]].map(Cell::share));
             table.add(row);
         }
     }
@@ -381,7 +381,7 @@ fn add_units(report: &mut Report, model: &NamedModel, seen: &Seen, top: usize) {
         let mut row: Vec<Cell> = vec![(unit.unit + 1).to_string().into(), Cell::share(unit.product)];
         row.extend([unit.query, unit.title].map(|value| format!("{value:+.3}").into()));
         let words = [(&found.query, unit.query_word), (&found.title, unit.title_word)];
-        row.extend(words.into_iter().filter(|_| has_words).map(|(view, place)| word_at(view, place).into()));
+        row.extend(words.into_iter().filter(|_| has_words).map(|(view, position)| word_at(view, position).into()));
         table.add(row);
     }
     report.table(table);
@@ -461,28 +461,33 @@ pub(in super::super) fn pairs_of_words(found: &Match, most: usize) -> Vec<String
     named.collect()
 }
 
-/// Returns the words of a text as several models read it, each with its place in what each model read. Models may read different
+/// Returns the words of a text as several models read it, each with its position in what each model read. Models may read different
 /// numbers of words, and some of them a merged tail.
 fn rows<'a>(halves: &[Half<'a>]) -> Vec<(&'a Word, Vec<Option<usize>>)> {
     let alone = |half: &Half<'_>| half.view.words.iter().take_while(|word| word.parts == 1).count();
     let Some(longest) = halves.iter().max_by_key(|half| alone(half)) else { return Vec::new() };
-    let place_in = |place: usize| halves.iter().map(|half| (place < alone(half)).then_some(place)).collect();
-    let mut rows: Vec<(&Word, Vec<Option<usize>>)> =
-        longest.view.words[..alone(longest)].iter().enumerate().map(|(place, word)| (word, place_in(place))).collect();
+    let position_in =
+        |position: usize| halves.iter().map(|half| (position < alone(half)).then_some(position)).collect();
+    let mut rows: Vec<(&Word, Vec<Option<usize>>)> = longest.view.words[..alone(longest)]
+        .iter()
+        .enumerate()
+        .map(|(position, word)| (word, position_in(position)))
+        .collect();
     for half in halves {
         let tails = half.view.words.iter().filter(|word| word.parts > 1);
         for tail in tails {
             if rows.iter().all(|(word, _)| *word != tail) {
-                let places = halves.iter().map(|half| half.view.words.iter().position(|word| word == tail)).collect();
-                rows.push((tail, places));
+                let positions =
+                    halves.iter().map(|half| half.view.words.iter().position(|word| word == tail)).collect();
+                rows.push((tail, positions));
             }
         }
     }
     rows
 }
 
-fn word_at(view: &TextView, place: Option<usize>) -> String {
-    place.and_then(|place| view.words.get(place)).map_or(String::new(), |word| word.shown().into_owned())
+fn word_at(view: &TextView, position: Option<usize>) -> String {
+    position.and_then(|position| view.words.get(position)).map_or(String::new(), |word| word.shown().into_owned())
 }
 
 /// Returns what the columns mean, once for all pairs.
@@ -523,13 +528,13 @@ fn meaning(models: &[NamedModel], options: &KeywordOptions) -> String {
     lines.join("\n")
 }
 
-/// The kind of an encoder with its article, which depends on how its letters are read: `an lstm`.
+/// Returns the kind of an encoder with its article, which depends on how its letters are read: `an lstm`.
 fn a_kind(config: &EncoderConfig) -> String {
     let article = if config.kind().starts_with(['l', 'r']) { "an" } else { "a" };
     format!("{article} {}", config.kind())
 }
 
-/// A sentence's beginning, in letters from a to z.
+/// Returns a sentence's beginning, in letters from a to z.
 fn capitalized(text: &str) -> String {
     let (first, rest) = text.split_at(1);
     format!("{}{rest}", first.to_uppercase())

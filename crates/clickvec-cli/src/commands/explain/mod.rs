@@ -126,7 +126,7 @@ impl SideFlag {
     }
 }
 
-/// An argument that must be a single word.
+/// Reads an argument that must be a single word.
 pub(super) fn one_word(text: &str) -> Result<String> {
     match &words(text)[..] {
         [word] => Ok(word.clone()),
@@ -134,9 +134,9 @@ pub(super) fn one_word(text: &str) -> Result<String> {
     }
 }
 
-/// Texts of the command line, then those of a file.
-pub(super) fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
-    let mut texts = given.to_vec();
+/// Returns the texts of the command line, then those of a file.
+pub(super) fn texts(arguments: &[String], file: Option<&Path>) -> Result<Vec<String>> {
+    let mut texts = arguments.to_vec();
     if let Some(file) = file {
         let lines = lines(file)?;
         header::refuse_array(lines[0].as_bytes(), file)?;
@@ -157,7 +157,7 @@ pub(super) fn texts(given: &[String], file: Option<&Path>) -> Result<Vec<String>
     Ok(texts)
 }
 
-/// All lines of a file that are not empty; `-` is standard input.
+/// Reads all lines of a file that are not empty; `-` is standard input.
 pub(super) fn lines(path: &Path) -> Result<Vec<String>> {
     let mut lines = input::Lines::open(path)?;
     let (mut batch, mut all) = (Vec::new(), Vec::new());

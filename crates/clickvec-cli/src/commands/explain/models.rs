@@ -39,28 +39,28 @@ pub(in super::super) struct NamedModel {
 }
 
 impl NamedModel {
-    /// The name with the encoder: `lstm (lstm, 96 cells)`.
+    /// Returns the name with the encoder: `lstm (lstm, 96 cells)`.
     pub(in super::super) fn title(&self) -> String {
         format!("{} ({})", self.name, self.model.encoder_config())
     }
 
-    /// What is known of its encoder.
+    /// Returns what is known of its encoder.
     pub(in super::super) fn description(&self) -> Description {
         describe(self.model.encoder_config())
     }
 
-    /// What a part of its state at a word is called: only an encoder with gates has cells.
+    /// Returns what a part of its state at a word is called: only an encoder with gates has cells.
     pub(in super::super) fn state(&self) -> &'static str {
         if self.description().gates.is_empty() { "unit" } else { "cell" }
     }
 
-    /// What a number of the model's vectors is called.
+    /// Returns what a number of the model's vectors is called.
     pub(in super::super) fn unit(&self) -> &'static str {
         unit_of_vectors(self.model.encoder_config())
     }
 }
 
-/// What [`NamedModel::state`] says of those models that read word by word, in the plural.
+/// Returns what [`NamedModel::state`] says of those models that read word by word, in the plural.
 pub(in super::super) fn states(models: &[NamedModel]) -> &'static str {
     let has = |state: &str| {
         let word_by_word = models.iter().filter(|named| named.description().reading == Reading::WordByWord);
@@ -73,7 +73,7 @@ pub(in super::super) fn states(models: &[NamedModel]) -> &'static str {
     }
 }
 
-/// The encoders of the models of which `is` is true, one of each kind.
+/// Returns the encoders of the models of which `is` is true, one of each kind.
 pub(in super::super) fn one_of_each_kind(
     models: &[NamedModel],
     is: impl Fn(Description) -> bool,

@@ -15,19 +15,19 @@ pub(super) struct Shown<'a> {
     pub(super) keywords: Option<&'a Keywords>,
 }
 
-/// The range of values that panels share; symmetric around zero.
+/// Returns the range of values that panels share; symmetric around zero.
 fn range<'a>(panels: impl Iterator<Item = &'a Panel>) -> (f32, f32) {
     let values = panels.flat_map(|panel| &panel.values);
     let largest = values.fold(0.0f32, |largest, value| largest.max(value.abs()));
     (-largest, largest)
 }
 
-/// Whether a text has states to draw word by word.
+/// Returns whether a text has states to draw word by word.
 pub(super) fn has_heat(text: &TextView) -> bool {
     text.panels.iter().any(|panel| panel.units > 0)
 }
 
-/// A panel's name: `input gate`, or `input gate, read from the end`.
+/// Returns a panel's name: `input gate`, or `input gate, read from the end`.
 fn name(quantity: Quantity) -> String {
     match quantity.direction {
         Direction::Forward => quantity.state.to_string(),
@@ -35,7 +35,7 @@ fn name(quantity: Quantity) -> String {
     }
 }
 
-/// All states, word by word: first the most active cells (LSTM paper, fig. 6, 11, 12), then every state (fig. 4, 5,
+/// Draws all states, word by word: first the most active cells (LSTM paper, fig. 6, 11, 12), then every state (fig. 4, 5,
 /// 8–10). All texts are side by side and share one colour range.
 /// A row is a `unit`.
 pub(super) fn inside(texts: &[Shown<'_>], unit: &str) -> Markup {

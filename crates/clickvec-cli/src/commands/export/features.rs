@@ -74,8 +74,8 @@ pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Inde
         let scores = [&model as &dyn Ranker, &*bm25, &*trigrams].map(|ranker| ranker.score(&query.text, &texts));
         let query_words = words(&query.text);
         let mut titles = Vec::with_capacity(texts.len());
-        for (place, title) in query.titles.iter().enumerate() {
-            let [model, bm25, trigrams] = [0, 1, 2].map(|ranker: usize| scores[ranker][place].to_string());
+        for (number, title) in query.titles.iter().enumerate() {
+            let [model, bm25, trigrams] = [0, 1, 2].map(|ranker: usize| scores[ranker][number].to_string());
             let [a, b, c, d, e] = counts(&query_words, &words(&title.text)).map(|count| count.to_string());
             titles.push(JudgedTitle {
                 id: output::printable(ids.get(&title.text).unwrap_or(&title.id)).into_owned(),

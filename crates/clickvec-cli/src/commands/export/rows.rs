@@ -138,7 +138,7 @@ pub(super) fn write_parquet(path: &Path, index: &Index) -> Result<u64> {
     Ok(rows)
 }
 
-/// A program without Parquet.
+/// Refuses, since the program is built without Parquet.
 #[cfg(not(feature = "parquet"))]
 pub(super) fn write_parquet(_: &Path, _: &Index) -> Result<u64> {
     anyhow::bail!(

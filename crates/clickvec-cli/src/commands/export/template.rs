@@ -139,7 +139,7 @@ impl Template {
     }
 }
 
-/// The error of a template, with its line in the form.
+/// Returns the error of a template, with its line in the form.
 fn told(path: &Path, file: &File, error: &minijinja::Error) -> Error {
     let detail = error.detail().map_or_else(String::new, |detail| format!(": {detail}"));
     let message = format!("cannot render `{}`: {}{detail}", file.name, error.kind());

@@ -4,7 +4,7 @@ use clickvec_logs::Error;
 use clickvec_logs::columns::{self, Role};
 use clickvec_logs::error::{Asked, InputTable, Need, Reason, TableFault};
 
-/// The error, with advice if a flag can help.
+/// Returns the error, with advice if a flag can help.
 pub(super) fn with_advice(error: Error) -> anyhow::Error {
     match advice(&error) {
         // The last line of the message is the last row shown.
@@ -80,7 +80,7 @@ fn of_asked(asked: &Asked) -> Option<String> {
     })
 }
 
-/// The flags that leave rows out for this reason, or keep them.
+/// Returns the flags that leave rows out for this reason, or keep them.
 fn of_reason(reason: Reason) -> &'static [&'static str] {
     match reason {
         Reason::Robots => &["--max-queries-per-day", "--max-queries"],

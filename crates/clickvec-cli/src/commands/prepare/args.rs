@@ -173,7 +173,7 @@ impl FromStr for ColumnNames {
     }
 }
 
-/// A parser of values that have a name each, with a line of help for each.
+/// Returns a parser of values that have a name each, with a line of help for each.
 fn named<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
@@ -208,7 +208,7 @@ fn preset() -> impl TypedValueParser<Value = Preset> {
 }
 
 impl Args {
-    /// The output for the validation set.
+    /// Returns the output for the validation set.
     pub(super) fn validation(&self) -> Option<&PathBuf> {
         self.validation.as_ref()
     }

@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     if let Some(path) = &args.report {
         let body = html! { h1 { "What was in the log" } (shown.to_markup()) };
         files::write_bytes_atomically(path, page::page("clickvec prepare", "", &body).as_bytes())
-            .with_context(|| format!("{} is written whole, its report is not", output::path(&args.output)))?;
+            .with_context(|| format!("{} is written, its report is not", output::path(&args.output)))?;
     }
     if args.json {
         let mut out = output::stdout();
@@ -93,17 +93,17 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 fn check(args: &Args) -> Result<()> {
     let read = args.logs.iter().chain(&args.titles).chain(&args.queries);
     let written: Vec<_> = [Some(&args.output), args.validation(), args.report.as_ref()].into_iter().flatten().collect();
-    for (place, path) in written.iter().enumerate() {
+    for (number, path) in written.iter().enumerate() {
         input::refuse_overwriting(path, read.clone())?;
         ensure!(
-            !written[..place].iter().any(|other| identity(other) == identity(path)),
+            !written[..number].iter().any(|other| identity(other) == identity(path)),
             "expected a file of its own for each output, found `{}` twice",
             path.display()
         );
     }
-    for (place, log) in args.logs.iter().enumerate() {
+    for (number, log) in args.logs.iter().enumerate() {
         ensure!(
-            !args.logs[..place].iter().any(|other| input::same_file(other, log)),
+            !args.logs[..number].iter().any(|other| input::same_file(other, log)),
             "expected each log once, found `{}` again, whose clicks would count twice",
             output::path(log)
         );
@@ -136,7 +136,7 @@ fn check(args: &Args) -> Result<()> {
 /// The path that means standard output.
 const STANDARD_OUTPUT: &str = "-";
 
-/// The target of a path. Two outputs with the same target are the same output.
+/// Returns the target of a path. Two outputs with the same target are the same output.
 fn identity(path: &Path) -> PathBuf {
     if is_standard_output(path) {
         return PathBuf::from(STANDARD_OUTPUT);

@@ -23,7 +23,7 @@ pub(super) struct Object<'a> {
     pub(super) report: &'a Report,
 }
 
-/// The number of robots, or why nobody knows.
+/// Returns the number of robots, or why it is unknown.
 fn robots(report: &Report) -> String {
     let why = match (report.robots, report.users, &report.days) {
         (Some(robots), _, _) => return output::count(robots),
@@ -161,7 +161,7 @@ fn privacy(args: &Args, report: &Report) -> String {
     }
 }
 
-/// What leaving out queries of few users costs in clicks and queries; a warning if it is much.
+/// Returns what leaving out queries of few users costs in clicks and queries; a warning if it is much.
 fn cost_of_privacy(report: &Report) -> Option<String> {
     let (few, least) = (&report.too_few_users, report.min_users?);
     if report.private || few.clicks == 0 {
@@ -188,7 +188,7 @@ fn cost_of_privacy(report: &Report) -> Option<String> {
     ))
 }
 
-/// A share for people: never 0 % of something, never 100 % of less than all.
+/// Returns a share for people: never 0 % of something, never 100 % of less than all.
 fn percent(part: u64, all: u64) -> String {
     match 100.0 * part as f64 / all.max(1) as f64 {
         share if part > 0 && share < 1.0 => "less than 1 %".to_owned(),
@@ -197,7 +197,7 @@ fn percent(part: u64, all: u64) -> String {
     }
 }
 
-/// That most of what could be learnt was left out, for other reasons than limits that were asked for.
+/// Returns a warning if most of what could be learnt was left out, for other reasons than limits that the user set.
 pub(super) fn most_left_out(args: &Args, report: &Report) -> Option<String> {
     let left = &report.left_out;
     // Rows that are no clicks by themselves are no loss, as a search is of which nothing was clicked.
@@ -290,7 +290,7 @@ fn facts(report: &Report) -> Vec<(String, String)> {
     facts
 }
 
-/// Why rows, queries and pairs were left out, with their numbers.
+/// Returns why rows, queries and pairs were left out, with their numbers.
 fn left_out(report: &Report) -> Vec<(String, String)> {
     let left = &report.left_out;
     let rows = [
@@ -326,7 +326,7 @@ fn histograms(report: &Report) -> [(&'static str, &Histogram); 3] {
     ]
 }
 
-/// `262 queries, 280 pairs, 1,024 clicks`.
+/// Returns `262 queries, 280 pairs, 1,024 clicks`.
 fn counts(counts: &Counts) -> String {
     let Counts { queries, pairs, clicks } = *counts;
     [(queries, "query"), (pairs, "pair"), (clicks, "click")]
@@ -334,7 +334,7 @@ fn counts(counts: &Counts) -> String {
         .join(", ")
 }
 
-/// The label of a bar, such as `3–4` or `12 or more`.
+/// Returns the label of a bar, such as `3–4` or `12 or more`.
 fn label(bar: &Bar) -> String {
     match bar {
         Bar { from, to, .. } if from == to => output::count(*from),

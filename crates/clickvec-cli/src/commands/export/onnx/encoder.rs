@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clickvec::encoder::EncoderConfig;
 use clickvec::internals::encoder::{Encoder, Tensor, TensorKind};
 
-use super::graph::{Graph, Size, text, whole, wholes};
+use super::graph::{Graph, Size, int, ints, string};
 use super::proto::INT32;
 
 /// The names of the inputs and of the output.
@@ -24,7 +24,7 @@ const BELOW: f32 = -2.0;
 /// The largest message that protobuf allows.
 const MOST_BYTES: u64 = i32::MAX as u64;
 
-/// The bytes of the ONNX model of an encoder.
+/// Returns the bytes of the ONNX model of an encoder.
 ///
 /// # Errors
 /// If ONNX's operators cannot express it, or if it is too large for one file.
@@ -53,7 +53,7 @@ pub(super) fn model(encoder: &dyn Encoder, config: &EncoderConfig, metadata: &[(
 
 /// Scales vectors to length 1; zero stays zero.
 fn unit(graph: &mut Graph, vectors: &str) -> String {
-    let length = graph.node("ReduceL2", &[vectors], vec![wholes("axes", &[-1])]);
+    let length = graph.node("ReduceL2", &[vectors], vec![ints("axes", &[-1])]);
     let least = graph.floats(&[], [f32::MIN_POSITIVE]);
     let length = graph.node("Max", &[&length, &least], vec![]);
     graph.node("Div", &[vectors, &length], vec![])
@@ -63,7 +63,7 @@ fn unit(graph: &mut Graph, vectors: &str) -> String {
 struct Weights<'a>(&'a [Tensor]);
 
 impl<'a> Weights<'a> {
-    /// A matrix, [inputs, outputs], row by row, with the number of its outputs.
+    /// Returns a matrix, [inputs, outputs], row by row, with the number of its outputs.
     fn find(&self, name: &str) -> Option<(Vec<f32>, usize)> {
         self.0.iter().find_map(|tensor| {
             let (group, columns) = tensor.ranges().find(|(group, _)| group.name == name)?;
@@ -76,7 +76,7 @@ impl<'a> Weights<'a> {
         self.find(name).unwrap_or_else(|| unreachable!("an encoder has {name}"))
     }
 
-    /// The tensor whose first matrix has this name: the matrices next to each other.
+    /// Returns the tensor whose first matrix has this name: the matrices next to each other.
     fn tensor(&self, first: &str) -> &'a Tensor {
         let found = self.0.iter().find(|tensor| tensor.groups.first().is_some_and(|group| group.name == first));
         found.unwrap_or_else(|| unreachable!("an encoder has {first}"))
@@ -110,7 +110,7 @@ struct Builder<'g, 'w> {
 }
 
 impl Builder<'_, '_> {
-    /// The vectors as the encoder computes them.
+    /// Builds the vectors as the encoder computes them.
     fn encoder(&mut self, config: &EncoderConfig) -> Result<String> {
         Ok(match config {
             EncoderConfig::Dssm(config) => self.dssm(config.layers.len()),
@@ -182,30 +182,30 @@ impl Builder<'_, '_> {
         })
     }
 
-    /// The rows of the table that begins with the matrix `first`, for each slot: [texts, words, slots, W].
+    /// Returns the rows of the table that begins with the matrix `first`, for each slot: [texts, words, slots, W].
     fn rows(&mut self, first: &str) -> String {
         let table = &self.weights.tensor(first).value;
         let (rows, columns) = (table.rows(), table.columns());
         // The last row is that of slots in which nothing is left.
         let values = table.data().iter().copied().chain(std::iter::repeat_n(0.0, columns));
         let table = self.graph.floats(&[rows + 1, columns], values);
-        self.graph.node("Gather", &[&table, FEATURES], vec![whole("axis", 0)])
+        self.graph.node("Gather", &[&table, FEATURES], vec![int("axis", 0)])
     }
 
-    /// The projected words, without a bias: [texts, words, W], or [words, texts, W] as recurrent operators want them.
+    /// Returns the projected words, without a bias: [texts, words, W], or [words, texts, W] as recurrent operators want them.
     fn words(&mut self, first: &str, by_word: bool) -> String {
         let rows = self.rows(first);
         let slots = self.graph.integers(&[2]);
-        let words = self.graph.node("ReduceSum", &[&rows, &slots], vec![whole("keepdims", 0)]);
-        if by_word { self.graph.node("Transpose", &[&words], vec![wholes("perm", &[1, 0, 2])]) } else { words }
+        let words = self.graph.node("ReduceSum", &[&rows, &slots], vec![int("keepdims", 0)]);
+        if by_word { self.graph.node("Transpose", &[&words], vec![ints("perm", &[1, 0, 2])]) } else { words }
     }
 
     fn side_by_side(&mut self, vectors: &[String]) -> String {
         let vectors: Vec<&str> = vectors.iter().map(String::as_str).collect();
-        self.graph.node("Concat", &vectors, vec![whole("axis", -1)])
+        self.graph.node("Concat", &vectors, vec![int("axis", -1)])
     }
 
-    /// y = tanh(x·W + b) for each layer, named with these stems and `numbers`.
+    /// Returns y = tanh(x·W + b) for each layer, named with these stems and `numbers`.
     fn layers(&mut self, mut x: String, stems: [&str; 2], numbers: impl IntoIterator<Item = String>) -> String {
         for number in numbers {
             let (weights, outputs) = self.weights.get(&format!("{}{number}", stems[0]));
@@ -216,7 +216,7 @@ impl Builder<'_, '_> {
         x
     }
 
-    /// tanh(x + b), or tanh x if there is no bias of this name.
+    /// Returns tanh(x + b), or tanh x if there is no bias of this name.
     fn biased_tanh(&mut self, x: &str, bias: &str) -> String {
         let sum = self.weights.find(bias).map(|(bias, width)| {
             let bias = self.graph.floats(&[width], bias);
@@ -228,13 +228,13 @@ impl Builder<'_, '_> {
     fn dssm(&mut self, layers: usize) -> String {
         let rows = self.rows("w1");
         let axes = self.graph.integers(&[1, 2]);
-        let sum = self.graph.node("ReduceSum", &[&rows, &axes], vec![whole("keepdims", 0)]);
+        let sum = self.graph.node("ReduceSum", &[&rows, &axes], vec![int("keepdims", 0)]);
         let first = self.biased_tanh(&sum, "b1");
         self.layers(first, ["w", "b"], (2..=layers).map(|number| number.to_string()))
     }
 
-    /// `places` are the words of a window, `units` those of the convolution.
-    fn clsm(&mut self, places: usize, units: usize, layers: usize) -> String {
+    /// Builds the graph of a CLSM: `window` are the words of a window, `units` those of the convolution.
+    fn clsm(&mut self, window: usize, units: usize, layers: usize) -> String {
         let words = self.words("wc.0", false);
         let padding = self.weights.tensor("wc.padding.0").value.data().to_vec();
         let width = padding.len();
@@ -242,54 +242,54 @@ impl Builder<'_, '_> {
         let inside = self.inside();
         let words = self.graph.node("Where", &[&inside, &words, &padding], vec![]);
         // Before the first word of a text and after the last one of the longest.
-        let reach = (places / 2) as i64;
+        let reach = (window / 2) as i64;
         let texts = self.graph.node("Shape", &[LENGTHS], vec![]);
         let sizes = self.graph.integers(&[reach, width as i64]);
-        let sizes = self.graph.node("Concat", &[&texts, &sizes], vec![whole("axis", 0)]);
+        let sizes = self.graph.node("Concat", &[&texts, &sizes], vec![int("axis", 0)]);
         let padding = self.graph.node("Expand", &[&padding, &sizes], vec![]);
-        let padded = self.graph.node("Concat", &[&padding, &words, &padding], vec![whole("axis", 1)]);
+        let padded = self.graph.node("Concat", &[&padding, &words, &padding], vec![int("axis", 1)]);
         let axes = self.graph.integers(&[1, 2]);
         let mut sum: Option<String> = None;
-        for place in 0..places as i64 {
-            let column = place * units as i64;
-            let starts = self.graph.integers(&[place, column]);
-            let end = if place == 2 * reach { i64::MAX } else { place - 2 * reach };
+        for offset in 0..window as i64 {
+            let column = offset * units as i64;
+            let starts = self.graph.integers(&[offset, column]);
+            let end = if offset == 2 * reach { i64::MAX } else { offset - 2 * reach };
             let ends = self.graph.integers(&[end, column + units as i64]);
-            let of_place = self.graph.node("Slice", &[&padded, &starts, &ends, &axes], vec![]);
+            let part = self.graph.node("Slice", &[&padded, &starts, &ends, &axes], vec![]);
             sum = Some(match sum {
-                None => of_place,
-                Some(sum) => self.graph.node("Add", &[&sum, &of_place], vec![]),
+                None => part,
+                Some(sum) => self.graph.node("Add", &[&sum, &part], vec![]),
             });
         }
         let windows = self.biased_tanh(&sum.unwrap_or_default(), "bc");
         let below = self.graph.floats(&[], [BELOW]);
         let windows = self.graph.node("Where", &[&inside, &windows, &below], vec![]);
-        let attributes = vec![wholes("axes", &[1]), whole("keepdims", 0)];
+        let attributes = vec![ints("axes", &[1]), int("keepdims", 0)];
         let most = self.graph.node("ReduceMax", &[&windows], attributes);
         let numbers = (1..=layers).map(|number| if number == 1 { String::new() } else { number.to_string() });
         self.layers(most, ["ws", "bs"], numbers)
     }
 
-    /// Whether there is a word: [texts, words, 1].
+    /// Returns whether there is a word: [texts, words, 1].
     fn inside(&mut self) -> String {
         let shape = self.graph.node("Shape", &[FEATURES], vec![]);
         let [first, one] = [0, 1].map(|number| self.graph.integer(number));
-        let words = self.graph.node("Gather", &[&shape, &one], vec![whole("axis", 0)]);
+        let words = self.graph.node("Gather", &[&shape, &one], vec![int("axis", 0)]);
         let numbers = self.graph.node("Range", &[&first, &words, &one], vec![]);
-        let [of_words, of_texts] = [&[0, 2][..], &[1, 2]].map(|axes| self.graph.integers(axes));
-        let numbers = self.graph.node("Unsqueeze", &[&numbers, &of_words], vec![]);
-        let lengths = self.graph.node("Unsqueeze", &[LENGTHS, &of_texts], vec![]);
+        let [word_axes, text_axes] = [&[0, 2][..], &[1, 2]].map(|axes| self.graph.integers(axes));
+        let numbers = self.graph.node("Unsqueeze", &[&numbers, &word_axes], vec![]);
+        let lengths = self.graph.node("Unsqueeze", &[LENGTHS, &text_axes], vec![]);
         self.graph.node("Less", &[&numbers, &lengths], vec![])
     }
 
-    /// y after the last word of each text, [texts, H]. `words` are its inputs, [words, texts, inputs].
+    /// Returns y after the last word of each text, [texts, H]. `words` are its inputs, [words, texts, inputs].
     fn last(&mut self, words: &str, layer: &Recurrent) -> String {
         let last = self.recurrent(words, layer, 1);
         let directions = self.graph.integers(&[0]);
         self.graph.node("Squeeze", &[&last, &directions], vec![])
     }
 
-    /// An output of a recurrent operator: y after every word, [words, 1, texts, H], or after the last one, [1, texts, H].
+    /// Returns an output of a recurrent operator: y after every word, [words, 1, texts, H], or after the last one, [1, texts, H].
     fn recurrent(&mut self, words: &str, layer: &Recurrent, output: usize) -> String {
         let Recurrent { operator, direction, cells, input, recurrent, bias, peepholes } = layer;
         let gates = recurrent.len() / cells / cells;
@@ -300,18 +300,18 @@ impl Builder<'_, '_> {
         // A text without words is read as one word, and its vector is left out in the end.
         let one = self.graph.integer(1);
         let lengths = self.graph.node("Max", &[LENGTHS, &one], vec![]);
-        let lengths = self.graph.node("Cast", &[&lengths], vec![whole("to", i64::from(INT32))]);
+        let lengths = self.graph.node("Cast", &[&lengths], vec![int("to", i64::from(INT32))]);
         let mut inputs = vec![words, &input, &recurrent, &bias, &lengths];
         let peepholes = peepholes.as_ref().map(|values| self.graph.floats(&[1, 3 * cells], values.iter().copied()));
         if let Some(peepholes) = &peepholes {
             // No initial states.
             inputs.extend(["", "", peepholes]);
         }
-        let attributes = vec![whole("hidden_size", *cells as i64), text("direction", direction)];
+        let attributes = vec![int("hidden_size", *cells as i64), string("direction", direction)];
         self.graph.nth_output(operator, &inputs, attributes, output)
     }
 
-    /// A recurrent operator over words that are projected already, with these gates in ONNX's order.
+    /// Returns a recurrent operator over words that are projected already, with these gates in ONNX's order.
     fn gates(&self, operator: &'static str, cells: usize, gates: &[Gate]) -> Recurrent {
         let width = gates.len() * cells;
         let mut layer = Recurrent {
@@ -328,17 +328,17 @@ impl Builder<'_, '_> {
             layer.input.extend(inputs.iter().map(|weight| weight * sign));
             let recurrent = transposed(&self.weights.get(recurrent).0, cells);
             layer.recurrent.extend(recurrent.iter().map(|weight| weight * sign));
-            let of_gate = &mut layer.bias[number * cells..][..cells];
-            of_gate.iter_mut().zip(self.weights.get(bias).0).for_each(|(to, bias)| *to = bias * sign);
+            let gate_bias = &mut layer.bias[number * cells..][..cells];
+            gate_bias.iter_mut().zip(self.weights.get(bias).0).for_each(|(to, bias)| *to = bias * sign);
         }
         layer
     }
 
-    /// The input weights of a gate, [H, inputs]: those of its own matrix if that reads a layer below, and a part of the
+    /// Returns the input weights of a gate, [H, inputs]: those of its own matrix if that reads a layer below, and a part of the
     /// identity if its words are projected already.
     fn inputs(&self, name: &str) -> Vec<f32> {
-        let is_of = |tensor: &&Tensor| tensor.groups.iter().any(|group| group.name == name);
-        let tensor = self.weights.0.iter().find(is_of).unwrap_or_else(|| unreachable!("an encoder has {name}"));
+        let has_group = |tensor: &&Tensor| tensor.groups.iter().any(|group| group.name == name);
+        let tensor = self.weights.0.iter().find(has_group).unwrap_or_else(|| unreachable!("an encoder has {name}"));
         let (weights, cells) = self.weights.get(name);
         if tensor.kind != TensorKind::Input {
             return transposed(&weights, cells);
@@ -348,7 +348,7 @@ impl Builder<'_, '_> {
         (0..cells).flat_map(|row| (0..all).map(move |column| f32::from(u8::from(column == first + row)))).collect()
     }
 
-    /// The LSTM whose names begin with `prefix`.
+    /// Returns the LSTM whose names begin with `prefix`.
     fn lstm(&self, prefix: &str, direction: &'static str, cells: usize) -> Result<Recurrent> {
         let named = |stem: &str, gate: &str| format!("{prefix}{stem}{gate}");
         let peephole = |gate: &str| self.weights.find(&named("wp", gate));
@@ -377,16 +377,17 @@ impl Builder<'_, '_> {
             ]
             .concat();
         }
-        if let Some((of_input, _)) = peephole("3") {
+        if let Some((input_peephole, _)) = peephole("3") {
             let none = || (vec![0.0; cells], cells);
-            let (of_output, of_forget) = (peephole("1").unwrap_or_else(none).0, peephole("2").unwrap_or_else(none).0);
-            layer.peepholes = Some([of_input, of_output, of_forget].concat());
+            let (output_peephole, forget_peephole) =
+                (peephole("1").unwrap_or_else(none).0, peephole("2").unwrap_or_else(none).0);
+            layer.peepholes = Some([input_peephole, output_peephole, forget_peephole].concat());
         }
         Ok(layer)
     }
 }
 
-/// The transpose of a matrix stored row by row, `columns` wide.
+/// Returns the transpose of a matrix stored row by row, `columns` wide.
 fn transposed(matrix: &[f32], columns: usize) -> Vec<f32> {
     (0..columns).flat_map(|column| matrix.iter().skip(column).step_by(columns).copied()).collect()
 }

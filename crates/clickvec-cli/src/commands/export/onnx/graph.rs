@@ -24,35 +24,35 @@ pub(super) enum Size {
     Named(&'static str),
 }
 
-/// An attribute of a node that is a whole number.
-pub(super) fn whole(name: &str, value: i64) -> AttributeProto {
+/// Returns an attribute of a node that is a whole number.
+pub(super) fn int(name: &str, value: i64) -> AttributeProto {
     AttributeProto { name: name.to_owned(), i: value, r#type: 2, ..AttributeProto::default() }
 }
 
-/// An attribute of a node that is a list of whole numbers.
-pub(super) fn wholes(name: &str, values: &[i64]) -> AttributeProto {
+/// Returns an attribute of a node that is a list of whole numbers.
+pub(super) fn ints(name: &str, values: &[i64]) -> AttributeProto {
     AttributeProto { name: name.to_owned(), ints: values.to_vec(), r#type: 7, ..AttributeProto::default() }
 }
 
-/// An attribute of a node that is a text.
-pub(super) fn text(name: &str, value: &str) -> AttributeProto {
+/// Returns an attribute of a node that is a text.
+pub(super) fn string(name: &str, value: &str) -> AttributeProto {
     AttributeProto { name: name.to_owned(), s: value.as_bytes().to_vec(), r#type: 3, ..AttributeProto::default() }
 }
 
 impl Graph {
-    /// A constant of 32-bit floats with this shape.
+    /// Adds a constant of 32-bit floats with this shape.
     pub(super) fn floats(&mut self, shape: &[usize], values: impl IntoIterator<Item = f32>) -> String {
         let raw_data: Vec<u8> = values.into_iter().flat_map(f32::to_le_bytes).collect();
         debug_assert_eq!(raw_data.len(), 4 * shape.iter().product::<usize>(), "{shape:?}");
         self.constant(shape, FLOAT, raw_data)
     }
 
-    /// A constant list of whole numbers.
+    /// Adds a constant list of whole numbers.
     pub(super) fn integers(&mut self, values: &[i64]) -> String {
         self.constant(&[values.len()], INT64, values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
 
-    /// A constant whole number.
+    /// Adds a constant whole number.
     pub(super) fn integer(&mut self, value: i64) -> String {
         self.constant(&[], INT64, value.to_le_bytes().to_vec())
     }
@@ -64,12 +64,12 @@ impl Graph {
         name
     }
 
-    /// A node with one output.
+    /// Adds a node with one output.
     pub(super) fn node(&mut self, operator: &str, inputs: &[&str], attributes: Vec<AttributeProto>) -> String {
         self.nth_output(operator, inputs, attributes, 0)
     }
 
-    /// A node of which only one output is used.
+    /// Adds a node of which only one output is used.
     pub(super) fn nth_output(
         &mut self,
         operator: &str,
@@ -97,7 +97,7 @@ impl Graph {
         names.filter(|name| *name == from).for_each(|name| to.clone_into(name));
     }
 
-    /// The bytes of the model: inputs of whole numbers and an output of floats, each with its name and sizes.
+    /// Returns the bytes of the model: inputs of whole numbers and an output of floats, each with its name and sizes.
     pub(super) fn finish(
         self,
         inputs: &[(&str, &[Size])],

@@ -107,20 +107,20 @@ fn json(value: &impl Serialize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What each text must become.
+/// Returns what each text must become.
 fn expected(model: &Model) -> Vec<Expected<'static>> {
     let [queries, titles] = [Side::Query, Side::Title].map(|side| model.embedder(side).embed(&TEXTS));
     let vectors = queries.chunks_exact(model.dimension()).zip(titles.chunks_exact(model.dimension()));
-    let of_text = |(text, (query, title)): (&'static str, (&[f32], &[f32]))| Expected {
+    let expected = |(text, (query, title)): (&'static str, (&[f32], &[f32]))| Expected {
         text,
         rows: rows(model, text),
         query: query.to_vec(),
         title: title.to_vec(),
     };
-    TEXTS.into_iter().zip(vectors).map(of_text).collect()
+    TEXTS.into_iter().zip(vectors).map(expected).collect()
 }
 
-/// For each word of a text that the encoder reads the rows of its trigrams, each as often as it occurs.
+/// Returns, for each word of a text that the encoder reads, the rows of its trigrams, each as often as it occurs.
 fn rows(model: &Model, text: &str) -> Vec<Vec<u32>> {
     let dictionary: &Dictionary = model.dictionary();
     let training = &model.training().config;
