@@ -11,7 +11,6 @@ mod header;
 mod input;
 mod interrupt;
 mod json_file;
-mod metrics;
 mod numbers;
 mod output;
 mod program;

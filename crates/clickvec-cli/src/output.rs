@@ -30,6 +30,13 @@ pub(crate) fn json_line(target: &mut impl Write, value: &impl Serialize) -> Resu
     written(target.write_all(b"\n"))
 }
 
+/// Prints values as JSON, one a line.
+pub(crate) fn json_lines(values: impl IntoIterator<Item: Serialize>) -> Result<()> {
+    let mut out = stdout();
+    values.into_iter().try_for_each(|value| json_line(&mut out, &value))?;
+    written(out.flush())
+}
+
 /// Adds the name of standard output to the error of a write.
 pub(crate) fn written<T>(result: io::Result<T>) -> Result<T> {
     result.map_err(|source| clickvec::Error::io(Path::new("standard output"), "write", source).into())

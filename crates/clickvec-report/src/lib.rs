@@ -6,10 +6,12 @@
 //! | [`aligned`] | tables of text |
 //! | [`page`] | the frame of every page |
 //! | [`explanation`] | the frame of pages about models, with heat maps and filters |
+//! | [`numbers`] | differences and p-values |
 //! | [`superscripts`] | letters that mark significant differences |
 
 pub mod aligned;
 pub mod explanation;
+pub mod numbers;
 pub mod page;
 pub mod report;
 pub mod superscripts;

@@ -8,9 +8,13 @@ use clickvec::internals::math::score::score;
 use clickvec::internals::text::ReadWords;
 use clickvec::model::Side;
 use clickvec_eval::paired_t_test;
+use clickvec_report::numbers::{difference, probability};
+use clickvec_report::report::{Cell, Column, Report, Table};
+use clickvec_tables::shown::{count, counted};
+use serde::Serialize;
 
 /// A quantity at keywords compared with other words. Each value is the mean over texts of a mean over words.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Contrast {
     /// At keywords.
     pub keywords: f64,
@@ -21,7 +25,7 @@ pub struct Contrast {
 }
 
 /// The results of the tests on a set of texts.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct KeywordClaims {
     /// Number of texts that are compared: those with a keyword and another word. A word that is read first has no count
     /// and is neither.
@@ -33,10 +37,11 @@ pub struct KeywordClaims {
     /// How much the vector changes when a word is removed: 1 − the cosine with the vector of the whole text.
     pub removal: Contrast,
     /// The mean input gate at a word; `None` without gates.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub input_gate: Option<Contrast>,
 }
 
-/// Makes the tests on `texts`. `None` if the encoder reads bags of words, or if fewer than two texts have a keyword and another
+/// Tests the claims on `texts`. `None` if the encoder reads bags of words, or if fewer than two texts have a keyword and another
 /// word.
 pub fn keyword_claims<S: AsRef<str>>(
     explainer: &Explainer<'_>,
@@ -48,7 +53,7 @@ pub fn keyword_claims<S: AsRef<str>>(
     let (mut removal, mut gates) = (Pairs::default(), Pairs::default());
     for view in explainer.texts(side, texts) {
         let found = view.keywords(options)?;
-        let [own, rest] = counted(&view, &found);
+        let [own, rest] = counted_words(&view, &found);
         keywords += own.len();
         others += rest.len();
         if own.is_empty() || rest.is_empty() {
@@ -65,14 +70,43 @@ pub fn keyword_claims<S: AsRef<str>>(
     Some(KeywordClaims { texts, keywords, others, removal: removal.contrast()?, input_gate: gates.contrast() })
 }
 
-/// The keywords and the other words. Words that no direction counts are neither.
-fn counted(view: &TextView, found: &Keywords) -> [Vec<usize>; 2] {
+/// Returns the keywords and the other words. Words that no direction counts are neither.
+fn counted_words(view: &TextView, found: &Keywords) -> [Vec<usize>; 2] {
     let counts = &|word: usize| match &found.evidence {
         Evidence::Changes(directions) => directions.iter().any(|counts| counts.assigned[word].is_some()),
         Evidence::Winners(_) => true,
     };
-    let of = |wanted: bool| (0..view.words.len()).filter(move |&word| counts(word) && found.is_keyword[word] == wanted);
-    [of(true).collect(), of(false).collect()]
+    let words =
+        |wanted: bool| (0..view.words.len()).filter(move |&word| counts(word) && found.is_keyword[word] == wanted);
+    [words(true).collect(), words(false).collect()]
+}
+
+impl KeywordClaims {
+    /// Adds the tests to a report. The model was shown so many texts; `state` is what a part of its state is called.
+    pub fn report(&self, report: &mut Report, title: &str, texts: usize, state: &str) {
+        report.subject("", title);
+        report.paragraph(format!(
+            "{} of {} have a keyword and another word and are compared; {} and {} in all texts",
+            count(self.texts),
+            counted(texts as u64, "text"),
+            counted(self.keywords as u64, "keyword"),
+            counted(self.others as u64, "other word"),
+        ));
+        let heads = ["at keywords", "at other words", "difference", "p"].map(Column::number);
+        let mut table = Table::new(std::iter::once(Column::text("")).chain(heads));
+        let removal = ("change of the vector without it (1 - cosine)", self.removal);
+        let gate = self.input_gate.map(|gate| ("mean input gate", gate));
+        for (name, Contrast { keywords, others, p }) in std::iter::once(removal).chain(gate) {
+            let numbers =
+                [format!("{keywords:.3}"), format!("{others:.3}"), difference(keywords - others), probability(p)];
+            table.add(std::iter::once(Cell::from(name)).chain(numbers.map(Cell::from)));
+        }
+        report.table(table);
+        report.note(format!(
+            "p: paired t-test over the compared texts. Part of the first difference is by construction: keywords are the words\n\
+             that activate the most active {state}s."
+        ));
+    }
 }
 
 /// Means at keywords and at other words, a pair for each text.

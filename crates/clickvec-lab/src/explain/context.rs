@@ -7,11 +7,14 @@ use clickvec::internals::explain::unit;
 use clickvec::internals::math::score::score;
 use clickvec::internals::text::{WordBuffer, words};
 use clickvec::model::Side;
+use clickvec_report::report::{Cell, Column, Mark, Report, Table};
+use serde::Serialize;
 
 /// A text that contains the word, compared with the first such text.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Context {
     /// The text.
+    #[serde(rename = "context")]
     pub text: String,
     /// The position of the word in the text.
     pub place: usize,
@@ -19,8 +22,7 @@ pub struct Context {
     pub cosine: f32,
 }
 
-/// The texts among `texts` that contain `word`, each compared with the first of them. `None` if the encoder has no
-/// windows.
+/// Compares the texts among `texts` that contain `word` with the first of them. `None` if the encoder has no windows.
 pub fn contexts(explainer: &Explainer<'_>, side: Side, word: &str, texts: &[String]) -> Option<Vec<Context>> {
     if explainer.encoder_config().description().reading != Reading::Windows {
         return None;
@@ -43,4 +45,21 @@ pub fn contexts(explainer: &Explainer<'_>, side: Side, word: &str, texts: &[Stri
         cosine: score(&first, &window),
     };
     Some(found.into_iter().map(context).collect())
+}
+
+/// Reports the contexts of a word, of which the first is compared with the others.
+pub fn context_report(word: &str, contexts: &[Context]) -> Report {
+    let mut report = Report::default();
+    let Some((first, others)) = contexts.split_first() else { return report };
+    report.paragraph(format!("*{word}* in: {}", first.text));
+    let largest = others.iter().fold(0.0f64, |largest, context| largest.max(f64::from(context.cosine).abs()));
+    let mut table = Table::new([Column::share("cosine", largest), Column::long("compared with")]);
+    for context in others {
+        let mark =
+            |(position, word): (usize, &String)| Mark { is_keyword: position == context.place, ..Mark::plain(word) };
+        let marked = words(&context.text).iter().enumerate().map(mark).collect();
+        table.add([Cell::share(context.cosine.into()), Cell::Words(marked)]);
+    }
+    report.table(table);
+    report
 }

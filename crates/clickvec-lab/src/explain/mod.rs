@@ -9,8 +9,8 @@ mod quantity;
 mod topics;
 
 pub use claims::{Contrast, KeywordClaims, keyword_claims};
-pub use context::{Context, contexts};
-pub use errors::{Difficulty, Outcome, outcomes};
-pub use neighbours::{Neighbour, Neighbours, Space};
+pub use context::{Context, context_report, contexts};
+pub use errors::{Difficulty, GradedTitle, Misspelt, Outcome, error_report, outcomes};
+pub use neighbours::{Near, Neighbour, Neighbours, Space, neighbour_report};
 pub use quantity::{Quantity, quantities};
-pub use topics::{CellTopic, CellWord, QueryTopics, Topics};
+pub use topics::{CellTopic, CellWord, Collected, PageOptions, QueryTopics, Topics, topics_page};

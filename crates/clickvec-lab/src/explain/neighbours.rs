@@ -7,6 +7,8 @@ use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::scale_to_unit;
 use clickvec::model::Side;
 use clickvec_eval::ranker::{InnerWords, Ranker};
+use clickvec_report::report::{Cell, Column, Report, Table};
+use serde::Serialize;
 
 /// The space in which words are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,13 +19,27 @@ pub enum Space {
     Embedding,
 }
 
+impl Space {
+    /// Both spaces, with their names.
+    pub const ALL: [(&str, Space); 2] = [("input layer", Space::Input), ("embedding", Space::Embedding)];
+}
+
 /// A word and how similar it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Neighbour {
     /// The word.
     pub word: String,
     /// The cosine.
     pub cosine: f32,
+}
+
+/// The words most similar to a word in one space.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Near {
+    /// The space, or the ranker whose vectors they are.
+    pub space: String,
+    /// The words, most similar first.
+    pub neighbours: Vec<Neighbour>,
 }
 
 /// The vectors of a vocabulary, to find neighbours among.
@@ -35,7 +51,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// The vectors of `words` on one side of the model. Unknown words are left out.
+    /// Reads the vectors of `words` on one side of the model. Unknown words are left out.
     pub fn new(explainer: &Explainer<'_>, side: Side, space: Space, words: Vec<String>) -> Neighbours {
         let words: Vec<String> = words.into_iter().filter(|word| explainer.knows(word)).collect();
         let vectors = match space {
@@ -46,9 +62,9 @@ impl Neighbours {
         Neighbours { words, vectors, dimension }
     }
 
-    /// The word vectors of a ranker that has some, such as Doc2Vec (LSTM paper, Appendix F); if `wanted` is given, only
-    /// of those words. `None` if the ranker has no word vectors.
-    pub fn of_ranker(ranker: &dyn Ranker, wanted: Option<&[String]>) -> Option<Neighbours> {
+    /// Reads the word vectors of a ranker that has some, such as Doc2Vec (LSTM paper, Appendix F), for all its words or for those in
+    /// `wanted`. `None` if the ranker has no word vectors.
+    pub fn from_ranker(ranker: &dyn Ranker, wanted: Option<&[String]>) -> Option<Neighbours> {
         let InnerWords { words: vocabulary, vectors: table, dimension } = ranker.word_vectors()?;
         let all = || (0..vocabulary.len()).collect::<Vec<usize>>();
         let known = |words: &[String]| words.iter().filter_map(|word| Some(vocabulary.get(word)? as usize)).collect();
@@ -62,7 +78,7 @@ impl Neighbours {
         Some(Neighbours { words, vectors, dimension })
     }
 
-    /// The `n` words most similar to `word`, most similar first, without `word` itself. `None` if `word` is unknown.
+    /// Returns the `n` words most similar to `word`, most similar first, without `word` itself. `None` if `word` is unknown.
     pub fn nearest(&self, word: &str, n: usize) -> Option<Vec<Neighbour>> {
         let own = self.words.iter().position(|each| each == word)?;
         let vector = |place: usize| &self.vectors[place * self.dimension..][..self.dimension];
@@ -71,4 +87,23 @@ impl Neighbours {
         let neighbour = |other: usize| Neighbour { word: self.words[other].clone(), cosine: cosines[other] };
         Some(nearest.take(n).map(neighbour).collect())
     }
+}
+
+/// Reports the neighbours in each space side by side.
+pub fn neighbour_report(spaces: &[Near]) -> Report {
+    let mut report = Report::default();
+    let columns = spaces.iter().flat_map(|near| [Column::text(near.space.clone()), Column::share("", 1.0)]);
+    let mut table = Table::new(columns);
+    for row in 0..spaces.first().map_or(0, |near| near.neighbours.len()) {
+        let cells = spaces.iter().flat_map(|near| {
+            let Neighbour { word, cosine } = &near.neighbours[row];
+            [Cell::from(word.clone()), Cell::share((*cosine).into())]
+        });
+        table.add(cells);
+    }
+    report.table(table);
+    if spaces.len() > 1 {
+        report.note("The input layer knows the spelling of words; the embedding knows what was clicked.");
+    }
+    report
 }

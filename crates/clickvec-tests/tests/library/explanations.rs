@@ -239,7 +239,7 @@ fn cells_stand_for_topics_better_than_by_chance() {
         assert!(own > 2.0 * by_chance, "{encoder}: {own} bits, by chance at most {by_chance}");
         for cell in &found.cells {
             assert!(cell.queries > 0 && !cell.words.is_empty() && cell.purity >= -1e-9, "{cell:?}");
-            assert!(!cell.name().is_empty());
+            assert!(!cell.name.is_empty());
         }
     }
     let dssm = model_of(EncoderConfig::Dssm(Default::default()), &log_rows(240, 1), 1, true);
@@ -298,23 +298,23 @@ fn the_words_of_a_ranker_have_neighbours_in_its_own_vectors() {
     let doc2vec = systems::train("doc2vec:size=24,epochs=40,sample=0", &corpus).expect("trained");
     let lsa = systems::train("lsa:dimensions=6", &corpus).expect("trained");
     for ranker in [&doc2vec, &lsa] {
-        let near = Neighbours::of_ranker(ranker.as_ref(), None).expect("vectors of words");
+        let near = Neighbours::from_ranker(ranker.as_ref(), None).expect("vectors of words");
         let nearest = near.nearest("drill", 3).expect("known");
         let of_topic = nearest.iter().filter(|near| TOPICS[2].contains(&near.word.as_str())).count();
         assert!(of_topic >= 2, "{}: {nearest:?}", ranker.name());
         assert!(near.nearest("plutonium", 3).is_none());
         let some = ["drill", "lamp", "plutonium"].map(str::to_owned);
-        let near = Neighbours::of_ranker(ranker.as_ref(), Some(&some)).expect("vectors of words");
+        let near = Neighbours::from_ranker(ranker.as_ref(), Some(&some)).expect("vectors of words");
         assert_eq!(near.nearest("drill", 5).expect("known").len(), 1);
     }
     // The cosine of two words is that of two texts of one word each.
-    let near = Neighbours::of_ranker(lsa.as_ref(), None).expect("vectors of words");
+    let near = Neighbours::from_ranker(lsa.as_ref(), None).expect("vectors of words");
     for near in near.nearest("drill", 5).expect("known") {
         assert!((lsa.score("drill", &[&near.word])[0] - f64::from(near.cosine)).abs() < 1e-5, "{near:?}");
     }
     let bags = systems::train("doc2vec:dm=0,epochs=1", &corpus).expect("trained");
     let bm25 = systems::train("bm25", &corpus).expect("trained");
-    assert!([&bags, &bm25].into_iter().all(|ranker| Neighbours::of_ranker(ranker.as_ref(), None).is_none()));
+    assert!([&bags, &bm25].into_iter().all(|ranker| Neighbours::from_ranker(ranker.as_ref(), None).is_none()));
 }
 
 #[test]

@@ -6,9 +6,9 @@ use maud::{Markup, html};
 use super::next::Next;
 use super::searches::{Found, Search};
 use super::{OfKind, Report};
-use crate::metrics::{difference, probability};
 use crate::superscripts::letter;
 use crate::{output, page, progress};
+use clickvec_report::numbers::{difference, probability};
 
 /// The highest grade of a title that is not what was meant.
 const MOST_WRONG: u8 = 1;

@@ -3,8 +3,8 @@
 use anyhow::{Result, bail};
 use clickvec_eval::{Comparison, Correction, Metric, Verdict};
 
-use crate::metrics::{difference, probability};
 use crate::output;
+use clickvec_report::numbers::{difference, probability};
 
 const BETTER: &str = ":better:";
 const NOT_WORSE: &str = ":not-worse:";

@@ -14,9 +14,9 @@ use serde::Serialize;
 use super::fusion::{Fused, LeftOut};
 use super::power;
 use super::test::Test;
-use crate::metrics::{difference, probability};
 use crate::superscripts::{letter, marks};
 use crate::{aligned, output};
+use clickvec_report::numbers::{difference, probability};
 
 /// The largest number of systems for which all tests are listed. Eight systems make 28 pairs.
 const LISTED_SYSTEMS: usize = 8;

@@ -1,20 +1,17 @@
 //! `clickvec lab context`: a word in different contexts (CLSM paper, table 2).
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::encoder::EncoderConfig;
 use clickvec::explain::Explainer;
 use clickvec::internals::encoder::{Reading, describe};
-use clickvec::internals::text::words;
-use clickvec_lab::explain::{Context, contexts};
-use maud::{Markup, html};
+use clickvec_lab::explain::{Context, context_report, contexts};
 use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::commands::explain::{self, Form, OneModel, SideFlag, page};
-use crate::{aligned, output};
+use crate::output;
 
 /// Compare a word in different contexts, for a CLSM: is `office` a room or software?
 ///
@@ -52,9 +49,8 @@ pub(super) struct Args {
 #[derive(Serialize)]
 struct Line<'a> {
     word: &'a str,
-    context: &'a str,
-    place: usize,
-    cosine: f32,
+    #[serde(flatten)]
+    context: &'a Context,
 }
 
 /// Shows the contexts. The answer is no if there is only one.
@@ -83,12 +79,9 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     }
     found[1..].sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
     found.truncate(args.top.saturating_add(1));
-    let mut out = output::stdout();
+    let report = context_report(word, &found);
     if args.form.json {
-        for context in &found {
-            let Context { text, place, cosine } = context;
-            output::json_line(&mut out, &Line { word, context: text, place: *place, cosine: *cosine })?;
-        }
+        output::json_lines(found.iter().map(|context| Line { word, context }))?;
     } else if found.len() == 1 {
         output::note(format_args!(
             "expected other texts with the word `{}` to compare with this one, found none: {}",
@@ -96,51 +89,8 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             output::printable(&found[0].text)
         ));
     } else {
-        let mut rows = aligned::plain();
-        rows.set_header([
-            "cosine".to_owned(),
-            format!("compared with *{word}* in: {}", output::printable(&found[0].text)),
-        ]);
-        for context in &found[1..] {
-            rows.add_row([format!("{:.3}", context.cosine), marked(context)]);
-        }
-        aligned::align_right(&mut rows, 0..1);
-        output::written(writeln!(out, "{}", aligned::show(&mut rows)))?;
+        output::print(report.to_text())?;
     }
-    output::written(out.flush())?;
-    args.form.write_page(|| page_of(word, &found))?;
+    args.form.write_page(|| page::page(&format!("{word} in contexts"), false, &report.to_markup()))?;
     Ok(if found.len() > 1 { Answer::Done } else { Answer::No })
-}
-
-/// The words of a context, with the compared word between asterisks.
-fn marked(context: &Context) -> String {
-    let mark = |(place, word): (usize, String)| if place == context.place { format!("*{word}*") } else { word };
-    words(&context.text).into_iter().enumerate().map(mark).collect::<Vec<_>>().join(" ")
-}
-
-fn page_of(word: &str, found: &[Context]) -> String {
-    let largest = found.iter().fold(0.0f64, |largest, context| largest.max(f64::from(context.cosine).abs()));
-    let body = html! {
-        p { "The window features of " b { (word) } " in " i.text { (found[0].text) } " compared with those in:" }
-        div.wide {
-            table {
-                tr { th.n { "cosine" } th {} th { "context" } }
-                @for context in &found[1..] {
-                    tr { (page::share(f64::from(context.cosine), largest)) td.long { (underlined(context)) } }
-                }
-            }
-        }
-    };
-    page::page(&format!("{word} in contexts"), false, &body)
-}
-
-fn underlined(context: &Context) -> Markup {
-    html! {
-        span.text {
-            @for (place, word) in words(&context.text).iter().enumerate() {
-                @if place == context.place { b.key { (word) } } @else { (word) }
-                " "
-            }
-        }
-    }
 }

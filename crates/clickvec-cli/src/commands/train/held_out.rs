@@ -6,8 +6,8 @@ use clickvec::train::HeldOutCounts;
 use clickvec_eval::training::{HeldOutMeans, HeldOutSummary};
 use clickvec_eval::{Comparison, Correction, HeldOutTest, Metric, Verdict};
 
-use crate::metrics::{difference, probability};
 use crate::{aligned, output};
+use clickvec_report::numbers::{difference, probability};
 
 /// Says which queries are held out, or that all are learnt. `then_all`: whether all are learnt in the end.
 pub(super) fn note_counts(counts: &HeldOutCounts, then_all: bool) {

@@ -12,8 +12,8 @@ use clickvec_eval::update::{
 use serde::Serialize;
 
 use super::Args;
-use crate::metrics::difference;
 use crate::{aligned, output, progress};
+use clickvec_report::numbers::difference;
 
 /// Prints the report. `old` is the old model's fingerprint, and `unlisted` the number of titles of the index that `--titles` lacks.
 pub(super) fn print(args: &Args, report: &Report, old: &str, unlisted: u64) -> Result<()> {

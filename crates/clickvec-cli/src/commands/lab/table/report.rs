@@ -9,9 +9,9 @@ use clickvec_lab::table::{Full, Judged, Plan, Row, Source, Statistics, Table};
 
 use super::grades::{FirstGrades, ranks};
 use super::spec::Spec;
-use crate::metrics::{difference, probability};
 use crate::superscripts::{letter, marks};
 use crate::{advice, aligned, output};
+use clickvec_report::numbers::{difference, probability};
 
 /// The contents of the report.
 pub(super) struct Report<'a> {

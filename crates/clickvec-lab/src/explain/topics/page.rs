@@ -2,28 +2,40 @@
 
 use std::collections::BTreeMap;
 
-use clickvec_lab::explain::{CellTopic, Topics};
+use clickvec_report::explanation;
+use clickvec_tables::shown::{count, counted};
 use maud::{Markup, html};
 
-use super::{Args, collects, columns, share};
-use crate::commands::explain::{NamedModel, page as frame};
-use crate::output;
+use super::{CellTopic, Topics, collected_by, columns};
 
-/// Queries in the page's copy of the paper's table, by default.
-const ROWS: usize = 200;
 /// Words listed with their cells, and queries listed with each cell.
 const WORDS: usize = 500;
 const EXAMPLES: usize = 8;
 
-/// The page.
-pub(super) fn page(model: &NamedModel, topics: &Topics, args: &Args) -> String {
-    let rows = &topics.table[..args.rows.unwrap_or(ROWS).min(topics.table.len())];
+/// What a page of topics shows.
+#[derive(Debug, Clone, Copy)]
+pub struct PageOptions<'a> {
+    /// The model's name.
+    pub title: &'a str,
+    /// The number of active cells that the topics were found with.
+    pub active: usize,
+    /// The threshold that they were found with.
+    pub threshold: f32,
+    /// The most words of a cell.
+    pub words: usize,
+    /// The most queries of the paper's table.
+    pub rows: usize,
+}
+
+/// Returns a page to browse the topics.
+pub fn topics_page(topics: &Topics, options: &PageOptions<'_>) -> String {
+    let rows = &topics.table[..options.rows.min(topics.table.len())];
     let examples = examples(topics);
     let body = html! {
-        p { (model.title()) ", " (output::counted(topics.queries as u64, "query")) "." }
+        p { (options.title) ", " (counted(topics.queries as u64, "query")) "." }
         p.note {
-            "In each query, the " (args.active) " most active cells collect the words that change them by more than "
-            (args.threshold) " of their mean activation (for a CLSM: the words that win them). The word that is read first is left out. "
+            "In each query, the " (options.active) " most active cells collect the words that change them by more than "
+            (options.threshold) " of their mean activation (for a CLSM: the words that win them). The word that is read first is left out. "
             "A cell’s share is the fraction of the queries in which it collects a word. Its purity is the mean pointwise mutual "
             "information of the cell and its words, in bits: 0 if it collects words in proportion to their frequency. Its name is made of "
             "its most informative words: read it as “these, among others”."
@@ -38,11 +50,11 @@ pub(super) fn page(model: &NamedModel, topics: &Topics, args: &Args) -> String {
                     @for cell in &topics.cells {
                         tr id={ "cell" (cell.cell + 1) } {
                             td.n { (cell.cell + 1) }
-                            td { (cell.name()) }
-                            td.n { (output::count(cell.queries as u64)) }
-                            td.n { (format!("{:.3}", share(cell, topics))) }
+                            td { (cell.name) }
+                            td.n { (count(cell.queries as u64)) }
+                            td.n { (format!("{:.3}", cell.share)) }
                             td.n { (format!("{:.2}", cell.purity)) }
-                            td.long { (words(cell, args.words)) (queries_of(examples.get(&cell.cell))) }
+                            td.long { (words(cell, options.words)) (example_queries(examples.get(&cell.cell))) }
                         }
                     }
                 }
@@ -61,7 +73,7 @@ pub(super) fn page(model: &NamedModel, topics: &Topics, args: &Args) -> String {
                         tr {
                             td.text { (row.query) }
                             @for &cell in &cells {
-                                td { @for word in collects(row, cell) { span data-w=(word) { (word) } " " } }
+                                td { @for word in collected_by(row, cell) { span data-w=(word) { (word) } " " } }
                             }
                         }
                     }
@@ -69,13 +81,13 @@ pub(super) fn page(model: &NamedModel, topics: &Topics, args: &Args) -> String {
             }
         }
         @if topics.table.len() > rows.len() {
-            p.note { "The first " (rows.len()) " of " (output::counted(topics.table.len() as u64, "query")) "." }
+            p.note { "The first " (rows.len()) " of " (counted(topics.table.len() as u64, "query")) "." }
         }
     };
-    frame::page("What the cells represent", false, &body)
+    explanation::page("What the cells represent", false, &body)
 }
 
-/// A field that filters rows. It is hidden unless the script runs.
+/// Returns a field that filters rows. It is hidden unless the script runs.
 fn filter(rows: &str, what: &str) -> Markup {
     html! { input.filter type="search" data-rows=(rows) placeholder=(what) aria-label=(what) hidden; }
 }
@@ -87,7 +99,7 @@ fn words(cell: &CellTopic, most: usize) -> Markup {
     }
 }
 
-fn queries_of(queries: Option<&Vec<&str>>) -> Markup {
+fn example_queries(queries: Option<&Vec<&str>>) -> Markup {
     html! {
         @if let Some(queries) = queries {
             details { summary.soft { "queries" } @for query in queries { div.text { (query) } } }
@@ -95,12 +107,12 @@ fn queries_of(queries: Option<&Vec<&str>>) -> Markup {
     }
 }
 
-/// For each cell, some queries of which it collects a word.
+/// Returns for each cell some queries of which it collects a word.
 fn examples(topics: &Topics) -> BTreeMap<usize, Vec<&str>> {
     let mut examples = BTreeMap::<usize, Vec<&str>>::new();
     for query in &topics.table {
-        for (cell, _) in query.cells.iter().filter(|(_, words)| !words.is_empty()) {
-            let queries = examples.entry(*cell).or_default();
+        for cell in query.cells.iter().filter(|cell| !cell.words.is_empty()) {
+            let queries = examples.entry(cell.cell).or_default();
             if queries.len() < EXAMPLES && queries.last() != Some(&query.query.as_str()) {
                 queries.push(&query.query);
             }
@@ -109,16 +121,16 @@ fn examples(topics: &Topics) -> BTreeMap<usize, Vec<&str>> {
     examples
 }
 
-/// The words, most frequent first, each with the cells that collect it.
+/// Returns the words, most frequent first, each with the cells that collect it.
 fn words_section(topics: &Topics) -> Markup {
-    let mut of_word = BTreeMap::<&str, Vec<(usize, usize)>>::new();
+    let mut cells_of_word = BTreeMap::<&str, Vec<(usize, usize)>>::new();
     for cell in &topics.cells {
         for word in &cell.words {
-            of_word.entry(&word.word).or_default().push((word.count, cell.cell));
+            cells_of_word.entry(&word.word).or_default().push((word.count, cell.cell));
         }
     }
     let total = |cells: &[(usize, usize)]| cells.iter().map(|(count, _)| count).sum::<usize>();
-    let mut words: Vec<(&str, Vec<(usize, usize)>)> = of_word.into_iter().collect();
+    let mut words: Vec<(&str, Vec<(usize, usize)>)> = cells_of_word.into_iter().collect();
     words.iter_mut().for_each(|(_, cells)| cells.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1))));
     words.sort_by(|a, b| total(&b.1).cmp(&total(&a.1)).then(a.0.cmp(b.0)));
     html! {
@@ -132,7 +144,7 @@ fn words_section(topics: &Topics) -> Markup {
                     @for (word, cells) in words.iter().take(WORDS) {
                         tr {
                             td { span data-w=(word) { (word) } }
-                            td.n { (output::count(total(cells) as u64)) }
+                            td.n { (count(total(cells) as u64)) }
                             td.long {
                                 @for (count, cell) in cells.iter().take(12) {
                                     a href={ "#cell" (cell + 1) } { (cell + 1) } " " span.soft { (count) } " "
@@ -144,6 +156,6 @@ fn words_section(topics: &Topics) -> Markup {
                 }
             }
         }
-        @if words.len() > WORDS { p.note { "The " (WORDS) " most frequent of " (output::counted(words.len() as u64, "word")) "." } }
+        @if words.len() > WORDS { p.note { "The " (WORDS) " most frequent of " (counted(words.len() as u64, "word")) "." } }
     }
 }

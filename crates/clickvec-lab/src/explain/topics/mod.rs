@@ -1,11 +1,17 @@
 //! What each cell is about: the keywords that it collects over many queries (LSTM paper, table III).
 
+mod page;
+mod text;
+
+pub use page::{PageOptions, topics_page};
+
 use clickvec::encoder::{Direction, State, TextStates};
 use clickvec::explain::{Explainer, KeywordOptions, Panel, Word};
 use clickvec::internals::explain::changes;
 use clickvec::internals::explain::{largest, mean_activation};
 use clickvec::internals::text::WordBuffer;
 use clickvec::model::Side;
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The words that a model's cells collect over a set of queries.
@@ -20,21 +26,36 @@ pub struct Topics {
 }
 
 /// A query and the keywords that its most active cells collect.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QueryTopics {
     /// The query.
     pub query: String,
-    /// Its most active cells, most active first, each with the keywords that it collects (possibly none).
-    pub cells: Vec<(usize, Vec<String>)>,
+    /// Its most active cells, most active first.
+    pub cells: Vec<Collected>,
+}
+
+/// What a cell collects of a query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Collected {
+    /// The cell.
+    #[serde(serialize_with = "from_one")]
+    pub cell: usize,
+    /// The keywords that it collects, possibly none.
+    pub words: Vec<String>,
 }
 
 /// The words that a cell collects.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellTopic {
-    /// The cell. Cells of the second direction of a bidirectional LSTM follow those of the first.
+    /// The cell, counted from 0; reports count from 1. Cells of the second direction of a bidirectional LSTM follow those of the first.
+    #[serde(serialize_with = "from_one")]
     pub cell: usize,
+    /// Its most informative words.
+    pub name: String,
     /// Number of queries in which it collects a word.
     pub queries: usize,
+    /// Fraction of the queries in which it collects a word.
+    pub share: f64,
     /// The mean pointwise mutual information, in bits, of the cell and the words that it collects: 0 if it collects
     /// words in proportion to their frequency, large if it collects a few words that other cells do not.
     pub purity: f64,
@@ -43,7 +64,7 @@ pub struct CellTopic {
 }
 
 /// A word that a cell collects.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellWord {
     /// The word.
     pub word: String,
@@ -56,15 +77,13 @@ pub struct CellWord {
 /// Words in a cell's name.
 const NAME_WORDS: usize = 3;
 
-impl CellTopic {
-    /// A name for the cell: its most informative words.
-    pub fn name(&self) -> String {
-        self.words.iter().take(NAME_WORDS).map(|word| word.word.as_str()).collect::<Vec<_>>().join(", ")
-    }
+/// Writes the number of a cell, counted from 1.
+fn from_one<S: Serializer>(cell: &usize, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(*cell as u64 + 1)
 }
 
 impl Topics {
-    /// The words that the `active` most active cells of each query collect. `None` if the encoder reads a bag of words,
+    /// Finds the words that the `active` most active cells of each query collect. `None` if the encoder reads a bag of words,
     /// because it then has no states word by word.
     ///
     /// A cell of a recurrent encoder collects the words that change it by more than [`KeywordOptions::threshold`],
@@ -90,25 +109,33 @@ impl Topics {
         has_states.then(|| Topics { queries: table.len(), cells: by_cell(&table), table })
     }
 
-    /// For each query of the table, its most active cell that collects a word.
+    /// Returns for each query of the table its most active cell that collects a word.
     pub fn main_cells(&self) -> impl Iterator<Item = Option<usize>> {
-        self.table.iter().map(|query| query.cells.iter().find(|(_, words)| !words.is_empty()).map(|&(cell, _)| cell))
+        self.table.iter().map(|query| query.cells.iter().find(|cell| !cell.words.is_empty()).map(|cell| cell.cell))
     }
 }
 
-/// A query's most active cells with the words that each collects.
-fn collected(
-    words: &[Word],
-    states: TextStates<'_>,
-    active: usize,
-    options: &KeywordOptions,
-) -> Vec<(usize, Vec<String>)> {
+/// Returns the cells that collect a word in these rows, in their order.
+fn columns(rows: &[QueryTopics]) -> Vec<usize> {
+    let collecting = rows.iter().flat_map(|row| &row.cells).filter(|cell| !cell.words.is_empty());
+    collecting.map(|cell| cell.cell).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Returns the words of a query that a cell collects.
+fn collected_by(row: &QueryTopics, cell: usize) -> &[String] {
+    row.cells.iter().find(|each| each.cell == cell).map_or(&[], |cell| &cell.words)
+}
+
+/// Returns a query's most active cells with the words that each collects.
+fn collected(words: &[Word], states: TextStates<'_>, active: usize, options: &KeywordOptions) -> Vec<Collected> {
     let read = words.len();
     let named = |word: usize| Some(&words[word]).filter(|word| word.parts == 1).map(|word| word.text.clone());
     if let Some(winners) = states.winners() {
         let maximum = states.whole(State::Maximum).expect("what winners win");
         let units = largest(&maximum, active, |value| value).into_iter();
-        return units.map(|unit| (unit, named(winners[unit] as usize).into_iter().collect())).collect();
+        return units
+            .map(|unit| Collected { cell: unit, words: named(winners[unit] as usize).into_iter().collect() })
+            .collect();
     }
     let mut cells = Vec::new();
     let mut offset = 0;
@@ -126,7 +153,8 @@ fn collected(
         let threshold = options.threshold * mean_activation(panel.at(last), &most_active);
         for cell in most_active {
             let collects = |word: &usize| *word != first && changes[*word][cell].abs() > threshold;
-            cells.push((offset + cell, (0..read).filter(collects).filter_map(named).collect()));
+            let words = (0..read).filter(collects).filter_map(named).collect();
+            cells.push(Collected { cell: offset + cell, words });
         }
         offset += units;
     }
@@ -140,7 +168,7 @@ fn by_cell(table: &[QueryTopics]) -> Vec<CellTopic> {
     let mut total = 0usize;
     for query in table {
         let mut seen = BTreeSet::new();
-        for (cell, words) in &query.cells {
+        for Collected { cell, words } in &query.cells {
             for word in words {
                 *counts.entry(*cell).or_default().entry(word).or_default() += 1;
                 *of_word.entry(word).or_default() += 1;
@@ -161,7 +189,9 @@ fn by_cell(table: &[QueryTopics]) -> Vec<CellTopic> {
         let says = |word: &CellWord| word.count as f64 * word.information;
         words.sort_by(|a, b| says(b).total_cmp(&says(a)).then(b.count.cmp(&a.count)).then(a.word.cmp(&b.word)));
         let purity = words.iter().map(says).sum::<f64>() / of_cell as f64;
-        CellTopic { cell, queries: queries[&cell], purity, words }
+        let name = words.iter().take(NAME_WORDS).map(|word| word.word.as_str()).collect::<Vec<_>>().join(", ");
+        let share = queries[&cell] as f64 / table.len() as f64;
+        CellTopic { cell, name, queries: queries[&cell], share, purity, words }
     };
     let mut cells: Vec<CellTopic> = counts.into_iter().map(topic).collect();
     cells.sort_by(|a, b| b.queries.cmp(&a.queries).then(a.cell.cmp(&b.cell)));

@@ -1,12 +1,19 @@
 //! Queries on which a model is worse than another system, grouped by what makes them hard.
 
-use super::quantity::has_number_or_unit;
+mod report;
+
+use super::quantity::{Quantity, has_number_or_unit, quantities};
+use serde::Serialize;
+
 use clickvec::internals::text::{Interner, WordId, words};
 use clickvec_eval::is_same;
-use clickvec_eval::{EvaluateOptions, Judgments, Metric, Scores, judge};
+use clickvec_eval::{EvaluateOptions, JudgedTitle, Judgments, Metric, Scores, judge};
+
+pub use report::error_report;
 
 /// A reason that makes a query hard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(into = "&'static str")]
 pub enum Difficulty {
     /// A word that occurs in no known text and is not a misspelling of one that does.
     UnseenWord,
@@ -34,7 +41,7 @@ impl Difficulty {
         Difficulty::SharedWord,
     ];
 
-    /// The name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Difficulty::UnseenWord => "unseen word",
@@ -47,6 +54,12 @@ impl Difficulty {
     }
 }
 
+impl From<Difficulty> for &'static str {
+    fn from(difficulty: Difficulty) -> &'static str {
+        difficulty.name()
+    }
+}
+
 /// A query of this many words or more is long.
 const LONG: usize = 6;
 /// Words with fewer letters are never taken for misspellings: too many words are one edit away.
@@ -56,43 +69,69 @@ const LONGEST_SPELT: usize = 64;
 /// The lowest grade of a good title.
 const GOOD: u8 = 2;
 
-/// A judged query with the results of a model and of another system.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// The query's index in the judgments.
-    pub query: usize,
+/// A judged query with the results of a model and of BM25.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outcome<'a> {
+    /// The query.
+    pub query: &'a str,
     /// What makes it hard; never empty.
     pub difficulties: Vec<Difficulty>,
     /// Its words that occur in no known text and are not misspellings.
     pub unseen: Vec<String>,
     /// Its misspelt words, each with the known word that is one edit away.
-    pub misspelt: Vec<(String, String)>,
+    pub misspelt: Vec<Misspelt>,
+    /// Its numbers and units.
+    pub numbers: Vec<String>,
     /// The metric of the model's ranking.
     pub model: f64,
-    /// The metric of the other system's ranking.
-    pub other: f64,
-    /// The index of the title that the model ranks first.
-    pub first: usize,
-    /// The index of the title with the best grade; the first one if there are several.
-    pub best: usize,
+    /// The metric of BM25's ranking.
+    pub bm25: f64,
+    /// The title that the model ranks first.
+    pub first: GradedTitle<'a>,
+    /// The title with the best grade; the first one if there are several.
+    pub best: GradedTitle<'a>,
 }
 
-/// All judged queries that have a title, starting with those on which the model is furthest behind the other system.
+/// A misspelt word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Misspelt {
+    /// The word.
+    pub word: String,
+    /// The known word that is one edit away.
+    pub known: String,
+}
+
+/// A title and its grade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct GradedTitle<'a> {
+    /// The title.
+    pub title: &'a str,
+    /// The grade.
+    pub grade: u8,
+}
+
+impl<'a> From<&'a JudgedTitle> for GradedTitle<'a> {
+    fn from(title: &'a JudgedTitle) -> GradedTitle<'a> {
+        GradedTitle { title: &title.text, grade: title.grade }
+    }
+}
+
+/// Returns all judged queries that have a title, starting with those on which the model is furthest behind BM25.
 /// `vocabulary` holds the words of all known texts.
 ///
 /// # Panics
 ///
 /// If there is not exactly one score for each judged title.
-pub fn outcomes(
-    judgments: &Judgments,
+pub fn outcomes<'a>(
+    judgments: &'a Judgments,
     model: &Scores,
-    other: &Scores,
+    bm25: &Scores,
     metric: Metric,
     vocabulary: &Interner,
-) -> Vec<Outcome> {
+) -> Vec<Outcome<'a>> {
     let options = EvaluateOptions::default();
     let values = |scores: &Scores| judge("system", scores, judgments, &options).values(metric);
-    let (model_values, other_values) = (values(model), values(other));
+    let (model_values, bm25_values) = (values(model), values(bm25));
     let mut outcomes = Vec::new();
     for (place, query) in judgments.queries.iter().enumerate() {
         if query.titles.is_empty() {
@@ -104,37 +143,39 @@ pub fn outcomes(
         };
         let first = largest(&|title| model[place][title]);
         let best = largest(&|title| f64::from(query.titles[title].grade));
-        let told = [first, best].map(|title| (words(&query.titles[title].text), query.titles[title].grade));
+        let [first, best] = [first, best].map(|title| GradedTitle::from(&query.titles[title]));
         let (unseen, misspelt) = unknown_words(&query.text, vocabulary);
         outcomes.push(Outcome {
-            query: place,
-            difficulties: difficulties(&query.text, (&unseen, &misspelt), &told[0], &told[1]),
+            query: &query.text,
+            difficulties: difficulties(&query.text, (&unseen, &misspelt), first, best),
             unseen,
             misspelt,
+            numbers: numbers(&query.text),
             model: model_values[place],
-            other: if is_same(model_values[place], other_values[place]) {
+            bm25: if is_same(model_values[place], bm25_values[place]) {
                 model_values[place]
             } else {
-                other_values[place]
+                bm25_values[place]
             },
             first,
             best,
         });
     }
-    outcomes.sort_by(|a, b| (a.model - a.other).total_cmp(&(b.model - b.other)).then(a.query.cmp(&b.query)));
+    outcomes.sort_by(|a, b| (a.model - a.bm25).total_cmp(&(b.model - b.bm25)));
     outcomes
 }
 
-type Title = (Vec<String>, u8);
+/// Returns the numbers and units of a text.
+fn numbers(text: &str) -> Vec<String> {
+    quantities(text).iter().map(Quantity::to_string).collect()
+}
 
-/// Words that no known text has: the unseen ones, and the misspelt ones with the known word that is one edit away.
-type Unknown = (Vec<String>, Vec<(String, String)>);
-
-fn unknown_words(text: &str, vocabulary: &Interner) -> Unknown {
+/// Returns the words that no known text has: the unseen ones and the misspelt ones.
+fn unknown_words(text: &str, vocabulary: &Interner) -> (Vec<String>, Vec<Misspelt>) {
     let (mut unseen, mut misspelt) = (Vec::new(), Vec::new());
     for word in words(text).into_iter().filter(|word| vocabulary.get(word).is_none()) {
         match correction(&word, vocabulary) {
-            Some(known) => misspelt.push((word, known)),
+            Some(known) => misspelt.push(Misspelt { word, known }),
             None => unseen.push(word),
         }
     }
@@ -143,9 +184,9 @@ fn unknown_words(text: &str, vocabulary: &Interner) -> Unknown {
 
 fn difficulties(
     text: &str,
-    (unseen, misspelt): (&[String], &[(String, String)]),
-    first: &Title,
-    best: &Title,
+    (unseen, misspelt): (&[String], &[Misspelt]),
+    first: GradedTitle<'_>,
+    best: GradedTitle<'_>,
 ) -> Vec<Difficulty> {
     let query = words(text);
     let mut found = Vec::new();
@@ -164,8 +205,9 @@ fn difficulties(
     if found.is_empty() {
         found.push(Difficulty::Other);
     }
-    let in_both = |word: &String| first.0.contains(word) && best.0.contains(word);
-    if first.1 < GOOD && best.1 >= GOOD && query.iter().any(in_both) {
+    let [first_words, best_words] = [first, best].map(|title| words(title.title));
+    let in_both = |word: &String| first_words.contains(word) && best_words.contains(word);
+    if first.grade < GOOD && best.grade >= GOOD && query.iter().any(in_both) {
         found.push(Difficulty::SharedWord);
     }
     found
@@ -238,17 +280,17 @@ mod tests {
     #[test]
     fn queries_are_put_into_their_groups() {
         let vocabulary = vocabulary();
-        let title = |text: &str, grade| (words(text), grade);
+        let title = |title, grade| GradedTitle { title, grade };
         let told = |query: &str, first, best| {
             let (unseen, misspelt) = unknown_words(query, &vocabulary);
-            difficulties(query, (&unseen, &misspelt), &first, &best)
+            difficulties(query, (&unseen, &misspelt), first, best)
         };
         let (good, bad) = (title("office chair", 4), title("office suite", 0));
-        assert_eq!(told("office chair", good.clone(), good.clone()), [Difficulty::Other]);
-        assert_eq!(told("office", bad.clone(), good.clone()), [Difficulty::Other, Difficulty::SharedWord]);
-        assert_eq!(told("lether couch", good.clone(), good.clone()), [Difficulty::Misspelt]);
-        assert_eq!(told("plutonium couch 12", bad, good.clone()), [Difficulty::UnseenWord, Difficulty::Number]);
-        assert_eq!(told("office chair 3/8 in.", good.clone(), good.clone())[1..], [Difficulty::Number]);
+        assert_eq!(told("office chair", good, good), [Difficulty::Other]);
+        assert_eq!(told("office", bad, good), [Difficulty::Other, Difficulty::SharedWord]);
+        assert_eq!(told("lether couch", good, good), [Difficulty::Misspelt]);
+        assert_eq!(told("plutonium couch 12", bad, good), [Difficulty::UnseenWord, Difficulty::Number]);
+        assert_eq!(told("office chair 3/8 in.", good, good)[1..], [Difficulty::Number]);
         let long = "oak couch oak couch oak couch";
         assert_eq!(told(long, title("a", 0), title("b", 0)), [Difficulty::Long]);
     }

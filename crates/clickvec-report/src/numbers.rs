@@ -1,12 +1,12 @@
-//! Figures in JSON and in tables.
+//! Numbers of comparisons in words.
 
 /// Returns a difference with its sign; 0 has none.
-pub(crate) fn difference(difference: f64) -> String {
+pub fn difference(difference: f64) -> String {
     if difference == 0.0 { "0.000".to_owned() } else { format!("{difference:+.3}") }
 }
 
 /// Returns a p-value; small ones as `<0.0001`.
-pub(crate) fn probability(p: f64) -> String {
+pub fn probability(p: f64) -> String {
     if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 

@@ -1,0 +1,91 @@
+//! `clickvec lab errors`: the queries on which a model is worse than BM25, grouped by what makes them hard.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clickvec::tables::TITLE;
+use clickvec_eval::ranker::{self, Neural};
+use clickvec_eval::{CorpusFiles, Metric, read_corpus, score};
+use clickvec_lab::explain::{error_report, outcomes};
+
+use crate::answer::Answer;
+use crate::commands::explain::{Form, OneModel, page};
+use crate::titles::{TitleColumns, without_field};
+use crate::{input, output};
+
+/// The metric by which the model and BM25 are compared.
+const METRIC: Metric = Metric::Ndcg(10);
+
+/// Show the queries on which a model is worse than BM25, grouped by what makes them hard, with examples.
+///
+/// A query may belong to several groups: unseen word (in no title and no click), misspelt (one edit away from a known
+/// word), long (six words or more), number or unit (`3/8 in.`, `120v`, `gallon`), sense (a word of the query is both in
+/// a good title and in the bad title that the model ranks first), other.
+#[derive(clap::Args)]
+#[command(mut_arg("title_column", without_field))]
+pub(super) struct Args {
+    #[command(flatten)]
+    model: OneModel,
+
+    /// Judged titles: a table with the columns query, title and grade.
+    #[arg(long, value_name = "FILE")]
+    judged: PathBuf,
+
+    /// The whole collection: BM25 takes its statistics from it, and its words count as seen [default: the judged titles].
+    #[arg(long, value_name = "FILE")]
+    titles: Option<PathBuf>,
+
+    #[command(flatten)]
+    title_columns: TitleColumns,
+
+    /// The click log; its words count as seen too.
+    #[arg(long, value_name = "FILE")]
+    clicks: Option<PathBuf>,
+
+    /// How many examples to show for each group.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    examples: usize,
+
+    #[command(flatten)]
+    form: Form,
+}
+
+/// Shows the groups.
+pub(super) fn run(args: &Args) -> Result<Answer> {
+    args.title_columns.need(args.titles.is_some())?;
+    args.form.check(args.model.files().chain([&args.judged]).chain(&args.titles).chain(&args.clicks))?;
+    let judgments = input::judgments(&args.judged, TITLE)?;
+    let titles = args.titles.as_deref().map(|titles| args.title_columns.checked(titles, TITLE)).transpose()?;
+    let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: TITLE, ..CorpusFiles::default() };
+    let read = read_corpus(&files, &[&judgments])?;
+    for (path, skipped) in read.titles.iter().chain(&read.clicks) {
+        input::note_skipped(path, skipped);
+    }
+    // Words as they are, which is how the model reads them.
+    let bm25 = ranker::train("bm25:stem=0,split=0", &read.corpus)?;
+    let named = args.model.load()?;
+    let name = named.name.clone();
+    if let Some(index) = args.model.index() {
+        output::note(format_args!(
+            "{}: its model is compared by itself, without words and fusion; `evaluate --full --model` measures its searches",
+            output::path(index)
+        ));
+    }
+    let learnt_titles = named.model.training().config.titles.is_some();
+    let model = Neural::new(named.name, named.model);
+    let found = outcomes(
+        &judgments,
+        &score(&model, &judgments),
+        &score(bm25.as_ref(), &judgments),
+        METRIC,
+        &read.corpus.known_words()?,
+    );
+    let report = error_report(&name, &found, METRIC, args.examples, learnt_titles);
+    if args.form.json {
+        output::json_lines(&found)?;
+    } else {
+        output::print(report.to_text())?;
+    }
+    args.form.write_page(|| page::page(&format!("Where {name} is worse than BM25"), false, &report.to_markup()))?;
+    Ok(Answer::Done)
+}
