@@ -45,7 +45,7 @@ fn the_share_of_the_variance_is_said_for_each_epoch_and_kept() {
     let tensors = about["tensors"].as_array().unwrap();
     let tensor = tensors.iter().find(|tensor| tensor["name"] == "shared.projection").unwrap();
     assert_eq!((&tensor["rows"], &tensor["columns"]), (&16.into(), &6.into()));
-    folder.run(&["inspect", "json"]).code(0).prints("variance  ").prints("projected to 6 numbers");
+    folder.run(&["inspect", "json"]).code(0).prints("training.variance  ").prints("encoder.dimension  ");
     // Without it nothing is said of variance.
     let events = train(&folder, "all", &["--set", "encoder.members=2", "--set", "encoder.cells=8", "--json"])
         .code(0)

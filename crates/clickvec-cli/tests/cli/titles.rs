@@ -60,7 +60,7 @@ fn whole_words_are_features_too() {
     let inspected = folder.run(&["inspect", "words.safetensors", "--json"]).code(0).json_lines()[0].clone();
     assert_eq!(inspected["words"], count);
     assert_eq!(inspected["training"]["config"]["word_count"], 2);
-    folder.run(&["inspect", "words.safetensors"]).code(0).prints("whole words are features too");
+    folder.run(&["inspect", "words.safetensors"]).code(0).prints("words  ");
     folder.run(&["search", "--model", "words.safetensors", "--titles", "titles.tsv", "red lamp"]).code(0);
     // The words of an initial model stay, and the next training knows it.
     let init = ["--clicks", "clicks.tsv", "--init", "words.safetensors"];

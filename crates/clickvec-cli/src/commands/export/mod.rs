@@ -228,7 +228,8 @@ fn fusion(index: &Index) -> Result<WordsAndVectors> {
     if !has_fusion {
         return Ok(equal);
     }
-    let (method, k) = super::inspect::method_name(fusion.method);
+    let method = fusion.method.name();
+    let k = if let FusionMethod::ReciprocalRank { k } = fusion.method { Some(k) } else { None };
     if fusion.method == FusionMethod::Linear || fusion.trigrams.is_some() || fusion.teacher.is_some() {
         output::note(format_args!(
             "warning: expected a fusion of words and vectors that normalises scores, found {method} with {} parts; the export has \

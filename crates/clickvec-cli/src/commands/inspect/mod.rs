@@ -1,6 +1,7 @@
 //! `clickvec inspect`: what files are, what is in them, whether they are whole, and what to do next.
 
 mod columns;
+mod facts;
 mod index;
 mod kind;
 mod model;
@@ -9,7 +10,6 @@ mod own;
 mod ranker;
 mod table;
 
-pub(super) use ranker::method_name;
 pub(super) use table::{has_rare, looks_judged, looks_raw};
 
 use std::fmt::Write as _;
@@ -26,6 +26,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::columns::Meaning;
+use self::facts::Facts;
 use self::kind::InputKind;
 use crate::answer::Answer;
 use crate::output;
@@ -61,21 +62,7 @@ struct Found {
     /// The first faults, each with its line.
     first: Vec<(u64, String)>,
     /// What is in a model, a ranker or an index.
-    details: Option<Details>,
-}
-
-/// What is in a file that is no table.
-struct Details {
-    text: String,
-    /// An object.
-    json: Value,
-}
-
-impl Details {
-    fn new(text: String, json: &impl Serialize) -> Result<Details> {
-        // Through text, so that a number keeps its shortest form: 0.1 and not 0.10000000149.
-        Ok(Details { text, json: serde_json::from_str(&serde_json::to_string(json)?)? })
-    }
+    details: Option<Facts>,
 }
 
 /// Looks at all files, then says what to do with them together.
@@ -138,7 +125,7 @@ fn look(path: &Path) -> Result<Found> {
             Ok(FileKind::Ranker) => (InputKind::Ranker, Some(ranker::ranker(path)?)),
             Ok(FileKind::Fusion) => (InputKind::Fusion, Some(ranker::fusion(path)?)),
             // Anything else has its own error.
-            _ => (InputKind::Model, Some(model::details(path)?)),
+            _ => (InputKind::Model, Some(model::facts(path)?)),
         };
     } else {
         table::look(&mut found)?;
@@ -151,7 +138,7 @@ fn text(found: &Found, next: Option<&str>) -> String {
     let mut text = format!("{}: {}", output::path(&found.path), found.kind.text());
     match &found.details {
         Some(details) => {
-            let _ = write!(text, "\n\n{}\n", details.text.trim_end());
+            let _ = write!(text, "\n\n{}\n", details.text().trim_end());
         }
         None => text.push_str(&table::text(found)),
     }
@@ -176,7 +163,7 @@ struct JsonFile<'a> {
 #[serde(untagged)]
 enum JsonContents<'a> {
     Table(JsonTable<'a>),
-    Details(&'a Value),
+    Facts(&'a Facts),
 }
 
 #[derive(Serialize)]
@@ -199,7 +186,7 @@ struct JsonFault<'a> {
 fn json<'a>(found: &'a Found, next: Option<&'a str>) -> JsonFile<'a> {
     let columns = found.meanings.iter().map(|(meaning, name)| (meaning.name().to_owned(), name.clone().into()));
     let contents = match &found.details {
-        Some(details) => JsonContents::Details(&details.json),
+        Some(details) => JsonContents::Facts(details),
         None => JsonContents::Table(JsonTable {
             preset: if let InputKind::Preset(name) = found.kind { Some(name) } else { None },
             format: found.format,
@@ -211,12 +198,4 @@ fn json<'a>(found: &'a Found, next: Option<&'a str>) -> JsonFile<'a> {
         }),
     };
     JsonFile { file: &found.path, kind: found.kind.key(), contents, next }
-}
-
-/// Shows one line for each fact.
-fn facts(facts: &[(&str, String)]) -> String {
-    facts.iter().fold(String::new(), |mut text, (name, value)| {
-        let _ = writeln!(text, "{name:<12} {value}");
-        text
-    })
 }

@@ -1,75 +1,45 @@
 //! What is in the file of a trained ranker or of a fusion.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
 use clickvec_eval::internals::{FusionFile, FusionMember, fusion_members, ranker_parameters};
-use clickvec_eval::ranker::FusionMethod;
-use serde_json::{Value, json};
+use clickvec_eval::ranker::{FusionMethod, RankerSpec, load_with};
+use serde_json::json;
 
-use super::Details;
-use crate::{aligned, output};
+use super::facts::Facts;
 
-/// Name and parameters of a system.
-type SystemParameters = (&'static str, Vec<(&'static str, f64)>);
-
-/// Describes a ranker: its system with its parameters.
-pub(super) fn ranker(path: &Path) -> Result<Details> {
+/// Describes a ranker: its system with its parameters, as `--ranker` takes them.
+pub(super) fn ranker(path: &Path) -> Result<Facts> {
     // Whole, as what uses it would read it.
-    clickvec_eval::ranker::load_with(path, &clickvec_lab::SYSTEMS)?;
-    let system = ranker_parameters(path, &clickvec_lab::SYSTEMS)?;
-    Details::new(format!("ranker  {}\n", spec(&system)), &json!({ "ranker": of_system(&system) }))
-}
-
-/// The name of a method, and the k of reciprocal ranks.
-pub(crate) fn method_name(method: FusionMethod) -> (&'static str, Option<f64>) {
-    match method {
-        FusionMethod::Linear => ("linear", None),
-        FusionMethod::MinMax => ("min-max", None),
-        FusionMethod::ZScore => ("z-score", None),
-        FusionMethod::ReciprocalRank { k } => ("reciprocal-rank", Some(k)),
-    }
+    load_with(path, &clickvec_lab::SYSTEMS)?;
+    let mut facts = Facts::default();
+    facts.add("ranker", spec(ranker_parameters(path, &clickvec_lab::SYSTEMS)?))?;
+    Ok(facts)
 }
 
 /// Describes a fusion: its method and its members, with their weights.
-pub(super) fn fusion(path: &Path) -> Result<Details> {
-    clickvec_eval::ranker::load_with(path, &clickvec_lab::SYSTEMS)?;
+pub(super) fn fusion(path: &Path) -> Result<Facts> {
+    load_with(path, &clickvec_lab::SYSTEMS)?;
     let FusionFile { method, members } = fusion_members(path, &clickvec_lab::SYSTEMS)?;
-    let (name, k) = method_name(method);
-    let of_member = |member: &FusionMember| {
+    let member = |member: FusionMember| {
         json!({
             "file": member.path.file_name().unwrap_or_default().to_string_lossy(),
-            "weight": member.weight,
             "fingerprint": member.fingerprint,
-            "ranker": member.system.as_ref().map_or(Value::Null, of_system),
+            "ranker": member.system.map_or_else(|| "model".to_owned(), spec),
+            "weight": member.weight,
         })
     };
-    let report = json!({ "fusion": name, "k": k, "members": members.iter().map(of_member).collect::<Vec<_>>() });
-    let mut rows = aligned::plain();
-    rows.set_header(["weight", "system", "file"]);
-    let digits = if method == FusionMethod::Linear { 4 } else { 2 };
-    for member in &members {
-        let file = member.path.file_name().unwrap_or_default().to_string_lossy();
-        let system = member.system.as_ref().map_or_else(|| "a model".to_owned(), spec);
-        rows.add_row([format!("{:.digits$}", member.weight), system, output::printable(&file).into_owned()]);
+    let mut facts = Facts::default();
+    facts.add("fusion", method.name())?;
+    if let FusionMethod::ReciprocalRank { k } = method {
+        facts.add("k", k)?;
     }
-    aligned::align_right(&mut rows, 0..1);
-    let k = k.map_or_else(String::new, |k| format!(", k = {k}"));
-    Details::new(format!("fusion  {name}{k}\n\n{}\n", aligned::show(&mut rows)), &report)
+    facts.add("members", members.into_iter().map(member).collect::<Vec<_>>())?;
+    Ok(facts)
 }
 
-fn of_system((name, parameters): &SystemParameters) -> Value {
-    let parameters: serde_json::Map<String, Value> =
-        parameters.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-    json!({ "system": name, "parameters": parameters })
-}
-
-/// As `--ranker` takes it.
-fn spec((name, parameters): &SystemParameters) -> String {
-    let mut text = (*name).to_owned();
-    for (place, (parameter, value)) in parameters.iter().enumerate() {
-        let _ = write!(text, "{}{parameter}={value}", if place == 0 { ":" } else { "," });
-    }
-    text
+fn spec((name, parameters): (&'static str, Vec<(&'static str, f64)>)) -> String {
+    let parameters = parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    RankerSpec { name: name.to_owned(), parameters }.to_string()
 }
