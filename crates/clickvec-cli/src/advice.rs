@@ -2,8 +2,7 @@
 //! helps.
 
 use clickvec::Error;
-use clickvec::error::{IndexFault, TestSetFault};
-use clickvec::tables::TableFault;
+use clickvec::error::IndexFault;
 use clickvec_index::looks_like_index;
 
 /// An error, with advice about what to do.
@@ -17,14 +16,6 @@ pub(crate) fn told(error: &Error) -> String {
 /// What to do about an error, if an option can help and the message does not say so itself.
 fn advice(error: &Error) -> Option<&'static str> {
     match error {
-        Error::TestSet { path, fault: TestSetFault::NotBeir { .. } } if looks_like_index(path) => {
-            Some("this is an index, which holds titles; name the table that it was made from")
-        }
-        Error::TestSet { fault: TestSetFault::NoTopics, .. } => Some("name them with --topics"),
-        Error::TestSet { fault: TestSetFault::NoTitles, .. } => Some("name them with --titles"),
-        Error::TestSet { fault: TestSetFault::OtherRun { .. }, .. } => Some("`evaluate --run-out` writes these ids"),
-        Error::TestSet { fault: TestSetFault::OtherTitle { .. }, .. } => Some("or judge the run by TREC qrels alone"),
-        Error::TestSet { fault: TestSetFault::IdleTopics { .. }, .. } => Some("--topics names them"),
         Error::Shared(error) => advice_on_shared(error),
         Error::Index { fault: IndexFault::NotAFolder | IndexFault::NoManifest, .. } => {
             Some("make one with `clickvec index`")
@@ -32,7 +23,6 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Index { fault: IndexFault::Updated, .. } => {
             Some("`clickvec index --compact --output INDEX` makes it one")
         }
-        Error::Table { fault, .. } => advice_on_table(fault),
         _ => None,
     }
 }
@@ -65,17 +55,4 @@ fn advice_on_shared(error: &clickvec_tables::Error) -> Option<&'static str> {
     is_index.then_some(
         "in an index the model is the file model.safetensors; `search` and `explain` take the folder with --index",
     )
-}
-
-/// What to do about a table.
-fn advice_on_table(fault: &TableFault) -> Option<&'static str> {
-    Some(match fault {
-        // Only titles have ids.
-        TableFault::MissingColumn { column, .. } if column == "id" => {
-            "`--id-column` and `--title-column` name the columns of titles"
-        }
-        TableFault::JudgedTitles => "--judged and --validation take judged titles",
-        TableFault::EmptyGrade => "`clickvec judge read` takes a sheet that is not filled in to the end",
-        _ => return None,
-    })
 }

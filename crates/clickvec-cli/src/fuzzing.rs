@@ -43,7 +43,7 @@ pub fn sheet(path: &Path) -> Result<usize, String> {
 ///
 /// What the program would say.
 pub fn texts(path: &Path) -> Result<(usize, usize), String> {
-    let told = |error: clickvec::Error| output::reason(&error.into());
+    let told = |error: clickvec_tables::Error| output::reason(&error.into());
     let mut lines = Lines::open(path).map_err(told)?;
     let (mut batch, mut texts, mut bad) = (Vec::new(), 0, 0);
     loop {
@@ -51,7 +51,7 @@ pub fn texts(path: &Path) -> Result<(usize, usize), String> {
             Ok(()) if batch.is_empty() => return Ok((texts, bad)),
             Ok(()) => texts += batch.len(),
             // There may be more lines after it.
-            Err(clickvec::Error::Table { .. }) => bad += 1,
+            Err(error) if error.kind() == clickvec_tables::ErrorKind::Malformed => bad += 1,
             Err(error) => return Err(told(error)),
         }
     }

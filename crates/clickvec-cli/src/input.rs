@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::Error;
-use clickvec::internals::error::NOT_UTF_8;
+use clickvec::internals::error::{NOT_UTF_8, UTF_16};
 use clickvec::internals::files::{self, Found};
 use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, is_utf16};
-use clickvec::tables::{self, Skipped, TableFault, TitleFile, Titles, TitlesSummary};
+use clickvec::tables::{self, RowFault, Skipped, TitleFile, Titles, TitlesSummary};
 use clickvec_eval::internals::fusion_members;
 use clickvec_eval::ranker::FileKind;
 use clickvec_eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec_index::MANIFEST;
+use clickvec_tables::{Error, ErrorKind};
 
 use crate::{json_file, output, test_set};
 
@@ -176,7 +176,7 @@ impl Lines {
     fn start(opened: Option<Box<dyn BufRead + Send>>, path: PathBuf) -> Lines {
         let (sender, receiver) = sync_channel(WAITING_LINES);
         std::thread::spawn(move || {
-            let reader = match opened.map_or_else(|| files::open(&path).map_err(Error::from), Ok) {
+            let reader = match opened.map_or_else(|| files::open(&path), Ok) {
                 Ok(reader) => LineReader {
                     lines: BoundedLines::new(reader, MAX_LINE_BYTES),
                     path: named(path),
@@ -186,7 +186,7 @@ impl Lines {
             };
             for line in reader {
                 // After a bad line there may be more lines; after any other error there are none.
-                let last = line.as_ref().is_err_and(|error| !matches!(error, Error::Table { .. }));
+                let last = line.as_ref().is_err_and(|error| error.kind() != ErrorKind::Malformed);
                 if sender.send(line).is_err() || last {
                     return;
                 }
@@ -199,7 +199,7 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// The error of the next line, if it is a bad one. After an [`Error::Table`] there may be more lines.
+    /// The error of the next line, if it is a bad one. After an [`ErrorKind::Malformed`] there may be more lines.
     pub(crate) fn next_batch(&mut self, most: usize, batch: &mut Vec<String>) -> Result<(), Error> {
         batch.clear();
         if let Some(error) = self.failed.take() {
@@ -236,20 +236,19 @@ impl LineReader {
     fn read(&mut self) -> Result<Option<String>, Error> {
         let found = self.lines.next(&mut self.bytes).map_err(|source| {
             let line = self.lines.number() + 1;
-            clickvec_tables::Error::read_at(&self.path, line, source)
+            Error::read_at(&self.path, line, source)
         })?;
         let line = self.lines.number();
-        let fault = |fault| Error::Table { path: self.path.clone(), line: Some(line), fault };
         match found {
             FoundLine::End => return Ok(None),
-            FoundLine::TooLong => return Err(fault(TableFault::LineTooLong { limit: MAX_LINE_BYTES })),
+            FoundLine::TooLong => return Err(RowFault::too_long(MAX_LINE_BYTES).at_line(&self.path, line)),
             FoundLine::Whole => {}
         }
         if line == 1 && is_utf16(&self.bytes) {
-            return Err(Error::Table { path: self.path.clone(), line: None, fault: TableFault::Utf16 });
+            return Err(Error::new(ErrorKind::Malformed, UTF_16).at(&self.path));
         }
         let text = std::str::from_utf8(&self.bytes)
-            .map_err(|error| fault(TableFault::NotUtf8 { byte: error.valid_up_to() + 1 }))?;
+            .map_err(|error| RowFault::not_utf8(error.valid_up_to() + 1).at_line(&self.path, line))?;
         Ok(Some(text.to_owned()))
     }
 }

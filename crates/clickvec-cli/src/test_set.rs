@@ -24,13 +24,7 @@ pub(crate) fn read_for_runs(files: &TestSetFiles<'_>) -> Result<TestSet> {
 
 fn reported(files: &TestSetFiles<'_>, set: TestSet) -> Result<TestSet> {
     say(files, &set);
-    let wanted = match &set.form {
-        Form::Table => "judged titles below the header",
-        Form::Qrels => "lines `query 0 title grade`",
-        Form::Trec | Form::Beir { .. } => "judged titles whose texts are there",
-    };
-    let path = files.judged.display();
-    ensure!(!set.judgments.queries.is_empty(), "{path}: expected {wanted}, found none; see docs/reference/tables.md");
+    set.check_not_empty(files.judged)?;
     Ok(set)
 }
 

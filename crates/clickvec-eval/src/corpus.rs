@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use super::overlap::OverlapCounter;
 use super::{Judgments, Overlap};
 use crate::ranker::Corpus;
-use clickvec::error::{Error, Result, TestSetFault};
+use clickvec::error::Result;
 use clickvec::internals::clicks::ClickReader;
 use clickvec::tables::{Skipped, Titles, read_titles};
 use clickvec::train::Weighting;
+use clickvec_tables::{Error, ErrorKind};
 
 /// The files of a corpus.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +46,7 @@ pub struct ReadCorpus {
 ///
 /// # Errors
 ///
-/// Those of [`read_titles`] and [`ClickReader::open`]; [`Error::TestSet`] with [`TestSetFault::NoTitle`] for a
+/// Those of [`read_titles`] and [`ClickReader::open`]; [`ErrorKind::Empty`] for a
 /// collection without titles; `ErrorKind::Memory`.
 pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<ReadCorpus> {
     let queries = || judgments.iter().flat_map(|judgments| &judgments.queries);
@@ -56,7 +57,8 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<
         Some(titles) => {
             let found = read_titles(titles, files.field)?;
             if found.titles.is_empty() {
-                return Err(Error::TestSet { path: found.path, fault: TestSetFault::NoTitle });
+                let error = Error::expected(ErrorKind::Empty, "titles below the header", "none");
+                return Err(error.help("see docs/reference/tables.md").at(&found.path).into());
             }
             found.titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
             read.collection = found.titles.len() as u64;

@@ -110,8 +110,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::judgments::JudgedRow;
     use crate::{EvaluateOptions, judge};
-    use clickvec::internals::tables::JudgedRow;
 
     fn judgments(queries: usize) -> Judgments {
         let texts: Vec<String> = (0..queries).map(|query| format!("query {query}")).collect();

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, TryReserveError};
 use std::path::{Path, PathBuf};
 
-use clickvec::error::{Error, Result, TableFault};
-use clickvec::internals::error::shortened;
-use clickvec::internals::tables::JudgedRow;
+use clickvec_tables::Result;
 use clickvec_tables::memory::NoRoom;
+use clickvec_tables::shown::shortened;
+use clickvec_tables::table::{Field, Record, RowFault, Table};
 
 /// The best grade there is: perfect.
 pub const MAX_GRADE: u8 = 10;
@@ -42,6 +42,55 @@ pub struct JudgedTitle {
     pub grade: u8,
 }
 
+/// A judged pair, which lives as long as the call that gets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JudgedRow<'a> {
+    /// The line, counted from 1.
+    pub(crate) line: u64,
+    /// The query.
+    pub(crate) query: &'a str,
+    /// The query's id, if the table has one.
+    pub(crate) query_id: Option<&'a str>,
+    /// The title that was judged.
+    pub(crate) title: &'a str,
+    /// The title's id, if the table has one.
+    pub(crate) title_id: Option<&'a str>,
+    /// The grade, as it is written.
+    pub(crate) grade: &'a str,
+}
+
+/// Reads judgments from an open table with the columns `query`, `field` and `grade`, and optionally `query_id` and `title_id`.
+///
+/// # Errors
+///
+/// Those of [`Table::require`] and [`Table::next_row`], because a test set that silently lost a line would give other results;
+/// [`clickvec_tables::ErrorKind::Malformed`] for a bad grade, an empty id, an id with two texts, or two grades for one title.
+pub(super) fn read_judged(mut table: Table, field: &str) -> Result<Judgments> {
+    let query = table.require("query")?;
+    let title = Field::require(&mut table, field)?;
+    let grade = table.require("grade")?;
+    let [query_id, title_id] = ["query_id", "title_id"].map(|name| required_if_there(&mut table, name));
+    let (query_id, title_id) = (query_id?, title_id?);
+    let mut builder = JudgmentsBuilder::new(table.path());
+    let (mut record, mut joined) = (Record::default(), String::new());
+    while table.next_row(&mut record)? {
+        let get = |column| record.get(column).unwrap_or_default();
+        builder.push(JudgedRow {
+            line: record.line,
+            query: get(query),
+            query_id: query_id.map(get),
+            title: title.text(&record, &mut joined),
+            title_id: title_id.map(get),
+            grade: get(grade),
+        })?;
+    }
+    Ok(builder.finish())
+}
+
+fn required_if_there(table: &mut Table, name: &str) -> Result<Option<usize>> {
+    if table.has(name) { table.require(name).map(Some) } else { Ok(None) }
+}
+
 /// A builder of [`Judgments`], which takes row by row.
 #[derive(Debug)]
 pub(super) struct JudgmentsBuilder {
@@ -73,10 +122,10 @@ impl JudgmentsBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Table`] for a bad grade, an empty id, an id with two texts, or two grades for one title.
+    /// [`clickvec_tables::ErrorKind::Malformed`] for a bad grade, an empty id, an id with two texts, or two grades for one title.
     pub(super) fn push(&mut self, row: JudgedRow<'_>) -> Result<()> {
         self.reserve().map_err(|_| NoRoom { what: "judged titles", bytes: None })?;
-        self.add(row).map_err(|fault| Error::Table { path: self.path.clone(), line: Some(row.line), fault })
+        self.add(row).map_err(|fault| fault.at_line(&self.path, row.line))
     }
 
     /// Makes room for one more row.
@@ -87,7 +136,7 @@ impl JudgmentsBuilder {
         self.judgments.queries.try_reserve(1)
     }
 
-    fn add(&mut self, row: JudgedRow<'_>) -> Result<(), TableFault> {
+    fn add(&mut self, row: JudgedRow<'_>) -> Result<(), RowFault> {
         let grade = grade(row.grade)?;
         let query = self.query(row)?;
         let title_key = key(row.title_id, row.title, "title_id")?;
@@ -104,7 +153,8 @@ impl JudgmentsBuilder {
             let first = &titles[place];
             same_text("title_id", title_key, &first.text, first_line, row.title)?;
             if first.grade != grade {
-                return Err(TableFault::ConflictingGrade { first: first.grade, first_line, found: grade });
+                let expected = format!("grade {} as in line {first_line} for the same query and title", first.grade);
+                return Err(RowFault::expected("two grades", expected, format!("{grade}; keep one")));
             }
             self.judgments.duplicates += 1;
             return Ok(());
@@ -116,7 +166,7 @@ impl JudgmentsBuilder {
     }
 
     /// The position of the row's query, which is added if it is new.
-    fn query(&mut self, row: JudgedRow<'_>) -> Result<usize, TableFault> {
+    fn query(&mut self, row: JudgedRow<'_>) -> Result<usize, RowFault> {
         let key = key(row.query_id, row.query, "query_id")?;
         if let Some(&(query, first_line)) = self.queries.get(key) {
             same_text("query_id", key, &self.judgments.queries[query].text, first_line, row.query)?;
@@ -164,31 +214,45 @@ impl Judgments {
     }
 }
 
-fn key<'a>(id: Option<&'a str>, text: &'a str, column: &'static str) -> Result<&'a str, TableFault> {
+fn key<'a>(id: Option<&'a str>, text: &'a str, column: &'static str) -> Result<&'a str, RowFault> {
     match id {
-        Some("") => Err(TableFault::EmptyId { column }),
+        Some("") => Err(empty_id(column)),
         Some(id) => Ok(id),
         None => Ok(text),
     }
 }
 
-fn same_text(column: &'static str, id: &str, first: &str, first_line: u64, found: &str) -> Result<(), TableFault> {
+/// Creates the fault of a row whose column of ids is empty.
+pub(super) fn empty_id(column: &str) -> RowFault {
+    let found = "nothing; fill it in every row, or leave the column out where it is not needed";
+    RowFault::expected("no id", format!("an id in column `{column}`"), found)
+}
+
+fn same_text(column: &'static str, id: &str, first: &str, first_line: u64, found: &str) -> Result<(), RowFault> {
     if first == found {
         return Ok(());
     }
-    let [id, found] = [id, found].map(shortened);
-    Err(TableFault::ConflictingText { column, id, first_line, found })
+    let expected = format!("the text of line {first_line} for `{}` in column `{column}`", shortened(id));
+    let found = format!("`{}`; give each text an id of its own", shortened(found));
+    Err(RowFault::expected("two texts", expected, found))
 }
 
 /// The grade in a field.
-pub(super) fn grade(field: &str) -> Result<u8, TableFault> {
+pub(super) fn grade(field: &str) -> Result<u8, RowFault> {
     // Programs that keep numbers as floats write a grade as 1.0.
     let number = field.trim();
     match number.strip_suffix(".0").unwrap_or(number).as_bytes() {
         [digit @ b'0'..=b'9'] => Ok(digit - b'0'),
         b"10" => Ok(MAX_GRADE),
-        _ if number.is_empty() => Err(TableFault::EmptyGrade),
-        _ => Err(TableFault::BadGrade { found: shortened(field) }),
+        _ => {
+            let expected = format!("a grade, one of the integers 0 to {MAX_GRADE}");
+            let found = if number.is_empty() {
+                "nothing; fill it in, or take the row out".to_owned()
+            } else {
+                format!("`{}`; see docs/reference/tables.md", shortened(field))
+            };
+            Err(RowFault::expected("bad grade", expected, found))
+        }
     }
 }
 

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use super::test_set::{TestSet, TestSetFiles, read_test_set, test_set_of};
-use super::topics::{Topic, is_table, topics_of};
-use clickvec::error::{Error, Result, TestSetFault};
-use clickvec::tables::TITLE;
-use clickvec_tables::files;
+use super::topics::{Topic, is_table, no_topics, topics_of};
+use clickvec_tables::titles::TITLE;
+use clickvec_tables::{Result, files};
 
 /// Queries with their ids: topics in any form, or those of a test set that says the texts of its queries itself, which
 /// is a table of judged titles, a BEIR folder or the judgments in one. The file is opened once, so it may be a pipe.
@@ -17,7 +16,7 @@ use clickvec_tables::files;
 pub fn read_queries(path: &Path) -> Result<Vec<Topic>> {
     let files = TestSetFiles { judged: path, topics: None, titles: None, field: TITLE };
     let of_set = |set: TestSet| match set.judgments.queries {
-        queries if queries.is_empty() => Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NoTopic }),
+        queries if queries.is_empty() => Err(no_topics(path)),
         queries => Ok(queries.into_iter().map(|of| Topic { id: of.id, text: of.text }).collect()),
     };
     if path.is_dir() {

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::trec::read_run;
 use super::{Answers, JudgedQuery, Judgments, Scores, SearchQuery, Task};
-use clickvec::error::{Error, Result, RunIds, TestSetFault};
+use clickvec::error::Result;
 use clickvec::index::Hit;
 use clickvec::internals::error::shortened;
 use clickvec::tables::Title;
 use clickvec_tables::files;
+use clickvec_tables::{Error, ErrorKind};
 
 /// The scores of a run, by query and title.
 #[derive(Debug, Clone)]
@@ -88,7 +89,7 @@ impl Run {
         let scores = judgments.queries.iter().map(&mut of_query).collect();
         if coverage.judged == 0 {
             let first = judgments.queries.iter().find_map(|query| Some((&query.id, &query.titles.first()?.id)));
-            return Err(self.other_run(first.map(|(query, title)| (query.as_str(), Some(title.as_str())))));
+            return Err(self.other_run(first.map(|(query, title)| (query.as_str(), Some(title.as_str())))).into());
         }
         Ok(scores)
     }
@@ -106,9 +107,13 @@ impl Run {
             let Some(run) = self.queries.get(&query.id) else { return Ok(Vec::new()) };
             let scored = |(id, &score): (&String, &f64)| match positions.get(id.as_str()) {
                 Some(&position) => Ok((score, position)),
-                None => Err(self.fault(TestSetFault::OtherTitle { title: shortened(id), query: shortened(&query.id) })),
+                None => {
+                    let found = format!("`{}` for query `{}`", shortened(id), shortened(&query.id));
+                    let error = Error::expected(ErrorKind::Mismatch, "titles of the collection", found);
+                    Err(error.help("name the collection that was searched").at(&self.path))
+                }
             };
-            let mut hits = rounded(run.iter().map(scored).collect::<Result<_>>()?);
+            let mut hits = rounded(run.iter().map(scored).collect::<clickvec_tables::Result<_>>()?);
             coverage.found += hits.len();
             coverage.judged += hits.iter().filter(|hit| query.grade(hit.position).is_some()).count();
             hits.truncate(depth);
@@ -116,7 +121,7 @@ impl Run {
         };
         let lists = queries.iter().map(&mut of_query).collect::<Result<Vec<_>>>()?;
         if coverage.lacking_queries == queries.len() {
-            return Err(self.other_run(queries.first().map(|query| (query.id.as_str(), None))));
+            return Err(self.other_run(queries.first().map(|query| (query.id.as_str(), None))).into());
         }
         Ok(lists)
     }
@@ -124,15 +129,17 @@ impl Run {
     /// The fault of a run that has none of the judged ids, of which these are the first. The run's own are those of this query
     /// or, if it has none, of its first one.
     fn other_run(&self, judged: Option<(&str, Option<&str>)>) -> Error {
-        let ids = |query: &str, title: Option<&str>| RunIds { query: shortened(query), title: title.map(shortened) };
+        let ids = |query: &str, title: Option<&str>| match title {
+            Some(title) => format!("title `{}` of query `{}`", shortened(title), shortened(query)),
+            None => format!("query `{}`", shortened(query)),
+        };
         let (query, title) = judged.unwrap_or_default();
         let own = self.queries.get_key_value(query).or_else(|| self.queries.iter().min_by_key(|(id, _)| *id));
         let found = own.map(|(id, titles)| ids(id, title.and(titles.keys().min()).map(String::as_str)));
-        self.fault(TestSetFault::OtherRun { expected: ids(query, title), found })
-    }
-
-    fn fault(&self, fault: TestSetFault) -> Error {
-        Error::TestSet { path: self.path.clone(), fault }
+        let what = if title.is_some() { "queries and titles" } else { "queries" };
+        let expected = format!("a run with ids of the judged {what}, such as {}", ids(query, title));
+        let found = format!("none of them, but {}", found.as_deref().unwrap_or("an empty run"));
+        Error::expected(ErrorKind::Mismatch, expected, found).at(&self.path)
     }
 }
 

@@ -4,15 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use super::judgments::{JudgedQuery, JudgedTitle, Judgments, JudgmentsBuilder};
+use super::judgments::{JudgedQuery, JudgedTitle, Judgments, read_judged};
 use super::topics::{Topic, read_topics};
 use super::trec::{Qrel, Seen, qrel_grade, read_qrels};
-use clickvec::error::{Error, JudgedWithTexts, Result, TableFault, TestSetFault};
-use clickvec::internals::tables::{CORPUS, Line, SHOWN_SKIPPED_LINES, TableReader, beir_file, judged_of};
-use clickvec::tables::Titles;
-use clickvec_tables::files;
-use clickvec_tables::shown::shortened;
-use clickvec_tables::titles::{TitleReader, repeated_id};
+use clickvec_tables::shown::{listed, shortened};
+use clickvec_tables::table::{Options, Record, RowFault, SHOWN_SKIPPED_LINES, Table};
+use clickvec_tables::titles::{CORPUS, TitleReader, Titles, beir_file, not_beir, repeated_id};
+use clickvec_tables::{Error, ErrorKind, Result, files};
 
 /// The queries of a BEIR folder.
 const QUERIES: &str = "queries.jsonl";
@@ -20,6 +18,8 @@ const QUERIES: &str = "queries.jsonl";
 const QRELS: &str = "qrels";
 /// The split on which systems are compared.
 const TEST: &str = "test.tsv";
+/// How many names of files a message shows.
+const SHOWN_NAMES: usize = 10;
 /// The columns of BEIR judgments.
 const BEIR_COLUMNS: [&str; 3] = ["query-id", "corpus-id", "score"];
 
@@ -124,13 +124,13 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
 ///
 /// # Errors
 ///
-/// Those of [`files::open`]; `ErrorKind::Io` and `ErrorKind::Io` if reading fails; `ErrorKind::Table` at the first
-/// broken line or topic of any file, and for an id of two queries or judged titles; [`Error::TestSet`] for files that
-/// are missing or have another form.
+/// Those of [`files::open`]; [`ErrorKind::Io`] if reading fails; [`ErrorKind::Malformed`] at the first broken line or topic of any
+/// file, for an id of two queries or judged titles, and for files that have another form; [`ErrorKind::Setting`] for files that are
+/// missing.
 pub fn read_test_set(files: &TestSetFiles<'_>) -> Result<TestSet> {
     if files.judged.is_dir() {
         let qrels = qrels_of_folder(files.judged)?;
-        let table = TableReader::open(&qrels)?;
+        let table = Table::open(&qrels, &Options::default())?;
         return beir(files, files.judged, qrels, table);
     }
     let path = files.judged;
@@ -172,7 +172,7 @@ pub(super) fn test_set_of(files: &TestSetFiles<'_>, first: &str, reader: Box<dyn
         FirstLine::Table => table(files, reader),
         FirstLine::Trec => trec(files, reader),
         FirstLine::Beir => {
-            let table = TableReader::from_reader(path, reader)?;
+            let table = Table::read(path, reader, &Options::default())?;
             let folder = folder_of_qrels(path).ok_or_else(|| not_beir(path, QUERIES))?;
             beir(files, &folder, path.to_owned(), table)
         }
@@ -195,10 +195,6 @@ fn kind(first: &str, topics: bool) -> FirstLine {
     } else {
         FirstLine::Table
     }
-}
-
-fn not_beir(path: &Path, missing: &'static str) -> Error {
-    Error::TestSet { path: path.to_owned(), fault: TestSetFault::NotBeir { missing } }
 }
 
 /// The folder above the one that a file is in.
@@ -231,27 +227,29 @@ fn qrels_of_folder(folder: &Path) -> Result<PathBuf> {
         [] => Err(not_beir(folder, "qrels/test.tsv")),
         [one] => Ok(one.clone()),
         several => {
-            let found = several.iter().map(name).collect();
-            Err(Error::TestSet { path: qrels, fault: TestSetFault::SeveralQrels { found } })
+            let found: Vec<String> = several.iter().map(name).collect();
+            let found = listed(&found, SHOWN_NAMES);
+            let error = Error::expected(ErrorKind::Malformed, "`test.tsv`, or one file of judgments", found);
+            Err(error.help("name one of them instead of the folder").at(&qrels))
         }
     }
 }
 
 /// An error if topics are given that would not be read: naming them must be a mistake.
-fn refuse_topics(files: &TestSetFiles<'_>, found: JudgedWithTexts) -> Result<()> {
-    match files.topics {
-        None => Ok(()),
-        Some(_) => Err(Error::TestSet { path: files.judged.to_owned(), fault: TestSetFault::IdleTopics { found } }),
+fn refuse_topics(files: &TestSetFiles<'_>, form: &str) -> Result<()> {
+    if files.topics.is_none() {
+        return Ok(());
     }
+    let found = format!("{form}, which has the texts of its queries");
+    let error = Error::expected(ErrorKind::Setting, "a file of topics with TREC qrels only", found);
+    Err(error.help("leave the topics out").at(files.judged))
 }
 
 fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
-    refuse_topics(files, JudgedWithTexts::Table)?;
-    let mut builder = JudgmentsBuilder::new(files.judged);
-    let table = TableReader::from_reader(files.judged, reader)?;
-    let title_ids = table.column("title_id").is_some();
-    judged_of(table, files.field, |row| builder.push(row))?;
-    let mut judgments = builder.finish();
+    refuse_topics(files, "a table")?;
+    let table = Table::read(files.judged, reader, &Options::default())?;
+    let title_ids = table.has("title_id");
+    let mut judgments = read_judged(table, files.field)?;
     // A pipe can be read only once, and others need its titles more.
     if let (false, Some(titles)) =
         (title_ids, files.titles.as_ref().filter(|titles| !files::is_stream(&titles.path) && titles.path.exists()))
@@ -285,15 +283,19 @@ fn take_ids(titles: &Titles, field: &str, judgments: &mut Judgments) -> Result<(
 }
 
 fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
-    let missing = |fault| Error::TestSet { path: files.judged.to_owned(), fault };
-    let topics = files.topics.ok_or_else(|| missing(TestSetFault::NoTopics))?;
-    let titles = files.titles.as_ref().ok_or_else(|| missing(TestSetFault::NoTitles))?;
+    let missing = |texts: &str, file: &str| {
+        let expected = format!("the texts of the {texts}, which TREC qrels do not have");
+        let error = Error::expected(ErrorKind::Setting, expected, "none");
+        error.help(format!("name a file of {file}")).at(files.judged)
+    };
+    let topics = files.topics.ok_or_else(|| missing("queries", "topics"))?;
+    let titles = files.titles.as_ref().ok_or_else(|| missing("titles", "titles"))?;
     let qrels = read_qrels(reader, files.judged)?;
     joined(Form::Trec, qrels, read_topics(topics)?, titles, files.field)
 }
 
-fn beir(files: &TestSetFiles<'_>, folder: &Path, qrels: PathBuf, table: TableReader) -> Result<TestSet> {
-    refuse_topics(files, JudgedWithTexts::Beir)?;
+fn beir(files: &TestSetFiles<'_>, folder: &Path, qrels: PathBuf, table: Table) -> Result<TestSet> {
+    refuse_topics(files, "a BEIR folder")?;
     let queries = beir_file(folder, QUERIES)?;
     let corpus = beir_file(folder, CORPUS)?;
     let judged = beir_qrels(table)?;
@@ -306,28 +308,18 @@ fn beir(files: &TestSetFiles<'_>, folder: &Path, qrels: PathBuf, table: TableRea
     )
 }
 
-fn beir_qrels(mut table: TableReader) -> Result<Vec<Qrel>> {
+fn beir_qrels(mut table: Table) -> Result<Vec<Qrel>> {
     let [query, title, grade] = BEIR_COLUMNS.map(|name| table.require(name));
     let [query, title, grade] = [query?, title?, grade?];
     let path = table.path().to_owned();
-    let (mut seen, mut qrels) = (Seen::default(), Vec::new());
-    while let Some(line) = table.next()? {
-        let (line, qrel) = match line {
-            Line::Broken { line, fault } => (line, Err(fault)),
-            Line::Whole(row) => {
-                let [query, title, grade] = [query, title, grade].map(|column| row.get(column).unwrap_or_default());
-                let mut qrel = || -> Result<Qrel, TableFault> {
-                    seen.add(query, title)?;
-                    Ok(Qrel {
-                        query_id: query.to_owned(),
-                        title_id: title.to_owned(),
-                        grade: qrel_grade(grade.trim())?,
-                    })
-                };
-                (row.line, qrel())
-            }
+    let (mut seen, mut qrels, mut record) = (Seen::default(), Vec::new(), Record::default());
+    while table.next_row(&mut record)? {
+        let [query, title, grade] = [query, title, grade].map(|column| record.get(column).unwrap_or_default());
+        let mut qrel = || -> Result<Qrel, RowFault> {
+            seen.add(query, title)?;
+            Ok(Qrel { query_id: query.to_owned(), title_id: title.to_owned(), grade: qrel_grade(grade.trim())? })
         };
-        qrels.push(qrel.map_err(|fault| Error::Table { path: path.clone(), line: Some(line), fault })?);
+        qrels.push(qrel().map_err(|fault| fault.at_line(&path, record.line))?);
     }
     Ok(qrels)
 }
@@ -397,7 +389,7 @@ fn read_texts(titles: &Titles, field: &str, texts: &mut HashMap<&str, Text>) -> 
         let (id, text) = found.title.map_err(|fault| fault.at_line(&path, line))?;
         if let Some(wanted) = texts.get_mut(id) {
             if wanted.text.is_some() {
-                return Err(repeated_id(id, wanted.line).at_line(&path, line).into());
+                return Err(repeated_id(id, wanted.line).at_line(&path, line));
             }
             *wanted = Text { text: Some(text.to_owned()), line };
             untitled += u64::from(found.untitled);
@@ -407,6 +399,24 @@ fn read_texts(titles: &Titles, field: &str, texts: &mut HashMap<&str, Text>) -> 
 }
 
 impl TestSet {
+    /// Checks that the test set of the file `path` has a query.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Empty`].
+    pub fn check_not_empty(&self, path: &Path) -> Result<()> {
+        if !self.judgments.queries.is_empty() {
+            return Ok(());
+        }
+        let expected = match self.form {
+            Form::Table => "judged titles below the header",
+            Form::Qrels => "lines `query 0 title grade`",
+            Form::Trec | Form::Beir { .. } => "judged titles whose texts are there",
+        };
+        let error = Error::expected(ErrorKind::Empty, expected, "none");
+        Err(error.help("see docs/reference/tables.md").at(path))
+    }
+
     fn new(form: Form, judgments: Judgments) -> TestSet {
         TestSet {
             judgments,

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use super::judgments::{MAX_GRADE, grade};
+use super::judgments::grade;
 use super::{Answers, JudgedTitle, Judgments, Task};
-use clickvec::error::{Error, Result, TableFault};
-use clickvec::internals::error::shortened;
-use clickvec_tables::{FoundLine, Lines, files};
+use clickvec_tables::shown::shortened;
+use clickvec_tables::table::RowFault;
+use clickvec_tables::{Error, FoundLine, Lines, Result, files};
 
 /// The longest line that is read, in bytes. Ids and numbers need far less.
 const MAX_LINE: usize = 1 << 20;
@@ -44,7 +44,7 @@ pub struct RunLine {
 ///
 /// # Errors
 ///
-/// `ErrorKind::Io`, or `ErrorKind::Table` for a line that is too long, not UTF-8 or not of that form, for a grade that is
+/// `ErrorKind::Io`, or `ErrorKind::Malformed` for a line that is too long, not UTF-8 or not of that form, for a grade that is
 /// not an integer up to 4, and for a title that a query has twice.
 pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
     let mut seen = Seen::default();
@@ -60,19 +60,17 @@ pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
 ///
 /// # Errors
 ///
-/// `ErrorKind::Io`, or `ErrorKind::Table` for a line that is too long, not UTF-8 or not of that form, for a rank that is
+/// `ErrorKind::Io`, or `ErrorKind::Malformed` for a line that is too long, not UTF-8 or not of that form, for a rank that is
 /// not an integer, a score that is not a number, and a title that a query has twice.
 pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
     let mut seen = Seen::default();
     read_lines(input, path, |_, line| {
         let [query, _, title, rank, score, _] = fields_of(line.split_ascii_whitespace(), RUN_FORM)?;
         seen.add(query, title)?;
-        let score = score
-            .parse()
-            .ok()
-            .filter(|score: &f64| !score.is_nan())
-            .ok_or_else(|| TableFault::BadScore { found: shortened(score) })?;
-        let rank = rank.parse().map_err(|_| TableFault::BadRank { found: shortened(rank) })?;
+        let score = score.parse().ok().filter(|score: &f64| !score.is_nan()).ok_or_else(|| bad_score(score))?;
+        let rank = rank.parse().map_err(|_| {
+            RowFault::expected("bad rank", "a rank, an integer of 0 or more", format!("`{}`", shortened(rank)))
+        })?;
         Ok(RunLine { query_id: query.to_owned(), title_id: title.to_owned(), rank, score })
     })
 }
@@ -81,7 +79,7 @@ pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
 ///
 /// # Errors
 ///
-/// `ErrorKind::Io`, or `ErrorKind::Table` at a line whose id is empty or has white space.
+/// `ErrorKind::Io`, or `ErrorKind::Malformed` at a line whose id is empty or has white space.
 pub fn write_judgments(path: &Path, judgments: &Judgments) -> Result<()> {
     files::write_atomically(path, |file| {
         let pairs = judgments.queries.iter().flat_map(|query| query.titles.iter().map(move |title| (query, title)));
@@ -121,14 +119,14 @@ pub fn write_answers(path: &Path, tag: &str, task: Task<'_>, answers: &Answers) 
 ///
 /// # Errors
 ///
-/// `ErrorKind::Io`, or `ErrorKind::Table` at a line whose score is NaN, or whose id or tag is empty or has white space.
+/// `ErrorKind::Io`, or `ErrorKind::Malformed` at a line whose score is NaN, or whose id or tag is empty or has white space.
 pub fn write_run_lines(mut output: impl Write, path: &Path, tag: &str, first: u64, run: &[RunLine]) -> Result<()> {
     for (line, RunLine { query_id, title_id, rank, score }) in (first..).zip(run) {
         for field in [query_id, title_id, tag] {
             check_id(field, path, line)?;
         }
         if score.is_nan() {
-            return Err(table(path, line, TableFault::BadScore { found: score.to_string() }));
+            return Err(bad_score(&score.to_string()).at_line(path, line));
         }
         writeln!(output, "{query_id} Q0 {title_id} {rank} {score} {tag}")
             .map_err(|source| Error::io(path, "write", source))?;
@@ -136,8 +134,9 @@ pub fn write_run_lines(mut output: impl Write, path: &Path, tag: &str, first: u6
     Ok(())
 }
 
-fn table(path: &Path, line: u64, fault: TableFault) -> Error {
-    Error::Table { path: path.to_owned(), line: Some(line), fault }
+/// NaN is not allowed, because NaNs have no order.
+fn bad_score(found: &str) -> RowFault {
+    RowFault::expected("bad score", "a score, a number that is not NaN", format!("`{}`", shortened(found)))
 }
 
 /// What `parse` makes of each line of `input` that is not blank; it also gets the line's number. A byte order mark is
@@ -145,7 +144,7 @@ fn table(path: &Path, line: u64, fault: TableFault) -> Error {
 pub(super) fn read_lines<T>(
     input: impl BufRead,
     path: &Path,
-    mut parse: impl FnMut(u64, &str) -> Result<T, TableFault>,
+    mut parse: impl FnMut(u64, &str) -> Result<T, RowFault>,
 ) -> Result<Vec<T>> {
     let mut parsed = Vec::new();
     let mut bytes = Vec::new();
@@ -155,13 +154,13 @@ pub(super) fn read_lines<T>(
         let line = lines.number();
         match found {
             FoundLine::End => break,
-            FoundLine::TooLong => return Err(table(path, line, TableFault::LineTooLong { limit: MAX_LINE })),
+            FoundLine::TooLong => return Err(RowFault::too_long(MAX_LINE).at_line(path, line)),
             FoundLine::Whole => {}
         }
         let text = std::str::from_utf8(&bytes)
-            .map_err(|fault| table(path, line, TableFault::NotUtf8 { byte: fault.valid_up_to() + 1 }))?;
+            .map_err(|fault| RowFault::not_utf8(fault.valid_up_to() + 1).at_line(path, line))?;
         if !text.trim_ascii().is_empty() {
-            parsed.push(parse(line, text).map_err(|fault| table(path, line, fault))?);
+            parsed.push(parse(line, text).map_err(|fault| fault.at_line(path, line))?);
         }
     }
     Ok(parsed)
@@ -171,7 +170,7 @@ pub(super) fn read_lines<T>(
 pub(super) fn fields_of<'a, const N: usize>(
     line: impl Iterator<Item = &'a str>,
     form: &'static str,
-) -> Result<[&'a str; N], TableFault> {
+) -> Result<[&'a str; N], RowFault> {
     let mut found = 0;
     let mut fields = [""; N];
     for field in line {
@@ -180,11 +179,15 @@ pub(super) fn fields_of<'a, const N: usize>(
         }
         found += 1;
     }
-    if found == N { Ok(fields) } else { Err(TableFault::FieldCount { expected: N, form, found }) }
+    if found == N {
+        return Ok(fields);
+    }
+    let found = format!("{found}; is this a TREC file?");
+    Err(RowFault::expected("wrong number of fields", format!("{N} fields, `{form}`"), found))
 }
 
 /// A grade of qrels. A negative one means not relevant, or worse.
-pub(super) fn qrel_grade(field: &str) -> Result<u8, TableFault> {
+pub(super) fn qrel_grade(field: &str) -> Result<u8, RowFault> {
     match field.parse::<i64>() {
         Ok(value) if value < 0 => Ok(0),
         _ => grade(field),
@@ -196,23 +199,26 @@ pub(super) fn qrel_grade(field: &str) -> Result<u8, TableFault> {
 pub(super) struct Seen(HashSet<(String, String)>);
 
 impl Seen {
-    pub(super) fn add(&mut self, query: &str, title: &str) -> Result<(), TableFault> {
+    pub(super) fn add(&mut self, query: &str, title: &str) -> Result<(), RowFault> {
         if self.0.insert((query.to_owned(), title.to_owned())) {
             return Ok(());
         }
-        Err(TableFault::RepeatedTitle { query: shortened(query), title: shortened(title) })
+        let (query, title) = (shortened(query), shortened(title));
+        let found = format!("`{title}` again for query `{query}`; keep one of the lines");
+        Err(RowFault::expected("repeated title", "each title once for a query", found))
     }
 }
 
 /// White space of any script is refused, because some readers split at it.
 fn check_id(id: &str, path: &Path, line: u64) -> Result<()> {
     if id.is_empty() || id.contains(char::is_whitespace) {
-        return Err(table(path, line, TableFault::UnfitId { id: shortened(id) }));
+        let found = format!("`{}`; rename it", shortened(id));
+        return Err(
+            RowFault::expected("bad id", "an id without white space for a TREC file", found).at_line(path, line)
+        );
     }
     Ok(())
 }
-
-const _: () = assert!(MAX_GRADE == 10, "the text of TableFault::BadGrade says 10");
 
 #[cfg(test)]
 mod tests {
@@ -292,7 +298,7 @@ mod tests {
         let mut long = vec![b' '; MAX_LINE];
         assert!(read_qrels(&long[..], path()).unwrap().is_empty());
         long.push(b' ');
-        assert!(qrels_fault(&long).starts_with("f.txt:1: expected a line of at most 1048576 bytes"));
+        assert!(qrels_fault(&long).starts_with("f.txt:1: expected a row of at most 1048576 bytes"));
     }
 
     #[test]

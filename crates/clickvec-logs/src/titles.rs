@@ -30,7 +30,7 @@ impl TitleTexts {
     /// Reads a table with the columns that `options` name, or a BEIR corpus or its folder, where the text replaces a
     /// missing title. If an item has several titles, the first counts.
     pub(crate) fn read(path: &Path, options: Options, budget: usize, max_bad: f64) -> Result<TitleTexts> {
-        let path = &titles_file(path).map_err(Error::File)?;
+        let path = &titles_file(path)?;
         let mut table = Table::open(path, &options.of_table())?;
         let lacks = |role: Role, table: &Table| {
             let (column, found) = (options.columns.of(role).unwrap_or_default().to_owned(), table.names().to_vec());

@@ -1,5 +1,6 @@
 //! What clickvec reads and writes: files, tables, and the one error of all its crates.
 
+pub mod collection;
 pub mod error;
 pub mod files;
 pub mod json;

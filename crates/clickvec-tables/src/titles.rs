@@ -47,10 +47,22 @@ impl From<&Titles> for Titles {
     }
 }
 
-/// Returns a file of a BEIR folder, which may be compressed; `None` if there is none.
-pub fn beir_file(folder: &Path, name: &str) -> Option<PathBuf> {
-    let endings = ["", ".gz", ".zst"];
-    endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.exists())
+/// Returns a file of a BEIR folder, which may be compressed.
+///
+/// # Errors
+///
+/// [`ErrorKind::Malformed`] if there is none.
+pub fn beir_file(folder: &Path, name: &str) -> Result<PathBuf> {
+    let mut paths = ["", ".gz", ".zst"].iter().map(|ending| folder.join(format!("{name}{ending}")));
+    paths.find(|path| path.exists()).ok_or_else(|| not_beir(folder, name))
+}
+
+/// Creates the error of a folder that lacks a file of BEIR.
+pub fn not_beir(folder: &Path, missing: &str) -> Error {
+    let expected = "a file, or a BEIR folder with `queries.jsonl`, `corpus.jsonl` and `qrels/test.tsv`";
+    Error::expected(ErrorKind::Malformed, expected, format!("a folder without `{missing}`"))
+        .help("see docs/reference/tables.md")
+        .at(folder)
 }
 
 /// A reader of titles.
@@ -88,14 +100,7 @@ impl TitleReader {
     /// Those of [`Table::open`]; [`ErrorKind::Malformed`] for a folder without a corpus and for a missing column;
     /// [`ErrorKind::Setting`] for a field that names a column twice.
     pub fn open(titles: &Titles, field: &str, stored: &[String]) -> Result<TitleReader> {
-        let path = if titles.path.is_dir() {
-            beir_file(&titles.path, CORPUS).ok_or_else(|| {
-                let expected = "a file, or a BEIR folder with `corpus.jsonl`";
-                Error::expected(ErrorKind::Malformed, expected, "a folder without it").at(&titles.path)
-            })?
-        } else {
-            titles.path.clone()
-        };
+        let path = if titles.path.is_dir() { beir_file(&titles.path, CORPUS)? } else { titles.path.clone() };
         TitleReader::of_table(Table::open(&path, &Options::default())?, titles, field, stored)
     }
 
@@ -137,7 +142,7 @@ impl TitleReader {
     pub fn next(&mut self) -> Result<Option<FoundTitle<'_>>> {
         let fault = match self.table.next(&mut self.record)? {
             Next::End => return Ok(None),
-            Next::Header => Some(RowFault::expected("repeated header", "a row", "the header again")),
+            Next::Header => Some(RowFault::header_again()),
             Next::Broken(fault) => Some(fault),
             Next::Row => None,
         };

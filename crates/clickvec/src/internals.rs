@@ -26,8 +26,8 @@ pub mod encoder {
 pub mod error {
     pub use crate::error::not_finite;
     pub use crate::error::shown::{cut, fitted, listed, printable, shortened, shown, shown_input};
-    pub use crate::error::table::{CR_ALONE, NOT_UTF_8, UTF_16};
     pub use clickvec_tables::json_found_in;
+    pub use clickvec_tables::shown::{CR_ALONE, NOT_UTF_8, UTF_16};
 }
 
 /// What explanations read of a model's states.
@@ -125,11 +125,11 @@ pub mod rng {
 
 /// Tables, line by line.
 pub mod tables {
-    pub use crate::tables::SHOWN_SKIPPED_LINES;
-    pub use crate::tables::field::repeated as repeated_in_field;
-    pub use crate::tables::tsv::{Line, MAX_LINE_BYTES, Row, TableReader, is_parquet, is_tensors, is_utf16};
-    pub use crate::tables::{CORPUS, JsonLine, JsonLines, JudgedRow, beir_file, beir_query, judged_of};
     pub use clickvec_tables::json::json_object;
+    pub use clickvec_tables::table::{
+        MAX_LINE_BYTES, SHOWN_SKIPPED_LINES, is_parquet, is_tensors, is_utf16, repeated_in_field,
+    };
+    pub use clickvec_tables::titles::{CORPUS, beir_file};
     pub use clickvec_tables::{FoundLine, Lines};
 }
 

@@ -66,7 +66,14 @@ mod ragged;
 mod ridge;
 mod rng;
 mod settings;
-pub mod tables;
+/// Reading titles and other tables, as [`clickvec_tables`] does.
+pub mod tables {
+    pub use clickvec_tables::collection::{
+        Title, TitleFile, TitlesSummary, for_each_document, for_each_title, read_titles, titles_file,
+    };
+    pub use clickvec_tables::table::{RowFault, Skipped, SkippedLine};
+    pub use clickvec_tables::titles::{TITLE, Titles};
+}
 mod tensor_file;
 mod text;
 pub mod train;

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clickvec::internals::error::listed;
-use clickvec::internals::tables::{Line, TableReader};
 use clickvec_serve::{Canary, Config, Error, Limits, Server, Tokens};
+use clickvec_tables::table::{Options, Record, Table};
 
 use crate::answer::Answer;
 use crate::input::check_outputs;
@@ -191,18 +191,13 @@ fn is_origin(text: &str) -> bool {
 
 /// Reads the queries that a new index must answer.
 pub(crate) fn canaries(path: &Path) -> Result<Vec<Canary>> {
-    let mut rows = TableReader::open(path)?;
+    let mut rows = Table::open(path, &Options::default())?;
     let (query, id) = (rows.require("query")?, rows.require("id")?);
-    let mut canaries = Vec::new();
-    while let Some(line) = rows.next()? {
-        match line {
-            Line::Whole(row) => {
-                let field = |column| row.get(column).unwrap_or_default().to_owned();
-                canaries.push(Canary { query: field(query), id: field(id) });
-            }
-            // A test that silently lost a line would let a worse index through.
-            Line::Broken { line, fault } => anyhow::bail!("{}:{line}: {fault}", output::path(path)),
-        }
+    let (mut canaries, mut record) = (Vec::new(), Record::default());
+    // A test that silently lost a line would let a worse index through.
+    while rows.next_row(&mut record)? {
+        let field = |column| record.get(column).unwrap_or_default().to_owned();
+        canaries.push(Canary { query: field(query), id: field(id) });
     }
     anyhow::ensure!(!canaries.is_empty(), "{}: expected queries below the header, found none", output::path(path));
     Ok(canaries)

@@ -183,8 +183,8 @@ fn what_cannot_be_read_is_told_with_its_place() {
         let message = "found a folder without `queries.jsonl`";
         evaluate(&folder, &["--judged", judged]).code(2).says(message);
     }
-    evaluate(&folder, &["--judged", "qrels.txt"]).code(2).says("found none; name them with --topics");
-    evaluate(&folder, &["--judged", "qrels.txt", "--topics", "topics.txt"]).code(2).says("name them with --titles");
+    evaluate(&folder, &["--judged", "qrels.txt"]).code(2).says("found none; name a file of topics");
+    evaluate(&folder, &["--judged", "qrels.txt", "--topics", "topics.txt"]).code(2).says("name a file of titles");
     let idle = ["--judged", "judged.tsv", "--topics", "topics.txt"];
     evaluate(&folder, &idle).code(2).says("judged.tsv: expected a file of topics with TREC qrels only, found a table");
     let piped = ["--judged", "ids.tsv", "--topics", "topics.txt", "--titles", "-"];
@@ -251,7 +251,7 @@ fn training_is_validated_by_every_form() {
         models.push(std::fs::read(folder.path(name)).unwrap());
     }
     assert!(models[0] == models[1] && models[0] == models[2], "the same test set makes the same model");
-    folder.train("d", &trec[..2]).code(2).says("name them with --topics");
+    folder.train("d", &trec[..2]).code(2).says("name a file of topics");
     folder.train("d", &["--validation-topics", "topics.txt"]).code(2).says("--validation");
 }
 

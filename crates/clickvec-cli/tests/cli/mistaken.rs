@@ -11,7 +11,7 @@ fn train<'a>(clicks: &'a str, output: &'a str) -> Vec<&'a str> {
 fn judged_titles_are_not_learnt_as_clicks() {
     let folder = Folder::with_model();
     let clicks = "judged.tsv: expected clicks, found judged titles: the column `grade`; if these are clicks, rename it";
-    folder.run(&train("judged.tsv", "m")).code(2).says(clicks).says("--judged and --validation take judged titles");
+    folder.run(&train("judged.tsv", "m")).code(2).says(clicks);
     let update = ["update", "model.safetensors", "--titles=titles.tsv", "--clicks", "judged.tsv"];
     folder.run(&update).code(2).says(clicks);
     let learns =
@@ -77,7 +77,7 @@ fn titles_with_other_columns_or_in_an_index() {
     let named = "`--id-column` and `--title-column` name the columns of titles";
     index("named.tsv", &[]).code(2).says("expected a column `id` in the header").says(named);
     index("named.tsv", &["--id-column=sku", "--title-column=name"]).code(0);
-    index("i", &[]).code(2).says("expected a file, or a BEIR folder with `corpus.jsonl`, found a folder without it");
+    index("i", &[]).code(2).says("expected a file, or a BEIR folder").says("found a folder without `corpus.jsonl`");
 }
 
 #[test]
@@ -95,8 +95,7 @@ fn a_sheet_with_open_rows_is_not_judged() {
     let folder = Folder::with_data();
     folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer in red\t\n");
     let message = "sheet.tsv:2: expected a grade, one of the integers 0 to 10, found nothing";
-    let judge = "`clickvec judge read` takes a sheet that is not filled in to the end";
-    folder.run(&["evaluate", "--judged=sheet.tsv", "--ranker=bm25"]).code(2).says(message).says(judge);
+    folder.run(&["evaluate", "--judged=sheet.tsv", "--ranker=bm25"]).code(2).says(message);
     // Grades of a sheet are 0 to 4, and what it lacks is counted.
     folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer\t3\nladder\tt2\tladder\t\n");
     let judged = ["judge", "read", "sheet.tsv", "--output=j.tsv"];

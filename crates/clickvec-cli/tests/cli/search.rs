@@ -109,7 +109,7 @@ fn a_bad_line_is_told_and_the_others_are_answered() {
     let input = [b"red hammer\n\xff\nblue ladder\n", long.as_bytes(), b"\n\nred\n", long.as_bytes()].concat();
     let search = ["search", "--model", "model.safetensors", "--titles", "titles.tsv", "--json"];
     let run = folder.run_with(&search, input.clone()).code(2);
-    let run = run.says("standard input:2: expected UTF-8").says("standard input:4: expected a line of at most");
+    let run = run.says("standard input:2: expected UTF-8").says("standard input:4: expected a row of at most");
     let run = run.says("standard input: 3 lines could not be read, all others were answered");
     let answers = run.json_lines();
     // Every line gets an answer, so they can be counted.

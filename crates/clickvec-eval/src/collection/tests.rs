@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::*;
+use crate::judgments::JudgedRow;
 use crate::ranker::shop::Shop;
 use crate::ranker::testing::train;
 use crate::{Answers, EvaluateOptions, Gain, Metric, Ties};
-use clickvec::internals::tables::JudgedRow;
 
 fn titles(texts: &[&str]) -> Vec<Title> {
     (0..).zip(texts).map(|(id, text): (usize, _)| Title { id: format!("d{id}"), title: (*text).to_owned() }).collect()

@@ -151,7 +151,7 @@ fn each_fault_of_a_beir_folder_names_its_line() {
     let qrels = |rows: &str| format!("query-id\tcorpus-id\tscore\n{rows}");
     for (name, text, expected) in [
         (QUERIES, line("q1") + "{\n", ":2: expected a JSON object"),
-        (QUERIES, "{\"_id\":\"q1\"}\n".to_owned(), ":1: expected a text in the member `text`, found nothing"),
+        (QUERIES, "{\"_id\":\"q1\"}\n".to_owned(), ":1: expected a text, found nothing"),
         (QUERIES, String::new(), ": expected topics, found none"),
         (CORPUS, line("d9") + "none\n", ":2: expected a JSON object"),
         (CORPUS, line("d1") + &line("d1"), ":2: expected a new id, found `d1`, which line 1 has already"),
@@ -223,9 +223,9 @@ fn each_fault_of_trec_files_names_its_line() {
 fn what_goes_with_what() {
     let data = Data::trec("q1 0 d1 1\n");
     let message = data.message(data.read("qrels.txt", None, Some("titles.tsv"), "title"));
-    assert!(message.ends_with("queries, which TREC qrels do not have, found none"), "{message}");
+    assert!(message.ends_with("queries, which TREC qrels do not have, found none; name a file of topics"), "{message}");
     let message = data.message(data.read("qrels.txt", Some("topics.tsv"), None, "title"));
-    assert!(message.ends_with("titles, which TREC qrels do not have, found none"), "{message}");
+    assert!(message.ends_with("titles, which TREC qrels do not have, found none; name a file of titles"), "{message}");
     data.write("judged.tsv", "query\ttitle\tgrade\na\tb\t1\n");
     let message = data.message(data.read("judged.tsv", Some("topics.tsv"), None, "title"));
     assert!(
@@ -244,7 +244,7 @@ fn what_goes_with_what() {
     // Any other file is a broken table.
     data.write("judged.tsv", "a b c\n");
     let message = data.message(data.read("judged.tsv", None, None, "title"));
-    assert!(message.starts_with("/judged.tsv: expected a column `query` in the header, found `a b c`"), "{message}");
+    assert!(message.starts_with("/judged.tsv: expected a column `query` in the header, found "), "{message}");
 }
 
 #[test]

@@ -9,16 +9,21 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 
+use super::judgments::empty_id;
 use super::trec::{fields_of, read_lines};
-use clickvec::error::{Error, Result, TableFault, TestSetFault};
-use clickvec::internals::error::shortened;
-use clickvec::internals::tables::{JsonLine, JsonLines, Line, TableReader, beir_query};
-use clickvec_tables::files;
+use clickvec_tables::shown::shortened;
+use clickvec_tables::table::{Options, Record, RowFault, Table};
+use clickvec_tables::{Error, ErrorKind, Result, files};
 
 /// The possible names of the id column in a table of topics.
 const ID_COLUMNS: [&str; 3] = ["query_id", "qid", "id"];
+/// What would end a field or a line of a table.
+const ENDS: [char; 3] = ['\t', '\n', '\r'];
 /// The name of the text column.
 const TEXT_COLUMN: &str = "query";
+
+/// The columns of BEIR's queries.
+const BEIR_COLUMNS: [&str; 2] = ["_id", "text"];
 
 /// A query and its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +40,8 @@ pub struct Topic {
 ///
 /// # Errors
 ///
-/// Those of [`files::open`]; [`Error::ReadAt`] and [`Error::Io`] if reading fails; [`Error::Table`] for a broken line
-/// or topic and for a repeated id; [`Error::TestSet`] if there are no topics.
+/// Those of [`files::open`]; [`ErrorKind::Io`] if reading fails; [`ErrorKind::Malformed`] for a broken line or topic and for a
+/// repeated id; [`ErrorKind::Empty`] if there are no topics.
 pub(crate) fn read_topics(path: &Path) -> Result<Vec<Topic>> {
     let (first, reader) = files::first_line(files::open(path)?, path)?;
     topics_of(path, &first, reader)
@@ -47,16 +52,21 @@ pub(super) fn topics_of(path: &Path, first: &str, reader: Box<dyn BufRead + Send
     let mut topics = Topics { path, topics: Vec::new(), lines: HashMap::new() };
     match first.trim_start().chars().next() {
         Some('<') => topics.tagged(reader)?,
-        Some('{') => topics.json(reader)?,
+        Some('{') => topics.table(reader, BEIR_COLUMNS)?,
         _ => match header(first) {
             Some(columns) => topics.table(reader, columns)?,
             None => topics.lines(reader)?,
         },
     }
     if topics.topics.is_empty() {
-        return Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NoTopic });
+        return Err(no_topics(path));
     }
     Ok(topics.topics)
+}
+
+/// Returns the error of a file without topics.
+pub(super) fn no_topics(path: &Path) -> Error {
+    Error::expected(ErrorKind::Empty, "topics", "none").help("see docs/reference/tables.md").at(path)
 }
 
 /// Whether a line is the header of a table of topics.
@@ -79,33 +89,29 @@ struct Topics<'p> {
 }
 
 impl Topics<'_> {
-    fn fault(&self, line: u64, fault: TableFault) -> Error {
-        Error::Table { path: self.path.to_owned(), line: Some(line), fault }
-    }
-
-    fn add(&mut self, line: u64, id: &str, text: &str) -> Result<(), TableFault> {
+    fn add(&mut self, line: u64, id: &str, text: &str) -> Result<(), RowFault> {
         if id.is_empty() {
-            return Err(TableFault::EmptyId { column: ID_COLUMNS[0] });
+            return Err(empty_id(ID_COLUMNS[0]));
         }
-        if let Some(first_line) = self.lines.insert(id.to_owned(), line) {
-            return Err(TableFault::DuplicateId { id: shortened(id), first_line });
+        if let Some(first) = self.lines.insert(id.to_owned(), line) {
+            let found = format!("`{}`, which line {first} has already; ids must be unique", shortened(id));
+            return Err(RowFault::expected("repeated id", "a new id", found));
         }
         self.topics.push(Topic { id: id.to_owned(), text: text.to_owned() });
         Ok(())
     }
 
     fn table(&mut self, reader: Box<dyn BufRead + Send>, [id, text]: [&str; 2]) -> Result<()> {
-        let mut table = TableReader::from_reader(self.path, reader)?;
+        let mut table = Table::read(self.path, reader, &Options::default())?;
         let [id, text] = [table.require(id)?, table.require(text)?];
-        while let Some(line) = table.next()? {
-            let (line, added) = match line {
-                Line::Broken { line, fault } => (line, Err(fault)),
-                Line::Whole(row) => {
-                    let [id, text] = [id, text].map(|column| row.get(column).unwrap_or_default().trim());
-                    (row.line, self.add(row.line, id, text))
-                }
+        let mut record = Record::default();
+        while table.next_row(&mut record)? {
+            let [id, text] = [id, text].map(|column| record.get(column).map(|field| field.trim().replace(ENDS, " ")));
+            let added = match text {
+                Some(text) => self.add(record.line, &id.unwrap_or_default(), &text),
+                None => Err(RowFault::expected("no text", "a text", "nothing")),
             };
-            added.map_err(|fault| self.fault(line, fault))?;
+            added.map_err(|fault| fault.at_line(self.path, record.line))?;
         }
         Ok(())
     }
@@ -116,15 +122,6 @@ impl Topics<'_> {
             let [id, query] = fields_of(text.split('\t'), "id, a tab, query")?;
             self.add(line, id.trim(), query.trim())
         })?;
-        Ok(())
-    }
-
-    fn json(&mut self, reader: Box<dyn BufRead + Send>) -> Result<()> {
-        let mut lines = JsonLines::new(self.path, reader);
-        while let Some(JsonLine { line, object }) = lines.next_line()? {
-            let added = object.and_then(|object| beir_query(&object)).and_then(|(id, text)| self.add(line, &id, &text));
-            added.map_err(|fault| self.fault(line, fault))?;
-        }
         Ok(())
     }
 }

@@ -4,7 +4,8 @@ use std::io::{BufRead, Read};
 
 use super::Topics;
 use super::markup::{Tag, plain};
-use clickvec::error::{Error, Result, TableFault, TestSetFault};
+use clickvec_tables::table::RowFault;
+use clickvec_tables::{Error, ErrorKind, Result};
 
 /// The limit of tagged topics in bytes; TREC's own files have some ten thousand.
 const MAX_TAGGED: usize = 64 << 20;
@@ -25,7 +26,7 @@ impl Topics<'_> {
                     topic
                         .finish(&text[..tag.start])
                         .and_then(|(id, query)| self.add(line, &id, &query))
-                        .map_err(|fault| self.fault(line, fault))?;
+                        .map_err(|fault| fault.at_line(self.path, line))?;
                 }
                 if !tag.closes {
                     open = Some(Partial::new(lines.line_of(tag.start), &tag));
@@ -36,9 +37,7 @@ impl Topics<'_> {
         }
         match open {
             None => Ok(()),
-            Some(Partial { line, .. }) => {
-                Err(self.fault(line, TableFault::IncompleteTopic { missing: "a closing tag, `</top>`," }))
-            }
+            Some(Partial { line, .. }) => Err(incomplete("a closing tag, `</top>`,").at_line(self.path, line)),
         }
     }
 
@@ -48,17 +47,23 @@ impl Topics<'_> {
         let read = reader.take(MAX_TAGGED as u64 + 1).read_to_end(&mut bytes);
         read.map_err(|source| Error::io(self.path, "read", source))?;
         if bytes.len() > MAX_TAGGED {
-            let fault = TestSetFault::TopicsTooLong { limit: MAX_TAGGED };
-            return Err(Error::TestSet { path: self.path.to_owned(), fault });
+            let expected = format!("topics of at most {MAX_TAGGED} bytes");
+            let error = Error::expected(ErrorKind::Malformed, expected, "more");
+            return Err(error.help("is this a file of topics?").at(self.path));
         }
         String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let before = &error.as_bytes()[..valid];
             let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
             let byte = valid - memchr::memrchr(b'\n', before).map_or(0, |end| end + 1) + 1;
-            self.fault(line, TableFault::NotUtf8 { byte })
+            RowFault::not_utf8(byte).at_line(self.path, line)
         })
     }
+}
+
+fn incomplete(missing: &str) -> RowFault {
+    let expected = format!("{missing} in the topic that begins here");
+    RowFault::expected("incomplete topic", expected, "none; see docs/reference/tables.md")
 }
 
 /// A count of lines, kept while scanning forward.
@@ -171,10 +176,10 @@ impl Partial {
     }
 
     /// The id and the query of the topic that ends where `text` ends.
-    fn finish(mut self, text: &str) -> Result<(String, String), TableFault> {
+    fn finish(mut self, text: &str) -> Result<(String, String), RowFault> {
         self.end_part(text, false);
-        let number = self.number.ok_or(TableFault::IncompleteTopic { missing: "a number, `<num>`," })?;
+        let number = self.number.ok_or_else(|| incomplete("a number, `<num>`,"))?;
         let query = self.query.or(self.title);
-        Ok((number, query.ok_or(TableFault::IncompleteTopic { missing: "a query, `<title>` or `<query>`," })?))
+        Ok((number, query.ok_or_else(|| incomplete("a query, `<title>` or `<query>`,"))?))
     }
 }

@@ -12,7 +12,7 @@ use super::{
     Data, Entry, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell,
 };
 use crate::systems::SYSTEMS;
-use clickvec::error::{Error, Result, TestSetFault};
+use clickvec::error::{Error, Result};
 use clickvec::internals::error::shortened;
 use clickvec::internals::text::words;
 use clickvec_eval::files_of_test_set;
@@ -58,7 +58,7 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
     let before = stamps(&judged_files)?;
     let set = read_test_set(&plan.data.test_set())?;
     tell(watch, Event::TestSet(&set))?;
-    refuse_nothing_judged(&plan.data.judged, &set)?;
+    set.check_not_empty(&plan.data.judged)?;
     let titles = match (&plan.data.titles, &set.form) {
         (Some(named), _) => Some(clickvec::tables::titles_file(named)?),
         (None, Form::Beir { corpus, .. }) => Some(corpus.clone()),
@@ -126,15 +126,6 @@ fn collection(titles: &Path, plan: &Plan, set: &eval::TestSet, cache: &mut Cache
         return Err(error.help("is this the collection that was judged?").at(titles).into());
     }
     Ok(searched)
-}
-
-/// Refuses a test set without queries.
-fn refuse_nothing_judged(path: &Path, set: &eval::TestSet) -> Result<()> {
-    if !set.judgments.queries.is_empty() {
-        return Ok(());
-    }
-    let is_table = set.form == Form::Table;
-    Err(Error::TestSet { path: path.to_owned(), fault: TestSetFault::NothingJudged { is_table } })
 }
 
 /// Refuses a file that cannot be read again: a table identifies a file by its contents, and each training reads it

@@ -10,13 +10,13 @@ use super::maker::{Maker, Points, Refused, named};
 use super::memory::PeakMemory;
 use super::plan::Training;
 use super::{Event, Point, TrainingFacts, Watch};
-use clickvec::error::{Error, Result, TestSetFault};
+use clickvec::error::{Error, Result};
 use clickvec::model::Model;
 use clickvec::train::ClickSource;
 use clickvec::train::{self, Output, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
 use clickvec_eval::files_of_test_set;
 use clickvec_eval::ranker::Neural;
-use clickvec_eval::{self as eval, EvaluateOptions, Form, Judgments, read_test_set};
+use clickvec_eval::{self as eval, EvaluateOptions, Judgments, read_test_set};
 use clickvec_tables::{Error as Shared, ErrorKind};
 
 /// Enough minibatches that checkpoints cost no noticeable time, and few enough that little is lost.
@@ -113,12 +113,8 @@ impl Maker<'_> {
         let judgments = match &training.validation {
             Some(validation) => {
                 let files = validation.test_set(&config.field);
-                let set = read_test_set(&files).map_err(classified)?;
-                if set.judgments.queries.is_empty() {
-                    let is_table = set.form == Form::Table;
-                    let fault = TestSetFault::NothingJudged { is_table };
-                    return Err(of_training(Error::TestSet { path: validation.judged.clone(), fault }));
-                }
+                let set = read_test_set(&files).map_err(|error| classified(error.into()))?;
+                set.check_not_empty(&validation.judged).map_err(|error| of_training(error.into()))?;
                 Some(set.judgments)
             }
             None => None,
@@ -196,7 +192,7 @@ fn is_trainings_own(fault: &Error) -> bool {
     if let Error::Shared(error) = fault {
         return matches!(error.kind(), Setting | Malformed | Empty | Mismatch | NotFinite);
     }
-    matches!(fault, Error::Table { .. } | Error::TestSet { .. })
+    false
 }
 
 fn is_of_checkpoint(fault: &Error, model: &Path) -> bool {

@@ -29,6 +29,7 @@ mod names;
 mod parquet;
 mod record;
 mod separated;
+mod skipped;
 mod tsv;
 
 use std::io::{BufRead, Cursor, Read as _};
@@ -49,6 +50,7 @@ pub use names::{is_header, looks_like_name, shown_names};
 #[cfg(feature = "parquet")]
 pub use parquet::{guard_parquet, open_parquet, parquet_error};
 pub use record::{Next, Record, RowFault};
+pub use skipped::{SHOWN_SKIPPED_LINES, Skipped, SkippedLine};
 
 /// What a table is read from.
 type Source = Box<dyn BufRead + Send>;
@@ -267,6 +269,21 @@ impl Table {
             Ok(next) => Ok(next),
             Err(source) => Err(Error::read_at(&self.path, line + 1, source)),
         }
+    }
+
+    /// Reads the next row, for a reader that refuses what is no row; false at the end.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::next`], and [`ErrorKind::Malformed`] for a broken row or a repeated header.
+    pub fn next_row(&mut self, record: &mut Record) -> Result<bool> {
+        let fault = match self.next(record)? {
+            Next::Row => return Ok(true),
+            Next::End => return Ok(false),
+            Next::Header => RowFault::header_again(),
+            Next::Broken(fault) => fault,
+        };
+        Err(fault.at_line(&self.path, record.line))
     }
 
     /// Checks at the end of JSON lines that every required column occurred.

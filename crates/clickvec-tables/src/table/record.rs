@@ -81,6 +81,11 @@ impl RowFault {
         RowFault::expected("too long", format_args!("a row of at most {limit} bytes"), "a longer one")
     }
 
+    /// Creates the fault of a header that occurs again, as in concatenated files.
+    pub fn header_again() -> RowFault {
+        RowFault::expected("repeated header", "a row", "the header again")
+    }
+
     /// Converts the fault into an error, for a reader that refuses broken rows.
     pub fn at_line(self, path: &Path, line: u64) -> Error {
         Error::new(ErrorKind::Malformed, self.message).at_line(path, line)

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use super::Weighting;
 use crate::Result;
-use crate::error::{Error, TableFault, shortened};
+use crate::error::shortened;
 use crate::tables::{RowFault, Skipped};
 use clickvec_tables::table::{Field, Next, Options, Record, Table};
+use clickvec_tables::{Error, ErrorKind};
 
 /// A clicked pair, which lives until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +68,7 @@ impl ClickReader {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::open`] and [`Table::require`]; [`TableFault::JudgedTitles`] if the table has the column
+    /// Those of [`Table::open`] and [`Table::require`]; [`ErrorKind::Malformed`] if the table has the column
     /// `grade` and none of `weight`, `count` and `clicked`.
     pub fn open(path: &Path, field: &str, weighting: Weighting) -> Result<ClickReader> {
         ClickReader::from_table(Table::open(path, &Options::default())?, field, weighting)
@@ -88,8 +89,10 @@ impl ClickReader {
         // Else a title with grade 0 would be learnt as one that was clicked.
         let is_counted = weight.is_some() || clicks.is_some() || clicked.is_some();
         if !is_counted && table.has("grade") {
-            let path = table.path().to_owned();
-            return Err(Error::Table { path, line: None, fault: TableFault::JudgedTitles });
+            let found = "judged titles: the column `grade`";
+            let error = Error::expected(ErrorKind::Malformed, "clicks", found);
+            let help = "if these are clicks, rename it; see docs/reference/tables.md";
+            return Err(error.help(help).at(table.path()).into());
         }
         let rare = table.column("rare")?;
         let skipped = Skipped::default();
@@ -123,7 +126,7 @@ impl ClickReader {
             let fault = match self.table.next(&mut self.record)? {
                 Next::End => return Ok(None),
                 Next::Broken(fault) => fault,
-                Next::Header => RowFault::expected("repeated header", "a row", "the header again"),
+                Next::Header => RowFault::header_again(),
                 Next::Row => match self.kind() {
                     Ok(RowKind::Click(weight, worth, rare)) => break (weight, worth, rare),
                     Ok(RowKind::Shown) => {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::source::item_failed;
-use crate::error::{Error, Result, TableFault, not_finite, shortened};
-use crate::tables::{Field, Skipped, Step, TableReader};
+use crate::error::{Error, Result, not_finite, shortened};
 use crate::vector_file::fault::{self, VectorPlace, malformed};
 use crate::vector_file::{self, Entries, Stop};
+use clickvec_tables::table::{Field, Next, Options, Record, RowFault, Skipped, Table};
 
 /// The name of the teacher in messages.
 pub(super) const NAME: &str = "teacher";
@@ -58,8 +58,8 @@ impl<'a> Teacher<'a> {
 
     /// Returns whether a file is a table of scores. A pipe is not looked into.
     pub fn is_score_file(path: &Path) -> bool {
-        let has = |table: &TableReader, name| table.column(name).is_some();
-        path.is_file() && TableReader::open(path).is_ok_and(|table| has(&table, "query") && has(&table, "score"))
+        let table = || Table::open(path, &Options::default());
+        path.is_file() && table().is_ok_and(|table| table.has("query") && table.has("score"))
     }
 
     /// Texts and their vectors from any iterator. If a text occurs twice, its first vector is used.
@@ -128,28 +128,32 @@ impl<'a> Teacher<'a> {
             TeacherSource::Scores(each) => return each(take).map(|()| Skipped::default()),
             TeacherSource::File(_) | TeacherSource::Vectors(_) => return Ok(Skipped::default()),
         };
-        let mut table = TableReader::open(path)?;
+        let mut table = Table::open(path, &Options::default())?;
         let query = table.require("query")?;
-        let mut title = Field::require(&mut table, field)?;
+        let title = Field::require(&mut table, field)?;
         let score = table.require("score")?;
-        let mut skipped = Skipped::default();
+        let (mut record, mut joined, mut skipped) = (Record::default(), String::new(), Skipped::default());
         loop {
-            let fault = match table.advance()? {
-                Step::End => return Ok(skipped),
-                Step::Broken(fault) => fault,
-                Step::Whole => {
-                    let row = table.row();
-                    let text = row.required(score);
+            let fault = match table.next(&mut record)? {
+                Next::End => return Ok(skipped),
+                Next::Broken(fault) => fault,
+                Next::Header => RowFault::header_again(),
+                Next::Row => {
+                    let text = record.get(score).unwrap_or_default();
                     match text.trim().parse::<f32>() {
                         Ok(number) if number.is_finite() => {
-                            take(row.required(query), title.of(&row), number)?;
+                            let query = record.get(query).unwrap_or_default();
+                            take(query, title.text(&record, &mut joined), number)?;
                             continue;
                         }
-                        _ => TableFault::NotAScore { found: shortened(text) },
+                        _ => {
+                            let found = format!("`{}`", shortened(text));
+                            RowFault::expected("bad score", "a finite number in column `score`", found)
+                        }
                     }
                 }
             };
-            skipped.add(table.line(), fault);
+            skipped.add(record.line, fault);
         }
     }
 

@@ -4,17 +4,13 @@ pub mod damaged;
 mod index;
 pub(crate) use clickvec_tables::shown;
 mod system;
-pub(crate) mod table;
-mod test_set;
 
 pub use clickvec_tables::{JsonFault, JsonKind, JsonProblem, NotAnObject};
 pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
 use shown::told;
-pub(crate) use shown::{listed, shortened, shown, shown_input};
+pub(crate) use shown::{shortened, shown, shown_input};
 pub use system::VectorFault;
 pub use system::not_finite;
-pub use table::TableFault;
-pub use test_set::{JudgedWithTexts, RunIds, TestSetFault};
 
 use std::path::{Path, PathBuf};
 
@@ -48,24 +44,6 @@ pub enum Error {
         /// The id or the title, shortened.
         found: String,
     },
-    /// A table (clicks, judged titles, titles, TREC files) is not valid.
-    #[error("{}: {}", at_line(path, *line), told(fault))]
-    Table {
-        /// The file.
-        path: PathBuf,
-        /// The line, counted from 1; `None` if the fault concerns the whole file.
-        line: Option<u64>,
-        /// What is wrong.
-        fault: TableFault,
-    },
-    /// The files of a test set do not fit together.
-    #[error("{}: {}", shown_input(path), told(fault))]
-    TestSet {
-        /// The file or folder.
-        path: PathBuf,
-        /// What is wrong.
-        fault: TestSetFault,
-    },
 }
 
 impl From<clickvec_tables::memory::NoRoom> for Error {
@@ -95,12 +73,5 @@ impl Error {
     /// Creates the error of a call to the operating system.
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Error {
         clickvec_tables::Error::io(path, action, source).into()
-    }
-}
-
-fn at_line(path: &Path, line: Option<u64>) -> String {
-    match line {
-        Some(line) => format!("{}:{line}", shown_input(path)),
-        None => shown_input(path),
     }
 }

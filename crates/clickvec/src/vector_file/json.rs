@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::fault::{self, MEND, VectorPlace, malformed};
 use super::{Entries, MAX_DIMENSION, MAX_NUMBER, MAX_TEXT, Stop, at_line};
 use crate::error::{JsonFault, JsonKind};
-use crate::tables::{FoundLine, Lines};
 use clickvec_tables::json::json_object;
+use clickvec_tables::{FoundLine, Lines};
 
 #[derive(Deserialize)]
 struct Line {

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result, shortened};
 use crate::files;
 use crate::memory::NoRoom;
-use crate::tables::tsv::is_parquet;
-use crate::tables::{FoundLine, Lines};
+use clickvec_tables::table::is_parquet;
+use clickvec_tables::{FoundLine, Lines};
 use fault::{MEND, VectorPlace, malformed};
 
 /// The largest dimension that is read.

@@ -6,8 +6,8 @@ use super::fault::{self, VectorPlace, malformed};
 use super::{Entries, MAX_DIMENSION, MAX_TEXT, Stop, at_line, in_file};
 use crate::error::shortened;
 use crate::npy::{Fault, Reader};
-use crate::tables::{FoundLine, Lines};
 use clickvec_tables::ErrorKind;
+use clickvec_tables::{FoundLine, Lines};
 
 /// The rows of a file, of which the header was read.
 pub(super) struct Rows<R> {

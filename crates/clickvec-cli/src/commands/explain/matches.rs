@@ -9,8 +9,8 @@ use clickvec::explain::{
     Evidence, Explainer, KeywordOptions, Keywords, Match, MatchReport, SharedUnit, TextView, Word, WordShares,
 };
 use clickvec::internals::encoder::{Reading, describe};
-use clickvec::internals::tables::{Line, TableReader};
 use clickvec::tables::{Skipped, TITLE};
+use clickvec_tables::table::{self, Next, Options, Record, RowFault};
 use serde::Serialize;
 
 use super::models::{one_of_each_kind, states};
@@ -179,19 +179,19 @@ impl Args {
                 pairs.take(limit).collect()
             }
             (None, None, None, Some(path)) => {
-                let mut rows = TableReader::open(path)?;
+                let mut rows = table::Table::open(path, &Options::default())?;
                 let (query, title) = (rows.require("query")?, rows.require(TITLE)?);
-                let (mut pairs, mut skipped) = (Vec::new(), Skipped::default());
-                while pairs.len() < limit
-                    && let Some(line) = rows.next()?
-                {
-                    match line {
-                        Line::Whole(row) => pairs.push(Pair {
-                            query: row.get(query).unwrap_or_default().to_owned(),
-                            title: row.get(title).unwrap_or_default().to_owned(),
+                let (mut pairs, mut skipped, mut record) = (Vec::new(), Skipped::default(), Record::default());
+                while pairs.len() < limit {
+                    match rows.next(&mut record)? {
+                        Next::Row => pairs.push(Pair {
+                            query: record.get(query).unwrap_or_default().to_owned(),
+                            title: record.get(title).unwrap_or_default().to_owned(),
                             grade: None,
                         }),
-                        Line::Broken { line, fault } => skipped.add(line, fault),
+                        Next::Broken(fault) => skipped.add(record.line, fault),
+                        Next::Header => skipped.add(record.line, RowFault::header_again()),
+                        Next::End => break,
                     }
                 }
                 input::note_skipped(path, &skipped);

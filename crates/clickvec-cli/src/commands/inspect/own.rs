@@ -47,7 +47,7 @@ pub(super) fn judged(found: &mut Found) -> Result<()> {
         }
         Err(error) => {
             table::read(found)?;
-            if found.faults == 0 { told(found, error) } else { Ok(()) }
+            if found.faults == 0 { told(found, error.into()) } else { Ok(()) }
         }
     }
 }
@@ -55,7 +55,6 @@ pub(super) fn judged(found: &mut Found) -> Result<()> {
 /// Keeps what is wrong with a table as its only fault; other errors are errors here too.
 fn told(found: &mut Found, error: Error) -> Result<()> {
     let (line, fault) = match error {
-        Error::Table { line, fault, .. } => (line, fault.to_string()),
         Error::Shared(error) if error.kind().is_of_contents() || error.kind() == ErrorKind::Empty => {
             (error.line(), error.message())
         }

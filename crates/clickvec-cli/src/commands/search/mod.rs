@@ -7,7 +7,6 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::Error;
 use clickvec::model::Model;
 use clickvec_eval::ranker::{self, FileKind};
 use clickvec_eval::read_queries;
@@ -216,7 +215,7 @@ impl Session<'_> {
                     self.answer(&batch, &mut out)?;
                 }
                 // A bad line gets an answer of its own, and the next lines get theirs.
-                Err(error @ Error::Table { .. }) => {
+                Err(error) if error.kind() == clickvec_tables::ErrorKind::Malformed => {
                     bad += 1;
                     output::note(&error);
                     self.printer.print_bad(&error, &mut out)?;
@@ -302,7 +301,7 @@ impl Printer {
 
     /// Prints the answer to a bad line for programs. People have read the error already. In a run, the line still counts as a
     /// query.
-    fn print_bad(&mut self, error: &Error, out: &mut impl Write) -> Result<()> {
+    fn print_bad(&mut self, error: &clickvec_tables::Error, out: &mut impl Write) -> Result<()> {
         match &mut self.form {
             Form::Text { .. } => Ok(()),
             Form::Json => {

@@ -238,7 +238,7 @@ fn messages_say_where_and_what_to_do() {
     let corpus = Corpus::default();
     let resources = Resources { corpus: &corpus, load: None, vectors: &[] };
     let error = WordVectors::train(&values("vectors"), &resources, &mut |_| ()).unwrap_err();
-    let expected = "vectors: expected a file of vectors that another program trained, found none";
+    let expected = "vectors: expected a file of vectors that another program trained, found none; name it as `vectors`";
     assert_eq!(error.to_string(), expected);
 }
 

@@ -2,15 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clickvec_tables::UniqueIds;
-use clickvec_tables::titles::{CORPUS, TitleReader, repeated_id};
-
-use super::Skipped;
-use crate::error::TestSetFault;
 use crate::memory::reserve;
-use crate::{Error, Result};
-
-pub use clickvec_tables::titles::Titles;
+use crate::table::Skipped;
+use crate::titles::{CORPUS, TitleReader, Titles, beir_file, repeated_id};
+use crate::{Error, Result, UniqueIds};
 
 /// A title of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +42,7 @@ pub struct TitlesSummary {
     pub untitled: u64,
 }
 
-/// Reads the titles of a collection in any format: a table with the columns `id` and `field` (usually [`super::TITLE`]), or a BEIR
+/// Reads the titles of a collection in any format: a table with the columns `id` and `field` (usually [`crate::titles::TITLE`]), or a BEIR
 /// corpus or its folder, where `text` replaces a missing title. Broken rows are skipped and counted.
 ///
 /// # Errors
@@ -64,7 +59,7 @@ pub fn read_titles(titles: impl Into<Titles>, field: &str) -> Result<TitleFile> 
 ///
 /// What `each` returns; those of [`TitleReader::open`] and [`TitleReader::next`]; if two rows have the same id, because a result
 /// could then mean either.
-pub fn for_each_title<E: From<clickvec_tables::Error>>(
+pub fn for_each_title<E: From<Error>>(
     titles: impl Into<Titles>,
     field: &str,
     mut each: impl FnMut(Title) -> Result<(), E>,
@@ -77,7 +72,7 @@ pub fn for_each_title<E: From<clickvec_tables::Error>>(
 /// # Errors
 ///
 /// Those of [`for_each_title`].
-pub fn for_each_document<E: From<clickvec_tables::Error>>(
+pub fn for_each_document<E: From<Error>>(
     titles: &Titles,
     field: &str,
     stored: &[String],
@@ -97,7 +92,7 @@ fn collected(reader: TitleReader) -> Result<TitleFile> {
     Ok(TitleFile { path, titles, skipped, untitled })
 }
 
-fn each_of<E: From<clickvec_tables::Error>>(
+fn each_of<E: From<Error>>(
     mut reader: TitleReader,
     mut each: impl FnMut(Title, &[&str]) -> Result<(), E>,
 ) -> Result<TitlesSummary, E> {
@@ -128,22 +123,15 @@ fn each_of<E: From<clickvec_tables::Error>>(
 ///
 /// # Errors
 ///
-/// [`Error::TestSet`] for a folder without a corpus.
+/// [`crate::ErrorKind::Malformed`] for a folder without a corpus.
 pub fn titles_file(path: &Path) -> Result<PathBuf> {
     if path.is_dir() { beir_file(path, CORPUS) } else { Ok(path.to_owned()) }
 }
 
-/// Returns a file of a BEIR folder, which may be compressed.
-pub fn beir_file(folder: &Path, name: &'static str) -> Result<PathBuf> {
-    let missing = || Error::TestSet { path: folder.to_owned(), fault: TestSetFault::NotBeir { missing: name } };
-    clickvec_tables::titles::beir_file(folder, name).ok_or_else(missing)
-}
-
 #[cfg(test)]
 mod tests {
-    use clickvec_tables::table::{Options, Table};
-
     use super::*;
+    use crate::table::{Options, Table};
 
     fn read(bytes: &'static [u8], field: &str) -> Result<TitleFile> {
         let path = Path::new("t.tsv");
