@@ -131,7 +131,7 @@ fn embed_reads_tables_and_writes_ids() {
     folder
         .run(&[&embed[..], &["titles.csv"]].concat())
         .code(2)
-        .says("expected a column `title`, found")
+        .says("expected a column `title` in the header, found")
         .prints_nothing();
     let npy = [&embed[..], &["t.csv", "--format", "npy"]].concat();
     assert_eq!(folder.run(&npy).code(0).stdout_bytes().len(), 128 + 144 * 8 * 4);

@@ -10,10 +10,11 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::Error;
 use clickvec::internals::files::Pending;
-use clickvec::model::{Embedder, Model, Side};
+use clickvec::model::{Embedder, Model};
 use clickvec::vectors::{NpyWriter, Word2vecWriter, word2vec_token, write_json_line};
 
 use crate::answer::Answer;
+use crate::commands::explain::SideFlag;
 use crate::input;
 use crate::output;
 use texts::{Batch, Texts};
@@ -60,14 +61,6 @@ pub(crate) struct Args {
     /// the dot product of a query's and a title's vector is the score of a search by vectors.
     #[arg(long, hide_short_help = true)]
     raw: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SideFlag {
-    /// Texts to search with.
-    Query,
-    /// Texts to find.
-    Title,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -128,11 +121,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         input::check_output(output)?;
     }
     let model = Model::load(&args.model)?;
-    let side = match args.side {
-        SideFlag::Query => Side::Query,
-        SideFlag::Title => Side::Title,
-    };
-    let embedder = model.embedder(side);
+    let embedder = model.embedder(args.side.side());
     let embedder = if args.raw { embedder.raw() } else { embedder };
     let mut job = Job { texts: Texts::open(&args)?, embedder, format };
     match &args.output {

@@ -1,17 +1,15 @@
 //! Where texts come from: lines, or the rows of a table. A table is recognised by its first line.
 
 use std::io::{BufRead, Cursor, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Result, anyhow, ensure};
-use clickvec::internals::error::listed;
-use clickvec::internals::files;
-use clickvec::internals::tables::is_parquet as is_parquet_head;
-use clickvec_logs::columns::{self, Role};
-use clickvec_logs::error::TableFault;
-use clickvec_logs::tables::{LogTable, Next, Options, Record};
+use clickvec_tables::files;
+use clickvec_tables::shown::listed;
+use clickvec_tables::table::{Next, Options, Record, RowFault, Table, Width, is_parquet};
 
-use super::{Args, Format, SideFlag};
+use super::{Args, Format};
+use crate::commands::explain::SideFlag;
 use crate::header::{self, Header};
 use crate::input::{self, Lines};
 use crate::output;
@@ -40,9 +38,9 @@ pub(super) enum Texts {
 
 /// The rows of a table.
 pub(super) struct Rows {
-    path: PathBuf,
-    table: LogTable,
-    options: Options,
+    table: Table,
+    text: usize,
+    id: Option<usize>,
     record: Record,
 }
 
@@ -55,7 +53,7 @@ impl Texts {
         let is_named = args.text_column.is_some();
         let (mut has_id, mut source) = (false, None);
         // Parquet is not a stream, so it is recognised and opened elsewhere.
-        if !is_parquet(&args.texts)? {
+        if !is_parquet(&files::first_bytes::<4>(&args.texts)?) {
             let mut reader = files::open(&args.texts)?;
             let first = first_line(&mut reader, &args.texts)?;
             header::refuse_array(&first, &args.texts)?;
@@ -75,19 +73,15 @@ impl Texts {
                 && header.is_some_and(|header| header.names.iter().any(|name| name.eq_ignore_ascii_case(ID)));
             source = Some(reader);
         }
-        let mut options = Options::default();
-        columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
-        options.columns.name(Role::Title, args.text_column.as_deref().unwrap_or(usual_column(args)));
-        if has_id {
-            options.columns.name(Role::Item, ID);
-        }
         let path = input::named(args.texts.clone());
-        let table = match source {
-            Some(source) => LogTable::read(&path, source, &options),
-            None => LogTable::open(&args.texts, &options),
+        let options = Options { width: Width::Header, ..Options::default() };
+        let mut table = match source {
+            Some(source) => Table::read(&path, source, &options)?,
+            None => Table::open(&args.texts, &options)?,
         };
-        let table = table.map_err(told)?;
-        Ok(Texts::Rows(Box::new(Rows { path: args.texts.clone(), table, options, record: Record::default() })))
+        let text = table.require(args.text_column.as_deref().unwrap_or(usual_column(args))).map_err(told)?;
+        let id = if has_id { Some(table.require(ID)?) } else { None };
+        Ok(Texts::Rows(Box::new(Rows { table, text, id, record: Record::default() })))
     }
 
     /// Takes at most `most` texts, and at least one if there are any.
@@ -106,27 +100,22 @@ impl Rows {
         while batch.texts.len() < most {
             match self.table.next(&mut self.record).map_err(told)? {
                 Next::End => break,
-                Next::Header | Next::Other => {}
+                Next::Header => {}
                 // A row that is left out would shift all that come after it.
-                Next::Broken(fault) => {
-                    return Err(anyhow!("{}:{}: {fault}", output::path(&self.path), self.record.line));
-                }
+                Next::Broken(fault) => return Err(fault.at_line(self.table.path(), self.record.line).into()),
                 Next::Row => {
-                    let text = self.record.get(Role::Title).unwrap_or_default();
+                    let Some(text) = self.record.get(self.text) else {
+                        let fault = RowFault::expected("text", "a text", "nothing");
+                        return Err(fault.at_line(self.table.path(), self.record.line).into());
+                    };
                     batch.texts.push(text.replace(['\n', '\r'], " "));
-                    if self.options.columns.is_named(Role::Item) {
-                        batch.ids.push(self.record.get(Role::Item).unwrap_or_default().trim().to_owned());
-                    }
+                    let id = self.id.map(|id| self.record.get(id).unwrap_or_default().trim().to_owned());
+                    batch.ids.extend(id);
                 }
             }
         }
         Ok(())
     }
-}
-
-/// Returns whether a file is Parquet; a pipe is not.
-fn is_parquet(path: &Path) -> Result<bool> {
-    Ok(is_parquet_head(&files::first_bytes::<4>(path)?))
 }
 
 /// Reads the first line, with its end, blank or not. No more is waited for, as the library's reader of a first line would behind a blank
@@ -168,12 +157,9 @@ fn say_table(header: &Header, args: &Args) -> Result<()> {
 }
 
 /// Returns an error, and the option that names a missing column.
-fn told(error: clickvec_logs::Error) -> anyhow::Error {
-    let option = match &error {
-        clickvec_logs::Error::Table { fault: TableFault::MissingColumn { .. }, .. } => {
-            "; `--text-column` names another, and `--lines` takes every line as a text"
-        }
-        _ => return error.into(),
-    };
-    anyhow!("{error}{option}")
+fn told(error: clickvec_tables::Error) -> anyhow::Error {
+    if error.what_was_expected().is_some_and(|expected| expected.starts_with("a column ")) {
+        return anyhow!("{error}; `--text-column` names another, and `--lines` takes every line as a text");
+    }
+    error.into()
 }

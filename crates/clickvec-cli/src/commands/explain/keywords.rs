@@ -255,17 +255,15 @@ fn what_is_counted(models: &[NamedModel], options: &KeywordOptions) -> String {
     if models.iter().any(|named| named.description().reading == Reading::WordByWord) {
         let (least, cells, threshold, states) = (options.at_least, options.cells, options.threshold, states(models));
         lines.push(format!(
-            "*word*: a keyword: it changes at least {least} of the {cells} most active {states} by more than {threshold} of their mean"
+            "*word* (underlined on a page): a keyword: it changes at least {least} of the {cells} most active {states},\n   \
+             in each direction that counts it, by more than {threshold} of their mean activation;\n   \
+             the word that is read first changes all of them (-)"
         ));
-        lines.push(
-            "   activation, in each direction that counts it; the word that is read first changes all of them (-)"
-                .to_owned(),
-        );
     }
     for config in one_of_each_kind(models, |of| of.reading == Reading::Windows) {
         let (kind, units) = (config.kind(), options.units);
         lines.push(format!(
-            "*word*: a keyword of a {kind}: it wins at least one of the {units} most active max-pooling units"
+            "*word* (underlined on a page): a keyword of a {kind}: it wins at least one of the {units} most active max-pooling units"
         ));
     }
     lines.join("\n")

@@ -500,18 +500,18 @@ fn meaning(models: &[NamedModel], options: &KeywordOptions) -> String {
     if models.iter().any(|named| named.description().reading == Reading::WordByWord) {
         let (least, cells, threshold, states) = (options.at_least, options.cells, options.threshold, states(models));
         lines.push(format!(
-            "*: a keyword: it changes at least {least} of the {cells} most active {states} by more than {threshold} of their mean \
-             activation;"
+            "* (bold on a page): a keyword: it changes at least {least} of the {cells} most active {states}\n   \
+             by more than {threshold} of their mean activation; the word that is read first changes all of them (-)"
         ));
-        lines.push("   the word that is read first changes all of them, so it has no count (-)".to_owned());
     }
     if models.iter().any(|named| named.model.encoder_config().projection().is_some()) {
         lines.push("A dimension of a projection mixes all cells, so it has no words of its own.".to_owned());
     }
     for config in one_of_each_kind(models, |of| of.reading == Reading::Windows) {
         let (kind, units) = (a_kind(config), options.units);
-        lines
-            .push(format!("*: a keyword of {kind}: it wins at least one of the {units} most active max-pooling units"));
+        lines.push(format!(
+            "* (bold on a page): a keyword of {kind}: it wins at least one of the {units} most active max-pooling units"
+        ));
     }
     for config in one_of_each_kind(models, |of| of.reading == Reading::WordByWord && of.gates.is_empty()) {
         lines.push(format!("{} has no gates, so there is no input gate to show.", capitalized(&a_kind(config))));
