@@ -49,7 +49,7 @@ pub fn checkpoint(data: &[u8]) {
 pub fn scores(data: &[u8]) {
     let path = &file("scores", data);
     taught(ClickSource::pairs(CLICKS), Teacher::score_file(path, "title"));
-    taught(ClickSource::file(path).of_scores(), Teacher::score_file(path, "title"));
+    taught(ClickSource::file(path).scored(), Teacher::score_file(path, "title"));
 }
 
 /// A teacher's vectors or scores: the first bytes say in which form. The crate that reads Parquet may panic, as in `parquet`.

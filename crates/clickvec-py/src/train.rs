@@ -190,7 +190,7 @@ impl Run<'_> {
             inputs: &self.read(),
         };
         let clicks = match &self.file {
-            Some(path) if self.is_scored => ClickSource::file(path).of_scores(),
+            Some(path) if self.is_scored => ClickSource::file(path).scored(),
             Some(path) => ClickSource::file(path),
             None if self.from_python => ClickSource::marked(pulled(caller).map(Ok::<_, std::convert::Infallible>)),
             None => ClickSource::none(),

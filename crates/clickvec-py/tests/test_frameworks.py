@@ -26,7 +26,7 @@ def test_scikit_learn():
 
     from clickvec.sklearn import ClickvecVectorizer
 
-    vectorizer = ClickvecVectorizer(cells=8, epochs=1)
+    vectorizer = ClickvecVectorizer(encoder={"cells": 8}, epochs=1)
     checks = check_estimator(vectorizer, on_fail=None, on_skip=None)
     failed = [(check["check_name"], check["exception"]) for check in checks if check["status"] == "failed"]
     assert not failed and any(check["status"] == "passed" for check in checks)
@@ -36,17 +36,20 @@ def test_scikit_learn():
     fitted = vectorizer.fit(queries, titles)
     assert np.array_equal(pickle.loads(pickle.dumps(fitted)).transform(TEXTS), vectors)
     assert list(fitted.get_feature_names_out())[:2] == ["clickvec0", "clickvec1"]
-    search = GridSearchCV(vectorizer, {"cells": [2, 16]}, cv=2, n_jobs=2).fit(queries, titles)
-    assert search.best_params_ == {"cells": 16}
-    pipeline = make_pipeline(ClickvecVectorizer(cells=8), LogisticRegression())
+    search = GridSearchCV(vectorizer, {"encoder": [{"cells": 2}, {"cells": 16}]}, cv=2, n_jobs=2).fit(queries, titles)
+    assert search.best_params_ == {"encoder": {"cells": 16}}
+    pipeline = make_pipeline(ClickvecVectorizer(encoder={"cells": 8}), LogisticRegression())
     pipeline.fit(queries, ["lamp" in query for query in queries])
     assert pipeline.score(queries, ["lamp" in query for query in queries]) > 0.8
-    alone = dict(encoder="lstm", cells=8, epochs=1, minibatch=9, learning_rate=0.01, gamma=8.0, augment={"drop": 0.2})
-    learnt = ClickvecVectorizer(**alone).fit(titles)
+    alone = dict(encoder={"kind": "lstm", "cells": 8}, epochs=1, batch_size=9, learning_rate=0.01)
+    learnt = ClickvecVectorizer(**alone, settings={"titles.gamma": 8.0, "titles": {"views": {"drop": 0.2}}}).fit(titles)
     assert learnt.transform(TEXTS).shape == (3, 8)
     of_titles = learnt.model_.training["config"]["titles"]
     assert (of_titles["epochs"], of_titles["batch_size"], of_titles["gamma"]) == (1, 9, 8.0)
     assert of_titles["views"]["drop"] == pytest.approx(0.2)
+    settings = {"encoder.kind": "clsm", "encoder.hidden": [12], "loss.gamma": 7.0}
+    config = ClickvecVectorizer(epochs=1, settings=settings).fit(queries, titles).model_.training["config"]
+    assert (config["encoder"]["hidden"], config["loss"]["gamma"]) == ([12], 7.0)
     with pytest.raises(TypeError, match="text 1: expected a text, found NoneType"):
         vectorizer.fit(["a", None], ["b", "c"])
 

@@ -274,12 +274,12 @@ def test_labels_and_tables_in_scikit_learn():
     from clickvec.sklearn import ClickvecVectorizer
 
     texts = ["red sofa", "desk lamp", "oak table", "lamp for a desk"] * 9
-    vectorizer = ClickvecVectorizer(cells=4, epochs=1)
+    vectorizer = ClickvecVectorizer(encoder={"cells": 4}, epochs=1)
     alone = vectorizer.fit(texts).model_
     for labels in (["pos", "neg", "neg", "pos"] * 9, ["a sofa", "no sofa"] * 18, [1, 0, 0, 1] * 9):
         assert vectorizer.fit(texts, labels).model_ == alone
     several = ["sofas and beds", "lamps", "oak tables"] * 12
-    assert ClickvecVectorizer(cells=4, epochs=1, labels=True).fit(texts, several).model_ == alone
+    assert ClickvecVectorizer(encoder={"cells": 4}, epochs=1, labels=True).fit(texts, several).model_ == alone
     pairs = vectorizer.fit(texts, several).model_
     assert pairs != alone and vectorizer.fit(texts, iter(several)).model_ == pairs
     with pytest.raises(TypeError, match="expected texts, found a table"):

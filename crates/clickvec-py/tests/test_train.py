@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,9 +11,10 @@ import time
 
 import numpy as np
 import pytest
-from conftest import SETTINGS, SHOP
+from conftest import ROOT, SETTINGS, SHOP
 
 import clickvec
+from clickvec.training import TrainSettings
 
 CLICKS = SHOP / "clicks.tsv"
 
@@ -380,3 +382,10 @@ def test_two_trainings_at_once(model):
     for thread in threads:
         thread.join()
     assert found == [model.fingerprint] * 2
+
+
+def test_keywords_are_the_settings_of_the_type():
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `([a-z_.]+)` ", page.split("\n### ")[0], re.MULTILINE)
+    names = {name.split(".")[0] for name in named} - {"titles", "teacher"}
+    assert names | {"preset"} == set(TrainSettings.__annotations__)

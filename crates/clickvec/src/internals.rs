@@ -3,7 +3,7 @@
 
 /// The click log and its minibatches.
 pub mod clicks {
-    pub use crate::clicks::held_out::place;
+    pub use crate::clicks::held_out::query_hash;
     pub use crate::clicks::{
         ClickLog, ClickReader, Distillation, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage,
         pair_fingerprint, text_hash, title_fingerprint,

@@ -241,7 +241,7 @@ impl TrainConfig {
     }
 
     /// Returns the settings for training on a section of the log: its own where it has any, otherwise these.
-    pub(crate) fn of_section(&self, section: Section) -> TrainConfig {
+    pub(crate) fn for_section(&self, section: Section) -> TrainConfig {
         let mut config = self.clone();
         if let (Section::Titles, Some(titles)) = (section, &self.titles) {
             config.epochs = titles.epochs;

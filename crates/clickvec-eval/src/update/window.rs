@@ -8,7 +8,7 @@ use super::suspicion::Suspicion;
 use crate::{JudgedQuery, JudgedTitle, Judgments};
 use clickvec::Result;
 use clickvec::internals::clicks::ClickReader;
-use clickvec::internals::clicks::place;
+use clickvec::internals::clicks::query_hash;
 use clickvec::internals::text::{Dictionary, WordBuffer, for_each_trigram, for_each_word, words};
 use clickvec::tables::Skipped;
 use clickvec::train::{Weighting, click_grades};
@@ -43,16 +43,16 @@ impl<'a> Window<'a> {
 
     /// The hash of a query's words. Divided by its largest value it lies between 0 and 1, and queries below
     /// [`Window::held_out`] are held out.
-    fn place(query: &str) -> u64 {
-        place(&words(query).join(" "))
+    fn hash(query: &str) -> u64 {
+        query_hash(&words(query).join(" "))
     }
 
     pub(super) fn is_held_out(&self, query: &str) -> bool {
-        self.holds_out(Window::place(query))
+        self.holds_out(Window::hash(query))
     }
 
-    fn holds_out(&self, place: u64) -> bool {
-        (place as f64) < self.held_out * u64::MAX as f64
+    fn holds_out(&self, hash: u64) -> bool {
+        (hash as f64) < self.held_out * u64::MAX as f64
     }
 
     /// The pairs to learn from, with their weights and whether their query is rare, without the held-out queries.
@@ -84,13 +84,13 @@ impl<'a> Window<'a> {
                 day.pairs += 1;
                 let is_known = is_title(click.title);
                 day.known += u64::from(is_known);
-                let place = Window::place(click.query);
-                if self.holds_out(place) {
+                let hash = Window::hash(click.query);
+                if self.holds_out(hash) {
                     day.held_out += 1;
                     let held_out = if is_newest { &mut newest } else { &mut earlier };
                     // A click that weighs nothing says nothing.
                     if is_known && click.weight > 0.0 {
-                        held_out.add(place, click.query, click.title, click.worth);
+                        held_out.add(hash, click.query, click.title, click.worth);
                     }
                 }
                 let mut words = 0;
@@ -104,16 +104,16 @@ impl<'a> Window<'a> {
                     }
                 });
                 if is_newest {
-                    day.new_queries += u64::from(!mixing.add_newest(place, words, click.worth))
+                    day.new_queries += u64::from(!mixing.add_newest(hash, words, click.worth))
                 } else {
-                    mixing.add_earlier(place, words, click.worth)
+                    mixing.add_earlier(hash, words, click.worth)
                 }
             }
             day.skipped = reader.skipped().clone();
             survey.days.push(day);
         }
-        let recurring = newest.0.keys().filter(|&&place| mixing.has_seen(place));
-        survey.recurring = recurring.map(|&place| HeldOut::id(place)).collect();
+        let recurring = newest.0.keys().filter(|&&hash| mixing.has_seen(hash));
+        survey.recurring = recurring.map(|&hash| HeldOut::id(hash)).collect();
         survey.mix = mixing.finish();
         (survey.newest, survey.earlier) = (newest.judgments(weighted), earlier.judgments(weighted));
         Ok(survey)
@@ -225,28 +225,28 @@ impl Survey {
 struct HeldOut(BTreeMap<u64, (String, BTreeMap<String, f64>)>);
 
 impl HeldOut {
-    fn add(&mut self, place: u64, query: &str, title: &str, worth: f64) {
-        if self.0.len() >= MOST_HELD_OUT && self.0.last_key_value().is_some_and(|(&last, _)| place > last) {
+    fn add(&mut self, hash: u64, query: &str, title: &str, worth: f64) {
+        if self.0.len() >= MOST_HELD_OUT && self.0.last_key_value().is_some_and(|(&last, _)| hash > last) {
             return;
         }
-        let (_, titles) = self.0.entry(place).or_insert_with(|| (query.to_owned(), BTreeMap::new()));
+        let (_, titles) = self.0.entry(hash).or_insert_with(|| (query.to_owned(), BTreeMap::new()));
         *titles.entry(title.to_owned()).or_default() += worth;
         if self.0.len() > MOST_HELD_OUT {
             self.0.pop_last();
         }
     }
 
-    fn id(place: u64) -> String {
-        format!("{place:016x}")
+    fn id(hash: u64) -> String {
+        format!("{hash:016x}")
     }
 
     /// `weighted`: whether titles whose clicks weigh more get higher grades.
     fn judgments(self, weighted: bool) -> Judgments {
-        let query = |(place, (text, titles)): (u64, (String, BTreeMap<String, f64>))| {
+        let query = |(hash, (text, titles)): (u64, (String, BTreeMap<String, f64>))| {
             let (titles, weights): (Vec<String>, Vec<f64>) = titles.into_iter().unzip();
             let grades = if weighted { click_grades(&weights) } else { vec![1; titles.len()] };
             let title = |(text, grade): (String, u8)| JudgedTitle { id: text.clone(), text, grade };
-            JudgedQuery { id: HeldOut::id(place), text, titles: titles.into_iter().zip(grades).map(title).collect() }
+            JudgedQuery { id: HeldOut::id(hash), text, titles: titles.into_iter().zip(grades).map(title).collect() }
         };
         Judgments { queries: self.0.into_iter().map(query).collect(), duplicates: 0 }
     }
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(survey.unseen_trigrams, survey.trigrams);
         assert_eq!(survey.suspicion(), None);
         // Words decide, not how they are written.
-        assert_eq!(Window::place("Red  Shoes!"), Window::place("red shoes"));
+        assert_eq!(Window::hash("Red  Shoes!"), Window::hash("red shoes"));
     }
 
     #[test]

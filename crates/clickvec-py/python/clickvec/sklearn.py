@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,20 +16,8 @@ from .model import Model
 from .training import train
 
 
-# The settings of :func:`clickvec.train` that the parameters set, with titles of queries and with titles alone.
-_NAMES = {
-    "encoder": ("encoder.kind", "encoder.kind"),
-    "cells": ("encoder.cells", "encoder.cells"),
-    "hidden": ("encoder.hidden", "encoder.hidden"),
-    "members": ("encoder.members", "encoder.members"),
-    "dimension": ("encoder.dimension", "encoder.dimension"),
-    "epochs": ("epochs", "titles.epochs"),
-    "minibatch": ("batch_size", "titles.batch_size"),
-    "learning_rate": ("learning_rate", "titles.learning_rate"),
-    "gamma": ("loss.gamma", "titles.gamma"),
-    "augment": ("augment", "titles.views"),
-    "seed": ("seed", "seed"),
-}
+# Settings that titles have for themselves.
+_OF_TITLES = ("epochs", "batch_size", "learning_rate")
 
 
 class ClickvecVectorizer(TransformerMixin, BaseEstimator):
@@ -41,6 +29,9 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
     only two are different, such as ``"sofas"`` and ``"not sofas"``. ``transform(texts)`` gives vectors of titles, or of
     queries with ``side="query"``. ``score(queries, titles)`` is the mean reciprocal rank of each query's title among all of
     them, for grid search.
+
+    :param encoder: the kind of encoder, or a mapping: ``{"kind": "clsm", "hidden": [300]}``.
+    :param settings: any other settings by name, dotted or nested: ``{"loss.gamma": 20}``.
     """
 
     def __init__(
@@ -48,47 +39,37 @@ class ClickvecVectorizer(TransformerMixin, BaseEstimator):
         *,
         side: str = "document",
         labels: bool | None = None,
-        encoder: str | None = None,
-        cells: int | None = None,
-        hidden: Any = None,
-        members: int | None = None,
-        dimension: int | None = None,
+        encoder: str | Mapping[str, object] | None = None,
         epochs: int | None = None,
-        minibatch: int | None = None,
+        batch_size: int | None = None,
         learning_rate: float | None = None,
-        gamma: float | None = None,
-        augment: Any = None,
         seed: int = 1,
+        settings: Mapping[str, object] | None = None,
     ) -> None:
         self.side = side
         self.labels = labels
         self.encoder = encoder
-        self.cells = cells
-        self.hidden = hidden
-        self.members = members
-        self.dimension = dimension
         self.epochs = epochs
-        self.minibatch = minibatch
+        self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.gamma = gamma
-        self.augment = augment
         self.seed = seed
+        self.settings = settings
 
     def fit(self, X: Iterable[str], y: Iterable[str] | None = None) -> ClickvecVectorizer:  # noqa: N803
         """Trains on the queries ``X`` and their titles ``y``; on the texts ``X`` alone if ``y`` has a classifier's labels."""
         queries = _texts(X)
-        given = {name: value for name, value in self.get_params().items() if value is not None and name in _NAMES}
+        own = {name: getattr(self, name) for name in ("encoder", *_OF_TITLES, "seed")}
         y = None if y is None else list(y)
         if y is None or (_are_labels(y) if self.labels is None else self.labels):
-            settings = {_NAMES[name][1]: value for name, value in given.items()}
-            self.model_ = train(titles=queries, progress=False, settings=settings)
+            own = {f"titles.{name}" if name in _OF_TITLES else name: value for name, value in own.items()}
+            self.model_ = train(titles=queries, progress=False, settings={**own, **(self.settings or {})})
         else:
             titles = _texts(y)
             if len(queries) != len(titles):
                 raise ValueError(f"expected a title for each of {len(queries)} queries, found {len(titles)}")
-            settings = {_NAMES[name][0]: value for name, value in given.items()}
             pairs = zip(queries, titles, strict=True)
-            self.model_ = train(pairs, progress=False, held_out=0.0, settings=settings)
+            settings = {"held_out": 0.0, **own, **(self.settings or {})}
+            self.model_ = train(pairs, progress=False, settings=settings)
         return self
 
     def transform(self, X: Iterable[str]) -> NDArray[np.float32]:  # noqa: N803

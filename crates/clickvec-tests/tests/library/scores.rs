@@ -180,7 +180,7 @@ fn scored_pairs_in_place_of_clicks_teach_only_by_their_scores() {
         let options = TrainOptions { teachers: vec![Teacher::scores(scored)], ..TrainOptions::default() };
         let mut found = None;
         let config = TrainConfig { epochs: 2, ..config(1.0) };
-        let outcome = train(&config, ClickSource::pairs(pairs).of_scores(), options, &mut |event| {
+        let outcome = train(&config, ClickSource::pairs(pairs).scored(), options, &mut |event| {
             if let Event::TeacherScores(coverage) = event {
                 found = Some(coverage.clone());
             }

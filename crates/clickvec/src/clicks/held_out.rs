@@ -22,9 +22,8 @@ const MOST: usize = 1000;
 /// The most titles that queries are judged on, so that neither time nor memory grow with the log.
 const TITLES: usize = 100_000;
 
-/// Returns the place of a query among all queries, from its words with spaces between them: those with the lowest places
-/// are held out first.
-pub fn place(words: &str) -> u64 {
+/// Returns the hash of a query's words with spaces between them. Queries with the lowest hashes are held out first.
+pub fn query_hash(words: &str) -> u64 {
     xxh3_64_with_seed(words.as_bytes(), SEED)
 }
 
@@ -36,7 +35,7 @@ impl RepeatableClicks<'_> {
     /// Those of [`ClickReader`](super::ClickReader).
     pub fn can_hold_out(&self, share: f32, field: &str, weighting: Weighting) -> Result<bool> {
         let source = self.source();
-        if source.is_of_scores() {
+        if source.is_scored() {
             return Ok(false);
         }
         let least = (LEAST as f64 / wide(share)).ceil() as usize;
@@ -142,7 +141,7 @@ impl ClickLog {
         for number in clicks.clone() {
             let pair = self.pair(number as usize);
             if pair.weight > 0.0 {
-                lowest.insert(place(&self.text(pair.query_words)), pair.query);
+                lowest.insert(query_hash(&self.text(pair.query_words)), pair.query);
                 if lowest.len() > wanted + 1 {
                     lowest.pop_last();
                 }

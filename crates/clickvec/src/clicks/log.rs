@@ -98,7 +98,7 @@ pub struct ClickLog {
     taught: Option<Taught>,
     scored: Option<Scored>,
     /// Whether the pairs are those that a teacher scored, and no clicks.
-    of_scores: bool,
+    is_scored: bool,
     /// What the clicks of each pair weigh together, whatever the weighting; empty if clicks differ in nothing but their
     /// number. Its pairs are numbered as before any were held out.
     pub(super) worth: Spooled<f32>,
@@ -162,7 +162,7 @@ impl ClickLog {
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<(), ClickLog>> {
         let mut building = Building::new(storage, config)?;
-        building.of_scores = clicks.is_of_scores();
+        building.is_scored = clicks.is_scored();
         if let Some(name) = clicks.name() {
             let found = clicks.read(config.field, config.weighting, &mut |pair| {
                 building.add(pair)?;
@@ -334,7 +334,7 @@ impl ClickLog {
         storage: Storage<'_>,
     ) -> Result<ScoreCoverage> {
         let (mut scored, mut coverage) = Scored::read(self, teachers, limit, storage)?;
-        if self.of_scores {
+        if self.is_scored {
             let before = self.records.len();
             self.records.retain(|record| record.is_title == 1 || !scored.of(record.query).is_empty())?;
             coverage.alone = (before - self.records.len()) as u64;

@@ -125,7 +125,7 @@ pub struct Minibatch {
 
 impl Minibatch {
     /// Returns the minibatch of a member, counted from 0.
-    pub(crate) fn of_member(&self, member: usize) -> &Minibatch {
+    pub(crate) fn member(&self, member: usize) -> &Minibatch {
         match member.checked_sub(1) {
             None => self,
             Some(other) => &self.others[other],

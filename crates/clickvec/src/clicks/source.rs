@@ -25,7 +25,7 @@ const REPORT_EVERY: u64 = 10_000;
 /// ```
 pub struct ClickSource<'a> {
     origin: Origin<'a>,
-    of_scores: bool,
+    is_scored: bool,
 }
 
 enum Origin<'a> {
@@ -124,13 +124,13 @@ impl<'a> ClickSource<'a> {
 
     /// These pairs as pairs that a teacher scored ([`super::Teacher::scores`]) and nobody clicked. Only their scores are
     /// learnt, so a pair whose query has no other title is left out.
-    pub fn of_scores(self) -> ClickSource<'a> {
-        ClickSource { of_scores: true, ..self }
+    pub fn scored(self) -> ClickSource<'a> {
+        ClickSource { is_scored: true, ..self }
     }
 
     /// Returns whether the pairs are those that a teacher scored.
-    pub(super) fn is_of_scores(&self) -> bool {
-        self.of_scores
+    pub(super) fn is_scored(&self) -> bool {
+        self.is_scored
     }
 
     /// Makes clicks that can be read more than once. A table is read again; the pairs of an iterator are spooled to `storage`,
@@ -146,7 +146,7 @@ impl<'a> ClickSource<'a> {
     ) -> Result<ControlFlow<(), RepeatableClicks<'a>>> {
         let clicks = match self.origin {
             Origin::None => Repeatable::None,
-            Origin::File(path) => Repeatable::File { path, is_scored: self.of_scores },
+            Origin::File(path) => Repeatable::File { path, is_scored: self.is_scored },
             Origin::Pairs(each) => {
                 let mut spool = PairSpool::new(storage)?;
                 let flow = each(&mut |SourcePair { query, title, weight, rare, .. }| {
@@ -172,7 +172,7 @@ impl<'a> ClickSource<'a> {
     }
 
     fn from_origin(origin: Origin<'a>) -> ClickSource<'a> {
-        ClickSource { origin, of_scores: false }
+        ClickSource { origin, is_scored: false }
     }
 
     /// Returns the name in messages; `None` if there are no clicks.
@@ -224,7 +224,7 @@ impl RepeatableClicks<'_> {
     pub fn source(&self) -> ClickSource<'_> {
         match &self.0 {
             Repeatable::None => ClickSource::none(),
-            Repeatable::File { path, is_scored: true } => ClickSource::file(path).of_scores(),
+            Repeatable::File { path, is_scored: true } => ClickSource::file(path).scored(),
             Repeatable::File { path, is_scored: false } => ClickSource::file(path),
             Repeatable::Pairs(pairs) => ClickSource::marked(pairs.iter().map(Ok::<_, std::convert::Infallible>)),
         }

@@ -34,12 +34,12 @@ enum Sink<T> {
 /// A complete list, in a file without a name or in memory.
 #[derive(Debug)]
 pub(crate) struct Spooled<T> {
-    kept: Kept<T>,
+    items: Items<T>,
     len: usize,
 }
 
 #[derive(Debug)]
-enum Kept<T> {
+enum Items<T> {
     Memory(Vec<T>),
     File { map: Mmap, file: File, folder: PathBuf, items: PhantomData<T> },
 }
@@ -81,23 +81,23 @@ impl<T: Pod> Spool<T> {
     pub(crate) fn finish(self) -> Result<Spooled<T>> {
         let len = self.len as usize;
         let (writer, folder) = match self.sink {
-            Sink::Memory(list) => return Ok(Spooled { kept: Kept::Memory(list), len }),
+            Sink::Memory(list) => return Ok(Spooled { items: Items::Memory(list), len }),
             Sink::File { writer, folder } => (writer, folder),
         };
         let file = writer.into_inner().map_err(|error| failed(&folder, "write", error.into_error()))?;
         // SAFETY: the file has no name, so no other process can change or shorten it, and this one
         // changes it only through `&mut Spooled`.
         let map = unsafe { Mmap::map(&file) }.map_err(|source| failed(&folder, "map", source))?;
-        Ok(Spooled { kept: Kept::File { map, file, folder, items: PhantomData }, len })
+        Ok(Spooled { items: Items::File { map, file, folder, items: PhantomData }, len })
     }
 }
 
 impl<T: Pod> Spooled<T> {
     /// Changes the items in place.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut [T])) -> Result<()> {
-        match &mut self.kept {
-            Kept::Memory(list) => change(&mut list[..self.len]),
-            Kept::File { file, folder, .. } => {
+        match &mut self.items {
+            Items::Memory(list) => change(&mut list[..self.len]),
+            Items::File { file, folder, .. } => {
                 // SAFETY: as in `finish`; while this mutable map lives, the other is not read.
                 let mut map = unsafe { MmapMut::map_mut(&*file) }.map_err(|source| failed(folder, "map", source))?;
                 change(&mut bytemuck::cast_slice_mut(&mut map)[..self.len]);
@@ -108,31 +108,31 @@ impl<T: Pod> Spooled<T> {
 
     /// Keeps the items for which `keep` is true, in their order.
     pub(crate) fn retain(&mut self, keep: impl Fn(&T) -> bool) -> Result<()> {
-        let mut kept = 0;
+        let mut count = 0;
         self.change(|items| {
             for i in 0..items.len() {
                 if keep(&items[i]) {
-                    items[kept] = items[i];
-                    kept += 1;
+                    items[count] = items[i];
+                    count += 1;
                 }
             }
         })?;
-        self.len = kept;
+        self.len = count;
         Ok(())
     }
 
     /// Keeps the first of consecutive items with equal keys.
     pub(crate) fn dedup_by_key<K: PartialEq>(mut self, key: impl Fn(&T) -> K) -> Result<Spooled<T>> {
-        let mut kept = 0;
+        let mut count = 0;
         self.change(|items| {
             for i in 0..items.len() {
-                if kept == 0 || key(&items[kept - 1]) != key(&items[i]) {
-                    items[kept] = items[i];
-                    kept += 1;
+                if count == 0 || key(&items[count - 1]) != key(&items[i]) {
+                    items[count] = items[i];
+                    count += 1;
                 }
             }
         })?;
-        self.len = kept;
+        self.len = count;
         Ok(self)
     }
 }
@@ -141,9 +141,9 @@ impl<T: Pod> std::ops::Deref for Spooled<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        match &self.kept {
-            Kept::Memory(list) => &list[..self.len],
-            Kept::File { map, .. } => &bytemuck::cast_slice(map)[..self.len],
+        match &self.items {
+            Items::Memory(list) => &list[..self.len],
+            Items::File { map, .. } => &bytemuck::cast_slice(map)[..self.len],
         }
     }
 }

@@ -302,9 +302,9 @@ impl Clsm {
             let inputs = self.inputs_of(layer);
             let weights = (self.tensors[weights].value.data(), units);
             gemm((texts, units, inputs), Left::rows(below, inputs), weights, (now, units));
-            if let Some(kept) = trace.inputs.get_mut(layer) {
-                kept.resize(now.len());
-                kept.copy_from_slice(now);
+            if let Some(saved) = trace.inputs.get_mut(layer) {
+                saved.resize(now.len());
+                saved.copy_from_slice(now);
             }
             tanh_slice(now);
         }

@@ -138,9 +138,9 @@ impl Dssm {
 
     fn forward_block(&self, block: &Block, projected: &[f32], keep_inputs: bool, states: &mut DssmBlockStates) {
         let texts = block.texts.len();
-        let DssmBlockStates { layers, inputs: kept, words } = states;
+        let DssmBlockStates { layers, inputs: saved, words } = states;
         layers.resize_with(self.layers(), Buffer::default);
-        kept.resize_with(if keep_inputs { self.layers() } else { 0 }, Buffer::default);
+        saved.resize_with(if keep_inputs { self.layers() } else { 0 }, Buffer::default);
         for layer in 0..self.layers() {
             let units = self.units(layer);
             let (before, now) = layers.split_at_mut(layer);
@@ -163,9 +163,9 @@ impl Dssm {
                     gemm((texts, units, inputs), Left::rows(before, inputs), (weights, units), (now, units));
                 }
             }
-            if let Some(kept) = kept.get_mut(layer) {
-                kept.resize(now.len());
-                kept.copy_from_slice(now);
+            if let Some(saved) = saved.get_mut(layer) {
+                saved.resize(now.len());
+                saved.copy_from_slice(now);
             }
             tanh_slice(now);
         }

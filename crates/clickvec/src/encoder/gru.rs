@@ -96,7 +96,7 @@ struct GruStates {
 #[derive(Debug, Default)]
 struct GruBlockStates {
     /// r∘y⁻, [rows, H]
-    kept: Buffer,
+    reset: Buffer,
     /// y, [rows, H]
     activation: Buffer,
     /// The inputs of σ, σ and tanh, [rows, 3·H]; empty unless asked for.
@@ -150,8 +150,8 @@ impl Gru {
         states: &mut GruBlockStates,
     ) {
         let h = self.cells;
-        let GruBlockStates { kept, activation, inputs } = states;
-        kept.resize(block.rows() * h);
+        let GruBlockStates { reset, activation, inputs } = states;
+        reset.resize(block.rows() * h);
         activation.resize(block.rows() * h);
         inputs.resize(if keep_inputs { block.rows() * 3 * h } else { 0 });
         for t in 0..block.steps() {
@@ -162,7 +162,7 @@ impl Gru {
             let (before, now) = activation.split_at_mut(first * h);
             let now = &mut now[..n * h];
             let gates = &mut gates[first * 3 * h..][..n * 3 * h];
-            let kept = &mut kept[first * h..][..n * h];
+            let reset = &mut reset[first * h..][..n * h];
             // Nothing comes before the first word: y⁻ = 0.
             let before = if t > 0 { &before[block.start[t - 1] as usize * h..][..n * h] } else { &[][..] };
             if t > 0 {
@@ -182,10 +182,10 @@ impl Gru {
                 }
             };
             keep(gates, 0..2 * h);
-            gate_step(gates, before, kept, h);
+            gate_step(gates, before, reset, h);
             if t > 0 {
                 let rows = Rows { data: &projected[2 * h..], stride: 3 * h, of: words, ahead };
-                gemm_onto((n, h, h), Left::rows(kept, h), to_candidate, rows, (&mut gates[2 * h..], 3 * h));
+                gemm_onto((n, h, h), Left::rows(reset, h), to_candidate, rows, (&mut gates[2 * h..], 3 * h));
             }
             keep(gates, 2 * h..3 * h);
             output_step(gates, before, now, h);
@@ -205,7 +205,7 @@ impl Gru {
         gates: &mut [f32],
     ) {
         let h = self.cells;
-        let GruBlockStates { kept, activation, .. } = states;
+        let GruBlockStates { reset, activation, .. } = states;
         let BlockScratch { dense, buffers: [d_activation, d_kept, _] } = scratch;
         d_activation.resize(block.texts.len() * h);
         d_kept.resize(block.texts.len() * h);
@@ -239,12 +239,12 @@ impl Gru {
             // What the next step reads, while the errors of this one are still in the cache.
             let next = block.start[t - 1] as usize;
             let before_that = t.checked_sub(2).map_or(next, |t| block.start[t] as usize);
-            let ahead = [&earlier[next * 3 * h..], &kept[next * h..first * h], &activation[before_that * h..next * h]];
+            let ahead = [&earlier[next * 3 * h..], &reset[next * h..first * h], &activation[before_that * h..next * h]];
             let errors_of_gates = (&*errors, 3 * h);
             gemm_ahead((h, 2 * h, count), Left::transposed(before, h), errors_of_gates, (into, 2 * h), ahead);
-            let kept = &kept[(first + low) * h..(first + n) * h];
+            let reset = &reset[(first + low) * h..(first + n) * h];
             let into = dense[CANDIDATE].data_mut();
-            gemm((h, h, count), Left::transposed(kept, h), (&errors[2 * h..], 3 * h), (into, h));
+            gemm((h, h, count), Left::transposed(reset, h), (&errors[2 * h..], 3 * h), (into, h));
         }
     }
 }
@@ -309,20 +309,20 @@ impl Encoder for Gru {
 }
 
 by_level! {
-    /// z, r = σ in place in `gates` [n, 3·H]; `kept` [n, H] = r∘y⁻. `before` is y⁻ [n, H], or empty for zeros.
-    fn gate_step(gates: &mut [f32], before: &[f32], kept: &mut [f32], h: usize) = gate_step_body
+    /// z, r = σ in place in `gates` [n, 3·H]; `reset` [n, H] = r∘y⁻. `before` is y⁻ [n, H], or empty for zeros.
+    fn gate_step(gates: &mut [f32], before: &[f32], reset: &mut [f32], h: usize) = gate_step_body
 }
 
 #[inline(always)]
-fn gate_step_body<const FMA: bool>(gates: &mut [f32], before: &[f32], kept: &mut [f32], h: usize) {
+fn gate_step_body<const FMA: bool>(gates: &mut [f32], before: &[f32], reset: &mut [f32], h: usize) {
     let mut before = before.chunks_exact(h);
-    for (gates, kept) in gates.chunks_exact_mut(3 * h).zip(kept.chunks_exact_mut(h)) {
+    for (gates, reset) in gates.chunks_exact_mut(3 * h).zip(reset.chunks_exact_mut(h)) {
         gates[..2 * h].iter_mut().for_each(|gate| *gate = sigmoid::<FMA>(*gate));
         match before.next() {
-            None => kept.fill(0.0),
+            None => reset.fill(0.0),
             Some(before) => {
-                for ((kept, &r), &y) in kept.iter_mut().zip(&gates[h..2 * h]).zip(before) {
-                    *kept = r * y;
+                for ((reset, &r), &y) in reset.iter_mut().zip(&gates[h..2 * h]).zip(before) {
+                    *reset = r * y;
                 }
             }
         }

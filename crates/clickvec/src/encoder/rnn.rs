@@ -130,9 +130,9 @@ impl Rnn {
         states: &mut RnnBlockStates,
     ) {
         let h = self.hidden;
-        let RnnBlockStates { activation, inputs: kept } = states;
+        let RnnBlockStates { activation, inputs: saved } = states;
         activation.resize(block.rows() * h);
-        kept.resize(if keep_inputs { block.rows() * h } else { 0 });
+        saved.resize(if keep_inputs { block.rows() * h } else { 0 });
         for t in 0..block.steps() {
             let n = block.running[t] as usize;
             let first = block.start[t] as usize;
@@ -150,7 +150,7 @@ impl Rnn {
                 }
             }
             if keep_inputs {
-                kept[first * h..][..n * h].copy_from_slice(now);
+                saved[first * h..][..n * h].copy_from_slice(now);
             }
             tanh_slice(now);
         }

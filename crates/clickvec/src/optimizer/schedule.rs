@@ -27,14 +27,14 @@ impl MomentumSchedule {
 
     /// After the last update μ is 0, so that Θ and Λ are the same point.
     fn new(stretches: Vec<(u64, f64)>, updates: u64) -> MomentumSchedule {
-        let mut kept: Vec<(u64, f64)> = Vec::new();
+        let mut merged: Vec<(u64, f64)> = Vec::new();
         for (first, momentum) in stretches.into_iter().chain([(updates + 1, 0.0)]) {
-            while kept.last().is_some_and(|&(before, _)| before >= first) {
-                kept.pop();
+            while merged.last().is_some_and(|&(before, _)| before >= first) {
+                merged.pop();
             }
-            kept.push((first, momentum));
+            merged.push((first, momentum));
         }
-        MomentumSchedule { stretches: kept }
+        MomentumSchedule { stretches: merged }
     }
 
     /// μ of the update number `k`, counted from 1.

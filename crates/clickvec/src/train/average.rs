@@ -17,9 +17,9 @@ pub(super) struct Average {
 }
 
 impl Average {
-    /// The share of first weights that the settings of a run without an initial model ask for.
-    pub(super) fn asked_share(config: &TrainConfig, log: &ClickLog) -> Option<f32> {
-        let teacher = config.teacher.filter(|_| Start::is_asked(config, log) && config.encoder.adds_up());
+    /// Returns the share of first weights that the settings of a run without an initial model keep.
+    pub(super) fn share(config: &TrainConfig, log: &ClickLog) -> Option<f32> {
+        let teacher = config.teacher.filter(|_| Start::is_configured(config, log) && config.encoder.adds_up());
         teacher.map(|teacher| teacher.start_share).filter(|&share| share > 0.0)
     }
 

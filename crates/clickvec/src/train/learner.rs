@@ -185,7 +185,7 @@ impl<'a> Turn<'a> {
     /// threads all of them are done at about the same time.
     fn take(self, scope: &ScopeFifo<'a>) {
         let (Ok(losses), Some((next, rest))) = (&mut *self.losses, self.rest.split_first()) else { return };
-        match self.towers.steps(std::slice::from_ref(next.of_member(self.number))) {
+        match self.towers.steps(std::slice::from_ref(next.member(self.number))) {
             Err(error) => *self.losses = Err(error),
             Ok(loss) if loss.is_empty() => {}
             Ok(loss) => {

@@ -118,10 +118,10 @@ pub(super) fn principal(vectors: &[f32], n: usize, count: usize) -> Principal {
     let (mut squares, _) = matrix.values(0);
     let directions = matrix.vectors(count);
     let along = |direction: &[f64]| direction.iter().zip(&sums).map(|(x, sum)| x * sum).sum::<f64>();
-    let kept: f64 =
+    let retained: f64 =
         directions.iter().zip(&squares).map(|(direction, square)| square - along(direction).powi(2) / texts).sum();
     // What rounding leaves of no variance is no variance.
-    let share = if all > 1e-9 * lengths { (kept / all).clamp(0.0, 1.0) } else { 1.0 };
+    let share = if all > 1e-9 * lengths { (retained / all).clamp(0.0, 1.0) } else { 1.0 };
     squares.truncate(count);
     Principal { directions, squares, share }
 }
@@ -207,7 +207,7 @@ mod tests {
             assert!(squares(&found) >= squares(&coordinates) - 1e-9, "{count}");
             assert!(share > before, "{count}: {share} after {before}");
             before = share;
-            // Going back loses what is not kept, and all directions together lose nothing, dot products included.
+            // Going back loses what is not retained, and all directions together lose nothing, dot products included.
             let lost: f64 = (whole.iter().zip(&found))
                 .map(|(row, numbers)| {
                     let back =

@@ -67,21 +67,21 @@ impl<'a, 'v> Run<'a, 'v> {
         // Memory holds the weights and, for each weight, its velocity or its two moments, and its first value if that is to be
         // averaged in. Of the gradients it holds only the rows that occur in a minibatch.
         let weights = config.encoder.parameters(log.dictionary().len());
-        let first_share = if options.init.is_none() { Average::asked_share(config, log) } else { None };
+        let first_share = if options.init.is_none() { Average::share(config, log) } else { None };
         let copies = if first_share.is_some() { 4 } else { 3 };
         let bytes = weights.and_then(|weights| weights.checked_mul(sides * copies * size_of::<f32>() as u64));
         room_for("the weights and what their updates remember", bytes)?;
         // The weights of an initial model, of a checkpoint or of an earlier run would take the start's place.
         let after_titles = options.after_titles.is_some() && stages.len() == 2;
         let has_weights = options.init.is_some() || after_titles || output.is_some_and(resumes);
-        let is_asked = !has_weights && Start::is_asked(config, log);
-        let start = if is_asked { Start::of(config, log, storage)? } else { None };
+        let is_fitted = !has_weights && Start::is_configured(config, log);
+        let start = if is_fitted { Start::of(config, log, storage)? } else { None };
         let towers = initial_towers(config, log, options.init, start.as_ref());
         let average = first_share.filter(|_| start.is_some()).map(|share| {
             let first = towers.iter().map(|tower| tower.tensors().to_vec()).collect();
             Average::new(share, config, log, first)
         });
-        let start = is_asked.then(|| Event::Start { fitted: start.map(|start| start.report) });
+        let start = is_fitted.then(|| Event::Start { fitted: start.map(|start| start.report) });
         let learner = Learner::new(&stages[0], towers);
         let validation = options.validation;
         let probe = log.taught().and_then(|taught| Probe::new(log, taught, config.seed));

@@ -20,7 +20,7 @@ pub(super) struct Stage<'a> {
 pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Storage<'_>) -> Result<Vec<Stage<'a>>> {
     let mut stages: Vec<Stage<'a>> = Vec::new();
     for section in [Section::Titles, Section::Clicks] {
-        let config = config.of_section(section);
+        let config = config.for_section(section);
         if log.section(section).is_empty() || config.epochs == 0 {
             continue;
         }

@@ -170,7 +170,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let titles = args.titles.iter().map(checked).collect::<Result<Vec<_>>>()?;
     let clicks = match (&args.clicks, scored) {
         (Some(clicks), _) => ClickSource::file(clicks),
-        (None, Some(scored)) => ClickSource::file(scored).of_scores(),
+        (None, Some(scored)) => ClickSource::file(scored).scored(),
         (None, None) => ClickSource::none(),
     };
     let mut watcher = Watcher {

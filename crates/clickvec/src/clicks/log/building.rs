@@ -55,7 +55,7 @@ pub(super) struct Building<'a> {
     skipped: Skipped,
     skipped_titles: Vec<Skipped>,
     fingerprint: Xxh3,
-    pub(super) of_scores: bool,
+    pub(super) is_scored: bool,
     worth: Spool<f32>,
 }
 
@@ -82,7 +82,7 @@ impl Building<'_> {
             skipped: Skipped::default(),
             skipped_titles: Vec::new(),
             fingerprint: Xxh3::new(),
-            of_scores: false,
+            is_scored: false,
             worth: Spool::new(storage)?,
         })
     }
@@ -338,7 +338,7 @@ impl Building<'_> {
             fingerprint: self.fingerprint.digest(),
             taught: None,
             scored: None,
-            of_scores: self.of_scores,
+            is_scored: self.is_scored,
             worth: self.worth.finish()?,
             held_out: HashSet::new(),
         })

@@ -101,9 +101,9 @@ fn forward_block(
         peephole_after(config, peephole, n, cell, gates);
         if keep_inputs {
             // The output gate gets its input from the new cell state only now.
-            let kept = trace.inputs[first * width..][..n * width].chunks_exact_mut(width);
-            for (kept, gates) in kept.zip(gates.chunks_exact(width)) {
-                kept[config.output_gate()..].copy_from_slice(&gates[config.output_gate()..]);
+            let saved = trace.inputs[first * width..][..n * width].chunks_exact_mut(width);
+            for (saved, gates) in saved.zip(gates.chunks_exact(width)) {
+                saved[config.output_gate()..].copy_from_slice(&gates[config.output_gate()..]);
             }
         }
         output_step(gates, cell, &mut trace.activation[first * h..][..n * h], h);

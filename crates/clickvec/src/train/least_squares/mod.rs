@@ -62,7 +62,7 @@ pub struct StartReport {
 
 impl Start {
     /// Whether a run's settings ask for weights that are fitted, and its teacher has vectors.
-    pub(super) fn is_asked(config: &TrainConfig, log: &ClickLog) -> bool {
+    pub(super) fn is_configured(config: &TrainConfig, log: &ClickLog) -> bool {
         config.teacher.is_some_and(|teacher| teacher.start == TeacherStart::LeastSquares) && log.taught().is_some()
     }
 
