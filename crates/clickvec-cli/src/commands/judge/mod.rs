@@ -13,20 +13,16 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Subcommand;
-use clickvec_logs::columns::{self, Role};
-use clickvec_logs::tables::{LogTable, Options};
+use clickvec_tables::table::{Options, Table, Width};
 
 use crate::answer::Answer;
 
 /// The column of a sheet that people fill in.
 const GRADE: &str = "grade";
 
-/// Opens a sheet, which has these columns.
-fn open_sheet(path: &Path, named: &[(Role, &str)]) -> Result<LogTable> {
-    let mut options = Options::default();
-    columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
-    named.iter().for_each(|&(role, name)| options.columns.name(role, name));
-    Ok(LogTable::open(path, &options)?)
+/// Opens a table whose rows must be as wide as its header.
+fn open_table(path: &Path) -> Result<Table> {
+    Ok(Table::open(path, &Options { width: Width::Header, ..Options::default() })?)
 }
 
 /// Have people judge the best titles of several systems, without saying which system found them.

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
-use clickvec_logs::columns::Role;
-use clickvec_logs::tables::{Next, Record};
+use clickvec_tables::table::{Next, Record};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::queries::{self, PoolQuery};
 use super::systems::Pool;
-use super::{GRADE, Row, open_sheet, page};
+use super::{GRADE, Row, open_table, page};
 use crate::answer::Answer;
 use crate::test_set::query_key;
 use crate::{input, output};
@@ -132,15 +131,14 @@ fn refuse_graded(path: &Path) -> Result<()> {
         return Ok(());
     }
     // What is no table with this column is no sheet.
-    let Ok(mut table) = open_sheet(path, &[(Role::Key, GRADE)]) else { return Ok(()) };
+    let Ok(mut table) = open_table(path) else { return Ok(()) };
+    let Ok(grade) = table.require(GRADE) else { return Ok(()) };
     let (mut record, mut graded) = (Record::default(), 0);
     loop {
         match table.next(&mut record)? {
             Next::End => break,
-            Next::Row => {
-                graded += u64::from(record.get(Role::Key).is_some_and(|grade| !grade.trim().is_empty()));
-            }
-            Next::Header | Next::Other | Next::Broken(_) => {}
+            Next::Row => graded += u64::from(record.get(grade).is_some_and(|grade| !grade.trim().is_empty())),
+            Next::Header | Next::Broken(_) => {}
         }
     }
     ensure!(

@@ -8,10 +8,10 @@ use anyhow::{Result, bail, ensure};
 
 use clickvec::internals::error::shortened;
 use clickvec::internals::files;
-use clickvec_logs::columns::{self, Role};
-use clickvec_logs::tables::{LogTable, Next, Options, Record};
+use clickvec_tables::table::{Next, Record, is_header};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::open_table;
 use crate::{input, output};
 
 /// The column with the ids of queries in TREC runs.
@@ -69,28 +69,22 @@ pub(super) fn read(path: &Path, with_counts: bool) -> Result<Vec<PoolQuery>> {
 
 /// The queries of a table's rows.
 fn read_table(path: &Path, with_counts: bool, queries: &mut Queries) -> Result<()> {
-    let mut options = Options::default();
-    columns::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
-    options.columns.name(Role::Query, "query");
-    let names = LogTable::open(path, &options)?.names().to_vec();
-    for (role, column) in [(Role::Count, COUNT), (Role::Key, QUERY_ID)] {
-        if names.iter().any(|name| name.trim().eq_ignore_ascii_case(column)) && (with_counts || role != Role::Count) {
-            options.columns.name(role, column);
-        }
-    }
-    let mut table = LogTable::open(path, &options)?;
+    let mut table = open_table(path)?;
+    let query = table.require("query")?;
+    let count = if with_counts { table.column(COUNT)? } else { None };
+    let id = table.column(QUERY_ID)?;
     let mut record = Record::default();
     let (mut rows, mut broken, mut shown) = (0u64, 0u64, Vec::new());
     loop {
         let fault = match table.next(&mut record)? {
             Next::End => break,
-            Next::Header | Next::Other => continue,
+            Next::Header => continue,
             Next::Broken(fault) => fault.to_string(),
-            Next::Row => match record.get(Role::Count).map_or(Ok(1), count_of) {
+            Next::Row => match count.and_then(|count| record.get(count)).map_or(Ok(1), count_of) {
                 Ok(count) => {
                     rows += 1;
-                    let id = record.get(Role::Key).map(|id| id.trim().to_owned());
-                    queries.add(record.get(Role::Query).unwrap_or_default(), count, id);
+                    let id = id.and_then(|id| record.get(id)).map(|id| id.trim().to_owned());
+                    queries.add(record.get(query).unwrap_or_default(), count, id);
                     continue;
                 }
                 Err(fault) => fault,
@@ -145,7 +139,7 @@ impl Queries {
 /// The columns of a table that begins with this line; `None` if the line is a query.
 fn header(line: &str) -> Option<Vec<String>> {
     let names: Vec<String> = line.split('\t').map(|name| name.trim().to_owned()).collect();
-    (names.len() > 1 && columns::is_header(&names)).then_some(names)
+    (names.len() > 1 && is_header(&names)).then_some(names)
 }
 
 /// Whether the queries are in a table: its header has a column called query.

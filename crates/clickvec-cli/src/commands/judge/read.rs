@@ -8,11 +8,10 @@ use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::internals::files;
 use clickvec_eval::{Disagreement, kappa};
-use clickvec_logs::columns::Role;
-use clickvec_logs::tables::{Next, Record};
+use clickvec_tables::table::{Next, Record};
 use serde::Serialize;
 
-use super::{GRADE, Row, open_sheet};
+use super::{GRADE, Row, open_table};
 use crate::answer::Answer;
 use crate::test_set::BEST_OF_SHEET;
 use crate::{input, output};
@@ -138,8 +137,9 @@ pub(crate) fn rows(path: &Path) -> Result<usize> {
 
 /// Reads one sheet. An invalid grade is an error: judging again costs more than mending a cell.
 fn read(path: &Path) -> Result<Sheet> {
-    let named = [(Role::Query, "query"), (Role::Item, "title_id"), (Role::Title, "title"), (Role::Key, GRADE)];
-    let mut table = open_sheet(path, &named)?;
+    let mut table = open_table(path)?;
+    let [query, id, title, grade] = ["query", "title_id", "title", GRADE].map(|name| table.require(name));
+    let [query, id, title, grade] = [query?, id?, title?, grade?];
     let mut sheet = Sheet { grades: HashMap::new(), rows: Vec::new(), without_grade: 0 };
     let mut record = Record::default();
     // Where each title was graded first.
@@ -148,17 +148,17 @@ fn read(path: &Path) -> Result<Sheet> {
         let line = |line: u64| format!("{}:{line}", output::path(path));
         match table.next(&mut record)? {
             Next::End => break,
-            Next::Header | Next::Other => {}
+            Next::Header => {}
             Next::Broken(fault) => anyhow::bail!("{}: {fault}", line(record.line)),
             Next::Row => {
-                let field = |role| record.get(role).unwrap_or_default().trim().replace(['\t', '\n', '\r'], " ");
-                let row = Row { query: field(Role::Query), id: field(Role::Item), title: field(Role::Title) };
+                let field = |column| record.get(column).unwrap_or_default().trim().replace(['\t', '\n', '\r'], " ");
+                let row = Row { query: field(query), id: field(id), title: field(title) };
                 ensure!(
                     !row.query.is_empty() && !row.id.is_empty(),
                     "{}: expected a query and a title_id, found nothing",
                     line(record.line)
                 );
-                match field(Role::Key).as_str() {
+                match field(grade).as_str() {
                     "" => sheet.without_grade += 1,
                     text => {
                         let grade = text

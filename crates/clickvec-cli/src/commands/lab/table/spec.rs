@@ -11,9 +11,9 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clickvec::internals::error::shortened;
 use clickvec::tables::{TITLE, titles_file};
 use clickvec::train::Weighting;
-use clickvec_eval::ranker::{FusionMethod, RECIPROCAL_RANK_K};
+use clickvec_eval::ranker::FusionMethod;
 use clickvec_lab::table::{self, Entry, Plan};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// The most grid points of all systems: each would be trained and judged.
 const MOST_POINTS: usize = 10_000;
@@ -101,7 +101,8 @@ pub(super) struct RowSpec {
     /// The rows to combine.
     fusion: Option<Vec<String>>,
     /// The method; if not given, whichever is best on the other folds.
-    method: Option<Method>,
+    #[serde(default, deserialize_with = "method")]
+    method: Option<FusionMethod>,
     /// Values to try for each parameter. For `train`, each dotted setting.
     #[serde(default)]
     grid: BTreeMap<String, Vec<toml::Value>>,
@@ -160,29 +161,10 @@ enum LearntTitles {
     Files(Paths),
 }
 
-/// How the scores of several systems are combined, always with weights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Method {
-    /// A sum of scores as they are.
-    Linear,
-    /// A sum of scores from 0 to 1.
-    MinMax,
-    /// A sum of scores in standard deviations from their mean.
-    ZScore,
-    /// A sum of 1 / (60 + rank).
-    ReciprocalRank,
-}
-
-impl Method {
-    fn fusion(self) -> FusionMethod {
-        match self {
-            Method::Linear => FusionMethod::Linear,
-            Method::MinMax => FusionMethod::MinMax,
-            Method::ZScore => FusionMethod::ZScore,
-            Method::ReciprocalRank => FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
-        }
-    }
+/// Reads a method of fusion by its name.
+fn method<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FusionMethod>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    name.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 /// Reads and checks a spec. Relative paths become relative to the working directory.

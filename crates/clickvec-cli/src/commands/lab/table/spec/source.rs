@@ -7,10 +7,10 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clickvec::internals::error::shortened;
 use clickvec::model::Model;
 use clickvec::train::{Inputs, Overrides, Teacher};
-use clickvec_eval::ranker::RankerSpec;
+use clickvec_eval::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
 use clickvec_lab::table::{Source, Training, Validation};
 
-use super::{LearntTitles, Method, Paths, RowSpec, Spec};
+use super::{LearntTitles, Paths, RowSpec, Spec};
 
 impl RowSpec {
     /// Whether it is this ranker.
@@ -138,8 +138,14 @@ impl Spec {
                 }
                 ensure!(members.len() > 1, "expected at least two members, found {}", members.len());
                 let methods = match system.method {
-                    Some(method) => vec![method.fusion()],
-                    None => [Method::MinMax, Method::ZScore, Method::ReciprocalRank].map(Method::fusion).to_vec(),
+                    Some(method) => vec![method],
+                    None => {
+                        vec![
+                            FusionMethod::MinMax,
+                            FusionMethod::ZScore,
+                            FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
+                        ]
+                    }
                 };
                 Source::Fusion { members: members.iter().map(known).collect::<Result<_>>()?, methods }
             }
