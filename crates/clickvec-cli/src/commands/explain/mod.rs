@@ -8,7 +8,6 @@ pub(super) mod models;
 pub(super) use clickvec_report::explanation as page;
 mod pictures;
 mod rank;
-mod ranked;
 
 use std::path::{Path, PathBuf};
 

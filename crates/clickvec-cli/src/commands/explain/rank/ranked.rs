@@ -8,8 +8,8 @@ use clickvec::tables::Title;
 use clickvec_eval::ranker::FusionMethod;
 use clickvec_index::{Hit, Index, Mode, Request};
 
-use super::models::name_of;
-use super::rank::Args;
+use super::Args;
+use crate::commands::explain::models::name_of;
 use crate::output;
 
 /// What ranks titles.

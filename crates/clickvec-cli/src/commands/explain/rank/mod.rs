@@ -1,5 +1,7 @@
 //! `clickvec explain rank`: why a search of an index ranks one title above another.
 
+mod ranked;
+
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -8,11 +10,11 @@ use clickvec::internals::text::words;
 use clickvec_index::Index;
 use serde::Serialize;
 
-use super::ranked::{Gap, GapOfPart, Placed, Ranked, RankedBy};
 use super::{Form, page};
 use crate::answer::Answer;
 use crate::output;
 use crate::report::{Cell, Column, Report, Table};
+use ranked::{Gap, GapOfPart, Placed, Ranked, RankedBy};
 
 /// Show why one title of an index ranks above another: what each word of the query adds to BM25 and to the cosine of the
 /// vectors, and what each part of the search adds to the score.
@@ -22,19 +24,19 @@ use crate::report::{Cell, Column, Report, Table};
 pub(super) struct Args {
     /// The index that `clickvec index` wrote.
     #[arg(value_name = "INDEX")]
-    pub(super) index: PathBuf,
+    index: PathBuf,
 
     /// The query.
     #[arg(value_name = "QUERY")]
-    pub(super) query: String,
+    query: String,
 
     /// How many titles to show.
     #[arg(long, short = 'k', value_name = "N", default_value_t = 5, value_parser = crate::numbers::at_least_one::<usize>)]
-    pub(super) top: usize,
+    top: usize,
 
     /// Compare the titles with these ids, separated by commas, instead of the best ones.
     #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with = "top")]
-    pub(super) ids: Vec<String>,
+    ids: Vec<String>,
 
     #[command(flatten)]
     form: Form,
