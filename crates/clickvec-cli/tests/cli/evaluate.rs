@@ -338,6 +338,6 @@ fn qrels_without_texts_are_for_runs_alone() {
     folder.write("q.txt", "q1 0 t1 1\n");
     folder.write("r.txt", "q1 Q0 t1 1 0.5 r\n");
     for option in ["--full", "--clicks=clicks.tsv", "--ranker=bm25"] {
-        folder.run(&["evaluate", "--judged=q.txt", "--run=r.txt", option]).code(2).says("name them with --topics");
+        folder.run(&["evaluate", "--judged=q.txt", "--run=r.txt", option]).code(2).says("which TREC qrels do not have");
     }
 }
