@@ -29,13 +29,13 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     target(data);
 });
 
-/// Lets tantivy panic on damaged files: `clickvec_index::words` catches these panics and returns an error. A panic that is not
+/// Lets tantivy panic on damaged files: `clickvec_index::parts::words` catches these panics and returns an error. A panic that is not
 /// caught still ends the run, since libFuzzer's frame stops every panic that reaches it.
 fn ignore_panics_of_tantivy() {
     let hook = take_hook();
     set_hook(Box::new(move |panic| {
         let is_foreign = panic.location().is_some_and(|location| !location.file().contains("crates/clickvec"));
-        if !(is_foreign && Backtrace::force_capture().to_string().contains("clickvec_index::words")) {
+        if !(is_foreign && Backtrace::force_capture().to_string().contains("clickvec_index::parts::words")) {
             hook(panic);
         }
     }));

@@ -2,16 +2,14 @@
 
 use std::path::Path;
 
-use clickvec::Error;
-use clickvec::error::IndexFault;
-use clickvec_tables::ErrorKind;
+use clickvec_tables::{Error, ErrorKind};
 
 /// The largest number of checksums in a file.
 const MOST: usize = 8;
 
 /// Writes `bytes` to `path` and lets `load` read it. If a checksum is wrong, replaces it by the right one and tries
 /// again.
-pub fn file<T, E: Into<clickvec_index::Error>>(
+pub fn file<T, E: Into<Error>>(
     path: &Path,
     bytes: &[u8],
     load: impl Fn() -> Result<T, E>,
@@ -22,23 +20,15 @@ pub fn file<T, E: Into<clickvec_index::Error>>(
         let (expected, found) = match load() {
             Ok(loaded) => return Some(loaded),
             Err(error) => {
-                let error = error.into();
+                let error: Error = error.into();
                 // It must be possible to show the message to a user.
                 assert!(error.to_string().len() < 100_000);
-                let clickvec_index::Error::Library(error) = error else { return None };
-                match error {
-                    Error::Shared(error) if error.kind() == ErrorKind::Damaged => {
-                        // `the fingerprint X`, `codes.bin with the checksum X`
-                        let expected = error.what_was_expected()?.rsplit(' ').next()?.to_owned();
-                        (expected, error.what_was_found()?.to_owned())
-                    }
-                    Error::Index {
-                        fault:
-                            IndexFault::Fingerprint { expected, found } | IndexFault::Checksum { expected, found, .. },
-                        ..
-                    } => (expected, found),
-                    _ => return None,
+                if error.kind() != ErrorKind::Damaged {
+                    return None;
                 }
+                // `the fingerprint X`, `the checksum X`
+                let expected = error.what_was_expected()?.rsplit(' ').next()?.to_owned();
+                (expected, error.what_was_found()?.to_owned())
             }
         };
         let at = bytes.windows(expected.len().max(1)).position(|window| window == expected.as_bytes())?;

@@ -9,7 +9,7 @@ use clickvec::Error;
 use clickvec::model::{Model, Side};
 use clickvec::tables::Title;
 use clickvec_index::IndexBuilder;
-use clickvec_index::{Index, Filter, Mode, Request};
+use clickvec_index::{Filter, Index, Mode, Request};
 use clickvec_serve::{Config, Server, Tokens, fuzzing};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
@@ -141,7 +141,7 @@ pub fn engine(data: &[u8]) {
     replace(&path.join(name), &bytes);
     let mut told = good.clone();
     tell(&mut told, name, &bytes);
-    if let Some(engine) = repaired::file(&manifest, &serde_json::to_vec(&told).unwrap(), || open(path)) {
+    if let Some(engine) = repaired::file(&manifest, &serde_json::to_vec(&told).unwrap(), || Index::open(path)) {
         look(&engine);
     }
     replace(&path.join(name), &kept);
@@ -171,14 +171,14 @@ pub fn changes(data: &[u8]) {
     // From the inside to the outside: the manifest of the update, the list that has its fingerprint, and the manifest of the index.
     if let Some(of_update) = name.strip_prefix(&format!("{UPDATE}/")) {
         let told = if name == inner { bytes.clone() } else { described(&kept(&inner), of_update, &bytes) };
-        repaired::file(&path.join(&inner), &told, || open(path));
+        repaired::file(&path.join(&inner), &told, || Index::open(path));
         if let (Some(old), Some(new)) = (fingerprint(&kept(&inner)), fingerprint(&read(&inner))) {
             let told = String::from_utf8(kept(&list)).unwrap().replace(&old, &new);
             replace(&path.join(&list), told.as_bytes());
         }
     }
     let told = described(&described(&kept(outer), name, &bytes), &list, &read(&list));
-    if let Some(engine) = repaired::file(&path.join(outer), &told, || open(path)) {
+    if let Some(engine) = repaired::file(&path.join(outer), &told, || Index::open(path)) {
         look(&engine);
     }
     for name in [name, &inner, &list, outer] {
@@ -187,7 +187,7 @@ pub fn changes(data: &[u8]) {
 }
 
 /// Copies a folder with the folders in it, and lists its files with `prefix` before their names.
-fn copy(from: &Path, to: &Path, prefix: &str, names: &mut Vec<String>) {
+pub fn copy(from: &Path, to: &Path, prefix: &str, names: &mut Vec<String>) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
@@ -241,17 +241,6 @@ pub fn described(manifest: &[u8], name: &str, bytes: &[u8]) -> Vec<u8> {
 /// The fingerprint that a manifest gives, if it is one.
 fn fingerprint(manifest: &[u8]) -> Option<String> {
     Some(serde_json::from_slice::<Value>(manifest).ok()?.get("fingerprint")?.as_str()?.to_owned())
-}
-
-/// Opens an index. What only the index says of it is no fault that can be repaired.
-fn open(path: &Path) -> Result<Index, Error> {
-    Index::open(path).map_err(|error| match error {
-        clickvec_index::Error::Library(error) => error,
-        other => {
-            assert!(other.to_string().len() < 20_000);
-            clickvec_tables::Error::interrupted().into()
-        }
-    })
 }
 
 /// Asks everything; what is damaged must be an error.

@@ -22,7 +22,7 @@ use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::repaired;
-use crate::served::{changes, config, described, engine, http, requests};
+use crate::served::{changes, config, copy, described, engine, http, requests};
 use crate::training::{checkpoint, scores, teacher};
 
 /// Reads hostile bytes.
@@ -186,20 +186,21 @@ fn fusion(data: &[u8]) {
     repaired::file(&path, data, || ranker::load_with(&path, &SYSTEMS));
 }
 
-/// The first byte says which file of the folder it is, and of which version; from 128 on it is what says which shard an index is.
+/// The first byte says which file of the folder it is; from 128 on it is what says which shard an index is.
 fn index(data: &[u8]) {
     let Some((first, data)) = data.split_first() else { return };
     if *first >= 128 {
         return shard(data);
     }
-    let folder = folder().join("index");
-    std::fs::create_dir_all(&folder).unwrap();
+    let (folder, good) = (folder().join("index"), frozen("format-1/index"));
+    static COPIED: OnceLock<()> = OnceLock::new();
+    COPIED.get_or_init(|| copy(&good, &folder, "", &mut Vec::new()));
     let names = ["manifest.json", "model.safetensors", "titles.tsv", "vectors.npy"];
     let file = usize::from(*first) % names.len();
-    static GOOD: OnceLock<[Vec<u8>; 4]> = OnceLock::new();
-    let good = GOOD.get_or_init(|| names.map(|name| std::fs::read(frozen("format-1/index").join(name)).unwrap()));
     for (number, name) in names.iter().enumerate() {
-        let bytes = if number == file { data } else { &good[number] };
+        let bytes = if number == file { data.to_vec() } else { std::fs::read(good.join(name)).unwrap() };
+        // A new file: the old one may be mapped.
+        std::fs::remove_file(folder.join(name)).unwrap();
         std::fs::write(folder.join(name), bytes).unwrap();
     }
     // The manifest has the checksums of files and its own.
@@ -211,10 +212,7 @@ fn index(data: &[u8]) {
 /// What says which part of an index a folder is.
 fn shard(data: &[u8]) {
     let (folder, good) = (folder().join("shard"), frozen("format-1/shards/1"));
-    std::fs::create_dir_all(&folder).unwrap();
-    for name in ["model.safetensors", "titles.tsv", "vectors.npy"] {
-        std::fs::copy(good.join(name), folder.join(name)).unwrap();
-    }
+    copy(&good, &folder, "", &mut Vec::new());
     std::fs::write(folder.join("shard.json"), data).unwrap();
     let manifest = described(&std::fs::read(good.join("manifest.json")).unwrap(), "shard.json", data);
     let opened = repaired::file(&folder.join("manifest.json"), &manifest, || Index::open(&folder));

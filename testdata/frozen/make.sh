@@ -3,7 +3,7 @@
 #
 # For a new version of a form only, into a new folder beside the others, by the first program that writes it. Once released, what
 # lies here is never made anew: it shows that later programs still read what earlier ones wrote.
-# A second program, whose `MANY_VECTORS` is 0, writes lists of 40 titles, as no other does: make.sh PROGRAM FOLDER PROGRAM_OF_LISTS
+# A second program, whose `MANY_VECTORS` (crates/clickvec-index/src/parts/vectors) is 0, writes lists of 40 titles, as no other does: make.sh PROGRAM FOLDER PROGRAM_OF_LISTS
 set -euo pipefail
 program="$(realpath "$1")"
 lists_program="$(realpath "${3:-$1}")"

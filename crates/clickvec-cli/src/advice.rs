@@ -2,7 +2,6 @@
 //! helps.
 
 use clickvec::Error;
-use clickvec::error::IndexFault;
 use clickvec_index::looks_like_index;
 
 /// An error, with advice about what to do.
@@ -17,12 +16,6 @@ pub(crate) fn told(error: &Error) -> String {
 fn advice(error: &Error) -> Option<&'static str> {
     match error {
         Error::Shared(error) => advice_on_shared(error),
-        Error::Index { fault: IndexFault::NotAFolder | IndexFault::NoManifest, .. } => {
-            Some("make one with `clickvec index`")
-        }
-        Error::Index { fault: IndexFault::Updated, .. } => {
-            Some("`clickvec index --compact --output INDEX` makes it one")
-        }
         _ => None,
     }
 }

@@ -4,7 +4,6 @@
 mod advice;
 mod answer;
 mod commands;
-mod fused;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod header;

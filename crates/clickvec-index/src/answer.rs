@@ -6,6 +6,8 @@ use std::time::Duration;
 use clickvec::explain::Match;
 use serde::Serialize;
 
+use crate::parts::ByPart;
+
 /// The answer to a [`crate::Request`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -34,14 +36,8 @@ pub struct Hit {
     pub fields: BTreeMap<String, String>,
     /// The score by which the list is sorted: the cosine, BM25, or the fused score.
     pub score: f32,
-    /// Its place among what the vectors found; `None` if they did not find it or were not asked.
-    pub vectors: Option<Share>,
-    /// Its place among what the words found; `None` if they did not find it or were not asked.
-    pub words: Option<Share>,
-    /// Its place among what the trigrams found; `None` if they did not find it or were not asked.
-    pub trigrams: Option<Share>,
-    /// Its place among what the teacher's vectors found; `None` if they did not find it or were not asked.
-    pub teacher: Option<Share>,
+    /// Its place in the list of each part that found it.
+    pub parts: ByPart<Share>,
 }
 
 /// The place of a title in the list of one part of the index.
@@ -74,8 +70,8 @@ pub struct QueryWord {
     pub text: String,
     /// Whether the model knows any of its letter trigrams.
     pub known_to_model: bool,
-    /// The number of titles that have the word; `None` if the index has no lexical part.
-    pub titles: Option<u64>,
+    /// The number of titles that have the word.
+    pub titles: u64,
 }
 
 /// The time that each step of a search took. A step that was not needed took none.
@@ -86,14 +82,8 @@ pub struct Timings {
     pub encode: Duration,
     /// Finding the titles that meet the conditions.
     pub filter: Duration,
-    /// Search by vectors.
-    pub vectors: Duration,
-    /// Search by words.
-    pub words: Duration,
-    /// Search by trigrams.
-    pub trigrams: Duration,
-    /// Search by the teacher's vectors, with the query's own.
-    pub teacher: Duration,
+    /// Search by each part; for the teacher, with the query's vector.
+    pub parts: ByPart<Duration>,
     /// Making one list of all.
     pub fuse: Duration,
     /// All of it, with reading the titles.
@@ -117,16 +107,12 @@ pub struct Document {
 pub struct Explanation {
     /// The title.
     pub document: Document,
-    /// What the model sees in both texts; the score in it is that of a search by vectors.
+    /// The score by each part of the index.
+    pub scores: ByPart<f32>,
+    /// What the model sees in both texts.
     pub vectors: Match,
-    /// What each distinct word of the query adds to BM25; empty if the index has no lexical part.
+    /// What each distinct word of the query adds to BM25.
     pub words: Vec<WordShare>,
-    /// The sum of these: the score of a search by words, nearly to the last bit.
-    pub words_score: f32,
-    /// The cosine of the trigrams; `None` if the fusion has none.
-    pub trigrams: Option<f32>,
-    /// The cosine of the teacher's vectors; `None` if the fusion has none.
-    pub teacher: Option<f32>,
 }
 
 /// The share of a word in the BM25 of a title.
@@ -153,15 +139,9 @@ pub struct Comparison {
     pub a: Explanation,
     /// The second title.
     pub b: Explanation,
-    /// The cosine of the first title less that of the second.
-    pub vectors: f64,
-    /// The BM25 of the first title less that of the second.
-    pub words: f64,
-    /// The trigrams' cosine of the first title less that of the second; `None` if the fusion has none.
-    pub trigrams: Option<f64>,
-    /// The teacher's cosine of the first title less that of the second; `None` if the fusion has none.
-    pub teacher: Option<f64>,
+    /// The scores of the first title less those of the second, by each part of the index.
+    pub scores: ByPart<f64>,
     /// For each unit of the vectors, what it adds to the cosine of the first title less what it adds to that of the
-    /// second. They sum to `vectors`.
+    /// second. They sum to the difference of the vectors' scores.
     pub units: Vec<f64>,
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::Path;
 
-use clickvec::error::{BadChanges, IndexFault, Result};
-use clickvec::internals::error::shortened;
+use clickvec_tables::shown::shortened;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result, damaged, malformed, mismatch};
+
 pub use crate::folder::CHANGES as CHANGES_PREFIX;
-use crate::folder::{Folder, PartKind, is_of_updates};
-use crate::layout::{About, CHANGES};
+use crate::folder::{Folder, is_of_updates};
 
 /// The changes that an index names, in `changes-N.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,73 +37,69 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Those of an index; none if it was never updated.
-    ///
-    /// # Errors
-    ///
-    /// [`clickvec::Error::Index`] and [`clickvec::Error::Io`].
-    pub(crate) fn of(folder: &Folder<About>) -> Result<Changes> {
+    /// Reads those of an index; none if it was never updated.
+    pub(crate) fn of(folder: &Folder) -> Result<Changes> {
         let Some(name) = Changes::file(folder) else { return Ok(Changes::default()) };
-        let bad = |found| folder.fault(IndexFault::BadChanges { name: name.clone(), found });
-        let changes = serde_json::from_slice(&folder.read(&CHANGES, &name)?);
-        let changes: Changes = changes.map_err(|error| bad(BadChanges::Json(error.into())))?;
+        let changes: Changes = folder.json(&name)?;
+        let bad = |found| bad_changes(folder, found);
         let is_name = |segment: &&Named| {
             let number = segment.folder.strip_prefix(CHANGES_PREFIX);
             number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
         };
-        let (segments, found) = (changes.segments.len() + 1, changes.deleted.len());
-        if found != segments {
-            return Err(bad(BadChanges::Deleted { segments, found }));
+        let (segments, lists) = (changes.segments.len() + 1, changes.deleted.len());
+        if lists != segments {
+            return Err(bad(format!("{lists} lists of deleted titles for {segments} segments")));
         }
         if let Some(segment) = changes.segments.iter().find(|segment| !is_name(segment)) {
-            return Err(bad(BadChanges::Folder { folder: shortened(&segment.folder) }));
+            return Err(bad(format!("a segment in the folder `{}`", shortened(&segment.folder))));
         }
         let mut seen = HashSet::new();
         match changes.segments.iter().find(|segment| !seen.insert(&segment.folder)) {
             None => Ok(changes),
-            Some(segment) => Err(bad(BadChanges::Twice { folder: segment.folder.clone() })),
+            Some(segment) => Err(bad(format!("the segment `{}` twice", segment.folder))),
         }
     }
 
-    /// The name of the file, if there were changes.
-    pub(crate) fn file(folder: &Folder<About>) -> Option<String> {
-        folder.parts().get(CHANGES.name).and_then(|part| part.files.keys().next().cloned())
+    /// Returns the name of the file, if there were changes.
+    pub(crate) fn file(folder: &Folder) -> Option<String> {
+        folder.parts().get("changes").and_then(|part| part.files.keys().next().cloned())
     }
 
-    /// The folders of the segments after the first, whose vectors the same model made. The titles that are deleted are
+    /// Opens the folders of the segments after the first, whose vectors the same model made. The titles that are deleted are
     /// among those of their segments.
-    ///
-    /// # Errors
-    ///
-    /// [`clickvec::Error::Index`] and [`clickvec::Error::Io`].
-    pub(crate) fn folders(&self, folder: &Folder<About>, known: &[PartKind]) -> Result<Vec<Folder<About>>> {
+    pub(crate) fn folders(&self, folder: &Folder) -> Result<Vec<Folder>> {
         let open = |segment: &Named| {
-            let inner = Folder::<About>::open(&folder.path().join(&segment.folder), known)?;
+            let inner = Folder::open(&folder.path().join(&segment.folder))?;
             if inner.fingerprint() != segment.fingerprint {
-                let (expected, found) = (segment.fingerprint.clone(), inner.fingerprint().to_owned());
-                return Err(folder.fault(IndexFault::Segment { folder: segment.folder.clone(), expected, found }));
+                let expected = format!("a segment with the fingerprint {}", segment.fingerprint);
+                return Err(damaged(inner.path(), expected, inner.fingerprint().to_owned()));
             }
             let (expected, found) = (folder.about(), inner.about());
-            if found.model != expected.model {
-                let (expected, found) = (expected.model.clone(), found.model.clone());
-                return Err(inner.fault(IndexFault::OtherModel { expected, found }));
-            }
-            if found.dimension != expected.dimension {
-                let (expected, found) = (expected.dimension, found.dimension);
-                return Err(inner.fault(IndexFault::Dimension { expected, found }));
+            if (&found.model, found.dimension) != (&expected.model, expected.dimension) {
+                let expected = format!("vectors of {} numbers by the model {}", expected.dimension, expected.model);
+                let found = format!("{} by {}", found.dimension, found.model);
+                return Err(mismatch(inner.path(), expected, found));
             }
             Ok(inner)
         };
         let added = self.segments.iter().map(open).collect::<Result<Vec<_>>>()?;
         for (segment, (inner, deleted)) in std::iter::once(folder).chain(&added).zip(&self.deleted).enumerate() {
-            if let Some(position) = misplaced(deleted, inner.about().titles) {
-                let found = BadChanges::Position { segment, titles: inner.about().titles, position };
-                let name = Changes::file(folder).unwrap_or_else(|| CHANGES.first_file.to_owned());
-                return Err(folder.fault(IndexFault::BadChanges { name, found }));
+            let titles = inner.about().titles;
+            if let Some(position) = misplaced(deleted, titles) {
+                return Err(bad_changes(
+                    folder,
+                    format!(
+                        "{position} among the deleted titles of segment {segment}, which has {titles}; positions begin at 0 and rise"
+                    ),
+                ));
             }
         }
         Ok(added)
     }
+}
+
+fn bad_changes(folder: &Folder, found: String) -> Error {
+    malformed(&folder.path().join(Changes::file(folder).unwrap_or_default()), "the changes of an index", found)
 }
 
 /// The first of the positions that is not below `titles` or not above the one before it.
@@ -123,7 +119,7 @@ pub(crate) fn names(number: u64) -> [String; 2] {
 }
 
 /// A number that no update of this index has had.
-pub(crate) fn next(changes: &Changes, folder: &Folder<About>) -> u64 {
+pub(crate) fn next(changes: &Changes, folder: &Folder) -> u64 {
     let names = changes.segments.iter().map(|segment| segment.folder.clone()).chain(Changes::file(folder));
     let number = |name: String| name.strip_prefix(CHANGES_PREFIX)?.trim_end_matches(".json").parse::<u64>().ok();
     names.filter_map(number).max().unwrap_or(0) + 1

@@ -4,15 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::changes::Changes;
-use crate::folder::{Folder, Part, PartKind};
-use crate::layout::CHANGES;
-use crate::layout::{About, MODEL};
+use crate::folder::Folder;
 
 use crate::background::in_background;
-use crate::error::{EngineFault, Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::open::{Index, Opened};
 use crate::segment::canaries;
-use crate::segment::parts::KNOWN;
 
 /// The files and queries that [`Index::check`] looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -31,7 +28,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] or [`Error::Index`] with the first file that is not as it was written; [`EngineFault::Replaced`] if
+    /// [`ErrorKind::Damaged`] with the first file that is not as it was written; [`ErrorKind::Busy`] if
     /// the index on disk is no longer this one.
     pub fn check(&self) -> Result<Checked> {
         self.check_after(None)
@@ -62,17 +59,17 @@ impl Index {
 
     /// Whether the index on disk is this one still.
     pub fn is_on_disk(&self) -> bool {
-        fingerprint_at(&self.path).is_some_and(|found| found == self.facts.fingerprint)
+        fingerprint_at(&self.path).is_some_and(|found| found == self.written.fingerprint)
     }
 
     /// The fault of an index that is no longer this one.
     fn replaced(&self) -> Error {
-        replaced(&self.path, &self.facts.fingerprint)
+        replaced(&self.path, &self.written.fingerprint)
     }
 
     fn read_all(&self, before: Option<&Index>) -> Result<Checked> {
         let folders = folders(&self.path)?;
-        if folders[0].fingerprint() != self.facts.fingerprint {
+        if folders[0].fingerprint() != self.written.fingerprint {
             return Err(self.replaced());
         }
         let is_shared = |opened: &Opened| {
@@ -83,8 +80,8 @@ impl Index {
             let is_shared = is_shared(opened);
             // The model may be shared with what another folder had, and files may be copies of what was read before: the next
             // start reads those of this folder.
-            let is_new = |part: &PartKind, name: &str| {
-                !is_shared || [CHANGES.name, MODEL.name].contains(&part.name) || !opened.segment.is_still(folder, name)
+            let is_new = |part: &str, name: &str| {
+                !is_shared || ["changes", "model"].contains(&part) || !opened.segment.is_still(folder, name)
             };
             let (more, length) = compare(folder, is_new)?;
             (files, bytes) = (files + more, bytes + length);
@@ -94,7 +91,7 @@ impl Index {
         let queries = if is_shared(first) && is_model_shared {
             0
         } else {
-            canaries::check(&first.segment.canaries, &first.segment, &self.model.model)?
+            canaries::check(&first.segment.canaries, &first.segment, self.fusion.bm25, &self.model.model)?
         };
         Ok(Checked { files, bytes, queries })
     }
@@ -116,36 +113,36 @@ pub struct Verified {
 
 /// What is as it was written and what is damaged. Every file that the manifests of an index name is read, all checksums are
 /// compared, and, if they are right, the queries whose answers the index keeps are asked. Unlike [`Index::check`] it goes on after
-/// the first damaged file, and reads the files of parts that this version does not know.
+/// the first damaged file.
 ///
 /// # Errors
 ///
-/// [`Error::Library`] for a folder that is not an index; [`EngineFault::Replaced`] if it is replaced meanwhile.
+/// [`ErrorKind::Malformed`] for a folder that is not an index; [`ErrorKind::Busy`] if it is replaced meanwhile.
 pub fn verify(path: &Path) -> Result<Verified> {
-    let first = Folder::<About>::open(path, &KNOWN)?;
+    let first = Folder::open(path)?;
     let mut verified = Verified { files: 0, bytes: 0, queries: 0, damaged: Vec::new() };
     verified.read(&first);
     match Changes::of(&first) {
         Ok(changes) => {
             for name in changes.segments.iter().map(|segment| &segment.folder) {
-                match Folder::<About>::open(&path.join(name), &KNOWN) {
+                match Folder::open(&path.join(name)) {
                     Ok(folder) => verified.read(&folder),
-                    Err(error) => verified.damaged.push(error.into()),
+                    Err(error) => verified.damaged.push(error),
                 }
             }
             // Whether each folder is the one that was added.
-            if let (true, Err(error)) = (verified.damaged.is_empty(), changes.folders(&first, &KNOWN)) {
-                verified.damaged.push(error.into());
+            if let (true, Err(error)) = (verified.damaged.is_empty(), changes.folders(&first)) {
+                verified.damaged.push(error);
             }
         }
         // Its file was compared as well.
-        Err(error) if verified.damaged.is_empty() => verified.damaged.push(error.into()),
+        Err(error) if verified.damaged.is_empty() => verified.damaged.push(error),
         Err(_) => {}
     }
     if verified.damaged.is_empty() {
         let index = Index::open(path)?;
         let segment = &index.segments[0].segment;
-        match canaries::check(&segment.canaries, segment, &index.model.model) {
+        match canaries::check(&segment.canaries, segment, index.fusion.bm25, &index.model.model) {
             Ok(queries) => verified.queries = queries,
             Err(error) => verified.damaged.push(error),
         }
@@ -160,24 +157,27 @@ pub fn verify(path: &Path) -> Result<Verified> {
 
 /// The fingerprint of the index that is there now.
 fn fingerprint_at(path: &Path) -> Option<String> {
-    Folder::<About>::open(path, &KNOWN).ok().map(|folder| folder.fingerprint().to_owned())
+    Folder::open(path).ok().map(|folder| folder.fingerprint().to_owned())
 }
 
-fn replaced(path: &Path, expected: &str) -> Error {
-    Error::index(path, EngineFault::Replaced { expected: expected.to_owned(), found: fingerprint_at(path) })
+pub(crate) fn replaced(path: &Path, expected: &str) -> Error {
+    let found = fingerprint_at(path).unwrap_or_else(|| "none".to_owned());
+    let error =
+        Error::expected(ErrorKind::Busy, format!("the index that was opened, with the fingerprint {expected}"), found);
+    error.help("it was replaced meanwhile: try again").at(path)
 }
 
 impl Verified {
     /// Compares the checksums of all files of a folder.
-    fn read(&mut self, folder: &Folder<About>) {
-        for (part, name) in folder.parts().values().flat_map(|part| part.files.keys().map(move |name| (part, name))) {
-            let read = folder.open_listed(part, name).and_then(|file| {
+    fn read(&mut self, folder: &Folder) {
+        for (name, _) in folder.files() {
+            let read = folder.open_file(name).and_then(|file| {
                 let bytes = file.len();
                 file.finish().map(|()| bytes)
             });
             match read {
                 Ok(bytes) => (self.files, self.bytes) = (self.files + 1, self.bytes + bytes),
-                Err(error) => self.damaged.push(error.into()),
+                Err(error) => self.damaged.push(error),
             }
         }
     }
@@ -187,34 +187,26 @@ impl Verified {
 ///
 /// # Errors
 ///
-/// [`Error::Library`] with the first file that is not as it was written.
+/// [`ErrorKind::Damaged`] with the first file that is not as it was written.
 pub fn check_files(path: &Path) -> Result<()> {
     folders(path)?.iter().try_for_each(|folder| compare(folder, |_, _| true).map(drop))
 }
 
 /// The folders of all segments.
-fn folders(path: &Path) -> Result<Vec<Folder<About>>> {
-    let folder = Folder::<About>::open(path, &KNOWN)?;
-    let added = Changes::of(&folder)?.folders(&folder, &KNOWN)?;
+fn folders(path: &Path) -> Result<Vec<Folder>> {
+    let folder = Folder::open(path)?;
+    let added = Changes::of(&folder)?.folders(&folder)?;
     Ok(std::iter::once(folder).chain(added).collect())
 }
 
-/// Compares the checksums of some files. Returns their number and their bytes.
-fn compare(folder: &Folder<About>, is_wanted: impl Fn(&PartKind, &str) -> bool) -> Result<(usize, u64)> {
+/// Compares the checksums of some files, given by part and name. Returns their number and their bytes.
+fn compare(folder: &Folder, is_wanted: impl Fn(&str, &str) -> bool) -> Result<(usize, u64)> {
     let (mut files, mut bytes) = (0, 0);
-    for (part, name) in known_files(folder).into_iter().filter(|(part, name)| is_wanted(part, name)) {
-        let file = folder.open_file(&part, &name)?;
+    let all = folder.parts().iter().flat_map(|(part, of)| of.files.keys().map(move |name| (part, name)));
+    for (_, name) in all.filter(|(part, name)| is_wanted(part, name)) {
+        let file = folder.open_file(name)?;
         (files, bytes) = (files + 1, bytes + file.len());
         file.finish()?;
     }
     Ok((files, bytes))
-}
-
-/// The files of the parts that this version knows.
-fn known_files(folder: &Folder<About>) -> Vec<(PartKind, String)> {
-    let files = |(name, part): (&String, &Part)| {
-        let known = KNOWN.into_iter().find(|known| known.name == name && known.kind == part.kind);
-        known.map(|known| part.files.keys().map(move |file| (known, file.clone())).collect::<Vec<_>>())
-    };
-    folder.parts().iter().filter_map(files).flatten().collect()
 }

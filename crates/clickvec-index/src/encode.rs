@@ -1,8 +1,9 @@
 //! Encoding titles, a few thousand at once, so that no more of them are ever in memory.
 
-use clickvec::Result;
 use clickvec::model::{Embedder, Model, Side};
 use clickvec::tables::Title;
+
+use crate::error::Result;
 
 /// The number of titles that are encoded at once: enough for all threads.
 const TITLES_AT_ONCE: usize = 4096;

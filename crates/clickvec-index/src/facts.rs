@@ -4,8 +4,9 @@ use clickvec::internals::text::Analysis;
 use clickvec_eval::ranker::FusionMethod;
 use serde::Serialize;
 
-use crate::bm25::Bm25;
-use crate::format::VectorFormat;
+use crate::parts::ByPart;
+use crate::parts::vectors::VectorFormat;
+use crate::parts::words::Bm25;
 
 /// The facts of an opened index.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,32 +30,27 @@ pub struct Facts {
     pub bytes: u64,
     /// The model.
     pub model: ModelFacts,
-    /// The search by vectors.
-    pub vectors: VectorFacts,
-    /// The search by words; `None` if the index has no lexical part.
-    pub words: Option<WordFacts>,
-    /// The trigrams; `None` if the fusion has none.
-    pub trigrams: Option<TrigramFacts>,
-    /// The teacher's vectors; `None` if the fusion has none.
-    pub teacher: Option<TeacherFacts>,
+    /// Each part that finds titles.
+    pub parts: ByPart<PartFacts>,
     /// How they are fused.
     pub fusion: FusionFacts,
     /// The stored fields, in the order of the table.
     pub fields: Vec<FieldFacts>,
 }
 
-/// What was chosen when an index was made.
+/// The facts of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
-pub struct Choices {
-    /// Whether somebody gave the fusion.
-    pub has_fusion: bool,
-    /// How the lists are fused.
-    pub fusion: FusionFacts,
-    /// The BM25 of the words.
-    pub bm25: Bm25,
-    /// What is done to words before they are compared.
-    pub analysis: Analysis,
+pub enum PartFacts {
+    /// Of the vectors.
+    Vectors(VectorFacts),
+    /// Of the words.
+    Words(WordFacts),
+    /// Of the trigrams.
+    Trigrams(TrigramFacts),
+    /// Of the teacher.
+    Teacher(TeacherFacts),
 }
 
 /// The facts of the model in an index.
@@ -111,7 +107,7 @@ pub struct WordFacts {
     pub analysis: Analysis,
     /// The mean number of words, or of terms, in a title.
     pub mean_length: f64,
-    /// The size of its files in bytes; 0 if it was made in memory from an index without a lexical part.
+    /// The size of its files in bytes; 0 if it was made in memory.
     pub bytes: u64,
 }
 
@@ -141,14 +137,10 @@ pub struct TeacherFacts {
 pub struct FusionFacts {
     /// How scores are made comparable.
     pub method: FusionMethod,
-    /// The weight of the vectors.
-    pub vectors: f64,
-    /// The weight of the words.
-    pub words: f64,
-    /// The weight of the trigrams; `None` if they take no part.
-    pub trigrams: Option<f64>,
-    /// The weight of the teacher's vectors; `None` if they take no part.
-    pub teacher: Option<f64>,
+    /// The weight of each part.
+    pub weights: ByPart<f64>,
+    /// Whether the weights were fitted on judged queries, and are not the default.
+    pub fitted: bool,
     /// The number of titles that each part finds for a fusion, at least.
     pub depth: usize,
 }

@@ -1,212 +1,221 @@
-//! How the lists of an index are fused: that of the vectors, that of the words and, if a fusion has them, those of the trigrams and
-//! of a teacher's vectors.
+//! How the lists of an index's parts are fused.
 
+use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::sync::Arc;
 
 use clickvec::internals::text::Analysis;
-use clickvec_eval::internals::{FusionFile, LetterTrigrams, fusion_members};
-use clickvec_eval::ranker::{FUSED_DEPTH, FusionMethod, RECIPROCAL_RANK_K};
+use clickvec_eval::internals::{FusionFile as Members, LetterTrigrams, fusion_members};
+use clickvec_eval::ranker::{FUSED_DEPTH, FusionMethod, SYSTEMS};
 use serde::{Deserialize, Serialize};
 
-use crate::bm25::Bm25;
-use crate::error::{EngineFault, Error, FusionFound, Result};
-use crate::facts::{Choices, FusionFacts};
-use crate::teacher::Teacher;
-use crate::trigrams::Trigrams;
+use crate::error::{Error, ErrorKind, Result, malformed, mismatch};
+use crate::facts::FusionFacts;
+use crate::folder::Folder;
+use crate::parts::teacher::Teacher;
+use crate::parts::trigrams::Trigrams;
+use crate::parts::words::Bm25;
+use crate::parts::{ByPart, Part};
+use crate::segment::Target;
 
 /// The number of titles that each part finds for the fusion of an index for which none was fitted. Lists of 1,000 take three times
 /// as long, and are no better on real queries (docs/explanation/defaults.md).
 const UNFITTED_DEPTH: usize = 300;
+const FUSION_FILE: &str = "fusion.json";
 
-/// Method and weights.
+/// Method and weights, and what the parts need for all segments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fusion {
     /// How scores are made comparable.
     pub method: FusionMethod,
-    /// The weight of the vectors. A part with weight 0 takes no part: it finds nothing.
-    pub vectors: f64,
-    /// The weight of the words.
-    pub words: f64,
-    /// The trigrams; `None` if they take no part.
+    /// The weight of each part that the index has. A part with weight 0 takes no part in the fusion.
+    pub weights: ByPart<f64>,
+    /// The trigrams, if they have a weight.
     pub trigrams: Option<Trigrams>,
-    /// The teacher's vectors; `None` if they take no part.
+    /// The teacher's vectors, if they have a weight.
     pub teacher: Option<Teacher>,
     /// The BM25 of the words.
     pub bm25: Bm25,
     /// What is done to words, in titles and queries, before they are compared.
     pub analysis: Analysis,
-    /// Whether somebody gave it, and it is not the one of an index without any.
-    pub is_given: bool,
+    /// Whether the weights were fitted on judged queries, and are not the default.
+    pub fitted: bool,
 }
 
-/// A [`Fusion`] as an index keeps it. The trigrams and the teacher are in files of their own.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Kept {
+/// A [`Fusion`] as an index keeps it. The trigrams and the teacher have files of their own.
+#[derive(Debug, Serialize, Deserialize)]
+struct FusionFile {
     method: FusionMethod,
-    vectors: f64,
-    words: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) trigrams: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) teacher: Option<f64>,
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub(crate) bm25: Bm25,
-    #[serde(default, skip_serializing_if = "is_exact")]
-    pub(crate) analysis: Analysis,
-    /// The first versions did not say so.
-    #[serde(default)]
-    given: Option<bool>,
-}
-
-fn is_usual(bm25: &Bm25) -> bool {
-    *bm25 == Bm25::USUAL
-}
-
-fn is_exact(analysis: &Analysis) -> bool {
-    *analysis == Analysis::EXACT
-}
-
-impl Kept {
-    pub(crate) fn of(fusion: &Fusion) -> Kept {
-        let Fusion { method, vectors, words, bm25, analysis, is_given, .. } = *fusion;
-        let trigrams = fusion.trigrams.as_ref().map(|of| of.weight);
-        let teacher = fusion.teacher.as_ref().map(|of| of.weight);
-        Kept { method, vectors, words, trigrams, teacher, bm25, analysis, given: Some(is_given) }
-    }
-
-    /// What an index has that keeps it.
-    pub(crate) fn choices(&self) -> Choices {
-        let Kept { method, vectors, words, trigrams, teacher, bm25, analysis, .. } = *self;
-        let has_fusion = trigrams.is_some() || teacher.is_some() || self.clone().with(None, None).is_given;
-        let depth = if has_fusion { FUSED_DEPTH } else { UNFITTED_DEPTH };
-        Choices { has_fusion, fusion: FusionFacts { method, vectors, words, trigrams, teacher, depth }, bm25, analysis }
-    }
-
-    /// The fusion, with the trigrams and the teacher that are kept with it.
-    pub(crate) fn with(self, ranker: Option<LetterTrigrams>, teacher: Option<Teacher>) -> Fusion {
-        let Kept { method, vectors, words, trigrams, bm25, analysis, given, .. } = self;
-        let trigrams = trigrams.zip(ranker).map(|(weight, ranker)| Trigrams { weight, ranker: Arc::new(ranker) });
-        let mut fusion = Fusion { method, vectors, words, trigrams, teacher, bm25, analysis, is_given: false };
-        fusion.is_given = given.unwrap_or_else(|| {
-            // What nobody gave was by reciprocal ranks then.
-            let method = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
-            fusion != Fusion { method, ..Fusion::default() }.analysed(analysis)
-        });
-        fusion
-    }
+    weights: ByPart<f64>,
+    bm25: Bm25,
+    analysis: Analysis,
+    fitted: bool,
 }
 
 /// Scores from 0 to 1, both with the same weight: the best on real queries of what needs to know nothing of the scores before the
 /// first search (docs/explanation/defaults.md).
 impl Default for Fusion {
     fn default() -> Fusion {
-        let method = FusionMethod::MinMax;
-        let (bm25, analysis) = (Bm25::USUAL, Analysis::EXACT);
-        let (trigrams, teacher) = (None, None);
-        Fusion { method, vectors: 0.5, words: 0.5, trigrams, teacher, bm25, analysis, is_given: false }
+        Fusion {
+            method: FusionMethod::MinMax,
+            weights: [(Part::Vectors, 0.5), (Part::Words, 0.5)].into(),
+            trigrams: None,
+            teacher: None,
+            bm25: Bm25::USUAL,
+            analysis: Analysis::EXACT,
+            fitted: false,
+        }
     }
 }
 
 impl Fusion {
-    /// What an index of this fusion has.
-    pub fn choices(&self) -> Choices {
-        Kept::of(self).choices()
-    }
-
-    /// The fusion of an index that is made anew: the same if somebody gave it, and otherwise the present default, because an
-    /// earlier version may have had another.
-    pub fn renewed(self) -> Fusion {
-        if self.is_given { self } else { Fusion::default().analysed(self.analysis) }
-    }
-
-    /// The same fusion of words that are analysed in this way.
-    pub fn analysed(self, analysis: Analysis) -> Fusion {
-        Fusion { analysis, ..self }
-    }
-
-    /// The fusion in a file of `evaluate --save-rankers`: of a model and `bm25`, with or without `trigram` and `vectors`. A member whose weight
-    /// is 0 takes no part.
+    /// Reads a fusion that `evaluate --save-rankers` wrote: of the model with this fingerprint and `bm25`, with or without `trigram` and
+    /// `vectors`. A member whose weight is 0 takes no part.
     ///
     /// # Errors
     ///
-    /// [`Error::Library`] if it cannot be read; [`Error::Index`] if it has other members, or another model than the one with
-    /// this fingerprint.
+    /// [`ErrorKind::Mismatch`] if it has other members, or another model; whatever reading it returns.
     pub fn read(path: &Path, model: &str) -> Result<Fusion> {
-        let FusionFile { method, members } = fusion_members(path, &clickvec_eval::ranker::SYSTEMS)?;
-        let fault = |fault| Error::index(path, fault);
-        let mut fusion = Fusion { method, vectors: 0.0, words: 0.0, is_given: true, ..Fusion::default() };
-        let mut seen = [false; 4];
+        let Members { method, members } = fusion_members(path, &SYSTEMS)?;
+        let members_wrong = |found: String| {
+            let expected = "a fusion of one model and `bm25`, with `trigram` and `vectors` or without";
+            mismatch(path, expected, format!("one with {found}"))
+        };
+        let weights = [(Part::Vectors, 0.0), (Part::Words, 0.0)].into();
+        let mut fusion = Fusion { method, weights, fitted: true, ..Fusion::default() };
+        let mut seen: Vec<Part> = Vec::new();
         for member in members {
-            let place = match &member.system {
+            let weight = member.weight;
+            let part = match &member.system {
                 None if member.fingerprint != model => {
-                    let (expected, found) = (model.to_owned(), member.fingerprint);
-                    return Err(fault(EngineFault::FusedModel { expected, found }));
+                    let expected = format!("a fusion with the model {model}, which made the vectors");
+                    return Err(mismatch(path, expected, format!("one with {}", member.fingerprint)));
                 }
-                None => 0,
+                None => Part::Vectors,
                 Some(("bm25", parameters)) => {
                     let value =
                         |name: &str| parameters.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, x)| *x);
                     let (k1, b) = (value("k1"), value("b"));
-                    fusion.bm25 = Bm25::new(k1, b).ok_or_else(|| {
-                        fault(EngineFault::FusedSystem { found: format!("`bm25` with k1 {k1} and b {b}") })
-                    })?;
+                    let bm25 = Bm25::new(k1, b);
+                    fusion.bm25 = bm25.ok_or_else(|| members_wrong(format!("`bm25` with k1 {k1} and b {b}")))?;
                     fusion.analysis = Analysis { stem: value("stem") == 1.0, split: value("split") == 1.0 };
-                    1
+                    Part::Words
                 }
                 Some(("trigram", _)) => {
-                    if member.weight > 0.0 {
-                        let ranker = Arc::new(LetterTrigrams::load(&member.path)?);
-                        fusion.trigrams = Some(Trigrams { weight: member.weight, ranker });
+                    if weight > 0.0 {
+                        fusion.trigrams = Some(Trigrams(Arc::new(LetterTrigrams::load(&member.path)?)));
                     }
-                    2
+                    Part::Trigrams
                 }
                 Some(("vectors", _)) => {
-                    if member.weight > 0.0 {
-                        fusion.teacher = Some(Teacher::load(&member.path, member.weight)?);
+                    if weight > 0.0 {
+                        fusion.teacher = Some(Teacher::load(&member.path)?);
                     }
-                    3
+                    Part::Teacher
                 }
-                Some((other, _)) => return Err(fault(EngineFault::FusedSystem { found: (*other).to_owned() })),
+                Some((other, _)) => return Err(members_wrong((*other).to_owned())),
             };
-            if std::mem::replace(&mut seen[place], true) {
-                return Err(fault(EngineFault::FusedSystem {
-                    found: ["a second model", "a second bm25", "a second trigram", "a second vectors"][place]
-                        .to_owned(),
-                }));
+            if seen.contains(&part) {
+                let name = member.system.as_ref().map_or("model", |(name, _)| *name);
+                return Err(members_wrong(format!("a second {name}")));
             }
-            match place {
-                0 => fusion.vectors = member.weight,
-                1 => fusion.words = member.weight,
-                _ => {}
+            seen.push(part);
+            if weight > 0.0 || matches!(part, Part::Vectors | Part::Words) {
+                fusion.weights.insert(part, weight);
             }
         }
         Ok(fusion)
     }
 
-    /// The weights of the vectors, the words, the trigrams and the teacher.
-    pub(crate) fn weights(&self) -> [f64; 4] {
-        let trigrams = self.trigrams.as_ref().map_or(0.0, |trigrams| trigrams.weight);
-        [self.vectors, self.words, trigrams, self.teacher.as_ref().map_or(0.0, |teacher| teacher.weight)]
+    /// Opens the fusion that an index keeps.
+    pub(crate) fn open(folder: &Folder) -> Result<Fusion> {
+        let path = folder.path().join(FUSION_FILE);
+        let FusionFile { method, weights, bm25, analysis, fitted } = folder.json(FUSION_FILE)?;
+        if Bm25::new(bm25.k1, bm25.b).is_none() {
+            let found = format!("{} and {}", bm25.k1, bm25.b);
+            return Err(malformed(&path, "k1 of 0 or more and b from 0 to 1", found));
+        }
+        for part in Part::ALL {
+            let (has_weight, is_there) = (weights.get(part).is_some(), folder.has(part.name()));
+            if has_weight != is_there {
+                let found = if has_weight { "one without it" } else { "it without a weight" };
+                return Err(malformed(&path, format!("a weight for {part} in an index with {part} only"), found));
+            }
+        }
+        let trigrams = weights.get(Part::Trigrams).map(|_| Trigrams::open(folder)).transpose()?;
+        let teacher = weights.get(Part::Teacher).map(|_| Teacher::open(folder)).transpose()?;
+        Ok(Fusion { method, weights, trigrams, teacher, bm25, analysis, fitted })
     }
 
-    /// The number of titles that each part finds, at least. For fitted weights it is that of the library, so that the index
+    /// Writes the fusion into the first segment of an index.
+    pub(crate) fn write(&self, target: &mut Target<'_>) -> Result<()> {
+        let Fusion { method, weights, bm25, analysis, fitted, .. } = *self;
+        target.json(FUSION_FILE, &FusionFile { method, weights, bm25, analysis, fitted })?;
+        target.part("fusion", "json", vec![FUSION_FILE.to_owned()]);
+        self.teacher.as_ref().map_or(Ok(()), |teacher| teacher.write(target))
+    }
+
+    /// Returns the weight of a part; 0 if the index does not have it.
+    pub fn weight(&self, part: Part) -> f64 {
+        self.weights.get(part).copied().unwrap_or(0.0)
+    }
+
+    /// Returns the number of titles that each part finds, at least. For fitted weights it is that of the library, so that the index
     /// finds what they were fitted on: what a title is worth depends on the list that it is in.
     pub(crate) fn depth(&self) -> usize {
-        if self.is_given { FUSED_DEPTH } else { UNFITTED_DEPTH }
-    }
-
-    /// The fusion as messages tell it.
-    pub(crate) fn found(&self) -> FusionFound {
-        let Fusion { method, vectors, words, ref trigrams, ref teacher, bm25, analysis, is_given } = *self;
-        let trigrams = trigrams.as_ref().map(|of| (of.weight, of.ranker.len()));
-        let teacher = teacher.as_ref().map(|of| (of.weight, of.ranker.dimension()));
-        FusionFound { method, vectors, words, trigrams, teacher, bm25, analysis, is_given }
+        if self.fitted { FUSED_DEPTH } else { UNFITTED_DEPTH }
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {
-        let Fusion { method, vectors, words, ref trigrams, ref teacher, .. } = *self;
-        let (trigrams, teacher) = (trigrams.as_ref().map(|of| of.weight), teacher.as_ref().map(|of| of.weight));
-        FusionFacts { method, vectors, words, trigrams, teacher, depth: self.depth() }
+        FusionFacts { method: self.method, weights: self.weights, fitted: self.fitted, depth: self.depth() }
+    }
+
+    /// Creates the error of an index with this fusion that is joined with one that has another. `other` is the path of the latter.
+    pub(crate) fn other_than(&self, path: &Path, expected: &Fusion, other: &Path) -> Error {
+        let (shown, mut found) = (expected.to_string(), self.to_string());
+        if shown == found {
+            found += ", with other weights of its trigrams or another teacher";
+        }
+        let expected = format!("the fusion of `{}`, {shown}", clickvec_tables::shown::shown(other));
+        Error::expected(ErrorKind::Mismatch, expected, found)
+            .help("join indexes with one fusion, or choose one (`--fusion`, `--words`)")
+            .at(path)
+    }
+}
+
+impl Display for Fusion {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.method {
+            FusionMethod::Linear => f.write_str("linear")?,
+            FusionMethod::MinMax => f.write_str("min-max")?,
+            FusionMethod::ZScore => f.write_str("z-score")?,
+            FusionMethod::ReciprocalRank { k } => write!(f, "reciprocal-rank with k {k}")?,
+        }
+        let weights: Vec<String> = self.weights.iter().map(|(part, weight)| format!("{part} ({weight})")).collect();
+        write!(f, " of {}", weights.join(" and "))?;
+        if self.bm25 != Bm25::USUAL {
+            write!(f, " with k1 {} and b {}", self.bm25.k1, self.bm25.b)?;
+        }
+        if self.analysis != Analysis::EXACT {
+            write!(f, " analysed by `{}`", self.analysis)?;
+        }
+        f.write_str(if self.fitted { "" } else { ", not fitted" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fusions_that_differ_are_shown_apart() {
+        let weights = [(Part::Vectors, 0.25), (Part::Words, 0.5), (Part::Trigrams, 0.25)].into();
+        let one = Fusion { weights, fitted: true, ..Fusion::default() };
+        let (a, b) = (Path::new("a"), Path::new("b"));
+        let shown = "min-max of vectors (0.25) and words (0.5) and trigrams (0.25)";
+        let alike = one.other_than(b, &one, a).to_string();
+        let more = "with other weights of its trigrams or another teacher; join indexes with one fusion, or choose one (`--fusion`, `--words`)";
+        assert_eq!(alike, format!("b: expected the fusion of `a`, {shown}, found {shown}, {more}"));
+        assert_eq!(Fusion::default().to_string(), "min-max of vectors (0.5) and words (0.5), not fitted");
     }
 }

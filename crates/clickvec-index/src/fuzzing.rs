@@ -4,8 +4,8 @@ use crate::build::{BuiltIndex, IndexBuilder};
 use clickvec::model::Model;
 
 use crate::error::Result;
-use crate::format::VectorFormat;
 use crate::fusion::Fusion;
+use crate::parts::vectors::VectorFormat;
 use crate::segment::complete::{Recipe, complete};
 
 /// [`crate::finish`] with lists of vectors however few there are.
@@ -16,6 +16,6 @@ use crate::segment::complete::{Recipe, complete};
 pub fn finish_with_lists(builder: IndexBuilder, model: &Model) -> Result<BuiltIndex> {
     let fusion = Fusion::default();
     builder.finish_with(|folder| {
-        complete(folder, &Recipe { lists_from: 0, ..Recipe::new(model, Some(&fusion), VectorFormat::F32) })
+        complete(folder, &Recipe { lists_from: 0, ..Recipe::new(model, &fusion, VectorFormat::F32) })
     })
 }

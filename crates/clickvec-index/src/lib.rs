@@ -20,50 +20,48 @@
 
 mod answer;
 mod background;
-mod bm25;
 mod build;
 mod changes;
 mod check;
 mod encode;
-pub mod error;
+mod error;
 mod facts;
 mod folder;
-mod format;
 mod fusion;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod join;
 mod layout;
 mod map;
 mod memory;
 mod open;
-mod part;
+mod parts;
 mod request;
 mod search;
 mod segment;
-mod table;
-mod teacher;
-mod trigrams;
 mod update;
-mod words;
 
 pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
-pub use bm25::Bm25;
-pub use build::{BuiltIndex, IndexBuilder, Parts};
+pub use build::{BuiltIndex, IndexBuilder};
 pub use changes::CHANGES_PREFIX;
 pub use check::{Checked, Verified, check_files, verify};
 pub use clickvec::internals::text::Analysis;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use facts::{
-    Choices, Facts, FieldFacts, FusionFacts, ModelFacts, TeacherFacts, TrigramFacts, VectorFacts, VectorSearch,
+    Facts, FieldFacts, FusionFacts, ModelFacts, PartFacts, TeacherFacts, TrigramFacts, VectorFacts, VectorSearch,
     WordFacts,
 };
-pub use folder::{MANIFEST, PartKind, looks_like_index, put_part};
-pub use format::VectorFormat;
+#[doc(hidden)]
+pub use folder::put_part;
+pub use folder::{MANIFEST, looks_like_index};
 pub use fusion::Fusion;
-pub use layout::{About, IndexSummary, Shard};
+pub use join::join;
+pub use layout::{IndexSummary, Shard};
 pub use open::Index;
-pub use part::Part;
+pub use parts::teacher::Teacher;
+pub use parts::trigrams::Trigrams;
+pub use parts::vectors::VectorFormat;
+pub use parts::words::Bm25;
+pub use parts::{ByPart, Part};
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
-pub use teacher::Teacher;
-pub use trigrams::Trigrams;
-pub use update::{Compacted, Updated, Updater, compact, compact_in_background, finish, join};
+pub use update::{Compacted, Updated, Updater, compact, compact_in_background, finish};

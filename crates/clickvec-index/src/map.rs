@@ -2,7 +2,6 @@
 #![allow(unsafe_code, reason = "memory maps of the files of an index")]
 
 use std::fs::File;
-use std::io;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
@@ -11,6 +10,9 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use clickvec::internals::index::Shared;
 use memmap2::Mmap;
+
+use crate::error::{Error, Result, malformed};
+use crate::folder::Folder;
 
 #[cfg(target_endian = "big")]
 compile_error!("the files of an index are mapped, and their numbers are little-endian");
@@ -28,15 +30,16 @@ struct Numbers<T> {
 
 impl Map {
     /// Maps a whole file.
-    pub(crate) fn open(path: &Path) -> io::Result<Map> {
-        let file = File::open(path)?;
+    pub(crate) fn open(path: &Path) -> Result<Map> {
+        let failed = |source| Error::io(path, "map", source);
+        let file = File::open(path).map_err(failed)?;
         // Nothing can be mapped of an empty file.
-        if file.metadata()?.len() == 0 {
+        if file.metadata().map_err(failed)?.len() == 0 {
             return Ok(Map(None));
         }
         // SAFETY: an index is replaced by renaming and its files are never changed in place. Numbers and bytes of any value are
         // valid, and whatever is computed from them is checked before it is used as a place.
-        Ok(Map(Some(Arc::new(unsafe { Mmap::map(&file) }?))))
+        Ok(Map(Some(Arc::new(unsafe { Mmap::map(&file) }.map_err(failed)?))))
     }
 
     /// All bytes.
@@ -57,6 +60,22 @@ impl Map {
     /// The numbers of the whole file.
     pub(crate) fn all<T: Pod + Send + Sync>(&self) -> Option<Shared<T>> {
         self.numbers(0..self.bytes().len())
+    }
+}
+
+impl Folder {
+    /// Maps a file, which exists and has the right length.
+    pub(crate) fn map(&self, name: &str) -> Result<Map> {
+        Map::open(&self.file(name)?)
+    }
+
+    /// Maps the numbers that a file consists of.
+    pub(crate) fn numbers<T: Pod + Send + Sync>(&self, name: &str) -> Result<Shared<T>> {
+        let map = self.map(name)?;
+        map.all().ok_or_else(|| {
+            let (expected, found) = (format!("numbers of {} bytes", size_of::<T>()), map.bytes().len());
+            malformed(&self.path().join(name), expected, format!("{found} bytes in all"))
+        })
     }
 }
 

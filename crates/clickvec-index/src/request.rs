@@ -5,11 +5,12 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 use std::time::Instant;
 
+use clickvec_tables::shown::shortened;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::RequestFault;
-use crate::part::Part;
+use crate::error::{Error, bad_request};
+use crate::parts::Part;
 
 /// The number of titles that an answer has unless more or fewer are asked for.
 pub const DEFAULT_K: usize = 10;
@@ -120,10 +121,14 @@ impl Display for Mode {
 }
 
 impl FromStr for Mode {
-    type Err = RequestFault;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Mode, RequestFault> {
-        Mode::all().find(|mode| mode.name() == text).ok_or_else(|| RequestFault::Mode { found: text.to_owned() })
+    fn from_str(text: &str) -> Result<Mode, Error> {
+        let mode = Mode::all().find(|mode| mode.name() == text);
+        mode.ok_or_else(|| {
+            let expected = format!("a mode ({})", listed(Mode::all().map(Mode::name)));
+            bad_request("mode", expected, format!("`{}`", shortened(text)))
+        })
     }
 }
 
@@ -137,6 +142,12 @@ impl<'de> Deserialize<'de> for Mode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Error> {
         Cow::<str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
+}
+
+/// Returns names for a message.
+pub(crate) fn listed(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{}`", shortened(name.as_ref()))).collect();
+    if names.is_empty() { "it has none".to_owned() } else { names.join(", ") }
 }
 
 /// A condition on a stored field.
@@ -169,10 +180,14 @@ pub enum Condition {
 
 /// `FIELD=VALUE`, `FIELD=VALUE|VALUE` or `FIELD:FROM..TO`, where either end of a range may be missing.
 impl FromStr for Filter {
-    type Err = RequestFault;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Filter, RequestFault> {
-        let bad = || RequestFault::Filter { found: text.to_owned() };
+    fn from_str(text: &str) -> Result<Filter, Error> {
+        let found = || format!("`{}`", shortened(text));
+        let bad = || {
+            let expected = "a condition, as `field=value`, `field=value|value` or `field:from..to` with numbers";
+            bad_request("filters", expected, found())
+        };
         let at = text.find(['=', ':']).filter(|&at| at > 0).ok_or_else(bad)?;
         let (field, value) = (text[..at].to_owned(), &text[at + 1..]);
         if text.as_bytes()[at] == b'=' {
@@ -187,7 +202,9 @@ impl FromStr for Filter {
         };
         let (from, to) = (end(from)?, end(to)?);
         match (from, to) {
-            (Some(first), Some(last)) if first > last => Err(RequestFault::Range { found: text.to_owned() }),
+            (Some(first), Some(last)) if first > last => {
+                Err(bad_request("filters", "a range whose first number is not above its last", found()))
+            }
             _ => Ok(Filter { field, condition: Condition::Range { from, to } }),
         }
     }
@@ -210,16 +227,18 @@ mod tests {
         assert_eq!(condition("price:..-1").unwrap().1, range(None, Some(-1.0)));
         assert_eq!(condition("price:0.5..").unwrap().1, range(Some(0.5), None));
         assert_eq!(condition("price:10..10").unwrap().1, range(Some(10.0), Some(10.0)));
-        assert_eq!(condition("price:20..10"), Err(RequestFault::Range { found: "price:20..10".to_owned() }));
+        let error = condition("price:20..10").unwrap_err().to_string();
+        assert!(error.contains("a range whose first number is not above its last, found `price:20..10`"), "{error}");
         for bad in ["", "brand", "=x", "price:10", "price:a..b", "price:nan..1", "price:1..inf"] {
-            assert_eq!(condition(bad), Err(RequestFault::Filter { found: bad.to_owned() }));
+            let error = condition(bad).unwrap_err().to_string();
+            assert!(error.contains("expected a condition, as `field=value`"), "{error}");
         }
     }
 
     #[test]
     fn modes_have_names() {
         for mode in Mode::all() {
-            assert_eq!(mode.to_string().parse(), Ok(mode));
+            assert_eq!(mode.to_string().parse::<Mode>().unwrap(), mode);
         }
         assert!("bm25".parse::<Mode>().is_err());
     }

@@ -1,42 +1,32 @@
-//! Answering a request: the lists of the vectors, the words, the trigrams and the teacher, and one made of all.
+//! Answering a request: a list of titles from each part, and one made of all.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use clickvec::index::Hit as Place;
 use clickvec::internals::text;
-use clickvec::model::Side;
 use clickvec_eval::internals::{fused_shares, sum_shares};
-
+use clickvec_tables::shown::shortened;
 use rayon::prelude::*;
 
-use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
-use crate::bm25::Bm25;
-use crate::error::{RequestFault, Result};
-use crate::fusion::Fusion;
-use crate::open::{Index, Opened, bit};
-use crate::part::Part;
-use crate::request::{Filter, Mode, Request};
-use crate::segment::{MANY_HITS, Reach};
-use crate::teacher::Teacher;
-use crate::trigrams::Trigrams;
-use crate::words::{self, Statistics};
-
-/// The titles of a segment that may be found: those that are there and meet all conditions, a bit for each; `None` if all
-/// may.
-type Allowed = Option<Vec<u64>>;
+use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings};
+use crate::error::{Error, ErrorKind, Result, bad_request};
+use crate::open::{Index, Opened};
+use crate::parts::vectors::{MANY_HITS, Reach};
+use crate::parts::{Allowed, ByPart, Part, Question};
+use crate::request::{Filter, Mode, Request, listed};
 
 impl Index {
-    /// The answer to a request.
+    /// Answers a request.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Request`] if the request cannot be answered as it is; [`crate::Error::Index`] if a part of the index
-    /// that was needed for it is damaged.
+    /// [`ErrorKind::Setting`] if the request cannot be answered as it is, with the field as its place; [`ErrorKind::Interrupted`] after
+    /// the deadline; [`ErrorKind::Malformed`] if a part of the index that was needed is damaged.
     pub fn search(&self, request: &Request) -> Result<Answer> {
         let begin = in_time(request)?;
         if request.k == 0 {
-            return Err(RequestFault::NoTitles.into());
+            return Err(bad_request("k", "at least 1 title to return", "0"));
         }
         let mut timings = Timings::default();
         let allowed = self.allowed(&request.filters)?;
@@ -47,77 +37,62 @@ impl Index {
         let total: u64 = self.segments.iter().zip(&allowed).map(of_segment).sum();
         timings.filter = begin.elapsed();
         let query = self.query(&request.text)?;
-        let wanted = request.k.saturating_add(request.offset).min(total as usize);
         // A fused score depends on how long the lists are, so these must be the same for every page.
-        let asked = match request.mode {
-            Mode::Fused => request.depth.unwrap_or(request.k.max(self.fusion().depth())),
-            Mode::Alone(_) => wanted,
+        let depth = match request.mode {
+            Mode::Fused => request.depth.unwrap_or(request.k.max(self.fusion.depth())),
+            Mode::Alone(_) => request.k.saturating_add(request.offset).min(total as usize),
         };
-        let depth = asked.min(total as usize);
-        let parts = self.parts(request.mode)?;
-        let [mut by_vectors, mut by_words, mut by_trigrams, mut by_teacher] = [(); 4].map(|()| Vec::new());
-        if parts[0] && query.has_vector {
+        // So must be the part of the vectors that is looked at.
+        let reach = match request.mode {
+            _ if request.exact => Reach::All,
+            Mode::Alone(_) if request.k > MANY_HITS => Reach::More,
+            _ => Reach::Nearest,
+        };
+        let parts = self.parts_of(request.mode)?;
+        let mut vector = Vec::new();
+        if parts.contains(&Part::Vectors) && query.has_vector {
             let began = in_time(request)?;
-            let vector = self.model.queries.embed(&[&request.text]);
+            vector = self.model.queries.embed(&[&request.text]);
             timings.encode = began.elapsed();
-            let began = in_time(request)?;
-            // So must be the part of the vectors that is looked at.
-            let reach = match request.mode {
-                _ if request.exact => Reach::All,
-                Mode::Alone(_) if request.k > MANY_HITS => Reach::More,
-                _ => Reach::Nearest,
-            };
-            by_vectors = self.by_vectors(&vector, depth, reach, &allowed)?;
-            timings.vectors = began.elapsed();
         }
-        if parts[1] {
+        let question = Question {
+            text: &request.text,
+            vector: query.has_vector.then_some(&vector[..]),
+            k: depth.min(total as usize),
+            reach,
+            allowed: &allowed,
+        };
+        let mut lists: ByPart<Vec<Place>> = ByPart::default();
+        for &part in &parts {
             let began = in_time(request)?;
-            by_words = self.by_words(&request.text, depth, &allowed)?;
-            timings.words = began.elapsed();
-        }
-        if let Some(trigrams) = self.fusion().trigrams.as_ref().filter(|_| parts[2]) {
-            let began = in_time(request)?;
-            by_trigrams = self.by_trigrams(trigrams, &request.text, depth, &allowed);
-            timings.trigrams = began.elapsed();
-        }
-        if let Some(teacher) = self.fusion().teacher.as_ref().filter(|_| parts[3]) {
-            let began = in_time(request)?;
-            by_teacher = self.by_teacher(teacher, &request.text, depth, &allowed)?;
-            timings.teacher = began.elapsed();
+            lists.insert(part, part.finder().search(self, &question)?);
+            timings.parts.insert(part, began.elapsed());
         }
         let began = in_time(request)?;
-        let fusion = (request.mode == Mode::Fused).then(|| self.fusion());
-        let weights = fusion.map_or([0.0; 4], Fusion::weights);
-        let lists = [&by_vectors, &by_words, &by_trigrams, &by_teacher];
-        let adds: Vec<Vec<(u32, f64)>> = fusion.map_or_else(Vec::new, |fusion| {
-            lists.iter().zip(weights).map(|(list, weight)| fused_shares(list, weight, fusion.method, asked)).collect()
-        });
-        let fused = sum_shares(&adds);
-        let list = match request.mode {
-            Mode::Alone(part) => lists[part as usize],
-            Mode::Fused => &fused,
+        let (fused, adds);
+        let list: &[Place] = match request.mode {
+            Mode::Alone(part) => {
+                adds = ByPart::default();
+                lists.get(part).map_or(&[], |list| list)
+            }
+            Mode::Fused => {
+                adds = lists.map(|part, list| fused_shares(list, self.fusion.weight(part), self.fusion.method, depth));
+                fused = sum_shares(&adds.iter().map(|(_, adds)| adds.clone()).collect::<Vec<_>>());
+                &fused
+            }
         };
-        let shown: HashSet<u32> =
-            list.iter().skip(request.offset).take(request.k).map(|place| place.position).collect();
-        let of_part = |part: usize| shares(lists[part], adds.get(part), &shown);
-        let [of_vectors, of_words, of_trigrams, of_teacher] = [0, 1, 2, 3].map(of_part);
+        let page = || list.iter().skip(request.offset).take(request.k);
+        let shown: HashSet<u32> = page().map(|place| place.position).collect();
+        let shares = lists.map(|part, list| shares(list, adds.get(part), &shown));
         timings.fuse = began.elapsed();
         let mut hits = Vec::new();
-        for (rank, place) in (1..).zip(list).skip(request.offset).take(request.k) {
+        for (rank, place) in (request.offset + 1..).zip(page()) {
             let (opened, position) = self.locate(place.position);
             opened.segment.line(position)?;
             let Some(document) = opened.segment.titles.document(position) else { continue };
-            hits.push(Hit {
-                rank,
-                id: document.id,
-                title: document.title,
-                fields: document.fields,
-                score: place.score,
-                vectors: of_vectors.get(&place.position).copied(),
-                words: of_words.get(&place.position).copied(),
-                trigrams: of_trigrams.get(&place.position).copied(),
-                teacher: of_teacher.get(&place.position).copied(),
-            });
+            let parts = shares.iter().filter_map(|(part, of)| Some((part, *of.get(&place.position)?))).collect();
+            let Document { id, title, fields } = document;
+            hits.push(Hit { rank, id, title, fields, score: place.score, parts });
         }
         timings.total = begin.elapsed();
         Ok(Answer { hits, total, query, timings })
@@ -138,48 +113,48 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// `clickvec::Error::NoMemory`.
+    /// [`ErrorKind::Memory`].
     pub fn prepare(&self) -> Result<()> {
-        let Some(teacher) = &self.fusion().teacher else { return Ok(()) };
-        self.segments.iter().try_for_each(|opened| {
-            let titles = &opened.segment.titles;
-            let title = |position: usize| titles.get(position as u32).map_or("", |line| line.title);
-            opened.teacher.made(teacher, (titles.len(), &title)).map(drop)
-        })
+        let Some(teacher) = &self.fusion.teacher else { return Ok(()) };
+        self.segments.iter().try_for_each(|opened| opened.teacher.made(teacher, &opened.segment.titles).map(drop))
     }
 
-    /// Whether a query has a vector of the teacher's kind; `false` without a teacher.
-    pub fn teacher_knows(&self, query: &str) -> bool {
-        self.fusion().teacher.as_ref().is_some_and(|teacher| teacher.ranker.unit(Side::Query, query).is_some())
+    /// Returns whether a part must find something for the text of one of the index's own titles.
+    pub fn finds_own(&self, part: Part, title: &str) -> bool {
+        match part {
+            Part::Vectors => self.model.model.dictionary().knows_a_word(title),
+            Part::Words | Part::Trigrams => !text::words(title).is_empty(),
+            Part::Teacher => self.fusion.teacher.as_ref().is_some_and(|teacher| teacher.vector(title).is_some()),
+        }
     }
 
     /// Returns the modes in which this index can be searched.
     pub fn modes(&self) -> Vec<Mode> {
-        let has = |part| match part {
-            Part::Vectors | Part::Words => true,
-            Part::Trigrams => self.fusion().trigrams.is_some(),
-            Part::Teacher => self.fusion().teacher.is_some(),
+        let is_in = |mode: &Mode| match mode {
+            Mode::Alone(part) => part.finder().is_in(&self.fusion),
+            Mode::Fused => true,
         };
-        Mode::all().filter(|mode| !matches!(mode, Mode::Alone(part) if !has(*part))).collect()
+        Mode::all().filter(is_in).collect()
     }
 
-    /// Returns which parts are searched. A part without weight takes no part in a fusion.
-    fn parts(&self, mode: Mode) -> Result<[bool; 4]> {
+    /// Returns the parts that are searched. A part without weight takes no part in a fusion.
+    pub fn parts_of(&self, mode: Mode) -> Result<Vec<Part>> {
+        let weighs = |part: &Part| self.fusion.weight(*part) > 0.0;
         match mode {
-            Mode::Fused => Ok(self.fusion().weights().map(|weight| weight > 0.0)),
-            Mode::Alone(alone) if self.modes().contains(&mode) => Ok(Part::ALL.map(|part| part == alone)),
-            Mode::Alone(_) => {
-                let known = self.modes().into_iter().map(|mode| mode.name().to_owned()).collect();
-                Err(RequestFault::NoSuchMode { found: mode.name().to_owned(), known }.into())
+            Mode::Fused => Ok(Part::ALL.into_iter().filter(weighs).collect()),
+            Mode::Alone(part) if part.finder().is_in(&self.fusion) => Ok(vec![part]),
+            Mode::Alone(part) => {
+                let known = listed(self.modes().into_iter().map(Mode::name));
+                Err(bad_request("mode", format!("a mode that the index has ({known})"), format!("`{part}`")))
             }
         }
     }
 
-    /// Some of the titles, at most `count`, spread over all.
+    /// Returns some of the titles, at most `count`, spread over all.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Index`] if the titles are damaged.
+    /// [`ErrorKind::Malformed`] if the titles are damaged.
     pub fn sample(&self, count: usize) -> Result<Vec<Document>> {
         let all = self.all_titles();
         let (count, mut titles, mut next) = (count.min(all), Vec::new(), 0);
@@ -194,57 +169,16 @@ impl Index {
         Ok(titles)
     }
 
-    /// What each distinct word of a query adds to the BM25 of a title.
-    pub(crate) fn word_shares(&self, query: &str, title: &str) -> Result<Vec<WordShare>> {
-        let analysis = self.fusion().analysis;
-        let Statistics { titles, tokens, .. } = self.statistics()?;
-        let (mut length, mut counts) = (0.0, HashMap::new());
-        for term in text::terms(title, analysis) {
-            length += 1.0;
-            *counts.entry(term).or_insert(0) += 1;
-        }
-        let Bm25 { k1, b } = self.fusion().bm25;
-        let relative = length * titles as f64 / (tokens as f64).max(f64::MIN_POSITIVE);
-        let (norm, titles) = (k1 * (1.0 - b + b * relative), titles as f64);
-        let mut in_query: Vec<(String, u32)> = Vec::new();
-        for word in text::words(query) {
-            match in_query.iter_mut().find(|(known, _)| *known == word) {
-                Some((_, count)) => *count += 1,
-                None => in_query.push((word, 1)),
-            }
-        }
-        let mut with_term: HashMap<String, u64> = HashMap::new();
-        let mut shares = Vec::new();
-        for (word, in_query) in in_query {
-            let mut of = WordShare { word, in_query, in_title: 0, titles: 0, share: 0.0 };
-            let mut sum = 0.0;
-            for term in text::terms(&of.word, analysis) {
-                let in_title = counts.get(&term).copied().unwrap_or(0);
-                let with = match with_term.get(&term) {
-                    Some(&with) => with,
-                    None => self.titles_with(&term)?,
-                };
-                let (tf, df) = (f64::from(in_title), with as f64);
-                let idf = (1.0 + (titles - df + 0.5) / (df + 0.5)).ln();
-                sum += f64::from(in_query) * idf * (k1 + 1.0) * tf / (tf + norm);
-                (of.in_title, of.titles) = (of.in_title.max(in_title), of.titles.max(with));
-                with_term.insert(term, with);
-            }
-            of.share = sum as f32;
-            shares.push(of);
-        }
-        Ok(shares)
-    }
-
     /// The titles that may be found, for each segment.
     fn allowed(&self, filters: &[Filter]) -> Result<Vec<Allowed>> {
         let of_segment = |opened: &Opened| {
             let mut allowed = opened.alive.clone();
             for filter in filters {
-                let column = opened.segment.fields.get(&filter.field).ok_or_else(|| RequestFault::Field {
-                    found: filter.field.clone(),
-                    known: self.stored_fields().to_vec(),
-                })?;
+                let column = opened
+                    .segment
+                    .fields
+                    .get(&filter.field)
+                    .ok_or_else(|| unknown_field(&filter.field, self.stored_fields()))?;
                 let matching = column.matching(&filter.condition);
                 match &mut allowed {
                     None => allowed = Some(matching),
@@ -259,14 +193,14 @@ impl Index {
     fn query(&self, query: &str) -> Result<QueryFacts> {
         let dictionary = self.model.model.dictionary();
         let mut facts = QueryFacts { words: Vec::new(), has_vector: dictionary.knows_a_word(query) };
-        let mut known = HashSet::new();
+        let (mut known, statistics) = (HashSet::new(), self.statistics());
         for word in text::words(query) {
             if !known.insert(word.clone()) {
                 continue;
             }
-            let terms = text::terms(&word, self.fusion().analysis);
-            let titles = terms.iter().map(|term| self.titles_with(term)).collect::<Result<Vec<_>>>()?;
-            let (titles, known_to_model) = (titles.into_iter().max(), dictionary.knows_a_word(&word));
+            let terms = text::terms(&word, self.fusion.analysis);
+            let titles = terms.iter().map(|term| statistics.titles_with(term)).collect::<Result<Vec<_>>>()?;
+            let (titles, known_to_model) = (titles.into_iter().max().unwrap_or(0), dictionary.knows_a_word(&word));
             facts.words.push(QueryWord { text: word, known_to_model, titles });
         }
         Ok(facts)
@@ -275,7 +209,7 @@ impl Index {
     /// The distinct words of each of `titles` that the query has too, as this index compares words: `sofas` if the query is
     /// `sofa` and plurals are one with singulars.
     pub fn matched_words(&self, query: &str, titles: &[&str]) -> Vec<Vec<String>> {
-        let analysis = self.fusion().analysis;
+        let analysis = self.fusion.analysis;
         let asked: HashSet<String> = text::terms(query, analysis).into_iter().collect();
         let is_asked = |word: &str| {
             let mut is_asked = false;
@@ -296,70 +230,6 @@ impl Index {
         titles.iter().map(&mut of_title).collect()
     }
 
-    fn titles_with(&self, term: &str) -> Result<u64> {
-        let of_segment = |opened: &Opened| {
-            let found = words::guarded(|| opened.segment.words.titles_with(term));
-            found.map_err(|error| opened.segment.of_words(&error))
-        };
-        self.segments.iter().map(of_segment).sum()
-    }
-
-    fn by_vectors(&self, vector: &[f32], k: usize, reach: Reach, allowed: &[Allowed]) -> Result<Vec<Place>> {
-        let mut hits = Vec::new();
-        for (opened, allowed) in self.segments.iter().zip(allowed) {
-            let found = opened.segment.vectors.search(vector, k, reach, allowed.as_deref())?;
-            hits.extend(found.into_iter().map(|hit| opened.place(hit)));
-        }
-        Ok(best(hits, k))
-    }
-
-    /// The statistics of the words of all segments.
-    fn statistics(&self) -> Result<Statistics<'_>> {
-        let segments = self.segments.iter().map(|opened| &opened.segment.words).collect();
-        let statistics = words::guarded(|| Statistics::new(segments, self.fusion().bm25));
-        statistics.map_err(|error| self.segments[0].segment.of_words(&error))
-    }
-
-    fn by_words(&self, query: &str, k: usize, allowed: &[Allowed]) -> Result<Vec<Place>> {
-        let terms = text::terms(query, self.fusion().analysis);
-        if terms.is_empty() {
-            return Ok(Vec::new());
-        }
-        let statistics = self.statistics()?;
-        let mut hits = Vec::new();
-        for (opened, allowed) in self.segments.iter().zip(allowed) {
-            let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
-            let found = words::guarded(|| opened.segment.words.search(&terms, k, &statistics, &is_allowed));
-            let found = found.map_err(|error| opened.segment.of_words(&error))?;
-            hits.extend(found.into_iter().map(|hit| opened.place(hit)));
-        }
-        Ok(best(hits, k))
-    }
-
-    fn by_trigrams(&self, trigrams: &Trigrams, query: &str, k: usize, allowed: &[Allowed]) -> Vec<Place> {
-        let query = trigrams.ranker.query(query);
-        let mut hits = Vec::new();
-        for (opened, allowed) in self.segments.iter().zip(allowed) {
-            let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
-            let lists = opened.segment.trigrams.iter();
-            let found = lists.flat_map(|lists| lists.search(&trigrams.ranker, &query, k, &is_allowed));
-            hits.extend(found.map(|hit| opened.place(hit)));
-        }
-        best(hits, k)
-    }
-
-    fn by_teacher(&self, teacher: &Teacher, query: &str, k: usize, allowed: &[Allowed]) -> Result<Vec<Place>> {
-        let Some(vector) = teacher.ranker.unit(Side::Query, query) else { return Ok(Vec::new()) };
-        let mut hits = Vec::new();
-        for (opened, allowed) in self.segments.iter().zip(allowed) {
-            let titles = &opened.segment.titles;
-            let title = |position: usize| titles.get(position as u32).map_or("", |line| line.title);
-            let found = opened.teacher.search((teacher, &vector), (titles.len(), &title), k, allowed.as_deref())?;
-            hits.extend(found.into_iter().map(|hit| opened.place(hit)));
-        }
-        Ok(best(hits, k))
-    }
-
     /// The segment of a title, and its position in it.
     fn locate(&self, position: u32) -> (&Opened, u32) {
         let after = self.segments.partition_point(|opened| opened.first <= position);
@@ -368,17 +238,10 @@ impl Index {
     }
 }
 
-impl Opened {
-    /// A hit of this segment with its position among the titles of all.
-    fn place(&self, hit: Place) -> Place {
-        Place { position: self.first + hit.position, score: hit.score }
-    }
-}
-
-fn best(mut hits: Vec<Place>, k: usize) -> Vec<Place> {
-    hits.sort_unstable_by(Place::best_first);
-    hits.truncate(k);
-    hits
+/// Creates the error of a field that an index does not store.
+pub(crate) fn unknown_field(found: &str, known: &[String]) -> Error {
+    let expected = format!("a condition on a stored field of the index ({})", listed(known));
+    bad_request("filters", expected, format!("one on `{}`", shortened(found)))
 }
 
 /// The place in a list of each title that is shown, and what it adds to a fusion, if there is one.
@@ -404,7 +267,10 @@ fn count(bits: &[u64], len: usize) -> u64 {
 fn in_time(request: &Request) -> Result<Instant> {
     let now = Instant::now();
     match request.deadline {
-        Some(deadline) if now >= deadline => Err(RequestFault::Deadline.into()),
+        Some(deadline) if now >= deadline => {
+            let error = Error::expected(ErrorKind::Interrupted, "to answer before the deadline", "that it is over");
+            Err(error.help("allow more time"))
+        }
         _ => Ok(now),
     }
 }

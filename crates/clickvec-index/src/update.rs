@@ -3,13 +3,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::build::join_indexes_with;
-use crate::build::{BuiltIndex, IndexBuilder};
-use crate::changes::{Changes, Named};
-use crate::folder::{Folder, put_part};
-use crate::layout::CHANGES;
-use crate::layout::{About, VECTORS};
-use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec::tables::Title;
 use clickvec_tables::files::{Claim, resolved, write_bytes_atomically};
@@ -17,81 +10,25 @@ use serde::Serialize;
 
 use crate::answer::Document;
 use crate::background::in_background;
-use crate::changes::{names, next, sweep};
-use crate::error::{EngineFault, Error, RequestFault, Result};
-use crate::format::VectorFormat;
+use crate::build::{BuiltIndex, IndexBuilder};
+use crate::changes::{Changes, Named, names, next, sweep};
+use crate::check::replaced;
+use crate::error::Result;
+use crate::folder::{Folder, put_part};
 use crate::fusion::Fusion;
 use crate::open::{Index, is_overdue, is_worth_compacting};
+use crate::parts::vectors::VectorFormat;
+use crate::search::unknown_field;
+use crate::segment::Segment;
 use crate::segment::complete::{Recipe, complete};
-use crate::segment::parts::KNOWN;
-use crate::segment::{Segment, fusion};
 
-/// The index that is made: the rest of it is written, with all that [`Index`] wants and with its vectors in a format, and moved to
-/// its place.
+/// Finishes an index: writes all other parts, with its vectors in a format, and moves it to its place.
 ///
 /// # Errors
 ///
-/// Those of `IndexBuilder::finish`, and [`Error::Index`] if a part cannot be made. Whatever was in the place is then
-/// untouched.
+/// Those of [`IndexBuilder::add`]. Whatever was in the place is then untouched.
 pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: VectorFormat) -> Result<BuiltIndex> {
-    builder.finish_with(|folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
-}
-
-/// The index that several become, with all that [`Index`] wants. `model` is
-/// theirs. Without a fusion, an analysis of words or a format, it is theirs too; a fusion brings its analysis with it.
-///
-/// # Errors
-///
-/// [`Error::Library`] if they do not fit together, and [`Error::Index`] if a part cannot be made, or if the indexes differ in what is
-/// not given.
-pub fn join(
-    indexes: &[PathBuf],
-    path: &Path,
-    model: &Model,
-    fusion: Option<&Fusion>,
-    analysis: Option<Analysis>,
-    format: Option<VectorFormat>,
-) -> Result<BuiltIndex> {
-    let (mut of_first, of_vectors) = common(indexes, fusion.is_none(), analysis, format.is_none())?;
-    of_first.analysis = analysis.unwrap_or(of_first.analysis);
-    let (fusion, format) = (fusion.unwrap_or(&of_first), format.unwrap_or(of_vectors));
-    join_indexes_with(indexes, path, |folder| complete(folder, &Recipe::new(model, Some(fusion), format)))
-}
-
-/// The fusion and the format of the first index. An error if one that is wanted is another in a later index. How their
-/// words are analysed does not matter if an analysis is given.
-fn common(
-    indexes: &[PathBuf],
-    wants_fusion: bool,
-    analysis: Option<Analysis>,
-    wants_format: bool,
-) -> Result<(Fusion, VectorFormat)> {
-    let mut first: Option<(Fusion, VectorFormat)> = None;
-    for index in indexes {
-        // If it is not an index, joining says so.
-        let Ok(folder) = Folder::<About>::open(&resolved(index), &KNOWN) else { continue };
-        let kept = folder.parts().get(VECTORS.name).and_then(|part| VectorFormat::of_kind(&part.kind));
-        let mut found = (if wants_fusion { fusion(&folder)? } else { Fusion::default() }, kept.unwrap_or_default());
-        found.0.analysis = analysis.unwrap_or(found.0.analysis);
-        found.0 = found.0.renewed();
-        let Some(expected) = &first else {
-            first = Some(found);
-            continue;
-        };
-        let other = indexes[0].clone();
-        if wants_format && found.1 != expected.1 {
-            return Err(Error::index(index, EngineFault::MixedFormats { expected: expected.1, found: found.1, other }));
-        }
-        if found.0 != expected.0 && found.0 == expected.0.clone().analysed(found.0.analysis) && !found.0.is_given {
-            let (expected, found) = (expected.0.analysis, found.0.analysis);
-            return Err(Error::index(index, EngineFault::MixedWords { expected, found, other }));
-        }
-        if found.0 != expected.0 {
-            let (expected, found) = (Box::new(expected.0.found()), Box::new(found.0.found()));
-            return Err(Error::index(index, EngineFault::MixedFusions { expected, found, other }));
-        }
-    }
-    Ok(first.unwrap_or_default())
+    builder.finish_with(|folder| complete(folder, &Recipe::new(model, fusion, format)))
 }
 
 /// An update of an index. Nothing of it is seen before [`Updater::commit`], and all of it afterwards; if it is dropped or
@@ -160,11 +97,11 @@ impl Updater {
     ///
     /// # Errors
     ///
-    /// `clickvec::Error::InUse` if another process changes it; those of [`Index::open`].
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) if another process changes it; those of [`Index::open`].
     pub fn open(path: &Path) -> Result<Updater> {
         let path = resolved(path);
         let claim = Claim::new(&path)?;
-        let folder = Folder::<About>::open(&path, &KNOWN)?;
+        let folder = Folder::open(&path)?;
         let changes = Changes::of(&folder)?;
         sweep(&changes, &path, Changes::file(&folder).as_deref());
         let number = next(&changes, &folder);
@@ -182,12 +119,11 @@ impl Updater {
     ///
     /// # Errors
     ///
-    /// [`RequestFault::Field`] for a field that the index does not store; [`clickvec::Error::BadTitle`];
-    /// `clickvec::Error::Io`.
+    /// [`ErrorKind::Setting`](crate::ErrorKind::Setting) for a field that the index does not store; those of [`IndexBuilder::add`].
     pub fn put(&mut self, document: &Document) -> Result<()> {
         let stored = self.index.stored_fields();
         if let Some(unknown) = document.fields.keys().find(|name| !stored.contains(name)) {
-            return Err(RequestFault::Field { found: unknown.clone(), known: stored.to_vec() }.into());
+            return Err(unknown_field(unknown, stored));
         }
         let values: Vec<&str> =
             stored.iter().map(|name| document.fields.get(name).map_or("", String::as_str)).collect();
@@ -210,23 +146,22 @@ impl Updater {
         self.last.insert(id.to_owned(), Last::Deleted);
     }
 
-    /// What was changed. The update is then durable and visible.
+    /// Writes the update, which is then durable and visible.
     ///
     /// # Errors
     ///
-    /// `clickvec::Error::Io` and `ErrorKind::Index`; the index then stays as it was.
+    /// Those of [`IndexBuilder::add`] and [`Index::open`]; the index then stays as it was.
     pub fn commit(self) -> Result<Updated> {
         let Updater { path, index, mut changes, number, builder, last, .. } = self;
         let [file, name] = names(number);
-        let (trigrams, analysis) = (index.fusion().trigrams.as_ref(), index.fusion().analysis);
-        let recipe = Recipe { trigrams, analysis, ..Recipe::new(&index.model.model, None, index.vector_format()) };
+        let recipe = Recipe::of_update(&index.model.model, &index.fusion, index.vector_format());
         let built = builder.map(|builder| builder.finish_with(|folder| complete(folder, &recipe))).transpose()?;
         let new = match &built {
             None => None,
             Some(built) => {
                 changes.segments.push(Named { folder: name.clone(), fingerprint: built.fingerprint.clone() });
                 changes.deleted.push(Vec::new());
-                Some(Segment::open(&Folder::open(&path.join(&name), &KNOWN)?)?)
+                Some(Segment::open(&Folder::open(&path.join(&name))?)?)
             }
         };
         let [mut added, mut replaced, mut deleted, mut left_out, mut lost] = [0u64; 5];
@@ -259,7 +194,7 @@ impl Updater {
         });
         let bytes = serde_json::to_vec(&changes).expect("names for keys");
         write_bytes_atomically(&path.join(&file), &bytes)?;
-        let fingerprint = put_part::<About>(&path, &KNOWN, &CHANGES, &[&file])?;
+        let fingerprint = put_part(&path, "changes", "segments", &[&file])?;
         sweep(&changes, &path, Some(&file));
         missing.sort_unstable();
         let dead: usize = changes.deleted.iter().map(Vec::len).sum();
@@ -296,13 +231,12 @@ pub struct Compacted {
     pub fingerprint: String,
 }
 
-/// What became of an index whose segments are made one, without the titles that are gone. Searches go on, and whoever opens the
-/// index finds the old one or the new one.
+/// Merges all segments, dropping deleted titles. Searches go on, and find the old index or the new one.
 ///
 /// # Errors
 ///
-/// `clickvec::Error::InUse` if another process changes it; those of [`Index::open`] and [`Index::check`];
-/// `clickvec::Error::Io`. The index then stays as it was.
+/// [`ErrorKind::Busy`](crate::ErrorKind::Busy) if another process changes it; those of [`Index::open`] and [`Index::check`]. The index
+/// then stays as it was.
 pub fn compact(path: &Path) -> Result<Compacted> {
     let path = &resolved(path);
     let before = Index::open(path)?;
@@ -322,10 +256,7 @@ pub fn compact(path: &Path) -> Result<Compacted> {
         {
             now
         }
-        Some(now) => {
-            let (expected, found) = (before.facts().fingerprint.clone(), Some(now.facts().fingerprint.clone()));
-            return Err(Error::index(path, EngineFault::Replaced { expected, found }));
-        }
+        Some(_) => return Err(replaced(path, &before.written.fingerprint)),
     };
     // A damaged file would come out with a checksum that says it is sound.
     index.check()?;
@@ -334,9 +265,9 @@ pub fn compact(path: &Path) -> Result<Compacted> {
         titles += 1;
         let title = Title { id: line.id.to_owned(), title: line.title.to_owned() };
         let values: Vec<&str> = line.values().collect();
-        Ok(builder.add_encoded(&title, &values, vector)?)
+        builder.add_encoded(&title, &values, vector)
     })?;
-    let built = finish(builder, &index.model.model, index.fusion(), index.vector_format())?;
+    let built = finish(builder, &index.model.model, &index.fusion, index.vector_format())?;
     let cleared = index.all_titles() as u64 - titles;
     Ok(Compacted { titles, cleared, segments: index.facts().segments, fingerprint: built.fingerprint })
 }

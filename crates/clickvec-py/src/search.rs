@@ -94,7 +94,7 @@ pub(crate) fn build_index<'py>(
     titles: &Bound<'py, PyAny>,
     path: PathBuf,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let raise = |fault| error::raise(py, &fault);
+    let raise = |fault| error::of_index(py, &fault);
     let mut builder = work::short(py, || IndexBuilder::new(&model.inner, &path))?.map_err(raise)?;
     let mut titles = titles.try_iter()?;
     loop {

@@ -67,15 +67,15 @@ const fusedGap = (answer, lists) => {
   const list = lists.find(of => of.mode === "fused"), hit = of => list && list.results.find(found => found.id === of.id);
   const first = hit(answer.title), second = hit(answer.other);
   if (!first || !second) return "";
-  const adds = (of, part) => (of[part] && of[part].adds) || 0;
-  const parts = ["vectors", "words", "trigrams", "teacher"].filter(part => first[part] || second[part]).map(part => `${part} ${signed(adds(first, part) - adds(second, part), 4)}`);
+  const adds = (of, part) => (of.parts[part] && of.parts[part].adds) || 0;
+  const parts = Object.keys({ ...first.parts, ...second.parts }).map(part => `${part} ${signed(adds(first, part) - adds(second, part), 4)}`);
   return make("p", {}, `In the fused list it has ${signed(first.score, 4)} and the other ${signed(second.score, 4)}: ${parts.join(", ")}.`);
 };
 const gapTable = (answer, lists) => {
   const { gap, title, other } = answer, most = Math.max(...gap.by_word.map(word => Math.abs(word.vectors)), 1e-9), mostWords = Math.max(...gap.by_word.map(word => Math.abs(word.words)), 1e-9);
   const rows = gap.by_word.map(word => [word.word, bar(word.vectors, most), signed(word.vectors), bar(word.words, mostWords), signed(word.words)]);
-  rows.push([make("b", {}, "in all"), "", signed(gap.vectors), "", signed(gap.words)]);
-  const others = [["trigrams", gap.trigrams], ["teacher's vectors", gap.teacher]].filter(([, by]) => by !== null).map(([name, by]) => ` The cosine of the ${name} differs by ${signed(by)}.`).join("");
+  rows.push([make("b", {}, "in all"), "", signed(gap.scores.vectors), "", signed(gap.scores.words)]);
+  const others = Object.entries(gap.scores).filter(([name]) => !["vectors", "words"].includes(name)).map(([name, by]) => ` The score by ${name} differs by ${signed(by)}.`).join("");
   return make("div", {}, make("p", {}, make("b", {}, title.title)), make("p", {}, "compared with ", make("b", {}, other.title)), fusedGap(answer, lists),
     make("p", { class: "note" }, `What each word of the query adds to the first title less what it adds to the second.${others}`),
     table(["word", "", "vectors", "", "words"], rows, "differences by word"));
@@ -84,7 +84,7 @@ const drawExplanation = (box, answer, query, lists) => {
   const { title } = answer;
   box.replaceChildren(make("h2", { id: "why-title", tabindex: -1 }, answer.gap ? "Why is it above the other?" : title.title));
   if (answer.gap) { box.append(gapTable(answer, lists)); return; }
-  box.append(make("p", {}, `Query: ${query}`), make("p", { class: "note" }, `Cosine ${signed(title.vectors)}, BM25 ${signed(title.words)}${title.trigrams === null ? "" : `, cosine of the trigrams ${signed(title.trigrams)}`}${title.teacher === null ? "" : `, cosine of the teacher's vectors ${signed(title.teacher)}`}`, ...Object.entries(title.fields).map(([name, value]) => `, ${name}: ${value}`)));
+  box.append(make("p", {}, `Query: ${query}`), make("p", { class: "note" }, Object.entries(title.scores).map(([part, score]) => `${SCORES[part] || part} ${signed(score)}`).join(", "), ...Object.entries(title.fields).map(([name, value]) => `, ${name}: ${value}`)));
   box.append(make("h3", {}, "What each word adds to the cosine"), make("p", { class: "note" }, "“Along” is how far the vector moves towards the other text while the word is read: these sum to the cosine. “Without” is how much the cosine falls without the word. Underlined words are keywords of the model."));
   box.append(make("div", { class: "pair" }, make("div", {}, make("p", { class: "note" }, "of the query"), wordsTable(title.query, "words of the query")), make("div", {}, make("p", { class: "note" }, "of the title"), wordsTable(title.text, "words of the title"))));
   if (title.bm25.length) box.append(make("h3", {}, "What each word adds to BM25"), table(["word", "in the title", "titles that have it", "adds"], title.bm25.map(word => [word.word, String(word.in_title), word.titles.toLocaleString("en"), signed(word.share)]), "BM25 by word"));

@@ -2,6 +2,7 @@
 "use strict";
 const by = id => document.getElementById(id);
 const query = by("query"), lists = by("lists"), statusLine = by("status"), alertBox = by("alert"), why = by("why"), whyBody = by("why-body"), chooser = by("index");
+const SCORES = { vectors: "cosine", words: "BM25" };
 const NAMES = { vectors: "Vectors", words: "Words", fused: "Fused", trigrams: "Trigrams", teacher: "Teacher" };
 let running = null, timer = 0, retry = 0, indexes = [], keepsJudgments = false, shownFor = "", shownKey = "", shownLists = [], judged = new Map(), opener = null;
 
@@ -53,11 +54,8 @@ const marked = (title, words, keywords) => {
   return box;
 };
 const scores = hit => {
-  const parts = [hit.vectors, hit.words, hit.trigrams, hit.teacher].filter(part => part).length > 1 ? [`score ${signed(hit.score, 4)}`] : [];
-  if (hit.vectors) parts.push(`cosine ${signed(hit.vectors.score)} (#${hit.vectors.rank})`);
-  if (hit.words) parts.push(`BM25 ${signed(hit.words.score, 2)} (#${hit.words.rank})`);
-  if (hit.trigrams) parts.push(`trigrams ${signed(hit.trigrams.score)} (#${hit.trigrams.rank})`);
-  if (hit.teacher) parts.push(`teacher ${signed(hit.teacher.score)} (#${hit.teacher.rank})`);
+  const of = Object.entries(hit.parts), parts = of.length > 1 ? [`score ${signed(hit.score, 4)}`] : [];
+  for (const [part, { score, rank }] of of) parts.push(`${SCORES[part] || part} ${signed(score, part === "words" ? 2 : 3)} (#${rank})`);
   return [...parts, hit.id, ...Object.entries(hit.fields).map(([name, value]) => `${name}: ${value}`)].join(" · ");
 };
 // A hand with its thumb up or down; fonts do not all have one.
@@ -111,8 +109,8 @@ const search = async () => {
   running = new AbortController();
   const { signal } = running, text = query.value.trim(), chosen = mode(), began = performance.now();
   if (!text) { lists.replaceChildren(); known(null); statusLine.textContent = ""; shownFor = ""; shownLists = []; shownKey = key(); return; }
-  const current = indexes.find(of => of.name === chooser.value) || indexes[0], hasWords = !current || current.current.facts.words !== null;
-  const wanted = !hasWords ? ["vectors"] : chosen === "side" ? ["vectors", "fused", "words"] : [chosen];
+  const current = indexes.find(of => of.name === chooser.value) || indexes[0];
+  const wanted = chosen === "side" ? ["vectors", "fused", "words"] : [chosen];
   const get = by => ask("search?" + new URLSearchParams({ q: text, mode: by, keywords: "true", matched: "true", ...(chooser.value ? { index: chooser.value } : {}) }), { signal });
   try {
     const answers = await Promise.all(wanted.map(get));
@@ -175,9 +173,10 @@ const about = () => {
   const add = (name, value) => { if (value !== undefined && value !== null && value !== "") list.append(make("dt", {}, name), make("dd", {}, String(value))); };
   add("Name", of.name); add("Titles", facts.titles.toLocaleString("en")); add("Left out", facts.left_out ? facts.left_out.toLocaleString("en") : "");
   add("Model", facts.model && `${facts.model.encoder}, ${facts.model.dimension} numbers, ${facts.model.fingerprint}`);
-  add("Vectors", facts.vectors && facts.vectors.search && (facts.vectors.search.kind === "exact" ? "exact: every vector is looked at" : Object.entries(facts.vectors.search).map(([name, value]) => `${name} ${value}`).join(", ")));
-  add("Words", facts.words ? `BM25, k₁ ${facts.words.k1}, b ${facts.words.b}, ${facts.words.mean_length.toFixed(1)} words a title${facts.words.stem ? ", plurals as singulars" : ""}${facts.words.split ? ", numbers apart from letters" : ""}` : "none");
-  add("Both", facts.fusion && typeof facts.fusion.vectors === "number" && `${typeof facts.fusion.method === "string" ? facts.fusion.method : Object.keys(facts.fusion.method)[0]}: vectors ${facts.fusion.vectors}, words ${facts.fusion.words}${facts.fusion.trigrams === null ? "" : `, trigrams ${facts.fusion.trigrams}`}${facts.fusion.teacher === null ? "" : `, teacher ${facts.fusion.teacher}`}`);
+  const { vectors, words } = facts.parts || {}, named = of => Object.entries(of).map(([name, value]) => `${name} ${value}`).join(", ");
+  add("Vectors", vectors && vectors.search && (vectors.search.kind === "exact" ? "exact: every vector is looked at" : named(vectors.search)));
+  add("Words", words && `BM25, k₁ ${words.k1}, b ${words.b}, ${words.mean_length.toFixed(1)} words a title${words.stem ? ", plurals as singulars" : ""}${words.split ? ", numbers apart from letters" : ""}`);
+  add("Fused", facts.fusion && facts.fusion.weights && `${typeof facts.fusion.method === "string" ? facts.fusion.method : Object.keys(facts.fusion.method)[0]}: ${named(facts.fusion.weights)}`);
   add("Fields", (facts.fields || []).map(field => field.name).join(", "));
   add("Generation", `${generation}, since ${opened.replace("T", " ").slice(0, 19)} UTC`); add("Fingerprint", facts.fingerprint);
   by("about").replaceChildren(list);

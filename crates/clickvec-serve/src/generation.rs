@@ -12,9 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use clickvec::error::IndexFault;
-use clickvec_index::error::EngineFault;
-use clickvec_index::{Checked, Document, Error as Fault, Hit, Index, Mode, Part, Request};
+use clickvec_index::{Checked, Document, Error as Fault, Index, Mode, Request};
 use clickvec_tables::{Error as Shared, ErrorKind};
 
 use crate::error::{Error, Result};
@@ -193,7 +191,7 @@ impl Slot {
             Ok(_) => generation.found(Files::Sound),
             // Whatever has taken its place is read before it answers.
             Err(fault) if is_replaced(fault) => generation.found(Files::Replaced),
-            Err(fault) => generation.found(Files::Damaged(told(fault))),
+            Err(fault) => generation.found(Files::Damaged(told(&self.path, fault))),
         }
         Some((generation, result))
     }
@@ -246,11 +244,6 @@ impl Generation {
             read => drop(self.read.set(read)),
         }
     }
-
-    /// By vectors and words, or by vectors if the index has no words.
-    pub(crate) fn usual_mode(&self) -> Mode {
-        if self.index.facts().words.is_some() { Mode::Fused } else { Mode::Alone(Part::Vectors) }
-    }
 }
 
 impl Files {
@@ -264,33 +257,20 @@ impl Files {
     }
 }
 
-/// Whether the folder has another index by now.
+/// Returns whether the folder has another index by now.
 pub(crate) fn is_replaced(fault: &Fault) -> bool {
-    matches!(fault, Fault::Index { fault: EngineFault::Replaced { .. }, .. })
+    fault.kind() == ErrorKind::Busy
 }
 
-/// What a fault of an index found, for clients, who need not know where the index is.
-fn told(fault: &Fault) -> String {
-    match fault {
-        Fault::Library(clickvec::Error::Index { path, fault }) => match fault {
-            IndexFault::Checksum { name, .. } | IndexFault::Length { name, .. } => {
-                let folder = path.file_name().unwrap_or_default().to_string_lossy();
-                let folder = if folder.starts_with(clickvec_index::CHANGES_PREFIX) {
-                    format!("{folder}/")
-                } else {
-                    String::new()
-                };
-                format!("`{folder}{name}` changed or damaged")
-            }
-            other => other.to_string(),
-        },
-        Fault::Library(clickvec::Error::Shared(error)) if error.kind() == ErrorKind::Io => {
-            let path = error.path().unwrap_or(Path::new(""));
-            format!("`{}`, which cannot be read", path.file_name().unwrap_or_default().to_string_lossy())
-        }
-        Fault::Index { fault: EngineFault::Canary { .. }, .. } => "other answers than it keeps".to_owned(),
-        Fault::Index { fault, .. } => fault.to_string(),
-        other => other.to_string(),
+/// Returns what a fault of the index at `index` found, for clients, who need not know where the index is.
+fn told(index: &Path, fault: &Fault) -> String {
+    let file = fault.path().and_then(|path| path.strip_prefix(index).ok()).map(|path| path.display().to_string());
+    match (fault.kind(), file) {
+        (ErrorKind::Damaged, Some(file)) => format!("`{file}` changed or damaged"),
+        (ErrorKind::Io, Some(file)) => format!("`{file}`, which cannot be read"),
+        // A query that the index keeps with its answers.
+        (ErrorKind::Mismatch, Some(file)) if file.is_empty() => "other answers than it keeps".to_owned(),
+        _ => fault.message(),
     }
 }
 
@@ -300,7 +280,6 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
         let error = Shared::expected(ErrorKind::Damaged, "an index that answers queries", found);
         Err(error.at(path).into())
     };
-    let nothing_by = |part: &str| fault(format!("nothing by {part} for one of its own titles"));
     let facts = index.facts();
     if facts.titles == 0 {
         return fault("no title".to_owned());
@@ -312,26 +291,14 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
         return fault(format!("another model ({model}) than the one of its vectors ({vectors})"));
     }
     index.prepare()?;
-    let mode = if facts.words.is_some() { Mode::Fused } else { Mode::Alone(Part::Vectors) };
     for Document { title, .. } in index.sample(OWN_TITLES)? {
         // Each part has its own share in a hit. What one part finds may be far down in the list of all.
-        let parts = Request::new(title, mode).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);
-        let answer = index.search(&parts)?;
-        let found = |is_in: fn(&Hit) -> bool| answer.hits.iter().any(is_in);
-        // What has no weight in a fusion is not asked.
-        let takes_part = |weight: f64| mode == Mode::Alone(Part::Vectors) || weight > 0.0;
-        if takes_part(facts.fusion.vectors) && answer.query.has_vector && !found(|hit| hit.vectors.is_some()) {
-            return nothing_by("vectors");
-        }
-        if mode == Mode::Fused && !answer.query.words.is_empty() {
-            if takes_part(facts.fusion.words) && !found(|hit| hit.words.is_some()) {
-                return nothing_by("words");
-            }
-            if facts.trigrams.is_some() && !found(|hit| hit.trigrams.is_some()) {
-                return nothing_by("trigrams");
-            }
-            if index.teacher_knows(&parts.text) && !found(|hit| hit.teacher.is_some()) {
-                return nothing_by("teacher");
+        let of_parts = Request::new(title, Mode::Fused).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);
+        let answer = index.search(&of_parts)?;
+        let is_found = |part| answer.hits.iter().any(|hit| hit.parts.get(part).is_some());
+        for part in index.parts_of(Mode::Fused)? {
+            if index.finds_own(part, &of_parts.text) && !is_found(part) {
+                return fault(format!("nothing by {part} for one of its own titles"));
             }
         }
         if let Some(hit) = answer.hits.iter().find(|hit| !hit.score.is_finite()) {
@@ -339,7 +306,7 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
         }
     }
     for Canary { query, id } in canaries {
-        let answer = index.search(&Request::new(query.as_str(), mode).with_k(CANARY_TOP))?;
+        let answer = index.search(&Request::new(query.as_str(), Mode::Fused).with_k(CANARY_TOP))?;
         if !answer.hits.iter().any(|hit| hit.id == *id) {
             let found = answer.hits.first().map_or("no title".to_owned(), |hit| format!("{} first", quoted(&hit.id)));
             let expected = format!("{} among the first {CANARY_TOP} titles", quoted(id));

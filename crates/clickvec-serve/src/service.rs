@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use axum::Extension;
 use axum::response::{IntoResponse as _, Response};
-use clickvec_index::error::RequestFault;
+use clickvec_index::ErrorKind;
 
 use crate::answer::{Outgoing, Record, Stage, json_response};
 use crate::clicks::Clicks;
@@ -235,18 +235,14 @@ fn damaged(slot: &Slot, found: &str) -> Fault {
         .help("put a sound index in its place; the log of the service has more")
 }
 
-/// What an error of an index is to a client.
+/// Returns what an error of an index is to a client.
 pub(crate) fn to_fault(error: &clickvec_index::Error) -> Fault {
-    let clickvec_index::Error::Request(request) = error else { return Fault::internal(error) };
-    let fault = |kind: Kind| Fault::new(kind, request.expected(), request.found());
-    match request {
-        RequestFault::Id { .. } => fault(Kind::NOT_FOUND).param("id"),
-        RequestFault::Deadline => Fault::new(Kind::LATE, "to answer in time", "that it takes longer")
+    let (expected, found) = (error.what_was_expected().unwrap_or_default(), error.what_was_found().unwrap_or_default());
+    match (error.kind(), error.named_place()) {
+        (ErrorKind::Interrupted, _) => Fault::new(Kind::LATE, "to answer in time", "that it takes longer")
             .help("ask for fewer texts or titles at once"),
-        RequestFault::Mode { .. } => fault(Kind::UNPROCESSABLE).param("mode"),
-        RequestFault::Filter { .. } | RequestFault::Range { .. } | RequestFault::Field { .. } => {
-            fault(Kind::UNPROCESSABLE).param("filters")
-        }
-        _ => fault(Kind::UNPROCESSABLE),
+        (ErrorKind::Setting, Some("id")) => Fault::new(Kind::NOT_FOUND, expected, found).param("id"),
+        (ErrorKind::Setting, Some(field)) => Fault::field(field, expected, found),
+        _ => Fault::internal(error),
     }
 }

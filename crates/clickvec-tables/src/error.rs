@@ -199,6 +199,19 @@ impl Error {
         }
     }
 
+    /// Returns the place if it is not in a file, such as the field of a request.
+    pub fn named_place(&self) -> Option<&str> {
+        match &self.0.place {
+            Some(Place::Named(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns what helps.
+    pub fn what_helps(&self) -> Option<&str> {
+        self.0.help.as_deref()
+    }
+
     /// Returns the message without the place, for callers that show the place themselves.
     pub fn message(&self) -> String {
         let what = match &self.0.what {

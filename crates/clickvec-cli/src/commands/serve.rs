@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clickvec::internals::error::listed;
-use clickvec_serve::{Canary, Config, Error, Limits, Server, Tokens};
+use clickvec_serve::{Canary, Config, Limits, Server, Tokens};
 use clickvec_tables::table::{Options, Record, Table};
 
 use crate::answer::Answer;
@@ -169,7 +169,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let reload = Arc::new(AtomicBool::new(false));
     #[cfg(unix)]
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&reload)).context("cannot watch for SIGHUP")?;
-    let server = Server::start(config).map_err(advised)?;
+    let server = Server::start(config)?;
     let mut out = output::stdout();
     output::written(writeln!(out, "http://{}", server.address()).and_then(|()| out.flush()))?;
     while interrupt.status().is_none() {
@@ -201,14 +201,6 @@ pub(crate) fn canaries(path: &Path) -> Result<Vec<Canary>> {
     }
     anyhow::ensure!(!canaries.is_empty(), "{}: expected queries below the header, found none", output::path(path));
     Ok(canaries)
-}
-
-/// Returns an error of the library as itself, so that advice is found for it.
-fn advised(error: Error) -> anyhow::Error {
-    match error {
-        Error::Index(clickvec_index::Error::Library(error)) => error.into(),
-        error => error.into(),
-    }
 }
 
 #[cfg(test)]

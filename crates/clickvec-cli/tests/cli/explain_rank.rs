@@ -19,12 +19,12 @@ fn a_rank_is_the_sum_of_words_and_vectors() {
     for (line, result) in lines.iter().zip(found[0]["results"].as_array().unwrap()) {
         assert_eq!(line["id"], result["id"], "the order is that of a search");
         assert!((number(line, "sum") - number(result, "score")).abs() < 1e-6);
-        let parts = ["words_part", "vectors_part"].map(|key| line[key].as_f64().unwrap_or(0.0));
+        let parts = ["words", "vectors"].map(|part| line["adds"][part].as_f64().unwrap_or(0.0));
         assert!((parts.iter().sum::<f64>() - number(line, "sum")).abs() < 1e-12);
         let query = line["query"].as_array().unwrap();
         let sum = |key: &str| query.iter().map(|word| number(word, key)).sum::<f64>();
-        assert!((sum("bm25") - number(line, "bm25")).abs() < 1e-5, "BM25 is a sum over words");
-        assert!((sum("along") - number(line, "cosine")).abs() < 1e-5, "the cosine too");
+        assert!((sum("bm25") - number(&line["scores"], "words")).abs() < 1e-5, "BM25 is a sum over words");
+        assert!((sum("along") - number(&line["scores"], "vectors")).abs() < 1e-5, "the cosine too");
     }
     assert!(lines[0]["title"].as_str().unwrap().starts_with("hammer in red"), "{}", lines[0]);
     let text = folder.run(&[&explain[..], &["--html", "rank.html"]].concat()).code(0).stdout();
@@ -39,7 +39,10 @@ fn a_rank_is_the_sum_of_words_and_vectors() {
     folder.run(&["index", "--model", "model.safetensors", "--titles", "more.tsv", "--output", "more.index"]).code(0);
     let [line] =
         folder.run(&["explain", "rank", "more.index", "北", "--json"]).code(0).json_lines().try_into().unwrap();
-    assert_eq!((&line["id"], number(&line, "cosine"), &line["vectors_part"]), (&"t1".into(), 0.0, &Value::Null));
+    assert_eq!(
+        (&line["id"], number(&line["scores"], "vectors"), &line["adds"]["vectors"]),
+        (&"t1".into(), 0.0, &Value::Null)
+    );
 }
 
 /// Sums and titles are the scores and titles of a search, whatever the fusion.
@@ -66,15 +69,15 @@ fn a_rank_by_three_is_that_of_the_search() {
             for (line, result) in lines.iter().zip(results) {
                 assert_eq!(line["title"], result["title"], "{method} {query}");
                 assert!((number(line, "sum") - number(result, "score")).abs() < 1e-5, "{line} {result}");
-                let parts = ["words_part", "vectors_part", "trigrams_part"].map(|key| &line[key]);
+                let parts = ["words", "vectors", "trigrams"].map(|part| &line["adds"][part]);
                 // Null is what did not find the title.
                 assert!(parts.iter().all(|part| part.is_number() || part.is_null()), "{line}");
                 has_null |= parts[0].is_null();
                 let parts = parts.map(|part| part.as_f64().unwrap_or(0.0));
                 assert!((parts.iter().sum::<f64>() - number(line, "sum")).abs() < 1e-6, "{line}");
             }
-            let positive = |line: &Value| line["trigrams_part"].as_f64().is_some_and(|part| part > 0.0);
-            assert!(lines.iter().any(|line| positive(line) && number(line, "trigrams") > 0.3));
+            let positive = |line: &Value| line["adds"]["trigrams"].as_f64().is_some_and(|part| part > 0.0);
+            assert!(lines.iter().any(|line| positive(line) && number(&line["scores"], "trigrams") > 0.3));
         }
         assert!(has_null, "words find all of them");
         let text = explain("hamers", &["--html=three.html"]).stdout();

@@ -134,7 +134,7 @@ fn a_search_pipeline_has_the_weights_of_the_index() {
             files.map(|file| file.unwrap().path()).find(|path| path.to_string_lossy().contains("fusion")).unwrap();
         folder.run(&[&fused[..], &[file.to_str().unwrap()]].concat()).code(0);
         let [about] = folder.run(&["inspect", "shop", "--json"]).code(0).json_lines().try_into().unwrap();
-        let fusion = &about["searches"]["fusion"];
+        let fusion = &about["fusion"]["weights"];
         let (words, vectors) = (fusion["words"].as_f64().unwrap(), fusion["vectors"].as_f64().unwrap());
         let processor = &pipeline()[name];
         let techniques = [&processor["normalization"]["technique"], &processor["combination"]["technique"]];

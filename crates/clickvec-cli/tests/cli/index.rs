@@ -119,15 +119,15 @@ fn an_index_that_cannot_be_read() {
     search(".").says("expected an index, found a folder without `manifest.json`; make one with `clickvec index`");
     let titles = folder.read("shop.index/titles.tsv");
     folder.write("shop.index/titles.tsv", titles.replacen("red", "rad", 1));
-    folder.run(&["inspect", "shop.index"]).code(1).prints("expected `titles.tsv` with checksum ");
+    folder.run(&["inspect", "shop.index"]).code(1).prints("titles.tsv: expected the checksum ");
     folder.write("shop.index/titles.tsv", &titles[..titles.len() - 1]);
-    search("shop.index").says(&format!("shop.index: expected {} bytes in `titles.tsv`", titles.len()));
+    search("shop.index").says(&format!("shop.index/titles.tsv: expected {} bytes", titles.len()));
     folder.write("shop.index/titles.tsv", titles);
     let other = ["--gamma", "3", "--set", "shared_towers=false"];
     folder.train("shop.index/model.safetensors", &other).code(2).says("expected an output outside the index ");
     folder.train("other.safetensors", &other).code(0);
     std::fs::rename(folder.path("other.safetensors"), folder.path("shop.index/model.safetensors")).unwrap();
-    search("shop.index").says("shop.index: expected ");
+    search("shop.index").says("shop.index/model.safetensors: expected ");
 }
 
 #[test]
@@ -215,8 +215,6 @@ fn a_shard_that_was_updated_joins_with_the_others() {
     folder.write("one.tsv", "id\ttitle\nlater\tred hammer\n");
     folder.run(&["index", "--update", "one.tsv", "--output", "1"]).code(0);
     let join = ["index", "--join", "1", "2", "--output", "joined"];
-    folder.run(&join).code(2).says("found one that was updated").says("--compact");
-    folder.run(&["index", "--compact", "--output", "1"]).code(0);
     folder.run(&["inspect", "1"]).code(0).prints("shard");
     folder.run(&join).code(0);
     folder.run(&["search", "joined", "--json", "-k", "200", "red hammer"]).code(0).prints("later");

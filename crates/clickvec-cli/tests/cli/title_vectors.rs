@@ -60,7 +60,7 @@ fn an_index_searches_with_them_and_its_sums_are_explained() {
         let model = format!("--model=kept/fusion_{method}.safetensors");
         folder.run(&["index", &model, "--titles=titles.tsv", "--output=four.index"]).code(0);
         let inspected = folder.run(&["inspect", "four.index"]).code(0).stdout();
-        assert!(inspected.contains("searches.fusion.teacher "), "{inspected}");
+        assert!(inspected.contains("fusion.weights.teacher "), "{inspected}");
         let mut by_teacher = 0;
         for query in ["red hammer", "hamers in red"] {
             let explained = folder.run(&["explain", "rank", "four.index", query, "-k=7", "--json"]);
@@ -72,16 +72,16 @@ fn an_index_searches_with_them_and_its_sums_are_explained() {
                 let number = |value: &Value| value.as_f64().unwrap_or(0.0);
                 assert_eq!(line["title"], result["title"], "{method} {query}");
                 assert!((number(&line["sum"]) - number(&result["score"])).abs() < 1e-5, "{line} {result}");
-                let parts = ["words_part", "vectors_part", "teacher_part"].map(|key| number(&line[key]));
+                let parts = ["words", "vectors", "teacher"].map(|part| number(&line["adds"][part]));
                 assert!((parts.iter().sum::<f64>() - number(&line["sum"])).abs() < 1e-6, "{line}");
-                by_teacher += u32::from(parts[2] > 0.0 && line["teacher"].is_number());
+                by_teacher += u32::from(parts[2] > 0.0 && line["scores"]["teacher"].is_number());
             }
         }
         assert!(by_teacher > 5, "{by_teacher}");
         let page = ["explain", "rank", "--html=four.html", "four.index", "red hammer"];
         let text = folder.run(&page).code(0).stdout();
         assert!(text.contains("cosine of teacher") && text.contains("half"), "{text}");
-        assert!(folder.read("four.html").contains("cosine of the teacher"));
+        assert!(folder.read("four.html").contains("cosine of teacher"));
     }
     // An update keeps it, and a damaged file is told.
     folder.write("new.tsv", "id\ttitle\nnew1\tred hammer of steel\n");

@@ -72,7 +72,7 @@ fn shards_are_joined_as_it_is_told() {
     folder.run(&["index", "--join", "stem", "shop.index", "--output", "both"]).code(0);
     assert_eq!(found(&folder, "both", "hammer"), ["a", "b", "d"]);
     let mixed = ["index", "--join", "split", "shop.index", "--output", "both"];
-    folder.run(&mixed).code(2).says("join indexes that compare alike, or say how to (`--words`)");
+    folder.run(&mixed).code(2).says("or choose one (`--fusion`, `--words`)");
     folder.run(&[&mixed[..], &["--words", "exact"]].concat()).code(0);
     assert_eq!(found(&folder, "both", "hammer"), ["b"]);
 }
@@ -86,15 +86,10 @@ fn a_fusion_brings_its_own() {
     let fusion = "kept/fusion_z-score.safetensors";
     index(&folder, &["--fusion", fusion]).code(0);
     assert_eq!(found(&folder, "shop.index", "hammers"), ["a", "b"]);
-    let inspect = folder.run(&["inspect", "shop.index"]).code(0);
-    inspect
-        .prints("BM25 with k1 1.2 and b 0.75, compared by `stem,split`")
-        .prints("z-score of vectors 0.500, words 0.500\n");
     let about = folder.run(&["inspect", "--json", "shop.index"]).code(0).json_lines();
-    assert_eq!(
-        (&about[0]["searches"]["analysis"]["stem"], &about[0]["searches"]["has_fusion"]),
-        (&true.into(), &true.into())
-    );
+    let (words, fused) = (&about[0]["searches"]["words"], &about[0]["fusion"]);
+    assert_eq!((&words["k1"], &words["b"], &words["stem"]), (&1.2.into(), &0.75.into(), &true.into()));
+    assert_eq!((&fused["method"], &fused["fitted"]), (&"z-score".into(), &true.into()));
     for (given, found) in [("z-score", "no such file"), ("kept", "a folder")] {
         index(&folder, &["--fusion", given]).code(2).says(&format!(
             "{given}: expected a fusion that `evaluate --fusion METHOD --save-rankers FOLDER` wrote, such as \
@@ -139,6 +134,6 @@ fn an_explanation_compares_words_as_the_index_does() {
     index(&folder, &["--words", "stem,split"]).code(0);
     let explain = ["explain", "rank", "shop.index", "--json", "hammers"];
     let told = folder.run(&explain).code(0).json_lines();
-    let bm25 = |id: &str| told.iter().find(|of| of["id"] == id).unwrap()["bm25"].as_f64().unwrap();
+    let bm25 = |id: &str| told.iter().find(|of| of["id"] == id).unwrap()["scores"]["words"].as_f64().unwrap();
     assert!(bm25("a") > 0.0 && bm25("b") > 0.0 && bm25("c") == 0.0, "{told:?}");
 }

@@ -1,7 +1,7 @@
 //! An index as a folder of files. This module makes sure that the files are whole; what is in them is up to others.
 //!
 //! `manifest.json` names the parts of the index, and for each part its kind and its files with their lengths and
-//! checksums. Its field `about` holds whatever the owner of the parts needs to know before reading them.
+//! checksums. Its field `about` holds what must be known before reading them.
 
 mod read;
 #[cfg(test)]
@@ -12,36 +12,32 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
+use clickvec_tables::shown::shortened;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use clickvec::error::IndexFault;
-use clickvec::internals::error::shortened;
+use crate::error::{Error, ErrorKind, Result, damaged, malformed};
+use crate::layout::{About, KNOWN};
 
-pub(crate) use read::{FileReader, Folder};
-pub(crate) use write::is_of_updates;
-pub use write::{CHANGES, put_part};
+pub use write::CHANGES;
+pub use write::put_part;
 pub(crate) use write::{FolderWriter, check_replaceable};
+pub(crate) use {read::Folder, write::is_of_updates};
 
 /// The version of the folder's format, `format` in the manifest.
-const FORMAT: u32 = 2;
-/// The previous version, whose manifest lists files but no parts.
-const FORMAT_OF_FILES: u32 = 1;
+const FORMAT: u32 = 1;
 const KIND: &str = "index";
 /// The file of a folder that lists its parts.
 pub const MANIFEST: &str = "manifest.json";
-/// A bound on the size of a manifest, which usually has a few hundred bytes.
+/// A bound on the size of a manifest, which usually has a few thousand bytes.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// A part of an index, in its own files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Part {
+pub(crate) struct Files {
     /// The kind, which says how to read the files.
     pub(crate) kind: String,
-    /// Whether the index can be read without it.
-    pub(crate) required: bool,
-    /// Its files, by name; a name may lead into a folder, as `words/meta.json`.
+    /// The files, by name; a name may lead into a folder, as `words/meta.json`.
     pub(crate) files: BTreeMap<String, FileEntry>,
 }
 
@@ -51,53 +47,36 @@ pub(crate) struct FileEntry {
     /// The length.
     pub(crate) bytes: u64,
     /// XXH3 of the file, 128 bits in hexadecimal.
-    pub xxh3: String,
+    pub(crate) xxh3: String,
 }
 
-/// Name and kind of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartKind {
-    /// The name.
-    pub name: &'static str,
-    /// The kind, which says how to read the files.
-    pub kind: &'static str,
-    /// The only file of this part in the first version, whose manifest did not name parts.
-    pub first_file: &'static str,
-}
-
-/// The contents of a manifest of any version.
-#[derive(Debug)]
-struct Manifest<A> {
-    fingerprint: String,
-    version: String,
-    about: A,
-    parts: BTreeMap<String, Part>,
-}
-
-/// The manifest as it is written.
+/// The manifest of a folder.
 #[derive(Debug, Serialize, Deserialize)]
-struct Envelope<C> {
+struct Manifest {
     format: u32,
     kind: String,
     /// The fingerprint of `contents`.
     fingerprint: String,
-    contents: C,
+    contents: Contents,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Contents<A> {
+struct Contents {
     /// The version of clickvec that wrote it.
     version: String,
-    about: A,
-    parts: BTreeMap<String, Part>,
+    about: About,
+    parts: BTreeMap<String, Files>,
 }
 
-/// The contents of a manifest of the first version.
-#[derive(Debug, Serialize, Deserialize)]
-struct ContentsOfFiles<A> {
-    version: String,
-    about: A,
-    files: BTreeMap<String, FileEntry>,
+impl Contents {
+    fn new(about: About, parts: BTreeMap<String, Files>) -> Contents {
+        Contents { version: env!("CARGO_PKG_VERSION").to_owned(), about, parts }
+    }
+
+    fn with_fingerprint(self) -> Manifest {
+        let fingerprint = fingerprint(&self);
+        Manifest { format: FORMAT, kind: KIND.to_owned(), fingerprint, contents: self }
+    }
 }
 
 /// The fields that every version of a manifest has.
@@ -107,48 +86,41 @@ struct Head {
     kind: String,
 }
 
-/// Whether a folder has a manifest, as an index does, whole or damaged.
+/// Returns whether a folder has a manifest, as an index does, whole or damaged.
 pub fn looks_like_index(folder: &Path) -> bool {
     folder.join(MANIFEST).is_file()
 }
 
-/// Parses a manifest of any version. `known` says which part a file of the first version belongs to.
-fn parse<A: DeserializeOwned + Serialize>(bytes: &[u8], known: &[PartKind]) -> Result<Manifest<A>, IndexFault> {
+/// Parses the manifest of the folder at `path`. All parts in it are known afterwards.
+fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest> {
+    let manifest = path.join(MANIFEST);
+    let bad = |error: serde_json::Error| {
+        malformed(&manifest, "the manifest of an index", clickvec_tables::JsonFault::from(error).to_string())
+    };
     let head: Head = serde_json::from_slice(bytes).map_err(bad)?;
     if head.kind != KIND {
-        return Err(IndexFault::Kind { found: shortened(&head.kind) });
+        let found = format!("one of kind `{}`", shortened(&head.kind));
+        return Err(Error::expected(ErrorKind::Malformed, "the manifest of an index", found).at(&manifest));
     }
-    match head.format {
-        FORMAT => {
-            let (fingerprint, Contents { version, about, parts }) = checked(bytes)?;
-            Ok(Manifest { fingerprint, version, about, parts })
+    if head.format != FORMAT {
+        let (expected, found) = (format!("an index of format version {FORMAT}"), head.format.to_string());
+        let error = Error::expected(ErrorKind::Version, expected, found);
+        return Err(error.help("make it anew with this clickvec").at(&manifest));
+    }
+    let parsed: Manifest = serde_json::from_slice(bytes).map_err(bad)?;
+    let found = fingerprint(&parsed.contents);
+    if found != parsed.fingerprint {
+        return Err(damaged(&manifest, format!("the fingerprint {}", shortened(&parsed.fingerprint)), found));
+    }
+    let is_known = |name: &str, kind: &str| KNOWN.iter().any(|(known, kinds)| *known == name && kinds.contains(&kind));
+    match parsed.contents.parts.iter().find(|(name, part)| !is_known(name, &part.kind)) {
+        None => Ok(parsed),
+        Some((name, part)) => {
+            let found = format!("`{}` of kind `{}`", shortened(name), shortened(&part.kind));
+            let error = Error::expected(ErrorKind::Version, "parts that this clickvec reads", found);
+            Err(error.help("use a newer clickvec, or make the index anew").at(&manifest))
         }
-        FORMAT_OF_FILES => {
-            let (fingerprint, ContentsOfFiles { version, about, mut files }) = checked(bytes)?;
-            let part = |known: &PartKind| {
-                let (name, entry) = files.remove_entry(known.first_file)?;
-                let files = BTreeMap::from([(name, entry)]);
-                Some((known.name.to_owned(), Part { kind: known.kind.to_owned(), required: true, files }))
-            };
-            let parts = known.iter().filter_map(part).collect();
-            Ok(Manifest { fingerprint, version, about, parts })
-        }
-        found => Err(IndexFault::Version { expected: FORMAT, found }),
     }
-}
-
-/// The contents of a manifest and their fingerprint, once it matches.
-fn checked<C: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<(String, C), IndexFault> {
-    let envelope: Envelope<C> = serde_json::from_slice(bytes).map_err(bad)?;
-    let found = fingerprint(&envelope.contents);
-    if found != envelope.fingerprint {
-        return Err(IndexFault::Fingerprint { expected: shortened(&envelope.fingerprint), found });
-    }
-    Ok((found, envelope.contents))
-}
-
-fn bad(error: serde_json::Error) -> IndexFault {
-    IndexFault::BadManifest { found: error.into() }
 }
 
 fn fingerprint(contents: &impl Serialize) -> String {

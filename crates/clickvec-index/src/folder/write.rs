@@ -5,15 +5,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
+use clickvec_tables::files::{self, Claim, TemporaryFolder};
 use serde::{Deserialize, Serialize};
 
 use super::read::read_manifest;
-use super::{
-    Contents, Envelope, FORMAT, FileEntry, Hashing, KIND, MANIFEST, Manifest, Part, PartKind, fingerprint, parse,
-};
-use clickvec::error::{Error, IndexFault, Result};
-use clickvec_tables::files::{self, Claim, TemporaryFolder};
+use super::{Contents, FileEntry, Files, Hashing, KIND, MANIFEST, Manifest, parse};
+use crate::error::{Error, Result};
+use crate::layout::About;
 
 /// Large enough that system calls take little of the time.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -23,7 +21,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 pub(crate) struct FolderWriter {
     path: PathBuf,
     target: PathBuf,
-    parts: BTreeMap<String, Part>,
+    parts: BTreeMap<String, Files>,
     temporary: TemporaryFolder,
     _claim: Claim,
 }
@@ -59,25 +57,15 @@ impl FolderWriter {
         Error::io(&self.path, "write", source)
     }
 
-    /// An [`Error::Index`] about this index.
-    pub(crate) fn fault(&self, fault: IndexFault) -> Error {
-        Error::Index { path: self.path.clone(), fault }
+    /// Returns where the index will be.
+    pub(crate) fn target(&self) -> &Path {
+        &self.path
     }
 
     /// Adds a part whose files have been written. They are synced and hashed.
-    pub(crate) fn part(&mut self, part: &PartKind, files: &[impl AsRef<str>]) -> Result<()> {
-        self.take_in(part, true, files)
-    }
-
-    /// Takes in a part that a reader which does not know it may pass over.
-    pub(crate) fn optional_part(&mut self, part: &PartKind, files: &[impl AsRef<str>]) -> Result<()> {
-        self.take_in(part, false, files)
-    }
-
-    fn take_in(&mut self, part: &PartKind, required: bool, files: &[impl AsRef<str>]) -> Result<()> {
-        let entry = |name: &str| Ok((name.to_owned(), sealed(&self.file(name)).map_err(|e| self.failed(e))?));
-        let files = files.iter().map(|name| entry(name.as_ref())).collect::<Result<_>>()?;
-        self.parts.insert(part.name.to_owned(), Part { kind: part.kind.to_owned(), required, files });
+    pub(crate) fn part(&mut self, name: &str, kind: &str, files: &[impl AsRef<str>]) -> Result<()> {
+        let files = sealed(self.temporary.path(), files).map_err(|source| self.failed(source))?;
+        self.parts.insert(name.to_owned(), Files { kind: kind.to_owned(), files });
         Ok(())
     }
 
@@ -86,47 +74,31 @@ impl FolderWriter {
     /// # Errors
     ///
     /// Those of [`check_replaceable`] and [`Error::Io`]. On an error, whatever was in the place is untouched.
-    pub(crate) fn finish<A: Serialize>(self, about: A) -> Result<String> {
+    pub(crate) fn finish(self, about: About) -> Result<String> {
         let FolderWriter { path, target, parts, temporary, _claim } = self;
         let failed = |source| Error::io(&path, "write", source);
-        let contents = Contents { version: env!("CARGO_PKG_VERSION").to_owned(), about, parts };
-        let fingerprint = fingerprint(&contents);
-        let manifest = Envelope { format: FORMAT, kind: KIND.to_owned(), fingerprint: fingerprint.clone(), contents };
+        let manifest = Contents::new(about, parts).with_fingerprint();
         write_manifest(&temporary.path().join(MANIFEST), &manifest).map_err(failed)?;
         // Much may have changed since the first check.
         check_replaceable(&target)?;
         temporary.publish(&target).map_err(failed)?;
-        Ok(fingerprint)
+        Ok(manifest.fingerprint)
     }
 }
 
-/// The fingerprint of the index at `path` after a part takes the place of the one of this name, in one step: whoever opens the
-/// index finds the old manifest or the new one. The files of the part must be in the folder already; they are synced and hashed. The
-/// caller must hold the claim to the index.
-///
-/// # Errors
-///
-/// `ErrorKind::Index` and `ErrorKind::Io`. The manifest is then as it was.
-pub fn put_part<A: DeserializeOwned + Serialize>(
-    path: &Path,
-    known: &[PartKind],
-    part: &PartKind,
-    files: &[impl AsRef<str>],
-) -> Result<String> {
+/// Puts a part in the place of the one of this name, in one step, and returns the fingerprint of the index then. A reader finds the
+/// old manifest or the new one. The files of the part must be in the folder already; they are synced and hashed. The caller must hold
+/// the claim to the index. On an error the manifest is as it was.
+pub fn put_part(path: &Path, name: &str, kind: &str, files: &[impl AsRef<str>]) -> Result<String> {
     let failed = |source| Error::io(path, "write", source);
-    let manifest: Manifest<A> =
-        parse(&read_manifest(path)?, known).map_err(|fault| Error::Index { path: path.to_owned(), fault })?;
-    let Manifest { version, about, mut parts, .. } = manifest;
-    let entry = |name: &str| Ok((name.to_owned(), sealed(&path.join(name)).map_err(failed)?));
-    let files = files.iter().map(|name| entry(name.as_ref())).collect::<Result<_>>()?;
-    parts.insert(part.name.to_owned(), Part { kind: part.kind.to_owned(), required: true, files });
-    let contents = Contents { version, about, parts };
-    let fingerprint = fingerprint(&contents);
-    let manifest = Envelope { format: FORMAT, kind: KIND.to_owned(), fingerprint: fingerprint.clone(), contents };
+    let Manifest { mut contents, .. } = parse(path, &read_manifest(path)?)?;
+    let files = sealed(path, files).map_err(failed)?;
+    contents.parts.insert(name.to_owned(), Files { kind: kind.to_owned(), files });
+    let manifest = contents.with_fingerprint();
     let mut bytes = serde_json::to_vec_pretty(&manifest).map_err(|error| failed(error.into()))?;
     bytes.push(b'\n');
     files::write_bytes_atomically(&path.join(MANIFEST), &bytes)?;
-    Ok(fingerprint)
+    Ok(manifest.fingerprint)
 }
 
 fn write_manifest(path: &Path, manifest: &impl Serialize) -> io::Result<()> {
@@ -136,13 +108,16 @@ fn write_manifest(path: &Path, manifest: &impl Serialize) -> io::Result<()> {
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// Syncs a file and describes it. It was just written, so it is read from memory.
-fn sealed(path: &Path) -> io::Result<FileEntry> {
-    let mut file = File::open(path)?;
-    file.sync_all()?;
-    let mut hashing = Hashing::new(io::sink());
-    io::copy(&mut file, &mut hashing)?;
-    Ok(hashing.entry())
+/// Syncs files and describes them. They were just written, so they are read from memory.
+fn sealed(folder: &Path, names: &[impl AsRef<str>]) -> io::Result<BTreeMap<String, FileEntry>> {
+    let entry = |name: &str| {
+        let mut file = File::open(folder.join(name))?;
+        file.sync_all()?;
+        let mut hashing = Hashing::new(io::sink());
+        io::copy(&mut file, &mut hashing)?;
+        Ok((name.to_owned(), hashing.entry()))
+    };
+    names.iter().map(|name| entry(name.as_ref())).collect()
 }
 
 /// Checks that an index may be written to `path`: there is nothing, an empty folder, or an index without other files.
@@ -151,13 +126,12 @@ fn sealed(path: &Path) -> io::Result<FileEntry> {
 ///
 /// That of [`files::check_replaceable_folder`].
 pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
-    Ok(files::check_replaceable_folder(path, "an index", |path| {
+    files::check_replaceable_folder(path, "an index", |path| {
         // An index of any version will do: only the names of its files matter.
         let known: OnlyFiles = serde_json::from_slice(&read_manifest(path).ok()?).ok()?;
-        let FileNames { files, parts } = known.contents;
-        let names = files.into_keys().chain(parts.into_values().flat_map(|part| part.files.into_keys()));
+        let names = known.contents.parts.into_values().flat_map(|part| part.files.into_keys());
         (known.kind == KIND).then(|| names.chain([MANIFEST.to_owned()]).chain(abandoned(path)).collect())
-    })?)
+    })
 }
 
 /// What updates of an index begin their files and folders with.
@@ -185,12 +159,8 @@ struct OnlyFiles {
     contents: FileNames,
 }
 
-/// The names of files in a manifest of the first version, and those of the second.
 #[derive(Deserialize)]
 struct FileNames {
-    #[serde(default)]
-    files: BTreeMap<String, serde::de::IgnoredAny>,
-    #[serde(default)]
     parts: BTreeMap<String, OnlyPart>,
 }
 

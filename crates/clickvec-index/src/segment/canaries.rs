@@ -1,15 +1,20 @@
 //! Queries made from the titles: some are kept with their answers, others say how many lists a search must look at.
 
+use clickvec::index::Hit;
 use clickvec::internals::index::{Blocks, Scope};
 use clickvec::internals::text;
 use clickvec::model::{Model, Side};
 use serde::{Deserialize, Serialize};
 
+use clickvec_tables::shown::shortened;
+
+use super::target::Target;
 use super::titles::TitleLines;
-use super::vectors::Vectors;
-use crate::bm25::Bm25;
-use crate::error::{EngineFault, Error, Result};
-use crate::words::{self, Statistics, Words};
+use crate::error::{Error, ErrorKind, Result};
+use crate::parts::vectors::{Reach, Vectors};
+use crate::parts::words::{Bm25, Statistics, Words};
+
+pub(crate) const CANARIES_FILE: &str = "canaries.json";
 
 /// The number of queries that are kept.
 const KEPT: usize = 8;
@@ -47,7 +52,7 @@ fn queries(titles: &TitleLines, count: usize) -> Vec<String> {
     let count = count.min(titles.len());
     let query = |number: usize| {
         let position = (number as u128 * titles.len() as u128 / count as u128) as u32;
-        let mut words = text::words(titles.get(position).map_or("", |line| line.title));
+        let mut words = text::words(titles.text(position));
         words.retain(|word| word.len() <= LONGEST_WORD);
         let (taken, first) = (2 + number % 2, number % words.len().max(1));
         words.iter().cycle().skip(first).take(taken.min(words.len())).map(String::as_str).collect::<Vec<_>>().join(" ")
@@ -62,15 +67,15 @@ pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) ->
     let embedded = model.embedder(Side::Query).embed(&queries);
     let index = &vectors.index;
     let all = lists.header.blocks.len() - 1;
-    let search = |query: &[f32], blocks: Option<&[Blocks]>| {
+    let search = |query: &[f32], blocks: Option<&[Blocks]>| -> Result<Vec<Hit>> {
         let scope = Scope { allowed: None, blocks };
-        index.search_in(query, TUNED_K, &scope, &mut Default::default()).map(<[_]>::to_vec)
+        Ok(index.search_in(query, TUNED_K, &scope, &mut Default::default())?.to_vec())
     };
     let embedded: Vec<&[f32]> = embedded.chunks_exact(model.dimension()).collect();
-    let exact = embedded.iter().map(|query| search(query, None)).collect::<clickvec::Result<Vec<_>>>()?;
+    let exact = embedded.iter().map(|query| search(query, None)).collect::<Result<Vec<_>>>()?;
     let (mut searched, mut gap) = (((all as f64 * MOST) as usize).clamp(1, all.max(1)), GAPS.0);
     loop {
-        (lists.header.searched, lists.header.gap) = (searched, Some(gap));
+        (lists.header.searched, lists.header.gap) = (searched, gap);
         let (mut sum, mut capped) = (0.0, 0);
         for (query, exact) in embedded.iter().zip(&exact) {
             let near = lists.nearest(query, false);
@@ -103,26 +108,32 @@ pub(super) fn ask(
 
 fn answer(query: String, vectors: &Vectors, words: &Words, bm25: Bm25, model: &Model) -> Result<Canary> {
     let vector = model.embedder(Side::Query).embed(&[&query]);
-    let by_vectors = vectors.search(&vector, ANSWERS, super::Reach::Nearest, None)?;
-    let found = words::guarded(|| {
-        let statistics = Statistics::new(vec![words], bm25)?;
-        words.search(&words.terms(&query), ANSWERS, &statistics, &|_| true)
-    });
-    let by_words = found.map_err(|error| super::of_words(std::path::Path::new("words"), &error))?;
-    let scores = |hits: Vec<clickvec::index::Hit>| hits.iter().map(|hit| hit.score).collect();
+    let by_vectors = vectors.search(&vector, ANSWERS, Reach::Nearest, None)?;
+    let statistics = Statistics::new(vec![words], bm25);
+    let by_words = words.search(&words.terms(&query), ANSWERS, &statistics, &|_| true)?;
+    let scores = |hits: Vec<Hit>| hits.iter().map(|hit| hit.score).collect();
     Ok(Canary { query, vectors: scores(by_vectors), words: scores(by_words) })
 }
 
+/// Writes the queries that are kept.
+pub(super) fn write(target: &mut Target<'_>, canaries: Vec<Canary>) -> Result<()> {
+    target.json(CANARIES_FILE, &canaries)?;
+    target.part("canaries", "json", vec![CANARIES_FILE.to_owned()]);
+    Ok(())
+}
+
 /// Asks the kept queries again, and returns their number.
-pub(crate) fn check(kept: &[Canary], segment: &super::Segment, model: &Model) -> Result<usize> {
+pub(crate) fn check(kept: &[Canary], segment: &super::Segment, bm25: Bm25, model: &Model) -> Result<usize> {
     for canary in kept {
-        let found = answer(canary.query.clone(), &segment.vectors, &segment.words, segment.fusion.bm25, model)?;
+        let found = answer(canary.query.clone(), &segment.vectors, &segment.words, bm25, model)?;
         let lists = [(&found.vectors, &canary.vectors), (&found.words, &canary.words)];
         if let Some((place, found, kept)) = lists.into_iter().find_map(|(found, kept)| difference(found, kept)) {
-            let told = |score: Option<f32>| score.map_or_else(|| "none".to_owned(), |score| score.to_string());
-            let (query, rank) = (canary.query.clone(), place + 1);
-            let fault = EngineFault::Canary { query, rank, expected: told(kept), found: told(found) };
-            return Err(Error::index(&segment.path, fault));
+            let shown = |score: Option<f32>| score.map_or_else(|| "none".to_owned(), |score| score.to_string());
+            let (query, rank) = (shortened(&canary.query), place + 1);
+            let expected =
+                format!("the score {} for hit {rank} of the query `{query}`, as when the index was made", shown(kept));
+            let error = Error::expected(ErrorKind::Mismatch, expected, shown(found));
+            return Err(error.help("this program and the index do not fit").at(&segment.path));
         }
     }
     Ok(kept.len())

@@ -5,8 +5,13 @@ use clickvec::internals::index::Shared;
 use rayon::slice::ParallelSliceMut as _;
 use serde::{Deserialize, Serialize};
 
+use clickvec_tables::shown::shortened;
+
+use super::Target;
 use super::titles::TitleLines;
+use crate::error::{Result, malformed};
 use crate::facts::FieldFacts;
+use crate::folder::Folder;
 use crate::map::Map;
 use crate::request::Condition;
 
@@ -28,8 +33,8 @@ pub(crate) struct Column {
 
 /// What `fields.json` says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Header {
-    pub(crate) fields: Vec<ColumnHeader>,
+struct Header {
+    fields: Vec<ColumnHeader>,
 }
 
 /// What `fields.json` says of a field.
@@ -42,8 +47,10 @@ pub(crate) struct ColumnHeader {
     pub(crate) numbers: u64,
 }
 
+const FIELDS_FILE: &str = "fields.json";
+
 /// The files of a field: which value each title has, the values, and the values as numbers.
-pub(crate) fn files(field: usize) -> [String; 3] {
+fn files(field: usize) -> [String; 3] {
     ["codes", "values", "numbers"].map(|kind| format!("field-{field}.{kind}"))
 }
 
@@ -78,8 +85,45 @@ impl Fields {
         Fields(titles.fields().iter().enumerate().map(column).collect())
     }
 
-    /// The column of a field in mapped files; `None` if their sizes do not fit.
-    pub(crate) fn column(header: &ColumnHeader, titles: usize, files: [Map; 3]) -> Option<Column> {
+    /// Opens the columns of a segment.
+    pub(crate) fn open(folder: &Folder, titles: usize) -> Result<Fields> {
+        let Header { fields } = folder.json(FIELDS_FILE)?;
+        let column = |(field, header): (usize, &ColumnHeader)| {
+            let names = files(field);
+            let [codes, values, numbers] = [folder.map(&names[0])?, folder.map(&names[1])?, folder.map(&names[2])?];
+            let bytes = [&codes, &values, &numbers].map(|map| map.bytes().len());
+            Fields::column(header, titles, [codes, values, numbers]).ok_or_else(|| {
+                let name = shortened(&header.name);
+                let expected =
+                    format!("{} values of the field `{name}` and one for each of {titles} titles", header.values);
+                let [codes, texts, numbers] = bytes;
+                let found =
+                    format!("{codes} bytes for the titles, {texts} for the values and {numbers} for their numbers");
+                malformed(&folder.path().join(&names[0]), expected, found)
+            })
+        };
+        Ok(Fields(fields.iter().enumerate().map(column).collect::<Result<_>>()?))
+    }
+
+    /// Writes the columns.
+    pub(crate) fn write(&self, target: &mut Target<'_>) -> Result<()> {
+        let mut files_of_all = Vec::new();
+        for (field, column) in self.0.iter().enumerate() {
+            let [codes, values, numbers] = files(field);
+            target.write(&codes, &[bytemuck::cast_slice(&column.codes)])?;
+            target.write(&values, &[bytemuck::cast_slice(&column.starts), &column.text])?;
+            target.write(&numbers, &[bytemuck::cast_slice(&column.numbers)])?;
+            files_of_all.extend([codes, values, numbers]);
+        }
+        let header = Header { fields: self.0.iter().map(|column| column.header.clone()).collect() };
+        target.json(FIELDS_FILE, &header)?;
+        files_of_all.push(FIELDS_FILE.to_owned());
+        target.part("fields", "columns", files_of_all);
+        Ok(())
+    }
+
+    /// Reads the column of a field in mapped files; `None` if their sizes do not fit.
+    fn column(header: &ColumnHeader, titles: usize, files: [Map; 3]) -> Option<Column> {
         let [codes, values, numbers] = files;
         let count = usize::try_from(header.values).ok()?;
         let starts = 0..count.checked_add(1)?.checked_mul(8)?;
@@ -159,7 +203,9 @@ mod tests {
         let brands = ["acme", "", "zed", "acme", "Acme"];
         let prices = ["10", "x", "-3.5", "1e2", ""];
         let table: String = (0..200).map(|n| format!("{n}\tt\t{}\t{}\n", brands[n % 5], prices[n % 5])).collect();
-        let titles = TitleLines::new(format!("id\ttitle\tbrand\tprice\n{table}").into_bytes().into(), None).unwrap();
+        let titles =
+            TitleLines::of_bytes(format!("id\ttitle\tbrand\tprice\n{table}").into_bytes().into(), "t".as_ref())
+                .unwrap();
         let fields = Fields::of(&titles);
         let found = |field: &str, condition: Condition| -> Vec<usize> {
             let bits = fields.get(field).unwrap().matching(&condition);

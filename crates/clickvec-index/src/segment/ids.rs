@@ -5,6 +5,11 @@ use rayon::slice::ParallelSliceMut as _;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::titles::TitleLines;
+use crate::error::{Result, malformed};
+use crate::folder::Folder;
+use crate::map::Map;
+
+pub(crate) const IDS_FILE: &str = "ids.bin";
 
 /// The bytes of an entry: a hash and a position.
 const ENTRY_BYTES: usize = 12;
@@ -27,8 +32,21 @@ impl Ids {
         Ids { hashes: hashes.into(), positions: positions.into() }
     }
 
-    /// Those of a mapped file; `None` if it has another length.
-    pub(crate) fn mapped(map: &crate::map::Map, titles: usize) -> Option<Ids> {
+    /// Opens those of a segment.
+    pub(crate) fn open(folder: &Folder, titles: usize) -> Result<Ids> {
+        let map = folder.map(IDS_FILE)?;
+        let found = map.bytes().len();
+        Ids::mapped(&map, titles).ok_or_else(|| {
+            malformed(
+                &folder.path().join(IDS_FILE),
+                format!("an entry for each of {titles} titles"),
+                format!("{found} bytes"),
+            )
+        })
+    }
+
+    /// Reads those of a mapped file; `None` if it has another length.
+    fn mapped(map: &Map, titles: usize) -> Option<Ids> {
         if titles.checked_mul(ENTRY_BYTES) != Some(map.bytes().len()) {
             return None;
         }
@@ -58,12 +76,13 @@ mod tests {
     #[test]
     fn ids_are_found_in_memory_and_in_a_file() {
         let table: String = (0..1000).map(|n| format!("p{n}\ttitle {n}\n")).collect();
-        let titles = TitleLines::new(format!("id\ttitle\n{table}p7\tagain\n").into_bytes().into(), None).unwrap();
+        let titles =
+            TitleLines::of_bytes(format!("id\ttitle\n{table}p7\tagain\n").into_bytes().into(), "t".as_ref()).unwrap();
         let ids = Ids::of(&titles);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ids");
         std::fs::write(&path, ids.bytes().concat()).unwrap();
-        let map = crate::map::Map::open(&path).unwrap();
+        let map = Map::open(&path).unwrap();
         for ids in [Ids::mapped(&map, titles.len()).unwrap(), ids] {
             assert_eq!(ids.find("p999", &titles), [999]);
             assert_eq!(ids.find("p7", &titles), [7, 1000]);

@@ -1,10 +1,38 @@
 //! The titles of a segment: a table of lines, and where each line begins.
 
+use std::path::Path;
+
 use clickvec::internals::index::Shared;
+use clickvec_tables::shown::shortened;
 
 use crate::answer::Document;
+use crate::error::{Error, ErrorKind, Result, malformed};
+use crate::folder::Folder;
+use crate::map::Map;
 
-/// TitleLines by position.
+/// The table of the titles.
+pub(crate) const TITLES_FILE: &str = "titles.tsv";
+/// Where each line of it begins.
+pub(crate) const OFFSETS_FILE: &str = "titles.offsets";
+/// The header, as in a table of titles (docs/reference/tables.md). More columns may follow.
+pub(crate) const HEADER: &str = "id\ttitle\n";
+
+/// Appends a title's line to a table. `rest` is what follows the title: a tab and a value for each stored field.
+pub(crate) fn write_line(table: &mut String, id: &str, title: &str, rest: &str) -> Result<()> {
+    match [id, title].into_iter().find(|field| field.contains(['\t', '\n'])) {
+        None => table.extend([id, "\t", title, rest, "\n"]),
+        Some(found) => return Err(bad_title(found)),
+    }
+    Ok(())
+}
+
+/// Creates the error of a text that no line of a table can hold.
+pub(crate) fn bad_title(found: &str) -> Error {
+    let (expected, found) = ("an id and a title without tab and line end", format!("`{}`", shortened(found)));
+    Error::expected(ErrorKind::Malformed, expected, found).help("leave such characters out")
+}
+
+/// The titles of a segment by position.
 pub(crate) struct TitleLines {
     /// The table: the header, then for each title `id`, a tab, `title`, the stored fields, a line end.
     table: Shared<u8>,
@@ -31,17 +59,40 @@ impl<'a> Line<'a> {
 }
 
 impl TitleLines {
-    /// The titles in a table. `starts` may be missing; the table is then read.
-    pub(crate) fn new(table: Shared<u8>, starts: Option<Shared<u64>>) -> Option<TitleLines> {
-        let end = memchr_line(&table)?;
-        let header = std::str::from_utf8(&table[..end]).ok()?;
-        let names = header.strip_prefix("id\ttitle")?;
+    /// Opens the titles of a segment, as many as the manifest says.
+    pub(crate) fn open(folder: &Folder) -> Result<TitleLines> {
+        let path = folder.path().join(TITLES_FILE);
+        let titles = TitleLines::new(folder.numbers(TITLES_FILE)?, folder.numbers(OFFSETS_FILE)?, &path)?;
+        let (expected, found) = (folder.about().titles, titles.len() as u64);
+        if found == expected {
+            return Ok(titles);
+        }
+        Err(malformed(&path, format!("{expected} titles, as the manifest says"), found.to_string()))
+    }
+
+    /// Maps a table that was just written, and finds its lines.
+    pub(crate) fn of_table(path: &Path) -> Result<TitleLines> {
+        TitleLines::of_bytes(Map::open(path)?.all().unwrap_or_else(|| Vec::new().into()), path)
+    }
+
+    /// Finds the lines of a table. `path` is for messages.
+    pub(crate) fn of_bytes(table: Shared<u8>, path: &Path) -> Result<TitleLines> {
+        let starts = memchr::memchr_iter(b'\n', &table).map(|place| place as u64 + 1).collect::<Vec<u64>>();
+        TitleLines::new(table, starts.into(), path)
+    }
+
+    fn new(table: Shared<u8>, starts: Shared<u64>, path: &Path) -> Result<TitleLines> {
+        let first = table.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let names = std::str::from_utf8(first).ok().and_then(|header| header.strip_prefix(HEADER.trim_end()));
+        let Some(names) =
+            names.filter(|names| first.len() < table.len() && (names.is_empty() || names.starts_with('\t')))
+        else {
+            let found = String::from_utf8_lossy(&first[..first.len().min(1000)]).into_owned();
+            let expected = "a table with the columns `id` and `title` first";
+            return Err(malformed(path, expected, format!("the line `{}`", shortened(&found))));
+        };
         let fields = names.split('\t').skip(1).map(str::to_owned).collect();
-        let starts = starts.unwrap_or_else(|| {
-            let ends = table.iter().enumerate().filter(|&(_, &byte)| byte == b'\n');
-            ends.map(|(place, _)| place as u64 + 1).collect::<Vec<u64>>().into()
-        });
-        Some(TitleLines { table, starts, fields })
+        Ok(TitleLines { table, starts, fields })
     }
 
     /// Where each line begins, and where the last one ends.
@@ -51,6 +102,16 @@ impl TitleLines {
 
     pub(crate) fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
+    }
+
+    /// Returns the texts of all titles.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        (0..self.len() as u32).map(|position| self.text(position))
+    }
+
+    /// Returns the text of a title, empty if its line is damaged.
+    pub(crate) fn text(&self, position: u32) -> &str {
+        self.get(position).map_or("", |line| line.title)
     }
 
     /// The names of the stored fields.
@@ -80,16 +141,12 @@ impl TitleLines {
     }
 }
 
-fn memchr_line(table: &[u8]) -> Option<usize> {
-    table.iter().position(|&byte| byte == b'\n')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn titles(table: &str) -> Option<TitleLines> {
-        TitleLines::new(table.as_bytes().to_vec().into(), None)
+    fn titles(table: &str) -> Result<TitleLines> {
+        TitleLines::of_bytes(table.as_bytes().to_vec().into(), Path::new("titles.tsv"))
     }
 
     #[test]
@@ -104,11 +161,20 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_are_none() {
-        for table in ["", "id\ttitle", "name\ttitle\n"] {
-            assert!(titles(table).is_none(), "{table}");
+    fn what_a_table_cannot_hold() {
+        for (id, title) in [("a\tb", "c"), ("a", "b\tc"), ("a", "b\n")] {
+            let mut table = String::new();
+            assert!(write_line(&mut table, id, title, "").is_err() && table.is_empty());
         }
-        let wrong = TitleLines::new(b"id\ttitle\na\tb\n".to_vec().into(), Some(vec![9u64, 3, 99].into())).unwrap();
+    }
+
+    #[test]
+    fn tables_that_are_none() {
+        for table in ["", "id\ttitle", "name\ttitle\n", "id\ttitles\n"] {
+            assert!(titles(table).is_err(), "{table}");
+        }
+        let wrong =
+            TitleLines::new(b"id\ttitle\na\tb\n".to_vec().into(), vec![9u64, 3, 99].into(), Path::new("t")).unwrap();
         assert!((0..4).all(|position| wrong.get(position).is_none()));
     }
 }

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use clickvec::index::Query;
 use clickvec::tables::Title;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
-use clickvec_index::error::{Error, RequestFault};
-use clickvec_index::{Analysis, Bm25, Condition, Filter, Fusion, Hit, Index, Mode, Part, Request, Share};
+use clickvec_index::{Analysis, Bm25, Condition, ErrorKind, Filter, Fusion, Hit, Index, Mode, Part, Request, Share};
 
-use crate::world::{MODES, QUERIES, World, all_titles, build, field_names, fields, found, search, titles};
+use crate::world::{
+    MODES, QUERIES, World, adds, all_titles, build, field_names, fields, found, search, titles, weights, word_facts,
+};
 
 #[test]
 fn an_index_in_memory_answers_as_one_on_disk() {
@@ -40,7 +41,7 @@ fn words_score_like_our_bm25_at_the_same_parameters() {
         let path = world.folder.path().join("analysed");
         build(&path, &world.model, &world.titles, &Fusion { analysis, bm25: parameters, ..Fusion::default() });
         let index = Index::open(&path).unwrap();
-        let facts = index.facts().words.unwrap();
+        let facts = word_facts(&index);
         assert_eq!((facts.analysis, facts.bm25), (analysis, parameters));
         // Of the titles that can be found.
         let kept = all_titles(&index);
@@ -89,12 +90,8 @@ fn the_first_titles_by_words_are_those_of_the_whole_list() {
                 assert_eq!(scores(&first), scores(&all[..k]), "{query} {bm25:?}");
             }
             let explained = index.explain(query, &all[0].id).unwrap();
-            assert!(
-                (explained.words_score - all[0].score).abs() < 1e-5 * all[0].score,
-                "{} {}",
-                explained.words_score,
-                all[0].score
-            );
+            let score = explained.scores.get(Part::Words).unwrap();
+            assert!((score - all[0].score).abs() < 1e-5 * all[0].score, "{score} {}", all[0].score);
         }
     }
 }
@@ -106,11 +103,11 @@ fn both_are_fused_as_the_library_fuses() {
     let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
     let rank = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
     for method in [FusionMethod::Linear, FusionMethod::MinMax, FusionMethod::ZScore, rank] {
-        let fusion = Fusion { method, vectors: 0.7, words: 0.3, is_given: true, ..Fusion::default() };
+        let fusion = Fusion { method, weights: weights(0.7, 0.3), fitted: true, ..Fusion::default() };
         let path = world.folder.path().join("fused");
         build(&path, &world.model, &world.titles, &fusion);
         let index = Index::open(&path).unwrap();
-        assert_eq!((index.facts().fusion.vectors, index.fusion()), (0.7, &fusion));
+        assert_eq!((index.facts().fusion.weights, index.fusion()), (fusion.weights, &fusion));
         let model: Arc<dyn Ranker> = Arc::from(ranker::load(&path.join("model.safetensors")).unwrap());
         let corpus = Corpus::of_titles(titles.iter().copied()).unwrap();
         let bm25: Box<dyn Ranker> = ranker::train("bm25:k1=1.2,b=0.75", &corpus).unwrap();
@@ -124,7 +121,7 @@ fn both_are_fused_as_the_library_fuses() {
             for (hit, expected) in answer.hits.iter().zip(&expected) {
                 assert!((hit.score - expected.score).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected:?}");
                 // Each share is the place in the list of that part.
-                assert!(hit.vectors.is_some() || hit.words.is_some());
+                assert!(hit.parts.iter().count() > 0);
             }
         }
     }
@@ -138,8 +135,8 @@ fn without_a_fusion_both_count_alike() {
     build(&path, &world.model, &titles, &Fusion::default());
     let index = Index::open(&path).unwrap();
     let facts = index.facts();
-    assert!(!index.fusion().is_given && !Index::choices(&path).unwrap().has_fusion);
-    assert_eq!((facts.fusion.method, facts.fusion.vectors, facts.fusion.words), (FusionMethod::MinMax, 0.5, 0.5));
+    assert!(!index.fusion().fitted && !facts.fusion.fitted);
+    assert_eq!((facts.fusion.method, facts.fusion.weights), (FusionMethod::MinMax, weights(0.5, 0.5)));
     assert!(titles.len() > facts.fusion.depth && facts.fusion.depth == 300);
     let position = |id: &str| titles.iter().position(|title| title.id == id).unwrap() as u32;
     for query in ["white seat with kit", "leather sofa with wool kit in white", "leather sofa"] {
@@ -154,12 +151,14 @@ fn without_a_fusion_both_count_alike() {
         assert_eq!(found.len(), 20);
         for (hit, expected) in found.iter().zip(&expected) {
             assert!((hit.score - expected.score).abs() < 1e-5, "{query}: {hit:?} {expected:?}");
-            let [vectors, words] = [hit.vectors, hit.words].map(|part| part.map_or(0.0, |part| part.adds.unwrap()));
+            let [vectors, words] = [Part::Vectors, Part::Words].map(|part| adds(hit, part).unwrap_or(0.0));
             assert!((0.0..=0.5).contains(&vectors) && (0.0..=0.5).contains(&words), "{query}: {hit:?}");
         }
         // The first of a list has all that the list can give.
-        let is_first = |part: Option<Share>| part.is_some_and(|part| part.rank == 1 && part.adds == Some(0.5));
-        assert!(found.iter().any(|hit| is_first(hit.vectors)) && found.iter().any(|hit| is_first(hit.words)));
+        let is_first = |hit: &Hit, part| {
+            hit.parts.get(part).is_some_and(|share: &Share| share.rank == 1 && share.adds == Some(0.5))
+        };
+        assert!([Part::Vectors, Part::Words].iter().all(|&part| found.iter().any(|hit| is_first(hit, part))));
     }
 }
 
@@ -174,13 +173,13 @@ fn a_list_is_complete_if_it_is_shorter_than_was_asked() {
     for depth in [100, 300, 700] {
         let hits =
             index.search(&Request::new(query, Mode::Fused).with_k(4 * titles.len()).with_depth(depth)).unwrap().hits;
-        let last = |of: fn(&Hit) -> Option<Share>| {
-            let last = hits.iter().filter_map(of).max_by_key(|part| part.rank).unwrap();
+        let last = |part: Part| {
+            let last = hits.iter().filter_map(|hit| hit.parts.get(part)).max_by_key(|share| share.rank).unwrap();
             (last.rank, last.adds.unwrap())
         };
         // All lists of the vectors go on; the words end at some point, and what has none of them would score 0.
-        assert_eq!(last(|hit| hit.vectors), (depth, 0.0), "{depth}");
-        let (rank, adds) = last(|hit| hit.words);
+        assert_eq!(last(Part::Vectors), (depth, 0.0), "{depth}");
+        let (rank, adds) = last(Part::Words);
         assert_eq!(adds == 0.0, rank == depth, "{depth}: {rank} {adds}");
     }
     // 1,400 titles, of which some 400 have the word, all alike.
@@ -195,7 +194,7 @@ fn a_list_is_complete_if_it_is_shorter_than_was_asked() {
     for (query, k) in [("zynqo", 10), ("zynqo", 1000), ("zynqo seat", 10)] {
         let hits = search(&index, query, Mode::Fused, k).hits;
         assert!(hits.len() >= k.min(400) && hits[0].title.starts_with("zynqo"), "{query} {k}: {:?}", hits[0]);
-        assert!(hits[0].words.unwrap().adds == Some(0.5), "{query} {k}: {:?}", hits[0]);
+        assert!(adds(&hits[0], Part::Words) == Some(0.5), "{query} {k}: {:?}", hits[0]);
     }
 }
 
@@ -254,7 +253,12 @@ fn pages_never_repeat_a_title_and_pass_none_over() {
     let (path, fitted) = (world.folder.path().join("many"), world.folder.path().join("fitted"));
     build(&path, &world.model, &titles, &Fusion::default());
     let method = FusionMethod::ZScore;
-    build(&fitted, &world.model, &titles, &Fusion { method, vectors: 0.6, is_given: true, ..Fusion::default() });
+    build(
+        &fitted,
+        &world.model,
+        &titles,
+        &Fusion { method, weights: weights(0.6, 0.5), fitted: true, ..Fusion::default() },
+    );
     for path in [&path, &fitted] {
         let index = Index::open(path).unwrap();
         let depth = index.facts().fusion.depth;
@@ -287,7 +291,7 @@ fn what_has_no_weight_takes_no_part() {
     for (method, alone) in methods.iter().flat_map(|method| [Part::Vectors, Part::Words].map(|alone| (*method, alone)))
     {
         let (vectors, words) = if alone == Part::Vectors { (1.0, 0.0) } else { (0.0, 1.0) };
-        let fusion = Fusion { method, vectors, words, is_given: true, ..Fusion::default() };
+        let fusion = Fusion { method, weights: weights(vectors, words), fitted: true, ..Fusion::default() };
         let path = world.folder.path().join("alone");
         build(&path, &world.model, &world.titles, &fusion);
         let index = Index::open(&path).unwrap();
@@ -295,9 +299,7 @@ fn what_has_no_weight_takes_no_part() {
             let both = search(&index, query, Mode::Fused, 1000).hits;
             let expected: Vec<String> = search(&index, query, alone, 1000).hits.into_iter().map(|hit| hit.id).collect();
             let mut found: Vec<&str> = both.iter().map(|hit| hit.id.as_str()).collect();
-            assert!(
-                both.iter().all(|hit| (hit.vectors.is_some(), hit.words.is_some()) == (vectors > 0.0, words > 0.0))
-            );
+            assert!(both.iter().all(|hit| hit.parts.iter().map(|(part, _)| part).eq([alone])));
             found.sort_unstable();
             let mut sorted: Vec<&str> = expected.iter().map(String::as_str).collect();
             sorted.sort_unstable();
@@ -336,14 +338,14 @@ fn filters_leave_only_what_meets_them() {
     assert_eq!((none.total, none.hits.len()), (0, 0));
     let unknown = Filter { field: "colour".to_owned(), condition: Condition::Is("red".to_owned()) };
     let error = index.search(&Request::new("oak", Mode::Fused).with_filters(vec![unknown])).unwrap_err();
-    assert!(error.is_of_request() && error.to_string().contains("(`brand`, `price`)"), "{error}");
+    assert!(error.named_place() == Some("filters") && error.to_string().contains("(`brand`, `price`)"), "{error}");
 }
 
 #[test]
 fn a_query_is_described() {
     let index = World::new().open();
     let answer = search(&index, "Seat seat, zqxjk!", Mode::Fused, 3);
-    let words: Vec<_> = answer.query.words.iter().map(|word| (word.text.as_str(), word.titles.unwrap() > 0)).collect();
+    let words: Vec<_> = answer.query.words.iter().map(|word| (word.text.as_str(), word.titles > 0)).collect();
     assert_eq!(words, [("seat", true), ("zqxjk", false)]);
     assert!(answer.query.has_vector);
     for empty in ["", "!?", "   "] {
@@ -352,12 +354,13 @@ fn a_query_is_described() {
             assert!(answer.hits.is_empty() && answer.query.words.is_empty() && !answer.query.has_vector);
         }
     }
-    assert!(matches!(
-        index.search(&Request::new("a", Mode::Fused).with_k(0)),
-        Err(Error::Request(RequestFault::NoTitles))
-    ));
+    let none = index.search(&Request::new("a", Mode::Fused).with_k(0)).unwrap_err();
+    assert_eq!(none.to_string(), "k: expected at least 1 title to return, found 0");
+    let other = index.search(&Request::new("a", Part::Trigrams)).unwrap_err();
+    let modes = "expected a mode that the index has (`vectors`, `words`, `fused`), found `trigrams`";
+    assert_eq!(other.to_string(), format!("mode: {modes}"));
     let late = Request::new("a", Mode::Fused).with_deadline(Instant::now() - Duration::from_secs(1));
-    assert!(matches!(index.search(&late), Err(Error::Request(RequestFault::Deadline))));
+    assert_eq!(index.search(&late).unwrap_err().kind(), ErrorKind::Interrupted);
 }
 
 #[test]
@@ -367,16 +370,16 @@ fn explanations_give_the_scores_of_the_search() {
     for hit in &hits {
         let explained = index.explain("seat kit seat", &hit.id).unwrap();
         assert_eq!((&explained.document.title, &explained.document.fields), (&hit.title, &hit.fields));
-        if let Some(share) = hit.vectors {
-            assert_eq!(explained.vectors.score, share.score);
+        for (part, share) in hit.parts.iter() {
+            let score = *explained.scores.get(part).unwrap();
+            assert!((score - share.score).abs() <= 1e-5 * share.score.max(1.0), "{part}: {score} {}", share.score);
         }
-        let words = hit.words.map_or(0.0, |share| share.score);
-        assert!((explained.words_score - words).abs() <= 1e-5 * words.max(1.0), "{} {words}", explained.words_score);
+        assert_eq!(explained.scores.get(Part::Vectors), Some(&explained.vectors.score));
         assert_eq!(explained.words.iter().map(|word| word.in_query).collect::<Vec<_>>(), [2, 1]);
     }
     let compared = index.compare("white seat with kit", &hits[0].id, &hits[4].id).unwrap();
-    assert!((compared.units.iter().sum::<f64>() - compared.vectors).abs() < 1e-5);
-    assert!(matches!(index.explain("seat", "none"), Err(Error::Request(RequestFault::Id { .. }))));
+    assert!((compared.units.iter().sum::<f64>() - compared.scores.get(Part::Vectors).unwrap()).abs() < 1e-5);
+    assert_eq!(index.explain("seat", "none").unwrap_err().named_place(), Some("id"));
 }
 
 #[test]

@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clickvec::error::IndexFault;
 use clickvec::model::Model;
 use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{Analysis, Bm25, Error, Fusion, Index, Request, Updater};
+use clickvec_index::{Analysis, Bm25, ErrorKind, Fusion, Index, Request, Updater};
 
 use crate::world::{MODES, World, build, document, testdata};
 
@@ -88,12 +87,11 @@ fn forged(path: &Path, name: &str, old: &str, new: &str) -> String {
     let mut told = manifest.clone();
     let message = loop {
         match Index::open(path).map(drop) {
-            Err(Error::Library(clickvec::Error::Index {
-                fault: IndexFault::Checksum { expected, found, .. } | IndexFault::Fingerprint { expected, found },
-                ..
-            })) => {
-                assert!(told.contains(&expected), "{expected}");
-                told = told.replace(&expected, &found);
+            Err(error) if error.kind() == ErrorKind::Damaged => {
+                // `the checksum X`, `the fingerprint X`
+                let expected = error.what_was_expected().unwrap().rsplit(' ').next().unwrap();
+                assert!(told.contains(expected), "{expected}");
+                told = told.replace(expected, error.what_was_found().unwrap());
                 replace(&path.join("manifest.json"), &told);
             }
             Err(error) => break error.to_string(),
@@ -126,7 +124,8 @@ fn changes_that_no_update_makes_are_refused() {
     assert_eq!(forged(&world.path, name, "[11,12]", "[11,13]"), "", "as an update could have made it");
     let refused = |old: &str, new: &str, expected: &str| {
         let told = forged(&world.path, name, old, new);
-        assert!(told.ends_with(&format!("in `{name}`, found {expected}; make the index anew")), "{told}");
+        let message = format!("{name}: expected the changes of an index, found {expected}; make the index anew");
+        assert!(told.ends_with(&message), "{told}");
     };
     let titles = format!("of segment 0, which has {count}; positions begin at 0 and rise");
     for (deleted, position) in [("[12,11]", 11), ("[11,11]", 11)] {
@@ -140,9 +139,9 @@ fn changes_that_no_update_makes_are_refused() {
 #[test]
 fn words_that_were_analysed_otherwise_are_refused() {
     let world = World::new();
-    let fusion = Fusion::default().analysed(Analysis { stem: true, split: true });
+    let fusion = Fusion { analysis: Analysis { stem: true, split: true }, ..Fusion::default() };
     build(&world.path, &world.model, &world.titles, &fusion);
-    let told = forged(&world.path, "fusion.json", "\"stem\"", "\"stum\"");
+    let told = forged(&world.path, "fusion.json", "\"stem\": true", "\"stem\":false");
     assert!(told.contains("expected words analysed by `split`, as the fusion says, found `stem,split`"), "{told}");
     let fusion = Fusion { bm25: Bm25::new(0.5, 0.4).unwrap(), ..fusion };
     build(&world.path, &world.model, &world.titles, &fusion);
@@ -189,7 +188,7 @@ fn what_a_killed_update_left_is_cleared_away_by_the_next() {
     // One with somebody else's files cannot.
     fs::write(world.path.join("words").join("mine"), "").unwrap();
     let builder = clickvec_index::IndexBuilder::new(&world.model, &world.path);
-    assert!(builder.is_err_and(|error| error.kind() == Some(clickvec_tables::ErrorKind::Occupied)));
+    assert!(builder.is_err_and(|error| error.kind() == ErrorKind::Occupied));
 }
 
 #[test]

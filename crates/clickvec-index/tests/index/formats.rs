@@ -1,9 +1,9 @@
 //! Vectors that are rounded before they are kept.
 
 use clickvec_index::IndexBuilder;
-use clickvec_index::{Fusion, Index, Part, Updater, VectorFormat, compact, finish, join};
+use clickvec_index::{Fusion, Index, Part, PartFacts, Updater, VectorFormat, compact, finish, join};
 
-use crate::world::{QUERIES, World, document, search};
+use crate::world::{QUERIES, World, document, search, weights};
 
 /// An index of all titles of the shop, with its vectors in a format.
 fn build(world: &World, format: VectorFormat) -> Index {
@@ -14,6 +14,13 @@ fn build(world: &World, format: VectorFormat) -> Index {
     }
     finish(builder, &world.model, &Fusion::default(), format).unwrap();
     Index::open(&path).unwrap()
+}
+
+fn bytes_of(index: &Index) -> u64 {
+    match index.facts().parts.get(Part::Vectors) {
+        Some(PartFacts::Vectors(facts)) => facts.bytes,
+        other => panic!("{other:?}"),
+    }
 }
 
 type Hits = Vec<(String, f32)>;
@@ -27,7 +34,7 @@ fn hits(index: &Index, query: &str) -> Hits {
 fn rounded_vectors_take_less_and_find_nearly_the_same() {
     let world = World::new();
     let [exact, halves, codes] = VectorFormat::ALL.map(|format| build(&world, format));
-    let bytes = [&exact, &halves, &codes].map(|index| index.facts().vectors.bytes);
+    let bytes = [&exact, &halves, &codes].map(|index| bytes_of(index));
     assert!(bytes[1] < bytes[0] && bytes[2] < bytes[1], "{bytes:?}");
     for (index, tolerance) in [(&halves, 1e-3), (&codes, 1e-2)] {
         let format = index.vector_format();
@@ -72,7 +79,7 @@ fn a_format_survives_updates_compaction_and_joins() {
         let indexes = [before.path().to_owned()];
         for given in [None, Some(VectorFormat::F32)] {
             let _ = std::fs::remove_dir_all(&joined);
-            join(&indexes, &joined, &world.model, None, None, given).unwrap();
+            join(&indexes, &joined, None, None, given).unwrap();
             let joined = Index::open(&joined).unwrap();
             assert!(has_new(&joined), "{format}");
             assert_eq!(joined.vector_format(), given.unwrap_or(format));
@@ -110,7 +117,7 @@ fn what_was_rounded_is_not_rounded_again() {
             before = now.facts().fingerprint.clone();
         }
         let joined = world.folder.path().join(format!("again-{format}"));
-        join(&[built.path().to_owned()], &joined, &world.model, None, None, None).unwrap();
+        join(&[built.path().to_owned()], &joined, None, None, None).unwrap();
         assert!(kept(&Index::open(&joined).unwrap()) == expected, "{format}");
     }
 }
@@ -120,7 +127,7 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     let world = World::new();
     let model = &world.model;
     let half = world.titles.len() / 2;
-    let fitted = Fusion { vectors: 0.8, words: 0.2, is_given: true, ..Fusion::default() };
+    let fitted = Fusion { weights: weights(0.8, 0.2), fitted: true, ..Fusion::default() };
     let path = |name: &str| world.folder.path().join(name);
     let make = |name: &str, second: bool, fusion: &Fusion, format: VectorFormat| {
         let mut builder = IndexBuilder::new(model, &path(name)).unwrap();
@@ -134,13 +141,13 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     let rounder = make("rounder", true, &fitted, VectorFormat::Int8);
     let unfitted = make("unfitted", true, &Fusion::default(), VectorFormat::F16);
     let joined = path("joined");
-    join(&[first.clone(), same.clone()], &joined, model, None, None, None).unwrap();
+    join(&[first.clone(), same.clone()], &joined, None, None, None).unwrap();
     let index = Index::open(&joined).unwrap();
     assert_eq!((index.fusion(), index.vector_format()), (&fitted, VectorFormat::F16));
     let fault = |indexes: &[&std::path::PathBuf], fusion: Option<&Fusion>, format: Option<VectorFormat>| {
         let indexes: Vec<_> = indexes.iter().map(|&path| path.clone()).collect();
         let before = index.facts().fingerprint.clone();
-        let error = join(&indexes, &joined, model, fusion, None, format).unwrap_err().to_string();
+        let error = join(&indexes, &joined, fusion, None, format).unwrap_err().to_string();
         assert_eq!(Index::open(&joined).unwrap().facts().fingerprint, before);
         error
     };
@@ -151,10 +158,10 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     // What is given need not agree.
     fault(&[&first, &rounder], Some(&fitted), None);
     fault(&[&first, &unfitted], None, Some(VectorFormat::F16));
-    join(&[first.clone(), rounder], &joined, model, None, None, Some(VectorFormat::Int8)).unwrap();
+    join(&[first.clone(), rounder], &joined, None, None, Some(VectorFormat::Int8)).unwrap();
     assert_eq!(Index::open(&joined).unwrap().vector_format(), VectorFormat::Int8);
-    let given = Fusion { vectors: 0.4, words: 0.6, is_given: true, ..Fusion::default() };
-    join(&[first, unfitted], &joined, model, Some(&given), None, None).unwrap();
+    let given = Fusion { weights: weights(0.4, 0.6), fitted: true, ..Fusion::default() };
+    join(&[first, unfitted], &joined, Some(&given), None, None).unwrap();
     assert_eq!(Index::open(&joined).unwrap().fusion(), &given);
 }
 

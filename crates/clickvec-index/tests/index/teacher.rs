@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use clickvec::index::Query;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
-use clickvec_index::{Fusion, Index, Mode, Part, Request, Updater, compact};
+use clickvec_index::{Fusion, Index, Mode, Part, PartFacts, Request, Updater, compact};
 
 use crate::trigrams::save;
-use crate::world::{QUERIES, World, all_titles, build, document, fields, search, titles};
+use crate::world::{QUERIES, World, adds, all_titles, build, document, fields, search, titles};
 
 const DIMENSION: usize = 12;
 
@@ -56,8 +56,8 @@ fn four_are_fused_as_the_library_fuses() {
         let (path, fusion) = (world.folder.path().join("four"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);
         let index = Index::open(&path).unwrap();
-        assert_eq!((index.fusion(), index.facts().fusion.teacher), (&fusion, Some(0.4)));
-        let facts = index.facts().teacher.unwrap();
+        assert_eq!((index.fusion(), index.fusion().weight(Part::Teacher)), (&fusion, 0.4));
+        let Some(PartFacts::Teacher(facts)) = index.facts().parts.get(Part::Teacher) else { panic!() };
         assert!(facts.dimension == DIMENSION && facts.bytes > 10_000 && index.check().unwrap().queries > 0);
         let kept = |file: &str| -> Arc<dyn Ranker> {
             Arc::from(ranker::load(&world.folder.path().join("kept").join(file)).unwrap())
@@ -78,21 +78,26 @@ fn four_are_fused_as_the_library_fuses() {
             assert_eq!(hits.len(), expected.len(), "{query}");
             for (hit, expected) in hits.iter().zip(&expected) {
                 assert!((hit.score - expected.score).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected:?}");
-                let parts = [hit.vectors, hit.words, hit.trigrams, hit.teacher].into_iter().flatten();
-                assert!((parts.map(|share| share.adds.unwrap()).sum::<f32>() - hit.score).abs() < 1e-5, "{hit:?}");
-                by_teacher += u32::from(hit.teacher.is_some_and(|share| share.adds.unwrap() > 0.0));
-                let explained = index.explain(query, &hit.id).unwrap().teacher.unwrap();
-                let found = hit.teacher.map(|share| share.score);
+                let sum: f32 = hit.parts.iter().map(|(_, share)| share.adds.unwrap()).sum();
+                assert!((sum - hit.score).abs() < 1e-5, "{hit:?}");
+                by_teacher += u32::from(adds(hit, Part::Teacher).is_some_and(|adds| adds > 0.0));
+                let explained = *index.explain(query, &hit.id).unwrap().scores.get(Part::Teacher).unwrap();
+                let found = hit.parts.get(Part::Teacher).map(|share| share.score);
                 assert!(found.is_none_or(|found| (found - explained).abs() < 1e-6), "{query}: {hit:?} {explained}");
             }
         }
         assert!(by_teacher > 20, "{by_teacher}");
         let pair = [0, 1].map(|rank| search(&index, "nylon anchor", Mode::Fused, 2).hits[rank].clone());
-        let gap = index.compare("nylon anchor", &pair[0].id, &pair[1].id).unwrap().teacher.unwrap();
-        let [a, b] = pair.map(|hit| f64::from(hit.teacher.unwrap().score));
+        let compared = index.compare("nylon anchor", &pair[0].id, &pair[1].id).unwrap();
+        let gap = *compared.scores.get(Part::Teacher).unwrap();
+        let [a, b] = pair.map(|hit| f64::from(hit.parts.get(Part::Teacher).unwrap().score));
         assert!((gap - (a - b)).abs() < 1e-6);
         // What is not fused does not ask it.
-        assert!(search(&index, "nylon anchor", Part::Vectors, 5).hits.iter().all(|hit| hit.teacher.is_none()));
+        let alone = search(&index, "nylon anchor", Part::Vectors, 5).hits;
+        assert!(alone.iter().all(|hit| hit.parts.get(Part::Teacher).is_none()));
+        // Alone it finds what it adds to the fusion.
+        let alone = search(&index, "nylon anchor", Part::Teacher, 1).hits.remove(0);
+        assert_eq!(alone.score, alone.parts.get(Part::Teacher).unwrap().score);
     }
 }
 
@@ -119,7 +124,7 @@ fn updates_filters_and_deleted_titles_reach_the_teacher() {
         assert_eq!(index.fusion(), &fusion);
         for query in QUERIES {
             let [one, other] = [&whole, index].map(|index| search(index, query, Mode::Fused, 40).hits);
-            by_teacher.set(by_teacher.get() + u32::from(one.iter().any(|hit| hit.teacher.is_some())));
+            by_teacher.set(by_teacher.get() + u32::from(one.iter().any(|hit| adds(hit, Part::Teacher).is_some())));
             assert_eq!(one, other, "{query}");
         }
         index.check().unwrap();
@@ -136,7 +141,7 @@ fn updates_filters_and_deleted_titles_reach_the_teacher() {
     let first = search(&index, query, Mode::Fused, 1).hits.remove(0);
     let filter = vec![format!("brand={}", first.fields["brand"]).parse().unwrap()];
     let hits = index.search(&Request::new(query, Mode::Fused).with_k(1000).with_filters(filter)).unwrap().hits;
-    assert!(hits.iter().any(|hit| hit.teacher.is_some()));
+    assert!(hits.iter().any(|hit| adds(hit, Part::Teacher).is_some()));
     assert!(hits.iter().all(|hit| hit.fields["brand"] == first.fields["brand"]));
     let mut updater = Updater::open(&halves).unwrap();
     updater.delete(&first.id);
@@ -146,21 +151,19 @@ fn updates_filters_and_deleted_titles_reach_the_teacher() {
 }
 
 #[test]
-fn only_programs_that_know_it_open_it_and_a_weight_of_0_leaves_it_out() {
+fn a_weight_of_0_leaves_it_out() {
     let world = World::new();
     let path = world.folder.path().join("four");
     build(&path, &world.model, &world.titles, &fused(&world, FusionMethod::Linear));
-    let manifest = std::fs::read_to_string(path.join("manifest.json")).unwrap();
-    assert!(manifest.contains("\"json-teacher\""), "{manifest}");
-    assert!(Index::choices(&path).unwrap().fusion.teacher == Some(0.4));
-    assert!(Index::open(&path).unwrap().teacher_knows("anchors") && !Index::open(&path).unwrap().teacher_knows("?"));
+    let index = Index::open(&path).unwrap();
+    assert!(index.finds_own(Part::Teacher, "anchors") && !index.finds_own(Part::Teacher, "?"));
     let folder = tempfile::tempdir().unwrap();
     let none = [("bm25", 0.5), ("vectors:ridge=0.3", 0.0), ("model", 0.5)];
     let none = Fusion::read(&save(folder.path(), FusionMethod::Linear, &none), world.model.fingerprint()).unwrap();
     assert_eq!(none.teacher, None);
     build(&path, &world.model, &world.titles, &none);
     assert!(!std::fs::read_to_string(path.join("manifest.json")).unwrap().contains("teacher"));
-    assert_eq!(Index::open(&path).unwrap().facts().teacher, None);
+    assert_eq!(Index::open(&path).unwrap().facts().parts.get(Part::Teacher), None);
     // Two indexes with the same weights and another teacher have different fusions.
     let other = [("bm25", 0.2), ("trigram", 0.1), ("model", 0.3), ("vectors:ridge=3", 0.4)];
     let other = Fusion::read(&save(folder.path(), FusionMethod::Linear, &other), world.model.fingerprint()).unwrap();

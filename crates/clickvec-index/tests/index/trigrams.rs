@@ -6,9 +6,9 @@ use std::sync::Arc;
 use clickvec::index::Query;
 use clickvec_eval::internals::save_fusion;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, RankerSpec, Resources, System};
-use clickvec_index::{Fusion, Index, Mode, Request, Updater, compact};
+use clickvec_index::{Fusion, Index, Mode, Part, PartFacts, Request, Updater, compact};
 
-use crate::world::{QUERIES, World, all_titles, build, document, fields, model, search, titles};
+use crate::world::{QUERIES, World, adds, all_titles, build, document, fields, model, search, titles, weights};
 
 const METHODS: [FusionMethod; 4] = [
     FusionMethod::Linear,
@@ -62,9 +62,10 @@ fn three_are_fused_as_the_library_fuses() {
         let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);
         let index = Index::open(&path).unwrap();
-        assert!(Index::choices(&path).unwrap().has_fusion && !Index::choices(&world.path).unwrap().has_fusion);
-        assert_eq!((index.fusion(), index.facts().fusion.trigrams), (&fusion, Some(0.2)));
-        assert!(index.facts().trigrams.unwrap().bytes > 10_000 && index.check().unwrap().queries > 0);
+        assert!(index.fusion().fitted && !world.open().fusion().fitted);
+        assert_eq!((index.fusion(), index.facts().fusion.weights.get(Part::Trigrams)), (&fusion, Some(&0.2)));
+        let Some(PartFacts::Trigrams(facts)) = index.facts().parts.get(Part::Trigrams) else { panic!() };
+        assert!(facts.bytes > 10_000 && index.check().unwrap().queries > 0);
 
         let ranker = |name: &str| -> Arc<dyn Ranker> {
             let ranker: Box<dyn Ranker> = ranker::train(name, &corpus).unwrap();
@@ -83,18 +84,19 @@ fn three_are_fused_as_the_library_fuses() {
             assert_eq!(hits.len(), expected.len(), "{query}");
             for (hit, expected) in hits.iter().zip(&expected) {
                 assert!((hit.score - expected.score).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected:?}");
-                let adds =
-                    [hit.vectors, hit.words, hit.trigrams].into_iter().flatten().map(|share| share.adds.unwrap());
-                assert!((adds.sum::<f32>() - hit.score).abs() < 1e-5, "{hit:?}");
-                by_trigrams_alone += u32::from(hit.words.is_none() && hit.trigrams.is_some());
-                let explained = index.explain(query, &hit.id).unwrap().trigrams.unwrap();
-                assert_eq!(hit.trigrams.map_or(0.0, |share| share.score), explained, "{query}: {}", hit.title);
+                let sum: f32 = hit.parts.iter().map(|(_, share)| share.adds.unwrap()).sum();
+                assert!((sum - hit.score).abs() < 1e-5, "{hit:?}");
+                let by_trigrams = hit.parts.get(Part::Trigrams);
+                by_trigrams_alone += u32::from(hit.parts.get(Part::Words).is_none() && by_trigrams.is_some());
+                let explained = *index.explain(query, &hit.id).unwrap().scores.get(Part::Trigrams).unwrap();
+                assert_eq!(by_trigrams.map_or(0.0, |share| share.score), explained, "{query}: {}", hit.title);
             }
         }
         assert!(by_trigrams_alone > 5, "{by_trigrams_alone}");
         let pair = [0, 1].map(|rank| search(&index, "nylon anchor", Mode::Fused, 2).hits[rank].clone());
-        let gap = index.compare("nylon anchor", &pair[0].id, &pair[1].id).unwrap().trigrams.unwrap();
-        let [a, b] = pair.map(|hit| hit.trigrams.map_or(0.0, |share| f64::from(share.score)));
+        let compared = index.compare("nylon anchor", &pair[0].id, &pair[1].id).unwrap();
+        let gap = *compared.scores.get(Part::Trigrams).unwrap();
+        let [a, b] = pair.map(|hit| hit.parts.get(Part::Trigrams).map_or(0.0, |share| f64::from(share.score)));
         assert_eq!(gap, a - b);
     }
 }
@@ -141,7 +143,7 @@ fn filters_and_deleted_titles_reach_the_trigrams() {
     // Only trigrams know this word.
     let query = "anchrs";
     let first = search(&Index::open(&path).unwrap(), query, Mode::Fused, 1).hits.remove(0);
-    assert!(first.trigrams.is_some() && first.words.is_none());
+    assert!(adds(&first, Part::Trigrams).is_some() && adds(&first, Part::Words).is_none());
     let filter = vec![format!("brand={}", first.fields["brand"]).parse().unwrap()];
     let index = Index::open(&path).unwrap();
     let hits = index.search(&Request::new(query, Mode::Fused).with_filters(filter)).unwrap().hits;
@@ -162,9 +164,10 @@ fn only_what_an_index_can_ask_is_fused() {
     };
     // A part without weight finds nothing that counts.
     let fusion = read(&[("model", 0.6), ("trigram", 0.0), ("bm25", 0.4)]).unwrap();
-    assert_eq!((fusion.vectors, fusion.words, fusion.trigrams), (0.6, 0.4, None));
+    assert_eq!((fusion.weights, fusion.trigrams), (weights(0.6, 0.4), None));
     let fusion = read(&[("trigram", 0.4), ("model", 0.6)]).unwrap();
-    assert_eq!((fusion.vectors, fusion.words, fusion.trigrams.unwrap().weight), (0.6, 0.0, 0.4));
+    let weights = Part::ALL.map(|part| fusion.weight(part));
+    assert!(weights == [0.6, 0.0, 0.4, 0.0] && fusion.trigrams.is_some());
     for (members, found) in [
         (&[("trigram", 0.5), ("trigram", 0.1), ("model", 0.4)][..], "a second trigram"),
         (&[("model", 0.5), ("model", 0.5)], "a second model"),

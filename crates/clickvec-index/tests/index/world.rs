@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clickvec::model::Model;
 use clickvec::tables::{Title, read_titles};
 use clickvec_index::IndexBuilder;
-use clickvec_index::{Answer, Document, Fusion, Index, Mode, Part, Request, VectorFormat, finish};
+use clickvec_index::{
+    Answer, ByPart, Document, Fusion, Hit, Index, Mode, Part, PartFacts, Request, VectorFormat, WordFacts, finish,
+};
 
 pub(crate) fn testdata(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata")).join(name)
@@ -67,6 +69,23 @@ impl World {
     pub(crate) fn open(&self) -> Index {
         Index::open(&self.path).unwrap()
     }
+}
+
+/// The weights of a fusion of vectors and words.
+pub(crate) fn weights(vectors: f64, words: f64) -> ByPart<f64> {
+    [(Part::Vectors, vectors), (Part::Words, words)].into()
+}
+
+pub(crate) fn word_facts(index: &Index) -> WordFacts {
+    match index.facts().parts.get(Part::Words) {
+        Some(PartFacts::Words(facts)) => *facts,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a part adds to a hit.
+pub(crate) fn adds(hit: &Hit, part: Part) -> Option<f32> {
+    hit.parts.get(part).map(|share| share.adds.unwrap())
 }
 
 /// The titles that can be found, in order.

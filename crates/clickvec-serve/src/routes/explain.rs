@@ -8,7 +8,7 @@ use axum::response::Response;
 use clickvec::encoder::{self, Direction, EncoderConfig};
 use clickvec::explain::{KeywordOptions, Match, Panel, SharedUnit, TextReport, TextView, WordPair, WordShares};
 use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vectors};
-use clickvec_index::{Explanation, WordShare};
+use clickvec_index::{ByPart, Explanation, WordShare};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Record, json};
@@ -59,14 +59,8 @@ struct Title<'a> {
     id: &'a str,
     title: &'a str,
     fields: &'a BTreeMap<String, String>,
-    /// The cosine.
-    vectors: f32,
-    /// BM25.
-    words: f32,
-    /// The cosine of the trigrams, if they take part in the fusion.
-    trigrams: Option<f32>,
-    /// The cosine of the teacher's vectors, if they take part in the fusion.
-    teacher: Option<f32>,
+    /// By each part of the index.
+    scores: ByPart<f32>,
     bm25: &'a [WordShare],
     query: Text<'a>,
     text: Text<'a>,
@@ -96,10 +90,7 @@ struct Heat {
 /// The scores of the title less those of the other, in all and for each word of the query.
 #[derive(Serialize)]
 struct Gap<'a> {
-    vectors: f64,
-    words: f64,
-    trigrams: Option<f64>,
-    teacher: Option<f64>,
+    scores: ByPart<f64>,
     by_word: Vec<WordGap<'a>>,
 }
 
@@ -195,17 +186,14 @@ fn most_active(views: &[&TextView], most: usize) -> Vec<usize> {
 }
 
 fn title<'a>(explanation: &'a Explanation, shown: &Shown) -> Title<'a> {
-    let Explanation { document, vectors, words, words_score, trigrams, teacher, .. } = explanation;
+    let Explanation { document, scores, vectors, words, .. } = explanation;
     let pairs = vectors.word_pairs().into_iter().take(shown.dimensions.len());
     let units = shown.dimensions.iter().filter_map(|&unit| vectors.shared.iter().find(|of| of.unit == unit).copied());
     Title {
         id: &document.id,
         title: &document.title,
         fields: &document.fields,
-        vectors: vectors.score,
-        words: *words_score,
-        trigrams: *trigrams,
-        teacher: *teacher,
+        scores: *scores,
         bm25: words,
         query: text(&vectors.query, &vectors.query_words, shown),
         text: text(&vectors.title, &vectors.title_words, shown),
@@ -276,12 +264,6 @@ fn gap<'a>(first: &'a Explanation, second: &Explanation) -> Gap<'a> {
             None => by_word.push(WordGap { word: &of.word, vectors: 0.0, words }),
         }
     }
-    let difference = |(first, second)| f64::from(first) - f64::from(second);
-    Gap {
-        vectors: f64::from(above.score) - f64::from(below.score),
-        words: f64::from(first.words_score) - f64::from(second.words_score),
-        trigrams: first.trigrams.zip(second.trigrams).map(difference),
-        teacher: first.teacher.zip(second.teacher).map(difference),
-        by_word,
-    }
+    let other = |part| second.scores.get(part).copied().map_or(0.0, f64::from);
+    Gap { scores: first.scores.map(|part, &score| f64::from(score) - other(part)), by_word }
 }

@@ -7,7 +7,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use clickvec::explain::{Explainer, KeywordOptions, TextView};
 use clickvec::model::Side;
-use clickvec_index::{Filter, Hit, Mode, QueryWord, Request, Timings};
+use clickvec_index::{ByPart, Filter, Hit, Mode, QueryWord, Request, Timings};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Record, Stage, json};
@@ -114,10 +114,10 @@ async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> R
     let (k, offset) = (k.map_or(clickvec_index::DEFAULT_K.min(service.limits.results), |WholeNumber(k)| k), offset.0);
     check_page(service, queries.len(), k, offset)?;
     let filters = filters.iter().map(|text| text.parse::<Filter>()).collect::<Result<Vec<_>, _>>();
-    let filters = filters.map_err(|fault| to_fault(&fault.into()))?;
+    let filters = filters.map_err(|error| to_fault(&error))?;
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, generation.as_deref())?;
-    let mode = mode.unwrap_or_else(|| generation.usual_mode());
+    let mode = mode.unwrap_or(Mode::Fused);
     let (name, mut record) = (slot.name.clone(), Record::new(slot, &generation, queries.len()));
     record.query = service.log_queries.then(|| queries.join("\n"));
     let end = caller.started + service.limits.request;
@@ -153,7 +153,7 @@ fn from_address(query: Option<&str>) -> Result<SearchRequest, Fault> {
         queries: None,
         k: parameters.number("k")?.map(WholeNumber),
         offset: WholeNumber(parameters.number("offset")?.unwrap_or(0)),
-        mode: mode.map_err(|fault| to_fault(&fault.into()))?,
+        mode: mode.map_err(|error| to_fault(&error))?,
         filters: parameters.texts("filter"),
         index: parameters.text("index"),
         generation: parameters.text("generation"),
@@ -245,10 +245,7 @@ fn keyword_texts(view: &TextView) -> Vec<String> {
 struct Stages {
     encode: Duration,
     filter: Duration,
-    vectors: Duration,
-    words: Duration,
-    trigrams: Duration,
-    teacher: Duration,
+    parts: ByPart<Duration>,
     fuse: Duration,
 }
 
@@ -256,23 +253,15 @@ impl Stages {
     fn add(&mut self, timings: &Timings) {
         self.encode += timings.encode;
         self.filter += timings.filter;
-        self.vectors += timings.vectors;
-        self.words += timings.words;
-        self.trigrams += timings.trigrams;
-        self.teacher += timings.teacher;
+        for (part, time) in timings.parts.iter() {
+            self.parts.insert(part, self.parts.get(part).copied().unwrap_or_default() + *time);
+        }
         self.fuse += timings.fuse;
     }
 
     fn named(&self) -> Vec<Stage> {
-        let all = [
-            ("encode", self.encode),
-            ("filter", self.filter),
-            ("vectors", self.vectors),
-            ("words", self.words),
-            ("trigrams", self.trigrams),
-            ("teacher", self.teacher),
-            ("fuse", self.fuse),
-        ];
-        all.into_iter().filter(|(_, time)| !time.is_zero()).collect()
+        let parts = self.parts.iter().map(|(part, time)| (part.name(), *time));
+        let all = [("encode", self.encode), ("filter", self.filter)].into_iter().chain(parts);
+        all.chain([("fuse", self.fuse)]).filter(|(_, time)| !time.is_zero()).collect()
     }
 }

@@ -24,7 +24,7 @@ fn search_finds_titles_by_get_and_by_post() {
     service.get("/search?q=sofa&query=sofa").refuses(422, "several");
     let both = service.get("/search?q=leather%20sofa").is(200);
     assert_eq!((&both["mode"], &both["total"], &both["index"]), (&json!("fused"), &json!(6), &json!("shop")));
-    assert!(both["results"][0]["vectors"].is_object() && both["results"][0]["words"].is_object());
+    assert!(both["results"][0]["parts"]["vectors"].is_object() && both["results"][0]["parts"]["words"].is_object());
     let vectors = service.get("/search?q=leather+sofa&mode=vectors&keywords=true").is(200);
     assert_eq!(ids(&vectors).len(), 6);
     assert!(vectors["keywords"].is_array() && vectors["results"][0]["keywords"].is_array());
@@ -41,15 +41,15 @@ fn a_teachers_part_is_in_answers_and_explanations() {
     let service = Service::with(|config, _| config.indexes = vec![("taught".to_owned(), taught)]);
     let answer = service.get("/search?q=oak+vanity&k=5").is(200);
     let hit = &answer["results"][0];
-    let adds = |part: &str| hit[part]["adds"].as_f64().unwrap_or(0.0);
+    let adds = |part: &str| hit["parts"][part]["adds"].as_f64().unwrap_or(0.0);
     let sum: f64 = ["vectors", "words", "trigrams", "teacher"].map(adds).iter().sum();
     assert!((sum - hit["score"].as_f64().unwrap()).abs() < 1e-4 && adds("teacher") > 0.0, "{answer}");
     let [first, second] = [0, 1].map(|place| ids(&answer)[place].to_owned());
     let explained =
         service.post("/explain", json!({"query": "oak vanity", "id": first, "other": second}).to_string()).is(200);
     let near = |a: &Value, b: &Value| (a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 1e-5;
-    assert!(near(&explained["title"]["teacher"], &hit["teacher"]["score"]), "{explained}");
-    assert!(explained["gap"]["teacher"].is_number(), "{explained}");
+    assert!(near(&explained["title"]["scores"]["teacher"], &hit["parts"]["teacher"]["score"]), "{explained}");
+    assert!(explained["gap"]["scores"]["teacher"].is_number(), "{explained}");
     let facts = service.get("/indexes").is(200).to_string();
     assert!(facts.contains("\"teacher\":{\""), "{facts}");
 }
@@ -173,13 +173,13 @@ fn explain_agrees_with_search() {
     for hit in found["results"].as_array().unwrap() {
         let body = json!({"query": "leather sofa", "id": hit["id"], "units": 1000});
         let title = &service.post("/explain", body.to_string()).is(200)["title"];
-        assert_eq!(title["vectors"], hit["vectors"]["score"], "bit for bit");
+        assert_eq!(title["scores"]["vectors"], hit["parts"]["vectors"]["score"], "bit for bit");
         let sum =
             |list: &Value, of: &str| list.as_array().unwrap().iter().map(|x| x[of].as_f64().unwrap()).sum::<f64>();
-        let cosine = title["vectors"].as_f64().unwrap();
+        let cosine = title["scores"]["vectors"].as_f64().unwrap();
         assert!((sum(&title["units"], "share") - cosine).abs() < 1e-5);
         assert!((sum(&title["query"]["words"], "along") - cosine).abs() < 1e-5);
-        assert!((sum(&title["bm25"], "share") - title["words"].as_f64().unwrap()).abs() < 1e-4);
+        assert!((sum(&title["bm25"], "share") - title["scores"]["words"].as_f64().unwrap()).abs() < 1e-4);
         for text in ["query", "text"] {
             for heat in title[text]["heat"].as_array().unwrap() {
                 let words = title[text]["words"].as_array().unwrap().len();
@@ -230,11 +230,14 @@ fn explain_says_why_one_title_is_above_another() {
     let answer = service.post("/explain", r#"{"query":"leather sofa","id":"t1","other":"t5"}"#).is(200);
     assert_eq!(answer["unit"], "cell");
     let gap = &answer["gap"];
-    let score = |title: &str, of: &str| answer[title][of].as_f64().unwrap();
-    assert!((gap["vectors"].as_f64().unwrap() - (score("title", "vectors") - score("other", "vectors"))).abs() < 1e-6);
+    let score = |title: &str, of: &str| answer[title]["scores"][of].as_f64().unwrap();
+    assert!(
+        (gap["scores"]["vectors"].as_f64().unwrap() - (score("title", "vectors") - score("other", "vectors"))).abs()
+            < 1e-6
+    );
     let sum = |of: &str| gap["by_word"].as_array().unwrap().iter().map(|word| word[of].as_f64().unwrap()).sum::<f64>();
-    assert!((sum("vectors") - gap["vectors"].as_f64().unwrap()).abs() < 1e-5);
-    assert!((sum("words") - gap["words"].as_f64().unwrap()).abs() < 1e-4);
+    assert!((sum("vectors") - gap["scores"]["vectors"].as_f64().unwrap()).abs() < 1e-5);
+    assert!((sum("words") - gap["scores"]["words"].as_f64().unwrap()).abs() < 1e-4);
     service.post("/explain", r#"{"query":"sofa","id":"nobody"}"#).refuses(404, "nobody");
     service.post("/explain", r#"{"query":"","id":"t1","other":"t2"}"#).is(200);
 }

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clickvec_index::{About, PartKind, put_part};
 use clickvec_index::{Document, Updater};
 
 use crate::harness::{ADMIN, SHOES, Service, with_admin, write_index, write_whole_index};
@@ -124,18 +123,7 @@ fn change_a_canary(path: &Path, change: impl Fn(&mut serde_json::Value)) {
     change(&mut canaries[0]);
     fs::remove_file(path.join("canaries.json")).unwrap();
     fs::write(path.join("canaries.json"), canaries.to_string()).unwrap();
-    let manifest: serde_json::Value = serde_json::from_slice(&fs::read(path.join("manifest.json")).unwrap()).unwrap();
-    let parts = manifest["contents"]["parts"].as_object().unwrap();
-    let known: Vec<PartKind> = parts
-        .iter()
-        .map(|(name, part)| PartKind {
-            name: name.clone().leak(),
-            kind: part["kind"].as_str().unwrap().to_owned().leak(),
-            first_file: "",
-        })
-        .collect();
-    let part = known.iter().find(|part| part.name == "canaries").unwrap();
-    put_part::<About>(path, &known, part, &["canaries.json"]).unwrap();
+    clickvec_index::put_part(path, "canaries", "json", &["canaries.json"]).unwrap();
 }
 
 #[test]

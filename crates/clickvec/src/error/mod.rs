@@ -1,18 +1,16 @@
 //! The error type of the crate. Its messages say what was expected, what was found, where, and what to do.
 
 pub mod damaged;
-mod index;
 pub(crate) use clickvec_tables::shown;
 mod system;
 
 pub use clickvec_tables::{JsonFault, JsonKind, JsonProblem, NotAnObject};
-pub use index::{BadChanges, BadShard, IndexFault, TitleLine};
 use shown::told;
 pub(crate) use shown::{shortened, shown, shown_input};
 pub use system::VectorFault;
 pub use system::not_finite;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -27,23 +25,23 @@ pub enum Error {
     /// A fault in the form that all crates share.
     #[error(transparent)]
     Shared(#[from] clickvec_tables::Error),
-    /// An index is not valid, or cannot be written to its place.
-    #[error("{}: {}", shown(path), told(fault))]
-    Index {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong.
-        fault: IndexFault,
-    },
-    /// No indexes were given to join.
-    #[error("expected indexes to join, found none; name at least one")]
-    NothingToJoin,
     /// A title contains a tab or a line end, so no table can hold it.
     #[error("expected an id and a title without tab and line end, found `{found}`; leave such characters out")]
     BadTitle {
         /// The id or the title, shortened.
         found: String,
     },
+}
+
+impl From<Error> for clickvec_tables::Error {
+    fn from(error: Error) -> clickvec_tables::Error {
+        match error {
+            Error::Shared(error) => error,
+            other => {
+                clickvec_tables::Error::new(clickvec_tables::ErrorKind::Malformed, other.to_string()).caused_by(other)
+            }
+        }
+    }
 }
 
 impl From<clickvec_tables::memory::NoRoom> for Error {

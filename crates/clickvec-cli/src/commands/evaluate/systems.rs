@@ -243,7 +243,7 @@ impl Entry {
     pub(super) fn is_fusion(&self) -> bool {
         match &self.source {
             Source::File { is_fusion, .. } => *is_fusion,
-            Source::Index(path) => crate::fused::keeps_fusion(path).unwrap_or(false),
+            Source::Index(path) => clickvec_index::Index::open(path).is_ok_and(|index| index.fusion().fitted),
             _ => false,
         }
     }

@@ -17,14 +17,14 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clickvec::model::Model;
 use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{Choices, Index};
+use clickvec_index::{Index, Part};
 use serde::Serialize;
 
 use self::folder::{ExportFolder, MARK};
 use self::rows::Globals;
 use self::template::{Each, Template};
 use crate::answer::Answer;
-use crate::{fused, input, output};
+use crate::{input, output};
 
 /// Write the titles of an index with their vectors in a form that another system loads, with the scripts and settings to
 /// search them.
@@ -223,18 +223,18 @@ struct WordsAndVectors {
 
 /// Returns the fusion of an index, or equal weights if other systems cannot do it.
 fn fusion(index: &Index) -> Result<WordsAndVectors> {
-    let Choices { has_fusion, fusion, analysis, .. } = fused::choices(index.path())?;
+    let (fusion, analysis) = (index.fusion(), index.fusion().analysis);
     let equal = WordsAndVectors { method: "min-max", words: 0.5, vectors: 0.5, rank_constant: None, fitted: false };
-    if !has_fusion {
+    if !fusion.fitted {
         return Ok(equal);
     }
     let method = fusion.method.name();
     let k = if let FusionMethod::ReciprocalRank { k } = fusion.method { Some(k) } else { None };
-    if fusion.method == FusionMethod::Linear || fusion.trigrams.is_some() || fusion.teacher.is_some() {
+    if fusion.method == FusionMethod::Linear || fusion.weights.iter().count() > 2 {
         output::note(format_args!(
             "warning: expected a fusion of words and vectors that normalises scores, found {method} with {} parts; the export has \
              min-max with equal weights",
-            2 + usize::from(fusion.trigrams.is_some()) + usize::from(fusion.teacher.is_some())
+            fusion.weights.iter().count()
         ));
         return Ok(equal);
     }
@@ -245,15 +245,10 @@ fn fusion(index: &Index) -> Result<WordsAndVectors> {
         ));
     }
     // Elsewhere they must add up to 1, and only their ratio matters.
-    let sum = fusion.words + fusion.vectors;
+    let [words, vectors] = [Part::Words, Part::Vectors].map(|part| fusion.weight(part));
+    let sum = words + vectors;
     let rank_constant = k.map(|k| k.round().max(1.0) as u64);
-    Ok(WordsAndVectors {
-        method,
-        words: fusion.words / sum,
-        vectors: fusion.vectors / sum,
-        rank_constant,
-        fitted: true,
-    })
+    Ok(WordsAndVectors { method, words: words / sum, vectors: vectors / sum, rank_constant, fitted: true })
 }
 
 /// Refuses to replace a folder that contains a file which is read.

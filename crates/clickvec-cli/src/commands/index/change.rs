@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::internals::error::{listed, shortened};
-use clickvec_index::{Compacted, Document, Error, Updated, Updater, compact};
-use clickvec_tables::ErrorKind;
+use clickvec_index::{Compacted, Document, ErrorKind, Updated, Updater, compact};
 use serde::Serialize;
 
 use super::Args;
@@ -109,14 +108,12 @@ fn in_turn<T>(index: &Path, change: impl Fn() -> clickvec_index::Result<T>) -> R
     let mut was_told = false;
     loop {
         match change() {
-            Err(Error::Library(error)) if error.kind() == Some(ErrorKind::Busy) && begun.elapsed() < LONGEST => {
+            Err(error) if error.kind() == ErrorKind::Busy && begun.elapsed() < LONGEST => {
                 if !std::mem::replace(&mut was_told, true) {
                     output::note(format_args!("{}: waiting for another process that changes it", output::path(index)));
                 }
                 std::thread::sleep(LOOK_AGAIN);
             }
-            // As itself, so that advice is found for it.
-            Err(Error::Library(error)) => return Err(error.into()),
             other => return Ok(other?),
         }
     }

@@ -14,7 +14,7 @@ use clickvec::Error;
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec::tables::for_each_title;
-use clickvec_index::{BuiltIndex, IndexBuilder};
+use clickvec_index::{BuiltIndex, IndexBuilder, VectorFormat};
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -66,10 +66,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOW", conflicts_with_all = ["fusion", "shard", "update", "delete", "compact"])]
     words: Option<Analysis>,
 
-    /// How to store the numbers of vectors, which take most of an index. Rounded vectors find nearly the same titles. Updates
-    /// and compaction keep the form [default: f32].
-    #[arg(long, value_name = "FORM", value_enum, conflicts_with_all = ["shard", "update", "delete", "compact"])]
-    vectors: Option<VectorForm>,
+    /// How to store the numbers of vectors, which take most of an index: `f32`, `f16`, or `int8`, 8-bit codes alone, which keep
+    /// about 99 % of the ten best titles. Updates and compaction keep the form [default: f32].
+    #[arg(long, value_name = "FORM", conflicts_with_all = ["shard", "update", "delete", "compact"])]
+    vectors: Option<VectorFormat>,
 
     /// The column to search, such as `body`; `title+text` joins two [default: the one that the model learnt from, which is
     /// the title unless `train --field` named another; with --update that of the index].
@@ -107,17 +107,6 @@ pub(crate) struct Args {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-}
-
-/// How the numbers of vectors are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum VectorForm {
-    /// 32 bits, and 8-bit codes that make searching fast: the codes rule titles out, and the 32 bits score the rest.
-    F32,
-    /// 16 bits, and the same codes: the 16 bits score the rest.
-    F16,
-    /// Only the 8-bit codes: order and scores come from them. About 99 % of the ten best titles stay.
-    Int8,
 }
 
 /// A part of the titles: its number, counted from 1, and the number of parts.

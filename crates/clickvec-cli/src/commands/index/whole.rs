@@ -7,13 +7,9 @@ use anyhow::Result;
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec::tables::Title;
-use clickvec_index::Choices;
-use clickvec_index::error::EngineFault;
-use clickvec_index::looks_like_index;
-use clickvec_index::{BuiltIndex, IndexBuilder};
+use clickvec_index::{BuiltIndex, Fusion, Index, IndexBuilder, VectorFormat, looks_like_index};
 
-use super::VectorForm;
-use crate::fused::choices;
+use crate::output;
 
 /// The largest number of ids to show of titles that a catalogue lacks.
 const SHOWN: usize = 3;
@@ -21,10 +17,10 @@ const SHOWN: usize = 3;
 /// How an index is finished.
 pub(super) struct Finish<'m> {
     model: &'m Model,
-    fusion: clickvec_index::Fusion,
+    fusion: Fusion,
     /// How words are to be compared, if somebody said so.
     words: Option<Analysis>,
-    format: clickvec_index::VectorFormat,
+    format: VectorFormat,
 }
 
 impl<'m> Finish<'m> {
@@ -33,18 +29,18 @@ impl<'m> Finish<'m> {
         model: &'m Model,
         fusion: Option<&Path>,
         words: Option<Analysis>,
-        vectors: Option<VectorForm>,
+        vectors: Option<VectorFormat>,
     ) -> Result<Finish<'m>> {
         let mut fusion = fusion_of(fusion, model.fingerprint())?;
         if let Some(analysis) = words {
             fusion.analysis = analysis;
         }
-        Ok(Finish { model, fusion, words, format: format_of(vectors) })
+        Ok(Finish { model, fusion, words, format: vectors.unwrap_or_default() })
     }
 
     /// Says what the new index lacks of the one at `output`.
     pub(super) fn note_what_is_lost(&self, output: &Path) -> Result<()> {
-        note_what_is_lost(output, choices_of(output)?, self.fusion.choices(), self.words);
+        note_what_is_lost(output, fusion_at(output)?, &self.fusion, self.words);
         Ok(())
     }
 
@@ -63,8 +59,8 @@ pub(crate) struct Kept {
     pub(crate) field: Option<String>,
     /// The stored fields.
     pub(crate) fields: Vec<String>,
-    fusion: clickvec_index::Fusion,
-    format: clickvec_index::VectorFormat,
+    fusion: Fusion,
+    format: VectorFormat,
 }
 
 /// The titles of an index that a catalogue lacks: added to the index after the catalogue was written, or no longer sold.
@@ -85,7 +81,7 @@ impl Unlisted {
     /// that says they are sound.
     pub(crate) fn check(path: &Path) -> Result<()> {
         if looks_like_index(path) {
-            clickvec_index::Index::open(path)?.check()?;
+            Index::open(path)?.check()?;
         }
         Ok(())
     }
@@ -96,7 +92,7 @@ impl Unlisted {
         if !looks_like_index(path) {
             return Ok(unlisted);
         }
-        let index = clickvec_index::Index::open(path)?;
+        let index = Index::open(path)?;
         if is_kept {
             index.check()?;
         }
@@ -126,10 +122,10 @@ impl Kept {
     /// What the index at `path` keeps; nothing if there is none yet. That weights were fitted with another model is told.
     pub(crate) fn of(path: &Path) -> Result<Kept> {
         let kept = Kept::read(path)?;
-        if kept.fusion.is_given {
-            crate::output::note(format_args!(
+        if kept.fusion.fitted {
+            output::note(format_args!(
                 "{}: the fitted weights of its fusion stay, though they were fitted with the old model",
-                crate::output::path(path)
+                output::path(path)
             ));
         }
         Ok(kept)
@@ -140,16 +136,16 @@ impl Kept {
         if !looks_like_index(path) {
             return Ok(Kept::default());
         }
-        let before = clickvec_index::Index::open(path)?;
+        let before = Index::open(path)?;
         if let Some(shard) = before.shard() {
             anyhow::bail!(
                 "{}: expected an index of all titles, found shard {shard}, which would get the titles of the others too; join the \
                  shards first (`clickvec index --join`)",
-                crate::output::path(path)
+                output::path(path)
             );
         }
         let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());
-        let fusion = before.fusion().clone().renewed();
+        let fusion = before.fusion().clone();
         Ok(Kept { field: Some(before.field().to_owned()), fields, fusion, format })
     }
 
@@ -161,22 +157,22 @@ impl Kept {
     }
 }
 
-/// What was chosen when the index was made that is to be replaced, if there is one.
-fn choices_of(output: &Path) -> Result<Option<Choices>> {
-    looks_like_index(output).then(|| choices(output)).transpose()
+/// Returns the fusion of the index that is to be replaced, if there is one.
+fn fusion_at(path: &Path) -> Result<Option<Fusion>> {
+    looks_like_index(path).then(|| Ok(Index::open(path)?.fusion().clone())).transpose()
 }
 
-/// Says what the new index lacks of the one that it replaces, unless it was `asked` for.
-fn note_what_is_lost(output: &Path, before: Option<Choices>, now: Choices, asked: Option<Analysis>) {
-    let (Some(before), replaced) = (before, crate::output::path(output)) else { return };
-    if before.has_fusion && !now.has_fusion {
-        crate::output::note(format_args!(
+/// Says what the new index lacks of the one that it replaces, unless `words` were given.
+fn note_what_is_lost(output: &Path, before: Option<Fusion>, now: &Fusion, words: Option<Analysis>) {
+    let (Some(before), replaced) = (before, output::path(output)) else { return };
+    if before.fitted && !now.fitted {
+        output::note(format_args!(
             "warning: {replaced}: the index that is replaced has a fitted fusion, and the new one has none; `--fusion FUSION` gives \
              it one"
         ));
-    } else if asked.is_none() && before.analysis != now.analysis && now.analysis == Analysis::EXACT {
+    } else if words.is_none() && before.analysis != now.analysis && now.analysis == Analysis::EXACT {
         let how = before.analysis;
-        crate::output::note(format_args!(
+        output::note(format_args!(
             "warning: {replaced}: the index that is replaced compares words by `{how}`, and the new one compares them as they are; \
              `--words {how}`, or a fusion whose `bm25` does so, keeps that"
         ));
@@ -189,54 +185,30 @@ pub(super) fn join(
     output: &Path,
     fusion: Option<&Path>,
     words: Option<Analysis>,
-    vectors: Option<VectorForm>,
+    vectors: Option<VectorFormat>,
 ) -> Result<BuiltIndex> {
-    let first = indexes.first().ok_or(clickvec::Error::NothingToJoin)?;
-    // Whatever is no index has a message of its own.
-    choices(first)?;
-    let model = Model::load(&first.join("model.safetensors"))?;
-    let fusion = fusion.map(|fusion| fusion_of(Some(fusion), model.fingerprint())).transpose()?;
+    let fusion = match (fusion, indexes.first()) {
+        (Some(fusion), Some(first)) => Some(fusion_of(Some(fusion), Index::open(first)?.model()?.fingerprint())?),
+        _ => None,
+    };
     if words.is_some() {
-        for index in indexes.iter().filter(|index| looks_like_index(index)) {
+        for index in indexes {
             anyhow::ensure!(
-                !choices(index)?.has_fusion,
+                !Index::open(index)?.fusion().fitted,
                 "{}: expected an index without a fitted fusion with `--words`, found one with; its weights were fitted for the way \
                  in which it compares words. Leave `--words` out, or give another fusion (`--fusion`)",
-                crate::output::path(index)
+                output::path(index)
             );
         }
     }
-    let format = vectors.map(|form| format_of(Some(form)));
-    let before = choices_of(output)?;
-    let joined =
-        clickvec_index::join(indexes, output, &model, fusion.as_ref(), words, format).map_err(|error| match error {
-            // As itself, so that advice is found for it.
-            clickvec_index::Error::Library(error) => error.into(),
-            clickvec_index::Error::Index { fault: EngineFault::MixedFormats { .. }, .. } => {
-                anyhow::anyhow!("{error} (`--vectors`)")
-            }
-            clickvec_index::Error::Index { fault: EngineFault::MixedFusions { .. }, .. } => {
-                anyhow::anyhow!("{error} (`--fusion`)")
-            }
-            clickvec_index::Error::Index { fault: EngineFault::MixedWords { .. }, .. } => {
-                anyhow::anyhow!("{error} (`--words`)")
-            }
-            other => other.into(),
-        })?;
-    note_what_is_lost(output, before, choices(output)?, words);
+    let before = fusion_at(output)?;
+    let joined = clickvec_index::join(indexes, output, fusion.as_ref(), words, vectors)?;
+    note_what_is_lost(output, before, Index::open(output)?.fusion(), words);
     Ok(joined)
 }
 
-fn format_of(vectors: Option<VectorForm>) -> clickvec_index::VectorFormat {
-    match vectors {
-        None | Some(VectorForm::F32) => clickvec_index::VectorFormat::F32,
-        Some(VectorForm::F16) => clickvec_index::VectorFormat::F16,
-        Some(VectorForm::Int8) => clickvec_index::VectorFormat::Int8,
-    }
-}
-
-fn fusion_of(path: Option<&Path>, model: &str) -> Result<clickvec_index::Fusion> {
-    let Some(path) = path else { return Ok(clickvec_index::Fusion::default()) };
+fn fusion_of(path: Option<&Path>, model: &str) -> Result<Fusion> {
+    let Some(path) = path else { return Ok(Fusion::default()) };
     super::fusion::refuse_no_file(path)?;
-    Ok(clickvec_index::Fusion::read(path, model)?)
+    Ok(Fusion::read(path, model)?)
 }

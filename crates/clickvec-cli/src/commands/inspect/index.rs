@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::Found;
 use super::facts::Facts;
-use crate::fused;
 
 /// Reads every byte of an index and describes it. What is damaged is counted as faults.
 pub(super) fn look(found: &mut Found) -> Result<()> {
@@ -20,7 +19,7 @@ pub(super) fn look(found: &mut Found) -> Result<()> {
     let mut facts = Facts::default();
     facts.add("integrity", integrity)?;
     if found.faults == 0 {
-        let index = Index::open(path).map_err(fused::as_itself)?;
+        let index = Index::open(path)?;
         let summary = index.summary()?;
         facts.add("fingerprint", summary.fingerprint)?;
         facts.add("version", summary.version)?;
@@ -33,8 +32,8 @@ pub(super) fn look(found: &mut Found) -> Result<()> {
         facts.add("dimension", summary.dimension)?;
         facts.add("model", summary.model)?;
         facts.add("encoder", index.model()?.encoder_config())?;
-        // How it is searched by words and by the fusion.
-        facts.add("searches", index.fusion().choices())?;
+        facts.add("searches", index.facts().parts)?;
+        facts.add("fusion", index.facts().fusion)?;
         facts.add("parts", summary.parts)?;
         facts.add("files", summary.files)?;
     }

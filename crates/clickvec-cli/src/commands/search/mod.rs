@@ -17,7 +17,6 @@ use clickvec::tables::{TITLE, Title};
 use serde::Serialize;
 
 use crate::answer::Answer as Exit;
-use crate::fused::as_itself;
 use crate::input::{self, Lines};
 use crate::titles::TitleColumns;
 use crate::{output, progress};
@@ -114,7 +113,7 @@ pub(crate) fn run(mut args: Args) -> Result<Exit> {
         return answer(&args, &|queries, top| Ok(outcome::of_candidates(candidates.as_ref(), &titles, queries, top)?));
     }
     let index = match (&args.index, &args.model, &args.titles) {
-        (Some(index), None, None) => Index::open(index.as_ref()).map_err(as_itself)?,
+        (Some(index), None, None) => Index::open(index.as_ref())?,
         (None, Some(model), Some(titles)) => {
             let model = Model::load(model)?;
             let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
@@ -180,7 +179,7 @@ fn answer<'s>(args: &Args, search: &'s Search<'s>) -> Result<Exit> {
 /// Encodes titles.
 fn encode(model: &Model, titles: Vec<Title>) -> Result<Index> {
     let bar = progress::bar(titles.len() as u64, "encoding", "titles");
-    let index = Index::in_memory(model, titles.into_iter().inspect(|_| bar.inc(1))).map_err(as_itself)?;
+    let index = Index::in_memory(model, titles.into_iter().inspect(|_| bar.inc(1)))?;
     bar.finish_and_clear();
     input::note_left_out(index.facts().left_out);
     Ok(index)

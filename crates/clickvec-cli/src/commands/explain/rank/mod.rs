@@ -7,14 +7,14 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clickvec::internals::text::words;
-use clickvec_index::Index;
+use clickvec_index::{ByPart, Index, Part};
 use serde::Serialize;
 
 use super::{Form, page};
 use crate::answer::Answer;
 use crate::output;
 use crate::report::{Cell, Column, Report, Table};
-use ranked::{Gap, GapOfPart, Placed, Ranked, RankedBy};
+use ranked::{Gap, GapOfPart, Placed, Ranked, score_of};
 
 /// Show why one title of an index ranks above another: what each word of the query adds to BM25 and to the cosine of the
 /// vectors, and what each part of the search adds to the score.
@@ -49,20 +49,9 @@ struct Line<'a> {
     title: &'a str,
     sum: f64,
     /// What each part adds; null if it did not find the title, and left out if it takes no part.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    words_part: Option<Option<f64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    vectors_part: Option<Option<f64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trigrams_part: Option<Option<f64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    teacher_part: Option<Option<f64>>,
-    bm25: f64,
-    cosine: f32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trigrams: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    teacher: Option<f64>,
+    adds: ByPart<Option<f64>>,
+    /// The score by each part of the index.
+    scores: ByPart<f32>,
     query: Vec<JsonWord<'a>>,
 }
 
@@ -101,10 +90,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 }
 
 fn json<'a>(placed: &'a Placed, ranked: &'a Ranked) -> Line<'a> {
-    let part = |kind: RankedBy| {
-        let place = ranked.parts.iter().position(|part| part.kind == kind);
-        place.map(|place| placed.shares[place].map(|share| share.adds))
-    };
+    let adds = |part: Part| (part, placed.shares.get(part).map(|_| placed.adds(part)));
     let word = |(place, word): (usize, &'a String)| JsonWord {
         word,
         bm25: placed.lexical[place],
@@ -116,14 +102,8 @@ fn json<'a>(placed: &'a Placed, ranked: &'a Ranked) -> Line<'a> {
         id: &placed.title.id,
         title: &placed.title.title,
         sum: placed.sum(),
-        words_part: part(RankedBy::Words),
-        vectors_part: part(RankedBy::Vectors),
-        trigrams_part: part(RankedBy::Trigrams),
-        teacher_part: part(RankedBy::Teacher),
-        bm25: placed.bm25,
-        cosine: placed.cosine(),
-        trigrams: placed.trigrams,
-        teacher: placed.teacher,
+        adds: ranked.parts.iter().map(|of| adds(of.part)).collect(),
+        scores: placed.scores,
         query: ranked.words.iter().enumerate().map(word).collect(),
     }
 }
@@ -149,24 +129,21 @@ fn report(ranked: &Ranked) -> Report {
 
 /// Returns the sum of each title and its parts; what did not find a title adds nothing.
 fn sums(ranked: &Ranked) -> Table {
-    let largest = ranked.titles.iter().flat_map(|placed| placed.shares.iter().flatten());
-    let largest = largest.fold(0.0f64, |largest, share| largest.max(share.adds.abs()));
+    let adds = |placed: &Placed| ranked.parts.iter().map(|of| placed.adds(of.part).abs()).fold(0.0, f64::max);
+    let largest = ranked.titles.iter().map(adds).fold(0.0, f64::max);
     let mut columns = vec![Column::number(""), Column::number("sum")];
-    columns.extend(ranked.parts.iter().map(|part| Column::share(part.kind.name(), largest)));
-    columns.extend(["bm25", "cosine of vectors"].map(Column::number));
-    for (kind, name) in [(RankedBy::Trigrams, "cosine of trigrams"), (RankedBy::Teacher, "cosine of teacher")] {
-        columns.extend(ranked.parts.iter().any(|part| part.kind == kind).then(|| Column::number(name)));
-    }
+    columns.extend(ranked.parts.iter().map(|of| Column::share(of.part.name(), largest)));
+    columns.extend(ranked.parts.iter().map(|of| Column::number(score_of(of.part).trim_start_matches("the "))));
     columns.push(Column::long("title"));
     let mut table = Table::new(columns);
     for placed in &ranked.titles {
         let mut row: Vec<Cell> = vec![placed.rank.to_string().into(), ranked.signed(placed.sum()).into()];
-        row.extend(placed.shares.iter().map(|share| match share {
-            Some(share) => Cell::Share(ranked.signed(share.adds), share.adds),
+        row.extend(ranked.parts.iter().map(|of| match placed.shares.get(of.part) {
+            Some(_) => Cell::Share(ranked.signed(placed.adds(of.part)), placed.adds(of.part)),
             None => "–".into(),
         }));
-        row.extend([format!("{:.2}", placed.bm25), format!("{:.3}", placed.cosine())].map(Cell::from));
-        row.extend([placed.trigrams, placed.teacher].into_iter().flatten().map(|cosine| format!("{cosine:.3}").into()));
+        let score = |part: Part| placed.scores.get(part).map_or_else(String::new, |score| format!("{score:.3}"));
+        row.extend(ranked.parts.iter().map(|of| score(of.part).into()));
         row.push(placed.title.title.as_str().into());
         table.add(row);
     }
@@ -194,7 +171,7 @@ fn why(ranked: &Ranked, gap: &Gap<'_>) -> String {
         words.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         let words: Vec<String> = words.iter().map(|(word, adds)| format!("{word} {}", ranked.signed(*adds))).collect();
         let words = if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) };
-        format!("{} {}{words}", part.kind.name(), ranked.signed(part.adds))
+        format!("{} {}{words}", part.part, ranked.signed(part.adds))
     };
     let parts: Vec<String> = gap.parts.iter().map(part).collect();
     let sum = ranked.signed(gap.sum());

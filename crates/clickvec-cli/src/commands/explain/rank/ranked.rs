@@ -6,60 +6,31 @@ use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
 use clickvec::tables::Title;
 use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{Hit, Index, Mode, Request};
+use clickvec_index::{ByPart, Hit, Index, Mode, Part, Request, Share};
 
 use super::Args;
 use crate::commands::explain::models::name_of;
 use crate::output;
 
-/// What ranks titles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RankedBy {
-    Words,
-    Vectors,
-    Trigrams,
-    Teacher,
+/// Returns whether each word of the query has a share of a part's score.
+fn has_words(part: Part) -> bool {
+    matches!(part, Part::Words | Part::Vectors)
 }
 
-impl RankedBy {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            RankedBy::Words => "words",
-            RankedBy::Vectors => "vectors",
-            RankedBy::Trigrams => "trigrams",
-            RankedBy::Teacher => "teacher",
-        }
-    }
-
-    /// Whether each word of the query has a share of the score.
-    pub(super) fn has_words(self) -> bool {
-        matches!(self, RankedBy::Words | RankedBy::Vectors)
-    }
-
-    pub(super) fn score(self) -> &'static str {
-        match self {
-            RankedBy::Words => "BM25",
-            RankedBy::Vectors => "the cosine",
-            RankedBy::Trigrams => "the cosine of the trigrams",
-            RankedBy::Teacher => "the cosine of the teacher's vectors",
-        }
+/// Returns what the score of a part is.
+pub(super) fn score_of(part: Part) -> String {
+    match part {
+        Part::Words => "BM25".to_owned(),
+        other => format!("the cosine of {other}"),
     }
 }
 
 /// A part of the sum.
-pub(super) struct Part {
-    pub(super) kind: RankedBy,
+pub(super) struct Summand {
+    pub(super) part: Part,
     pub(super) weight: f64,
     /// What one point of the score adds to the sum, for titles that this part found; `None` if no such number exists.
     pub(super) scale: Option<f64>,
-}
-
-/// What a part says of a title that it found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Share {
-    pub(super) score: f64,
-    /// What it adds to the sum.
-    pub(super) adds: f64,
 }
 
 /// A title with its rank and what its sum is made of.
@@ -67,13 +38,10 @@ pub(super) struct Placed {
     /// Its rank by the sum, from 1.
     pub(super) rank: usize,
     pub(super) title: Title,
-    /// What each part adds to the sum; `None` if it did not find the title, which adds nothing.
-    pub(super) shares: Vec<Option<Share>>,
-    pub(super) bm25: f64,
-    /// The cosine of the trigrams, if they are a part.
-    pub(super) trigrams: Option<f64>,
-    /// The cosine of the teacher's vectors, if they are a part.
-    pub(super) teacher: Option<f64>,
+    /// Its place in the list of each part that found it.
+    pub(super) shares: ByPart<Share>,
+    /// Its score by each part of the index.
+    pub(super) scores: ByPart<f32>,
     /// What each word of the query adds to BM25.
     pub(super) lexical: Vec<f64>,
     /// `None` if the model knows no word of the query: then its vector means nothing, and no search uses it.
@@ -88,19 +56,20 @@ pub(super) struct Ranked {
     pub(super) titles: Vec<Placed>,
     /// The number of all titles.
     pub(super) of: usize,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<Summand>,
     pub(super) method: FusionMethod,
     /// The number of titles that each part finds at most.
     pub(super) depth: usize,
 }
 
 impl Placed {
-    pub(super) fn adds(&self, part: usize) -> f64 {
-        self.shares[part].map_or(0.0, |share| share.adds)
+    /// Returns what a part adds to the sum; a part that did not find the title adds nothing.
+    pub(super) fn adds(&self, part: Part) -> f64 {
+        self.shares.get(part).and_then(|share| share.adds).map_or(0.0, f64::from)
     }
 
     pub(super) fn sum(&self) -> f64 {
-        (0..self.shares.len()).map(|part| self.adds(part)).sum()
+        Part::ALL.into_iter().map(|part| self.adds(part)).sum()
     }
 
     /// What each word of the query adds to the cosine; a word that the model does not read adds nothing.
@@ -116,10 +85,6 @@ impl Placed {
         let shares = self.found.as_ref().map(|found| of(&found.query_words));
         shares.and_then(|shares| shares.get(place)).copied().unwrap_or(0.0)
     }
-
-    pub(super) fn cosine(&self) -> f32 {
-        self.found.as_ref().map_or(0.0, |found| found.score)
-    }
 }
 
 /// Why a title ranks above the next one: the differences of their sums' parts.
@@ -131,7 +96,7 @@ pub(super) struct Gap<'a> {
 
 /// The difference of a part.
 pub(super) struct GapOfPart {
-    pub(super) kind: RankedBy,
+    pub(super) part: Part,
     pub(super) adds: f64,
     /// What each word of the query adds; empty if words have no share of their own in it.
     pub(super) words: Vec<f64>,
@@ -148,26 +113,12 @@ impl Ranked {
         if hits.is_empty() {
             return Ok(None);
         }
-        let mut parts = vec![(RankedBy::Words, facts.fusion.words), (RankedBy::Vectors, facts.fusion.vectors)];
-        parts.extend(facts.fusion.trigrams.map(|weight| (RankedBy::Trigrams, weight)));
-        parts.extend(facts.fusion.teacher.map(|weight| (RankedBy::Teacher, weight)));
-        // What has no weight takes no part.
-        parts.retain(|&(_, weight)| weight > 0.0);
-        let share = |hit: &Hit, kind: RankedBy| {
-            let found = match kind {
-                RankedBy::Words => hit.words,
-                RankedBy::Vectors => hit.vectors,
-                RankedBy::Trigrams => hit.trigrams,
-                RankedBy::Teacher => hit.teacher,
-            };
-            found.map(|share| Share { score: f64::from(share.score), adds: share.adds.map_or(0.0, f64::from) })
-        };
         let method = facts.fusion.method;
-        let part = |&(kind, weight): &(RankedBy, f64)| {
-            let found: Vec<Share> = hits.iter().filter_map(|hit| share(hit, kind)).collect();
-            Part { kind, weight, scale: scale(&found, method) }
+        let summand = |part: Part| {
+            let found: Vec<Share> = hits.iter().filter_map(|hit| hit.parts.get(part).copied()).collect();
+            Summand { part, weight: index.fusion().weight(part), scale: scale(&found, method) }
         };
-        let described = parts.iter().map(part).collect();
+        let parts = index.parts_of(Mode::Fused)?.into_iter().map(summand).collect();
         let is_wanted =
             |hit: &&Hit| if args.ids.is_empty() { hit.rank <= args.top } else { args.ids.contains(&hit.id) };
         let found: Vec<&Hit> = hits.iter().filter(is_wanted).collect();
@@ -197,10 +148,8 @@ impl Ranked {
             titles.push(Placed {
                 rank: hit.rank,
                 title: Title { id: hit.id.clone(), title: hit.title.clone() },
-                shares: parts.iter().map(|&(kind, _)| share(hit, kind)).collect(),
-                bm25: f64::from(explanation.words_score),
-                trigrams: explanation.trigrams.map(f64::from),
-                teacher: explanation.teacher.map(f64::from),
+                shares: hit.parts,
+                scores: explanation.scores,
                 lexical: words.iter().map(|word| adds(&word.text)).collect(),
                 found: is_known.then_some(explanation.vectors),
             });
@@ -211,7 +160,7 @@ impl Ranked {
             model: format!("{} ({})", name_of(&args.index), model.encoder_config()),
             titles,
             of: usize::try_from(facts.titles)?,
-            parts: described,
+            parts,
             method,
             depth,
         }))
@@ -222,17 +171,17 @@ impl Ranked {
     }
 
     pub(super) fn gap<'a>(&self, above: &'a Placed, below: &'a Placed) -> Gap<'a> {
-        let part = |(place, part): (usize, &Part)| {
-            let is_found = above.shares[place].is_some() && below.shares[place].is_some();
-            let of_word = |word: usize, scale: f64| match part.kind {
-                RankedBy::Words => (above.lexical[word] - below.lexical[word]) * scale,
+        let gap = |&Summand { part, scale, .. }: &Summand| {
+            let is_found = above.shares.get(part).is_some() && below.shares.get(part).is_some();
+            let of_word = |word: usize, scale: f64| match part {
+                Part::Words => (above.lexical[word] - below.lexical[word]) * scale,
                 _ => (above.along(word) - below.along(word)) * scale,
             };
-            let scale = part.scale.filter(|_| is_found && part.kind.has_words());
+            let scale = scale.filter(|_| is_found && has_words(part));
             let words = scale.map(|scale| (0..self.words.len()).map(|word| of_word(word, scale)).collect());
-            GapOfPart { kind: part.kind, adds: above.adds(place) - below.adds(place), words: words.unwrap_or_default() }
+            GapOfPart { part, adds: above.adds(part) - below.adds(part), words: words.unwrap_or_default() }
         };
-        Gap { above, below, parts: self.parts.iter().enumerate().map(part).collect() }
+        Gap { above, below, parts: self.parts.iter().map(gap).collect() }
     }
 
     /// A part of the sum; cosines differ little, and reciprocal ranks are small.
@@ -251,23 +200,23 @@ impl Ranked {
 
     /// What the sum is, in words.
     pub(super) fn sum_of(&self) -> String {
-        let part = |part: &Part| {
-            let score = part.kind.score();
+        let part = |&Summand { part, weight, .. }: &Summand| {
+            let score = score_of(part);
             let normalised = match self.method {
-                FusionMethod::Linear => score.to_owned(),
+                FusionMethod::Linear => score,
                 FusionMethod::ZScore => format!("the z-score of {score}"),
                 FusionMethod::MinMax => format!("{score} scaled to 0 … 1"),
                 FusionMethod::ReciprocalRank { .. } => format!("the reciprocal rank by {score}"),
             };
-            match part.weight {
-                0.5 => format!("{}: half {normalised}", part.kind.name()),
+            match weight {
+                0.5 => format!("{part}: half {normalised}"),
                 weight if self.method == FusionMethod::Linear => {
-                    format!("{}: {weight:.4} times {normalised}", part.kind.name())
+                    format!("{part}: {weight:.4} times {normalised}")
                 }
-                weight => format!("{}: {weight:.2} times {normalised}", part.kind.name()),
+                weight => format!("{part}: {weight:.2} times {normalised}"),
             }
         };
-        let names: Vec<&str> = self.parts.iter().map(|part| part.kind.name()).collect();
+        let names: Vec<&str> = self.parts.iter().map(|of| of.part.name()).collect();
         let parts: Vec<String> = self.parts.iter().map(part).collect();
         let mut text = format!("sum: {}; {}", names.join(" + "), parts.join("; "));
         match self.method {
@@ -308,11 +257,13 @@ fn scale(shares: &[Share], method: FusionMethod) -> Option<f64> {
     }
     let by_score = |a: &&Share, b: &&Share| a.score.total_cmp(&b.score);
     let (least, most) = (shares.iter().min_by(by_score)?, shares.iter().max_by(by_score)?);
-    Some(if most.score > least.score {
-        (most.adds - least.adds) / (most.score - least.score)
-    } else if most.score != 0.0 {
+    let adds = |share: &Share| share.adds.map_or(0.0, f64::from);
+    let (low, high) = (f64::from(least.score), f64::from(most.score));
+    Some(if high > low {
+        (adds(most) - adds(least)) / (high - low)
+    } else if high != 0.0 {
         // A list of one score; titles that were not found have 0.
-        most.adds / most.score
+        adds(most) / high
     } else {
         0.0
     })

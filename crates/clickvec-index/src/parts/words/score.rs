@@ -6,7 +6,7 @@ use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings as _, SegmentPostings};
 use tantivy::{DocId, DocSet as _, Score, TERMINATED};
 
-use crate::bm25::Bm25;
+use super::Bm25;
 
 /// A query of more terms than this is answered term by term, in memory for all titles, because the other way takes time in
 /// proportion to terms times titles.

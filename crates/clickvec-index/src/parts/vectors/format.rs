@@ -3,8 +3,6 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use crate::folder::PartKind;
-use crate::layout::{VECTORS, VECTORS_F16, VECTORS_INT8};
 use serde::Serialize;
 
 /// The form in which the numbers of an index's vectors are kept. Vectors are rounded before anything else is made of them, so that an exact
@@ -25,24 +23,19 @@ impl VectorFormat {
     /// All of them.
     pub const ALL: [VectorFormat; 3] = [VectorFormat::F32, VectorFormat::F16, VectorFormat::Int8];
 
-    /// The part of an index that says so.
-    pub(crate) fn part(self) -> PartKind {
+    /// Returns the name, which is also the kind of the part in a manifest.
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            VectorFormat::F32 => VECTORS,
-            VectorFormat::F16 => VECTORS_F16,
-            VectorFormat::Int8 => VECTORS_INT8,
+            VectorFormat::F32 => "f32",
+            VectorFormat::F16 => "f16",
+            VectorFormat::Int8 => "int8",
         }
-    }
-
-    /// The format that a part is of.
-    pub(crate) fn of_kind(kind: &str) -> Option<VectorFormat> {
-        VectorFormat::ALL.into_iter().find(|format| format.part().kind == kind)
     }
 }
 
 impl Display for VectorFormat {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.part().kind)
+        f.write_str(self.name())
     }
 }
 
@@ -51,6 +44,6 @@ impl FromStr for VectorFormat {
     type Err = &'static str;
 
     fn from_str(name: &str) -> Result<VectorFormat, &'static str> {
-        VectorFormat::of_kind(name).ok_or("expected f32, f16 or int8")
+        VectorFormat::ALL.into_iter().find(|format| format.name() == name).ok_or("expected f32, f16 or int8")
     }
 }

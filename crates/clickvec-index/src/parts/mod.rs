@@ -1,0 +1,178 @@
+//! The parts of an index that find titles, each in a file or folder of its own: how it is written, opened, searched and described.
+//!
+//! A new part is a file here, a name in [`Part`] and its [`Finder`].
+
+pub(crate) mod teacher;
+pub(crate) mod trigrams;
+pub(crate) mod vectors;
+pub(crate) mod words;
+
+use std::fmt::{self, Display, Formatter};
+
+use clickvec::index::Hit;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::Result;
+use crate::facts::PartFacts;
+use crate::fusion::Fusion;
+use crate::open::{Index, Opened};
+use vectors::Reach;
+
+/// A part of an index that finds titles. Its score is BM25 for words, and a cosine for all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// The model's vectors: titles that mean what the query means.
+    Vectors,
+    /// The words: titles that have the query's words, by BM25.
+    Words,
+    /// The letter trigrams: titles with words that are spelled alike.
+    Trigrams,
+    /// Vectors that another program made, a transformer for example.
+    Teacher,
+}
+
+impl Part {
+    /// All parts, in the order in which they are shown and fused.
+    pub const ALL: [Part; 4] = [Part::Vectors, Part::Words, Part::Trigrams, Part::Teacher];
+
+    /// Returns the name, as in requests and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Vectors => "vectors",
+            Part::Words => "words",
+            Part::Trigrams => "trigrams",
+            Part::Teacher => "teacher",
+        }
+    }
+
+    pub(crate) fn finder(self) -> &'static dyn Finder {
+        match self {
+            Part::Vectors => &vectors::ByVectors,
+            Part::Words => &words::ByWords,
+            Part::Trigrams => &trigrams::ByTrigrams,
+            Part::Teacher => &teacher::ByTeacher,
+        }
+    }
+}
+
+impl Display for Part {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How a part finds titles, scores one, and describes itself.
+pub(crate) trait Finder: Sync {
+    /// Returns whether an index with this fusion has the part.
+    fn is_in(&self, _: &Fusion) -> bool {
+        true
+    }
+
+    /// Returns the best titles for a query, best first, by their positions among those of all segments.
+    fn search(&self, index: &Index, question: &Question<'_>) -> Result<Vec<Hit>>;
+
+    /// Returns the score of one title.
+    fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32>;
+
+    /// Returns the facts of the part.
+    fn facts(&self, fusion: &Fusion, segments: &[Opened]) -> PartFacts;
+}
+
+/// The titles of a segment that may be found: those that are there and meet all conditions, a bit for each; `None` if all
+/// may.
+pub(crate) type Allowed = Option<Vec<u64>>;
+
+/// What a part is searched for.
+pub(crate) struct Question<'a> {
+    pub(crate) text: &'a str,
+    /// The model's vector of the query; `None` if it has none, or if it is not needed.
+    pub(crate) vector: Option<&'a [f32]>,
+    /// The number of titles to find.
+    pub(crate) k: usize,
+    /// How many of the lists of vectors are searched.
+    pub(crate) reach: Reach,
+    /// For each segment, the titles that may be found.
+    pub(crate) allowed: &'a [Allowed],
+}
+
+impl Question<'_> {
+    /// Searches all segments and returns the best of what they find.
+    pub(crate) fn over_segments(
+        &self,
+        index: &Index,
+        search: impl Fn(&Opened, &Allowed) -> Result<Vec<Hit>>,
+    ) -> Result<Vec<Hit>> {
+        let mut hits = Vec::new();
+        for (opened, allowed) in index.segments.iter().zip(self.allowed) {
+            let found = search(opened, allowed)?;
+            hits.extend(found.into_iter().map(|hit| Hit { position: opened.first + hit.position, score: hit.score }));
+        }
+        hits.sort_unstable_by(Hit::best_first);
+        hits.truncate(self.k);
+        Ok(hits)
+    }
+}
+
+/// A value for some of the parts, in the order of [`Part::ALL`]. As JSON it is an object with the parts' names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByPart<T>([Option<T>; Part::ALL.len()]);
+
+impl<T> ByPart<T> {
+    /// Returns the value of a part, if it has one.
+    pub fn get(&self, part: Part) -> Option<&T> {
+        self.0[part as usize].as_ref()
+    }
+
+    /// Sets the value of a part.
+    pub fn insert(&mut self, part: Part, value: T) {
+        self.0[part as usize] = Some(value);
+    }
+
+    /// Returns the parts with a value, each with it.
+    pub fn iter(&self) -> impl Iterator<Item = (Part, &T)> {
+        Part::ALL.into_iter().filter_map(|part| Some((part, self.get(part)?)))
+    }
+
+    /// Returns what `f` makes of each value.
+    pub fn map<U>(&self, f: impl Fn(Part, &T) -> U) -> ByPart<U> {
+        self.iter().map(|(part, value)| (part, f(part, value))).collect()
+    }
+}
+
+impl<T> Default for ByPart<T> {
+    fn default() -> ByPart<T> {
+        ByPart([const { None }; Part::ALL.len()])
+    }
+}
+
+impl<T> FromIterator<(Part, T)> for ByPart<T> {
+    fn from_iter<I: IntoIterator<Item = (Part, T)>>(values: I) -> ByPart<T> {
+        let mut by_part = ByPart::default();
+        values.into_iter().for_each(|(part, value)| by_part.insert(part, value));
+        by_part
+    }
+}
+
+impl<T, const N: usize> From<[(Part, T); N]> for ByPart<T> {
+    fn from(values: [(Part, T); N]) -> ByPart<T> {
+        values.into_iter().collect()
+    }
+}
+
+impl<T: Serialize> Serialize for ByPart<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().map(|(part, value)| (part.name(), value)))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByPart<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ByPart<T>, D::Error> {
+        let values = std::collections::BTreeMap::<String, T>::deserialize(deserializer)?;
+        let named = |(name, value): (String, T)| {
+            let part = Part::ALL.into_iter().find(|part| part.name() == name);
+            part.map(|part| (part, value)).ok_or_else(|| D::Error::custom(format_args!("unknown part `{name:.40}`")))
+        };
+        values.into_iter().map(named).collect()
+    }
+}

@@ -1,0 +1,151 @@
+//! The trigrams of an index: the cosine of letter trigrams, as a fusion with the ranker `trigram` has it.
+//!
+//! Idf is that of the titles with which the fusion was fitted. An update changes no idf, so that all segments score alike and
+//! the fitted weights stay true.
+
+use std::sync::Arc;
+
+use clickvec::index::Hit;
+use clickvec::internals::index::Shared;
+use clickvec_eval::internals::{LetterTrigrams, TrigramLists};
+use clickvec_eval::ranker::Ranker as _;
+
+use super::{Finder, Question};
+use crate::error::{Result, malformed, mismatch};
+use crate::facts::{PartFacts, TrigramFacts};
+use crate::folder::Folder;
+use crate::fusion::Fusion;
+use crate::open::{Index, Opened, bit, bytes};
+use crate::segment::{Segment, Target, TitleLines};
+
+/// Where the list of each trigram begins.
+const STARTS_FILE: &str = "trigrams.starts";
+/// The titles of all lists.
+const TITLES_FILE: &str = "trigrams.titles";
+/// The length of each title's vector.
+const LENGTHS_FILE: &str = "trigrams.lengths";
+/// The trigrams with their idf, in the first segment.
+const WEIGHTS_FILE: &str = "trigrams.safetensors";
+
+/// The trigrams of an index and their idf.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trigrams(pub(crate) Arc<LetterTrigrams>);
+
+impl Trigrams {
+    /// Opens the trigrams of an index.
+    pub(crate) fn open(folder: &Folder) -> Result<Trigrams> {
+        Ok(Trigrams(Arc::new(LetterTrigrams::load(&folder.file(WEIGHTS_FILE)?)?)))
+    }
+}
+
+/// Search by the cosine of trigrams.
+pub(super) struct ByTrigrams;
+
+impl Finder for ByTrigrams {
+    fn is_in(&self, fusion: &Fusion) -> bool {
+        fusion.trigrams.is_some()
+    }
+
+    fn search(&self, index: &Index, question: &Question<'_>) -> Result<Vec<Hit>> {
+        let Some(Trigrams(ranker)) = &index.fusion.trigrams else { return Ok(Vec::new()) };
+        let query = ranker.query(question.text);
+        question.over_segments(index, |opened, allowed| {
+            let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
+            let lists = opened.segment.trigrams.iter();
+            Ok(lists.flat_map(|lists| lists.search(ranker, &query, question.k, &is_allowed)).collect())
+        })
+    }
+
+    fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32> {
+        let trigrams = index.fusion.trigrams.as_ref();
+        Ok(trigrams.map_or(0.0, |Trigrams(ranker)| ranker.score(query, &[title])[0] as f32))
+    }
+
+    fn facts(&self, fusion: &Fusion, segments: &[Opened]) -> PartFacts {
+        let trigrams = fusion.trigrams.as_ref().map_or(0, |Trigrams(ranker)| ranker.len() as u64);
+        PartFacts::Trigrams(TrigramFacts { trigrams, bytes: bytes(segments, |name| name.starts_with("trigrams.")) })
+    }
+}
+
+/// Opens the lists of a segment, if it has any.
+pub(crate) fn open_lists(folder: &Folder, titles: usize) -> Result<Option<TrigramLists>> {
+    if !folder.has("trigrams") {
+        return Ok(None);
+    }
+    let starts: Shared<u64> = folder.numbers(STARTS_FILE)?;
+    let all: Shared<u32> = folder.numbers(TITLES_FILE)?;
+    let lengths: Shared<f64> = folder.numbers(LENGTHS_FILE)?;
+    if lengths.len() != titles {
+        let (expected, found) = (format!("the lengths of {titles} titles"), lengths.len().to_string());
+        return Err(malformed(&folder.path().join(LENGTHS_FILE), expected, found));
+    }
+    let entries = all.len();
+    let bad = |found: String| {
+        let expected = format!("ascending places of the trigrams' lists, from 0 to {entries}");
+        malformed(&folder.path().join(STARTS_FILE), expected, found)
+    };
+    if let Some(found) = bad_places(&starts, entries) {
+        return Err(bad(found));
+    }
+    TrigramLists::of_parts(starts, all, lengths).map(Some).ok_or_else(|| bad("none".to_owned()))
+}
+
+/// Checks that a segment has lists for the trigrams of the fusion, and for no others.
+pub(crate) fn check_fits(segment: &Segment, fusion: &Fusion) -> Result<()> {
+    let expected = fusion.trigrams.as_ref().map(|Trigrams(ranker)| ranker.len());
+    let found = segment.trigrams.as_ref().map(TrigramLists::trigrams);
+    if expected == found {
+        return Ok(());
+    }
+    let shown = |count: Option<usize>| count.map_or_else(|| "no".to_owned(), |count| count.to_string());
+    let expected = format!("lists for {} trigrams, as in the fusion", shown(expected));
+    Err(mismatch(&segment.path.join(STARTS_FILE), expected, shown(found)))
+}
+
+/// Writes the lists of the trigrams and, in the first segment, what they weigh.
+pub(crate) fn write(
+    target: &mut Target<'_>,
+    ranker: &LetterTrigrams,
+    titles: &TitleLines,
+    is_first: bool,
+) -> Result<()> {
+    let lists = TrigramLists::new(ranker, || titles.texts())?;
+    let (starts, all, lengths) = lists.parts();
+    target.write(TITLES_FILE, &[bytemuck::cast_slice(all)])?;
+    target.write(LENGTHS_FILE, &[bytemuck::cast_slice(lengths)])?;
+    target.write(STARTS_FILE, &[bytemuck::cast_slice(starts)])?;
+    let mut files = vec![STARTS_FILE, TITLES_FILE, LENGTHS_FILE];
+    if is_first {
+        ranker.save(&target.path(WEIGHTS_FILE))?;
+        files.push(WEIGHTS_FILE);
+    }
+    target.part("trigrams", "lists", files.into_iter().map(str::to_owned).collect());
+    Ok(())
+}
+
+/// Returns what is wrong with the places of lists that have so many entries in all.
+fn bad_places(starts: &[u64], entries: usize) -> Option<String> {
+    let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else { return Some("none".to_owned()) };
+    if let Some(pair) = starts.windows(2).find(|pair| pair[0] > pair[1]) {
+        return Some(format!("{} after {}", pair[1], pair[0]));
+    }
+    if first != 0 {
+        return Some(format!("{first} as the first"));
+    }
+    (last != entries as u64).then(|| format!("{last} as the last"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_lists_cannot_have_are_shown() {
+        assert_eq!(bad_places(&[0, 3, 3, 7], 7), None);
+        for (starts, found) in
+            [(&[][..], "none"), (&[1, 7], "1 as the first"), (&[0, 6], "6 as the last"), (&[0, 5, 4, 7], "4 after 5")]
+        {
+            assert_eq!(bad_places(starts, 7).as_deref(), Some(found));
+        }
+    }
+}

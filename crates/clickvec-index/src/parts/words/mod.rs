@@ -1,0 +1,362 @@
+//! The lexical part of a segment: BM25 over the postings of tantivy, with clickvec's terms as its tokens.
+//!
+//! It has one field and one segment of tantivy's, written by one thread, so that the number of a document is the
+//! position of its title. Nothing is stored in it but the terms.
+
+mod bm25;
+mod directory;
+mod files;
+mod score;
+mod tokenizer;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::{self, File};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use clickvec::index::Hit;
+use clickvec::internals::text::{self, Analysis, terms};
+use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
+use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
+use tantivy::schema::{Field, FieldType, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
+use tantivy::{Index as TantivyIndex, IndexReader, ReloadPolicy, Score, Searcher, TantivyDocument, TantivyError, Term};
+
+use super::{Finder, Question};
+use crate::answer::WordShare;
+use crate::error::{Error, Result, malformed};
+use crate::facts::{PartFacts, WordFacts};
+use crate::folder::Folder;
+use crate::fusion::Fusion;
+use crate::open::{Index, Opened, bit, bytes};
+use crate::segment::TitleLines;
+pub use bm25::Bm25;
+use directory::ReadOnly;
+use tokenizer::WordTokenizer;
+
+/// The folder of its files in that of a segment.
+const FOLDER: &str = "words";
+const FIELD: &str = "title";
+/// What tantivy may take for a segment that it writes. It is only a hint: a segment is never cut.
+const WRITER_BYTES: usize = 512 << 20;
+
+/// The lexical part of a segment.
+pub(crate) struct Words {
+    /// Where its files are, for messages.
+    path: PathBuf,
+    searcher: Searcher,
+    // The searcher's files live as long as this.
+    _reader: IndexReader,
+    field: Field,
+    analysis: Analysis,
+    /// The number of terms of all titles.
+    tokens: u64,
+}
+
+/// The statistics of all segments together, so that each scores as if it had all titles.
+pub(crate) struct Statistics<'a> {
+    segments: Vec<&'a Words>,
+    bm25: Bm25,
+    pub(crate) titles: u64,
+    /// The number of terms of all titles.
+    pub(crate) tokens: u64,
+}
+
+impl<'a> Statistics<'a> {
+    pub(crate) fn new(segments: Vec<&'a Words>, bm25: Bm25) -> Statistics<'a> {
+        let titles = segments.iter().map(|words| words.len()).sum();
+        let tokens = segments.iter().map(|words| words.tokens).sum();
+        Statistics { segments, bm25, titles, tokens }
+    }
+
+    /// Returns the number of titles that have a term.
+    pub(crate) fn titles_with(&self, term: &str) -> Result<u64> {
+        self.segments.iter().map(|words| words.titles_with(term)).sum()
+    }
+}
+
+/// Reads from a lexical index. tantivy panics on some damaged files: checksums find those first, and this turns what happens to a
+/// file that is exchanged later into an error.
+fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, TantivyError>) -> Result<T> {
+    let caught = catch_unwind(AssertUnwindSafe(read));
+    let read = caught.unwrap_or_else(|_| Err(TantivyError::InternalError("reading it failed".to_owned())));
+    read.map_err(|error| failed(path, &error))
+}
+
+/// Returns an error of tantivy as ours. `path` is the folder of its files.
+fn failed(path: &Path, error: &TantivyError) -> Error {
+    // A full disk, or too many open files, is no damage.
+    let of_system = match error {
+        TantivyError::IoError(error) => Some(("read", error)),
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => Some(("open", io_error)),
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => Some(("write", io_error)),
+        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => Some(("open", io_error)),
+        _ => None,
+    };
+    if let Some((action, code)) = of_system.and_then(|(action, error)| Some((action, error.raw_os_error()?))) {
+        return Error::io(path, action, io::Error::from_raw_os_error(code));
+    }
+    malformed(path, "a lexical index", format!("one that cannot be opened: {error}"))
+}
+
+impl Words {
+    /// Makes the lexical part of some titles in memory. Their words are compared as they are.
+    pub(crate) fn in_memory<'t>(titles: impl Iterator<Item = &'t str>) -> Result<Words> {
+        let path = Path::new(FOLDER);
+        guarded(path, || Words::of(build(RamDirectory::create(), titles, Analysis::EXACT)?, path))
+    }
+
+    /// Opens the lexical part of a segment, after comparing the checksums of its files: tantivy panics on some damaged files, and these
+    /// are small next to the vectors.
+    pub(crate) fn open(folder: &Folder) -> Result<Words> {
+        let files = folder.parts().get("words").into_iter().flat_map(|part| part.files.keys());
+        files.into_iter().try_for_each(|name| folder.open_file(name)?.finish())?;
+        Words::open_in(folder.path())
+    }
+
+    /// Opens the lexical part that was just written into the folder of a segment.
+    pub(crate) fn open_in(folder: &Path) -> Result<Words> {
+        let path = folder.join(FOLDER);
+        guarded(&path, || {
+            let mut index = TantivyIndex::open(ReadOnly::new(&path)?)?;
+            index.set_tokenizers(tokenizers());
+            Words::of(index, &path)
+        })
+    }
+
+    fn of(index: TantivyIndex, path: &Path) -> Result<Words, TantivyError> {
+        let field = index.schema().get_field(FIELD)?;
+        let analysis = analysis_in(&index, field)?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let searcher = reader.searcher();
+        let mut tokens = 0;
+        for segment in searcher.segment_readers() {
+            tokens += segment.inverted_index(field)?.total_num_tokens();
+        }
+        Ok(Words { path: path.to_owned(), searcher, _reader: reader, field, analysis, tokens })
+    }
+
+    /// Returns the number of titles.
+    pub(crate) fn len(&self) -> u64 {
+        self.searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum()
+    }
+
+    /// Returns what was done to the words of its titles.
+    pub(crate) fn analysis(&self) -> Analysis {
+        self.analysis
+    }
+
+    /// Returns the terms of a query.
+    pub(crate) fn terms(&self, query: &str) -> Vec<String> {
+        terms(query, self.analysis)
+    }
+
+    /// Returns the number of titles that have a term.
+    pub(crate) fn titles_with(&self, term: &str) -> Result<u64> {
+        guarded(&self.path, || self.searcher.doc_freq(&self.term(term)))
+    }
+
+    /// Returns the best `k` titles that are allowed, in the order of [`Hit::best_first`]. `terms` has the query's terms, with
+    /// repetitions.
+    pub(crate) fn search(
+        &self,
+        terms: &[String],
+        k: usize,
+        statistics: &Statistics<'_>,
+        allowed: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<Hit>> {
+        let [segment] = self.searcher.segment_readers() else { return Ok(Vec::new()) };
+        let k = k.min(segment.max_doc() as usize);
+        if k == 0 {
+            return Ok(Vec::new());
+        }
+        let Statistics { bm25, titles, tokens, .. } = *statistics;
+        // A term that is repeated is looked up once and multiplied: a query may be thousands of times the same word.
+        let counted = counted(terms);
+        let with = counted.iter().map(|(term, _)| statistics.titles_with(term)).collect::<Result<Vec<u64>>>()?;
+        guarded(&self.path, || {
+            let inverted = segment.inverted_index(self.field)?;
+            let mut found = Vec::new();
+            for (&(term, count), with) in counted.iter().zip(with) {
+                let Some(postings) = inverted.read_postings(&self.term(term), IndexRecordOption::WithFreqs)? else {
+                    continue;
+                };
+                let weight = score::weight(bm25, with, titles) * count as Score;
+                found.push(score::Term { postings, weight });
+            }
+            let lengths = segment.get_fieldnorms_reader(self.field)?;
+            Ok(score::best(found, &score::Norms::new(bm25, tokens, titles), &lengths, k, allowed))
+        })
+    }
+
+    fn term(&self, term: &str) -> Term {
+        Term::from_field_text(self.field, term)
+    }
+}
+
+/// Search by BM25.
+pub(super) struct ByWords;
+
+impl Finder for ByWords {
+    fn search(&self, index: &Index, question: &Question<'_>) -> Result<Vec<Hit>> {
+        let terms = terms(question.text, index.fusion.analysis);
+        if terms.is_empty() {
+            return Ok(Vec::new());
+        }
+        let statistics = index.statistics();
+        question.over_segments(index, |opened, allowed| {
+            let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
+            opened.segment.words.search(&terms, question.k, &statistics, &is_allowed)
+        })
+    }
+
+    /// The sum of what the words add, nearly to the last bit that of a search.
+    fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32> {
+        Ok(index.word_shares(query, title)?.iter().map(|word| word.share).sum())
+    }
+
+    fn facts(&self, fusion: &Fusion, segments: &[Opened]) -> PartFacts {
+        let statistics = Statistics::new(segments.iter().map(|opened| &opened.segment.words).collect(), fusion.bm25);
+        PartFacts::Words(WordFacts {
+            bm25: fusion.bm25,
+            analysis: fusion.analysis,
+            mean_length: statistics.tokens as f64 / statistics.titles.max(1) as f64,
+            bytes: bytes(segments, |name| name.starts_with("words/")),
+        })
+    }
+}
+
+impl Index {
+    /// Returns the statistics of the words of all segments.
+    pub(crate) fn statistics(&self) -> Statistics<'_> {
+        let segments = self.segments.iter().map(|opened| &opened.segment.words).collect();
+        Statistics::new(segments, self.fusion.bm25)
+    }
+
+    /// Returns what each distinct word of a query adds to the BM25 of a title.
+    pub(crate) fn word_shares(&self, query: &str, title: &str) -> Result<Vec<WordShare>> {
+        let (analysis, statistics) = (self.fusion.analysis, self.statistics());
+        let Statistics { titles, tokens, .. } = statistics;
+        let (mut length, mut counts) = (0.0, HashMap::new());
+        for term in text::terms(title, analysis) {
+            length += 1.0;
+            *counts.entry(term).or_insert(0) += 1;
+        }
+        let Bm25 { k1, b } = self.fusion.bm25;
+        let relative = length * titles as f64 / (tokens as f64).max(f64::MIN_POSITIVE);
+        let (norm, titles) = (k1 * (1.0 - b + b * relative), titles as f64);
+        let mut in_query: Vec<(String, u32)> = Vec::new();
+        for word in text::words(query) {
+            match in_query.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, count)) => *count += 1,
+                None => in_query.push((word, 1)),
+            }
+        }
+        let mut with_term: HashMap<String, u64> = HashMap::new();
+        let mut shares = Vec::new();
+        for (word, in_query) in in_query {
+            let mut of = WordShare { word, in_query, in_title: 0, titles: 0, share: 0.0 };
+            let mut sum = 0.0;
+            for term in text::terms(&of.word, analysis) {
+                let in_title = counts.get(&term).copied().unwrap_or(0);
+                let with = match with_term.get(&term) {
+                    Some(&with) => with,
+                    None => statistics.titles_with(&term)?,
+                };
+                let (tf, df) = (f64::from(in_title), with as f64);
+                let idf = (1.0 + (titles - df + 0.5) / (df + 0.5)).ln();
+                sum += f64::from(in_query) * idf * (k1 + 1.0) * tf / (tf + norm);
+                (of.in_title, of.titles) = (of.in_title.max(in_title), of.titles.max(with));
+                with_term.insert(term, with);
+            }
+            of.share = sum as f32;
+            shares.push(of);
+        }
+        Ok(shares)
+    }
+}
+
+/// The distinct terms in order of appearance, and how often there is each.
+fn counted(terms: &[String]) -> Vec<(&String, u32)> {
+    let mut counted: Vec<(&String, u32)> = Vec::new();
+    let mut place_of: HashMap<&String, usize> = HashMap::new();
+    for term in terms {
+        match place_of.entry(term) {
+            Entry::Occupied(place) => counted[*place.get()].1 += 1,
+            Entry::Vacant(place) => {
+                place.insert(counted.len());
+                counted.push((term, 1));
+            }
+        }
+    }
+    counted
+}
+
+/// Writes the lexical part of titles into the folder of a segment, and returns the names of its files there.
+pub(crate) fn write(folder: &Path, titles: &TitleLines, analysis: Analysis) -> Result<Vec<String>> {
+    let inner = folder.join(FOLDER);
+    let unwritten = |source| Error::io(&inner, "write", source);
+    fs::create_dir(&inner).map_err(unwritten)?;
+    let written = MmapDirectory::open(&inner).map_err(TantivyError::from);
+    let written = written.and_then(|directory| build(directory, titles.texts(), analysis));
+    written.map_err(|error| match error {
+        TantivyError::IoError(error) => unwritten(io::Error::new(error.kind(), error)),
+        other => failed(&inner, &other),
+    })?;
+    let names = files::settle(&inner).map_err(unwritten)?;
+    if cfg!(unix) {
+        File::open(&inner).and_then(|folder| folder.sync_all()).map_err(unwritten)?;
+    }
+    Ok(names.into_iter().map(|name| format!("{FOLDER}/{name}")).collect())
+}
+
+fn build<'t>(
+    directory: impl Directory,
+    titles: impl Iterator<Item = &'t str>,
+    analysis: Analysis,
+) -> Result<TantivyIndex, TantivyError> {
+    let mut schema = Schema::builder();
+    let indexing =
+        TextFieldIndexing::default().set_tokenizer(name(analysis)).set_index_option(IndexRecordOption::WithFreqs);
+    let field = schema.add_text_field(FIELD, TextOptions::default().set_indexing_options(indexing));
+    let index = TantivyIndex::builder().schema(schema.build()).tokenizers(tokenizers());
+    let directory: Box<dyn Directory> = Box::new(directory);
+    let mut writer = index.single_segment_index_writer::<TantivyDocument>(directory, WRITER_BYTES)?;
+    for title in titles {
+        let mut document = TantivyDocument::default();
+        document.add_text(field, title);
+        writer.add_document(document)?;
+    }
+    writer.finalize()
+}
+
+fn tokenizers() -> TokenizerManager {
+    let tokenizers = TokenizerManager::new();
+    for analysis in Analysis::ALL {
+        tokenizers.register(name(analysis), TextAnalyzer::from(WordTokenizer::new(analysis)));
+    }
+    tokenizers
+}
+
+/// The name in tantivy's schema of the tokenizer that analyses words in this way.
+fn name(analysis: Analysis) -> &'static str {
+    match analysis {
+        Analysis { stem: false, split: false } => "clickvec",
+        Analysis { stem: true, split: false } => "clickvec-stem",
+        Analysis { stem: false, split: true } => "clickvec-split",
+        Analysis { stem: true, split: true } => "clickvec-stem-split",
+    }
+}
+
+/// What was done to the words of an index, as its schema says.
+fn analysis_in(index: &TantivyIndex, field: Field) -> Result<Analysis, TantivyError> {
+    let schema = index.schema();
+    let found = match schema.get_field_entry(field).field_type() {
+        FieldType::Str(options) => options.get_indexing_options().map_or("none", TextFieldIndexing::tokenizer),
+        _ => "none",
+    };
+    let analysis = Analysis::ALL.into_iter().find(|&analysis| name(analysis) == found);
+    analysis.ok_or_else(|| TantivyError::SchemaError(format!("expected a tokenizer of clickvec, found `{found}`")))
+}
