@@ -33,10 +33,11 @@ impl Overlap {
     /// Returns a warning that names the first of these queries; `None` if there are none.
     pub fn warning(&self, judged: &Path, clicks: &Path) -> Option<String> {
         let Overlap { queries, of_queries, pairs, of_pairs, first } = self;
+        let are = if *queries == 1 { "is" } else { "are" };
         let more = if *queries > first.len() as u64 { ", …" } else { "" };
         (*queries > 0).then(|| {
             format!(
-                "{}: {queries} of {of_queries} judged queries are also in {}, with {pairs} of {of_pairs} judged pairs: {}{more}; \
+                "{}: {queries} of {of_queries} judged queries {are} also in {}, with {pairs} of {of_pairs} judged pairs: {}{more}; \
                  what learns from these clicks may know the answers",
                 shown(judged),
                 shown(clicks),

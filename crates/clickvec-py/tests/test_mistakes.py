@@ -18,7 +18,7 @@ QUICK = {"encoder": {"cells": 4}, "epochs": 1, "held_out": 0, "progress": False}
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"fusion": "linear", "fusion_judged": JUDGED}, "expected queries that are not in judged, found none; weights are"),
+        ({"fusion": "linear", "fusion_judged": JUDGED}, "expected queries that are not among the judged ones, found none; weights are"),
         ({"fusion_judged": SHOP / "validation.tsv"}, "expected a fusion for `fusion_judged` or `fusion_weights`, found none"),
         ({"fusion_weights": [1, 2]}, "expected a fusion for `fusion_judged` or `fusion_weights`, found none"),
         (

@@ -45,7 +45,7 @@ pub struct Alignment {
     pub least: f64,
 }
 
-/// The changes from the old to the new result list of each query. `vectors` becomes part of the result.
+/// Returns the changes from the old to the new result list of each query. `vectors` becomes part of the result.
 pub(super) fn drift_of<'h>(lists: impl Iterator<Item = (&'h [Hit], &'h [Hit])>, vectors: Option<Alignment>) -> Drift {
     let (mut queries, mut first, mut changed, mut new_titles) = (0, 0u64, 0u64, 0.0);
     for (old, new) in lists {
@@ -61,7 +61,7 @@ pub(super) fn drift_of<'h>(lists: impl Iterator<Item = (&'h [Hit], &'h [Hit])>, 
     Drift { queries, other_first, changed_lists, new_titles: share(new_titles), vectors }
 }
 
-/// How close the vectors of both models are, over the titles in which both know at least one word.
+/// Returns how close the vectors of both models are, over the titles in which both know at least one word.
 pub(super) fn alignment([old, new]: [&Neural<&Model>; 2], texts: &[&str]) -> Option<Alignment> {
     let (old, new) = (old.model(), new.model());
     let dimension = old.dimension();
@@ -75,7 +75,7 @@ pub(super) fn alignment([old, new]: [&Neural<&Model>; 2], texts: &[&str]) -> Opt
     aligned(&old, &new, dimension)
 }
 
-/// The cosines of unit vectors [texts, dimension] after rotating `new`.
+/// Returns the cosines of unit vectors [texts, dimension] after rotating `new`.
 fn aligned(old: &[f32], new: &[f32], dimension: usize) -> Option<Alignment> {
     // The rotation nearest to newᵀ · old is the one that maps new to old best.
     let mut product = vec![0.0; dimension * dimension];
@@ -99,7 +99,7 @@ fn aligned(old: &[f32], new: &[f32], dimension: usize) -> Option<Alignment> {
     Some(Alignment { titles, mean, fifth_percentile: cosines[titles / 20], least })
 }
 
-/// The orthogonal matrix nearest to a matrix [n, n], by the Newton-Schulz iteration X ← X · (3 − Xᵀ·X) / 2. It moves every
+/// Returns the orthogonal matrix nearest to a matrix [n, n], by the Newton-Schulz iteration X ← X · (3 − Xᵀ·X) / 2. It moves every
 /// singular value to 1, except that a value of 0 stays 0.
 fn nearest_rotation(mut x: Vec<f64>, n: usize) -> Vec<f64> {
     // An upper bound of the largest singular value.

@@ -90,7 +90,7 @@ impl Mixing {
         self.has_seen(query)
     }
 
-    /// Whether an earlier day has the query.
+    /// Returns whether an earlier day has the query.
     pub(super) fn has_seen(&self, query: u64) -> bool {
         self.clicks.contains_key(&query)
     }

@@ -62,7 +62,7 @@ pub enum Suspicion {
 }
 
 impl Suspicion {
-    /// The suspicion that the `newest` clicks do not come from users, because a ranker does much worse on them than on
+    /// Returns the suspicion that the `newest` clicks do not come from users, because a ranker does much worse on them than on
     /// `earlier` ones, searching all titles, whose texts are `texts`.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Suspicion {
     }
 }
 
-/// The mean and its standard error.
+/// Returns the mean and its standard error.
 fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let n = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -57,7 +57,7 @@ impl Serialize for Trial {
 }
 
 impl Trial {
-    /// Whether the new model is significantly worse, on [`LEAST_QUERIES`] or more.
+    /// Returns whether the new model is significantly worse, on [`LEAST_QUERIES`] or more.
     pub fn is_worse(&self) -> bool {
         self.queries >= LEAST_QUERIES && self.test.difference < 0.0 && self.test.evidence() < SIGNIFICANT
     }
@@ -71,7 +71,7 @@ pub(super) struct Found {
     answers: Answers,
 }
 
-/// What `candidates` finds for `queries` among all titles.
+/// Returns what `candidates` finds for `queries` among all titles.
 pub(super) fn judged(candidates: &dyn Candidates, titles: &[Title], queries: &[SearchQuery]) -> Result<Found> {
     let metric = Metric::Ndcg(SHOWN as u32);
     let answers = Answers::Lists(search_all(candidates, queries, SHOWN, &mut |_| ())?);
@@ -94,7 +94,7 @@ impl<'a> Models<'a> {
         Ok(Models { titles, old: old.candidates(texts)?, new: new.candidates(texts)?, models: [old, new], texts })
     }
 
-    /// The results of both models on these queries, compared.
+    /// Returns the results of both models on these queries, compared.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl<'a> Models<'a> {
         Ok(Trial { old: old.mean, new: new.mean, test, queries: queries.len(), answers: [old.answers, new.answers] })
     }
 
-    /// How much changed from the old to the new model, over the queries of these trials.
+    /// Returns how much changed from the old to the new model, over the queries of these trials.
     pub fn drift(&self, trials: &[&Trial]) -> Drift {
         let lists = trials.iter().flat_map(|trial| trial.answers[0].lists().iter().zip(trial.answers[1].lists()));
         drift_of(lists.map(|(old, new)| (old.as_slice(), new.as_slice())), alignment(self.models, self.texts))

@@ -35,13 +35,13 @@ pub struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// The weight of a click in a file, relative to one in the newest file.
+    /// Returns the weight of a click in a file, relative to one in the newest file.
     pub fn weight(&self, file: usize) -> f32 {
         let age = self.files.len().saturating_sub(file + 1) as f64;
         (-age / self.half_life).exp2() as f32
     }
 
-    /// The hash of a query's words. Divided by its largest value it lies between 0 and 1, and queries below
+    /// Returns the hash of a query's words. Divided by its largest value it lies between 0 and 1, and queries below
     /// [`Window::held_out`] are held out.
     fn hash(query: &str) -> u64 {
         query_hash(&words(query).join(" "))
@@ -55,12 +55,12 @@ impl<'a> Window<'a> {
         (hash as f64) < self.held_out * u64::MAX as f64
     }
 
-    /// The pairs to learn from, with their weights and whether their query is rare, without the held-out queries.
+    /// Returns the pairs to learn from, with their weights and whether their query is rare, without the held-out queries.
     pub fn pairs(&self) -> Pairs<'a> {
         Pairs { window: self.clone(), next: 0, reader: None }
     }
 
-    /// A summary of the clicks, all read once. `is_title` says whether a text is a title of the collection, and `known`
+    /// Returns a summary of the clicks, all read once. `is_title` says whether a text is a title of the collection, and `known`
     /// is the old model's dictionary.
     ///
     /// # Errors
@@ -208,12 +208,12 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// The counts of the newest day.
+    /// Returns the counts of the newest day.
     pub fn newest_day(&self) -> Option<&DayCount> {
         self.days.last()
     }
 
-    /// The suspicion that too few clicks of the newest day are on titles of the collection.
+    /// Returns the suspicion that too few clicks of the newest day are on titles of the collection.
     pub fn suspicion(&self) -> Option<Suspicion> {
         let &DayCount { known, pairs, .. } = self.newest_day()?;
         ((known as f64) < LEAST_KNOWN * pairs as f64).then_some(Suspicion::NotTitles { known, pairs })

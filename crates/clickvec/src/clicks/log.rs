@@ -258,7 +258,7 @@ impl ClickLog {
         &near[..near.partition_point(|pair| pair[0] == record.query)]
     }
 
-    /// One pair for each distinct title, ordered by the titles' hashes, stored in `storage`.
+    /// Returns one pair for each distinct title, ordered by the titles' hashes, stored in `storage`.
     ///
     /// # Errors
     /// [`Error::Io`] if the temporary file cannot be written; [`Error::NoMemory`].

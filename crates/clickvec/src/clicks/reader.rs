@@ -171,7 +171,7 @@ impl ClickReader {
         Ok(RowKind::Click(weight, worth, rare))
     }
 
-    /// The factor of a pair's loss, and what its clicks are worth.
+    /// Returns the factor of a pair's loss, and what its clicks are worth.
     fn weigh(&self) -> Result<(f32, f64), RowFault> {
         let field = |column| self.record.get(column).unwrap_or_default();
         let weight = self.weight.map_or(Ok(1.0), |column| number("weight", field(column)))?;
@@ -199,7 +199,7 @@ fn number(column: &'static str, field: &str) -> Result<f64, RowFault> {
     }
 }
 
-/// A field that is 0 or 1, or a word for one of them.
+/// Returns a field that is 0 or 1, or a word for one of them.
 fn yes_or_no(column: &'static str, field: &str) -> Result<bool, RowFault> {
     let is = |words: &[&str]| words.iter().any(|word| field.trim().eq_ignore_ascii_case(word));
     match () {

@@ -206,7 +206,7 @@ impl std::fmt::Debug for Teacher<'_> {
     }
 }
 
-/// Why a vector has no direction, if it has none.
+/// Returns why a vector has no direction, if it has none.
 fn without_direction(text: &str, vector: &[f32]) -> Option<clickvec_tables::Error> {
     if let Some(found) = not_finite(vector) {
         return Some(fault::not_finite(text, found));

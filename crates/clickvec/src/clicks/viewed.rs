@@ -41,7 +41,7 @@ impl ViewedQueries {
         self.texts.end_list();
     }
 
-    /// The words of each changed query.
+    /// Returns the words of each changed query.
     pub(super) fn texts(&self) -> impl Iterator<Item = &[WordId]> {
         (0..self.texts.len()).map(|pair| self.texts.get(pair))
     }

@@ -39,7 +39,7 @@ impl WordCounts {
         Ok(())
     }
 
-    /// The words that occur at least `least` times, each with its count.
+    /// Returns the words that occur at least `least` times, each with its count.
     pub(super) fn at_least(self, least: u64) -> impl Iterator<Item = (WordHash, u64)> {
         self.counts.into_iter().filter(move |&(_, count)| count >= least)
     }

@@ -38,7 +38,7 @@ pub(super) trait EncoderKind {
     /// Returns the kind's name, as in a model file.
     fn name(&self) -> &'static str;
 
-    /// What the kind is, in a line.
+    /// Returns what the kind is, in a line.
     fn about(&self) -> &'static str;
 
     /// Returns a description of the sizes.
@@ -63,7 +63,7 @@ pub(super) trait EncoderKind {
         texts.trigrams_per_word
     }
 
-    /// How it reads, and what it has inside.
+    /// Returns how it reads, and what it has inside.
     fn description(&self) -> Description;
 
     /// Returns whether the published per-gate error signals are defined for it: for LSTMs that read words.
@@ -102,7 +102,7 @@ pub fn about(config: &EncoderConfig) -> &'static str {
     config.ask(|kind| kind.about())
 }
 
-/// What a number of the vectors is called: only an encoder with gates has cells, and a projection mixes them.
+/// Returns what a number of the vectors is called: only an encoder with gates has cells, and a projection mixes them.
 pub fn unit_of_vectors(config: &EncoderConfig) -> &'static str {
     match config.projection() {
         Some(_) => "dimension",
@@ -111,7 +111,7 @@ pub fn unit_of_vectors(config: &EncoderConfig) -> &'static str {
     }
 }
 
-/// How an encoder reads, and what it has inside.
+/// Returns how an encoder reads, and what it has inside.
 pub fn describe(config: &EncoderConfig) -> Description {
     config.description()
 }
@@ -226,7 +226,7 @@ impl EncoderConfig {
         self.ask(|kind| kind.adds_up())
     }
 
-    /// How it reads, and what it has inside.
+    /// Returns how it reads, and what it has inside.
     #[doc(hidden)]
     pub fn description(&self) -> Description {
         self.ask(|kind| kind.description())

@@ -153,7 +153,7 @@ impl Members {
         self.tensors.len() / self.config.members
     }
 
-    /// The tensors of each member.
+    /// Returns the tensors of each member.
     fn of_members(&self) -> impl Iterator<Item = &[Tensor]> {
         self.tensors.chunks_exact(self.each()).take(self.config.members)
     }

@@ -98,7 +98,7 @@ impl Tensor {
         Tensor::zeros(TensorKind::Dense, rows, &[name], columns)
     }
 
-    /// The groups with the range of columns of each.
+    /// Returns the groups with the range of columns of each.
     pub fn ranges(&self) -> impl Iterator<Item = (&Group, std::ops::Range<usize>)> {
         let mut end = 0;
         self.groups.iter().map(move |group| {

@@ -59,7 +59,7 @@ fn a_zero_vector_has_cosine_zero_and_no_gradient() {
     assert!(loss.query_gradient.iter().chain(&loss.title_gradient).all(|g| g.is_finite()));
 }
 
-/// The teacher's cosines of three pairs and some titles.
+/// Returns the teacher's cosines of three pairs and some titles.
 fn targets(shares: [f32; 3], known: &[bool]) -> Targets {
     let cosines = (0..3 * known.len()).map(|i| (i as f32 * 0.9).cos()).collect();
     Targets { gamma: 7.0, shares: shares.to_vec(), known: known.to_vec(), cosines, ..Targets::default() }

@@ -80,7 +80,7 @@ impl Model {
         }
     }
 
-    /// The name, rows (inputs) and columns (outputs) of each of the papers' matrices.
+    /// Returns the name, rows (inputs) and columns (outputs) of each of the papers' matrices.
     pub fn tensors(&self) -> impl Iterator<Item = (String, usize, usize)> {
         self.prefixes().into_iter().zip(&self.towers).flat_map(|(prefix, tower)| {
             tower.tensors().iter().flat_map(move |tensor| {

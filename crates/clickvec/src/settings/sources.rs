@@ -48,7 +48,7 @@ pub enum TeacherStart {
 }
 
 impl Default for TeacherConfig {
-    /// What validation found best for vectors (docs/explanation/defaults.md); the share of scores was not tried, nor γ for
+    /// Returns what validation found best for vectors (docs/explanation/defaults.md); the share of scores was not tried, nor γ for
     /// them.
     fn default() -> TeacherConfig {
         TeacherConfig {

@@ -41,7 +41,7 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// A sample of the texts of `log` that the teacher has vectors for, drawn with `seed`; `None` if there is no query, or are
+    /// Creates a sample of the texts of `log` that the teacher has vectors for, drawn with `seed`; `None` if there is no query, or are
     /// not two titles to tell apart.
     pub(super) fn new(log: &ClickLog, taught: &Taught, seed: u64) -> Option<Probe> {
         let all = log.section(Section::Clicks).end.max(log.section(Section::Titles).end);
@@ -82,7 +82,7 @@ impl Probe {
         Some(Probe { queries, titles, cosines })
     }
 
-    /// The agreement of the cosines of `model` with the teacher's.
+    /// Returns the agreement of the cosines of `model` with the teacher's.
     pub(super) fn agreement(&self, model: &Model) -> Agreement {
         let Probe { queries, titles, cosines } = self;
         let dimension = model.dimension();
@@ -116,7 +116,7 @@ fn spearman(a: &[f32], b: &[f32]) -> f64 {
     if aa * bb > 0.0 { ab / (aa * bb).sqrt() } else { 0.0 }
 }
 
-/// The rank of each number; the smallest has rank 0.
+/// Returns the rank of each number; the smallest has rank 0.
 fn ranks(numbers: &[f32]) -> Vec<f64> {
     let order = sorted(numbers);
     let mut ranks = vec![0.0; numbers.len()];
@@ -131,7 +131,7 @@ fn ranks(numbers: &[f32]) -> Vec<f64> {
     ranks
 }
 
-/// The share of the ten best places of `b` that are also among the ten best of `a`.
+/// Returns the share of the ten best places of `b` that are also among the ten best of `a`.
 fn overlap(a: &[f32], b: &[f32]) -> f64 {
     let best = |numbers: &[f32]| {
         let order = sorted(numbers);
@@ -141,7 +141,7 @@ fn overlap(a: &[f32], b: &[f32]) -> f64 {
     b.iter().filter(|place| a.contains(place)).count() as f64 / b.len().max(1) as f64
 }
 
-/// The places of the numbers, in ascending order of the numbers.
+/// Returns the places of the numbers, in ascending order of the numbers.
 fn sorted(numbers: &[f32]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&a, &b| numbers[a].partial_cmp(&numbers[b]).unwrap_or(Ordering::Equal));

@@ -48,7 +48,7 @@ impl Progress {
         self.without_negatives = 0;
     }
 
-    /// Whether a run can be here after `updates` updates. A checkpoint is taken between two minibatches, and only the
+    /// Returns whether a run can be here after `updates` updates. A checkpoint is taken between two minibatches, and only the
     /// last minibatch of an epoch is not full.
     fn is_possible(&self, updates: u64, stages: &[Stage<'_>]) -> bool {
         let stage = &stages[stage_after(stages, self.epoch)];
@@ -109,7 +109,7 @@ pub(super) fn save(
 /// What comes before the names of a stage's first weights.
 const FIRST: &str = "first.";
 
-/// The weights and optimiser states of all towers, and the stage's first weights if they are kept, as entries of the file.
+/// Returns the weights and optimiser states of all towers, and the stage's first weights if they are kept, as entries of the file.
 fn all_entries<'a>(towers: &'a [TowerState<'_>], first: &[&'a [Tensor]]) -> Vec<Entry<'a>> {
     let mut all = Vec::new();
     for (prefix, tensors) in prefixes(first.len() == 1).into_iter().zip(first) {
@@ -144,7 +144,7 @@ pub(super) struct Resumed {
 /// What to do about a checkpoint with contents that no run writes.
 const CHANGED: &str = "the file was changed or damaged, start the training anew";
 
-/// What the run records of itself whose checkpoint is next to `output`. The states are not read.
+/// Returns what the run records of itself whose checkpoint is next to `output`. The states are not read.
 pub(super) fn record(output: &Path) -> Result<TrainingRecord> {
     let path = path(output);
     let file = TensorFile::open(&path)?;
@@ -320,7 +320,7 @@ fn or_none(fingerprint: &Option<String>) -> String {
     }
 }
 
-/// A tensor of this shape for numbers that are read.
+/// Returns a tensor of this shape for numbers that are read.
 fn like(tensor: &Tensor) -> Tensor {
     let zeros = Matrix::zeros(tensor.value.rows(), tensor.value.columns());
     Tensor::new(tensor.kind, tensor.groups.clone(), zeros)

@@ -139,7 +139,7 @@ pub enum Outcome<T> {
 }
 
 impl<T> Outcome<T> {
-    /// The result of a finished run.
+    /// Returns the result of a finished run.
     pub fn finished(self) -> Option<T> {
         match self {
             Outcome::Finished(value) => Some(value),
@@ -159,7 +159,7 @@ pub struct Written {
     pub already: bool,
 }
 
-/// A model trained in memory.
+/// Trains a model in memory.
 ///
 /// The same seed, pairs, program and instruction level give the same bytes, at any number of threads. When `on_event`
 /// breaks, the run ends after the current minibatch; an encoder with several members learns up to eight of them in between.
@@ -190,7 +190,7 @@ pub fn train(
     })
 }
 
-/// The outcome of a training that writes its model to `output`.
+/// Trains a model and writes it to `output`.
 ///
 /// The same seed, pairs, program and instruction level give the same bytes, at any number of threads and after any
 /// number of interruptions.
@@ -269,7 +269,7 @@ fn check_settings(config: &TrainConfig, clicks: &ClickSource<'_>, options: &Trai
     options.init.map_or(Ok(()), |init| check_init(config, init))
 }
 
-/// The error of a setting that does not fit what there is to learn from.
+/// Returns the error of a setting that does not fit what there is to learn from.
 fn setting_error(name: &'static str, expected: &'static str, found: impl Into<String>) -> Error {
     clickvec_tables::Error::expected(ErrorKind::Setting, expected, found.into()).within(name).into()
 }
@@ -320,7 +320,7 @@ fn check_validation(config: &TrainConfig, options: &TrainOptions<'_>) -> Result<
     Err(setting_error(name, "a validation, which judges the model after each epoch", "none"))
 }
 
-/// The model at `output`, if it is the finished model of this run; an error if it belongs to another run.
+/// Returns the model at `output`, if it is the finished model of this run; an error if it belongs to another run.
 fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Written>> {
     // A file that is not a model is overwritten, as without `resume`.
     let Ok(model) = Model::load(output) else { return Ok(None) };
@@ -336,7 +336,7 @@ fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Writ
     Ok(whole.then(|| Written { fingerprint: model.fingerprint().to_owned(), epoch: found.epoch, already: true }))
 }
 
-/// The record of a stopped run in the checkpoint next to `output`; `None` if there is no checkpoint.
+/// Returns the record of a stopped run in the checkpoint next to `output`; `None` if there is no checkpoint.
 ///
 /// # Errors
 ///
@@ -345,12 +345,12 @@ pub fn stopped_run(output: &Path) -> Result<Option<TrainingRecord>> {
     checkpoint::path(output).exists().then(|| checkpoint::record(output)).transpose()
 }
 
-/// The files that a run writes: `output` and the two next to it while training runs.
+/// Returns the files that a run writes: `output` and the two next to it while training runs.
 pub fn written_paths(output: &Path) -> [PathBuf; 3] {
     [output.to_owned(), partial(output), checkpoint::path(output)]
 }
 
-/// The path of the model that would be kept if training ended now.
+/// Returns the path of the model that would be kept if training ended now.
 ///
 /// It lies next to the file that a link leads to, because only there it can take the file's place.
 fn partial(output: &Path) -> PathBuf {
@@ -363,7 +363,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Whether a path can only name a folder, as `models/` does.
+/// Returns whether a path can only name a folder, as `models/` does.
 fn names_a_folder(path: &Path) -> bool {
     let text = path.as_os_str().to_string_lossy();
     text.ends_with(std::path::is_separator) || text.ends_with("/.") || text == "."

@@ -33,7 +33,7 @@ pub(super) struct Projection {
 }
 
 impl Projection {
-    /// The projection of a run, if its encoder has one. The titles are a sample of those that are learnt, clicked or not,
+    /// Returns the projection of a run, if its encoder has one. The titles are a sample of those that are learnt, clicked or not,
     /// drawn with the seed. Each counts once.
     pub(super) fn of(config: &TrainConfig, log: &ClickLog, storage: Storage<'_>) -> Result<Option<Projection>> {
         let Some((units, dimension)) = config.encoder.projection() else { return Ok(None) };
@@ -52,7 +52,7 @@ impl Projection {
         Ok(Some(Projection { titles: (0..count).map(title).collect(), units, dimension }))
     }
 
-    /// Encoders of members with these weights, and with the projection that fits them, one for each tower; and the share of
+    /// Returns encoders of members with these weights, and with the projection that fits them, one for each tower; and the share of
     /// the titles' variance that it keeps.
     pub(super) fn encoders(
         &self,
@@ -90,7 +90,7 @@ pub(super) struct Principal {
     share: f64,
 }
 
-/// The `count` orthogonal directions that keep most of the squared lengths of `vectors` [texts, n].
+/// Returns the `count` orthogonal directions that keep most of the squared lengths of `vectors` [texts, n].
 pub(super) fn principal(vectors: &[f32], n: usize, count: usize) -> Principal {
     let mut products = vec![0.0; n * n];
     // Each number is one sum over the texts in their order, at any number of threads. Only the upper half is summed.
@@ -140,7 +140,7 @@ mod tests {
         vector.iter().map(|&x| f64::from(x)).collect()
     }
 
-    /// A vector's numbers along these directions.
+    /// Returns a vector's numbers along these directions.
     fn projected(vector: &[f32], directions: &[Vec<f64>]) -> Vec<f64> {
         directions.iter().map(|direction| dot(direction, &wide(vector))).collect()
     }

@@ -5,7 +5,7 @@ use crate::clicks::{ClickLog, Taught};
 use crate::math::Level;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
 
-/// What every model of this run records, except for its epoch.
+/// Returns what every model of this run records, except for its epoch.
 pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOptions<'_>) -> TrainingRecord {
     let has_a_say = config.keep != Keep::Last || config.patience.is_some();
     let validation = options.validation.as_ref().filter(|_| has_a_say);
@@ -26,7 +26,7 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
     }
 }
 
-/// A fingerprint of what the teacher says of the log, if there is one.
+/// Returns a fingerprint of what the teacher says of the log, if there is one.
 fn teacher(log: &ClickLog) -> Option<String> {
     let vectors = log.taught().map(Taught::fingerprint);
     let scores = log.scored().map(|scored| scored.fingerprint().rotate_left(1));

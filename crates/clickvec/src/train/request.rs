@@ -31,7 +31,7 @@ pub struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
-    /// Whether the pairs of a teacher's scores take the place of clicks.
+    /// Returns whether the pairs of a teacher's scores take the place of clicks.
     fn scores_alone(&self) -> bool {
         self.scores && !self.clicks
     }

@@ -123,12 +123,12 @@ impl<'a, 'v> Run<'a, 'v> {
         Ok(Event::Resumed { section: stage.section, epoch, minibatch: self.progress.minibatch })
     }
 
-    /// The stage that the current epoch belongs to.
+    /// Returns the stage that the current epoch belongs to.
     fn stage(&self) -> &Stage<'a> {
         &self.stages[stage_after(&self.stages, self.progress.epoch)]
     }
 
-    /// The model of a finished run without an output.
+    /// Returns the model of a finished run without an output.
     pub(super) fn into_model(self) -> Model {
         self.model.expect("a run has an epoch at least, and the first is kept")
     }
@@ -310,7 +310,7 @@ impl<'a, 'v> Run<'a, 'v> {
         Ok(report)
     }
 
-    /// The weights of a model that would be made now.
+    /// Returns the weights of a model that would be made now.
     fn weights(&self) -> Vec<Vec<Tensor>> {
         let mut weights = self.learner.snapshot();
         if let Some(average) = &self.average {
@@ -339,7 +339,7 @@ impl<'a, 'v> Run<'a, 'v> {
         Ok(())
     }
 
-    /// The model with these weights and, if its encoder has one, the projection that fits them. The record gets the share of
+    /// Returns the model with these weights and, if its encoder has one, the projection that fits them. The record gets the share of
     /// variance that this keeps.
     fn model_of(&mut self, towers: Vec<Vec<Tensor>>) -> Model {
         let towers = match &self.projection {
@@ -353,7 +353,7 @@ impl<'a, 'v> Run<'a, 'v> {
         Model::new(self.log.dictionary().clone(), towers, self.record.clone())
     }
 
-    /// The error for a loss that is not finite. The last good model stays in `.partial`, because a file at the output
+    /// Returns the error for a loss that is not finite. The last good model stays in `.partial`, because a file at the output
     /// means that its run has finished.
     fn diverged(&self, minibatch: u64) -> Error {
         let kept = self.progress.kept;
@@ -371,12 +371,12 @@ impl<'a, 'v> Run<'a, 'v> {
     }
 }
 
-/// Whether a run goes on from a checkpoint.
+/// Returns whether a run goes on from a checkpoint.
 fn resumes(output: &Output<'_>) -> bool {
     output.resume && checkpoint::path(output.path).exists()
 }
 
-/// The number of epochs of all stages.
+/// Returns the number of epochs of all stages.
 pub(super) fn epochs(stages: &[Stage<'_>]) -> u32 {
     stages.last().map_or(0, |stage| stage.before + stage.config.epochs)
 }

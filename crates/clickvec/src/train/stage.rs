@@ -16,7 +16,7 @@ pub(super) struct Stage<'a> {
     pub(super) before: u32,
 }
 
-/// The stages of a run over `log` that have at least one epoch.
+/// Returns the stages of a run over `log` that have at least one epoch.
 pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Storage<'_>) -> Result<Vec<Stage<'a>>> {
     let mut stages: Vec<Stage<'a>> = Vec::new();
     for section in [Section::Titles, Section::Clicks] {
@@ -50,18 +50,18 @@ pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Stora
     Ok(stages)
 }
 
-/// The stage that the next epoch belongs to after `epochs` finished epochs, or the last stage if all are finished.
+/// Returns the stage that the next epoch belongs to after `epochs` finished epochs, or the last stage if all are finished.
 pub(super) fn stage_after(stages: &[Stage<'_>], epochs: u32) -> usize {
     stages.iter().rposition(|stage| stage.before <= epochs).unwrap_or(0)
 }
 
 impl Stage<'_> {
-    /// The number of updates in this stage.
+    /// Returns the number of updates in this stage.
     pub(super) fn updates(&self) -> u64 {
         self.minibatches.per_epoch() * u64::from(self.config.epochs)
     }
 
-    /// How gradients change weights, with the schedule for all updates of this stage.
+    /// Returns how gradients change weights, with the schedule for all updates of this stage.
     pub(super) fn optimizer(&self) -> OptimizerConfig {
         OptimizerConfig {
             kind: self.config.optimizer,

@@ -9,7 +9,7 @@ use crate::settings::TrainConfig;
 /// The range of random weights beside those that were fitted to a teacher's vectors.
 const SMALL: f32 = 0.01;
 
-/// Encoders with these weights, one for each tower, without a projection.
+/// Returns encoders with these weights, one for each tower, without a projection.
 pub(super) fn encoders(config: &TrainConfig, log: &ClickLog, towers: Vec<Vec<Tensor>>) -> Vec<Box<dyn Encoder>> {
     let encoder = |tensors: Vec<Tensor>| {
         let mut encoder = config.encoder.without_projection().build(log.dictionary().len());
@@ -21,7 +21,7 @@ pub(super) fn encoders(config: &TrainConfig, log: &ClickLog, towers: Vec<Vec<Ten
     towers.into_iter().map(encoder).collect()
 }
 
-/// The towers before the first update: the weights of `init` or of `start`, and small random numbers for the rest.
+/// Returns the towers before the first update: the weights of `init` or of `start`, and small random numbers for the rest.
 pub(super) fn initial_towers(
     config: &TrainConfig,
     log: &ClickLog,

@@ -69,11 +69,11 @@ pub(crate) struct Args {
     #[arg(long, requires = "index")]
     keep_titles: bool,
 
-    /// The number of days (files) after which a click counts half.
+    /// Number of days (files) after which a click counts half.
     #[arg(long, value_name = "DAYS", default_value_t = 7.0, value_parser = above_zero)]
     half_life: f64,
 
-    /// The share of queries to hold out, from 0.01 to 0.5. Use the same share every day.
+    /// Fraction of queries to hold out, from 0.01 to 0.5. Use the same every day.
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = held_out)]
     held_out: f64,
 
@@ -81,7 +81,7 @@ pub(crate) struct Args {
     #[arg(long)]
     fresh: bool,
 
-    /// Passes over the clicks [default: 2; with --fresh: as many as the old model was trained for].
+    /// Number of epochs over the clicks [default: 2; with --fresh: those of the old model].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     epochs: Option<u32>,
 

@@ -353,7 +353,7 @@ fn bucket_of(query: u64) -> usize {
     (query >> (u64::BITS - BUCKET_BITS)) as usize
 }
 
-/// The start of each bucket of sorted pairs, and the end of the last one.
+/// Returns the start of each bucket of sorted pairs, and the end of the last one.
 fn bucket_starts(clicked: &[[u64; 2]]) -> Vec<usize> {
     starts(1 << BUCKET_BITS, clicked.iter().map(|pair| bucket_of(pair[0])))
 }

@@ -4,12 +4,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::{WordBuffer, WordLimit};
 
-/// What a pair adds to a log's fingerprint.
+/// Returns what a pair adds to a log's fingerprint.
 pub fn pair_fingerprint(query: u64, title: u64, weight: f32) -> [u8; 24] {
     bytemuck::cast([query, title, u64::from(weight.to_bits())])
 }
 
-/// What a title adds to it.
+/// Returns what a title adds to it.
 pub fn title_fingerprint(title: u64) -> [u8; 16] {
     bytemuck::cast([title, u64::MAX])
 }

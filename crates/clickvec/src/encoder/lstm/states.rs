@@ -42,7 +42,7 @@ impl LstmStates {
         &self.blocks[block].activation
     }
 
-    /// What a backward pass has left of the gates: their errors, [packed rows of the batch, G·H].
+    /// Returns what a backward pass has left of the gates: their errors, [packed rows of the batch, G·H].
     pub(in super::super) fn errors(&mut self) -> &mut [f32] {
         &mut self.gates
     }

@@ -61,12 +61,12 @@ pub struct StartReport {
 }
 
 impl Start {
-    /// Whether a run's settings ask for weights that are fitted, and its teacher has vectors.
+    /// Returns whether a run's settings ask for weights that are fitted, and its teacher has vectors.
     pub(super) fn is_configured(config: &TrainConfig, log: &ClickLog) -> bool {
         config.teacher.is_some_and(|teacher| teacher.start == TeacherStart::LeastSquares) && log.taught().is_some()
     }
 
-    /// The start of a run; `None` if its encoder does not add up, or if the teacher's vectors say too little: if they are of less
+    /// Returns the start of a run; `None` if its encoder does not add up, or if the teacher's vectors say too little: if they are of less
     /// than half of the titles, or would leave more than half of the cells random.
     pub(super) fn of(config: &TrainConfig, log: &ClickLog, storage: Storage<'_>) -> Result<Option<Start>> {
         let begun = std::time::Instant::now();
@@ -171,7 +171,7 @@ impl Targets {
         Targets { principal, sketch, mean, scales }
     }
 
-    /// The directions whose products with a centred vector are the cells' targets: for each member in turn, as many as it has
+    /// Returns the directions whose products with a centred vector are the cells' targets: for each member in turn, as many as it has
     /// cells or the vectors have components.
     ///
     /// Together the members have each of the first components once, mixed at random, so that each cell gets a similar share. If
@@ -250,13 +250,13 @@ impl Sketch {
         sketch
     }
 
-    /// The direction whose product with a vector is that of `direction` with its sketch.
+    /// Returns the direction whose product with a vector is that of `direction` with its sketch.
     fn back(&self, direction: &[f64]) -> Vec<f64> {
         self.places.iter().map(|&(place, sign)| f64::from(sign) * direction[place]).collect()
     }
 }
 
-/// The first `count` of `n` orthogonal directions of length 1 in n dimensions, drawn at random.
+/// Returns the first `count` of `n` orthogonal directions of length 1 in n dimensions, drawn at random.
 fn rotation(n: usize, count: usize, seed: u64, number: u64) -> Vec<Vec<f64>> {
     let mut stream = stream(seed, "rotation of a teacher's components", number);
     let mut found: Vec<Vec<f64>> = Vec::with_capacity(count);

@@ -11,7 +11,7 @@ use crate::train::{Output, checkpoint};
 use clickvec_tables::{Error, ErrorKind};
 
 impl Run<'_, '_> {
-    /// What a model has learnt titles of that this run would not.
+    /// Returns what a model has learnt titles of that this run would not.
     fn differences_of_titles(&self, model: &Model) -> Vec<SettingDifference> {
         let (learnt, own) = (model.training(), &self.record);
         let mut differences = Vec::new();
