@@ -8,11 +8,11 @@ use clickvec::train::click_grades;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::distinct::Distinct;
-use crate::error::{Error, Reason, Result};
 use crate::gather::{Cell, Gathered, QueryGroup};
 use crate::paths::is_standard_output;
 use crate::report::{Count, Counts, Report};
 use crate::sample::{TitleSample, beside};
+use crate::{Error, ErrorKind, Result};
 
 /// The largest number of words with a bar of its own in a histogram.
 const WORDS: u64 = 12;
@@ -179,7 +179,13 @@ impl Emission<'_> {
         // What was written before must not give way to a header alone.
         for (path, is_validation) in [(Some(self.output), false), (self.validation, true)] {
             if let Some(path) = path.filter(|_| counts[usize::from(is_validation)].pairs == 0) {
-                return Err(Error::EmptyPart { path: path.to_owned(), is_validation });
+                let help = if is_validation {
+                    "no click that is kept is that late, or the part is too small"
+                } else {
+                    "all clicks that are kept are that late, or the part is too large"
+                };
+                let found = "none for this one, so neither was written";
+                return Err(Error::expected(ErrorKind::Empty, "pairs for both tables", found).help(help).at(path));
             }
         }
         Ok(())
@@ -276,22 +282,33 @@ fn put(path: &Path, target: &mut dyn Write, bytes: &[u8]) -> Result<()> {
     target.write_all(bytes).map_err(|source| Error::io(path, "write", source))
 }
 
-/// The error that says what happened to every row.
+/// Returns the error that says what happened to every row.
 fn nothing_left(report: &Report) -> Error {
     let left = &report.left_out;
-    let mut reasons = vec![
-        (Reason::Broken, report.broken),
-        (Reason::NotClicked, left.not_clicked),
-        (Reason::Robots, left.robots),
-        (Reason::WithoutQuery, left.without_query + left.only_personal),
-        (Reason::WithoutSearch, left.without_search),
-        (Reason::WithoutItem, left.without_item),
-        (Reason::WithoutTitle, left.without_title),
-        (Reason::CountZero, left.count_zero),
-        (Reason::OtherEvents, left.other_events),
-        (Reason::FewUsers(report.min_users.unwrap_or(0)), report.too_few_users.clicks),
-        (Reason::FewClicks(report.min_count), report.too_few_clicks.clicks),
+    let few_users = format!("clicks of queries with fewer than {} users", report.min_users.unwrap_or(0));
+    let few_clicks = format!("clicks of pairs with fewer than {}", report.min_count);
+    let reasons = [
+        ("broken", report.broken, ""),
+        ("not clicked", left.not_clicked, ""),
+        ("of robots", left.robots, "`max_queries_per_day`, `max_queries`"),
+        ("without a query", left.without_query + left.only_personal, ""),
+        ("without their search", left.without_search, ""),
+        ("without an item or title", left.without_item, ""),
+        ("of items without a title", left.without_title, "`titles`"),
+        ("with a count of 0", left.count_zero, ""),
+        ("of no known event", left.other_events, ""),
+        (&few_users, report.too_few_users.clicks, "`min_users`"),
+        (&few_clicks, report.too_few_clicks.clicks, "`min_count`"),
     ];
-    reasons.retain(|&(_, count)| count > 0);
-    Error::NothingLeft { rows: report.rows, reasons }
+    let reasons: Vec<_> = reasons.iter().filter(|(_, count, _)| *count > 0).collect();
+    let rows = match reasons[..] {
+        [] => "the log has no rows".to_owned(),
+        _ => {
+            let counts: Vec<String> = reasons.iter().map(|(reason, count, _)| format!("{count} {reason}")).collect();
+            format!("of {} rows: {}", report.rows, counts.join(", "))
+        }
+    };
+    let settings: Vec<&str> = reasons.iter().map(|(_, _, setting)| *setting).filter(|name| !name.is_empty()).collect();
+    let error = Error::expected(ErrorKind::Empty, "pairs of a query and a title", format!("none left: {rows}"));
+    if settings.is_empty() { error } else { error.help(format!("see {}", settings.join(", "))) }
 }

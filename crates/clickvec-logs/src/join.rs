@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::columns::Role;
-use crate::error::{Error, InputTable, Result, TableFault};
+use crate::error::too_large;
 use crate::report::SideTable;
 use crate::tables::{LogTable, Next, Options, Record};
 use crate::text::clean_query;
 use crate::time::Time;
+use crate::{Error, Result};
 
 /// The bytes that a search takes in addition to its texts.
 const SEARCH_BYTES: usize = 80;
@@ -41,7 +42,7 @@ impl Searches {
     pub(crate) fn add(&mut self, path: &Path, key: &str, time: Option<Time>, query: &str) -> Result<()> {
         self.bytes += key.len() + query.len() + SEARCH_BYTES;
         if self.bytes > self.budget {
-            return Err(Error::table(path, TableFault::TooLarge { megabytes: self.budget >> 20 }));
+            return Err(too_large(path, self.budget));
         }
         let time = time.unwrap_or(Time(i64::MIN));
         match self.by_key.get_mut(key) {
@@ -82,7 +83,10 @@ impl Searches {
         if !options.columns.is_named(Role::Key) {
             options.columns.name(Role::Key, Role::Key.name());
         }
-        let advise = |error: Error| error.in_table(InputTable::Queries);
+        let advise = |error: Error| {
+            let is_lacking = error.what_was_expected().is_some_and(|expected| expected.starts_with("a column `"));
+            if is_lacking { error.help("a table of queries has the columns query_id and query") } else { error }
+        };
         let mut table = LogTable::open(path, &options).map_err(advise)?;
         table.require(Role::Key, &options.columns).map_err(advise)?;
         table.require(Role::Query, &options.columns).map_err(advise)?;

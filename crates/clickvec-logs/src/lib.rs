@@ -8,7 +8,7 @@
 pub mod columns;
 mod distinct;
 mod emit;
-pub mod error;
+mod error;
 pub mod events;
 pub mod gather;
 mod join;
@@ -25,6 +25,6 @@ pub mod time;
 mod titles;
 mod user;
 
-pub use error::{Error, Result};
+pub use clickvec_tables::{Error, ErrorKind, Result};
 pub use prepare::{Config, DEFAULT_MIN_USERS, DEFAULT_PRIVATE_USERS, PositionWeighting, Split, prepare, value_fault};
 pub use report::Report;

@@ -1,9 +1,9 @@
 //! Logs in public formats, with the names of their columns. docs/reference/prepare.md gives the sources.
 
 use crate::columns::{Columns, Role};
-use crate::error::Asked;
 use crate::events::Extract;
 use crate::tables::{Format, Options};
+use crate::{Error, ErrorKind, Result};
 
 /// A log in a known format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,10 +53,12 @@ impl Preset {
     ///
     /// # Errors
     ///
-    /// [`Asked::PresetFormat`] if another format was requested, [`Asked::PresetHeader`] if a header was given.
-    pub fn log(self, options: &mut Options) -> Result<(), Asked> {
+    /// [`ErrorKind::Setting`] if another format, or a header, was given.
+    pub fn log(self, options: &mut Options) -> Result<()> {
         if options.header.is_some() && self != Preset::Aol {
-            return Err(Asked::PresetHeader { preset: self.name() });
+            let message =
+                format!("a log of `{}` has fixed columns; expected no header of your own, found one", self.name());
+            return Err(Error::new(ErrorKind::Setting, message).help("leave `header` out"));
         }
         options.judgments = matches!(self, Preset::MsmarcoPassage | Preset::MsmarcoDocument);
         let format = match self {
@@ -67,8 +69,9 @@ impl Preset {
         match options.format {
             Some(Format::Csv | Format::Tsv) if options.judgments => {}
             Some(found) if found != format => {
-                let (expected, found) = (format.name(), found.name());
-                return Err(Asked::PresetFormat { preset: self.name(), expected, found });
+                let (preset, expected, found) = (self.name(), format.name(), found.name());
+                let message = format!("a log of `{preset}` is {expected}, found the format `{found}`");
+                return Err(Error::new(ErrorKind::Setting, message).help("leave `format` out"));
             }
             _ => options.format = Some(format),
         }
@@ -124,7 +127,7 @@ fn headerless(header: &[&str]) -> Options {
     Options { format: Some(Format::Tsv), header, ..Options::default() }
 }
 
-fn events_of(options: &mut Options, extract: Extract) -> Result<(), Asked> {
+fn events_of(options: &mut Options, extract: Extract) -> Result<()> {
     options.extract = Some(extract);
     Ok(())
 }

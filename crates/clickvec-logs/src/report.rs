@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::distinct::Distinct;
 use clickvec_tables::table::RowFault;
 
-use crate::error::{Error, Result};
 use crate::paths::named;
 use crate::privacy::Removed;
+use crate::{Error, ErrorKind, Result};
 
 /// The number of broken rows to show.
 pub const SHOWN_BROKEN: usize = 5;
@@ -152,14 +152,14 @@ pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad:
     if broken as f64 <= max_bad * rows as f64 * (1.0 + 1e-12) {
         return Ok(());
     }
-    let line = |row: &BrokenRow| format!("\n  {}:{}: {}", row.path, row.line, row.reason);
-    let mut first: String = first_broken.iter().map(line).collect();
-    let more = broken - first_broken.len() as u64;
-    if more > 0 {
-        first.push_str(&format!("\n  and {more} more"));
-    }
-    first.push('\n');
-    Err(Error::TooManyBroken { broken, rows, allowed: (100.0 * max_bad * 1e9).round() / 1e9, is_early, first })
+    let line = |row: &BrokenRow| format!("; {}:{}: {}", row.path, row.line, row.reason);
+    let first: String = first_broken.iter().map(line).collect();
+    let expected = format!("at most {} % broken rows", (100.0 * max_bad * 1e9).round() / 1e9);
+    let early = if is_early { "the first " } else { "" };
+    let share = 100.0 * broken as f64 / rows.max(1) as f64;
+    let found = format!("{broken} of {early}{rows} rows ({share:.2} %){first}");
+    let help = "mend the log, check `format` and `columns`, or allow more as `max_bad`";
+    Err(Error::expected(ErrorKind::Malformed, expected, found).help(help))
 }
 
 /// A row that was left out because it is broken.

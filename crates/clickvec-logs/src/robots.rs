@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::distinct::Itself;
-use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
+use crate::error::{READ_TEMPORARY, WRITE_TEMPORARY};
+use crate::{Error, Result};
 
 /// The number of files that counts are divided into when memory is full.
 const PARTITIONS: usize = 64;
@@ -74,7 +75,7 @@ impl UserCounts {
     ///
     /// # Errors
     ///
-    /// [`Error::File`] if memory is full and the disk is too.
+    /// [`crate::ErrorKind::Io`] if memory is full and the disk is too.
     #[inline]
     pub(crate) fn add(&mut self, user: u64, day: Option<i64>, query: u64) -> Result<()> {
         self.rows.push((user, day, query));
@@ -123,7 +124,7 @@ impl UserCounts {
     ///
     /// # Errors
     ///
-    /// [`Error::File`].
+    /// [`crate::ErrorKind::Io`].
     pub(crate) fn robots(mut self) -> Result<Robots> {
         self.count_rows()?;
         let mut robots = Robots::default();

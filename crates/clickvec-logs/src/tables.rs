@@ -8,8 +8,9 @@ use clickvec_tables::files;
 use clickvec_tables::table::{self, RowFault, Table, Width, lookup};
 
 use crate::columns::{ALL, Columns, ROLES, Role};
-use crate::error::{Error, InputTable, Result, TableFault};
+use crate::error::missing_column;
 use crate::events::{Draft, Extract};
+use crate::{Error, ErrorKind, Result};
 
 pub use clickvec_tables::table::Format;
 
@@ -97,8 +98,7 @@ impl LogTable {
     ///
     /// # Errors
     ///
-    /// [`Error::File`] for a file without a header, or in a format that is not recognised or supported; [`Error::Table`] for one
-    /// without a column that was named.
+    /// Those of [`Table::open`], and [`ErrorKind::Malformed`] for a table without a column that was named.
     pub fn open(path: &Path, options: &Options) -> Result<LogTable> {
         if options.judgments {
             return LogTable::read(path, files::open(path)?, options);
@@ -149,8 +149,7 @@ impl LogTable {
     ///
     /// # Errors
     ///
-    /// [`Error::File`] if reading fails, as it does when a compressed file was cut short, or if a Parquet file is damaged;
-    /// [`Error::Table`] if JSON lines have a column too late, or never.
+    /// Those of [`Table::next`], and [`ErrorKind::Malformed`] if JSON lines have a column too late, or never.
     #[inline]
     pub fn next(&mut self, record: &mut Record) -> Result<Next> {
         if let Some(draft) = self.drafts.pop_front() {
@@ -185,8 +184,10 @@ impl LogTable {
             None => Ok(Next::Row),
             Some((role, column)) => {
                 let (lines, _) = self.table.first_lines().unwrap_or_default();
-                let fault = TableFault::LateColumn { column: column.clone(), line: record.line, lines, role: *role };
-                Err(Error::table(self.table.path(), fault))
+                let expected = format!("the columns that the first {lines} lines have");
+                let found = format!("a column `{column}` in line {}", record.line);
+                let help = format!("say what it is as `{}=NAME` in `columns`, or give it another name", role.name());
+                Err(Error::expected(ErrorKind::Malformed, expected, found).help(help).at(self.table.path()))
             }
         }
     }
@@ -199,7 +200,7 @@ impl LogTable {
         };
         match ALL.into_iter().find(is_lacking) {
             Some(role) => missing(&self.table, role, &self.names),
-            None => error.into(),
+            None => error,
         }
     }
 
@@ -220,7 +221,7 @@ impl LogTable {
     ///
     /// # Errors
     ///
-    /// [`TableFault::MissingColumn`].
+    /// [`ErrorKind::Malformed`].
     pub fn require(&self, role: Role, columns: &Columns) -> Result<()> {
         if self.has(role) { Ok(()) } else { Err(missing(&self.table, role, columns)) }
     }
@@ -237,7 +238,5 @@ impl Record {
 }
 
 fn missing(table: &Table, role: Role, columns: &Columns) -> Error {
-    let column = columns.of(role).unwrap_or(role.name()).to_owned();
-    let found = table.names().to_vec();
-    Error::table(table.path(), TableFault::MissingColumn { column, role, found, of: InputTable::Log })
+    missing_column(table.path(), columns.of(role).unwrap_or(role.name()), role, table.names())
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 use clickvec::tables::titles_file;
 use clickvec_tables::table::{Next, Record, Table};
 
+use crate::Result;
 use crate::columns::Role;
-use crate::error::{Error, InputTable, Result, TableFault};
+use crate::error::{lacks as lacks_column, too_large};
 use crate::report::SideTable;
 use crate::tables::Options;
 use crate::text;
@@ -33,8 +34,8 @@ impl TitleTexts {
         let path = &titles_file(path)?;
         let mut table = Table::open(path, &options.of_table())?;
         let lacks = |role: Role, table: &Table| {
-            let (column, found) = (options.columns.of(role).unwrap_or_default().to_owned(), table.names().to_vec());
-            Error::table(path, TableFault::MissingColumn { column, role, found, of: InputTable::Titles })
+            let error = lacks_column(path, options.columns.of(role).unwrap_or_default(), table.names());
+            error.help("a table of titles has the columns id and title")
         };
         let [id, text] = [Role::Item, Role::Title].map(|role| options.columns.of(role).unwrap_or(role.name()));
         let is_corpus = !table.has(id) && table.has(BEIR_ID);
@@ -72,7 +73,7 @@ impl TitleTexts {
                     }
                     titles.bytes += item.len() + title.len() + TITLE_BYTES;
                     if titles.bytes > budget {
-                        return Err(Error::table(path, TableFault::TooLarge { megabytes: budget >> 20 }));
+                        return Err(too_large(path, budget));
                     }
                     titles.by_item.insert(item.into(), title.as_str().into());
                 }

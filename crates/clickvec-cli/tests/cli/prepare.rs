@@ -345,7 +345,7 @@ fn presets_join_searches_and_clicks() {
     folder
         .run(&[&ga4[..], &["--format", "csv"]].concat())
         .code(2)
-        .says("a log of `ga4` is json, found the format `csv`; leave `--format` out");
+        .says("a log of `ga4` is json, found the format `csv`; leave `format` out");
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn presets_of_public_collections() {
     folder.write("qrels.tsv", "7\t0\t1\t1\n8\t0\t2\t1\n");
     let passage =
         ["prepare", "qrels.tsv", "-o", "out.tsv", "--preset", "msmarco-passage", "--titles", "collection.tsv"];
-    folder.run(&passage).code(2).says("expected a table of their texts, found none; name it with `--queries`");
+    folder.run(&passage).code(2).says("expected a table of their texts, found none; name it as `queries`");
     folder.run(&[&passage[..], &["--queries", "queries.tsv"]].concat()).code(0);
     assert_eq!(folder.read("out.tsv"), expected);
 
@@ -572,7 +572,7 @@ fn judgments_have_grades_and_blanks_or_tabs() {
         folder
             .run(&[&run[..], &tables[..], &["--header", "a,b"]].concat())
             .code(2)
-            .says("expected no header of your own, found one; leave `--header` out");
+            .says("expected no header of your own, found one; leave `header` out");
     }
     folder.write("titles.tsv", "sku\ttitle\n1\tShoes\n");
     folder.write("log.tsv", "query\titem\na\t1\n");

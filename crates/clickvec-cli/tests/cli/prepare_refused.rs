@@ -20,7 +20,7 @@ fn broken_rows_are_counted_and_too_many_stop() {
     let former = folder.read("clicks.tsv");
     folder.write("log.tsv", rows(11));
     let run = prepare(&folder, &[]).code(2).says("expected at most 1 % broken rows, found 11 of 1000 rows (1.10 %)");
-    run.says("log.tsv:2: ").says("--max-bad");
+    run.says("log.tsv:2: ").says("allow more as `max_bad`");
     assert_eq!(folder.read("clicks.tsv"), former);
     prepare(&folder, &["--max-bad", "2%"]).code(0);
 
@@ -91,7 +91,7 @@ fn logs_that_are_refused() {
         (&b""[..], "log.tsv: expected a header line, found nothing"),
         (b"\xff\xfeq\0u\0", "found UTF-16"),
         (b"query\xff\ttitle\n", "expected a header in UTF-8"),
-        (b"q\ttitle\na\tb\n", "expected a column `query`, found `q`, `title`; name it with `--columns query=NAME`"),
+        (b"q\ttitle\na\tb\n", "expected a column `query`, found `q`, `title`; name it as `query=NAME` in `columns`"),
         (b"query\tquery\ttitle\na\tb\tc\n", "expected one column `query` in the header, found several"),
         (b"query\ttitle\n", "the log has no rows"),
         (b"query\ttitle\n\t\n", "of 1 rows: 1 without a query"),
@@ -112,9 +112,9 @@ fn logs_that_are_refused() {
         (&["prepare", "log.tsv", "-o", "out.tsv", "--columns", "user=who"], "expected a column `who`, found `query`"),
         (
             &["prepare", "other.tsv", "-o", "out.tsv", "--min-users", "2"],
-            "a least number of users needs a column of users, found none; name the column with `--columns user=NAME`",
+            "a least number of users needs a column of users, found none; name the column as `user=NAME` in `columns`",
         ),
-        (&["prepare", "other.tsv", "-o", "out.tsv", "--correct-position-bias"], "--columns position=NAME"),
+        (&["prepare", "other.tsv", "-o", "out.tsv", "--correct-position-bias"], "`position=NAME`"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--validation", "v.tsv"], "--validation-split"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-split", "0.5"], "--validation FILE"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-split", "1.5"], "a number between 0 and 1"),
@@ -227,7 +227,7 @@ fn limits_that_cannot_be_held_are_an_error() {
         .says("a limit of queries for each user and day needs a column of times")
         .says("`--max-queries-per-day`");
     folder.write("log.tsv", "query\ttitle\na\tt\n");
-    prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `--max-queries` out");
+    prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `max_queries` out");
     let split = ["--validation", "held.tsv", "--validation-split", "2024"];
     prepare(&folder, &split).code(2).says("expected a date or a time, such as 2024-05-17");
     // A table that has rows does not give way to one without.

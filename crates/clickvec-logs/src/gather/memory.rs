@@ -5,7 +5,7 @@ use hashbrown::HashTable;
 use super::group::{AT_ONCE, Cell, PARTS, QueryGroup, Sighting, TitleGroup};
 use super::texts::{LEAST_PLACES, Names, sort_by_text};
 use super::users::Users;
-use crate::error::Result;
+use crate::Result;
 use crate::report::Counts;
 
 /// The bytes that an entry of a hash table takes, with its share of free slots.

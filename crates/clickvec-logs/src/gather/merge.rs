@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::group::{Cell, PARTS, QueryGroup, TitleGroup, add_user};
 use super::run::{Run, RunReader};
-use crate::error::{Asked, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Passes on the groups of all runs. Groups of the same query become one.
 pub(super) fn merge(
@@ -39,7 +39,8 @@ pub(super) fn merge(
                 unite(&mut merged.titles);
                 let megabytes = most_bytes >> 20;
                 if bytes_of(&merged) > most_bytes {
-                    return Err(Asked::QueryTooLarge { megabytes }.into());
+                    let expected = format!("the titles of one query to fit into {megabytes} MB of memory");
+                    return Err(Error::expected(ErrorKind::Memory, expected, "more").help("give more as `memory`"));
                 }
             }
         }

@@ -13,7 +13,7 @@ mod users;
 
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
+use crate::Result;
 use crate::report::Counts;
 use memory::Memory;
 use merge::merge;
@@ -72,7 +72,7 @@ impl Gatherer {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::File`] if memory is full and the disk is too.
+    /// [`crate::ErrorKind::Io`] if memory is full and the disk is too.
     #[inline]
     pub fn add(&mut self, sighting: Sighting<&str>) -> Result<()> {
         self.memory.add(sighting);
@@ -87,7 +87,7 @@ impl Gatherer {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::File`].
+    /// [`crate::ErrorKind::Io`].
     pub(crate) fn take(&mut self, names: Names) -> Result<()> {
         if !self.memory.is_empty() {
             self.spill()?;
@@ -100,7 +100,7 @@ impl Gatherer {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::File`] if memory is full and the disk is too.
+    /// [`crate::ErrorKind::Io`] if memory is full and the disk is too.
     pub(crate) fn add_numbered(&mut self, sightings: &[Sighting<u32>]) -> Result<()> {
         self.memory.count_all(sightings);
         // However much memory the texts take, a run should have more than a few rows.
@@ -120,7 +120,7 @@ impl Gatherer {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::File`].
+    /// [`crate::ErrorKind::Io`].
     pub fn finish(mut self, stay: Stay) -> Result<Gathered> {
         let mut few = Counts::default();
         if self.levels.is_empty() && stay == Stay::WithUsers {
@@ -191,7 +191,7 @@ impl Gathered {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::File`].
+    /// [`crate::ErrorKind::Io`].
     pub fn read(&self) -> Result<RunReader> {
         self.run.read()
     }

@@ -9,7 +9,8 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::group::{Cell, QueryGroup, TitleGroup};
-use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
+use crate::error::{READ_TEMPORARY, WRITE_TEMPORARY};
+use crate::{Error, Result};
 
 /// Large enough that system calls cost little compared with the work.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -68,7 +69,7 @@ impl RunReader {
     ///
     /// # Errors
     ///
-    /// [`Error::File`].
+    /// [`crate::ErrorKind::Io`].
     pub fn next(&mut self, group: &mut QueryGroup) -> Result<bool> {
         if self.left == 0 {
             return Ok(false);

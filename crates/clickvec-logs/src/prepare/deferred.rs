@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use super::asked::Asked;
 use super::seen::{Fate, Seen};
-use crate::error::{Error, READ_TEMPORARY, Result, WRITE_TEMPORARY};
+use crate::error::{READ_TEMPORARY, WRITE_TEMPORARY};
 use crate::gather::{AT_ONCE, Gatherer, Names, Sighting, Waiting};
 use crate::privacy::Removed;
+use crate::{Error, Result};
 
 const BUFFER_BYTES: usize = 256 * 1024;
 /// The bytes of texts that may wait to be numbered, since rows may be long.

@@ -10,13 +10,17 @@ use clickvec_tables::table::RowFault;
 use super::asked::asked;
 use super::config::Config;
 use crate::columns::{Columns, Role};
-use crate::error::{Asked, Error, Result, TableFault, WRITE_TEMPORARY};
+use clickvec_tables::shown::shown;
+use clickvec_tables::table::shown_names;
+
+use crate::error::WRITE_TEMPORARY;
 use crate::join::Searches;
 use crate::paths::named;
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
 use crate::robots::UserCounts;
 use crate::tables::{LogTable, Next, Options, Record};
 use crate::time::Time;
+use crate::{Error, ErrorKind, Result};
 
 /// The number of rows between two calls of `progress`.
 const PROGRESS_ROWS: u64 = 1 << 16;
@@ -42,7 +46,8 @@ impl Inputs {
         let mut copied = Copied::new();
         for path in config.inputs.iter().filter(|path| files::is_stream(path)) {
             if copied.iter().any(|(other, _)| other == path) {
-                return Err(Asked::ReadTwice { what: "the same log" }.into());
+                let message = "the same log is read twice, so it cannot come from standard input";
+                return Err(Error::new(ErrorKind::Setting, message).help("name a file"));
             }
             copied.push((path.clone(), copy(path, folder)?));
         }
@@ -57,15 +62,16 @@ impl Inputs {
                     let names = |roles: &[Role]| -> Vec<String> {
                         roles.iter().filter_map(|&role| options.columns.of(role)).map(str::to_owned).collect()
                     };
-                    let (expected, found) = (names(expected), names(&has));
-                    let fault = TableFault::OtherColumns { first: config.inputs[0].clone(), expected, found };
-                    return Err(Error::table(path, fault));
+                    let (first, names_of_first) = (shown(&config.inputs[0]), shown_names(&names(expected)));
+                    let expected = format!("the columns of {first}, {names_of_first}");
+                    let error = Error::expected(ErrorKind::Mismatch, expected, shown_names(&names(&has)));
+                    return Err(error.help("prepare logs of different forms one by one").at(path));
                 }
             }
         }
         match first {
             Some((first, has)) => Ok(Inputs { paths: config.inputs.clone(), copied, has, first }),
-            None => Err(Error::NoLog),
+            None => Err(Error::expected(ErrorKind::Setting, "a log", "none")),
         }
     }
 

@@ -14,7 +14,7 @@ use clickvec::internals::files::{self, Claim};
 
 use crate::columns::Role;
 use crate::emit::Emission;
-use crate::error::{Asked, Error, Need, Result};
+use crate::error::needs_column;
 use crate::gather::{Gatherer, Stay};
 use crate::join::Searches;
 use crate::paths::{is_special, is_standard_output};
@@ -23,6 +23,7 @@ use crate::report::{Count, Report};
 use crate::robots::{Limits, Robots, SharedCounts, UserCounts};
 use crate::tables::Options;
 use crate::titles::TitleTexts;
+use crate::{Error, ErrorKind, Result};
 use deferred::Deferred;
 use inputs::Inputs;
 use rows::Counter;
@@ -85,7 +86,11 @@ pub fn prepare(
             Some(searches)
         }
         (None, Some(preset)) if preset.queries().is_some() => {
-            return Err(Asked::PresetNeedsQueries { preset: preset.name() }.into());
+            let message = format!(
+                "a log of `{}` has only the ids of queries; expected a table of their texts, found none",
+                preset.name()
+            );
+            return Err(Error::new(ErrorKind::Setting, message).help("name it as `queries`"));
         }
         (None, _) => None,
     };
@@ -95,10 +100,10 @@ pub fn prepare(
     let has_users = inputs.has(Role::User);
     let min_users = match config.min_users {
         _ if config.private && !has_users => {
-            return Err(Asked::NeedsColumn { need: Need::Private, role: Role::User }.into());
+            return Err(needs_column("a private table", "private", Role::User));
         }
         Some(least) if least > 1 && !has_users => {
-            return Err(Asked::NeedsColumn { need: Need::MinUsers, role: Role::User }.into());
+            return Err(needs_column("a least number of users", "min_users", Role::User));
         }
         None if config.private => Some(DEFAULT_PRIVATE_USERS),
         Some(least) => (least > 1).then_some(least),
@@ -202,7 +207,9 @@ fn refuse_redirections(config: &Config) -> Result<()> {
         let named = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| output.starts_with(folder));
         let is_file = output.metadata().is_ok_and(|metadata| metadata.is_file());
         if (named || output == Path::new("/dev/stderr")) && !is_standard_output(output) && is_file {
-            return Err(Asked::Redirection { path: output.clone() }.into());
+            let expected = "a file, a pipe or standard output";
+            let error = Error::expected(ErrorKind::Setting, expected, "a redirection to a file");
+            return Err(error.help("name the file itself").at(output));
         }
     }
     Ok(())
@@ -235,26 +242,28 @@ fn check_columns(
         if has_titles || config.item_as_title {
             inputs.require(Role::Item, &options.columns)?;
         } else if !inputs.has(Role::Title) && inputs.has(Role::Item) {
-            return Err(Asked::NoTitles.into());
+            let error = Error::expected(ErrorKind::Setting, "a title for each item", "only items");
+            return Err(error.help("name a table that gives each item its title as `titles`, or set `item_as_title`"));
         } else {
             inputs.require(Role::Title, &options.columns)?;
         }
     }
-    let needs =
-        |need, role: Role| if inputs.has(role) { Ok(()) } else { Err(Error::from(Asked::NeedsColumn { need, role })) };
+    let needs = |what, setting, role: Role| {
+        if inputs.has(role) { Ok(()) } else { Err(needs_column(what, setting, role)) }
+    };
     if let Split::After(_) = config.split {
-        needs(Need::ValidationAfter, Role::Time)?;
+        needs("a split by time", "validation_split", Role::Time)?;
     }
     if config.limits.log.is_some() {
-        needs(Need::MaxQueries, Role::User)?;
+        needs("a limit of queries for each user", "max_queries", Role::User)?;
     }
     if config.day_limit_asked && config.limits.day.is_some() {
-        needs(Need::MaxQueriesPerDay, Role::User)?;
-        needs(Need::MaxQueriesPerDay, Role::Time)?;
+        needs("a limit of queries for each user and day", "max_queries_per_day", Role::User)?;
+        needs("a limit of queries for each user and day", "max_queries_per_day", Role::Time)?;
     }
     if config.position_weighting.is_some() {
-        needs(Need::PositionBias, Role::Position)?;
-        needs(Need::PositionBias, Role::Clicked)?;
+        needs("the correction of position bias", "correct_position_bias", Role::Position)?;
+        needs("the correction of position bias", "correct_position_bias", Role::Clicked)?;
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use clickvec::click_model::{PositionCell, fit_positions};
 
-use crate::error::{Asked, Error, Result};
 use crate::gather::{Gathered, QueryGroup};
 use crate::report::{Position, PositionReport};
+use crate::{Error, ErrorKind, Result};
 
 /// A weighting of clicks by their position; see [`clickvec::click_model::PositionModel::weights`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,12 +36,10 @@ pub(super) fn fit(gathered: &Gathered, weighting: PositionWeighting) -> Result<(
         Ok(())
     })?;
     let Some(model) = model else {
-        return Err(Error::Asked(Asked::NoPositions(
-            "no clicked pair of a query and a title that was shown at two comparable positions".to_owned(),
-        )));
+        return Err(no_positions("no clicked pair of a query and a title that was shown at two comparable positions"));
     };
     if model.totals.iter().all(|(shown, clicks)| shown == clicks) {
-        return Err(Error::Asked(Asked::NoPositions("no rows of titles that were shown and not clicked".to_owned())));
+        return Err(no_positions("no rows of titles that were shown and not clicked"));
     }
     let weights = model.weights(weighting.clip, weighting.trust);
     let known = |place: &usize| model.totals[*place].0 > 0;
@@ -62,4 +60,10 @@ pub(super) fn fit(gathered: &Gathered, weighting: PositionWeighting) -> Result<(
         iterations: model.iterations,
     };
     Ok((weights, report))
+}
+
+/// Creates the error of a log to which no click model can be fitted.
+fn no_positions(found: &'static str) -> Error {
+    let expected = "rows of titles that were shown, clicked or not, at several positions";
+    Error::expected(ErrorKind::Empty, expected, found).help("do not correct position bias")
 }

@@ -79,7 +79,7 @@ pub(super) fn look(found: &mut Found) -> Result<()> {
     };
     let table = match LogTable::open(path, &Options::default()) {
         Ok(table) => table,
-        Err(clickvec_logs::Error::File(clickvec::Error::Shared(error))) if error.kind() != ErrorKind::Io => {
+        Err(error) if error.kind() != ErrorKind::Io => {
             found.faults = 1;
             found.first.push((1, error.message()));
             return Ok(());

@@ -1,6 +1,5 @@
 //! `clickvec prepare`: from raw logs to counted pairs.
 
-mod advice;
 mod args;
 mod report;
 
@@ -54,7 +53,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
     });
     bar.finish_and_clear();
-    let report = report.map_err(advice::with_advice)?;
+    let report = report?;
     let shown = report::shown(&args, &report, started.elapsed());
     if let Some(path) = &args.report {
         let body = html! { h1 { "What was in the log" } (shown.to_markup()) };

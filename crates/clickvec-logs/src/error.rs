@@ -1,0 +1,70 @@
+//! Faults that several modules find in a log.
+
+use std::path::Path;
+
+use clickvec_tables::table::{RowFault, shown_names};
+use clickvec_tables::{Error, ErrorKind};
+
+use crate::columns::{Role, is_header};
+
+/// Creates the error of a table without the column `column`, which has the role `role`.
+pub(crate) fn missing_column(path: &Path, column: &str, role: Role, names: &[String]) -> Error {
+    let help = match role {
+        Role::Title => {
+            "name it as `title=NAME` in `columns`, or name the column of item ids as `item=NAME` and the table of their titles \
+             as `titles`"
+                .to_owned()
+        }
+        role if names.is_empty() || is_header(names) => format!("name it as `{}=NAME` in `columns`", role.name()),
+        role => format!(
+            "name it as `{}=NAME` in `columns`, or give all names as `header` if the first line is none",
+            role.name()
+        ),
+    };
+    lacks(path, column, names).help(help)
+}
+
+/// Creates the error of a table without the column `column`.
+pub(crate) fn lacks(path: &Path, column: &str, names: &[String]) -> Error {
+    Error::expected(ErrorKind::Malformed, format!("a column `{column}`"), shown_names(names)).at(path)
+}
+
+/// Creates the error of a log without a column that a setting needs.
+pub(crate) fn needs_column(what: &str, setting: &str, role: Role) -> Error {
+    let message = format!("{what} needs {}, found none", role.what());
+    let help = format!("name the column as `{}=NAME` in `columns`, or leave `{setting}` out", role.name());
+    Error::new(ErrorKind::Setting, message).help(help)
+}
+
+/// Creates the error of a table of titles or queries that does not fit in what is left of the memory.
+pub(crate) fn too_large(path: &Path, budget: usize) -> Error {
+    let expected = format!("a table that fits into what is left of the memory, {} MB", budget >> 20);
+    Error::expected(ErrorKind::Memory, expected, "a larger one").help("give more as `memory`").at(path)
+}
+
+/// Creates the fault of a value that is not valid for its column.
+pub(crate) fn bad_value(role: Role, column: &str, text: &str) -> RowFault {
+    let kind = match role {
+        Role::Count => "bad count",
+        Role::Position => "bad position",
+        Role::Time => "bad time",
+        Role::Clicked => "bad click",
+        _ => "bad value",
+    };
+    RowFault::expected(kind, format_args!("{} in column `{column}`", role.value()), what(text))
+}
+
+/// The action for errors when the disk is full; the message names the folder.
+pub(crate) const WRITE_TEMPORARY: &str = "write a temporary file here";
+/// The action for errors when the disk is broken.
+pub(crate) const READ_TEMPORARY: &str = "read a temporary file here";
+
+/// Describes a field without repeating what somebody may have typed, since columns can be shifted.
+pub(crate) fn what(field: &str) -> String {
+    let field = field.trim();
+    match field.chars().count() {
+        0 => "nothing".to_owned(),
+        1..=8 if field.bytes().all(|byte| byte.is_ascii_digit() || b"+-.".contains(&byte)) => format!("`{field}`"),
+        length => format!("other text ({length} characters)"),
+    }
+}
