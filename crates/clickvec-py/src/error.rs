@@ -25,24 +25,20 @@ enum ExceptionKind {
 
 /// An error of the library.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
-    let words = error.to_string();
     match error {
-        Error::Shared(shared) => with_words(py, shared, &words),
-        _ => make(py, ExceptionKind::Given, &words, None, None),
+        Error::Shared(shared) => of_index(py, shared),
+        other => told(py, &other.to_string()),
     }
 }
 
 /// An error of an index.
 pub(crate) fn of_index(py: Python<'_>, error: &clickvec_index::Error) -> PyErr {
-    with_words(py, error, &by_name(&error.to_string()))
-}
-
-fn with_words(py: Python<'_>, error: &clickvec_tables::Error, words: &str) -> PyErr {
+    let words = error.to_string();
     if error.kind() != ErrorKind::Io {
-        return make(py, ExceptionKind::Given, words, None, None);
+        return told(py, &words);
     }
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
-    make(py, ExceptionKind::File, words, cause.and_then(errno), error.path().and_then(Path::to_str))
+    make(py, ExceptionKind::File, &words, cause.and_then(errno), error.path().and_then(Path::to_str))
 }
 
 /// The operating system's number, also where only the kind was kept or an error was wrapped.
