@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use clickvec::Error;
 use clickvec::model::{Model, Side};
 use clickvec::tables::Title;
 use clickvec_index::IndexBuilder;
