@@ -100,14 +100,15 @@ mod tests {
     fn text_and_json_show_the_same_facts() {
         let mut facts = Facts::default();
         facts.add("left_out", 1234).unwrap();
-        facts.add("loss", json!({ "gamma": 0.1f32, "kind": "softmax" })).unwrap();
+        facts.add("gamma", 0.1f32).unwrap();
+        facts.add("loss", json!({ "kind": "softmax" })).unwrap();
         facts.add("tensors", json!([{ "rows": 2, "name": "w\u{1b}" }])).unwrap();
         let text = facts.text();
-        for line in ["left out    1,234", "loss.gamma  0.1", "loss.kind   softmax", "tensors:"] {
+        for line in ["left out   1,234", "gamma      0.1", "loss.kind  softmax", "tensors:"] {
             assert!(text.lines().any(|other| other == line), "no `{line}` in\n{text}");
         }
         assert!(!text.contains('\u{1b}'), "{text}");
         let json = serde_json::to_string(&facts).unwrap();
-        assert!(json.starts_with(r#"{"left_out":1234,"loss":{"gamma":0.1,"#), "{json}");
+        assert!(json.starts_with(r#"{"left_out":1234,"gamma":0.1,"loss":{"#), "{json}");
     }
 }
