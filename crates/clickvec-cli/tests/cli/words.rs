@@ -108,7 +108,10 @@ fn a_fusion_brings_its_own() {
     let more = ["bm25:stem=1", "--model", "model.safetensors", "--fusion", "min-max", "--save-rankers", "other"];
     folder.run(&[&evaluate[..], &more].concat()).code(0);
     index(&folder, &["--fusion", "other/fusion_min-max.safetensors"]).code(0);
-    folder.run(&["inspect", "shop.index"]).code(0).prints("BM25 with k1 0.9 and b 0.4, compared by `stem`");
+    let about = folder.run(&["inspect", "--json", "shop.index"]).code(0).json_lines();
+    let words = &about[0]["searches"]["words"];
+    assert_eq!((&words["k1"], &words["b"], &words["stem"]), (&0.9.into(), &0.4.into(), &true.into()));
+    assert_eq!(words["split"], false);
 }
 
 #[test]
