@@ -47,7 +47,7 @@ def test_signals(number, tmp_path):
 
 def test_prepare(tmp_path):
     output = tmp_path / "clicks.tsv"
-    report = clickvec.prepare(SHOP / "log.csv", output, item_column="sku", titles=SHOP / "titles.tsv")
+    report = clickvec.prepare(SHOP / "log.csv", output, columns="item=sku", titles=SHOP / "titles.tsv")
     assert report["training"]["pairs"] == 1031 and output.exists()
     assert clickvec.train(output, encoder={"cells": 4}, epochs=1, progress=False).dimension == 4
     with pytest.raises(FileNotFoundError, match="no such file"):

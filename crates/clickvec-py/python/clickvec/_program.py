@@ -65,7 +65,7 @@ def prepare(log: Path | Sequence[Path], output: Path, **settings: object) -> dic
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
-    ...     found = prepare("testdata/shop/log.csv", f"{folder}/clicks.tsv", item_column="sku",
+    ...     found = prepare("testdata/shop/log.csv", f"{folder}/clicks.tsv", columns="item=sku",
     ...                     titles="testdata/shop/titles.tsv")
     >>> found["training"]["pairs"]
     1031
