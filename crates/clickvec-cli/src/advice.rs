@@ -12,23 +12,8 @@ pub(crate) fn told(error: &Error) -> String {
     }
 }
 
-/// What to do about an error, if an option can help and the message does not say so itself.
+/// Returns what to do about an error, if an option can help and the message does not say so itself.
 fn advice(error: &Error) -> Option<&'static str> {
-    match error {
-        Error::Shared(error) => advice_on_shared(error),
-        _ => None,
-    }
-}
-
-/// [`told`] of an error in the form that all crates share.
-pub(crate) fn told_shared(error: &clickvec_tables::Error) -> String {
-    match advice_on_shared(error) {
-        Some(advice) => format!("{error}; {advice}"),
-        None => error.to_string(),
-    }
-}
-
-fn advice_on_shared(error: &clickvec_tables::Error) -> Option<&'static str> {
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
     if cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::InvalidFilename) {
         // Files of a run are next to its output and have longer names.

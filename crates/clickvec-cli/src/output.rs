@@ -77,8 +77,7 @@ pub(crate) fn complain(error: &anyhow::Error) {
 /// Why a command could not be done: the error and those causes that it does not already repeat.
 pub(crate) fn reason(error: &anyhow::Error) -> String {
     let told = |cause: &(dyn std::error::Error + 'static)| {
-        let shared = || cause.downcast_ref().map(advice::told_shared);
-        cause.downcast_ref().map(advice::told).or_else(shared).unwrap_or_else(|| cause.to_string())
+        cause.downcast_ref().map_or_else(|| cause.to_string(), advice::told)
     };
     let mut text = String::new();
     for (number, cause) in error.chain().enumerate() {

@@ -340,7 +340,7 @@ fn own_titles_are_looked_for_by_their_words() {
 
     let output = folder.path().join("none");
     let none = simulate(&config, Some(vec![Title { id: "a".to_owned(), title: "!".to_owned() }]), &output, &mut |_| ());
-    assert!(none.is_err_and(|error| error.kind() == Some(ErrorKind::Empty)) && !output.exists());
+    assert!(none.is_err_and(|error| error.kind() == ErrorKind::Empty) && !output.exists());
     let one = simulate(&config, Some(vec![titles[0].clone()]), &output, &mut |_| ());
     let one = one.unwrap();
     assert_eq!((one.pairs, one.judged, one.fewer_judged.len(), one.fewer_validation), (5_000, 0, 2, Some(0)));

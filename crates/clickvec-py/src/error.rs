@@ -25,10 +25,7 @@ enum ExceptionKind {
 
 /// An error of the library.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
-    match error {
-        Error::Shared(shared) => of_index(py, shared),
-        other => told(py, &other.to_string()),
-    }
+    of_index(py, error)
 }
 
 /// An error of an index.

@@ -167,6 +167,11 @@ impl Error {
         self.0.kind
     }
 
+    /// Returns whether the fault lies in the data or the settings: another attempt, on any machine, meets it again.
+    pub fn is_of_data(&self) -> bool {
+        !matches!(self.0.kind, ErrorKind::Io | ErrorKind::Busy | ErrorKind::Memory | ErrorKind::Interrupted)
+    }
+
     /// Returns what was expected, if the error was made by [`Error::expected`].
     pub fn what_was_expected(&self) -> Option<&str> {
         match &self.0.what {

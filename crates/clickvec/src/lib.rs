@@ -82,4 +82,4 @@ pub mod vectors;
 mod views;
 
 use clickvec_tables::{files, memory};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::error::{VectorFault, not_finite, shortened};
+use crate::error::{not_finite, shortened};
 use crate::npy;
+use clickvec_tables::{Error, ErrorKind};
 
 /// The number and size of vectors that the beginning of a file announces.
 #[derive(Debug)]
@@ -23,21 +24,17 @@ impl Promise {
     /// Checks that one more vector may follow, and that it has the right size.
     fn check(&self, vector: &[f32]) -> io::Result<()> {
         if vector.len() != self.dimension {
-            return Err(invalid(VectorFault::Dimension { expected: self.dimension, found: vector.len() }));
+            return Err(invalid(other_dimension(self.dimension, vector.len())));
         }
         if self.written == self.rows {
-            return Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.rows + 1 }));
+            return Err(invalid(other_count(self.rows, self.rows + 1)));
         }
         Ok(())
     }
 
     /// Checks that all vectors were written.
     fn check_kept(&self) -> io::Result<()> {
-        if self.written == self.rows {
-            Ok(())
-        } else {
-            Err(invalid(VectorFault::RowCount { expected: self.rows, found: self.written }))
-        }
+        if self.written == self.rows { Ok(()) } else { Err(invalid(other_count(self.rows, self.written))) }
     }
 }
 
@@ -63,8 +60,8 @@ impl<W: Write> NpyWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::Dimension`] if the vector has
-    /// another dimension, and with [`VectorFault::RowCount`] if it is one too many.
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] if the vector has another dimension, or is one too
+    /// many.
     pub fn write(&mut self, vector: &[f32]) -> io::Result<()> {
         self.promise.check(vector)?;
         npy::write_numbers(&mut self.target, vector)?;
@@ -76,7 +73,7 @@ impl<W: Write> NpyWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::RowCount`] if rows are missing.
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] if rows are missing.
     pub fn finish(mut self) -> io::Result<W> {
         self.promise.check_kept()?;
         self.target.flush()?;
@@ -107,16 +104,16 @@ impl<W: Write> Word2vecWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::Dimension`] if the vector has
-    /// another dimension, with [`VectorFault::BadNumber`] if a number is not finite, with [`VectorFault::Token`]
-    /// if the token is empty or has white space, and with [`VectorFault::RowCount`] if it is one too many.
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] if the vector has another dimension, a number is not
+    /// finite, the token is empty or has white space, or the vector is one too many.
     pub fn write(&mut self, token: &str, vector: &[f32]) -> io::Result<()> {
         self.promise.check(vector)?;
         if let Some(found) = not_finite(vector) {
-            return Err(invalid(VectorFault::BadNumber { found }));
+            return Err(invalid(bad_number(&found)));
         }
         if token.is_empty() || token.contains(char::is_whitespace) {
-            return Err(invalid(VectorFault::Token { found: shortened(token) }));
+            let found = format!("`{}`", shortened(token));
+            return Err(invalid(Error::expected(ErrorKind::Setting, "a token without white space", found)));
         }
         self.target.write_all(token.as_bytes())?;
         for value in vector {
@@ -131,7 +128,7 @@ impl<W: Write> Word2vecWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::RowCount`] if rows are missing.
+    /// What the target returns; [`io::ErrorKind::InvalidInput`] if rows are missing.
     pub fn finish(mut self) -> io::Result<W> {
         self.promise.check_kept()?;
         self.target.flush()?;
@@ -150,7 +147,7 @@ pub fn word2vec_token(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// What `target` returns; [`io::ErrorKind::InvalidInput`] with [`VectorFault::BadNumber`] for a number that JSON
+/// What `target` returns; [`io::ErrorKind::InvalidInput`] for a number that JSON
 /// does not have.
 pub fn write_json_line(target: &mut impl Write, text: &str, vector: &[f32]) -> io::Result<()> {
     #[derive(Serialize)]
@@ -159,23 +156,38 @@ pub fn write_json_line(target: &mut impl Write, text: &str, vector: &[f32]) -> i
         vector: &'a [f32],
     }
     if let Some(found) = not_finite(vector) {
-        return Err(invalid(VectorFault::BadNumber { found }));
+        return Err(invalid(bad_number(&found)));
     }
     serde_json::to_writer(&mut *target, &Line { text, vector })?;
     target.write_all(b"\n")
 }
 
-fn invalid(fault: VectorFault) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, fault)
+fn invalid(error: Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, error)
+}
+
+/// Returns the error of a vector with another dimension than the others.
+pub(crate) fn other_dimension(expected: usize, found: usize) -> Error {
+    let expected = format!("a vector of {expected} numbers");
+    Error::expected(ErrorKind::Mismatch, expected, found.to_string()).help("was it made by another model?")
+}
+
+/// Returns the error of a vector with a NaN or an infinity.
+pub(crate) fn bad_number(found: &str) -> Error {
+    Error::expected(ErrorKind::NotFinite, "a vector of finite numbers", format!("{found} in it"))
+}
+
+fn other_count(expected: usize, found: usize) -> Error {
+    Error::expected(ErrorKind::Mismatch, format!("{expected} vectors"), found.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fault(error: io::Error) -> VectorFault {
+    fn fault(error: io::Error) -> String {
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-        error.get_ref().unwrap().downcast_ref::<VectorFault>().unwrap().clone()
+        error.to_string()
     }
 
     #[test]
@@ -194,16 +206,16 @@ mod tests {
     fn npy_of_another_dimension() {
         let mut writer = NpyWriter::new(Vec::new(), 2, 3).unwrap();
         let found = fault(writer.write(&[1.0]).unwrap_err());
-        assert_eq!(found, VectorFault::Dimension { expected: 3, found: 1 });
+        assert_eq!(found, "expected a vector of 3 numbers, found 1; was it made by another model?");
     }
 
     #[test]
     fn npy_with_a_row_too_many_or_too_few() {
         let mut writer = NpyWriter::new(Vec::new(), 1, 1).unwrap();
         writer.write(&[1.0]).unwrap();
-        assert_eq!(fault(writer.write(&[1.0]).unwrap_err()), VectorFault::RowCount { expected: 1, found: 2 });
+        assert_eq!(fault(writer.write(&[1.0]).unwrap_err()), "expected 1 vectors, found 2");
         let writer = NpyWriter::new(Vec::new(), 1, 1).unwrap();
-        assert_eq!(fault(writer.finish().unwrap_err()), VectorFault::RowCount { expected: 1, found: 0 });
+        assert_eq!(fault(writer.finish().unwrap_err()), "expected 1 vectors, found 0");
     }
 
     #[test]
@@ -221,19 +233,17 @@ mod tests {
     fn word2vec_refuses_what_would_not_be_read_back() {
         let writer = || Word2vecWriter::new(Vec::new(), 1, 1).unwrap();
         for token in ["", "a b", "a\u{a0}b", "a\n"] {
-            assert_eq!(
-                fault(writer().write(token, &[1.0]).unwrap_err()),
-                VectorFault::Token { found: crate::error::shortened(token) }
-            );
+            let found = fault(writer().write(token, &[1.0]).unwrap_err());
+            assert!(found.starts_with("expected a token without white space, found `"), "{found}");
         }
         let found = fault(writer().write("a", &[f32::INFINITY]).unwrap_err());
-        assert_eq!(found, VectorFault::BadNumber { found: "inf".to_owned() });
+        assert_eq!(found, "expected a vector of finite numbers, found inf in it");
         let found = fault(writer().write("a", &[1.0, 2.0]).unwrap_err());
-        assert_eq!(found, VectorFault::Dimension { expected: 1, found: 2 });
+        assert!(found.starts_with("expected a vector of 1 numbers, found 2;"), "{found}");
         let mut full = writer();
         full.write("a", &[1.0]).unwrap();
-        assert_eq!(fault(full.write("b", &[1.0]).unwrap_err()), VectorFault::RowCount { expected: 1, found: 2 });
-        assert_eq!(fault(writer().finish().unwrap_err()), VectorFault::RowCount { expected: 1, found: 0 });
+        assert_eq!(fault(full.write("b", &[1.0]).unwrap_err()), "expected 1 vectors, found 2");
+        assert_eq!(fault(writer().finish().unwrap_err()), "expected 1 vectors, found 0");
     }
 
     #[test]
@@ -252,6 +262,6 @@ mod tests {
     #[test]
     fn json_has_no_nan() {
         let error = write_json_line(&mut Vec::new(), "a", &[f32::NAN]).unwrap_err();
-        assert_eq!(fault(error), VectorFault::BadNumber { found: "NaN".to_owned() });
+        assert!(fault(error).contains("found NaN in it"));
     }
 }

@@ -91,7 +91,7 @@ fn fitting_says_how_far_it_is_and_can_be_cancelled() {
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     assert!(
-        stopped.as_ref().is_err_and(|error| error.kind() == Some(clickvec_tables::ErrorKind::Interrupted)),
+        stopped.as_ref().is_err_and(|error| error.kind() == clickvec_tables::ErrorKind::Interrupted),
         "{stopped:?}"
     );
 }

@@ -150,7 +150,7 @@ pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usiz
 ///
 /// # Errors
 ///
-/// Those of [`check_output`], [`Error::BadTitle`], `ErrorKind::Empty` if there are too few titles, `ErrorKind::Busy` and `ErrorKind::Io`.
+/// Those of [`check_output`], `ErrorKind::Malformed` for a title with a line end, `ErrorKind::Empty` if there are too few titles, `ErrorKind::Busy` and `ErrorKind::Io`.
 /// Whatever was at `output` is then untouched.
 pub fn simulate(
     config: &SimulateConfig,
@@ -168,7 +168,9 @@ pub fn simulate(
         Some(titles) => {
             let breaks = |text: &&String| text.contains(['\t', '\n', '\r']);
             if let Some(found) = titles.iter().flat_map(|title| [&title.id, &title.title]).find(breaks) {
-                return Err(Error::BadTitle { found: shortened(found) });
+                let found = format!("`{}`", shortened(found));
+                let error = Error::expected(ErrorKind::Malformed, "an id and a title without tab and line end", found);
+                return Err(error.help("leave such characters out"));
             }
             let count = u32::try_from(titles.len()).unwrap_or(u32::MAX);
             let market = own_titles::OwnMarket::new(titles, config.seed);

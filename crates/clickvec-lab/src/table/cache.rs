@@ -183,7 +183,7 @@ impl Cache {
         }
         match load(&self.model(key)) {
             Ok(loaded) => Ok(Some(loaded)),
-            Err(error) if error.kind().is_some_and(clickvec_tables::ErrorKind::is_of_contents) => {
+            Err(error) if error.kind().is_of_contents() => {
                 self.discard_model(key)?;
                 Ok(None)
             }

@@ -1,7 +1,6 @@
 //! Why a table, or a row of it, cannot be made.
 
-use clickvec::error::Error;
-use clickvec_tables::{Error as Shared, ErrorKind};
+use clickvec_tables::{Error, ErrorKind};
 use std::borrow::Cow;
 
 /// Why there are no scores.
@@ -19,12 +18,6 @@ impl From<Error> for Fault {
     }
 }
 
-impl From<Shared> for Fault {
-    fn from(error: Shared) -> Fault {
-        Fault::Table(error.into())
-    }
-}
-
 impl Fault {
     /// A fault of the row, if it lies in what the row learns from, as on any other machine too.
     pub(super) fn of_training(error: Error) -> Fault {
@@ -34,11 +27,10 @@ impl Fault {
 
 /// Returns the fault of a plan: `expected X, found Y`.
 pub(super) fn plan(expected: impl Into<Cow<'static, str>>, found: impl ToString) -> Error {
-    Shared::expected(ErrorKind::Setting, expected, found.to_string()).into()
+    Error::expected(ErrorKind::Setting, expected, found.to_string())
 }
 
 /// Returns an error with the row, or the part of it, in which it arose.
 pub(super) fn within(place: String, error: Error) -> Error {
-    let kind = error.kind().unwrap_or(ErrorKind::Malformed);
-    Shared::new(kind, error.to_string()).within(place).caused_by(error).into()
+    Error::new(error.kind(), error.to_string()).within(place).caused_by(error)
 }

@@ -213,7 +213,7 @@ mod tests {
             }
             _ => ControlFlow::Continue(()),
         });
-        assert!(cancelled.as_ref().is_err_and(|error| error.kind() == Some(ErrorKind::Interrupted)), "{cancelled:?}");
+        assert!(cancelled.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted), "{cancelled:?}");
         assert_eq!(steps, [(0, 3)], "it stops at once");
 
         let mut trained = 0;

@@ -195,7 +195,7 @@ impl Maker<'_> {
                     tell(watch, Event::RowLeftOut { row: name, reason: &reason })?;
                     Err(reason)
                 }
-                Err(Fault::Table(error)) if error.kind() == Some(ErrorKind::Interrupted) => return Err(error),
+                Err(Fault::Table(error)) if error.kind() == ErrorKind::Interrupted => return Err(error),
                 Err(Fault::Table(error)) => return Err(of_row(name, error)),
             };
             rows.push(Row { name: entry.name.clone(), outcome });

@@ -189,16 +189,10 @@ impl Maker<'_> {
 /// Whether the fault would occur on any other machine too. Then the table goes on without the row.
 fn is_trainings_own(fault: &Error) -> bool {
     use ErrorKind::{Empty, Malformed, Mismatch, NotFinite, Setting};
-    if let Error::Shared(error) = fault {
-        return matches!(error.kind(), Setting | Malformed | Empty | Mismatch | NotFinite);
-    }
-    false
+    matches!(fault.kind(), Setting | Malformed | Empty | Mismatch | NotFinite)
 }
 
 fn is_of_checkpoint(fault: &Error, model: &Path) -> bool {
-    let path = match fault {
-        Error::Shared(error) if error.kind().is_of_contents() => error.path(),
-        _ => None,
-    };
+    let path = fault.path().filter(|_| fault.kind().is_of_contents());
     path.is_some_and(|path| written_paths(model).iter().any(|written| written == path))
 }

@@ -1,7 +1,6 @@
 //! An interrupted run continues to the same bytes as an undisturbed one, or says why it cannot.
 
 use super::support::*;
-use clickvec::Error;
 use clickvec::encoder::{Bptt, EncoderConfig, InitRange, Peephole, RnnConfig};
 use clickvec::model::Model;
 use clickvec::train::OptimizerKind;
@@ -139,13 +138,13 @@ fn a_run_that_is_stopped_in_its_first_epoch_goes_on_although_an_earlier_model_is
     let earlier = place.model();
     // Without a checkpoint, the earlier model is not replaced.
     let error = place.train(&config, resume(None)).expect_err("refused");
-    assert!(matches!(&error, Error::Shared(error) if error.path() == Some(&place.output())), "{error}");
+    assert!(error.path() == Some(&place.output()), "{error}");
     place.interrupt(&config, How { resume: false, ..resume(None) }, 5);
     assert!(place.beside(".checkpoint").exists() && !place.beside(".partial").exists());
     assert!(earlier == place.model());
     // Other settings are told from the checkpoint, not from the earlier model.
     let error = place.train(&TrainConfig { seed: 8, ..config.clone() }, resume(None)).expect_err("refused");
-    assert!(matches!(&error, Error::Shared(error) if error.path() == Some(&place.beside(".checkpoint"))), "{error}");
+    assert!(error.path() == Some(&place.beside(".checkpoint")), "{error}");
     let events = place.train(&config, resume(None)).expect("resumed");
     assert_eq!(resumed_at(&events), Some((1, 4)));
     assert!(whole.model() == place.model());
@@ -164,7 +163,6 @@ fn refused(place: &Place, config: &TrainConfig, how: How<'_>) -> String {
     let error = place.train(config, how).expect_err("refused");
     assert!(before == std::fs::read(place.beside(".checkpoint")).expect("still there"));
     assert!(!place.output().exists());
-    let Error::Shared(error) = error else { panic!("{error}") };
     assert_eq!((error.kind(), error.path()), (ErrorKind::Mismatch, Some(&*place.beside(".checkpoint"))));
     error.message()
 }
@@ -287,17 +285,11 @@ fn a_kept_model_that_is_damaged_or_of_another_run_is_an_error() {
         error
     };
     for length in [0, 8, kept.len() / 2, kept.len() - 1] {
-        assert!(
-            matches!(refused(&kept[..length]), Error::Shared(fault) if fault.path() == Some(&partial)),
-            "cut at {length}"
-        );
+        assert!(refused(&kept[..length]).path() == Some(&partial), "cut at {length}");
     }
     let mut flipped = kept.clone();
     flipped[kept.len() - 5] ^= 1;
-    match refused(&flipped) {
-        Error::Shared(fault) if fault.path() == Some(&partial) => {}
-        other => panic!("{other}"),
-    }
+    assert_eq!(refused(&flipped).path(), Some(&*partial));
     // The settings of this command are right, so it is the file that is named.
     let rnn = EncoderConfig::Rnn(RnnConfig { hidden: 6 });
     for (other, log, says) in [
@@ -309,7 +301,7 @@ fn a_kept_model_that_is_damaged_or_of_another_run_is_an_error() {
         let elsewhere = Place::new(&log_rows(240, log));
         elsewhere.train(&other, how).expect("trained");
         let error = refused(&elsewhere.model());
-        let is_named = matches!(&error, Error::Shared(error) if error.path() == Some(&partial));
+        let is_named = error.path() == Some(&partial);
         assert!(is_named && error.to_string().contains(says), "{error}");
     }
     // A kill between the two writes leaves the model of a later epoch than the checkpoint's. That epoch is repeated.
@@ -342,7 +334,7 @@ fn a_model_of_an_earlier_epoch_is_refused() {
     assert_eq!(outcome.expect("no fault"), Ended::Cancelled);
     std::fs::write(&partial, &earlier).expect("written");
     match place.train(&config, how) {
-        Err(Error::Shared(error)) => {
+        Err(error) => {
             assert!(
                 error
                     .to_string()
@@ -410,7 +402,7 @@ fn a_row_of_a_later_update_is_named() {
     // Row 3.
     bytes[8 + header + begin + 24..][..8].copy_from_slice(&99u64.to_le_bytes());
     std::fs::write(place.beside(".checkpoint"), bytes).expect("written");
-    let Err(Error::Shared(fault)) = place.train(&config, resume(None)) else { panic!("accepted") };
+    let Err(fault) = place.train(&config, resume(None)) else { panic!("accepted") };
     assert!(fault.to_string().contains("row 3 of `query.current.0` to be of update 8 or before, found 99"), "{fault}");
     assert!(fault.to_string().contains("start the training anew"), "{fault}");
 }
@@ -463,9 +455,8 @@ fn a_damaged_checkpoint_is_an_error() {
         std::fs::write(&path, bytes).expect("written");
         match place.train(&config, resume(None)) {
             Ok(_) => String::new(),
-            Err(Error::Shared(fault)) if fault.kind() == ErrorKind::Mismatch => "another run".to_owned(),
-            Err(Error::Shared(fault)) => fault.to_string(),
-            Err(other) => panic!("{other}"),
+            Err(fault) if fault.kind() == ErrorKind::Mismatch => "another run".to_owned(),
+            Err(fault) => fault.to_string(),
         }
     };
     for length in [0, 1, 7, 8, 9, 100, good.len() / 2, good.len() - 1] {
@@ -498,9 +489,9 @@ fn a_damaged_checkpoint_is_an_error() {
 fn a_model_is_no_checkpoint_and_a_checkpoint_no_model() {
     let config = small(OptimizerKind::Adam);
     let place = interrupted(&config, resume(None));
-    let Err(Error::Shared(fault)) = Model::load(&place.beside(".checkpoint")) else { panic!("no model") };
+    let Err(fault) = Model::load(&place.beside(".checkpoint")) else { panic!("no model") };
     assert!(fault.to_string().contains("expected a model, found a `checkpoint`"), "{fault}");
     std::fs::copy(place.beside(".partial"), place.beside(".checkpoint")).expect("copied");
-    let Err(Error::Shared(fault)) = place.train(&config, resume(None)) else { panic!("no checkpoint") };
+    let Err(fault) = place.train(&config, resume(None)) else { panic!("no checkpoint") };
     assert!(fault.to_string().contains("expected a checkpoint, found a `model`"), "{fault}");
 }

@@ -467,7 +467,7 @@ pub(crate) const NCE: LossConfig = LossConfig { kind: LossKind::Nce, gamma: 5.0 
 /// Asserts that a run was refused because of another one, and what was expected. Returns the message.
 pub(crate) fn refused_for<T>(result: clickvec::Result<T>, expected: &str) -> String {
     let error = result.map(drop).expect_err("refused");
-    assert_eq!(error.kind(), Some(clickvec_tables::ErrorKind::Mismatch), "{error}");
+    assert_eq!(error.kind(), clickvec_tables::ErrorKind::Mismatch, "{error}");
     assert!(error.to_string().contains(&format!("expected {expected}")), "{error}");
     error.to_string()
 }

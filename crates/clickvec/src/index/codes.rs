@@ -5,9 +5,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::Shared;
-use crate::error::{Result, VectorFault};
+use super::flat::bad_shape;
+use crate::error::Result;
 use crate::math::nibbles::{self, GROUP, MAX_DIMENSION, ROWS};
 use crate::memory::room_for_numbers;
+use clickvec_tables::Error;
 
 /// The largest code of a number.
 const LARGEST: f32 = 127.0;
@@ -225,7 +227,7 @@ impl Codes {
     }
 
     /// Checks that the pieces fit together, the low bits among them, and, without positions of their own, as many vectors.
-    pub(super) fn check(&self, dimension: usize, vectors: usize) -> Result<(), VectorFault> {
+    pub(super) fn check(&self, dimension: usize, vectors: usize) -> Result<(), Error> {
         let rows = match &self.rows {
             Some(rows) => rows.len() >= vectors,
             None => self.scales.len() == vectors.div_ceil(ROWS) * ROWS,
@@ -235,7 +237,7 @@ impl Codes {
     }
 
     /// Checks that these can be copies of codes: each row has a position, and the low bits are there if they are needed.
-    pub(super) fn check_copies(&self, dimension: usize, with_low: bool) -> Result<(), VectorFault> {
+    pub(super) fn check_copies(&self, dimension: usize, with_low: bool) -> Result<(), Error> {
         let low = self.low.len() == self.high.len() || (self.low.is_empty() && !with_low);
         if self.rows.is_some() && low && self.fits(dimension) { Ok(()) } else { Err(self.fault(dimension)) }
     }
@@ -252,8 +254,8 @@ impl Codes {
             && dimension <= MAX_DIMENSION
     }
 
-    fn fault(&self, dimension: usize) -> VectorFault {
-        VectorFault::Shape { dimension, values: self.high.len() }
+    fn fault(&self, dimension: usize) -> Error {
+        bad_shape(dimension, self.high.len())
     }
 
     /// The position of the vector in a row.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Candidates, Codes, FlatIndex, Hit, QuantizedIndex, Query, SearchScratch};
 use crate::Result;
-use crate::error::VectorFault;
 use crate::pool::Pool;
+use crate::vectors::other_dimension;
 
 /// The number of searches after which codes save more time than they take to build.
 const WORTH_CODES: usize = 20;
@@ -42,7 +42,7 @@ impl ExactIndex {
         if vector.len() == expected {
             Ok(vector)
         } else {
-            Err(VectorFault::Dimension { expected, found: vector.len() }.into())
+            Err(other_dimension(expected, vector.len()).within("vectors").into())
         }
     }
 

@@ -6,11 +6,14 @@ use super::batch;
 use super::best::Best;
 use super::{Hit, Shared};
 use crate::Result;
-use crate::error::{VectorFault, not_finite};
+use crate::error::not_finite;
 use crate::math::Buffer;
 use crate::math::gemm::{Left, gemm_into};
 use crate::math::matrix::transpose;
 use crate::math::score::{any_above, score, scores};
+use crate::vectors::{bad_number, other_dimension};
+use clickvec_tables::{Error, ErrorKind};
+use std::borrow::Cow;
 
 /// How far from 1 a length may be and still count as 1 with rounding.
 const UNIT_TOLERANCE: f64 = 1e-3;
@@ -44,14 +47,13 @@ impl FlatIndex {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] with [`VectorFault::Shape`], [`VectorFault::TooMany`] or [`VectorFault::NotFinite`].
+    /// [`ErrorKind::Malformed`] if they are no whole vectors, or too many; [`ErrorKind::NotFinite`].
     pub fn new(dimension: usize, mut vectors: Vec<f32>) -> Result<FlatIndex> {
         check_shape(dimension, vectors.len())?;
         for (position, vector) in vectors.chunks_exact_mut(dimension).enumerate() {
             let length = length(vector);
             if !length.is_finite() {
-                let found = not_finite(vector).unwrap_or_else(|| length.to_string());
-                return Err(VectorFault::NotFinite { position, found }.into());
+                return Err(not_finite_at(position, vector, length).into());
             }
             if length > 0.0 {
                 vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
@@ -64,7 +66,7 @@ impl FlatIndex {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] with [`VectorFault::Shape`] or [`VectorFault::TooMany`].
+    /// [`ErrorKind::Malformed`] if they are no whole vectors, or too many.
     pub fn of_unit(dimension: usize, vectors: Shared<f32>) -> Result<FlatIndex> {
         check_shape(dimension, vectors.len())?;
         Ok(FlatIndex { dimension, vectors })
@@ -75,17 +77,17 @@ impl FlatIndex {
     ///
     /// # Errors
     ///
-    /// Those of [`FlatIndex::new`], and [`VectorFault::NotUnit`].
+    /// Those of [`FlatIndex::new`], and [`ErrorKind::Malformed`] for another length.
     pub fn from_unit(dimension: usize, vectors: Vec<f32>) -> Result<FlatIndex> {
         check_shape(dimension, vectors.len())?;
         for (position, vector) in vectors.chunks_exact(dimension).enumerate() {
             let length = squares_in_lanes(vector).sqrt();
             if !length.is_finite() {
-                let found = not_finite(vector).unwrap_or_else(|| length.to_string());
-                return Err(VectorFault::NotFinite { position, found }.into());
+                return Err(not_finite_at(position, vector, length).into());
             }
             if length != 0.0 && (length - 1.0).abs() > UNIT_TOLERANCE {
-                return Err(VectorFault::NotUnit { position, found: length.to_string() }.into());
+                let found = format!("length {length} in vector {position} (counted from 0)");
+                return Err(malformed("vectors of length 1 or 0", found).into());
             }
         }
         Ok(FlatIndex { dimension, vectors: vectors.into() })
@@ -97,7 +99,7 @@ impl FlatIndex {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] with [`VectorFault::Dimension`], [`VectorFault::BadNumber`] or [`VectorFault::TooLong`].
+    /// [`ErrorKind::Mismatch`] for another dimension; [`ErrorKind::NotFinite`] if the vector, or a score, is too large for a float.
     pub fn search<'s>(&self, query: &[f32], k: usize, scratch: &'s mut SearchScratch) -> Result<&'s [Hit]> {
         query_length(self.dimension, query)?;
         let SearchScratch { best, hits, .. } = scratch;
@@ -122,7 +124,7 @@ impl FlatIndex {
     ///
     /// # Errors
     ///
-    /// Those of [`FlatIndex::search`], and [`VectorFault::Shape`].
+    /// Those of [`FlatIndex::search`], and [`ErrorKind::Malformed`] if they are no whole vectors.
     pub fn search_batch(&self, queries: &[f32], k: usize) -> Result<Vec<Vec<Hit>>> {
         let lengths = query_lengths(self.dimension, queries)?;
         let k = k.min(self.len());
@@ -203,7 +205,7 @@ impl FlatIndex {
 /// The length of a valid query of vectors with this many numbers.
 pub(super) fn query_length(dimension: usize, query: &[f32]) -> Result<f64> {
     if query.len() != dimension {
-        return Err(VectorFault::Dimension { expected: dimension, found: query.len() }.into());
+        return Err(other_dimension(dimension, query.len()).within(PLACE).into());
     }
     // If a float can hold the length, it bounds every partial sum (Cauchy–Schwarz), so no score is NaN.
     let length = length(query);
@@ -211,26 +213,54 @@ pub(super) fn query_length(dimension: usize, query: &[f32]) -> Result<f64> {
         return Ok(length);
     }
     Err(match not_finite(query) {
-        Some(found) => VectorFault::BadNumber { found },
-        None => VectorFault::TooLong { found: format!("{length:e}") },
+        Some(found) => bad_number(&found),
+        None => {
+            let expected = format!("a vector of a length below {:e}", f32::MAX / 2.0);
+            let error = Error::expected(ErrorKind::NotFinite, expected, format!("{length:e}"));
+            error.help("divide its numbers by one number")
+        }
     }
+    .within(PLACE)
     .into())
 }
 
 /// The lengths of valid queries [m, dimension].
 pub(super) fn query_lengths(dimension: usize, queries: &[f32]) -> Result<Vec<f64>> {
     if !queries.len().is_multiple_of(dimension) {
-        return Err(VectorFault::Shape { dimension, values: queries.len() }.into());
+        return Err(bad_shape(dimension, queries.len()).into());
     }
     queries.chunks_exact(dimension).map(|query| query_length(dimension, query)).collect()
 }
 
+/// The place of errors of vectors in memory.
+const PLACE: &str = "vectors";
+
+fn malformed(expected: impl Into<Cow<'static, str>>, found: String) -> Error {
+    Error::expected(ErrorKind::Malformed, expected, found).within(PLACE)
+}
+
+/// Returns the error of numbers that make no whole vectors.
+pub(super) fn bad_shape(dimension: usize, values: usize) -> Error {
+    malformed(format!("a multiple of the dimension {dimension} (1 or more)"), format!("{values} numbers"))
+}
+
+/// Returns the error of more vectors than 32-bit positions.
+pub(super) fn too_many(found: usize) -> Error {
+    malformed("fewer than 2^32 vectors", found.to_string()).help("split the collection")
+}
+
+fn not_finite_at(position: usize, vector: &[f32], length: f64) -> Error {
+    let found = not_finite(vector).unwrap_or_else(|| length.to_string());
+    let found = format!("{found} in vector {position} (counted from 0)");
+    Error::expected(ErrorKind::NotFinite, "finite numbers", found).within(PLACE)
+}
+
 pub(super) fn check_shape(dimension: usize, values: usize) -> Result<()> {
     if dimension == 0 || !values.is_multiple_of(dimension) {
-        return Err(VectorFault::Shape { dimension, values }.into());
+        return Err(bad_shape(dimension, values).into());
     }
     if u32::try_from(values / dimension).is_err() {
-        return Err(VectorFault::TooMany { found: values / dimension }.into());
+        return Err(too_many(values / dimension).into());
     }
     Ok(())
 }
@@ -267,13 +297,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Error;
 
-    fn fault(result: Result<impl std::fmt::Debug>) -> VectorFault {
-        match result.unwrap_err() {
-            Error::Vectors(fault) => fault,
-            other => panic!("{other}"),
-        }
+    fn message(result: Result<impl std::fmt::Debug>) -> String {
+        result.unwrap_err().to_string()
     }
 
     fn search(index: &FlatIndex, query: &[f32], k: usize) -> Vec<(u32, f32)> {
@@ -301,33 +327,32 @@ mod tests {
 
     #[test]
     fn a_shape_that_does_not_fit() {
-        assert_eq!(fault(FlatIndex::new(2, vec![0.0; 3])), VectorFault::Shape { dimension: 2, values: 3 });
-        assert_eq!(fault(FlatIndex::from_unit(0, vec![])), VectorFault::Shape { dimension: 0, values: 0 });
+        let expected = "vectors: expected a multiple of the dimension 2 (1 or more), found 3 numbers";
+        assert_eq!(message(FlatIndex::new(2, vec![0.0; 3])), expected);
+        assert!(FlatIndex::from_unit(0, vec![]).is_err());
     }
 
     #[test]
     fn more_vectors_than_positions() {
         // Tests only the check: the vectors themselves would take 16 GiB.
         let found = 1usize << 32;
-        assert_eq!(fault(check_shape(2, 2 * found)), VectorFault::TooMany { found });
+        assert!(message(check_shape(2, 2 * found)).contains("expected fewer than 2^32 vectors, found 4294967296;"));
     }
 
     #[test]
     fn a_vector_that_is_not_finite() {
         for value in [f32::NAN, f32::INFINITY] {
             let vectors = vec![1.0, 0.0, 0.0, value];
-            let expected = VectorFault::NotFinite { position: 1, found: value.to_string() };
-            assert_eq!(fault(FlatIndex::new(2, vectors.clone())), expected);
-            assert_eq!(fault(FlatIndex::from_unit(2, vectors)), expected);
+            let expected = format!("vectors: expected finite numbers, found {value} in vector 1 (counted from 0)");
+            assert_eq!(message(FlatIndex::new(2, vectors.clone())), expected);
+            assert_eq!(message(FlatIndex::from_unit(2, vectors)), expected);
         }
     }
 
     #[test]
     fn a_loaded_vector_that_is_not_of_unit_length() {
-        assert_eq!(
-            fault(FlatIndex::from_unit(1, vec![-1.0, 0.0, 2.0])),
-            VectorFault::NotUnit { position: 2, found: "2".to_owned() }
-        );
+        let error = message(FlatIndex::from_unit(1, vec![-1.0, 0.0, 2.0]));
+        assert!(error.ends_with("found length 2 in vector 2 (counted from 0)"), "{error}");
         let index = FlatIndex::new(2, vec![3.0, 4.0, 0.0, 0.0, 1e30, -1e30]).unwrap();
         assert_eq!(FlatIndex::from_unit(2, index.vectors().to_vec()).unwrap(), index);
     }
@@ -335,19 +360,22 @@ mod tests {
     #[test]
     fn a_query_of_another_dimension() {
         let index = FlatIndex::new(2, vec![1.0, 0.0]).unwrap();
-        let found = fault(index.search(&[1.0], 1, &mut SearchScratch::default()));
-        assert_eq!(found, VectorFault::Dimension { expected: 2, found: 1 });
+        let found = message(index.search(&[1.0], 1, &mut SearchScratch::default()));
+        assert!(found.starts_with("vectors: expected a vector of 2 numbers, found 1;"), "{found}");
     }
 
     #[test]
     fn a_query_that_is_not_finite() {
         let index = FlatIndex::new(2, vec![1.0, 1.0]).unwrap();
-        let of = |value: f32| fault(index.search(&[1.0, value], 1, &mut SearchScratch::default()));
+        let of = |value: f32| message(index.search(&[1.0, value], 1, &mut SearchScratch::default()));
         for value in [f32::NAN, f32::NEG_INFINITY] {
-            assert_eq!(of(value), VectorFault::BadNumber { found: value.to_string() });
+            assert_eq!(of(value), format!("vectors: expected a vector of finite numbers, found {value} in it"));
         }
-        let message = of(f32::MAX).to_string();
-        assert!(message.starts_with("expected a vector of a length below 1.7014117e38, found 3.40282346"), "{message}");
+        let message = of(f32::MAX);
+        assert!(
+            message.starts_with("vectors: expected a vector of a length below 1.7014117e38, found 3.40282346"),
+            "{message}"
+        );
     }
 
     proptest! {

@@ -75,7 +75,7 @@ pub trait Candidates: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] if the query's vector does not fit this index.
+    /// [`clickvec_tables::ErrorKind::Mismatch`] if the query's vector does not fit this index.
     fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>>;
 
     /// The best `k` titles for each of many queries, as [`Candidates::search`] finds them.

@@ -58,7 +58,7 @@ impl QuantizedIndex {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] if their sizes do not fit the vectors.
+    /// [`clickvec_tables::ErrorKind::Malformed`] if their sizes do not fit the vectors.
     pub fn of_codes(flat: FlatIndex, codes: Codes) -> Result<QuantizedIndex> {
         codes.check(flat.dimension(), flat.len())?;
         Ok(QuantizedIndex { rows: Rows::Floats(flat), codes, copies: None })
@@ -91,7 +91,7 @@ impl QuantizedIndex {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Vectors`] if they have another form.
+    /// [`clickvec_tables::ErrorKind::Malformed`] if they have another form.
     pub fn with_copies(self, copies: Codes) -> Result<QuantizedIndex> {
         copies.check_copies(self.dimension(), matches!(self.rows, Rows::Codes { .. }))?;
         Ok(QuantizedIndex { copies: Some(copies), ..self })

@@ -3,7 +3,6 @@
 use super::codes::Codes;
 use super::{FlatIndex, Shared};
 use crate::Result;
-use crate::error::VectorFault;
 use crate::math::score::score;
 use crate::memory::room_for_numbers;
 
@@ -60,7 +59,7 @@ impl Rows {
     }
 
     pub(super) fn of_codes(dimension: usize, len: usize) -> Result<Rows> {
-        let values = len.checked_mul(dimension).ok_or(VectorFault::TooMany { found: len })?;
+        let values = len.checked_mul(dimension).ok_or_else(|| super::flat::too_many(len))?;
         super::flat::check_shape(dimension, values)?;
         Ok(Rows::Codes { dimension, len })
     }

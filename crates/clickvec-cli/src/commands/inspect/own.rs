@@ -54,14 +54,11 @@ pub(super) fn judged(found: &mut Found) -> Result<()> {
 
 /// Keeps what is wrong with a table as its only fault; other errors are errors here too.
 fn told(found: &mut Found, error: Error) -> Result<()> {
-    let (line, fault) = match error {
-        Error::Shared(error) if error.kind().is_of_contents() || error.kind() == ErrorKind::Empty => {
-            (error.line(), error.message())
-        }
-        error => return Err(error.into()),
-    };
+    if !error.kind().is_of_contents() && error.kind() != ErrorKind::Empty {
+        return Err(error.into());
+    }
     found.faults = 1;
-    found.first = vec![(line.unwrap_or(1), fault)];
+    found.first = vec![(error.line().unwrap_or(1), error.message())];
     Ok(())
 }
 

@@ -280,9 +280,9 @@ impl Watcher {
 
 /// The message for an error. If the file is not a click log, it also names the command that makes one.
 fn told_of_log(error: anyhow::Error, clicks: Option<&Path>) -> anyhow::Error {
-    let lacks_a_column = matches!(
-        error.downcast_ref(),
-        Some(Error::Shared(error)) if error.path() == clicks && error.what_was_expected().is_some_and(|expected| expected.starts_with("a column"))
-    );
+    let lacks_a_column = error.downcast_ref().is_some_and(|error: &Error| {
+        let expected = error.what_was_expected().unwrap_or_default();
+        error.path() == clicks && expected.starts_with("a column")
+    });
     if lacks_a_column { anyhow!("{error}; `clickvec prepare` makes a click log from a raw one") } else { error }
 }

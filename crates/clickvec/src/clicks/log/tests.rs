@@ -38,7 +38,7 @@ const CONFIG: LogConfig<'_> = LogConfig {
 #[test]
 fn pairs_that_all_weigh_nothing_are_refused() {
     let found = read("query\ttitle\tweight\na\tb\t0\nc\td\t0\n", CONFIG).map(drop).unwrap_err();
-    assert_eq!(found.kind(), Some(clickvec_tables::ErrorKind::Empty));
+    assert_eq!(found.kind(), clickvec_tables::ErrorKind::Empty);
     assert!(found.to_string().contains("found 2 whose weights or counts are all 0"), "{found}");
     assert!(read("query\ttitle\tweight\na\tb\t0\nc\td\t0.1\n", CONFIG).is_ok());
 }

@@ -105,7 +105,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let made = table::make(&plan, &Options { cache: &cache, program: &program }, &mut |event| watcher.event(event));
     watcher.close();
     if let (Err(error), Some(status)) = (&made, watcher.asked_to_stop())
-        && error.kind() == Some(clickvec_tables::ErrorKind::Interrupted)
+        && error.kind() == clickvec_tables::ErrorKind::Interrupted
     {
         return Ok(Answer::Stopped(status));
     }
