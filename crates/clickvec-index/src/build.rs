@@ -159,7 +159,7 @@ impl IndexBuilder {
         if self.given_up {
             let (expected, found) = ("an index to which every title was added", "one that was given up");
             let error = Error::expected(ErrorKind::Setting, expected, found);
-            return Err(error.help("begin it anew").at(self.output.folder.target()));
+            return Err(error.help("begin it anew").at(self.output.folder.path()));
         }
         self.encoder.flush(&mut self.output)?;
         self.output.finish(self.encoder.left_out().saturating_add(self.left_out), complete)
@@ -219,7 +219,7 @@ impl Output {
         self.vectors.write(vectors).map_err(|source| self.folder.failed(source))?;
         match u32::try_from(self.vectors.rows()) {
             Ok(_) => Ok(()),
-            Err(_) => Err(too_many(self.vectors.rows()).at(self.folder.target())),
+            Err(_) => Err(too_many(self.vectors.rows()).at(self.folder.path())),
         }
     }
 
@@ -230,7 +230,7 @@ impl Output {
         if left_out > 0 && count == 0 && shard.is_none() && has_model {
             let (expected, found) = ("titles with words that the model knows", format!("none among {left_out}"));
             let error = Error::expected(ErrorKind::Empty, expected, found).help("is this the right model?");
-            return Err(error.at(folder.target()));
+            return Err(error.at(folder.path()));
         }
         titles.flush().and_then(|()| vectors.finish()).map_err(|source| folder.failed(source))?;
         if has_model {

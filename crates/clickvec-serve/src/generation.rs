@@ -15,7 +15,7 @@ use arc_swap::ArcSwap;
 use clickvec_index::{Checked, Document, Error as Fault, Index, Mode, Request};
 use clickvec_tables::{Error as Shared, ErrorKind};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fault::quoted;
 
 /// A canary must be found among this many titles.
@@ -113,7 +113,7 @@ impl Slot {
             test(path, &index, &canaries).map(|()| index)
         };
         // A damaged file may show as a fault of another, or of the answers.
-        let index = open().or_else(|error| clickvec_index::check_files(path).map_err(Error::from).and(Err(error)))?;
+        let index = open().or_else(|error| clickvec_index::check_files(path).and(Err(error)))?;
         let pair = Pair { current: Arc::new(Generation::new(1, index, Files::Unread)), previous: None };
         Ok(Slot {
             name: name.to_owned(),
@@ -278,7 +278,7 @@ fn told(index: &Path, fault: &Fault) -> String {
 fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
     let fault = |found: String| -> Result<()> {
         let error = Shared::expected(ErrorKind::Damaged, "an index that answers queries", found);
-        Err(error.at(path).into())
+        Err(error.at(path))
     };
     let facts = index.facts();
     if facts.titles == 0 {
@@ -311,7 +311,7 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
             let found = answer.hits.first().map_or("no title".to_owned(), |hit| format!("{} first", quoted(&hit.id)));
             let expected = format!("{} among the first {CANARY_TOP} titles", quoted(id));
             let error = Shared::expected(ErrorKind::Mismatch, expected, found);
-            return Err(error.within(format!("canary {}", quoted(query))).into());
+            return Err(error.within(format!("canary {}", quoted(query))));
         }
     }
     Ok(())

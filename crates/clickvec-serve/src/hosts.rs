@@ -31,7 +31,7 @@ impl Hosts {
         };
         for name in names {
             if name.len() > LONGEST || !name.split('.').all(is_part) {
-                return Err(setting("a name without scheme, port or path, as `search.example`", quoted(name)).into());
+                return Err(setting("a name without scheme, port or path, as `search.example`", quoted(name)));
             }
         }
         let names: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();

@@ -43,7 +43,7 @@ impl Judgments {
             Ok(file) if file.metadata().is_ok_and(|metadata| metadata.len() == 0) => Vec::new(),
             Ok(file) => read_rows(file, path)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(source) => return Err(Error::io(path, "read", source).into()),
+            Err(source) => return Err(Error::io(path, "read", source)),
         };
         Ok(Judgments { path: path.to_owned(), rows: Mutex::new(rows), _claim: claim })
     }

@@ -106,7 +106,7 @@ impl Limits {
             ("clicks", self.clicks),
         ];
         if let Some((limit, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(setting("1 or more", "0").within(limit).into());
+            return Err(setting("1 or more", "0").within(limit));
         }
         let most = [
             ("connections", self.connections, 1_000_000),
@@ -114,11 +114,11 @@ impl Limits {
             ("queue", self.queue, 1 << 31),
         ];
         if let Some((limit, found, most)) = most.into_iter().find(|(_, found, most)| found > most) {
-            return Err(setting(format!("at most {most}"), found.to_string()).within(limit).into());
+            return Err(setting(format!("at most {most}"), found.to_string()).within(limit));
         }
         let times = [("wait", self.wait), ("request", self.request), ("idle", self.idle)];
         if let Some((limit, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
-            return Err(setting("a time above 0 s", "0 s").within(limit).into());
+            return Err(setting("a time above 0 s", "0 s").within(limit));
         }
         let pairs = [
             ("queue", self.queue, "batch", self.batch),
@@ -128,14 +128,14 @@ impl Limits {
         ];
         if let Some((limit, found, other, least)) = pairs.into_iter().find(|(_, found, _, least)| found < least) {
             let expected = format!("at least the limit `{other}`, which is {least}");
-            return Err(setting(expected, found.to_string()).within(limit).into());
+            return Err(setting(expected, found.to_string()).within(limit));
         }
         if self.wait > self.request {
             let expected = format!("at most the limit `request`, which is {:?}", self.request);
-            return Err(setting(expected, format!("{:?}", self.wait)).within("wait").into());
+            return Err(setting(expected, format!("{:?}", self.wait)).within("wait"));
         }
         if !(self.client_rate >= 0.0 && self.client_rate.is_finite()) {
-            return Err(setting("0 or more texts a second", self.client_rate.to_string()).within("client_rate").into());
+            return Err(setting("0 or more texts a second", self.client_rate.to_string()).within("client_rate"));
         }
         Ok(())
     }

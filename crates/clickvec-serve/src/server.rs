@@ -251,10 +251,10 @@ fn check(config: &Config) -> Result<()> {
         let expected = "a loopback address such as 127.0.0.1";
         let found = "one that others can reach, where tokens and queries would go unencrypted";
         let help = "make the service `public` if something in front of it speaks TLS";
-        return Err(setting(expected, found).help(help).within(config.listen.to_string()).into());
+        return Err(setting(expected, found).help(help).within(config.listen.to_string()));
     }
     if config.indexes.is_empty() {
-        return Err(setting("an index to serve", "none").into());
+        return Err(setting("an index to serve", "none"));
     }
     for (number, (name, _)) in config.indexes.iter().enumerate() {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -270,7 +270,7 @@ fn check(config: &Config) -> Result<()> {
             continue;
         };
         let expected = format!("a name of letters, digits, `-`, `_` and `.`, at most {NAME}");
-        return Err(setting(expected, found).help("NAME=INDEX names an index").within(quoted(name)).into());
+        return Err(setting(expected, found).help("NAME=INDEX names an index").within(quoted(name)));
     }
     Ok(())
 }

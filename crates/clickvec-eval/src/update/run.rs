@@ -222,7 +222,7 @@ impl Update<'_> {
         }
         let clicks = ClickSource::marked(self.window.pairs());
         let outcome = train(self.config, clicks, options, &mut |event| on_progress(Progress::Run(event)));
-        Ok(outcome.map(Outcome::finished)?)
+        outcome.map(Outcome::finished)
     }
 }
 

@@ -57,8 +57,8 @@ impl FolderWriter {
         Error::io(&self.path, "write", source)
     }
 
-    /// Returns where the index will be.
-    pub(crate) fn target(&self) -> &Path {
+    /// Returns the path of the index, as the caller named it.
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 

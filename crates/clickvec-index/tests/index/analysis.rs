@@ -31,7 +31,7 @@ fn plurals_and_numbers_are_found() {
     let world = World::new();
     let path = world.folder.path().join("analysed");
     let found = |analysis: Analysis, query: &str| {
-        build(&path, &world.model, &titles(), &Fusion { analysis: analysis, ..Fusion::default() });
+        build(&path, &world.model, &titles(), &Fusion { analysis, ..Fusion::default() });
         by_words(&Index::open(&path).unwrap(), query)
     };
     assert_eq!(found(Analysis::EXACT, "rugs"), ["t1"]);
@@ -46,7 +46,7 @@ fn the_words_that_a_title_shares_with_a_query_are_those_of_the_title() {
     let world = World::new();
     let path = world.folder.path().join("analysed");
     let matched = |analysis: Analysis, query: &str| {
-        build(&path, &world.model, &titles(), &Fusion { analysis: analysis, ..Fusion::default() });
+        build(&path, &world.model, &titles(), &Fusion { analysis, ..Fusion::default() });
         let index = Index::open(&path).unwrap();
         index.matched_words(query, &["Men’s Rugs, 12in rug: rugs", "12\" seat", ""])
     };

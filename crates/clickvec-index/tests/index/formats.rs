@@ -34,7 +34,7 @@ fn hits(index: &Index, query: &str) -> Hits {
 fn rounded_vectors_take_less_and_find_nearly_the_same() {
     let world = World::new();
     let [exact, halves, codes] = VectorFormat::ALL.map(|format| build(&world, format));
-    let bytes = [&exact, &halves, &codes].map(|index| bytes_of(index));
+    let bytes = [&exact, &halves, &codes].map(bytes_of);
     assert!(bytes[1] < bytes[0] && bytes[2] < bytes[1], "{bytes:?}");
     for (index, tolerance) in [(&halves, 1e-3), (&codes, 1e-2)] {
         let format = index.vector_format();
