@@ -178,7 +178,7 @@ impl Fusion {
         }
         let expected = format!("the fusion of `{}`, {shown}", clickvec_tables::shown::shown(other));
         Error::expected(ErrorKind::Mismatch, expected, found)
-            .help("join indexes with one fusion, or choose one (`--fusion`, `--words`)")
+            .help("join indexes with one fusion, or choose one")
             .at(path)
     }
 }
@@ -214,7 +214,7 @@ mod tests {
         let (a, b) = (Path::new("a"), Path::new("b"));
         let shown = "min-max of vectors (0.25) and words (0.5) and trigrams (0.25)";
         let alike = one.other_than(b, &one, a).to_string();
-        let more = "with other weights of its trigrams or another teacher; join indexes with one fusion, or choose one (`--fusion`, `--words`)";
+        let more = "with other weights of its trigrams or another teacher; join indexes with one fusion, or choose one";
         assert_eq!(alike, format!("b: expected the fusion of `a`, {shown}, found {shown}, {more}"));
         assert_eq!(Fusion::default().to_string(), "min-max of vectors (0.5) and words (0.5), not fitted");
     }

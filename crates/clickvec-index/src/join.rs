@@ -52,7 +52,7 @@ pub fn join(
         if format.is_none() && index.vector_format() != common_format {
             let expected = format!("vectors as {common_format}, as in `{}`", shown(all[0].path()));
             let error = mismatch(index.path(), expected, index.vector_format().to_string());
-            return Err(error.help("join indexes of one form, or choose one (`--vectors`)"));
+            return Err(error.help("join indexes of one form, or choose one"));
         }
         let mut found = index.fusion.clone();
         found.analysis = analysis.unwrap_or(found.analysis);

@@ -241,7 +241,7 @@ fn indexes_that_are_joined_keep_their_form() {
         .run(&["index", "--join", "one", "other", "--output", "joined"])
         .code(2)
         .says("other: expected vectors as f16")
-        .says("`--vectors`");
+        .says("or choose one");
     assert_eq!(form("joined"), "f16");
     folder.run(&["index", "--join", "one", "other", "--vectors", "int8", "--output", "joined"]).code(0);
     assert_eq!(form("joined"), "int8");

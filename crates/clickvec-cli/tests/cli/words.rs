@@ -72,7 +72,7 @@ fn shards_are_joined_as_it_is_told() {
     folder.run(&["index", "--join", "stem", "shop.index", "--output", "both"]).code(0);
     assert_eq!(found(&folder, "both", "hammer"), ["a", "b", "d"]);
     let mixed = ["index", "--join", "split", "shop.index", "--output", "both"];
-    folder.run(&mixed).code(2).says("or choose one (`--fusion`, `--words`)");
+    folder.run(&mixed).code(2).says("or choose one");
     folder.run(&[&mixed[..], &["--words", "exact"]].concat()).code(0);
     assert_eq!(found(&folder, "both", "hammer"), ["b"]);
 }
