@@ -109,13 +109,11 @@ fn no_message_moves_the_cursor() {
     let folder = Folder::with_model();
     let odd = "\u{1b}[2J\u{7}\u{202e}odd";
     folder.write("judged.odd", format!("query\ttitle\tgrade\nred\thammer\t{odd}\n"));
-    folder.write("header.odd", format!("{odd}\t{odd}\n"));
     for arguments in [
         &["inspect", odd][..],
         &["search", "--model", odd, "--titles", "titles.tsv", "red"],
         &["search", "--model", "model.safetensors", "--titles", odd, "red"],
         &["evaluate", "--judged", "judged.odd", "--ranker", "bm25"],
-        &["evaluate", "--judged", "header.odd", "--ranker", "bm25"],
         &["evaluate", "--judged", "judged.tsv", "--ranker", odd],
         &["evaluate", "--judged", odd, "--ranker", "bm25"],
         &["train", "--clicks", "clicks.tsv", "--output", &format!("{odd}/m")],

@@ -230,8 +230,8 @@ fn items_get_their_titles() {
     folder.write("log.csv", "query,sku\nred shoes,1\nred shoes,2\nsofa,3\n");
     folder.write("titles.tsv", "id\ttitle\n1\tShoes, red\n3\tCouch\n3\tOther\n");
     let join = ["prepare", "log.csv", "-o", "clicks.tsv", "--columns", "item=sku"];
-    folder.run(&join).code(2).says("--titles");
-    folder.run(&join[..4]).code(2).says("expected a column `title`, found `query`, `sku`").says("--columns item=NAME");
+    folder.run(&join).code(2).says("name a table that gives each item its title as `titles`");
+    folder.run(&join[..4]).code(2).says("expected a column `title`, found `query`, `sku`").says("`item=NAME`");
     let run = folder.run(&[&join[..], &["--titles", "titles.tsv"]].concat()).code(0);
     run.says("1 of 3");
     assert_eq!(folder.read("clicks.tsv"), "query\ttitle\tcount\nred shoes\tShoes, red\t1\nsofa\tCouch\t1\n");
@@ -462,7 +462,7 @@ fn columns_of_json_come_in_any_row() {
     run.says("expected a column `who`, found `query`, `title`");
     folder.write("log.json", row("").repeat(1500) + &row(",\"user\":\"u\""));
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv"]).code(2);
-    run.says("found a column `user` in line 1501").says("--columns user=NAME");
+    run.says("found a column `user` in line 1501").says("`user=NAME`");
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn limits_that_cannot_be_held_are_an_error() {
     prepare(&folder, &["--max-queries-per-day", "9"])
         .code(2)
         .says("a limit of queries for each user and day needs a column of times")
-        .says("`--max-queries-per-day`");
+        .says("leave `max_queries_per_day` out");
     folder.write("log.tsv", "query\ttitle\na\tt\n");
     prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `max_queries` out");
     let split = ["--validation", "held.tsv", "--validation-split", "2024"];
