@@ -80,7 +80,7 @@ fn what_reads_a_model_reads_the_projection() {
     // A dimension of the projection is no cell.
     let text = folder.run(&[&explain[..], &["--html=page.html"]].concat()).code(0).stdout();
     assert!(text.contains("\ndimension  ") && !text.contains("\ncell "), "{text}");
-    assert!(folder.read("page.html").contains("Dimensions that add most to the score"));
+    assert!(folder.read("page.html").contains("of 6 dimensions add up to"));
     folder.run(&["evaluate", "--judged=judged.tsv", "--model=model.safetensors"]).code(0).prints("model");
     let export = ["export", "model.safetensors", "--json", "--output=onnx", "--to=onnx"];
     assert_eq!(folder.run(&export).code(0).json_lines()[0]["dimension"], 6);

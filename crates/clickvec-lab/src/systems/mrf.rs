@@ -140,7 +140,7 @@ mod tests {
             let spec = format!("{name}:lambda_t=0,lambda_o=0,lambda_u=0").parse().unwrap();
             let fault = System::named(name, &crate::SYSTEMS).unwrap().values(&spec).unwrap_err().to_string();
             let expected = "expected a value above 0 for one of lambda_t, lambda_o, lambda_u, found none";
-            assert_eq!(fault, format!("`{name}`: {expected}"));
+            assert_eq!(fault, format!("ranker `{name}`: {expected}"));
         }
         assert!(SYSTEM.values(&"mrf:lambda_t=0,lambda_o=0".parse().unwrap()).is_ok());
     }

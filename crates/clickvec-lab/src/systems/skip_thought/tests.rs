@@ -77,7 +77,7 @@ fn without_anything_to_learn_from_it_says_what_to_name() {
         "skip-thought: expected a trained encoder, found none; name its folder to load"
     );
     let neither: RankerSpec = "skip-thought:uni=0,bi=0".parse().unwrap();
-    let expected = "`skip-thought`: expected a value above 0 for one of uni, bi, found none";
+    let expected = "ranker `skip-thought`: expected a value above 0 for one of uni, bi, found none";
     assert_eq!(SYSTEM.values(&neither).unwrap_err().to_string(), expected);
 }
 
