@@ -62,7 +62,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// [`Error::TestSet`] if the run has no judged title at all, since its scores would be those of a random order; and if it has a
+    /// [`ErrorKind::Mismatch`] if the run has no judged title, since its scores would be those of a random order; and if it has a
     /// title that is not in the collection, or none of the queries.
     pub fn answers(&self, task: Task<'_>, depth: usize) -> Result<(Answers, RunCoverage)> {
         let lacking_queries = task.queries().filter(|(id, _)| !self.queries.contains_key(*id)).count();

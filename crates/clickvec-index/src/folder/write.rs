@@ -31,7 +31,7 @@ impl FolderWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`check_replaceable`], [`Error::InUse`] and [`Error::Io`].
+    /// Those of [`check_replaceable`], [`clickvec_tables::ErrorKind::Busy`] and [`clickvec_tables::ErrorKind::Io`].
     pub(crate) fn new(path: &Path) -> Result<FolderWriter> {
         let target = files::resolved(path);
         check_replaceable(&target)?;
@@ -52,7 +52,7 @@ impl FolderWriter {
         Ok(BufWriter::with_capacity(BUFFER_BYTES, file.map_err(|source| self.failed(source))?))
     }
 
-    /// An [`Error::Io`] about the index as a whole, since its temporary name would tell a user nothing.
+    /// An [`clickvec_tables::ErrorKind::Io`] about the index as a whole, since its temporary name would tell a user nothing.
     pub(crate) fn failed(&self, source: io::Error) -> Error {
         Error::io(&self.path, "write", source)
     }
@@ -73,7 +73,7 @@ impl FolderWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`check_replaceable`] and [`Error::Io`]. On an error, whatever was in the place is untouched.
+    /// Those of [`check_replaceable`] and [`clickvec_tables::ErrorKind::Io`]. On an error, whatever was in the place is untouched.
     pub(crate) fn finish(self, about: About) -> Result<String> {
         let FolderWriter { path, target, parts, temporary, _claim } = self;
         let failed = |source| Error::io(&path, "write", source);

@@ -261,7 +261,7 @@ impl ClickLog {
     /// Returns one pair for each distinct title, ordered by the titles' hashes, stored in `storage`.
     ///
     /// # Errors
-    /// [`Error::Io`] if the temporary file cannot be written; [`Error::NoMemory`].
+    /// [`clickvec_tables::ErrorKind::Io`] if the temporary file cannot be written; [`clickvec_tables::ErrorKind::Memory`].
     pub(crate) fn distinct_titles(&self, storage: Storage<'_>) -> Result<Spooled<[u64; 2]>> {
         self.distinct_titles_of(0..self.records.len() as u64, storage)
     }

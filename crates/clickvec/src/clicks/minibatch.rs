@@ -137,7 +137,7 @@ impl<'a> Minibatches<'a> {
     /// Creates the minibatches of `log`. A list of all titles, if needed, is stored in `storage`.
     ///
     /// # Errors
-    /// [`crate::Error::Io`] if a temporary file cannot be written; [`crate::Error::NoMemory`].
+    /// [`clickvec_tables::ErrorKind::Io`] if a temporary file cannot be written; [`clickvec_tables::ErrorKind::Memory`].
     pub fn new(log: &'a ClickLog, config: MinibatchConfig, storage: Storage<'_>) -> Result<Minibatches<'a>> {
         let titles = match config.source {
             NegativeSource::Minibatch => None,

@@ -22,7 +22,7 @@ impl Epoch {
     /// share p of an epoch's pairs has the chance 1 − (1 − p)ⁿ: nearly n p, unless p is large.
     ///
     /// # Errors
-    /// [`crate::Error::Io`] if a temporary file cannot be written; [`crate::Error::NoMemory`].
+    /// [`clickvec_tables::ErrorKind::Io`] if a temporary file cannot be written; [`clickvec_tables::ErrorKind::Memory`].
     pub(super) fn chances_of_titles(&self, log: &ClickLog, storage: Storage<'_>) -> Result<Spooled<f32>> {
         let first_title = log.section(Section::Titles).start;
         let (mut by_title, mut chances) = (Spool::<[u64; 2]>::new(storage)?, Spool::<f32>::new(storage)?);

@@ -130,7 +130,7 @@ pub fn members(path: &Path, systems: &[&'static System]) -> Result<FusionFile> {
 /// Reads a fusion and its members. Nothing in the files is trusted.
 ///
 /// # Errors
-/// [`Error::Io`], or an error for a file that is damaged or of another kind.
+/// [`ErrorKind::Io`], or an error for a file that is damaged or of another kind.
 pub(in crate::ranker) fn load(path: &Path, systems: &[&'static System]) -> Result<Fusion> {
     let of_file = |fault: clickvec_tables::Error| Error::from(fault.at(path));
     let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;

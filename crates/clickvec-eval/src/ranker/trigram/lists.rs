@@ -61,7 +61,7 @@ impl TrigramLists {
     ///
     /// # Errors
     ///
-    /// [`clickvec::Error::NoMemory`].
+    /// [`clickvec_tables::ErrorKind::Memory`].
     pub fn new<'t, I: Iterator<Item = &'t str>>(
         ranker: &LetterTrigrams,
         titles: impl Fn() -> I,

@@ -95,7 +95,7 @@ impl LetterTrigrams {
     /// The trained `trigram` in a file.
     ///
     /// # Errors
-    /// [`Error::Io`], or an error if the file is of another system or not valid.
+    /// [`clickvec_tables::ErrorKind::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<LetterTrigrams> {
         let (system, values, state) = file::load_state(path, &[&SYSTEM])?;
         let of_file = |fault: clickvec_tables::Error| Error::from(fault.at(path));
@@ -108,7 +108,7 @@ impl LetterTrigrams {
     /// Writes it as the file of a trained `trigram`.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`clickvec_tables::ErrorKind::Io`].
     pub fn save(&self, path: &Path) -> Result<()> {
         let parameters = [(TF_POWER.name, self.tf_power), (IDF_POWER.name, self.idf_power)];
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();

@@ -157,7 +157,7 @@ impl WordVectors {
     /// The trained `vectors` in a file.
     ///
     /// # Errors
-    /// [`Error::Io`], or an error if the file is of another system or not valid.
+    /// [`ErrorKind::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<WordVectors> {
         let (system, values, state) = file::load_state(path, &[&SYSTEM])?;
         let of_file = |error: Error| clickvec::Error::from(error.at(path));
@@ -170,7 +170,7 @@ impl WordVectors {
     /// Writes it as the file of a trained `vectors`.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`].
     pub fn save(&self, path: &Path) -> Result<()> {
         let parameters = [(RIDGE, self.ridge), (IDF, self.idf)].map(|(name, value)| (name.to_owned(), value)).into();
         let spec = RankerSpec { name: SYSTEM.name.to_owned(), parameters };
@@ -200,7 +200,7 @@ impl WordVectors {
     /// The vectors of `count` titles with length 1, zeros for those that have none; `title` has the titles by their positions.
     ///
     /// # Errors
-    /// [`Error::NoMemory`].
+    /// [`ErrorKind::Memory`].
     pub fn of_titles<'t>(&self, count: usize, title: impl Fn(usize) -> &'t str + Sync) -> Result<FlatIndex> {
         let dimension = self.dimension();
         // An index has codes besides.
