@@ -58,7 +58,7 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<
             let found = read_titles(titles, files.field)?;
             if found.titles.is_empty() {
                 let error = Error::expected(ErrorKind::Empty, "titles below the header", "none");
-                return Err(error.help("see docs/reference/tables.md").at(&found.path).into());
+                return Err(error.help("see docs/reference/tables.md").at(&found.path));
             }
             found.titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
             read.collection = found.titles.len() as u64;

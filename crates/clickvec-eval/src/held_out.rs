@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::significance::{compared, correct};
 use super::{Collection, Comparison, EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metric};
 use crate::ranker::{self, Corpus, Ranker};
-use clickvec::error::{Error, Result};
+use clickvec::error::Result;
 use clickvec::internals::loss::EvenlyDrawn;
 use clickvec::internals::rng;
 use clickvec::tables::Title;
@@ -143,7 +143,7 @@ impl HeldOutTest {
         for (spec, name) in Self::BASELINES {
             systems.push(self.judge_as(name, &*ranker::train(spec, &corpus)?)?);
         }
-        let compare = |other| compared(&systems[0], other, Self::DECIDES).map_err(Error::from);
+        let compare = |other| compared(&systems[0], other, Self::DECIDES);
         let mut tests = systems[1..].iter().map(compare).collect::<Result<Vec<Comparison>>>()?;
         correct(tests.iter_mut());
         Ok(HeldOutReport { systems, tests })

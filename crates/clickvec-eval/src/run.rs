@@ -89,7 +89,7 @@ impl Run {
         let scores = judgments.queries.iter().map(&mut of_query).collect();
         if coverage.judged == 0 {
             let first = judgments.queries.iter().find_map(|query| Some((&query.id, &query.titles.first()?.id)));
-            return Err(self.other_run(first.map(|(query, title)| (query.as_str(), Some(title.as_str())))).into());
+            return Err(self.other_run(first.map(|(query, title)| (query.as_str(), Some(title.as_str())))));
         }
         Ok(scores)
     }
@@ -121,7 +121,7 @@ impl Run {
         };
         let lists = queries.iter().map(&mut of_query).collect::<Result<Vec<_>>>()?;
         if coverage.lacking_queries == queries.len() {
-            return Err(self.other_run(queries.first().map(|query| (query.id.as_str(), None))).into());
+            return Err(self.other_run(queries.first().map(|query| (query.id.as_str(), None))));
         }
         Ok(lists)
     }

@@ -216,7 +216,7 @@ pub(crate) fn write_for(path: &Path, output: &Path, json: &impl Serialize, mut e
     let mut header = serde_json::to_vec(&metadata).map_err(|error| failed(error.into()))?;
     header.resize(header.len().next_multiple_of(8), b' ');
     if header.len() as u64 > MAX_HEADER_BYTES {
-        return Err(header_too_large(header.len() as u64).at(path).into());
+        return Err(header_too_large(header.len() as u64).at(path));
     }
     files::write_for(path, output, |out| {
         out.write_all(&(header.len() as u64).to_le_bytes()).map_err(failed)?;

@@ -40,8 +40,7 @@ impl VectorCoverage {
                 };
                 return Err(Error::expected(ErrorKind::Empty, "vectors for the texts of the test set", found)
                     .help(format!("is it the file of these texts?{ridge}"))
-                    .within("vectors")
-                    .into());
+                    .within("vectors"));
             }
         }
         Ok(Some(VectorCoverage { lacking_queries, queries, lacking_titles, titles }))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::SystemRanker;
 use super::spec::RankerSpec;
 use super::system::{System, Values};
-use clickvec::error::{Error, Result, damaged};
+use clickvec::error::{Result, damaged};
 use clickvec::internals::error::shortened;
 pub use clickvec::internals::tensor_file::Numbers;
 use clickvec::internals::tensor_file::{Array, Data, Entry, FORMAT, TensorFile, fingerprint, write};
@@ -234,7 +234,7 @@ pub(super) fn save(path: &Path, system: &System, values: &Values, ranker: &dyn S
 /// `ErrorKind::Io`, or an error for a file that is damaged or of another kind.
 pub fn load(path: &Path, systems: &[&'static System]) -> Result<(&'static System, Values, Box<dyn SystemRanker>)> {
     let (system, values, state) = load_state(path, systems)?;
-    let ranker = (system.restore)(&values, &state).map_err(|fault| Error::from(fault.at(path)))?;
+    let ranker = (system.restore)(&values, &state).map_err(|fault| fault.at(path))?;
     Ok((system, values, ranker))
 }
 
@@ -253,7 +253,7 @@ pub fn ranker_parameters(path: &Path, systems: &[&'static System]) -> Result<(&'
 /// Those of [`load`].
 pub(super) fn load_state(path: &Path, systems: &[&'static System]) -> Result<(&'static System, Values, RankerState)> {
     let file = TensorFile::open(path)?;
-    parse(&file, systems).map_err(|fault| Error::from(fault.at(path)))
+    parse(&file, systems).map_err(|fault| fault.at(path))
 }
 
 fn parse(

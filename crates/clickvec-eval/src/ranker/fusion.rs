@@ -357,7 +357,7 @@ fn ascend(
             let before = best.objective;
             for member in 0..best.weights.len() {
                 if watch(best.objective).is_break() {
-                    return Err(clickvec_tables::Error::interrupted().into());
+                    return Err(clickvec_tables::Error::interrupted());
                 }
                 let old = best.weights.clone();
                 for n in 1..=steps {

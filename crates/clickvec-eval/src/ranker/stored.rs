@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Neural, Ranker, SYSTEMS, System, file, fusion};
-use clickvec::error::{Error, Result, damaged};
+use clickvec::error::{Result, damaged};
 use clickvec::internals::tensor_file::TensorFile;
 use clickvec::model::Model;
 
@@ -48,7 +48,7 @@ impl FileKind {
     /// `ErrorKind::Io`, or an error for a file with anything else.
     pub fn of(path: &Path) -> Result<FileKind> {
         let file = TensorFile::open(path)?;
-        let found = |fault: clickvec_tables::Error| Error::from(fault.at(path));
+        let found = |fault: clickvec_tables::Error| fault.at(path);
         match file.kind().map_err(found)?.as_str() {
             MODEL => Ok(FileKind::Model),
             file::KIND => Ok(FileKind::Ranker),
@@ -65,5 +65,5 @@ impl FileKind {
 /// `ErrorKind::Io`; an error if it is not one of clickvec's.
 pub fn fingerprint(path: &Path) -> Result<String> {
     let file = TensorFile::open(path)?;
-    file.fingerprint().map_err(|fault| Error::from(fault.at(path)))
+    file.fingerprint().map_err(|fault| fault.at(path))
 }

@@ -246,7 +246,7 @@ impl<'a> Training<'a> {
         for written in [output.path, &held_out].into_iter().flat_map(written_paths) {
             if written.canonicalize().is_ok_and(|written| inputs.contains(&written)) {
                 let error = Error::expected(ErrorKind::Occupied, "an output that is not an input", "an input");
-                return Err(error.at(&written).help("name another file").into());
+                return Err(error.at(&written).help("name another file"));
             }
         }
         Ok(())
@@ -355,7 +355,7 @@ impl<'a> Training<'a> {
                 .map(|outcome| outcome.finished().map(|model| Trained::Memory(Box::new(model)))),
         };
         if let Some(refused) = refused {
-            return Err(refused.into());
+            return Err(refused);
         }
         Ok(outcome?.map(|trained| (trained, held_out_judge)))
     }

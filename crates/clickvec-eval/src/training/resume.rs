@@ -15,7 +15,7 @@ use super::trial::{self, Trial};
 ///
 /// These settings cannot resume the earlier training.
 pub(super) fn check(config: &TrainConfig, trial: Option<Trial>, output: &Path) -> Result<Option<Trial>> {
-    let refused = |differences: Vec<SettingDifference>| other_settings(&differences).at(output).into();
+    let refused = |differences: Vec<SettingDifference>| other_settings(&differences).at(output);
     let trial_config = settings_of(&trial::held_out_path(output))?;
     let stopped = stopped_run(output)?.map(|run| run.config);
     let finished = Model::load(output).ok().map(|model| model.training().config.clone());
@@ -34,7 +34,7 @@ pub(super) fn check(config: &TrainConfig, trial: Option<Trial>, output: &Path) -
                     "the click log of the training to resume, of which queries are held out",
                     "one with too few queries for that, or a pipe",
                 );
-                return Err(error.at(output).help("name that log, or start afresh").into());
+                return Err(error.at(output).help("name that log, or start afresh"));
             }
             Err(refused(differences))
         }

@@ -29,7 +29,7 @@ impl Trial {
         let Some(output) = output else { return Ok(Some(Trial { path: None })) };
         // Say before the first training that the second cannot be written.
         if Found::is_special(output) {
-            return Err(not_replaceable(output).into());
+            return Err(not_replaceable(output));
         }
         for path in &written_paths(output) {
             check_writable(path)?;
@@ -71,7 +71,7 @@ impl Trial {
     /// Makes its model the result, if it is a file.
     pub(super) fn keep(&self, output: Option<&Path>) -> Result<()> {
         let (Some(path), Some(output)) = (self.path(), output) else { return Ok(()) };
-        Ok(files::publish(path, output)?)
+        files::publish(path, output)
     }
 
     /// Returns whether there is no model yet.

@@ -67,7 +67,7 @@ pub(super) fn queries(
         let (missing, all) = (set.missing.count - before.0, set.judged - before.1);
         if missing >= all {
             let expected = "judged titles whose texts are among the titles";
-            return Err(Error::expected(ErrorKind::Mismatch, expected, "none").at(path).into());
+            return Err(Error::expected(ErrorKind::Mismatch, expected, "none").at(path));
         }
         if (1..LEAST_QUERIES).contains(&queries.judged.len()) {
             notice(Notice::FewJudged { queries: queries.judged.len() });
@@ -83,7 +83,7 @@ pub(super) fn queries(
         let found = format!("{held_out} held-out queries of the newest day with clicked titles in the collection");
         let help =
             "the old model stays; join the clicks of some days in one file, hold out more, or name judged titles";
-        return Err(Error::expected(ErrorKind::Empty, expected, found).help(help).into());
+        return Err(Error::expected(ErrorKind::Empty, expected, found).help(help));
     }
     Ok((set, queries))
 }

@@ -55,7 +55,7 @@ struct Known {
 ///
 /// That of [`files::check_replaceable_folder`].
 pub fn check_output(path: &Path) -> Result<()> {
-    Ok(files::check_replaceable_folder(path, "a simulation", |path| {
+    files::check_replaceable_folder(path, "a simulation", |path| {
         let truth = path.join(TRUTH);
         let mut bytes = Vec::new();
         files::open_plain(&truth).ok()?.take(MAX_TRUTH_BYTES + 1).read_to_end(&mut bytes).ok()?;
@@ -65,7 +65,7 @@ pub fn check_output(path: &Path) -> Result<()> {
         let known: Known = serde_json::from_slice(&bytes).ok()?;
         let names = known.files.into_iter().chain([TRUTH.to_owned()]);
         (known.kind == KIND).then(|| names.collect())
-    })?)
+    })
 }
 
 /// A writer of the files of a folder.
@@ -219,7 +219,7 @@ fn check_enough(sum: &Summary, wanted: u64) -> Result<()> {
         let found = format!("so few that a day of the log has {pairs_a_day}");
         (format!("titles for {wanted} pairs"), found, "ask for fewer pairs, or give more titles")
     };
-    Err(clickvec_tables::Error::expected(clickvec_tables::ErrorKind::Empty, expected, found).help(help).into())
+    Err(clickvec_tables::Error::expected(clickvec_tables::ErrorKind::Empty, expected, found).help(help))
 }
 
 /// Writes judged queries and returns their rows.

@@ -44,8 +44,7 @@ fn refuse_others(folder: &Path, lock: &Path) -> Result<()> {
             let found = format!("one with `{found}` and no file `lock`");
             Err(Shared::expected(Kind::Occupied, "a new folder or that of an earlier table", found)
                 .help("name another one")
-                .at(folder)
-                .into())
+                .at(folder))
         }
         _ => Ok(()),
     }
@@ -56,7 +55,6 @@ pub(super) fn changed(path: &Path) -> Error {
     Shared::expected(Kind::Busy, "it to stay as it is while the table is made", "it changed")
         .help("make the table again")
         .at(path)
-        .into()
 }
 
 /// A file or a folder at the time its bytes were hashed.
@@ -83,7 +81,7 @@ impl Cache {
             .map_err(|source| Error::io(&path, "make", source))?;
         if lock.try_lock().is_err() {
             let error = Shared::new(Kind::Busy, "another process makes a table there");
-            return Err(error.help("wait for it or name another folder").at(folder).into());
+            return Err(error.help("wait for it or name another folder").at(folder));
         }
         // Nobody else writes here, so files with temporary names are from tables that were killed.
         for folder in [folder, &models] {
@@ -278,7 +276,7 @@ const TAIL: &str = "}";
 fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     let value = serde_json::to_string(value).map_err(|error| Error::io(path, "write", error.into()))?;
     let checksum = xxh3_128(value.as_bytes());
-    Ok(files::write_bytes_atomically(path, format!("{HEAD}{checksum:032x}{MIDDLE}{value}{TAIL}").as_bytes())?)
+    files::write_bytes_atomically(path, format!("{HEAD}{checksum:032x}{MIDDLE}{value}{TAIL}").as_bytes())
 }
 
 /// The value written by [`write`], if its checksum is right.

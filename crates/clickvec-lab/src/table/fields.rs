@@ -37,8 +37,7 @@ pub(super) fn fields(plan: &Plan, judgments: &Judgments) -> Result<Vec<Field>> {
                 format!("{found} the query `{}`", shortened(query)),
             )
             .help("each judged title needs a text in both")
-            .at(&plan.data.judged)
-            .into());
+            .at(&plan.data.judged));
         }
         fields.push(Field { plan: other, judgments: found });
     }

@@ -31,7 +31,7 @@ impl Maker<'_> {
                 Ok(row) => judged.push(row),
                 Err(_) => {
                     let message = format!("its member `{}` was left out", rows[member].name);
-                    return Err(Fault::Row(clickvec_tables::Error::new(ErrorKind::Empty, message).into()));
+                    return Err(Fault::Row(clickvec_tables::Error::new(ErrorKind::Empty, message)));
                 }
             }
         }

@@ -81,7 +81,7 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
         (false, _) => None,
         (true, None) => {
             let error = Shared::expected(ErrorKind::Setting, "a file of titles for a search of all titles", "none");
-            return Err(error.help("name the collection").into());
+            return Err(error.help("name the collection"));
         }
         (true, Some(titles)) => Some(collection(titles, plan, &set, &mut cache)?),
     };
@@ -123,7 +123,7 @@ fn collection(titles: &Path, plan: &Plan, set: &eval::TestSet, cache: &mut Cache
         let by = if set.title_ids { "ids" } else { "texts" };
         let expected = format!("judged titles in the collection, matched by their {by}");
         let error = Shared::expected(ErrorKind::Mismatch, expected, "none");
-        return Err(error.help("is this the collection that was judged?").at(titles).into());
+        return Err(error.help("is this the collection that was judged?").at(titles));
     }
     Ok(searched)
 }
@@ -137,8 +137,7 @@ fn refuse_pipe(path: &Path) -> Result<()> {
     let found = if files::Found::is_device(path) { "a device" } else { "a pipe" };
     Err(Shared::expected(ErrorKind::Setting, "a file, since a table reads it more than once", found)
         .help("write what comes from it to a file first")
-        .at(path)
-        .into())
+        .at(path))
 }
 
 impl<'a> Maker<'a> {
@@ -232,7 +231,7 @@ impl Maker<'_> {
                 let found = format!("{queries} of it there, the first `{}`", shortened(first));
                 let expected = "a validation set that is not judged in the table";
                 let error = Shared::expected(ErrorKind::Mismatch, expected, found);
-                return Err(error.help("leave them or the validation set out").at(&path).into());
+                return Err(error.help("leave them or the validation set out").at(&path));
             }
         }
         Ok(())

@@ -233,6 +233,6 @@ pub fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) -> Result
 fn tell(watch: &mut Watch<'_>, event: Event<'_>) -> Result<()> {
     match watch(event) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(clickvec_tables::Error::interrupted().into()),
+        ControlFlow::Break(()) => Err(clickvec_tables::Error::interrupted()),
     }
 }

@@ -40,7 +40,7 @@ impl Maker<'_> {
     ) -> Result<Points, Fault> {
         if self.data().clicks.is_none() && trainings.iter().any(|training| training.titles.is_empty()) {
             let error = Shared::expected(ErrorKind::Empty, "clicked pairs to learn from", "none");
-            return Err(Fault::Row(error.help("give a click log").into()));
+            return Err(Fault::Row(error.help("give a click log")));
         }
         let (mut points, mut refused) = (Vec::with_capacity(trainings.len()), Refused::default());
         for training in trainings {
@@ -113,8 +113,8 @@ impl Maker<'_> {
         let judgments = match &training.validation {
             Some(validation) => {
                 let files = validation.test_set(&config.field);
-                let set = read_test_set(&files).map_err(|error| classified(error.into()))?;
-                set.check_not_empty(&validation.judged).map_err(|error| of_training(error.into()))?;
+                let set = read_test_set(&files).map_err(&classified)?;
+                set.check_not_empty(&validation.judged).map_err(of_training)?;
                 Some(set.judgments)
             }
             None => None,
@@ -182,7 +182,7 @@ impl Maker<'_> {
         }
         update(&mut facts);
         self.cache.put_training(key, &facts)?;
-        outcome?.finished().map(drop).ok_or_else(|| clickvec_tables::Error::interrupted().into())
+        outcome?.finished().map(drop).ok_or_else(clickvec_tables::Error::interrupted)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::fault::{plan, within};
 use crate::systems::SYSTEMS;
-use clickvec::error::{Error, Result};
+use clickvec::error::Result;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::train::{Teacher, TrainConfig, Weighting};
 use clickvec_eval::TestSetFiles;
@@ -253,7 +253,7 @@ impl Plan {
                     for point in points {
                         let known = System::named(&first.name, &SYSTEMS).and_then(|system| system.values(point));
                         if let Err(fault) = known {
-                            return of_row(Error::from(fault));
+                            return of_row(fault);
                         }
                         if point.name != first.name {
                             return of_row(plan("parameters of one system", format!("those of `{}` too", point.name)));

@@ -31,7 +31,7 @@ impl Maker<'_> {
         (load, vectors): (Option<&Path>, &[PathBuf]),
         watch: &mut Watch<'_>,
     ) -> Result<Points, Fault> {
-        let system = System::named(&specs[0].name, &SYSTEMS).map_err(clickvec::Error::from)?;
+        let system = System::named(&specs[0].name, &SYSTEMS)?;
         let mut specs: Vec<(RankerSpec, Values)> =
             specs.iter().map(|spec| Ok((spec.clone(), system.values(spec)?))).collect::<Result<_>>()?;
         // Sort points with the same training next to each other.

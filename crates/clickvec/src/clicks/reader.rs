@@ -92,7 +92,7 @@ impl ClickReader {
             let found = "judged titles: the column `grade`";
             let error = Error::expected(ErrorKind::Malformed, "clicks", found);
             let help = "if these are clicks, rename it; see docs/reference/tables.md";
-            return Err(error.help(help).at(table.path()).into());
+            return Err(error.help(help).at(table.path()));
         }
         let rare = table.column("rare")?;
         let skipped = Skipped::default();

@@ -84,7 +84,7 @@ impl Scored {
                 }
             })?;
             if let (Some(path), Some(first), true) = (path, skipped.first.first(), coverage.scores == before) {
-                return Err(first.reason.clone().at_line(&path, first.line).into());
+                return Err(first.reason.clone().at_line(&path, first.line));
             }
             coverage.skipped.push(skipped);
         }
@@ -110,8 +110,7 @@ impl Scored {
             return Err(match first {
                 Some(first) => error.help(format!("broken lines are not among them: {broken}, the first {first}")),
                 None => error,
-            }
-            .into());
+            });
         }
         lines.change(|lines: &mut [Line]| {
             lines.iter_mut().for_each(|line| line.score = (f64::from(line.score) / spread) as f32)

@@ -110,7 +110,7 @@ impl<'a> ClickSource<'a> {
                     pair.map_err(|source| item_failed(format!("pair {number}"), source.into()))?;
                 if !(weight >= 0.0 && f64::from(weight) <= *WEIGHTS.end()) {
                     let error = Error::expected(ErrorKind::Malformed, "a weight from 0 to 1e12", weight.to_string());
-                    return Err(error.help("divide all weights by one number").within(format!("pair {number}")).into());
+                    return Err(error.help("divide all weights by one number").within(format!("pair {number}")));
                 }
                 // Where the weights come from is not known, so they say nothing of what a click is worth.
                 let (query, title) = (query.as_ref(), title.as_ref());

@@ -88,7 +88,7 @@ impl Taught {
             teacher.read(&mut |text, vector| {
                 let expected = *dimension.get_or_insert(vector.len());
                 if vector.len() != expected {
-                    return Err(other_dimension(expected, vector.len()).within(teacher::NAME).into());
+                    return Err(other_dimension(expected, vector.len()).within(teacher::NAME));
                 }
                 read += 1;
                 let hash = text_hash(text, limit, &mut buffer);
@@ -111,7 +111,7 @@ impl Taught {
         if rows.is_empty() {
             let found = format!("none among the {read} given");
             let error = Error::expected(ErrorKind::Mismatch, "vectors of texts in the training data", found);
-            return Err(error.within(teacher::NAME).into());
+            return Err(error.within(teacher::NAME));
         }
         let dimension = dimension.unwrap_or_default();
         let taught = Taught { dimension, rows, vectors: vectors.finish()?, fingerprint: fingerprint.digest() };

@@ -102,7 +102,7 @@ impl<'a> Teacher<'a> {
                     on_score(query.as_ref(), title.as_ref(), score)
                 } else {
                     let error = malformed("a finite number", score.to_string(), "remove it");
-                    Err(error.within(format!("{NAME}, score {number}")).into())
+                    Err(error.within(format!("{NAME}, score {number}")))
                 }
             })
         })))
@@ -180,7 +180,7 @@ impl<'a> Teacher<'a> {
                         None => take(text, vector),
                         Some(fault) => {
                             let place = VectorPlace::Vector(number);
-                            Err(place.set(fault, Path::new("vectors from memory")).into())
+                            Err(place.set(fault, Path::new("vectors from memory")))
                         }
                     }
                 })

@@ -42,7 +42,7 @@ impl ExactIndex {
         if vector.len() == expected {
             Ok(vector)
         } else {
-            Err(other_dimension(expected, vector.len()).within("vectors").into())
+            Err(other_dimension(expected, vector.len()).within("vectors"))
         }
     }
 

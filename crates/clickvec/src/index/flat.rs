@@ -53,7 +53,7 @@ impl FlatIndex {
         for (position, vector) in vectors.chunks_exact_mut(dimension).enumerate() {
             let length = length(vector);
             if !length.is_finite() {
-                return Err(not_finite_at(position, vector, length).into());
+                return Err(not_finite_at(position, vector, length));
             }
             if length > 0.0 {
                 vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
@@ -83,11 +83,11 @@ impl FlatIndex {
         for (position, vector) in vectors.chunks_exact(dimension).enumerate() {
             let length = squares_in_lanes(vector).sqrt();
             if !length.is_finite() {
-                return Err(not_finite_at(position, vector, length).into());
+                return Err(not_finite_at(position, vector, length));
             }
             if length != 0.0 && (length - 1.0).abs() > UNIT_TOLERANCE {
                 let found = format!("length {length} in vector {position} (counted from 0)");
-                return Err(malformed("vectors of length 1 or 0", found).into());
+                return Err(malformed("vectors of length 1 or 0", found));
             }
         }
         Ok(FlatIndex { dimension, vectors: vectors.into() })
@@ -205,7 +205,7 @@ impl FlatIndex {
 /// The length of a valid query of vectors with this many numbers.
 pub(super) fn query_length(dimension: usize, query: &[f32]) -> Result<f64> {
     if query.len() != dimension {
-        return Err(other_dimension(dimension, query.len()).within(PLACE).into());
+        return Err(other_dimension(dimension, query.len()).within(PLACE));
     }
     // If a float can hold the length, it bounds every partial sum (Cauchy–Schwarz), so no score is NaN.
     let length = length(query);
@@ -220,14 +220,13 @@ pub(super) fn query_length(dimension: usize, query: &[f32]) -> Result<f64> {
             error.help("divide its numbers by one number")
         }
     }
-    .within(PLACE)
-    .into())
+    .within(PLACE))
 }
 
 /// The lengths of valid queries [m, dimension].
 pub(super) fn query_lengths(dimension: usize, queries: &[f32]) -> Result<Vec<f64>> {
     if !queries.len().is_multiple_of(dimension) {
-        return Err(bad_shape(dimension, queries.len()).into());
+        return Err(bad_shape(dimension, queries.len()));
     }
     queries.chunks_exact(dimension).map(|query| query_length(dimension, query)).collect()
 }
@@ -257,10 +256,10 @@ fn not_finite_at(position: usize, vector: &[f32], length: f64) -> Error {
 
 pub(super) fn check_shape(dimension: usize, values: usize) -> Result<()> {
     if dimension == 0 || !values.is_multiple_of(dimension) {
-        return Err(bad_shape(dimension, values).into());
+        return Err(bad_shape(dimension, values));
     }
     if u32::try_from(values / dimension).is_err() {
-        return Err(too_many(values / dimension).into());
+        return Err(too_many(values / dimension));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! and one JSON value with all settings.
 
 use crate::encoder::Encoder;
-use crate::error::{Error, Result, damaged};
+use crate::error::{Result, damaged};
 use crate::model::{Model, QueryModel, prefixes};
 use crate::settings::TrainingRecord;
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, write_for};
@@ -77,7 +77,7 @@ impl QueryModel {
 /// Reads the first `towers` towers of a model, or all if it has fewer.
 fn load(path: &Path, towers: usize) -> Result<Model> {
     let file = TensorFile::open(path)?;
-    parse(&file, towers).map_err(|fault| Error::from(fault.at(path)))
+    parse(&file, towers).map_err(|fault| fault.at(path))
 }
 
 fn triples(dictionary: &Dictionary) -> Vec<[u32; 3]> {

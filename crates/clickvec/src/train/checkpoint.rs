@@ -8,7 +8,7 @@ use super::stage::{Stage, stage_after};
 use super::step::{OptimizerState, TowerState};
 use super::{partial, with_suffix};
 use crate::encoder::Tensor;
-use crate::error::{Error, Result, damaged, shortened, shown};
+use crate::error::{Result, damaged, shortened, shown};
 use crate::math::Matrix;
 use crate::model::{Model, prefixes};
 use crate::settings::TrainingRecord;
@@ -150,7 +150,7 @@ pub(super) fn record(output: &Path) -> Result<TrainingRecord> {
     let file = TensorFile::open(&path)?;
     match file.parse::<Header>(KIND) {
         Ok((_, header)) => Ok(header.run),
-        Err(fault) => Err(fault.at(&path).into()),
+        Err(fault) => Err(fault.at(&path)),
     }
 }
 
@@ -165,7 +165,7 @@ pub(super) fn load(
 ) -> Result<Resumed> {
     let path = path(output);
     let file = TensorFile::open(&path)?;
-    let here = |fault: clickvec_tables::Error| Error::from(fault.at(&path));
+    let here = |fault: clickvec_tables::Error| fault.at(&path);
     let (tensors, header) = file.parse::<Header>(KIND).map_err(here)?;
     if let Some(difference) = difference(&header.run, run) {
         return Err(here(difference.refuse()));
@@ -211,11 +211,11 @@ fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32
     if !partial.exists() {
         let message = format!("the model of epoch {epoch}, the best so far, is not at {}", shown(&partial));
         let error = clickvec_tables::Error::new(ErrorKind::Mismatch, message);
-        return Err(error.help("start the training anew").at(checkpoint).into());
+        return Err(error.help("start the training anew").at(checkpoint));
     }
     let model = Model::load(&partial)?;
     if let Some(difference) = difference(model.training(), run) {
-        return Err(difference.refuse_model().at(&partial).into());
+        return Err(difference.refuse_model().at(&partial));
     }
     // A kill between writing the model and writing the checkpoint leaves the model of a later epoch. The resumed run
     // repeats that epoch and writes the same model.
@@ -223,7 +223,7 @@ fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32
     if found < epoch {
         let expected = format!("the model of epoch {epoch}, which the checkpoint continues");
         let error = clickvec_tables::Error::expected(ErrorKind::Mismatch, expected, format!("epoch {found}"));
-        return Err(error.help("start the training anew").at(&partial).into());
+        return Err(error.help("start the training anew").at(&partial));
     }
     Ok(Some(model.fingerprint().to_owned()))
 }

@@ -212,7 +212,7 @@ pub fn train_to_file(
     let started = Instant::now();
     check_settings(config, &clicks, &options)?;
     if names_a_folder(output.path) {
-        return Err(is_folder(output.path).into());
+        return Err(is_folder(output.path));
     }
     // Check before training that these files can be written, names included.
     for path in &written_paths(output.path) {
@@ -271,7 +271,7 @@ fn check_settings(config: &TrainConfig, clicks: &ClickSource<'_>, options: &Trai
 
 /// Returns the error of a setting that does not fit what there is to learn from.
 fn setting_error(name: &'static str, expected: &'static str, found: impl Into<String>) -> Error {
-    clickvec_tables::Error::expected(ErrorKind::Setting, expected, found.into()).within(name).into()
+    clickvec_tables::Error::expected(ErrorKind::Setting, expected, found.into()).within(name)
 }
 
 fn check_sources(config: &TrainConfig, clicks: &ClickSource<'_>, options: &TrainOptions<'_>) -> Result<()> {
@@ -299,12 +299,12 @@ fn check_init(config: &TrainConfig, init: &Model) -> Result<()> {
         let expected = format!("an initial model of the encoder {}", encoder_text(&config.encoder));
         let error =
             clickvec_tables::Error::expected(ErrorKind::Mismatch, expected, encoder_text(init.encoder_config()));
-        return Err(error.help("begin with another or train its encoder").into());
+        return Err(error.help("begin with another or train its encoder"));
     }
     if config.shared_towers && !init.shared_towers() {
         let expected = "an initial model with one tower for queries and titles";
         let error = clickvec_tables::Error::expected(ErrorKind::Mismatch, expected, "two");
-        return Err(error.help("train two towers").into());
+        return Err(error.help("train two towers"));
     }
     Ok(())
 }
@@ -326,7 +326,7 @@ fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Writ
     let Ok(model) = Model::load(output) else { return Ok(None) };
     let found = model.training();
     if let Some(difference) = checkpoint::difference(found, record) {
-        return Err(difference.refuse().at(output).into());
+        return Err(difference.refuse().at(output));
     }
     // A model is at `output` only once its run has ended, which may happen before the last epoch.
     let config = &record.config;

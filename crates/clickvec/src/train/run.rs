@@ -367,7 +367,7 @@ impl<'a, 'v> Run<'a, 'v> {
             self.config.learning_rate
         );
         let error = clickvec_tables::Error::new(clickvec_tables::ErrorKind::NotFinite, message);
-        error.help("take a smaller learning_rate, or set clip_norm").into()
+        error.help("take a smaller learning_rate, or set clip_norm")
     }
 }
 

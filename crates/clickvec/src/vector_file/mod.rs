@@ -76,7 +76,7 @@ pub fn read(path: &Path, entries: &mut impl Entries) -> Result<()> {
     let failed = |path: &Path, stop| match stop {
         Stop::Io(source) => Error::io(path, "read", source),
         Stop::NoRoom(fault) => fault.into(),
-        Stop::Fault(place, fault) => place.set(fault, path).into(),
+        Stop::Fault(place, fault) => place.set(fault, path),
     };
     // Parquet is read from its end, which a pipe does not allow.
     if files::first_bytes::<4>(path).is_ok_and(|head| is_parquet(&head)) {

@@ -94,7 +94,7 @@ type Judged = (Vec<eval::Evaluation>, Vec<eval::Comparison>);
 fn judged(rankers: &[Box<dyn Ranker>], judgments: &Judgments) -> Result<Judged> {
     let options = EvaluateOptions::default();
     let systems: Vec<_> = rankers.iter().map(|ranker| eval::evaluate(ranker.as_ref(), judgments, &options)).collect();
-    let tests = eval::compare_all(&systems).map_err(clickvec::Error::from)?;
+    let tests = eval::compare_all(&systems)?;
     Ok((systems, tests))
 }
 

@@ -210,7 +210,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let mut report = Report::new(&test);
     evaluate(&args, &systems, &mut test, &mut report)?;
-    report.tests = compare_all(&report.systems).map_err(Error::from)?;
+    report.tests = compare_all(&report.systems)?;
     if let Some(path) = &args.per_query {
         report.write_per_query(path, &test)?;
     }

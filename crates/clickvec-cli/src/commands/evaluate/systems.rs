@@ -143,7 +143,7 @@ impl Systems {
 fn rankers(args: &Args) -> Result<Vec<Entry>> {
     let mut specs = Vec::with_capacity(args.ranker.len());
     for text in &args.ranker {
-        let spec: RankerSpec = text.parse().map_err(clickvec::Error::from)?;
+        let spec: RankerSpec = text.parse()?;
         ensure!(
             System::named(&spec.name, &clickvec_lab::SYSTEMS).is_ok() || !Path::new(text).exists(),
             "expected a ranker, found the file `{}`; name a model or a saved ranker with `--model`",
@@ -152,7 +152,7 @@ fn rankers(args: &Args) -> Result<Vec<Entry>> {
         specs.push(spec);
     }
     if !args.vectors.is_empty() && specs.iter().all(|spec| spec.name != VECTORS) {
-        specs.push(VECTORS.parse().map_err(clickvec::Error::from)?);
+        specs.push(VECTORS.parse()?);
     }
     ensure!(
         args.load.is_none() || specs.iter().any(|spec| spec.name == SKIP_THOUGHT),
@@ -161,7 +161,7 @@ fn rankers(args: &Args) -> Result<Vec<Entry>> {
     let mut entries = Vec::with_capacity(specs.len());
     for spec in specs {
         let system = system(&spec.name, args.systems)?;
-        let values = system.values(&spec).map_err(clickvec::Error::from)?;
+        let values = system.values(&spec)?;
         let entry = |name, vectors| Entry { name, source: Source::Ranker { system, values: values.clone(), vectors } };
         match &args.vectors[..] {
             [_, _, ..] if spec.name == VECTORS => {
@@ -182,7 +182,7 @@ fn rankers(args: &Args) -> Result<Vec<Entry>> {
 fn system(name: &str, systems: &[&'static System]) -> Result<&'static System> {
     System::named(name, systems).map_err(|fault| match System::named(name, &clickvec_lab::SYSTEMS) {
         Ok(_) => anyhow!("`{name}` is a system of the lab; use `clickvec lab evaluate`"),
-        Err(_) => clickvec::Error::from(fault).into(),
+        Err(_) => fault.into(),
     })
 }
 

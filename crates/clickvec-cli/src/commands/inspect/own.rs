@@ -47,7 +47,7 @@ pub(super) fn judged(found: &mut Found) -> Result<()> {
         }
         Err(error) => {
             table::read(found)?;
-            if found.faults == 0 { told(found, error.into()) } else { Ok(()) }
+            if found.faults == 0 { told(found, error) } else { Ok(()) }
         }
     }
 }

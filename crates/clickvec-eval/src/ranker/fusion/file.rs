@@ -11,7 +11,7 @@ use super::{Fusion, FusionMethod};
 use crate::ranker::file::check_range;
 use crate::ranker::stored::{self, FileKind};
 use crate::ranker::{Ranker, System};
-use clickvec::error::{Error, Result, damaged};
+use clickvec::error::{Result, damaged};
 use clickvec::internals::error::shortened;
 use clickvec::internals::tensor_file::{Array, Data, Entry, FORMAT, Numbers, TensorFile, fingerprint, write};
 use clickvec_tables::ErrorKind;
@@ -62,7 +62,7 @@ pub fn save(path: &Path, method: FusionMethod, members: &[(&str, f64)]) -> Resul
             .collect::<Result<_>>()?,
     };
     let weights: Vec<f64> = members.iter().map(|&(_, weight)| weight).collect();
-    check(&settings, &weights).map_err(|fault| Error::from(fault.at(path)))?;
+    check(&settings, &weights).map_err(|fault| fault.at(path))?;
     write_parts(path, settings, &Array { shape: vec![weights.len()], numbers: Numbers::F64(weights) })
 }
 
@@ -105,7 +105,7 @@ pub struct FusionMember {
 /// # Errors
 /// Those of [`crate::ranker::load`].
 pub fn members(path: &Path, systems: &[&'static System]) -> Result<FusionFile> {
-    let of_file = |fault: clickvec_tables::Error| Error::from(fault.at(path));
+    let of_file = |fault: clickvec_tables::Error| fault.at(path);
     let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
     let folder = files::folder_of(path);
     let member = |(Member { file, fingerprint }, weight): (Member, f64)| -> Result<FusionMember> {
@@ -114,7 +114,7 @@ pub fn members(path: &Path, systems: &[&'static System]) -> Result<FusionFile> {
             FileKind::Model => None,
             FileKind::Ranker => Some(crate::ranker::file::ranker_parameters(&path, systems)?),
             FileKind::Fusion => {
-                return Err(damaged::other_kind("model or ranker", KIND).at(&path).into());
+                return Err(damaged::other_kind("model or ranker", KIND).at(&path));
             }
         };
         let found = stored::fingerprint(&path)?;
@@ -132,14 +132,14 @@ pub fn members(path: &Path, systems: &[&'static System]) -> Result<FusionFile> {
 /// # Errors
 /// [`ErrorKind::Io`], or an error for a file that is damaged or of another kind.
 pub(in crate::ranker) fn load(path: &Path, systems: &[&'static System]) -> Result<Fusion> {
-    let of_file = |fault: clickvec_tables::Error| Error::from(fault.at(path));
+    let of_file = |fault: clickvec_tables::Error| fault.at(path);
     let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
     let folder = files::folder_of(path);
     let member = |(Member { file, fingerprint }, weight): (Member, f64)| -> Result<(Arc<dyn Ranker>, f64)> {
         let path = folder.join(&file);
         // Fusions of fusions could form a circle.
         if FileKind::of(&path)? == FileKind::Fusion {
-            return Err(damaged::other_kind("model or ranker", KIND).at(&path).into());
+            return Err(damaged::other_kind("model or ranker", KIND).at(&path));
         }
         let ranker = stored::load_with(&path, systems)?;
         let found = stored::fingerprint(&path)?;

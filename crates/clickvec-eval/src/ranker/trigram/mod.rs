@@ -9,7 +9,7 @@ use super::corpus::Corpus;
 use super::file::{self, RankerState, check_range};
 use super::system::{Parameter, System, Values};
 use super::{Ranker, RankerSpec, SystemRanker};
-use clickvec::error::{Error, Result, damaged};
+use clickvec::error::{Result, damaged};
 use clickvec::index::Candidates;
 use clickvec::internals::text::{Dictionary, Trigram, WordBuffer, for_each_trigram, for_each_word};
 use lists::TrigramCandidates;
@@ -98,7 +98,7 @@ impl LetterTrigrams {
     /// [`clickvec_tables::ErrorKind::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<LetterTrigrams> {
         let (system, values, state) = file::load_state(path, &[&SYSTEM])?;
-        let of_file = |fault: clickvec_tables::Error| Error::from(fault.at(path));
+        let of_file = |fault: clickvec_tables::Error| fault.at(path);
         if system.name != SYSTEM.name {
             return Err(of_file(damaged::other_kind(SYSTEM.name, system.name)));
         }

@@ -55,7 +55,7 @@ impl Fitted {
                 format!("vectors of at least {LEAST_TEXTS} of the {of} titles as whole texts to fit others to");
             let error = Error::expected(ErrorKind::Empty, expected, titles.len().to_string());
             let help = "give the file of these titles' vectors, or leave out `ridge`";
-            return Err(error.help(help).within(SYSTEM.name).into());
+            return Err(error.help(help).within(SYSTEM.name));
         }
         let dictionary = dictionary_of(corpus, &titles);
         let design = design(corpus, &titles, &dictionary)?;

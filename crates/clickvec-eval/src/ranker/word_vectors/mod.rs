@@ -86,19 +86,19 @@ impl WordVectors {
         let (queries, titles) = match resources.vectors {
             [] => {
                 let error = fault("a file of vectors that another program trained", "none".to_owned());
-                return Err(error.help("name it as `vectors`").into());
+                return Err(error.help("name it as `vectors`"));
             }
             [both] => (None, both),
             [queries, titles] => (Some(WeightedVectors::read(queries, resources.corpus)?), titles),
             more => {
                 let expected = "one file of vectors, or one of queries and one of titles";
-                return Err(fault(expected, more.len().to_string()).into());
+                return Err(fault(expected, more.len().to_string()));
             }
         };
         let titles = WeightedVectors::read(titles, resources.corpus)?;
         let dimension = titles.vectors.dimension;
         if let Some(found) = queries.as_ref().map(|side| side.vectors.dimension).filter(|&found| found != dimension) {
-            return Err(other_dimension(found, dimension).within(SYSTEM.name).into());
+            return Err(other_dimension(found, dimension).within(SYSTEM.name));
         }
         let fitted = match values.get(RIDGE) {
             0.0 => None,
@@ -160,7 +160,7 @@ impl WordVectors {
     /// [`ErrorKind::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<WordVectors> {
         let (system, values, state) = file::load_state(path, &[&SYSTEM])?;
-        let of_file = |error: Error| clickvec::Error::from(error.at(path));
+        let of_file = |error: Error| error.at(path);
         if system.name != SYSTEM.name {
             return Err(of_file(damaged::other_kind(SYSTEM.name, system.name)));
         }

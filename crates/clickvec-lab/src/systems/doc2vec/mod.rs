@@ -143,7 +143,7 @@ impl Doc2Vec {
         if texts.keys.len() < 2 {
             let expected = "at least 2 different texts with a frequent word";
             let error = Error::expected(ErrorKind::Empty, expected, texts.keys.len().to_string());
-            return Err(error.help("lower min-count, or give the whole collection").within(SYSTEM.name).into());
+            return Err(error.help("lower min-count, or give the whole collection").within(SYSTEM.name));
         }
         // Two tables of words; the texts' vectors, and those that are kept.
         let (words, size) = (texts.frequencies.len(), options.size);
@@ -167,7 +167,7 @@ impl Doc2Vec {
             let mean = loss.sum / loss.predictions.max(1) as f64;
             let (done, of) = (epoch as u64 + 1, options.epochs as u64);
             if !mean.is_finite() {
-                return Err(diverged(SYSTEM.name, done, "a smaller alpha").into());
+                return Err(diverged(SYSTEM.name, done, "a smaller alpha"));
             }
             watch(Progress { done, of, objective: Some(mean) });
         }

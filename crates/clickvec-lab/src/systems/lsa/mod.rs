@@ -140,12 +140,12 @@ impl Lsa {
         let (vocabulary, titles) = read_titles(corpus)?;
         let dimensions = values.count(DIMENSIONS.name);
         if titles.len() < 2 {
-            return Err(too_few_titles(SYSTEM.name, 2, titles.len()).into());
+            return Err(too_few_titles(SYSTEM.name, 2, titles.len()));
         }
         let (of, most) =
             if vocabulary.len() < titles.len() { ("words", vocabulary.len()) } else { ("titles", titles.len()) };
         if dimensions > most {
-            return Err(too_many(SYSTEM.name, "dimensions", of, most, dimensions).into());
+            return Err(too_many(SYSTEM.name, "dimensions", of, most, dimensions));
         }
         svd::room(vocabulary.len(), dimensions)?;
         let weighting = Weighting::new(values);

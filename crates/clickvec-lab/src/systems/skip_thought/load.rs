@@ -70,7 +70,7 @@ impl Dictionary {
                 FoundLine::Whole => {}
                 FoundLine::TooLong => {
                     let expected = format!("a line of at most {MOST_LINE_BYTES} bytes");
-                    return Err(malformed(expected, "a longer one").into());
+                    return Err(malformed(expected, "a longer one"));
                 }
                 FoundLine::End => {
                     line_of.push(number);
@@ -124,13 +124,13 @@ impl Dictionary {
         let columns = match *npy.shape() {
             _ if !npy.is_by_rows() => {
                 let expected = "the array row by row (C order)";
-                return Err(Error::expected(ErrorKind::Malformed, expected, "Fortran order").at(path).into());
+                return Err(Error::expected(ErrorKind::Malformed, expected, "Fortran order").at(path));
             }
             [lines, columns] if lines == self.lines.len() && columns > 0 => columns,
             ref shape => {
                 let expected = format!("{} rows, one for each line of dictionary.txt", self.lines.len());
                 let found = format!("an array of shape {shape:?}");
-                return Err(Error::expected(ErrorKind::Mismatch, expected, found).at(path).into());
+                return Err(Error::expected(ErrorKind::Mismatch, expected, found).at(path));
             }
         };
         room_for_numbers::<f32>("vectors of words", &[&[self.vocabulary.len() + 1, columns]])?;
@@ -155,7 +155,7 @@ fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>
         let begin = begin[..begin.len().min(SHOWN)].escape_ascii().to_string();
         let found =
             if begin.is_empty() { "an empty file".to_owned() } else { format!("a file that begins with `{begin}`") };
-        return Err(not_npz(found, "fetch it again").at(path).into());
+        return Err(not_npz(found, "fetch it again").at(path));
     }
     let mut archive = ZipArchive::new(reader).map_err(|error| zipped(path, None, error))?;
     let mut array = |name: String, expected: &[Option<usize>]| -> Result<Matrix> {
@@ -166,7 +166,7 @@ fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>
         let fits = npy.shape().len() == expected.len()
             && npy.shape().iter().zip(expected).all(|(&found, expected)| expected.is_none_or(|size| size == found));
         if !fits || npy.shape().contains(&0) {
-            return Err(in_array(numpy::other_shape(expected, npy.shape()), path, Some(&name)).into());
+            return Err(in_array(numpy::other_shape(expected, npy.shape()), path, Some(&name)));
         }
         let matrix = numpy::matrix(npy).map_err(failed)?;
         refuse_large(matrix.data(), path, Some(&name))?;
@@ -178,7 +178,7 @@ fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>
         let units = candidate.rows();
         if candidate.columns() != units {
             let error = numpy::other_shape(&[Some(units); 2], &[units, candidate.columns()]);
-            return Err(in_array(error, path, Some(&format!("{prefix}_Ux"))).into());
+            return Err(in_array(error, path, Some(&format!("{prefix}_Ux"))));
         }
         // r comes first, then z.
         let gates = 2 * units;
@@ -210,7 +210,7 @@ fn open(path: &Path) -> Result<(BufReader<File>, u64)> {
 fn refuse_large(numbers: &[f32], path: &Path, array: Option<&str>) -> Result<()> {
     let Some(found) = large(numbers) else { return Ok(()) };
     let expected = format!("numbers between −{LARGEST:e} and {LARGEST:e}");
-    Err(in_array(Error::expected(ErrorKind::Malformed, expected, format!("{found:e}")), path, array).into())
+    Err(in_array(Error::expected(ErrorKind::Malformed, expected, format!("{found:e}")), path, array))
 }
 
 /// Sets the place of an error: the file or an array of an archive.

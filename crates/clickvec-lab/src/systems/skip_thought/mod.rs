@@ -72,7 +72,7 @@ impl SkipThought {
     fn train(values: &Values, resources: &Resources<'_>) -> Result<SkipThought> {
         let Some(folder) = resources.load else {
             let error = Error::expected(ErrorKind::Empty, "a trained encoder", "none");
-            return Err(error.help("name its folder to load").within(SYSTEM.name).into());
+            return Err(error.help("name its folder to load").within(SYSTEM.name));
         };
         load::load(folder, &parts(values))
     }

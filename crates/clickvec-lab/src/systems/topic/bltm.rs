@@ -27,7 +27,7 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     let counts = |&i: &usize| !queries.get(i).is_empty() && !titles.get(i).is_empty() && weights[i] > 0.0;
     let pairs: Vec<usize> = (0..weights.len()).filter(counts).collect();
     if pairs.is_empty() {
-        return Err(no_clicks(SYSTEM.name).into());
+        return Err(no_clicks(SYSTEM.name));
     }
     let words = corpus.vocabulary.len();
     let queries = Side::new(pairs.iter().map(|&i| queries.get(i)), words)?;

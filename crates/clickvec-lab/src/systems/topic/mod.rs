@@ -228,14 +228,14 @@ fn titles_side(ranker: &'static str, corpus: &Corpus, values: &Values) -> clickv
                 clicked[position].1 += f64::from(weight);
             }
             if clicked.is_empty() {
-                return Err(no_clicks(ranker).into());
+                return Err(no_clicks(ranker));
             }
             let titles = Side::new(clicked.iter().map(|&(title, _)| title), words)?;
             (titles, clicked.into_iter().map(|(_, weight)| weight as f32).collect())
         }
     };
     if titles.texts() == 0 {
-        return Err(too_few_titles(ranker, 1, 0).into());
+        return Err(too_few_titles(ranker, 1, 0));
     }
     enough_words(ranker, &titles, topics)?;
     Ok((titles, weights))

@@ -61,7 +61,7 @@ impl Ptm {
         let corpus = resources.corpus;
         let bitext = clicks(corpus);
         if bitext.pairs().next().is_none() {
-            return Err(no_clicks(SYSTEM.name).into());
+            return Err(no_clicks(SYSTEM.name));
         }
         let model = |bitext: Bitext<'_>| Ibm1::new(bitext, corpus.vocabulary.len(), values.get(PRIOR.name));
         let (mut forward, mut backward) = (model(bitext)?, model(bitext.reversed())?);

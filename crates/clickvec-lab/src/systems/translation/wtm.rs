@@ -64,7 +64,7 @@ impl Wtm {
         let corpus = resources.corpus;
         let bitext = clicks(corpus);
         if bitext.pairs().next().is_none() {
-            return Err(no_clicks(SYSTEM.name).into());
+            return Err(no_clicks(SYSTEM.name));
         }
         let mut model = Ibm1::new(bitext, corpus.vocabulary.len(), values.get(PRIOR.name))?;
         let of = values.count(ITERATIONS.name) as u64;

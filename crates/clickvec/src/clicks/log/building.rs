@@ -158,7 +158,7 @@ impl Building<'_> {
         }
         if flow.is_continue() && self.statistics.titles.titles == before {
             let error = Error::expected(ErrorKind::Empty, "titles with words", "none");
-            return Err(error.help(SEE_TABLES).at(&path).into());
+            return Err(error.help(SEE_TABLES).at(&path));
         }
         self.statistics.titles.skipped += skipped.count;
         self.skipped_titles.push(skipped);
@@ -276,7 +276,7 @@ impl Building<'_> {
             self.skipped = skipped;
             return Ok(());
         };
-        Err(Error::expected(ErrorKind::Empty, expected, found).help(SEE_TABLES).at(path).into())
+        Err(Error::expected(ErrorKind::Empty, expected, found).help(SEE_TABLES).at(path))
     }
 
     pub(super) fn finish(mut self) -> Result<ClickLog> {

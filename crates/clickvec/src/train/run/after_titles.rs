@@ -52,7 +52,7 @@ impl Run<'_, '_> {
             let now = listed_settings(&differences, |difference| &difference.now);
             let expected = format!("a model that learnt titles with the settings of this run ({now})");
             let found = format!("one with {}", listed_settings(&differences, |difference| &difference.before));
-            return Err(Error::expected(ErrorKind::Mismatch, expected, found).into());
+            return Err(Error::expected(ErrorKind::Mismatch, expected, found));
         }
         let differences = self.differences_of_titles(model);
         if !differences.is_empty() {
@@ -60,12 +60,12 @@ impl Run<'_, '_> {
             let expected = format!("a model that learnt the titles of this run ({now})");
             let found = format!("one with {}", listed_figures(&differences, |difference| &difference.before));
             let error = Error::expected(ErrorKind::Mismatch, expected, found);
-            return Err(error.help("take a model of the same log and initial model").into());
+            return Err(error.help("take a model of the same log and initial model"));
         }
         if learnt.epoch != clicks.before {
             let expected = format!("a model after {} epochs of titles", clicks.before);
             let found = format!("one after {} epochs", learnt.epoch);
-            return Err(Error::expected(ErrorKind::Mismatch, expected, found).into());
+            return Err(Error::expected(ErrorKind::Mismatch, expected, found));
         }
         let weights = || -> Vec<Vec<Tensor>> { model.towers.iter().map(|tower| tower.tensors().to_vec()).collect() };
         self.progress.epoch = clicks.before;

@@ -98,12 +98,11 @@ impl Spec {
         ensure!(vectors.len() < 3, "expected one or two files in `vectors`, found {}", vectors.len());
         Ok(match (&system.ranker, &system.train, &system.model, &system.fusion, &system.run) {
             (Some(ranker), None, None, None, None) => {
-                let base: RankerSpec = ranker.parse().map_err(clickvec::Error::from)?;
+                let base: RankerSpec = ranker.parse()?;
                 let points = grid()?.iter().map(|point| at_point(&base, point)).collect::<Result<Vec<_>>>()?;
-                let known = clickvec_eval::ranker::System::named(&base.name, &clickvec_lab::SYSTEMS)
-                    .map_err(clickvec::Error::from)?;
+                let known = clickvec_eval::ranker::System::named(&base.name, &clickvec_lab::SYSTEMS)?;
                 for point in &points {
-                    known.values(point).map_err(clickvec::Error::from)?;
+                    known.values(point)?;
                 }
                 Source::Ranker { points, load: system.load.clone(), vectors: vectors.to_vec() }
             }
