@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::commands::plan_of;
 use crate::input::Lines;
 use crate::output;
 
@@ -15,7 +14,8 @@ const LINES: usize = 256;
 ///
 /// What the program would say.
 pub fn spec(path: &Path) -> Result<(), String> {
-    plan_of(path).map(drop).map_err(|error| output::reason(&error))
+    let plan = clickvec_lab::table::spec::read(path).and_then(|spec| spec.plan());
+    plan.map(drop).map_err(|error| output::reason(&error.into()))
 }
 
 /// Reads queries that an index must answer.

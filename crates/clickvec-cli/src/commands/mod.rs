@@ -37,8 +37,6 @@ use clickvec::internals::math::Level;
 use crate::answer::Answer;
 #[cfg(fuzzing)]
 pub(crate) use judge::sheet_rows;
-#[cfg(fuzzing)]
-pub(crate) use lab::plan_of;
 #[cfg(all(fuzzing, feature = "serve"))]
 pub(crate) use serve::canaries;
 

@@ -30,6 +30,11 @@ pub(super) fn plan(expected: impl Into<Cow<'static, str>>, found: impl ToString)
     Error::expected(ErrorKind::Setting, expected, found.to_string())
 }
 
+/// Returns the fault of a setting of a spec.
+pub(super) fn setting(message: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::Setting, message)
+}
+
 /// Returns an error with the row, or the part of it, in which it arose.
 pub(super) fn within(place: String, error: Error) -> Error {
     Error::new(error.kind(), error.to_string()).within(place).caused_by(error)

@@ -14,7 +14,9 @@ mod memory;
 mod models;
 mod plan;
 mod rankers;
+pub mod report;
 mod seeds;
+pub mod spec;
 mod statistics;
 
 use std::ops::ControlFlow;

@@ -7,6 +7,7 @@ mod neighbours;
 mod simulate;
 mod table;
 mod topics;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -16,8 +17,6 @@ use clickvec::train::Weighting;
 use super::evaluate;
 use crate::answer::Answer;
 use crate::numbers::choice;
-#[cfg(fuzzing)]
-pub(crate) use table::plan_of;
 
 /// Reproduce the papers: their other systems, tables of many systems, figures, and click logs with known truth.
 #[derive(clap::Args)]

@@ -1,16 +1,15 @@
 //! A self-contained HTML page: the table, the grades of the first titles of any two systems, every query, the lengths
 //! of texts and the training curves. This module writes the numbers and the empty places; `page.js` draws.
 
-use anyhow::{Context, Result};
 use clickvec::internals::text::words;
 use clickvec::train::{LossKind, Negatives};
 use clickvec_eval::{JudgedQuery, Judgments, Metric};
+use clickvec_report::page;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
+use super::Report;
 use super::grades::{FirstGrades, ranks};
-use super::report::Report;
-use crate::page;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -62,8 +61,14 @@ struct Curve<'a> {
     losses: Vec<f64>,
 }
 
-/// The whole page.
-pub(super) fn page(report: &Report<'_>) -> Result<String> {
+impl Report<'_> {
+    /// Returns the page.
+    pub fn page(&self) -> String {
+        build(self)
+    }
+}
+
+fn build(report: &Report<'_>) -> String {
     let judged: Vec<_> = report.judged().collect();
     let queries = report.table.judgments.queries.iter().enumerate().map(|(query, judged_query)| Query {
         text: &judged_query.text,
@@ -105,15 +110,15 @@ pub(super) fn page(report: &Report<'_>) -> Result<String> {
         curves: curves.filter(|curve| curve.losses.len() > 1).collect(),
     };
     // `</script>` or `<!--` in a title would end the script, or keep it from ending.
-    let json = serde_json::to_string(&data).context("cannot write the page's numbers")?.replace('<', "\\u003c");
+    let json = serde_json::to_string(&data).expect("numbers and texts").replace('<', "\\u003c");
     let title = report.spec.title.as_deref().unwrap_or("Systems compared");
     let script = PreEscaped(format!("\n\"use strict\";\nconst data = {json};\n{SCRIPT}"));
-    let body = html! { h1 { (title) } (places()) script { (script) } };
-    Ok(page::page(title, STYLE, &body))
+    let body = html! { h1 { (title) } (skeleton()) script { (script) } };
+    page::page(title, STYLE, &body)
 }
 
-/// The elements that the script fills.
-fn places() -> Markup {
+/// Returns the elements that the script fills.
+fn skeleton() -> Markup {
     let rank = |id: &str| {
         html! {
             select id=(id) aria-label="rank" { option value="0" { "1" } option value="1" { "3" } option value="2" { "10" } }

@@ -1,40 +1,53 @@
-//! The table as text and as Markdown.
+//! The table as text, Markdown, a page and JSON.
+
+mod grades;
+mod json;
+mod page;
 
 use std::fmt::Write as _;
 
+use clickvec::Error;
 use clickvec::tables::TITLE;
 use clickvec::train::TrainConfig;
 use clickvec_eval::{BaselineComparison, Correction, Metric, Overlap, Verdict, beaten};
-use clickvec_lab::table::{Full, Judged, Plan, Row, Source, Statistics, Table};
 
-use super::grades::{FirstGrades, ranks};
-use super::spec::Spec;
-use crate::superscripts::{letter, marks};
-use crate::{advice, aligned, output};
+use clickvec_report::aligned;
 use clickvec_report::numbers::{difference, probability};
+use clickvec_report::superscripts::{letter, marks};
+use clickvec_tables::shown::{count, counted, printable};
 
-/// The contents of the report.
-pub(super) struct Report<'a> {
-    pub(super) spec: &'a Spec,
-    pub(super) plan: &'a Plan,
-    pub(super) table: &'a Table,
-    pub(super) statistics: Statistics,
+use self::grades::{FirstGrades, ranks};
+use super::spec::Spec;
+use super::{Full, Judged, Plan, Row, Source, Statistics, Table};
+
+/// A finished table with what its reports need.
+pub struct Report<'a> {
+    /// The spec.
+    pub spec: &'a Spec,
+    /// The plan that was made of it.
+    pub plan: &'a Plan,
+    /// The table.
+    pub table: &'a Table,
+    /// Its statistics.
+    pub statistics: Statistics,
     /// The correction that marks are based on.
-    pub(super) correction: Correction,
+    pub correction: Correction,
     /// How much of the judged queries is also in the click log, if there is one.
-    pub(super) overlap: Option<Overlap>,
+    pub overlap: Option<Overlap>,
+    /// Tells a reader why a row was left out.
+    pub told: fn(&Error) -> String,
 }
 
 impl Report<'_> {
     /// The rows that were judged, with their positions among the evaluations.
-    pub(super) fn judged(&self) -> impl Iterator<Item = (usize, &Row, &Judged)> {
+    fn judged(&self) -> impl Iterator<Item = (usize, &Row, &Judged)> {
         let judged = self.table.rows.iter().filter_map(|row| row.outcome.as_ref().ok().map(|judged| (row, judged)));
         judged.enumerate().map(|(place, (row, judged))| (place, row, judged))
     }
 
     /// The rows that train a model, with the settings of the point that the first fold was judged with, and the loss of each
     /// epoch for each seed.
-    pub(super) fn trained(&self) -> impl Iterator<Item = (&Row, &TrainConfig, Vec<&[f64]>)> {
+    fn trained(&self) -> impl Iterator<Item = (&Row, &TrainConfig, Vec<&[f64]>)> {
         self.table.rows.iter().zip(&self.plan.entries).filter_map(|(row, entry)| {
             let (Ok(judged), Source::Model(trainings)) = (&row.outcome, &entry.source) else { return None };
             let &place = judged.chosen.first()?;
@@ -47,7 +60,7 @@ impl Report<'_> {
     }
 
     /// The grades of the first titles of all systems that were judged, with the first seed.
-    pub(super) fn first_grades(&self) -> FirstGrades {
+    fn first_grades(&self) -> FirstGrades {
         let queries = &self.table.judgments.queries;
         let best = queries.iter().flat_map(|query| &query.titles).map(|title| title.grade).max().unwrap_or(0);
         let judged: Vec<&Judged> = self.judged().map(|(_, _, judged)| judged).collect();
@@ -71,7 +84,7 @@ impl Report<'_> {
     }
 
     /// The cells of the table, headings first.
-    pub(super) fn cells(&self) -> Vec<Vec<String>> {
+    fn cells(&self) -> Vec<Vec<String>> {
         let papers = self.spec.systems.iter().any(|system| system.paper.is_some());
         let mut head: Vec<String> = ["", "system", "NDCG@1", "NDCG@3", "NDCG@10"].map(str::to_owned).to_vec();
         if self.table.searched.is_some() {
@@ -89,7 +102,7 @@ impl Report<'_> {
         let mut cells = vec![head];
         let mut places = 0;
         for (row, system) in self.table.rows.iter().zip(&self.spec.systems) {
-            let name = output::printable(&row.name).into_owned();
+            let name = printable(&row.name).into_owned();
             let paper = system.paper.map_or_else(String::new, with_like_decimals);
             let mut line = match &row.outcome {
                 Ok(judged) => {
@@ -131,8 +144,8 @@ impl Report<'_> {
     }
 
     /// The notes below the table.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let queries = output::counted(self.table.judgments.queries.len() as u64, "query");
+    fn notes(&self) -> Vec<String> {
+        let queries = counted(self.table.judgments.queries.len() as u64, "query");
         let how = match self.correction {
             Correction::None => "not corrected for the number of tests",
             Correction::Holm => "corrected for all pairs by Holm's method",
@@ -160,12 +173,12 @@ impl Report<'_> {
         if let Some(searched) = &self.table.searched {
             notes.push(format!(
                 "all titles: each query searches {}; a title without a judgment counts as not relevant",
-                output::counted(searched.titles, "title")
+                counted(searched.titles, "title")
             ));
             if searched.missing.count > 0 {
                 notes.push(format!(
                     "{} of titles that the collection lacks; no system can find them",
-                    output::counted(searched.missing.count, "judgment")
+                    counted(searched.missing.count, "judgment")
                 ));
             }
         }
@@ -176,28 +189,28 @@ impl Report<'_> {
                 "{} also in the click log, with {} of {}; what learns from the clicks may know the answers",
                 match queries {
                     1 => "1 judged query is".to_owned(),
-                    many => format!("{} judged queries are", output::count(*many)),
+                    many => format!("{} judged queries are", count(*many)),
                 },
-                output::count(*pairs),
-                output::counted(*of_pairs, "judged pair"),
+                count(*pairs),
+                counted(*of_pairs, "judged pair"),
             )),
         }
         if self.spec.data.field() != TITLE {
-            notes.push(format!("judged and learnt from: the column `{}`", output::printable(self.spec.data.field())));
+            notes.push(format!("judged and learnt from: the column `{}`", printable(self.spec.data.field())));
         }
         for row in &self.table.rows {
             if let Err(why) = &row.outcome {
-                notes.push(format!("{}: left out: {}", output::printable(&row.name), advice::told(why)));
+                notes.push(format!("{}: left out: {}", printable(&row.name), (self.told)(why)));
             }
         }
         notes
     }
 
     /// A comparison of each system with one of them, for one metric.
-    pub(super) fn against(&self, metric: Metric) -> Vec<Vec<String>> {
+    fn against(&self, metric: Metric) -> Vec<Vec<String>> {
         let base = &self.statistics.evaluations[self.statistics.base].name;
         let head = [
-            format!("against {}", output::printable(base)),
+            format!("against {}", printable(base)),
             "difference".into(),
             "95 % interval".into(),
             "p".into(),
@@ -214,13 +227,13 @@ impl Report<'_> {
                     None if test.differing == 0 => "no difference".to_owned(),
                     None => {
                         let differ = if test.differing == 1 { "differs" } else { "differ" };
-                        format!("not shown: only {} {differ}", output::counted(test.differing as u64, "query"))
+                        format!("not shown: only {} {differ}", counted(test.differing as u64, "query"))
                     }
                 },
                 verdict => verdict.to_owned(),
             };
             cells.push(vec![
-                output::printable(&self.statistics.evaluations[against.place].name).into_owned(),
+                printable(&self.statistics.evaluations[against.place].name).into_owned(),
                 difference(interval.mean),
                 format!("{:+.3} to {:+.3}", interval.low, interval.high),
                 probability(test.p),
@@ -233,7 +246,7 @@ impl Report<'_> {
     }
 
     /// The chosen parameters of each fold, for systems that have a choice. If all folds agree, they are given once.
-    pub(super) fn parameters(&self) -> Vec<String> {
+    fn parameters(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (_, row, judged) in self.judged() {
             if judged.points.len() < 2 && !judged.by_fold {
@@ -244,16 +257,16 @@ impl Report<'_> {
             if chosen.iter().all(|parameters| *parameters == chosen[0]) {
                 chosen.truncate(1);
             }
-            lines.push(format!("{}: {}", output::printable(&row.name), output::printable(&chosen.join(" | "))));
+            lines.push(format!("{}: {}", printable(&row.name), printable(&chosen.join(" | "))));
         }
         lines
     }
 
-    /// The report as text.
-    pub(super) fn text(&self) -> String {
+    /// Returns the report as text.
+    pub fn text(&self) -> String {
         let mut text = String::new();
         if let Some(title) = &self.spec.title {
-            let _ = writeln!(text, "{}\n", output::printable(title));
+            let _ = writeln!(text, "{}\n", printable(title));
         }
         let _ = writeln!(text, "{}\n", aligned(&self.cells(), 2..12));
         for note in self.notes() {
@@ -272,11 +285,11 @@ impl Report<'_> {
         text
     }
 
-    /// The report as Markdown.
-    pub(super) fn markdown(&self) -> String {
+    /// Returns the report as Markdown.
+    pub fn markdown(&self) -> String {
         let mut text = String::new();
         if let Some(title) = &self.spec.title {
-            let _ = writeln!(text, "# {}\n", output::printable(title));
+            let _ = writeln!(text, "# {}\n", printable(title));
         }
         markdown_table(&mut text, &self.cells());
         for note in self.notes() {
@@ -305,8 +318,8 @@ fn spread(deviation: Option<f64>) -> String {
 }
 
 /// A verdict in a word or two.
-pub(super) fn verdict(of: &BaselineComparison) -> &'static str {
-    match of.comparison.verdict(Correction::Holm) {
+fn verdict(comparison: &BaselineComparison) -> &'static str {
+    match comparison.comparison.verdict(Correction::Holm) {
         Verdict::Better => "better",
         Verdict::Worse => "worse",
         Verdict::NotShown => "not shown",
@@ -336,8 +349,8 @@ fn markdown_table(text: &mut String, cells: &[Vec<String>]) {
     }
 }
 
-/// A time as text; empty if nothing was trained.
-pub(super) fn seconds(seconds: f64) -> String {
+/// Returns a time as text; empty if nothing was trained.
+fn seconds(seconds: f64) -> String {
     match seconds {
         0.0 => String::new(),
         seconds if seconds < 9.95 => format!("{seconds:.1} s"),
@@ -346,8 +359,8 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A size as text.
-pub(super) fn bytes(bytes: u64) -> String {
+/// Returns a size as text.
+pub fn bytes(bytes: u64) -> String {
     match bytes as f64 {
         0.0 => String::new(),
         bytes if bytes < 1e6 => format!("{:.0} KB", (bytes / 1e3).ceil()),

@@ -1,16 +1,13 @@
 //! The table as JSON, which is part of the interface; see `docs/reference/json.md`.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 
-use anyhow::Result;
 use clickvec_eval::{Comparison, Metric, Metrics, Overlap};
-use clickvec_lab::table::Full;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::report::{Report, verdict};
-use super::spec;
-use crate::{advice, output};
+use super::super::Full;
+use super::super::spec::RowSpec;
+use super::{Report, verdict};
 
 #[derive(Serialize)]
 struct TableJson<'a> {
@@ -116,14 +113,19 @@ struct FirstTitles<'a> {
     queries: [[f64; 3]; 3],
 }
 
-/// Prints the report as one line.
-pub(super) fn print(report: &Report<'_>) -> Result<()> {
+impl Serialize for Report<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        build(self).serialize(serializer)
+    }
+}
+
+fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
     let mut places = 0;
     let losses_of = |name: &str| report.trained().find(|(row, ..)| row.name == name).map(|(.., losses)| losses);
     let rows = report.table.rows.iter().zip(&report.spec.systems);
-    let systems = rows.map(|(row, &spec::RowSpec { paper, .. })| {
+    let systems = rows.map(|(row, &RowSpec { paper, .. })| {
         let Ok(judged) = &row.outcome else {
-            let error = row.outcome.as_ref().err().map(advice::told);
+            let error = row.outcome.as_ref().err().map(report.told);
             let (seeds, all_titles): (&[Metrics], _) = (&[], None);
             return SystemJson {
                 name: &row.name,
@@ -172,7 +174,7 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
     let first_titles = (0..report.statistics.evaluations.len()).filter(|&place| place != base).filter_map(|place| {
         Some(FirstTitles { system: name(place), against: name(base), queries: grades.as_in_the_paper(place, base)? })
     });
-    let written = TableJson {
+    TableJson {
         title: report.spec.title.as_deref(),
         field: report.spec.data.field(),
         queries: report.table.judgments.queries.len(),
@@ -185,8 +187,5 @@ pub(super) fn print(report: &Report<'_>) -> Result<()> {
         first_titles: first_titles.collect(),
         query_ids: report.table.judgments.queries.iter().map(|query| query.id.as_str()).collect(),
         query_texts: report.table.judgments.queries.iter().map(|query| query.text.as_str()).collect(),
-    };
-    let mut out = output::stdout();
-    output::json_line(&mut out, &written)?;
-    output::written(out.flush())
+    }
 }

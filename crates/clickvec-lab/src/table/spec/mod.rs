@@ -7,76 +7,90 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use clickvec::error::Result;
 use clickvec::internals::error::shortened;
 use clickvec::tables::{TITLE, titles_file};
 use clickvec::train::Weighting;
 use clickvec_eval::ranker::FusionMethod;
-use clickvec_lab::table::{self, Entry, Plan};
+use clickvec_tables::{Error, ErrorKind};
 use serde::{Deserialize, Deserializer};
+
+use super::fault::{setting, within};
+use super::{Entry, Plan};
 
 /// The most grid points of all systems: each would be trained and judged.
 const MOST_POINTS: usize = 10_000;
 /// A spec has a few thousand bytes.
 const MAX_SPEC_BYTES: u64 = 1 << 20;
 
-/// The whole file.
+/// A spec: the file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Spec {
+pub struct Spec {
     /// The title of the table.
-    pub(super) title: Option<String>,
+    pub title: Option<String>,
+    /// The input files.
     #[serde(default)]
-    pub(super) data: Data,
+    pub data: Data,
+    /// How systems are judged.
     #[serde(default)]
-    pub(super) evaluation: Evaluation,
+    pub evaluation: Evaluation,
+    /// The rows.
     #[serde(rename = "system", default)]
-    pub(super) systems: Vec<RowSpec>,
+    pub systems: Vec<RowSpec>,
 }
 
 /// The input files. Relative paths start at the spec.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Data {
-    pub(super) judged: Option<PathBuf>,
+pub struct Data {
+    /// The judged titles.
+    pub judged: Option<PathBuf>,
     /// The texts of the queries, if the judged titles are TREC qrels.
-    pub(super) topics: Option<PathBuf>,
-    pub(super) clicks: Option<PathBuf>,
-    pub(super) titles: Option<PathBuf>,
+    pub topics: Option<PathBuf>,
+    /// The click log.
+    pub clicks: Option<PathBuf>,
+    /// The collection.
+    pub titles: Option<PathBuf>,
     /// The column to judge and learn from instead of the title.
-    pub(super) field: Option<String>,
+    pub field: Option<String>,
     /// How the column count of the log becomes the weight of a pair for rankers.
-    pub(super) weighting: Option<Weighting>,
+    pub weighting: Option<Weighting>,
 }
 
 impl Data {
-    /// The column with the texts that are ranked.
-    pub(super) fn field(&self) -> &str {
+    /// Returns the column with the texts that are ranked.
+    pub fn field(&self) -> &str {
         self.field.as_deref().unwrap_or(TITLE)
     }
 
-    /// The files for the library.
-    fn planned(&self) -> Result<table::Data> {
+    /// Returns the files of the plan.
+    fn planned(&self) -> Result<super::Data> {
         let Some(judged) = self.judged.clone() else {
-            bail!("expected judged titles, found none; name them with `--judged FILE` or in the spec's `[data]`");
+            return Err(setting(
+                "expected judged titles, found none; name them in the spec's `[data]` or on the command line",
+            ));
         };
         let Data { topics, clicks, titles, .. } = self.clone();
         // A file, and not its folder: other files in the folder should not change the result.
         let titles = titles.map(|titles| titles_file(&titles)).transpose()?;
         let weighting = self.weighting.unwrap_or_default();
-        Ok(table::Data { judged, topics, clicks, titles, field: self.field().to_owned(), weighting })
+        Ok(super::Data { judged, topics, clicks, titles, field: self.field().to_owned(), weighting })
     }
 }
 
+/// How systems are judged.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Evaluation {
-    pub(super) folds: usize,
-    pub(super) seed: u64,
+pub struct Evaluation {
+    /// The number of folds.
+    pub folds: usize,
+    /// The seed that assigns queries to folds.
+    pub seed: u64,
     /// How often each model is trained, each time with the next seed, unless its system says otherwise.
-    pub(super) seeds: usize,
+    pub seeds: usize,
     /// Whether each system also searches all titles.
-    pub(super) full: bool,
+    pub full: bool,
 }
 
 impl Default for Evaluation {
@@ -88,11 +102,12 @@ impl Default for Evaluation {
 /// One row of the table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RowSpec {
-    pub(super) name: String,
-    /// A ranker, as in `--ranker`.
+pub struct RowSpec {
+    /// The name in the table.
+    pub name: String,
+    /// A ranker and its parameters, such as `bm25:b=0.5`.
     ranker: Option<String>,
-    /// Settings of a training, as in `clickvec train --settings`.
+    /// Settings of a training, as in a file of settings.
     train: Option<toml::Table>,
     /// An existing model or ranker.
     model: Option<PathBuf>,
@@ -121,11 +136,11 @@ pub(super) struct RowSpec {
     validation_topics: Option<PathBuf>,
     validation_titles: Option<PathBuf>,
     /// How often it is trained, each time with the next seed.
-    pub(super) seeds: Option<usize>,
+    pub seeds: Option<usize>,
     /// The column that this system learns from and scores, instead of the table's.
     field: Option<String>,
     /// Results in a paper: NDCG@1, @3 and @10, in the paper's units.
-    pub(super) paper: Option<[f64; 3]>,
+    pub paper: Option<[f64; 3]>,
 }
 
 /// One path or several.
@@ -157,7 +172,7 @@ impl Paths {
 #[serde(untagged, expecting = "expected true, false, a path or a list of paths")]
 enum LearntTitles {
     /// Whether to learn from the collection of the table.
-    OfTable(bool),
+    Collection(bool),
     Files(Paths),
 }
 
@@ -168,10 +183,10 @@ fn method<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FusionMet
 }
 
 /// Reads and checks a spec. Relative paths become relative to the working directory.
-pub(super) fn read(path: &Path) -> Result<Spec> {
+pub fn read(path: &Path) -> Result<Spec> {
     let text = text(path)?;
-    let mut spec: Spec =
-        toml::from_str(&text).with_context(|| format!("{}: expected a table's spec", path.display()))?;
+    let mut spec: Spec = toml::from_str(&text)
+        .map_err(|fault| setting(format!("{}: expected a table's spec: {fault}", path.display())))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let Data { judged, topics, clicks, titles, field: _, weighting: _ } = &mut spec.data;
     for file in [judged, topics, clicks, titles].into_iter().flatten() {
@@ -180,7 +195,7 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
     for system in &mut spec.systems {
         let titles = match &mut system.titles {
             Some(LearntTitles::Files(files)) => files.all(),
-            Some(LearntTitles::OfTable(_)) | None => &mut [],
+            Some(LearntTitles::Collection(_)) | None => &mut [],
         };
         let lists = system.teacher.iter_mut().chain(&mut system.vectors).flat_map(Paths::all);
         let several = titles.iter_mut().chain(lists);
@@ -190,81 +205,85 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
             *file = folder.join(&*file);
         }
     }
-    ensure!(!spec.systems.is_empty(), "{}: expected systems below `[[system]]`, found none", path.display());
-    ensure!(
-        (1..=100).contains(&spec.evaluation.folds),
-        "{}: expected 1 to 100 folds, found {}",
-        path.display(),
-        spec.evaluation.folds
-    );
-    ensure!(
-        (1..=100).contains(&spec.evaluation.seeds),
-        "{}: expected 1 to 100 seeds, found {}",
-        path.display(),
-        spec.evaluation.seeds
-    );
-    let mut names = HashSet::new();
-    for system in &spec.systems {
-        let name = shortened(&system.name);
-        ensure!(!system.name.trim().is_empty(), "{}: expected a name for each system, found ``", path.display());
-        ensure!(
-            system.paper.is_none_or(|numbers| numbers.iter().all(|number| number.is_finite())),
-            "{}: expected three finite numbers for `paper` of `{name}`, found {:?}",
-            path.display(),
-            system.paper.unwrap_or_default()
-        );
-        ensure!(
-            names.insert(system.name.trim()),
-            "{}: expected each name once, found `{}` again",
-            path.display(),
-            name
-        );
-    }
+    spec.check().map_err(|fault| fault.at(path))?;
     Ok(spec)
 }
 
-/// The text of a spec; `path` may be a device that never ends.
+/// Reads the text of a spec; `path` may be a device that never ends.
 fn text(path: &Path) -> Result<String> {
-    let file = File::open(path).map_err(|source| clickvec::Error::io(path, "read", source))?;
+    let file = File::open(path).map_err(|source| Error::io(path, "read", source))?;
     let mut bytes = Vec::new();
     let read = file.take(MAX_SPEC_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|source| clickvec::Error::io(path, "read", source))?;
-    ensure!(
-        bytes.len() as u64 <= MAX_SPEC_BYTES,
-        "{}: expected a table's spec of at most {MAX_SPEC_BYTES} bytes, found more; name a file in TOML",
-        path.display()
-    );
+    read.map_err(|source| Error::io(path, "read", source))?;
+    if bytes.len() as u64 > MAX_SPEC_BYTES {
+        let expected = format!("a table's spec of at most {MAX_SPEC_BYTES} bytes");
+        let fault = Error::expected(ErrorKind::Setting, expected, "more").help("name a file in TOML");
+        return Err(fault.at(path).into());
+    }
     String::from_utf8(bytes).map_err(|error| {
-        let place = error.utf8_error().valid_up_to();
-        let byte = error.as_bytes()[place];
-        anyhow!("{}: expected a table's spec in UTF-8, found the byte 0x{byte:02x} at {}", path.display(), place + 1)
+        let position = error.utf8_error().valid_up_to();
+        let byte = error.as_bytes()[position];
+        setting(format!(
+            "{}: expected a table's spec in UTF-8, found the byte 0x{byte:02x} at {}",
+            path.display(),
+            position + 1
+        ))
     })
 }
 
 impl Spec {
-    /// The plan of the table for the library.
-    pub(super) fn plan(&self) -> Result<Plan> {
+    /// Checks what concerns no single system's source.
+    fn check(&self) -> clickvec_tables::Result<()> {
+        let expected = |expected, found: String| Err(Error::expected(ErrorKind::Setting, expected, found));
+        let Evaluation { folds, seeds, .. } = self.evaluation;
+        if self.systems.is_empty() {
+            return expected("systems below `[[system]]`", "none".to_owned());
+        }
+        if !(1..=100).contains(&folds) {
+            return expected("1 to 100 folds", folds.to_string());
+        }
+        if !(1..=100).contains(&seeds) {
+            return expected("1 to 100 seeds", seeds.to_string());
+        }
+        let mut names = HashSet::new();
+        for system in &self.systems {
+            let name = shortened(&system.name);
+            if system.name.trim().is_empty() {
+                return expected("a name for each system", "``".to_owned());
+            }
+            if let Some(numbers) = system.paper.filter(|numbers| !numbers.iter().all(|number| number.is_finite())) {
+                return expected("three finite numbers for `paper`", format!("{numbers:?} for `{name}`"));
+            }
+            if !names.insert(system.name.trim()) {
+                return expected("each name once", format!("`{name}` again"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the plan of the table.
+    pub fn plan(&self) -> Result<Plan> {
         let points = |system: &RowSpec| {
             let seeds = system.seeds.unwrap_or(self.evaluation.seeds);
             system.grid.values().try_fold(seeds, |points, values| points.checked_mul(values.len()))
         };
         let all = self.systems.iter().try_fold(0_usize, |all, system| all.checked_add(points(system)?));
-        ensure!(
-            all.is_some_and(|all| all <= MOST_POINTS),
-            "expected at most {MOST_POINTS} combinations of the values of `grid` in all systems, times the seeds, found {}; try \
-             fewer values",
-            all.map_or("more than 2^64".to_owned(), |all| all.to_string())
-        );
+        if all.is_none_or(|all| all > MOST_POINTS) {
+            return Err(setting(format!(
+                "expected at most {MOST_POINTS} combinations of the values of `grid` in all systems, times the seeds, found {}; try fewer values",
+                all.map_or("more than 2^64".to_owned(), |all| all.to_string())
+            )));
+        }
         let entries = (0..self.systems.len()).map(|place| self.entry(place)).collect::<Result<_>>()?;
         let Evaluation { folds, seed, seeds, full } = self.evaluation;
         Ok(Plan { data: self.data.planned()?, folds, seed, seeds, full, entries })
     }
 
-    /// The row of the system at `place`.
+    /// Makes the row of the system at `place`.
     fn entry(&self, place: usize) -> Result<Entry> {
         let system = &self.systems[place];
-        let source = self.source_of(system, place);
-        let source = source.with_context(|| format!("system `{}`", shortened(&system.name)))?;
+        let source = self.source(system, place);
+        let source = source.map_err(|fault| within(format!("system `{}`", shortened(&system.name)), fault))?;
         Ok(Entry { name: system.name.clone(), field: system.field.clone(), seeds: system.seeds, source })
     }
 }

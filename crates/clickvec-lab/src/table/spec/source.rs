@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use clickvec::error::Result;
 use clickvec::internals::error::shortened;
 use clickvec::model::Model;
 use clickvec::train::{Inputs, Overrides, Teacher};
 use clickvec_eval::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
-use clickvec_lab::table::{Source, Training, Validation};
 
+use super::super::fault::setting;
+use super::super::{Source, Training, Validation};
 use super::{LearntTitles, Paths, RowSpec, Spec};
 
 impl RowSpec {
-    /// Whether it is this ranker.
+    /// Returns whether it is this ranker.
     fn is_ranker(&self, name: &str) -> bool {
         self.ranker.as_ref().is_some_and(|ranker| ranker.split(':').next() == Some(name))
     }
@@ -49,27 +50,35 @@ impl Spec {
         ];
         match idle.iter().find(|(_, idle, _)| *idle) {
             None => Ok(()),
-            Some((name, _, wants)) => bail!("expected `{name}` only with {wants}; leave it out"),
+            Some((name, _, wants)) => {
+                return Err(setting(format!("expected `{name}` only with {wants}; leave it out")));
+            }
         }
     }
 
-    /// The titles that a system learns from.
-    fn titles_of(&self, system: &RowSpec) -> Result<Vec<PathBuf>> {
+    /// Returns the titles that a system learns from.
+    fn learnt_titles(&self, system: &RowSpec) -> Result<Vec<PathBuf>> {
         Ok(match &system.titles {
-            None | Some(LearntTitles::OfTable(false)) => Vec::new(),
-            Some(LearntTitles::OfTable(true)) => match &self.data.titles {
+            None | Some(LearntTitles::Collection(false)) => Vec::new(),
+            Some(LearntTitles::Collection(true)) => match &self.data.titles {
                 Some(titles) => vec![titles.clone()],
-                None => bail!("expected titles of the table for `titles = true`, found none; name them in `[data]`"),
+                None => {
+                    return Err(setting(
+                        "expected titles of the table for `titles = true`, found none; name them in `[data]`",
+                    ));
+                }
             },
             Some(LearntTitles::Files(files)) => files.list().to_vec(),
         })
     }
 
-    /// A training of a system with these settings.
+    /// Makes a training of a system with these settings.
     fn training(&self, system: &RowSpec, settings: &Overrides, init: Option<&Model>) -> Result<Training> {
         let label = settings.to_string();
-        ensure!(!settings.has("field"), "`train` ({label}): expected `field` beside `train`, found it inside");
-        let titles = self.titles_of(system)?;
+        if settings.has("field") {
+            return Err(setting(format!("`train` ({label}): expected `field` beside `train`, found it inside")));
+        }
+        let titles = self.learnt_titles(system)?;
         let teacher = system.teacher.as_ref().map_or(&[][..], Paths::list);
         let (scores, teachers): (Vec<_>, Vec<_>) =
             teacher.iter().cloned().partition(|path| Teacher::is_score_file(path));
@@ -82,7 +91,7 @@ impl Spec {
             init,
             in_table: true,
         };
-        let config = inputs.settings(settings).map_err(|fault| anyhow!("`train` ({label}): {fault}"))?;
+        let config = inputs.settings(settings).map_err(|fault| setting(format!("`train` ({label}): {fault}")))?;
         let validation = system.validation.clone().map(|judged| Validation {
             judged,
             topics: system.validation_topics.clone(),
@@ -91,16 +100,18 @@ impl Spec {
         Ok(Training { label, config, validation, titles, init: system.init.clone(), teachers, scores })
     }
 
-    pub(super) fn source_of(&self, system: &RowSpec, place: usize) -> Result<Source> {
+    pub(super) fn source(&self, system: &RowSpec, place: usize) -> Result<Source> {
         let grid = || grid(&system.grid);
         self.refuse_idle(system)?;
         let vectors = system.vectors.as_ref().map_or(&[][..], Paths::list);
-        ensure!(vectors.len() < 3, "expected one or two files in `vectors`, found {}", vectors.len());
+        if vectors.len() >= 3 {
+            return Err(setting(format!("expected one or two files in `vectors`, found {}", vectors.len())));
+        }
         Ok(match (&system.ranker, &system.train, &system.model, &system.fusion, &system.run) {
             (Some(ranker), None, None, None, None) => {
                 let base: RankerSpec = ranker.parse()?;
                 let points = grid()?.iter().map(|point| at_point(&base, point)).collect::<Result<Vec<_>>>()?;
-                let known = clickvec_eval::ranker::System::named(&base.name, &clickvec_lab::SYSTEMS)?;
+                let known = clickvec_eval::ranker::System::named(&base.name, &crate::SYSTEMS)?;
                 for point in &points {
                     known.values(point)?;
                 }
@@ -109,13 +120,13 @@ impl Spec {
             (None, Some(train), None, None, None) => {
                 let mut base = Overrides::default();
                 for (name, value) in train {
-                    base.set(name, serde_json::to_value(value)?);
+                    base.set(name, json(value));
                 }
                 let init = system.init.as_deref().map(Model::load).transpose()?;
                 let training = |point: &Vec<(String, toml::Value)>| {
                     let mut settings = base.clone();
                     for (name, value) in point {
-                        settings.set(name, serde_json::to_value(value)?);
+                        settings.set(name, json(value));
                     }
                     self.training(system, &settings, init.as_ref())
                 };
@@ -126,16 +137,20 @@ impl Spec {
             (None, None, None, Some(members), None) => {
                 let known = |name: &String| {
                     let above = &self.systems[..place];
-                    above
-                        .iter()
-                        .position(|other| other.name == *name)
-                        .with_context(|| format!("expected the name of a system above it, found `{}`", shortened(name)))
+                    above.iter().position(|other| other.name == *name).ok_or_else(|| {
+                        setting(format!("expected the name of a system above it, found `{}`", shortened(name)))
+                    })
                 };
                 let mut distinct = HashSet::new();
                 if let Some(again) = members.iter().find(|member| !distinct.insert(*member)) {
-                    bail!("expected each member once, found `{}` again; leave one out", shortened(again));
+                    return Err(setting(format!(
+                        "expected each member once, found `{}` again; leave one out",
+                        shortened(again)
+                    )));
                 }
-                ensure!(members.len() > 1, "expected at least two members, found {}", members.len());
+                if members.len() <= 1 {
+                    return Err(setting(format!("expected at least two members, found {}", members.len())));
+                }
                 let methods = match system.method {
                     Some(method) => vec![method],
                     None => {
@@ -158,17 +173,26 @@ impl Spec {
                 ];
                 let found: Vec<&str> = given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect();
                 let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
-                bail!("expected one of `ranker`, `train`, `model`, `run` and `fusion`, found {found}")
+                return Err(setting(format!(
+                    "expected one of `ranker`, `train`, `model`, `run` and `fusion`, found {found}"
+                )));
             }
         })
     }
 }
 
-/// Every combination of the grid's values; a single empty one if there are no values.
+/// Returns a value of TOML as one of JSON.
+fn json(value: &toml::Value) -> serde_json::Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// Returns every combination of the grid's values; a single empty one if there are no values.
 fn grid(values: &BTreeMap<String, Vec<toml::Value>>) -> Result<Vec<Vec<(String, toml::Value)>>> {
     let mut points = vec![Vec::new()];
     for (name, values) in values {
-        ensure!(!values.is_empty(), "expected values for `{}`, found none", shortened(name));
+        if values.is_empty() {
+            return Err(setting(format!("expected values for `{}`, found none", shortened(name))));
+        }
         let with = |point: &Vec<(String, toml::Value)>, value: &toml::Value| {
             let mut point = point.clone();
             point.push((name.clone(), value.clone()));
@@ -185,9 +209,17 @@ fn at_point(base: &RankerSpec, point: &[(String, toml::Value)]) -> Result<Ranker
         let number = match value {
             toml::Value::Integer(number) => *number as f64,
             toml::Value::Float(number) => *number,
-            other => bail!("expected numbers for `{}`, found `{}`", shortened(name), shortened(&other.to_string())),
+            other => {
+                return Err(setting(format!(
+                    "expected numbers for `{}`, found `{}`",
+                    shortened(name),
+                    shortened(&other.to_string())
+                )));
+            }
         };
-        ensure!(spec.get(name).is_none(), "expected `{}` in `ranker` or in `grid`, found it in both", shortened(name));
+        if !spec.get(name).is_none() {
+            return Err(setting(format!("expected `{}` in `ranker` or in `grid`, found it in both", shortened(name))));
+        }
         spec.parameters.push((name.clone(), number));
     }
     Ok(spec)

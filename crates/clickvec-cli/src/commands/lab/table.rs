@@ -1,25 +1,19 @@
 //! `clickvec lab table`: compares many systems, whose free parameters are chosen by cross validation.
 
-mod grades;
-mod json;
-mod page;
-mod report;
-mod spec;
-mod watch;
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::internals::files;
 use clickvec::train::Weighting;
 use clickvec_eval::{self as eval, Correction, Overlap};
+use clickvec_lab::table::report::{self, Report};
+use clickvec_lab::table::spec::{self, Spec};
 use clickvec_lab::table::{self, Options, Plan};
 
-use self::spec::Spec;
-use self::watch::Watcher;
+use super::watch::Watcher;
 use crate::answer::Answer;
 use crate::numbers::choice;
-use crate::{input, output, program, test_set};
+use crate::{advice, input, output, program, test_set};
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
@@ -118,15 +112,15 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let statistics = made.statistics(args.against.as_deref())?;
     let correction = if args.uncorrected { Correction::None } else { Correction::Holm };
-    let report = report::Report { spec: &spec, plan: &plan, table: &made, statistics, correction, overlap };
+    let report = Report { spec: &spec, plan: &plan, table: &made, statistics, correction, overlap, told: advice::told };
     if let Some(path) = &args.markdown {
-        clickvec::internals::files::write_bytes_atomically(path, report.markdown().as_bytes())?;
+        files::write_bytes_atomically(path, report.markdown().as_bytes())?;
     }
     if let Some(path) = &args.html {
-        clickvec::internals::files::write_bytes_atomically(path, page::page(&report)?.as_bytes())?;
+        files::write_bytes_atomically(path, report.page().as_bytes())?;
     }
     if args.json {
-        json::print(&report)?;
+        output::json_lines([&report])?;
     } else {
         output::print(report.text())?;
         output::note(format_args!(
@@ -161,12 +155,6 @@ fn size_of(folder: &Path) -> u64 {
     entries.map(size).sum()
 }
 
-/// The plan that a spec is; for fuzz targets.
-#[cfg(fuzzing)]
-pub(crate) fn plan_of(path: &Path) -> Result<Plan> {
-    spec::read(path)?.plan()
-}
-
 /// Checks before hours of work that each output can be written and is not an input.
 fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
     let mut read = plan.files();
@@ -187,9 +175,9 @@ fn take_over(spec: &mut Spec, args: &Args) {
         (&mut data.clicks, &args.clicks),
         (&mut data.titles, &args.titles),
     ];
-    for (of_spec, given) in pairs {
-        if given.is_some() {
-            of_spec.clone_from(given);
+    for (in_spec, option) in pairs {
+        if option.is_some() {
+            in_spec.clone_from(option);
         }
     }
     if args.field.is_some() {

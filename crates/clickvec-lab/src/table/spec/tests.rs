@@ -1,7 +1,7 @@
 //! Tests of specs, and of those that are shipped.
 
+use crate::table::Source;
 use clickvec::train::OptimizerKind;
-use clickvec_lab::table::Source;
 
 use super::*;
 
