@@ -218,7 +218,7 @@ def test_opensearch(export, load, model, program, tmp_path):
     [processor] = pipeline["phase_results_processors"]
     normalization = processor["normalization-processor"]
     assert normalization["normalization"]["technique"] == "min_max"
-    weights = np.array([about["searches"]["fusion"][part] for part in ("words", "vectors")])
+    weights = np.array([about["fusion"]["weights"][part] for part in ("words", "vectors")])
     assert np.allclose(normalization["combination"]["parameters"]["weights"], weights / weights.sum())
     query = json.loads((output / "query.json").read_text())
     assert len(query["query"]["hybrid"]["queries"]) == 2

@@ -218,7 +218,7 @@ fn text(path: &Path) -> Result<String> {
     if bytes.len() as u64 > MAX_SPEC_BYTES {
         let expected = format!("a table's spec of at most {MAX_SPEC_BYTES} bytes");
         let fault = Error::expected(ErrorKind::Setting, expected, "more").help("name a file in TOML");
-        return Err(fault.at(path).into());
+        return Err(fault.at(path));
     }
     String::from_utf8(bytes).map_err(|error| {
         let position = error.utf8_error().valid_up_to();

@@ -50,9 +50,7 @@ impl Spec {
         ];
         match idle.iter().find(|(_, idle, _)| *idle) {
             None => Ok(()),
-            Some((name, _, wants)) => {
-                return Err(setting(format!("expected `{name}` only with {wants}; leave it out")));
-            }
+            Some((name, _, wants)) => Err(setting(format!("expected `{name}` only with {wants}; leave it out"))),
         }
     }
 
@@ -217,7 +215,7 @@ fn at_point(base: &RankerSpec, point: &[(String, toml::Value)]) -> Result<Ranker
                 )));
             }
         };
-        if !spec.get(name).is_none() {
+        if spec.get(name).is_some() {
             return Err(setting(format!("expected `{}` in `ranker` or in `grid`, found it in both", shortened(name))));
         }
         spec.parameters.push((name.clone(), number));
