@@ -185,8 +185,13 @@ fn method<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FusionMet
 /// Reads and checks a spec. Relative paths become relative to the working directory.
 pub fn read(path: &Path) -> Result<Spec> {
     let text = text(path)?;
-    let mut spec: Spec = toml::from_str(&text)
-        .map_err(|fault| setting(format!("{}: expected a table's spec: {fault}", path.display())))?;
+    let mut spec: Spec = toml::from_str(&text).map_err(|fault| {
+        let error = setting(format!("expected a table's spec: {}", fault.message().replace('\n', ", ")));
+        match fault.span() {
+            Some(span) => error.at_line(path, text[..span.start].matches('\n').count() as u64 + 1),
+            None => error.at(path),
+        }
+    })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let Data { judged, topics, clicks, titles, field: _, weighting: _ } = &mut spec.data;
     for file in [judged, topics, clicks, titles].into_iter().flatten() {
@@ -223,11 +228,7 @@ fn text(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let position = error.utf8_error().valid_up_to();
         let byte = error.as_bytes()[position];
-        setting(format!(
-            "{}: expected a table's spec in UTF-8, found the byte 0x{byte:02x} at {}",
-            path.display(),
-            position + 1
-        ))
+        setting(format!("expected a table's spec in UTF-8, found the byte 0x{byte:02x} at {}", position + 1)).at(path)
     })
 }
 
