@@ -141,7 +141,7 @@ fn an_index_that_answers_otherwise_than_it_keeps_is_refused() {
         let reload = || service.ask("POST", "/admin/reload", &[ADMIN], b"");
         write_whole_index(&service.index(), &SHOES[1..]);
         change_a_canary(&service.index(), change);
-        reload().refuses(409, "which was kept for hit");
+        reload().refuses(409, "as when the index was made");
         assert_eq!(service.get("/search?q=sofa").is(200)["total"], 6);
         // What changes nothing is taken.
         write_whole_index(&service.index(), &SHOES[1..]);
