@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clickvec::Error;
 use clickvec::train::Weighting;
 use clickvec_eval::ranker::{Corpus, FUSED_DEPTH, FusionMethod, RankerSpec, System};
 use clickvec_eval::{
@@ -76,7 +75,7 @@ pub(crate) fn evaluate<'py>(
         let name = match (name, &entry) {
             (Some(name), _) => name.clone(),
             (None, Entry::Spec(spec)) => {
-                let parsed = spec.parse::<RankerSpec>().map_err(|fault| error::raise(py, &Error::from(fault)))?;
+                let parsed = spec.parse::<RankerSpec>().map_err(|fault| error::raise(py, &fault))?;
                 parsed.to_string()
             }
             (None, Entry::Ready(scorer)) => scorer.name().to_owned(),
@@ -152,7 +151,7 @@ fn read(judged: &Path, files: &Files, how: &How) -> clickvec::Result<TestSet> {
     if set.judgments.queries.is_empty() {
         let place = if set.form == Form::Table { "below the header" } else { "whose texts are there" };
         let error = clickvec_tables::Error::expected(ErrorKind::Empty, format!("judged titles {place}"), "none");
-        Err(error.at(judged).into())
+        Err(error.at(judged))
     } else {
         Ok(set)
     }
@@ -279,7 +278,7 @@ fn others(path: &Path, files: &Files, how: &How, judged: &Judgments) -> clickvec
     if others.queries.is_empty() {
         let error =
             clickvec_tables::Error::expected(ErrorKind::Empty, "queries that are not among the judged ones", "none");
-        return Err(error.at(path).help("weights are fitted on other queries").into());
+        return Err(error.at(path).help("weights are fitted on other queries"));
     }
     Ok(others)
 }

@@ -122,6 +122,6 @@ pub(crate) fn build_index<'py>(
 #[pyfunction]
 pub(crate) fn read_titles(py: Python<'_>, path: PathBuf, field: &str) -> PyResult<Vec<(String, String)>> {
     let titles = work::short(py, || clickvec::tables::read_titles(&path, field))?;
-    let titles = titles.map_err(|fault| error::raise(py, &fault.into()))?.titles;
+    let titles = titles.map_err(|fault| error::raise(py, &fault))?.titles;
     Ok(titles.into_iter().map(|Title { id, title }| (id, title)).collect())
 }

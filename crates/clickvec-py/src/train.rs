@@ -89,7 +89,7 @@ pub(crate) fn train(
     };
     let mut overrides = Overrides::default();
     overrides.set("", serde_json::from_str(settings).map_err(|fault| error::told(py, &fault.to_string()))?);
-    let config = inputs.settings(&overrides).map_err(|fault| error::raise(py, &fault.into()))?;
+    let config = inputs.settings(&overrides).map_err(|fault| error::raise(py, &fault))?;
     let (file, pairs) = match clicks {
         None => (scored.clone(), None),
         Some(Clicks::Path(path)) => (Some(path), None),
@@ -212,7 +212,7 @@ impl Run<'_> {
         let set = eval::read_test_set(&files)?;
         if set.judgments.queries.is_empty() {
             let error = clickvec_tables::Error::expected(ErrorKind::Empty, "judged titles below the header", "none");
-            Err(error.at(judged).into())
+            Err(error.at(judged))
         } else {
             Ok(Some(set.judgments))
         }
