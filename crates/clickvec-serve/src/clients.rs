@@ -1,14 +1,34 @@
-//! The share of each client: a number of texts a second, and as many at once as a batch may have.
+//! Who sends a request, and the share of each client: a number of texts a second, and as many at once as a batch may have.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+
+use crate::fault::Fault;
 
 /// When this many clients are known, those that have their whole share are forgotten.
 const KNOWN: usize = 65_536;
 
 /// The longest time that Retry-After gives.
 const LONGEST: Duration = Duration::from_secs(86_400);
+
+/// Who sent a request, and when it began.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) client: String,
+    pub(crate) started: Instant,
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, Fault> {
+        parts.extensions.get().cloned().ok_or_else(|| Fault::internal(&"a request without its client"))
+    }
+}
 
 /// What clients have left of their shares.
 pub(crate) struct Clients {

@@ -12,11 +12,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::answer::Record;
+use crate::clients::Caller;
 use crate::fault::{Fault, Kind, quoted};
 use crate::hosts::without_port;
 use crate::metrics::Shed;
 use crate::permits::Permit;
-use crate::request::Caller;
 use crate::service::Service;
 use crate::tokens::Tokens;
 

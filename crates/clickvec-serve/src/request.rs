@@ -10,7 +10,6 @@ use axum::body::{Body, Bytes};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
 use clickvec_tables::shown::cut;
 use http_body::Body as _;
@@ -18,6 +17,7 @@ use percent_encoding::percent_decode_str;
 use serde::de::{DeserializeOwned, Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
 
+use crate::clients::Caller;
 use crate::fault::{Fault, Kind, quoted};
 use crate::service::Service;
 
@@ -25,21 +25,6 @@ use crate::service::Service;
 const THROWN_AWAY: u64 = 256 << 20;
 /// At most this many characters of a parser's message are sent back.
 const MESSAGE: usize = 200;
-
-/// Who sent a request, and when it began.
-#[derive(Debug, Clone)]
-pub(crate) struct Caller {
-    pub(crate) client: String,
-    pub(crate) started: Instant,
-}
-
-impl FromRequestParts<Arc<Service>> for Caller {
-    type Rejection = Fault;
-
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> Result<Caller, Fault> {
-        parts.extensions.get().cloned().ok_or_else(|| Fault::internal(&"a request without its client"))
-    }
-}
 
 /// The JSON of a body. Parameters in the address would be ignored, so they are refused.
 pub(crate) struct JsonBody<T>(pub(crate) T);

@@ -10,7 +10,7 @@ use clickvec_index::ErrorKind;
 
 use crate::answer::{Outgoing, Record, Stage, json_response};
 use crate::clicks::Clicks;
-use crate::clients::Clients;
+use crate::clients::{Caller, Clients};
 use crate::error::Result;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::{Cause, Files, Generation, Reloaded, Slot, is_replaced};
@@ -19,7 +19,6 @@ use crate::judgments::Judgments;
 use crate::limits::Limits;
 use crate::log::Log;
 use crate::metrics::{Metrics, Shed};
-use crate::request::Caller;
 use crate::tokens::Tokens;
 use crate::workers::Workers;
 

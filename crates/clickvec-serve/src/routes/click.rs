@@ -10,11 +10,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::answer::{Record, Recorded};
 use crate::clicks::Lost;
+use crate::clients::Caller;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Generation;
 use crate::judgments::{DOWN, UP};
 use crate::log::now;
-use crate::request::{Caller, JsonBody, WholeNumber};
+use crate::request::{JsonBody, WholeNumber};
 use crate::service::{Service, to_fault};
 
 /// A disk that is behind is given this time.

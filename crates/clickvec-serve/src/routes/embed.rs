@@ -9,9 +9,10 @@ use clickvec::model::Side;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Record, json};
+use crate::clients::Caller;
 use crate::fault::{Fault, quoted};
 use crate::generation::Generation;
-use crate::request::{Caller, JsonBody};
+use crate::request::JsonBody;
 use crate::service::{Service, to_fault};
 use crate::workers::late;
 

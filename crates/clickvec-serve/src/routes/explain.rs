@@ -12,9 +12,10 @@ use clickvec_index::{ByPart, Explanation, WordShare};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Record, json};
+use crate::clients::Caller;
 use crate::fault::Fault;
 use crate::generation::Generation;
-use crate::request::{Caller, JsonBody, WholeNumber};
+use crate::request::{JsonBody, WholeNumber};
 use crate::service::{Service, to_fault};
 
 /// The units that an answer has unless more or fewer are asked for.

@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::embed::embed_texts;
 use crate::answer::{Record, json};
+use crate::clients::Caller;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Slot;
-use crate::request::{AnyJsonBody, Caller, WholeNumber};
+use crate::request::{AnyJsonBody, WholeNumber};
 use crate::service::Service;
 
 /// What clients send. Fields that say nothing here, such as `user`, are passed over, and so are versions in the address.

@@ -11,9 +11,10 @@ use clickvec_index::{ByPart, Filter, Hit, Mode, QueryWord, Request, Timings};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Record, Stage, json};
+use crate::clients::Caller;
 use crate::fault::Fault;
 use crate::generation::Generation;
-use crate::request::{Caller, JsonBody, Parameters, WholeNumber};
+use crate::request::{JsonBody, Parameters, WholeNumber};
 use crate::service::{Service, to_fault};
 
 /// What is asked for.
