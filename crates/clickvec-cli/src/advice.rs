@@ -26,7 +26,7 @@ fn advice(error: &Error) -> Option<&'static str> {
     }
     // Only titles have ids.
     if error.what_was_expected().is_some_and(|expected| expected.starts_with("a column `id`")) {
-        return Some("`--id-column` and `--title-column` name the columns of titles");
+        return Some("`--columns` names the columns of titles");
     }
     // What `--model` is given most often besides a model.
     let is_index = error.what_was_expected() == Some("a file") && error.path().is_some_and(looks_like_index);

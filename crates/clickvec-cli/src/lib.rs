@@ -3,6 +3,7 @@
 
 mod advice;
 mod answer;
+mod columns;
 mod commands;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -1,10 +1,11 @@
-//! The options that name the columns of a table of titles.
+//! The option that names the columns of a table of titles.
 
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::tables::{TITLE, Titles, titles_file};
 
+use crate::columns::ColumnNames;
 use crate::output;
 
 /// The usual name of the column of ids.
@@ -13,24 +14,30 @@ const ID: &str = "id";
 /// The names of columns in tables of titles.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TitleColumns {
-    /// The column of --titles with the ids [default: id].
-    #[arg(long, value_name = "NAME")]
-    id_column: Option<String>,
-
-    /// The column of --titles with the texts [default: title, or what --field says].
-    #[arg(long, value_name = "NAME")]
-    title_column: Option<String>,
+    /// Columns of --titles with other names than `id` and `title`, as in `id=sku,title=name`; may be repeated.
+    #[arg(long, value_name = "COLUMN=NAME,…", value_parser = names)]
+    columns: Vec<ColumnNames<Column>>,
 }
 
-/// Returns the option `--title-column` of a command without `--field`.
-pub(crate) fn without_field(option: clap::Arg) -> clap::Arg {
-    option.help("The column of --titles with the texts [default: title]")
+/// A column of a table of titles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Column {
+    Id,
+    Title,
+}
+
+fn names(text: &str) -> Result<ColumnNames<Column>, String> {
+    ColumnNames::parse(text, &[(ID, Column::Id), (TITLE, Column::Title)])
 }
 
 impl TitleColumns {
+    fn name(&self, column: Column) -> Option<&str> {
+        ColumnNames::last(&self.columns, column)
+    }
+
     /// Returns the column with the texts that a model encodes: the one that was named, or the one whose texts it learnt from.
     pub(crate) fn field_for(&self, named: Option<&str>, learnt: &str) -> String {
-        match (named, &self.title_column) {
+        match (named, self.name(Column::Title)) {
             (Some(named), _) => named.to_owned(),
             (None, Some(_)) => TITLE.to_owned(),
             (None, None) => {
@@ -46,11 +53,11 @@ impl TitleColumns {
     }
 
     /// Refuses a second name for the texts, where only titles are read: `--field` names a column of all tables, and
-    /// `--title-column` the one of `--titles` where they call it otherwise.
+    /// `--columns` the one of `--titles` where they call it otherwise.
     pub(crate) fn refuse_field(&self, field: Option<&str>) -> Result<()> {
-        if let (Some(field), Some(column)) = (field, &self.title_column) {
+        if let (Some(field), Some(column)) = (field, self.name(Column::Title)) {
             bail!(
-                "expected one name for the column with the texts, found `--field {}` and `--title-column {}`; leave one of the two out",
+                "expected one name for the column with the texts, found `--field {}` and `--columns title={}`; leave one of the two out",
                 output::printable(field),
                 output::printable(column)
             );
@@ -58,28 +65,28 @@ impl TitleColumns {
         Ok(())
     }
 
-    /// Returns the first option that names a column.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let options = [("--id-column", &self.id_column), ("--title-column", &self.title_column)];
-        options.into_iter().find_map(|(flag, name)| name.is_some().then_some(flag))
+    /// Returns whether there are no names.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.columns.is_empty()
     }
 
     /// Refuses names of columns if there are no `titles` that could have them.
     pub(crate) fn need(&self, titles: bool) -> Result<()> {
-        match self.given() {
-            Some(flag) if !titles => bail!(
-                "expected `--titles FILE` with `{flag}`, which names one of its columns, found none; add it, or leave `{flag}` out"
-            ),
-            _ => Ok(()),
-        }
+        ensure!(
+            titles || self.is_empty(),
+            "expected `--titles FILE` with `--columns`, which names its columns, found none; add it, or leave `--columns` out"
+        );
+        Ok(())
     }
 
     /// Refuses names that do not fit this file of titles, or this column of texts.
     pub(crate) fn check(&self, path: &Path, field: &str) -> Result<()> {
-        if let (Some(flag), Some(corpus)) = (self.given(), corpus_of(path)) {
+        if !self.is_empty()
+            && let Some(corpus) = corpus_of(path)
+        {
             bail!(
-                "{}: expected a file of titles with `{flag}`, found a BEIR collection; give its `{corpus}` and `--id-column _id`, or \
-                 leave `{flag}` out",
+                "{}: expected a file of titles with `--columns`, found a BEIR collection; give its `{corpus}` and `--columns id=_id`, \
+                 or leave `--columns` out",
                 output::path(path)
             );
         }
@@ -93,14 +100,15 @@ impl TitleColumns {
     }
 
     /// Returns a file of titles with the names of its columns.
-    pub(crate) fn of(&self, path: &Path) -> Titles {
-        Titles { path: path.to_owned(), id: self.id_column.clone(), text: self.title_column.clone() }
+    pub(crate) fn table(&self, path: &Path) -> Titles {
+        let name = |column| self.name(column).map(str::to_owned);
+        Titles { path: path.to_owned(), id: name(Column::Id), text: name(Column::Title) }
     }
 
-    /// Returns [`TitleColumns::of`] a file that it was checked for.
+    /// Returns [`TitleColumns::table`] for a file that fits.
     pub(crate) fn checked(&self, path: &Path, field: &str) -> Result<Titles> {
         self.check(path, field)?;
-        Ok(self.of(path))
+        Ok(self.table(path))
     }
 }
 

@@ -182,7 +182,7 @@ fn many_columns_are_stored() {
     folder.write("titles.jsonl", &lines);
     let all = names.join(",");
     let index = |titles: &str, store: &str, output: &str| {
-        let arguments = ["index", "--model", "model.safetensors", "--id-column", "sku", "--titles", titles];
+        let arguments = ["index", "--model", "model.safetensors", "--columns", "id=sku", "--titles", titles];
         folder.run(&[&arguments[..], &["--store", store, "--output", output]].concat())
     };
     for (titles, output) in [("titles.csv", "csv.index"), ("titles.jsonl", "jsonl.index")] {
@@ -199,7 +199,7 @@ fn many_columns_are_stored() {
     let read = |name: &str| folder.read(&format!("{name}/titles.tsv"));
     assert_eq!(read("csv.index"), read("jsonl.index"));
     let piped = [
-        &["index", "--model", "model.safetensors", "--id-column", "sku", "--titles", "-"][..],
+        &["index", "--model", "model.safetensors", "--columns", "id=sku", "--titles", "-"][..],
         &["--store", &all, "--output", "none"],
     ];
     folder.run_with(&piped.concat(), table).code(0).says("40 titles");

@@ -282,7 +282,7 @@ fn what_a_change_would_not_use_is_refused() {
         if name == "--update" {
             continue;
         }
-        for (flag, value) in [("--field", "body"), ("--title-column", "title"), ("--id-column", "id")] {
+        for (flag, value) in [("--field", "body"), ("--columns", "title=title"), ("--columns", "id=id")] {
             let said = format!(
                 "expected `--titles FILE` or `--update FILE` with `{flag}`, which names one of its columns, found `{name}` alone; \
                  leave `{flag}` out"

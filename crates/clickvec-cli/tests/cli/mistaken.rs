@@ -74,9 +74,9 @@ fn titles_with_other_columns_or_in_an_index() {
         let base = ["index", "--model", "model.safetensors", "--titles", titles, "--output", "i"];
         folder.run(&[&base[..], more].concat())
     };
-    let named = "`--id-column` and `--title-column` name the columns of titles";
+    let named = "`--columns` names the columns of titles";
     index("named.tsv", &[]).code(2).says("expected a column `id` in the header").says(named);
-    index("named.tsv", &["--id-column=sku", "--title-column=name"]).code(0);
+    index("named.tsv", &["--columns=id=sku,title=name"]).code(0);
     index("i", &[]).code(2).says("expected a file, or a BEIR folder").says("found a folder without `corpus.jsonl`");
 }
 

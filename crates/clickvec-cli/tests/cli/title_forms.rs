@@ -16,7 +16,7 @@ fn folder() -> Folder {
     folder
 }
 
-const NAMES: [&str; 4] = ["--id-column", "sku", "--title-column", "name"];
+const NAMES: [&str; 2] = ["--columns", "id=sku,title=name"];
 
 #[test]
 fn a_search_finds_the_same_in_any_form() {
@@ -81,12 +81,12 @@ fn what_is_wrong_with_them_is_told() {
         folder.run(&[&["search", "--model", "model.safetensors", "red", "--titles", file], more].concat())
     };
     let missing = "titles.csv: expected a column `id` in the header, found `sku`, `price`, `name`";
-    search("titles.csv", &["--title-column", "name"])
+    search("titles.csv", &["--columns", "title=name"])
         .code(2)
         .says(missing)
-        .says("`--id-column` and `--title-column` name the columns of titles")
+        .says("`--columns` names the columns of titles")
         .prints_nothing();
-    search("titles.csv", &["--id-column", "sku"]).code(2).says("expected a column `title` in the header");
+    search("titles.csv", &["--columns", "id=sku"]).code(2).says("expected a column `title` in the header");
     folder.write("twice.csv", "id,title\n1,a\n1,b\n");
     search("twice.csv", &[]).code(2).says("twice.csv:3: expected a new id, found `1`, which line 2 has already");
     folder.write("none.csv", "id,title\n");
@@ -166,9 +166,9 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
         &["search", "--model=model.safetensors", "red hammer"],
     ];
     for command in commands {
-        for flag in ["--title-column", "--id-column"] {
-            let said = format!("expected `--titles FILE` with `{flag}`, which names one of its columns, found none");
-            folder.run(&[command, &[flag, "name"]].concat()).code(2).says(&said).prints_nothing();
+        for names in ["title=name", "id=name"] {
+            let said = "expected `--titles FILE` with `--columns`, which names its columns, found none";
+            folder.run(&[command, &["--columns", names]].concat()).code(2).says(said).prints_nothing();
         }
     }
     assert!(!folder.path("new").exists());
@@ -216,12 +216,11 @@ fn columns_of_a_folder_are_refused() {
         folder.run(&[&base[..], more].concat())
     };
     search("beir", &[]).code(0).prints("number one");
-    for flag in ["--title-column", "--id-column"] {
-        let said =
-            format!("beir: expected a file of titles with `{flag}`, found a BEIR collection; give its `corpus.jsonl`");
-        search("beir", &[flag, "text"]).code(2).says(&said).prints_nothing();
+    for names in ["title=text", "id=text"] {
+        let said = "beir: expected a file of titles with `--columns`, found a BEIR collection; give its `corpus.jsonl`";
+        search("beir", &["--columns", names]).code(2).says(said).prints_nothing();
     }
-    search("beir/corpus.jsonl", &["--id-column=_id", "--title-column=text"]).code(0).prints("red hammer");
+    search("beir/corpus.jsonl", &["--columns=id=_id,title=text"]).code(0).prints("red hammer");
 }
 
 #[test]
@@ -234,7 +233,7 @@ fn two_names_for_the_texts_are_refused_where_only_titles_are_read() {
         &["train", "--set", "encoder.cells=8", "--encoder", "lstm", "--set", "titles.epochs=1", "--output=new"],
     ];
     for command in commands {
-        let said = "expected one name for the column with the texts, found `--field price` and `--title-column name`; leave one";
+        let said = "expected one name for the column with the texts, found `--field price` and `--columns title=name`; leave one";
         let run = folder.run(&[command, &["--titles=titles.csv"], &two].concat());
         run.code(2).says(said).prints_nothing();
     }

@@ -164,7 +164,7 @@ pub(crate) struct Args {
 
 impl Args {
     fn test_set(&self) -> TestSetFiles<'_> {
-        let titles = self.titles.as_deref().map(|titles| self.title_columns.of(titles));
+        let titles = self.titles.as_deref().map(|titles| self.title_columns.table(titles));
         TestSetFiles { judged: &self.judged, topics: self.topics.as_deref(), titles, field: &self.field }
     }
 

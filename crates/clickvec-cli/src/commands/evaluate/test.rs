@@ -83,7 +83,7 @@ impl Test {
         systems: &Systems,
     ) -> Result<()> {
         refuse_unknown_ids(&set, args)?;
-        self.titles = test_set::collection(&set, args.titles.as_deref()).map(|path| args.title_columns.of(&path));
+        self.titles = test_set::collection(&set, args.titles.as_deref()).map(|path| args.title_columns.table(&path));
         let fitting = match &args.fusion_weights {
             Some(Weights::Fitted(path)) => Some(other_queries(path, files, &set.judgments)?),
             _ => None,

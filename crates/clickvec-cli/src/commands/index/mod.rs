@@ -156,7 +156,8 @@ impl Args {
             self.title_columns.refuse_field(self.field.as_deref())?;
         }
         let field = self.field.as_ref().map(|_| "--field");
-        let Some(flag) = field.or(self.title_columns.given()) else { return Ok(()) };
+        let columns = (!self.title_columns.is_empty()).then_some("--columns");
+        let Some(flag) = field.or(columns) else { return Ok(()) };
         ensure!(
             self.titles.is_some() || self.update.is_some(),
             "expected `--titles FILE` or `--update FILE` with `{flag}`, which names one of its columns, found {} alone; leave \

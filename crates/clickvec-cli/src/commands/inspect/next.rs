@@ -12,15 +12,13 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
     let path = quoted(&found.path);
     let of = |kind: InputKind| all.iter().find(|other| other.kind == kind);
     let titles = || all.iter().find(|other| matches!(other.kind, InputKind::Titles | InputKind::Corpus));
-    let named_titles =
-        |option: &str| titles().map_or_else(|| format!("{option} TITLES"), |titles| of_titles(option, titles));
     let model = of(InputKind::Model).map_or_else(|| "MODEL".to_owned(), |model| quoted(&model.path));
     Some(match found.kind {
         InputKind::Log => {
             let mut command = format!("clickvec prepare {path}{}", columns(found));
             let has = |meaning| found.meanings.iter().any(|(other, _)| *other == meaning);
             if !has(Meaning::Title) || (has(Meaning::Item) && titles().is_some()) {
-                command.push_str(&format!(" {}", prepared_titles(titles())));
+                command.push_str(&format!(" {}", titles_option(titles(), "titles.")));
             }
             let or = if has(Meaning::Title) || titles().is_some() {
                 ""
@@ -34,7 +32,7 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
         InputKind::Preset(name) => {
             let titles = match name {
                 "ga4" | "snowplow" if titles().is_none() => String::new(),
-                _ => format!(" {}", prepared_titles(titles())),
+                _ => format!(" {}", titles_option(titles(), "titles.")),
             };
             // Searches and clicks of one log may be in several files.
             let files: Vec<String> =
@@ -42,13 +40,13 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             format!("clickvec prepare {} --preset {name}{titles} --output {}", files.join(" "), free("clicks", "tsv"))
         }
         InputKind::Clicks => {
-            let titles = titles().map_or(String::new(), |titles| format!(" {}", of_titles("--titles", titles)));
+            let titles = titles().map_or(String::new(), |titles| format!(" {}", titles_option(Some(titles), "")));
             format!("clickvec train{titles} --clicks {path} --output {}", free("model", "safetensors"))
         }
         InputKind::Judged if found.faults > 0 && found.format != Some("tsv") => return None,
         InputKind::Judged => format!(
             "clickvec evaluate --judged {path} {} --ranker bm25 --ranker trigram --model {model}",
-            named_titles("--titles")
+            titles_option(titles(), "")
         ),
         InputKind::Sheet => format!("clickvec judge read {path} --output {}", free("judged", "tsv")),
         InputKind::Queries => {
@@ -58,25 +56,29 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
         InputKind::Titles | InputKind::Corpus if of(InputKind::Model).is_none() => {
             let clicks =
                 of(InputKind::Clicks).map_or(String::new(), |clicks| format!(" --clicks {}", quoted(&clicks.path)));
-            format!("clickvec train {}{clicks} --output {}", of_titles("--titles", found), free("model", "safetensors"))
+            format!(
+                "clickvec train {}{clicks} --output {}",
+                titles_option(Some(found), ""),
+                free("model", "safetensors")
+            )
         }
         InputKind::Titles | InputKind::Corpus => {
             format!(
                 "clickvec index --model {model} {} --output {}",
-                of_titles("--titles", found),
+                titles_option(Some(found), ""),
                 free("titles", "index")
             )
         }
         InputKind::Qrels => format!(
             "clickvec evaluate --judged {path} --topics TOPICS {} --ranker bm25 --model {model}",
-            named_titles("--titles")
+            titles_option(titles(), "")
         ),
         InputKind::Run => {
             let qrels = of(InputKind::Qrels).map_or_else(|| "QRELS".to_owned(), |qrels| quoted(&qrels.path));
             format!("clickvec evaluate --judged {qrels} --run {path}")
         }
         InputKind::Model | InputKind::Fusion => {
-            let titles = named_titles("--titles");
+            let titles = titles_option(titles(), "");
             format!("clickvec index --model {path} {titles} --output {}", free("titles", "index"))
         }
         InputKind::Index if found.faults > 0 => return None,
@@ -106,36 +108,19 @@ fn columns(found: &Found) -> String {
     names(others.map(|(meaning, name)| format!("{}={name}", meaning.name())))
 }
 
-/// The option of `prepare` with these names of columns.
+/// Returns the option with these names of columns.
 fn names(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
     if names.is_empty() { String::new() } else { format!(" --columns {}", shell(&names.join(","))) }
 }
 
-/// The titles of items, as `prepare` takes them.
-fn prepared_titles(titles: Option<&Found>) -> String {
-    match titles {
-        None => "--titles TITLES".to_owned(),
-        Some(titles) => {
-            let others =
-                [(Meaning::Item, "id"), (Meaning::Title, "title")].into_iter().filter_map(|(meaning, usual)| {
-                    other_name(titles, meaning, usual).map(|name| format!("titles.{usual}={name}"))
-                });
-            format!("--titles {}{}", quoted(&titles.path), names(others))
-        }
-    }
-}
-
-/// The titles, as all other commands take them.
-fn of_titles(option: &str, titles: &Found) -> String {
-    let mut text = format!("{option} {}", quoted(&titles.path));
-    for (meaning, option, usual) in [(Meaning::Item, "--id-column", "id"), (Meaning::Title, "--title-column", "title")]
-    {
-        if let Some(name) = other_name(titles, meaning, usual) {
-            text.push_str(&format!(" {option} {}", shell(name)));
-        }
-    }
-    text
+/// Returns the option for titles, and the one for their columns, whose names have this prefix.
+fn titles_option(titles: Option<&Found>, prefix: &str) -> String {
+    let Some(titles) = titles else { return "--titles TITLES".to_owned() };
+    let others = [(Meaning::Item, "id"), (Meaning::Title, "title")].into_iter().filter_map(|(meaning, usual)| {
+        other_name(titles, meaning, usual).map(|name| format!("{prefix}{usual}={name}"))
+    });
+    format!("--titles {}{}", quoted(&titles.path), names(others))
 }
 
 fn other_name<'a>(found: &'a Found, wanted: Meaning, usual: &str) -> Option<&'a str> {

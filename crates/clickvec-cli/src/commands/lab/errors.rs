@@ -10,7 +10,7 @@ use clickvec_lab::explain::{error_report, outcomes};
 
 use crate::answer::Answer;
 use crate::commands::explain::{Form, OneModel, page};
-use crate::titles::{TitleColumns, without_field};
+use crate::titles::TitleColumns;
 use crate::{input, output};
 
 /// The metric by which the model and BM25 are compared.
@@ -22,7 +22,6 @@ const METRIC: Metric = Metric::Ndcg(10);
 /// word), long (six words or more), number or unit (`3/8 in.`, `120v`, `gallon`), sense (a word of the query is both in
 /// a good title and in the bad title that the model ranks first), other.
 #[derive(clap::Args)]
-#[command(mut_arg("title_column", without_field))]
 pub(super) struct Args {
     #[command(flatten)]
     model: OneModel,

@@ -10,7 +10,7 @@ use clickvec_lab::simulate::{self, SimulateConfig, Summary};
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::titles::{TitleColumns, without_field};
+use crate::titles::TitleColumns;
 use crate::{input, output, progress};
 
 /// Write a click log whose truth is known, with judged titles.
@@ -19,7 +19,6 @@ use crate::{input, output, progress};
 /// first titles. The folder contains the clicks, the titles, judged queries that are not among the clicks, and the
 /// true click probabilities. docs/how-to/simulate.md shows how to use it.
 #[derive(clap::Args)]
-#[command(mut_arg("title_column", without_field))]
 pub(crate) struct Args {
     /// The folder to write. An existing simulation is replaced; anything else is refused.
     #[arg(long, short, value_name = "DIR")]

@@ -1,7 +1,6 @@
 //! The arguments of `clickvec prepare`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -12,6 +11,7 @@ use clickvec_logs::tables::{Format, Options};
 use clickvec_logs::time::Time;
 use clickvec_logs::{Config, PositionWeighting, Split};
 
+use crate::columns::ColumnNames;
 use crate::output;
 
 /// The default limit of queries a day; a user with more is a robot.
@@ -52,8 +52,8 @@ pub(crate) struct Args {
     /// Columns that have other names than usual, as in `query=search_term,item=sku`; may be repeated. The usual names are query, title, item,
     /// clicked, count, position, time, user and session; and, of other tables, query_id, titles.id and titles.title. A column that is
     /// named must exist.
-    #[arg(long, value_name = "COLUMN=NAME,…")]
-    columns: Vec<ColumnNames>,
+    #[arg(long, value_name = "COLUMN=NAME,…", value_parser = column_names)]
+    columns: Vec<ColumnNames<Column>>,
 
     /// A table with the title of each item, with the columns id and title; or a BEIR corpus.
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
@@ -144,33 +144,11 @@ enum Column {
     Title,
 }
 
-/// Names of columns.
-#[derive(Debug, Clone, PartialEq)]
-struct ColumnNames(Vec<(Column, String)>);
-
-impl FromStr for ColumnNames {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ColumnNames, String> {
-        let roles = columns::ALL.into_iter().map(|role| (role.name(), Column::Log(role)));
-        let known: Vec<(&str, Column)> =
-            roles.chain([("titles.id", Column::TitleId), ("titles.title", Column::Title)]).collect();
-        let column = |name: &str| known.iter().find(|(known, _)| *known == name).map(|(_, column)| *column);
-        let mut names: Vec<(Column, String)> = Vec::new();
-        for part in text.split(',') {
-            let pair = part.split_once('=').and_then(|(name, value)| Some((column(name.trim())?, value)));
-            match (pair, names.last_mut()) {
-                (Some((column, name)), _) => names.push((column, name.to_owned())),
-                // A comma may be part of a name.
-                (None, Some((_, name))) => *name += &format!(",{part}"),
-                (None, None) => {
-                    let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-                    return Err(format!("expected COLUMN=NAME with one of the columns {}", known.join(", ")));
-                }
-            }
-        }
-        Ok(ColumnNames(names))
-    }
+/// Parses names of columns.
+fn column_names(text: &str) -> Result<ColumnNames<Column>, String> {
+    let mut known: Vec<_> = columns::ALL.into_iter().map(|role| (role.name(), Column::Log(role))).collect();
+    known.extend([("titles.id", Column::TitleId), ("titles.title", Column::Title)]);
+    ColumnNames::parse(text, &known)
 }
 
 /// Returns a parser of values that have a name each, with a line of help for each.
@@ -220,8 +198,7 @@ impl Args {
 
     /// Returns the name of a column, if it was set.
     fn column(&self, column: Column) -> Option<String> {
-        let mut names = self.columns.iter().flat_map(|ColumnNames(names)| names).rev();
-        names.find(|(known, _)| *known == column).map(|(_, name)| name.clone())
+        ColumnNames::last(&self.columns, column).map(str::to_owned)
     }
 
     /// Returns the settings for the library.

@@ -22,7 +22,7 @@ use super::index::whole::{Kept, Unlisted};
 use super::train::{epoch_line, section_name, variance_kept};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
-use crate::titles::{TitleColumns, without_field};
+use crate::titles::TitleColumns;
 use crate::{input, output, progress, test_set};
 
 /// Train a model on new clicks, and replace the old one unless the new one is significantly worse.
@@ -34,7 +34,6 @@ use crate::{input, output, progress, test_set};
 /// the others. If the new model is worse, or if the newest clicks do not look as if they came from users, the old model
 /// stays and the exit status is 1. Interrupting the command never damages the old model.
 #[derive(clap::Args)]
-#[command(mut_arg("title_column", without_field))]
 pub(crate) struct Args {
     /// The old model. It is replaced unless `--output` is given.
     #[arg(value_name = "MODEL")]
@@ -115,7 +114,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let config = training_config(&old, args.fresh, args.epochs);
     let kept = args.index.as_deref().map(Kept::of).transpose()?.unwrap_or_default();
     args.title_columns.check(&args.titles, &config.field)?;
-    let table = args.title_columns.of(&args.titles);
+    let table = args.title_columns.table(&args.titles);
     // That columns are missing is told before anything is learnt.
     TitleReader::open(&table, &config.field, &kept.fields)?;
     let titles = input::titles(&table, &config.field)?;
@@ -135,7 +134,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     };
     tell_unlisted(&args, &unlisted)?;
     let judged = args.judged.as_deref().map(|judged| {
-        let titles = Some(args.title_columns.of(&args.titles));
+        let titles = Some(args.title_columns.table(&args.titles));
         test_set::read(&TestSetFiles { judged, topics: None, titles, field: &config.field })
     });
     let judged = judged.transpose()?;

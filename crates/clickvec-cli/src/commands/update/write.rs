@@ -38,7 +38,7 @@ pub(super) fn write(
             listed.insert(title.id.clone());
             if interrupt.status().is_none() { builder.add_with_fields(title, values) } else { Ok(()) }
         };
-        let table = args.title_columns.of(&args.titles);
+        let table = args.title_columns.table(&args.titles);
         for_each_document(&table, field, &kept.fields, &mut add)?;
         // The builder has claimed the index, so from now on nobody else changes it; titles may have been added during training.
         ensure!(

@@ -1,0 +1,51 @@
+//! Options that name columns, as in `id=sku,title=name`.
+
+use anyhow::Result;
+
+/// Names of columns, each for one of the columns `C` that a command reads.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ColumnNames<C>(Vec<(C, String)>);
+
+impl<C: Copy + PartialEq> ColumnNames<C> {
+    /// Parses `COLUMN=NAME,…`, where COLUMN is one of those in `known`.
+    pub(crate) fn parse(text: &str, known: &[(&str, C)]) -> Result<ColumnNames<C>, String> {
+        let column = |name: &str| known.iter().find(|(known, _)| *known == name).map(|(_, column)| *column);
+        let mut names: Vec<(C, String)> = Vec::new();
+        for part in text.split(',') {
+            let pair = part.split_once('=').and_then(|(name, value)| Some((column(name.trim())?, value)));
+            match (pair, names.last_mut()) {
+                (Some((column, name)), _) => names.push((column, name.to_owned())),
+                // A comma may be part of a name.
+                (None, Some((_, name))) => *name += &format!(",{part}"),
+                (None, None) => {
+                    let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+                    return Err(format!("expected COLUMN=NAME with one of the columns {}", known.join(", ")));
+                }
+            }
+        }
+        Ok(ColumnNames(names))
+    }
+
+    /// Returns the last name for a column.
+    pub(crate) fn last(all: &[ColumnNames<C>], column: C) -> Option<&str> {
+        let mut names = all.iter().flat_map(|ColumnNames(names)| names).rev();
+        names.find(|(known, _)| *known == column).map(|(_, name)| name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_may_be_in_a_name_and_the_last_name_counts() {
+        let known = [("id", 'i'), ("title", 't')];
+        let parse = |text: &str| ColumnNames::parse(text, &known);
+        let names = [parse("id=a,b,title=c").unwrap(), parse("title=d").unwrap()];
+        assert_eq!(['i', 't'].map(|column| ColumnNames::last(&names, column)), [Some("a,b"), Some("d")]);
+        let expected = "expected COLUMN=NAME with one of the columns id, title";
+        for text in ["", "id", "sku=id"] {
+            assert_eq!(parse(text).unwrap_err(), expected, "{text}");
+        }
+    }
+}
