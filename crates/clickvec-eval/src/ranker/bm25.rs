@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use super::candidates::Sums;
 use super::corpus::{Corpus, TitleTerms};
-use super::file::RankerState;
 use super::inverted::InvertedLists;
+use super::state::RankerState;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, SystemRanker};
 use clickvec::error::{Result, damaged};

@@ -3,8 +3,6 @@
 //! multiple searches", 1994), or of reciprocal ranks (Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet
 //! and individual rank learning methods", 2009).
 
-pub(crate) mod file;
-
 use std::ops::ControlFlow;
 use std::str::FromStr;
 use std::sync::Arc;

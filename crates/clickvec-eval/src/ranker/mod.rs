@@ -31,7 +31,7 @@ mod bm25;
 mod candidates;
 pub(crate) mod corpus;
 mod coverage;
-pub(crate) mod file;
+
 pub(crate) mod fusion;
 mod inner_words;
 pub(crate) mod inverted;
@@ -39,6 +39,7 @@ mod neural;
 #[cfg(test)]
 pub(crate) mod shop;
 mod spec;
+pub(crate) mod state;
 pub(crate) mod stored;
 mod system;
 #[cfg(test)]
@@ -54,7 +55,7 @@ use clickvec::model::Side;
 
 pub use corpus::Corpus;
 pub use coverage::VectorCoverage;
-pub use file::RankerState;
+pub use state::RankerState;
 
 pub(crate) use fusion::fit_weights;
 pub use fusion::{FUSED_DEPTH, FitWatch, FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse, fuse_hits};

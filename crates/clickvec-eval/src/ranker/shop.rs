@@ -5,7 +5,7 @@ use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::corpus::Corpus;
-use super::file::RankerState;
+use super::state::RankerState;
 use super::{RankerSpec, SYSTEMS, System, SystemRanker};
 use crate::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 use clickvec::internals::rng::stream;

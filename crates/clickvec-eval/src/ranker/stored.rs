@@ -1,8 +1,11 @@
 //! Loading a ranker from any file that contains one: a model, a trained ranker, or a fusion.
 
+pub(crate) mod fusion;
+pub(crate) mod ranker;
+
 use std::path::Path;
 
-use super::{Neural, Ranker, SYSTEMS, System, file, fusion};
+use super::{Neural, Ranker, SYSTEMS, System};
 use clickvec::error::{Result, damaged};
 use clickvec::internals::tensor_file::TensorFile;
 use clickvec::model::Model;
@@ -25,8 +28,8 @@ pub fn load(path: &Path) -> Result<Box<dyn Ranker>> {
 pub fn load_with(path: &Path, systems: &[&'static System]) -> Result<Box<dyn Ranker>> {
     Ok(match FileKind::of(path)? {
         FileKind::Model => Box::new(Neural::new(MODEL.to_owned(), Model::load(path)?)),
-        FileKind::Ranker => file::load(path, systems)?.2,
-        FileKind::Fusion => Box::new(fusion::file::load(path, systems)?),
+        FileKind::Ranker => ranker::load(path, systems)?.2,
+        FileKind::Fusion => Box::new(fusion::load(path, systems)?),
     })
 }
 
@@ -51,14 +54,14 @@ impl FileKind {
         let found = |fault: clickvec_tables::Error| fault.at(path);
         match file.kind().map_err(found)?.as_str() {
             MODEL => Ok(FileKind::Model),
-            file::KIND => Ok(FileKind::Ranker),
-            fusion::file::KIND => Ok(FileKind::Fusion),
+            ranker::KIND => Ok(FileKind::Ranker),
+            fusion::KIND => Ok(FileKind::Fusion),
             other => Err(found(damaged::other_kind(MODEL, other))),
         }
     }
 }
 
-/// The fingerprint that the file gives. Whoever loads the file checks it.
+/// The fingerprint that the file gives. Loading the file checks it.
 ///
 /// # Errors
 ///

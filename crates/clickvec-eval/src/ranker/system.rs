@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::SystemRanker;
 use super::corpus::Corpus;
-use super::file::RankerState;
 use super::spec::RankerSpec;
+use super::state::RankerState;
 use clickvec::error::Result;
 use clickvec::internals::error::shortened;
 use clickvec_tables::ErrorKind;
@@ -219,13 +219,5 @@ impl System {
         watch: &mut Watch<'_>,
     ) -> Result<Box<dyn SystemRanker>> {
         (self.train)(values, resources, watch)
-    }
-
-    /// Writes `ranker`, which this system trained with `values`, to a file that [`super::load`] reads.
-    ///
-    /// # Errors
-    /// `clickvec::Error::Io`; whatever was at `path` is then untouched.
-    pub fn save(&self, path: &Path, values: &Values, ranker: &dyn SystemRanker) -> Result<()> {
-        super::file::save(path, self, values, ranker)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::corpus::Corpus;
 use super::system::{Resources, System};
-use super::{RankerSpec, SYSTEMS, SystemRanker, file};
+use super::{RankerSpec, SYSTEMS, SystemRanker, stored};
 use clickvec::Error;
 
 /// A corpus of these titles and clicked pairs.
@@ -49,7 +49,7 @@ pub(crate) fn is_kept_by_a_file(spec: &str, corpus: &Corpus) {
     let values = system.values(&parsed).unwrap();
     let ranker = train(spec, corpus);
     system.save(&path, &values, ranker.as_ref()).unwrap();
-    let (found, found_values, loaded) = file::load(&path, &SYSTEMS).unwrap();
+    let (found, found_values, loaded) = stored::ranker::load(&path, &SYSTEMS).unwrap();
     assert_eq!((found.name, &found_values), (system.name, &values));
     let texts = |lists: &super::corpus::WordLists| -> Vec<String> {
         let text = |words: &[u32]| words.iter().map(|&word| corpus.vocabulary.word(word)).collect::<Vec<_>>().join(" ");

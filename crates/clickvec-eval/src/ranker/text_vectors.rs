@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::corpus::UNKNOWN;
-use super::file::{Numbers, RankerState};
+use super::state::{Numbers, RankerState};
 use clickvec::error::damaged;
 use clickvec::internals::text::{Interner, WordBuffer, WordId, for_each_word};
 use clickvec::internals::vector_file::MAX_DIMENSION;

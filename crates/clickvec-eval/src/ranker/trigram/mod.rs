@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::corpus::Corpus;
-use super::file::{self, RankerState, check_range};
+use super::state::{RankerState, check_range};
+use super::stored;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, RankerSpec, SystemRanker};
 use clickvec::error::{Result, damaged};
@@ -97,7 +98,7 @@ impl LetterTrigrams {
     /// # Errors
     /// [`clickvec_tables::ErrorKind::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<LetterTrigrams> {
-        let (system, values, state) = file::load_state(path, &[&SYSTEM])?;
+        let (system, values, state) = stored::ranker::load_state(path, &[&SYSTEM])?;
         let of_file = |fault: clickvec_tables::Error| fault.at(path);
         if system.name != SYSTEM.name {
             return Err(of_file(damaged::other_kind(SYSTEM.name, system.name)));
@@ -235,8 +236,8 @@ impl SystemRanker for LetterTrigrams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranker::file::Numbers;
     use crate::ranker::shop::{Shop, ndcg, restored};
+    use crate::ranker::state::Numbers;
     use crate::ranker::testing::{assert_close, corpus, is_kept_by_a_file, train};
     use clickvec::internals::rng::stream;
     use rand::seq::SliceRandom as _;

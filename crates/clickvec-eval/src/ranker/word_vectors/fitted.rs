@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use rayon::prelude::*;
 
 use super::super::corpus::Corpus;
-use super::super::file::{Numbers, RankerState};
+use super::super::state::{Numbers, RankerState};
 use super::super::system::{Progress, Watch};
 use super::super::text_vectors::TextReader;
 use super::SYSTEM;

@@ -15,7 +15,8 @@ use self::builder::Vectors;
 use self::candidates::VectorCandidates;
 use self::fitted::Fitted;
 use self::weighted::{WeightedVectors, dot};
-use super::file::{self, RankerState};
+use super::state::RankerState;
+use super::stored;
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_vectors::TextReader;
 use super::{InnerWords, Ranker, RankerSpec, SystemRanker};
@@ -159,7 +160,7 @@ impl WordVectors {
     /// # Errors
     /// [`ErrorKind::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<WordVectors> {
-        let (system, values, state) = file::load_state(path, &[&SYSTEM])?;
+        let (system, values, state) = stored::ranker::load_state(path, &[&SYSTEM])?;
         let of_file = |error: Error| error.at(path);
         if system.name != SYSTEM.name {
             return Err(of_file(damaged::other_kind(SYSTEM.name, system.name)));

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::ranker::corpus::Corpus;
-use crate::ranker::file::{self, Numbers};
+use crate::ranker::state::Numbers;
+use crate::ranker::stored;
 use crate::ranker::testing::corpus;
 use crate::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 
@@ -324,8 +325,8 @@ fn a_file_keeps_it_and_shuffled_vectors_are_worse() {
     assert!(found == 1.0 && worse < found - 0.5, "{found}, shuffled {worse}");
 
     let saved = folder.path().join("ranker.safetensors");
-    file::save(&saved, &SYSTEM, &values("vectors:idf=0.5"), &ranker).unwrap();
-    let (system, found, loaded) = file::load(&saved, &[&SYSTEM]).unwrap();
+    SYSTEM.save(&saved, &values("vectors:idf=0.5"), &ranker).unwrap();
+    let (system, found, loaded) = stored::ranker::load(&saved, &[&SYSTEM]).unwrap();
     assert_eq!((system.name, found), ("vectors", values("vectors:idf=0.5")));
     assert_eq!(loaded.score("sofa lamp", &words), ranker.score("sofa lamp", &words));
 }
@@ -375,8 +376,8 @@ fn queries_and_titles_may_have_files_of_their_own() {
     assert_eq!([known("sofa", Side::Query), known("lamp", Side::Title)], [Some(false), Some(true)]);
     let (folder, _) = file_of(b"");
     let saved = folder.path().join("ranker.safetensors");
-    file::save(&saved, &SYSTEM, &values("vectors"), &ranker).unwrap();
-    assert_eq!(of(file::load(&saved, &[&SYSTEM]).unwrap().2.as_ref()), [0.0, 0.6, 0.0]);
+    SYSTEM.save(&saved, &values("vectors"), &ranker).unwrap();
+    assert_eq!(of(stored::ranker::load(&saved, &[&SYSTEM]).unwrap().2.as_ref()), [0.0, 0.6, 0.0]);
     let (_third, other) = npy(&header("<f4", "(1, 3)"), &floats(&[1.0, 0.0, 0.0]), b"lamp\n");
     let refused = |files: &[PathBuf]| train_files("vectors", &Corpus::default(), files).unwrap_err().to_string();
     let message = refused(&[queries.clone(), other]);

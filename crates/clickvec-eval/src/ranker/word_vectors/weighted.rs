@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::corpus::Corpus;
-use super::super::file::{Numbers, RankerState};
+use super::super::state::{Numbers, RankerState};
 use super::super::text_vectors::{TextReader, TextVectors};
 use super::builder::{self, Vectors};
 use clickvec::error::{Result, damaged};

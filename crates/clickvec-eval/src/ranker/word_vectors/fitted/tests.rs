@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::super::{SYSTEM, WordVectors};
 use super::{ROWS, TRIGRAMS, WORDS};
 use crate::ranker::corpus::Corpus;
-use crate::ranker::file::{self, Numbers, RankerState};
+use crate::ranker::state::{Numbers, RankerState};
+use crate::ranker::stored;
 use crate::ranker::{Ranker as _, Resources, SystemRanker as _, Values};
 use clickvec::error::Result;
 use clickvec::index::Query;
@@ -94,8 +95,8 @@ fn a_query_that_the_file_lacks_finds_the_titles_of_its_words() {
     }
 
     let saved = folder.path().join("ranker.safetensors");
-    file::save(&saved, &SYSTEM, &values("vectors:ridge=0.001"), &ranker).unwrap();
-    let loaded = file::load(&saved, &[&SYSTEM]).unwrap().2;
+    SYSTEM.save(&saved, &values("vectors:ridge=0.001"), &ranker).unwrap();
+    let loaded = stored::ranker::load(&saved, &[&SYSTEM]).unwrap().2;
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let again = alone.install(|| train("vectors:ridge=0.001", &corpus, &path).unwrap());
     for query in ["sofa", "mirrors lamp"] {
@@ -135,8 +136,8 @@ fn the_size_of_numbers_does_not_matter() {
     let scores = ranker.score("acme sofa", &acme.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(scores.iter().all(|score| score.is_finite()) && scores.iter().any(|&score| score > 0.3), "{scores:?}");
     let saved = folder.path().join("ranker.safetensors");
-    file::save(&saved, &SYSTEM, &values("vectors:ridge=1e-46"), &ranker).unwrap();
-    file::load(&saved, &[&SYSTEM]).map(drop).unwrap();
+    SYSTEM.save(&saved, &values("vectors:ridge=1e-46"), &ranker).unwrap();
+    stored::ranker::load(&saved, &[&SYSTEM]).map(drop).unwrap();
     // Titles that do not differ in their words say nothing of any word.
     let same = corpus_of(&["sofa lamp door".to_owned(), "lamp sofa door".to_owned()]);
     fs::write(

@@ -1,28 +1,19 @@
-//! A trained ranker as one safetensors file (docs/reference/formats.md): arrays, vocabulary and parameters.
+//! The contents of a trained ranker: arrays and vocabulary.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-use super::SystemRanker;
-use super::spec::RankerSpec;
-use super::system::{System, Values};
 use clickvec::error::{Result, damaged};
 use clickvec::internals::error::shortened;
+use clickvec::internals::tensor_file::Array;
 pub use clickvec::internals::tensor_file::Numbers;
-use clickvec::internals::tensor_file::{Array, Data, Entry, FORMAT, TensorFile, fingerprint, write};
 use clickvec::internals::text::{Interner, Trigram};
-use clickvec_tables::ErrorKind;
 
-/// `kind` in the JSON value of a file.
-pub(crate) const KIND: &str = "ranker";
 const WORDS: &str = "words";
 
 /// The contents of a trained ranker.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RankerState {
-    arrays: BTreeMap<String, Array>,
+    pub(super) arrays: BTreeMap<String, Array>,
 }
 
 impl RankerState {
@@ -184,7 +175,7 @@ pub fn check_range<N: Copy + Into<f64>>(
     let outside = |&number: &N| !(number.into().is_finite() && (least..=most).contains(&number.into()));
     match numbers.iter().position(outside) {
         None => Ok(()),
-        Some(place) => Err(damaged::range(tensor, least, most, numbers[place].into(), place)),
+        Some(position) => Err(damaged::range(tensor, least, most, numbers[position].into(), position)),
     }
 }
 
@@ -196,81 +187,4 @@ fn wrong(name: &str, dtype: &str, shape: &[Option<usize>], found: &Array) -> cli
         format!("{dtype} {shape}").trim_start(),
         format!("{:?} {:?}", found.numbers.dtype(), found.shape),
     )
-}
-
-#[derive(Serialize, Deserialize)]
-struct Header {
-    format: u32,
-    kind: String,
-    fingerprint: String,
-    ranker: Settings,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Settings {
-    system: String,
-    parameters: BTreeMap<String, f64>,
-}
-
-/// Writes a ranker of `system` through a temporary file; other modules call [`System::save`].
-pub(super) fn save(path: &Path, system: &System, values: &Values, ranker: &dyn SystemRanker) -> Result<()> {
-    let state = ranker.state();
-    let parameters = values.iter().map(|(parameter, value)| (parameter.name.to_owned(), value)).collect();
-    let settings = Settings { system: system.name.to_owned(), parameters };
-    let entries: Vec<Entry<'_>> =
-        state.arrays.iter().map(|(name, array)| Entry { name: name.clone(), data: Data::Array(array) }).collect();
-    let header = Header {
-        format: FORMAT,
-        kind: KIND.to_owned(),
-        fingerprint: fingerprint(&entries, &settings),
-        ranker: settings,
-    };
-    write(path, &header, entries)
-}
-
-/// The ranker in a file, with its system and values. Nothing in the file is trusted.
-///
-/// # Errors
-/// `ErrorKind::Io`, or an error for a file that is damaged or of another kind.
-pub fn load(path: &Path, systems: &[&'static System]) -> Result<(&'static System, Values, Box<dyn SystemRanker>)> {
-    let (system, values, state) = load_state(path, systems)?;
-    let ranker = (system.restore)(&values, &state).map_err(|fault| fault.at(path))?;
-    Ok((system, values, ranker))
-}
-
-/// The name of a stored ranker's system, and its parameters.
-///
-/// # Errors
-/// Those of [`crate::ranker::load`].
-pub fn ranker_parameters(path: &Path, systems: &[&'static System]) -> Result<(&'static str, Vec<(&'static str, f64)>)> {
-    let (system, values, _) = load(path, systems)?;
-    Ok((system.name, values.iter().map(|(parameter, value)| (parameter.name, value)).collect()))
-}
-
-/// The contents of a ranker's file, with its system and values.
-///
-/// # Errors
-/// Those of [`load`].
-pub(super) fn load_state(path: &Path, systems: &[&'static System]) -> Result<(&'static System, Values, RankerState)> {
-    let file = TensorFile::open(path)?;
-    parse(&file, systems).map_err(|fault| fault.at(path))
-}
-
-fn parse(
-    file: &TensorFile,
-    systems: &[&'static System],
-) -> Result<(&'static System, Values, RankerState), clickvec_tables::Error> {
-    let (tensors, header) = file.parse::<Header>(KIND)?;
-    let found = tensors.fingerprint(&header.ranker);
-    if found != header.fingerprint {
-        return Err(damaged::fingerprint(&shortened(&header.fingerprint), &found));
-    }
-    let settings = header.ranker;
-    let unknown = |fault: clickvec_tables::Error| {
-        clickvec_tables::Error::new(ErrorKind::Version, fault.to_string()).help("was it written by a newer clickvec?")
-    };
-    let system = System::named(&settings.system, systems).map_err(unknown)?;
-    let spec = RankerSpec { name: settings.system, parameters: settings.parameters.into_iter().collect() };
-    let values = system.values(&spec).map_err(unknown)?;
-    Ok((system, values, RankerState { arrays: tensors.arrays()? }))
 }

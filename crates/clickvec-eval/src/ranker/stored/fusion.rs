@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fusion, FusionMethod};
-use crate::ranker::file::check_range;
-use crate::ranker::stored::{self, FileKind};
-use crate::ranker::{Ranker, System};
+use super::FileKind;
+use crate::ranker::state::check_range;
+use crate::ranker::{Fusion, FusionMethod, System};
 use clickvec::error::{Result, damaged};
 use clickvec::internals::error::shortened;
 use clickvec::internals::tensor_file::{Array, Data, Entry, FORMAT, Numbers, TensorFile, fingerprint, write};
@@ -18,7 +17,7 @@ use clickvec_tables::ErrorKind;
 use clickvec_tables::files;
 
 /// `kind` in the JSON value of a file.
-pub(in crate::ranker) const KIND: &str = "fusion";
+pub(super) const KIND: &str = "fusion";
 const WEIGHTS: &str = "weights";
 
 #[derive(Serialize, Deserialize)]
@@ -57,7 +56,7 @@ pub fn save(path: &Path, method: FusionMethod, members: &[(&str, f64)]) -> Resul
         members: members
             .iter()
             .map(|&(file, _)| {
-                Ok(Member { file: file.to_owned(), fingerprint: stored::fingerprint(&folder.join(file))? })
+                Ok(Member { file: file.to_owned(), fingerprint: super::fingerprint(&folder.join(file))? })
             })
             .collect::<Result<_>>()?,
     };
@@ -100,56 +99,61 @@ pub struct FusionMember {
     pub system: Option<(&'static str, Vec<(&'static str, f64)>)>,
 }
 
-/// What a fusion's file says of its members, which are read to see what they are.
+/// Reads a fusion's file, and its members to see what they are.
 ///
 /// # Errors
 /// Those of [`crate::ranker::load`].
 pub fn members(path: &Path, systems: &[&'static System]) -> Result<FusionFile> {
-    let of_file = |fault: clickvec_tables::Error| fault.at(path);
-    let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
-    let folder = files::folder_of(path);
-    let member = |(Member { file, fingerprint }, weight): (Member, f64)| -> Result<FusionMember> {
-        let path = folder.join(&file);
-        let system = match FileKind::of(&path)? {
-            FileKind::Model => None,
-            FileKind::Ranker => Some(crate::ranker::file::ranker_parameters(&path, systems)?),
-            FileKind::Fusion => {
-                return Err(damaged::other_kind("model or ranker", KIND).at(&path));
-            }
-        };
-        let found = stored::fingerprint(&path)?;
-        if found != fingerprint {
-            return Err(of_file(changed_member(&file, &shortened(&fingerprint), &found)));
-        }
-        Ok(FusionMember { path, fingerprint, weight, system })
+    let parameters = |path: &Path, kind| match kind {
+        FileKind::Ranker => super::ranker::ranker_parameters(path, systems).map(Some),
+        FileKind::Model | FileKind::Fusion => Ok(None),
     };
-    let members = settings.members.into_iter().zip(weights).map(member).collect::<Result<_>>()?;
-    Ok(FusionFile { method: settings.method, members })
+    let (method, members) = read_members(path, parameters)?;
+    let member = |(Member { file, fingerprint }, weight, system)| FusionMember {
+        path: files::folder_of(path).join(file),
+        fingerprint,
+        weight,
+        system,
+    };
+    Ok(FusionFile { method, members: members.into_iter().map(member).collect() })
 }
 
 /// Reads a fusion and its members. Nothing in the files is trusted.
 ///
 /// # Errors
 /// [`ErrorKind::Io`], or an error for a file that is damaged or of another kind.
-pub(in crate::ranker) fn load(path: &Path, systems: &[&'static System]) -> Result<Fusion> {
-    let of_file = |fault: clickvec_tables::Error| fault.at(path);
-    let (settings, weights) = parse(&TensorFile::open(path)?).map_err(of_file)?;
-    let folder = files::folder_of(path);
-    let member = |(Member { file, fingerprint }, weight): (Member, f64)| -> Result<(Arc<dyn Ranker>, f64)> {
-        let path = folder.join(&file);
+pub(super) fn load(path: &Path, systems: &[&'static System]) -> Result<Fusion> {
+    let (method, members) = read_members(path, |path, _| super::load_with(path, systems))?;
+    let members = members.into_iter().map(|(_, weight, ranker)| (Arc::from(ranker), weight)).collect();
+    Ok(Fusion::new(KIND.to_owned(), members, method))
+}
+
+/// A member, its weight, and its contents.
+type Weighted<T> = (Member, f64, T);
+
+/// Reads the members of a fusion with `read`, each with its weight.
+fn read_members<T>(
+    path: &Path,
+    read: impl Fn(&Path, FileKind) -> Result<T>,
+) -> Result<(FusionMethod, Vec<Weighted<T>>)> {
+    let in_file = |fault: clickvec_tables::Error| fault.at(path);
+    let (settings, weights) = parse(&TensorFile::open(path)?).map_err(in_file)?;
+    let member = |(member, weight): (Member, f64)| {
+        let path = files::folder_of(path).join(&member.file);
+        let kind = FileKind::of(&path)?;
         // Fusions of fusions could form a circle.
-        if FileKind::of(&path)? == FileKind::Fusion {
+        if kind == FileKind::Fusion {
             return Err(damaged::other_kind("model or ranker", KIND).at(&path));
         }
-        let ranker = stored::load_with(&path, systems)?;
-        let found = stored::fingerprint(&path)?;
-        if found != fingerprint {
-            return Err(of_file(changed_member(&file, &shortened(&fingerprint), &found)));
+        let contents = read(&path, kind)?;
+        let found = super::fingerprint(&path)?;
+        if found != member.fingerprint {
+            return Err(in_file(changed_member(&member.file, &shortened(&member.fingerprint), &found)));
         }
-        Ok((Arc::from(ranker), weight))
+        Ok((member, weight, contents))
     };
     let members = settings.members.into_iter().zip(weights).map(member).collect::<Result<_>>()?;
-    Ok(Fusion::new(KIND.to_owned(), members, settings.method))
+    Ok((settings.method, members))
 }
 
 /// Creates the error of a member that changed after the fusion was written.
@@ -245,7 +249,7 @@ mod tests {
         ] {
             save(&path, method, &MEMBERS).unwrap();
             assert_eq!(FileKind::of(&path).unwrap(), FileKind::Fusion);
-            let fusion = stored::load(&path).unwrap();
+            let fusion = crate::ranker::load(&path).unwrap();
             assert_eq!(fusion.name(), KIND);
             assert_eq!(fusion.score("red lamp", &TITLES), fuse(&of, &[0.25, 0.75], method), "{method:?}");
         }

@@ -1,0 +1,103 @@
+//! Systems on the command line. What each is, its path or name shows.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, ensure};
+use clickvec::internals::files;
+use clickvec_eval::ranker::{self, FileKind, Ranker, RankerSpec, SYSTEMS, System, Values};
+use clickvec_index::looks_like_index;
+
+use crate::{input, output};
+
+/// The source of a system's answers.
+pub(crate) enum Source {
+    /// A ranker to be trained first.
+    Ranker { system: &'static System, values: Values, spec: RankerSpec },
+    /// A model, ranker or fusion in a file.
+    File { path: PathBuf, is_fusion: bool },
+    /// A run of another program.
+    Run(PathBuf),
+    /// An index: titles, their vectors and the model.
+    Index(PathBuf),
+}
+
+impl Source {
+    /// Returns what an argument names: an index, a file or, if there is neither, a ranker.
+    pub(crate) fn new(argument: &Path) -> Result<Source> {
+        let path = argument.to_owned();
+        if looks_like_index(argument) {
+            return Ok(Source::Index(path));
+        }
+        if !argument.exists() {
+            return Source::ranker(argument);
+        }
+        if files::is_stream(argument) || !is_tensor_file(argument)? {
+            return Ok(Source::Run(path));
+        }
+        Ok(Source::File { is_fusion: FileKind::of(argument)? == FileKind::Fusion, path })
+    }
+
+    fn ranker(argument: &Path) -> Result<Source> {
+        let text = argument.to_string_lossy();
+        let spec: RankerSpec = text.parse()?;
+        let system = System::named(&spec.name, &SYSTEMS).map_err(|fault| {
+            let path = output::printable(&text);
+            // No ranker has a name like this.
+            if spec.name.contains(['.', '/']) {
+                return anyhow!("{path}: cannot open: expected a model, an index or a run, found no file");
+            }
+            anyhow!("{fault}, and no file `{path}`; `clickvec lab table` has the systems of the papers")
+        })?;
+        Ok(Source::Ranker { system, values: system.values(&spec)?, spec })
+    }
+
+    /// Returns the file or folder of the system.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Source::File { path, .. } | Source::Run(path) | Source::Index(path) => Some(path),
+            Source::Ranker { .. } => None,
+        }
+    }
+
+    /// Returns every file and folder that the system reads.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        match self {
+            Source::Ranker { spec, .. } => spec.files.iter().map(|(_, path)| path.clone()).collect(),
+            other => other.path().map(Path::to_owned).into_iter().collect(),
+        }
+    }
+
+    /// Returns whether another system gives the same scores: a ranker whose parameters have the same values, explicit or
+    /// default, or the same file.
+    pub(crate) fn is_same(&self, other: &Source) -> bool {
+        let (Source::Ranker { system, values, spec }, Source::Ranker { system: other, values: others, spec: that }) =
+            (self, other)
+        else {
+            return self.path().zip(other.path()).is_some_and(|(path, other)| input::same_file(path, other));
+        };
+        let has = |(name, path): &(String, PathBuf)| {
+            that.files.iter().any(|(other, file)| other == name && input::same_file(path, file))
+        };
+        system.name == other.name
+            && values == others
+            && spec.files.len() == that.files.len()
+            && spec.files.iter().all(has)
+    }
+}
+
+/// Loads a model, a fusion, or a ranker of `evaluate` or the lab.
+pub(crate) fn load(path: &Path) -> clickvec::Result<Box<dyn Ranker>> {
+    ranker::load_with(path, &clickvec_lab::SYSTEMS)
+}
+
+/// Returns whether a file is one of clickvec's, whole or damaged, and not a run: it begins with the length of a header in JSON.
+fn is_tensor_file(path: &Path) -> Result<bool> {
+    ensure!(!path.is_dir(), "{}: expected an index, found another folder", output::path(path));
+    if path.extension().is_some_and(|extension| extension == "safetensors") {
+        return Ok(true);
+    }
+    let (mut bytes, file) = (Vec::new(), files::open(path)?);
+    let read = std::io::Read::read_to_end(&mut std::io::Read::take(file, 9), &mut bytes);
+    read.map_err(|source| clickvec::Error::io(path, "read", source))?;
+    Ok(bytes.get(8) == Some(&b'{'))
+}
