@@ -112,11 +112,11 @@ def with_clickvec(clickvec, folder, texts, form, settings):
     spec = ",".join([f"doc2vec:{form}", *(f"{name}={value}" for name, value in settings.items())])
     with tempfile.TemporaryDirectory() as out:
         begin = time.monotonic()
-        command = [clickvec, "lab", "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
-                   folder / "clicks.tsv", "--ranker", spec, "--save-rankers", out, "--json"]
+        command = [clickvec, "lab", "table", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
+                   folder / "clicks.tsv", "--ranker", spec, "--cache", out, "--json"]
         result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         seconds = time.monotonic() - begin
-        (path,) = Path(out).glob("*.safetensors")
+        (path,) = (Path(out) / "models").glob("*.safetensors")
         data = path.read_bytes()
     (length,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8:8 + length])

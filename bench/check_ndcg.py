@@ -59,11 +59,12 @@ def show(what, numbers, seconds):
     print(f"{what:52} {' '.join(f'{number:.3f}' for number in numbers)}  {seconds:5.0f} s", flush=True)
 
 
-def with_clickvec(clickvec, folder, rankers, *more):
-    command = [clickvec, "lab", "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
-               folder / "clicks.tsv", "--json", *more, *(f"--ranker={ranker}" for ranker in rankers)]
-    begin = time.monotonic()
-    result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+def with_clickvec(clickvec, folder, rankers):
+    with tempfile.TemporaryDirectory() as cache:
+        command = [clickvec, "lab", "table", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
+                   folder / "clicks.tsv", "--cache", cache, "--json", *(f"--ranker={ranker}" for ranker in rankers)]
+        begin = time.monotonic()
+        result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     seconds = (time.monotonic() - begin) / len(rankers)
     return [([system[f"ndcg@{k}"] for k in (1, 3, 10)], seconds) for system in result["systems"]]
 
@@ -153,8 +154,8 @@ def main():
             seconds = time.process_time() - begin
             path = Path(folder) / f"{name}.bin"
             model.wv.save_word2vec_format(path, binary=True)
-            specs = ["vectors", "vectors:idf=1"]
-            for spec, (numbers, _) in zip(specs, with_clickvec(args.clickvec, args.data, specs, "--vectors", path)):
+            specs = [f"vectors:file={path}", f"vectors:file={path},idf=1"]
+            for spec, (numbers, _) in zip(specs, with_clickvec(args.clickvec, args.data, specs)):
                 show(f"gensim Word2Vec, {name}, {spec}", numbers, seconds)
 
 

@@ -19,6 +19,7 @@ import time
 import unicodedata
 from pathlib import Path
 
+import lab_rankers
 import needed
 
 needed.packages("numpy", "scipy", "rank_bm25", "safetensors", "sklearn")
@@ -50,12 +51,10 @@ class Program:
 
     def __init__(self, arguments, rankers):
         self.folder = Path(tempfile.mkdtemp(prefix="check_rankers"))
-        command = [arguments.clickvec, "lab", "evaluate", "--judged", arguments.judged, "--titles", arguments.titles]
-        command += [part for ranker in rankers for part in ("--ranker", ranker)]
-        command += ["--run-out", self.folder / "runs", "--save-rankers", self.folder / "rankers"]
-        (self.folder / "rankers").mkdir()
         started = time.time()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        data = ["--judged", arguments.judged, "--titles", arguments.titles]
+        files = lab_rankers.train(arguments.clickvec, rankers, self.folder / "rankers", *data)
+        lab_rankers.judge(arguments.clickvec, files, self.folder / "runs", arguments.judged)
         print(f"{len(rankers)} rankers of the program: {time.time() - started:.1f} s")
         # All pairs of the first query come first, then those of the second.
         self.pairs = [tuple(line.split()[::2][:2]) for line in open(self.folder / "runs" / "judged.qrels", encoding="utf-8")]

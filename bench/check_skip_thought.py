@@ -4,7 +4,7 @@
 python3 bench/check_skip_thought.py CLICKVEC
 
 Needs numpy and safetensors. Random encoders of two sizes are written with `numpy.save`, `numpy.savez` and
-`numpy.savez_compressed`, next to a dictionary. `clickvec lab evaluate --load` scores texts with them; the cosines of
+`numpy.savez_compressed`, next to a dictionary. `clickvec lab table` loads them, and `clickvec evaluate` scores texts with them; the cosines of
 combine-skip vectors computed here in float64 must be the same, and so must the weights in the ranker that it saves.
 """
 import random
@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import lab_rankers
 import needed
 
 needed.packages("numpy", "safetensors")
@@ -89,8 +90,8 @@ def check(clickvec, folder, published, texts):
             for title in dict.fromkeys(title for title in titles if title):
                 out.write(f"{query}\t{title}\t1\n")
     judged, runs, saved = folder / "judged.tsv", folder / "runs", folder / "saved"
-    command = [clickvec, "lab", "evaluate", "--judged", judged, "--load", folder, "--ranker", "skip-thought", "--run-out", runs, "--save-rankers", saved]
-    subprocess.run(command, check=True, capture_output=True)
+    files = lab_rankers.train(clickvec, [f"skip-thought:encoder={folder}"], saved, "--judged", judged)
+    lab_rankers.judge(clickvec, files, runs, judged)
 
     worst = compared = 0
     lines = [line.split("\t") for line in judged.read_text().splitlines()[1:]]

@@ -22,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import lab_rankers
 import needed
 
 needed.packages("numpy", "gensim", "safetensors", "scipy")
@@ -184,11 +185,9 @@ def main():
         write(folder / "judged.tsv", ["query", "title", "grade"], judged)
 
         specs = {name: spec(name, args.ours) for name in BOUNDS}
-        command = [args.clickvec, "lab", "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks",
-                   folder / "clicks.tsv", "--save-rankers", folder / "rankers", "--run-out", folder / "runs"]
-        for ranker in specs.values():
-            command += ["--ranker", ranker]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        data = ["--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--clicks", folder / "clicks.tsv"]
+        trained = lab_rankers.train(args.clickvec, specs.values(), folder / "rankers", *data)
+        lab_rankers.judge(args.clickvec, trained, folder / "runs", folder / "judged.tsv")
 
         dictionary = Dictionary(titles)
         corpus = [dictionary.doc2bow(title) for title in titles]

@@ -16,6 +16,7 @@ import tempfile
 import unicodedata
 from pathlib import Path
 
+import lab_rankers
 import needed
 
 needed.packages("nltk", "safetensors")
@@ -49,9 +50,7 @@ def trained_table(clickvec, clicks, judged):
     """P(q|w) by (q, w)."""
     with tempfile.TemporaryDirectory() as folder:
         spec = f"wtm:prior=0,prune=0,iterations={ITERATIONS}"
-        command = [clickvec, "lab", "evaluate", "--judged", judged, "--clicks", clicks, "--ranker", spec]
-        subprocess.run([*command, "--save-rankers", folder], check=True, stdout=subprocess.DEVNULL)
-        (path,) = Path(folder).glob("*.safetensors")
+        (path,) = lab_rankers.train(clickvec, [spec], folder, "--judged", judged, "--clicks", clicks)
         with safe_open(path, framework="numpy") as file:
             vocabulary = file.get_tensor("words").tobytes().decode().split("\n")[:-1]
             starts, columns, probabilities = (

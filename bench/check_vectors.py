@@ -29,10 +29,12 @@ DIMENSION = 50
 def ranker_of(clickvec, folder, path):
     """The words and numbers that clickvec has of a file, and its scores by query and title."""
     out = folder / "out"
-    command = [clickvec, "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv", "--vectors", path,
-               "--ranker", "vectors", "--save-rankers", out, "--run-out", folder / "runs", "--json"]
+    command = [clickvec, "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv",
+               "--ranker", f"vectors:file={path}", "--save-rankers", out, "--run-out", folder / "runs", "--json"]
     subprocess.run(command, check=True, capture_output=True)
-    data = (out / "vectors.safetensors").read_bytes()
+    (saved,) = out.glob("*.safetensors")
+    data = saved.read_bytes()
+    saved.unlink()
     (length,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8:8 + length])
 
@@ -41,7 +43,9 @@ def ranker_of(clickvec, folder, path):
         return np.frombuffer(data[8 + length + start:8 + length + end], kind).reshape(header[name]["shape"])
 
     found = array("words", "u1").tobytes().decode().split("\n")[:-1]
-    runs = [line.split() for line in (folder / "runs" / "vectors.run").read_text().splitlines()]
+    (run,) = (folder / "runs").glob("*.run")
+    runs = [line.split() for line in run.read_text().splitlines()]
+    run.unlink()
     return dict(zip(found, array("word_vectors", "<f4"))), array("text_vectors", "<f4"), [float(run[4]) for run in runs]
 
 

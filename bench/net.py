@@ -158,22 +158,22 @@ evaluate-fusions: json
 evaluate-fitted: json, trained
     clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --fusion linear --fusion-weights shop/validation.tsv \
         --save-rankers trained --json
-evaluate-papers: json, rankers
-    clickvec lab evaluate $JUDGED --clicks shop/clicks.tsv --ranker ulm --ranker lsa:dimensions=50 \
+evaluate-papers: json
+    clickvec lab table $JUDGED --clicks shop/clicks.tsv --ranker ulm --ranker lsa:dimensions=50 \
         --ranker plsa:topics=10,iterations=20 --ranker lda:topics=10,sweeps=30 --ranker bltm:topics=10,iterations=20 \
-        --ranker wtm --ranker ptm --ranker mrf --ranker lce --ranker doc2vec:size=20,epochs=5 --save-rankers rankers --json
+        --ranker wtm --ranker ptm --ranker mrf --ranker lce --ranker doc2vec:size=20,epochs=5 --cache rankers --json
 evaluate-restored: json
-    clickvec evaluate $JUDGED --model rankers/ptm.safetensors --model rankers/lsa_dimensions=50.safetensors \
+    clickvec evaluate $JUDGED --model rankers/models/ptm-*.safetensors --model rankers/models/lsa-*.safetensors \
         --model trained/fusion_linear.safetensors --json
 evaluate-vectors: json
-    clickvec evaluate $JUDGED --vectors titles.npy --ranker vectors:ridge=0.3 --json
+    clickvec evaluate $JUDGED --ranker vectors:file=titles.npy,ridge=0.3 --json
 evaluate-better: json
     clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --require shop:better:bm25 \
         --require shop:not-worse:bm25 --json
 evaluate-not-better: json
     clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --require bm25:better:shop --json || [ $? = 1 ]
 evaluate-overlap: json
-    clickvec lab evaluate --judged shop/validation.tsv --titles shop/titles.tsv --clicks shop/clicks.tsv --ranker wtm --json
+    clickvec lab table --judged shop/validation.tsv --titles shop/titles.tsv --clicks shop/clicks.tsv --ranker wtm --json
 
 # The whole collection.
 full: json
@@ -191,7 +191,7 @@ full-fusions: json, fused
         --save-rankers fused --json >fused.json
     cat fused.json
 full-vectors: json, fusedvectors
-    clickvec evaluate --full $JUDGED --ranker bm25 --model shop.safetensors --vectors titles.npy --ranker vectors:ridge=0.3 \
+    clickvec evaluate --full $JUDGED --ranker bm25 --model shop.safetensors --ranker vectors:file=titles.npy,ridge=0.3 \
         --fusion linear --fusion-weights shop/validation.tsv --save-rankers fusedvectors --json
 
 # Search: without an index, then in each mode of each kind of index.

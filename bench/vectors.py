@@ -71,6 +71,12 @@ def run(program, *arguments):
     return done.stdout
 
 
+def files_of(names):
+    """The parameters of the ranker `vectors` for one file, or for those of queries and of titles."""
+    files = names.split(",")
+    return ",".join(f"{role}={file}" for role, file in zip(["file"] if len(files) == 1 else ["queries", "titles"], files))
+
+
 def judged(program, path, systems, *more):
     """For each system, in order, NDCG@1 and @3 of each query."""
     with tempfile.TemporaryDirectory() as folder:
@@ -223,7 +229,7 @@ def main():
     parser.add_argument("--bm25", default=BM25, help="the BM25 in the fusion, such as bm25:stem=1,split=1")
     parser.add_argument("--fusion", default="linear", help="how the model is fused with the baselines: methods, by commas")
     parser.add_argument("--vectors", metavar="QUERIES,TITLES", help="what the model is fused with besides: vectors of another program")
-    parser.add_argument("--ridge", help="`vectors:ridge=RIDGE` in the place of `vectors`: --vectors needs no queries")
+    parser.add_argument("--ridge", help="`ridge=RIDGE` for the ranker `vectors`: --vectors needs no queries")
     parser.add_argument("--development", action="store_true", help="leave the unseen queries alone")
     arguments = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -255,16 +261,17 @@ def measure(arguments, folder):
     baselines = list(dict.fromkeys([BM25, *fused_with]))
     of_baselines, of_rankers = ([part for name in names for part in ("--ranker", name)] for names in (baselines, fused_with))
     if arguments.vectors and arguments.ridge:
-        name = f"vectors:ridge={arguments.ridge}"
-        files = ["--ranker", name, "--vectors", arguments.vectors, "--save-rankers", folder / "kept"]
+        name = f"vectors:{files_of(arguments.vectors)},ridge={arguments.ridge}"
+        files = ["--ranker", name, "--save-rankers", folder / "kept"]
         judged(program, development, files, "--titles", titles)
         # It is trained once.
         kept = ["--model", next((folder / "kept").glob("vectors*.safetensors"))]
         baselines.append(name)
         of_baselines, of_rankers = [*of_baselines, *kept], [*of_rankers, *kept]
     elif arguments.vectors:
-        baselines.append("vectors")
-        of_baselines, of_rankers = ([*rankers, "--vectors", arguments.vectors] for rankers in (of_baselines, of_rankers))
+        name = f"vectors:{files_of(arguments.vectors)}"
+        baselines.append(name)
+        of_baselines, of_rankers = ([*rankers, "--ranker", name] for rankers in (of_baselines, of_rankers))
     of_other = [None] * len(baselines)
     if arguments.other:
         other_titles = ["--titles", arguments.other / "titles.tsv"]

@@ -221,19 +221,19 @@ fn shard(data: &[u8]) {
     }
 }
 
-fn trained(spec: &str, load: Option<&Path>, vectors: &[PathBuf]) {
+fn trained(spec: &str, name: &str, file: &Path) {
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name, &SYSTEMS).unwrap();
     let corpus = Corpus::default();
-    let resources = Resources { corpus: &corpus, load, vectors };
+    let resources = Resources { corpus: &corpus, files: &[(name.to_owned(), file.to_owned())] };
     told(system.train(&system.values(&spec).unwrap(), &resources, &mut |_| ()));
 }
 
 /// Text, binary or `.npy`, with a file of texts.
 fn vectors(data: &[u8]) {
-    trained("vectors", None, &[file("vectors.txt", data)]);
+    trained("vectors", "file", &file("vectors.txt", data));
     file("vectors.npy.txt", b"red\nblue\n");
-    trained("vectors", None, &[file("vectors.npy", data)]);
+    trained("vectors", "file", &file("vectors.npy", data));
 }
 
 /// The first byte picks the file of the folder.
@@ -248,7 +248,7 @@ fn skip_thought(data: &[u8]) {
         let bytes = if number == usize::from(*first) % names.len() { data } else { &good[1..] };
         std::fs::write(folder.join(name), bytes).unwrap();
     }
-    trained("skip-thought:bi=0", Some(&folder), &[]);
+    trained("skip-thought:bi=0", "encoder", &folder);
 }
 
 /// Titles that somebody has judged.

@@ -60,11 +60,20 @@ for form in f32 f16 int8; do
     done
 done
 
-"$program" lab evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --vectors words.txt \
-    --model rnn.safetensors --ranker bm25 --ranker ulm --ranker lsa:dimensions=4 --ranker plsa:topics=3,iterations=5 \
-    --ranker lda:topics=3,sweeps=10 --ranker bltm:topics=3,iterations=5 --ranker wtm:iterations=2,prune=0.05 \
-    --ranker ptm:iterations=2,prune=0.05 --ranker mrf --ranker lce --ranker doc2vec:size=4,epochs=2 \
-    --ranker trigram --ranker vectors \
+# Trains rankers of the lab into a folder, each under its name.
+lab() {
+    mkdir -p "$1"
+    for ranker in "${@:2}"; do
+        "$program" lab table --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --ranker "$ranker" --cache "$work/${ranker%%:*}" > "$work/log"
+        mv "$work/${ranker%%:*}"/models/*.safetensors "$1/$(tr : _ <<< "$ranker").safetensors"
+    done
+}
+lab rankers ulm lsa:dimensions=4 plsa:topics=3,iterations=5 lda:topics=3,sweeps=10 bltm:topics=3,iterations=5 \
+    wtm:iterations=2,prune=0.05 ptm:iterations=2,prune=0.05 mrf lce doc2vec:size=4,epochs=2
+rankers=()
+for ranker in rankers/*; do rankers+=(--model "$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model rnn.safetensors "${rankers[@]}" \
+    --ranker bm25 --ranker trigram --ranker vectors:file=words.txt \
     --fusion z-score --save-rankers rankers --json > "$work/evaluated"
 rankers=()
 for ranker in rankers/*; do rankers+=(--model "$ranker"); done
@@ -90,8 +99,7 @@ stopped checkpoint train "${small[@]}" --set encoder.cells=4 --validation judged
 # A fusion of three as a folder of rankers, and an index that it serves, with an update.
 tiny=(--clicks clicks.tsv --set max_trigrams=100 --batch-size 32 --seed 3)
 "$program" train "${tiny[@]}" --encoder members --set encoder.cells=2 --set encoder.members=2 --epochs 2 --output "$work/tiny.safetensors" 2> "$work/log"
-"$program" lab evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
-    --ranker trigram --ranker lda:topics=3,sweeps=10,clicked=1 --save-rankers three-rankers --json > "$work/evaluated"
+lab three-rankers lda:topics=3,sweeps=10,clicked=1
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
     --ranker trigram --fusion z-score --save-rankers three-rankers --json > "$work/evaluated"
 rankers=()
@@ -140,7 +148,7 @@ done
 # Vectors of titles and what gives other texts theirs, as a ranker of a fusion and in an index with an update.
 "$program" embed "$work/tiny.safetensors" --side title titles.tsv > "$work/titles.jsonl"
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
-    --ranker trigram --ranker vectors:ridge=0.3 --vectors "$work/titles.jsonl" --fusion linear --save-rankers taught-rankers \
+    --ranker trigram --ranker vectors:file="$work/titles.jsonl",ridge=0.3 --fusion linear --save-rankers taught-rankers \
     --json > "$work/evaluated"
 rankers=()
 for ranker in taught-rankers/*; do rankers+=(--model "$ranker"); done

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clickvec::train::Weighting;
-use clickvec_eval::ranker::{Corpus, FUSED_DEPTH, FusionMethod, RankerSpec, System};
+use clickvec_eval::ranker::{Corpus, FUSED_DEPTH, FusionMethod, RankerSpec, Resources, System};
 use clickvec_eval::{
     self as eval, Answers, Comparison, EvaluateOptions, Evaluation, Form, Gain, Judgments, Metric, ReadCorpus, Scores,
     Task, TestSet, TestSetFiles, Ties,
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Value, json};
 
-use crate::ranker::{Boxed, Files, checked, method, resources, scorer_of};
+use crate::ranker::{Boxed, Files, checked, method, scorer_of};
 use crate::scorer::Scorer;
 use crate::{error, json, work};
 
@@ -211,7 +211,8 @@ fn ready(entry: Entry, data: &Data, files: &Files) -> clickvec::Result<Result<Sc
         Entry::Spec(spec) => {
             let spec: RankerSpec = spec.parse()?;
             let system = System::named(&spec.name, &clickvec_lab::SYSTEMS)?;
-            match system.train(&system.values(&spec)?, &resources(&data.corpus, files), &mut |_| ()) {
+            let resources = Resources { corpus: &data.corpus, files: &files.of_ranker(&spec) };
+            match system.train(&system.values(&spec)?, &resources, &mut |_| ()) {
                 Ok(ranker) => Ok(Ok(Scorer::Native(Arc::new(Boxed(ranker))))),
                 Err(why) if why.is_of_data() => Ok(Err(why.to_string())),
                 Err(other) => Err(other),

@@ -104,6 +104,17 @@ pub(crate) struct Files {
 }
 
 impl Files {
+    /// The files that another program trained: those of the spec, or else those of the arguments `load` and `vectors`.
+    pub(crate) fn of_ranker(&self, spec: &RankerSpec) -> Vec<(String, PathBuf)> {
+        if !spec.files.is_empty() {
+            return spec.files.clone();
+        }
+        let names: &[&str] = if self.vectors.len() == 1 { &["file"] } else { &["queries", "titles"] };
+        let vectors = names.iter().zip(&self.vectors);
+        let load = self.load.iter().map(|path| (&"encoder", path));
+        vectors.chain(load).map(|(name, path)| ((*name).to_owned(), path.clone())).collect()
+    }
+
     /// How counts of clicks become weights.
     pub(crate) fn weighting(&self) -> PyResult<Weighting> {
         let name = &self.weighting;
@@ -127,17 +138,12 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult
             weighting,
         };
         let read = read_corpus(&of, &[])?;
-        let ranker = system.train(&values, &resources(&read.corpus, &files), &mut |_| ())?;
+        let ranker = system.train(&values, &Resources { corpus: &read.corpus, files: &files.of_ranker(&spec) }, &mut |_| ())?;
         Ok(TrainedSystem { system, values, ranker: Arc::new(Boxed(ranker)) })
     })?;
     let trained = trained.map_err(|fault| error::raise(py, &fault))?;
     let scorer = Scorer::Native(Arc::<Boxed>::clone(&trained.ranker));
     Ok(Ranker { scorer, system: Some(trained) })
-}
-
-/// What a system may learn from.
-pub(crate) fn resources<'a>(corpus: &'a ranker::Corpus, files: &'a Files) -> Resources<'a> {
-    Resources { corpus, load: files.load.as_deref(), vectors: &files.vectors }
 }
 
 /// The ranker in a file: a model, a trained ranker, or a fusion.

@@ -257,7 +257,7 @@ fn a_weighting_of_nothing_is_refused() {
     let folder = Folder::with_data();
     let message = "expected a value above 0 for one of lambda_t, lambda_o, lambda_u, found none";
     let spec = "mrf:lambda_t=0,lambda_o=0,lambda_u=0";
-    folder.run(&["lab", "evaluate", "--judged=judged.tsv", "--ranker", spec]).code(2).says(message);
+    folder.run(&["lab", "table", "--judged=judged.tsv", "--ranker", spec]).code(2).says(message);
     let grid = "ranker = \"mrf\"\ngrid = { lambda_t = [0], lambda_o = [0], lambda_u = [0, 0.5] }";
     folder.write("spec.toml", crate::harness::row("a", grid));
     folder.run(&["lab", "table", "spec.toml", "--judged=judged.tsv"]).code(2).says(message);

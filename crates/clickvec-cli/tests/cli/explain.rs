@@ -370,14 +370,9 @@ fn topics_are_printed_as_the_paper_does() {
 fn a_rankers_own_words_have_neighbours() {
     let folder = Folder::with_model();
     let rankers = ["--ranker", "doc2vec:epochs=2", "--ranker", "lsa:dimensions=4", "--ranker", "bm25"];
-    let train = ["lab", "evaluate", "--judged", "judged.tsv", "--titles", "titles.tsv", "--save-rankers", "rankers"];
+    let train = ["lab", "table", "--judged", "judged.tsv", "--titles", "titles.tsv", "--cache", "rankers"];
     folder.run(&[&train[..], &rankers].concat()).code(0);
-    let files: Vec<String> = fs::read_dir(folder.path("rankers"))
-        .unwrap()
-        .map(|entry| format!("rankers/{}", entry.unwrap().file_name().to_str().unwrap()))
-        .collect();
-    let file =
-        |name: &str| files.iter().find(|file| file.contains(name)).unwrap_or_else(|| panic!("{files:?}")).clone();
+    let file = |name: &str| folder.saved_ranker("rankers", name);
     let near = |name: &str, word: &str, more: &[&str]| {
         folder.run(&[&["lab", "neighbours", &file(name), word][..], more].concat())
     };

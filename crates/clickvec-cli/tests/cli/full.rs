@@ -399,9 +399,10 @@ fn what_cannot_be_searched_is_said() {
     folder.write("empty.tsv", "id\ttitle\n");
     refused(&["--full", "--titles=empty.tsv"], "empty.tsv: expected titles below the header, found none");
     // Nothing is left of a run that failed.
-    let base = ["lab", "evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv"];
+    let base = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv"];
     folder.run(&[&base[..], &["--model=none.safetensors", "--run-out=runs"]].concat()).code(2);
     // A ranker that cannot be trained: the others are judged, and the answer is no.
-    let run = folder.run(&[&base[..], &["--ranker=ptm", "--ranker=bm25", "--ranker=trigram", "--fusion=rrf"]].concat());
-    run.code(1).says("left out").says("fusion:reciprocal-rank: its member `ptm` was left out").prints("bm25");
+    let run =
+        folder.run(&[&base[..], &["--ranker=vectors", "--ranker=bm25", "--ranker=trigram", "--fusion=rrf"]].concat());
+    run.code(1).says("left out").says("fusion:reciprocal-rank: its member `vectors` was left out").prints("bm25");
 }

@@ -174,19 +174,19 @@ fn a_run_and_every_query_are_written_of_a_fusion_too() {
 fn a_member_that_cannot_be_trained_leaves_the_fusion_out() {
     let folder = Folder::with_data();
     let arguments =
-        ["lab", "evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=bltm", "--fusion=rrf", "--fusion=sum"];
+        ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=vectors", "--fusion=rrf", "--fusion=sum"];
     let run = folder
         .run(&arguments)
         .code(1)
-        .says("left out bltm: ")
-        .says("left out fusion:reciprocal-rank: its member `bltm` was left out")
-        .says("left out fusion:min-max: its member `bltm` was left out");
+        .says("left out vectors: ")
+        .says("left out fusion:reciprocal-rank: its member `vectors` was left out")
+        .says("left out fusion:min-max: its member `vectors` was left out");
     assert!(run.stdout().contains("a  bm25") && !run.stdout().contains("fusion"), "{}", run.stdout());
     let run = folder.run(&[&arguments[..], &["--json"]].concat()).code(1);
     let [report] = run.json_lines().try_into().unwrap();
     let left_out: Vec<_> = report["left_out"].as_array().unwrap().iter().map(|of| of["name"].clone()).collect();
-    assert_eq!(left_out, ["bltm", "fusion:reciprocal-rank", "fusion:min-max"]);
-    assert!(report["left_out"][0]["why"].as_str().unwrap().contains("bltm"), "{report}");
+    assert_eq!(left_out, ["vectors", "fusion:reciprocal-rank", "fusion:min-max"]);
+    assert!(report["left_out"][0]["why"].as_str().unwrap().contains("vectors"), "{report}");
 }
 
 #[test]
@@ -291,15 +291,17 @@ fn a_fusion_that_cannot_be_written_anew_stays() {
     let fuse = |titles: &str, rankers: &[&str]| {
         let base =
             ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--fusion=linear", "--save-rankers=kept", "--titles"];
-        folder.run(&[&["lab"], &base[..], &[titles], rankers].concat())
+        folder.run(&[&base[..], &[titles], rankers].concat())
     };
     fuse("titles.tsv", &["--ranker=trigram"]).code(0);
     let titles = folder.read("titles.tsv");
     folder.write("few.tsv", titles.lines().take(40).map(|line| format!("{line}\n")).collect::<String>());
     let judge = || folder.run(&["evaluate", "--judged=judged.tsv", "--model=kept/fusion_linear.safetensors"]).code(0);
     let before = judge().stdout();
-    // Without clicks, `wtm` cannot be trained.
-    fuse("few.tsv", &["--ranker=wtm"]).code(1).says("kept/bm25.safetensors: stays as it was, since a fusion needs it");
+    // Without a file, `vectors` cannot be trained.
+    fuse("few.tsv", &["--ranker=vectors"])
+        .code(1)
+        .says("kept/bm25.safetensors: stays as it was, since a fusion needs it");
     assert_eq!(judge().stdout(), before);
     let names = std::fs::read_dir(folder.path("kept")).unwrap();
     assert!(names.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with('.')), "nothing is left");

@@ -65,6 +65,14 @@ impl Folder {
         folder
     }
 
+    /// The file in which `lab table` keeps a trained ranker of this system.
+    pub(crate) fn saved_ranker(&self, cache: &str, system: &str) -> String {
+        let entries = std::fs::read_dir(self.path(cache).join("models")).unwrap();
+        let mut names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let is_it = |name: &String| name.starts_with(&format!("{system}-")) && name.ends_with(".safetensors");
+        format!("{cache}/models/{}", names.find(is_it).unwrap_or_else(|| panic!("no {system}")))
+    }
+
     /// [`Folder::with_data`], and `model.safetensors` trained on it.
     pub(crate) fn with_model() -> Folder {
         static MODEL: OnceLock<Vec<u8>> = OnceLock::new();

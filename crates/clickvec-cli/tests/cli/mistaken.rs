@@ -14,8 +14,7 @@ fn judged_titles_are_not_learnt_as_clicks() {
     folder.run(&train("judged.tsv", "m")).code(2).says(clicks);
     let update = ["update", "model.safetensors", "--titles=titles.tsv", "--clicks", "judged.tsv"];
     folder.run(&update).code(2).says(clicks);
-    let learns =
-        ["lab", "evaluate", "--judged=judged.tsv", "--clicks=judged.tsv", "--titles=titles.tsv", "--ranker=wtm"];
+    let learns = ["lab", "table", "--judged=judged.tsv", "--clicks=judged.tsv", "--titles=titles.tsv", "--ranker=wtm"];
     folder.run(&learns).code(2).says(clicks);
     let log = "judged.tsv: expected a log, found judged titles: the column `grade`, and no counts, users or times";
     folder.run(&["prepare", "judged.tsv", "--output", "c.tsv"]).code(2).says(log);

@@ -197,10 +197,9 @@ fn memory_that_is_not_there_is_told_before_the_work() {
         "--set",
         "encoder.layers=16384,16384",
     ];
-    let lsa = ["lab", "evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", "lsa:dimensions=2500"];
-    let judge = |ranker: &'static str| {
-        ["lab", "evaluate", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", ranker]
-    };
+    let lsa = ["lab", "table", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", "lsa:dimensions=2500"];
+    let judge =
+        |ranker: &'static str| ["lab", "table", "--judged", "judged.tsv", "--titles", "many.tsv", "--ranker", ranker];
     let plsa = judge("plsa:topics=2900");
     let lda = judge("lda:topics=2900");
     let doc2vec = judge("doc2vec:size=10000");
@@ -217,11 +216,11 @@ fn memory_that_is_not_there_is_told_before_the_work() {
     };
     folder.write("pairs.tsv", pairs_of(12_000));
     let clicks = |ranker: &'static str, clicks: &'static str| {
-        ["lab", "evaluate", "--judged", "judged.tsv", "--clicks", clicks, "--ranker", ranker, "--weighting", "linear"]
+        ["lab", "table", "--judged", "judged.tsv", "--clicks", clicks, "--ranker", ranker, "--weighting", "linear"]
     };
     let (wtm, ptm, copies) =
         (clicks("wtm", "long.tsv"), clicks("ptm", "long.tsv"), clicks("lda:clicked=1", "pairs.tsv"));
-    let mrf = ["lab", "evaluate", "--judged", "judged.tsv", "--titles", "spelt.tsv", "--ranker", "mrf"];
+    let mrf = ["lab", "table", "--judged", "judged.tsv", "--titles", "spelt.tsv", "--ranker", "mrf"];
     let once = ["train", "--clicks", "pairs.tsv", "--epochs", "1", "--output"];
     let states =
         [&once[..], &["m", "--encoder", "lstm", "--set", "encoder.cells=500", "--batch-size", "12000"]].concat();

@@ -1,4 +1,4 @@
-//! `clickvec lab evaluate --ranker`: every ranker is trained, saved and read again, or left out if it cannot be trained.
+//! `clickvec lab table --ranker`: every ranker is trained, kept and read again, or left out if it cannot be trained.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -22,9 +22,9 @@ const ALL: [&str; 14] = [
     "mrf",
     "lce",
     "doc2vec:size=8,epochs=2",
-    "skip-thought",
+    "skip-thought:encoder=encoder",
     "trigram",
-    "vectors:idf=1",
+    "vectors:file=words.vec,idf=1",
 ];
 
 /// [`Folder::with_data`] with vectors of its words and an encoder.
@@ -46,20 +46,22 @@ fn systems(report: &[Value]) -> &Vec<Value> {
 #[test]
 fn what_is_saved_scores_as_it_did() {
     let folder = folder();
-    let data = ["--clicks=clicks.tsv", "--titles=titles.tsv", "--load=encoder", "--vectors=words.vec"];
+    let data = ["--clicks=clicks.tsv", "--titles=titles.tsv", "--cache=kept"];
     let rankers: Vec<String> = ALL.iter().map(|ranker| format!("--ranker={ranker}")).collect();
     let rankers: Vec<&str> = rankers.iter().map(String::as_str).collect();
-    let base = ["lab", "evaluate", "--judged=judged.tsv", "--json"];
-    let trained = folder.run(&[&base[..], &data, &["--save-rankers=kept"], &rankers].concat()).code(0).json_lines();
+    let base = ["lab", "table", "--judged=judged.tsv", "--json"];
+    let trained = folder.run(&[&base[..], &data, &rankers].concat()).code(0).json_lines();
+    let system = |ranker: &&str| ranker.split(':').next().unwrap().to_owned();
     let files: Vec<String> =
-        ALL.iter().map(|ranker| format!("--model=kept/{}.safetensors", ranker.replace(':', "_"))).collect();
+        ALL.iter().map(|ranker| format!("--model={}", folder.saved_ranker("kept", &system(ranker)))).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let kept = folder.run(&[&base[..], &files].concat()).code(0);
+    let kept = folder.run(&[&["evaluate", "--judged=judged.tsv", "--json"], &files[..]].concat()).code(0);
     let said = kept.stderr();
     assert!(said.lines().all(|line| line.contains("has no vector for")), "nothing is learnt again: {said}");
     let kept = kept.json_lines();
     for ((ranker, trained), kept) in ALL.iter().zip(systems(&trained)).zip(systems(&kept)) {
-        assert_eq!((&trained["name"], &kept["name"]), (&(*ranker).into(), &ranker.replace(':', "_").into()));
+        assert_eq!(trained["name"], **ranker);
+        assert!(kept["name"].as_str().unwrap().starts_with(&system(ranker)), "{kept}");
         for metric in ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map", "precision@10", "recall@10"] {
             assert!(trained[metric].is_f64() && trained[metric] == kept[metric], "{metric}: {trained} {kept}");
         }
@@ -68,7 +70,7 @@ fn what_is_saved_scores_as_it_did() {
 
 #[test]
 fn the_list_has_every_ranker_with_its_parameters() {
-    let list = Folder::new().run(&["lab", "evaluate", "--help"]).code(0).stdout();
+    let list = Folder::new().run(&["lab", "table", "--help"]).code(0).stdout();
     let (_, list) = list.split_once("Rankers:\n").unwrap();
     let names: Vec<&str> = list
         .lines()
@@ -87,7 +89,8 @@ fn the_list_has_every_ranker_with_its_parameters() {
 #[test]
 fn a_system_of_the_lab_is_named_by_the_lab_alone() {
     let folder = Folder::with_data();
-    let says = "`lsa` is a system of the lab; use `clickvec lab evaluate`";
+    let says =
+        "one of the rankers bm25, trigram, vectors, found `lsa`; `clickvec lab table` has the systems of the papers";
     folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=lsa"]).code(2).says(says).prints_nothing();
 }
 
@@ -98,15 +101,18 @@ fn vectors_of_another_program_are_judged() {
     folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
     folder.write("wrong.vec", "4 2\nsofa 1 0\ncouch 0 1\nlamp 0.9 0.1\nlight 0.8 0.1\n");
     for (file, expected) in [("right.vec", 1.0), ("wrong.vec", 0.5)] {
-        let run =
-            folder.run(&["lab", "evaluate", "--judged=j.tsv", "--ranker=vectors", "--vectors", file, "--json"]).code(0);
-        assert_eq!(systems(&run.json_lines())[0]["ndcg@1"], expected, "{file}");
+        let ranker = format!("--ranker=vectors:file={file}");
+        for command in [&["lab", "table"][..], &["evaluate"]] {
+            let run = folder.run(&[command, &["--judged=j.tsv", &ranker, "--json"]].concat()).code(0);
+            assert_eq!(systems(&run.json_lines())[0]["ndcg@1"], expected, "{file}");
+        }
     }
-    folder
-        .run(&["lab", "evaluate", "--judged=j.tsv", "--ranker=vectors", "--ranker=bm25"])
-        .code(1)
-        .says("left out vectors: expected a file of vectors that another program trained, found none; name it as `vectors`")
-        .prints("a  bm25");
+    let why =
+        "expected a file of vectors that another program trained, found none; name it as in `vectors:file=words.vec`";
+    let rankers = ["--judged=j.tsv", "--ranker=vectors", "--ranker=bm25"];
+    folder.run(&[&["lab", "table"], &rankers[..]].concat()).code(1).says(&format!("vectors: left out: vectors: {why}"));
+    let run = folder.run(&[&["evaluate"], &rankers[..]].concat()).code(1);
+    run.says(&format!("left out vectors: {why}")).prints("a  bm25");
 }
 
 /// A NumPy array of 32-bit numbers.
@@ -148,24 +154,21 @@ fn write_encoder(folder: &Folder) {
 fn skip_thought_reads_a_published_encoder() {
     let folder = folder();
     folder.write("j.tsv", "query\ttitle\tgrade\nsofa\ta lamp\t0\nsofa\tthe couch\t3\nlamp\tcouch\t0\nlamp\tlamp\t3\n");
-    let base = ["lab", "evaluate", "--judged=j.tsv", "--ranker=skip-thought", "--json"];
-    let with = |more: &[&str]| folder.run(&[&base[..], more].concat());
-    let loaded = with(&["--load=encoder"]).code(0);
+    let table = |rankers: &[&str]| folder.run(&[&["lab", "table", "--judged=j.tsv", "--json"], rankers].concat());
+    let loads = "--ranker=skip-thought:encoder=encoder";
+    let loaded = table(&[loads]).code(0);
     assert_eq!(systems(&loaded.json_lines())[0]["ndcg@1"], 1.0, "{}", loaded.stdout());
-    let idle = "expected `--ranker skip-thought` with `--load FOLDER`, which only it reads, found none";
-    let bm25 = ["lab", "evaluate", "--judged=j.tsv", "--ranker=bm25", "--load=encoder"];
-    folder.run(&bm25).code(2).says(idle).prints_nothing();
+    let idle = "expected one of the parameters k1, b";
+    table(&["--ranker=bm25:encoder=encoder"]).code(2).says(idle).says("found `encoder`").prints_nothing();
 
-    // Without other systems there is nothing to judge; with others, these are judged.
-    let needs = "left out skip-thought: expected a trained encoder, found none; name its folder to load";
-    let alone = with(&[]).code(1).says("no system is left to evaluate");
-    assert!(systems(&alone.json_lines()).is_empty(), "{}", alone.stdout());
-    let run = with(&["--ranker=bm25"]).code(1).says(needs);
-    assert_eq!(systems(&run.json_lines()).len(), 1);
+    let needs = "expected a trained encoder, found none; name its folder, as in `skip-thought:encoder=FOLDER`";
+    table(&["--ranker=skip-thought"]).code(1).says(needs);
+    let run = table(&["--ranker=skip-thought", "--ranker=bm25"]).code(1).says(needs);
+    assert!(systems(&run.json_lines())[1]["ndcg@1"].is_f64());
     std::fs::remove_file(folder.path("encoder/bi_skip.npz")).unwrap();
-    with(&["--load=encoder"]).code(2).says("bi_skip.npz: cannot open");
+    table(&[loads]).code(2).says("bi_skip.npz: cannot open");
     folder.write("encoder/bi_skip.npz", "PK and no more");
-    with(&["--load=encoder", "--ranker=bm25"]).code(1).says("bi_skip.npz: expected a .npz file, found ");
+    table(&[loads, "--ranker=bm25"]).code(1).says("bi_skip.npz: expected a .npz file, found ");
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn what_cannot_be_trained_is_left_out_and_the_rest_is_judged() {
     let folder = Folder::with_data();
     folder.write("one.tsv", "id\ttitle\n1\thammer in red\n");
     let judge = |more: &[&str]| {
-        folder.run(&[&["lab", "evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=ulm"], more].concat())
+        folder.run(&[&["lab", "table", "--judged=judged.tsv", "--ranker=bm25", "--ranker=ulm"], more].concat())
     };
     let cases: [(&[&str], &str); 5] = [
         (&["--titles=titles.tsv", "--ranker=bltm"], "bltm: expected clicked pairs"),
@@ -183,9 +186,21 @@ fn what_cannot_be_trained_is_left_out_and_the_rest_is_judged() {
         (&["--titles=titles.tsv", "--ranker=plsa:topics=5000"], "plsa: expected "),
     ];
     for (more, why) in cases {
-        let run = judge(more).code(1).says(&format!("left out {why}")).prints("a  bm25").prints("b  ulm");
+        let run = judge(more).code(1).says(&format!("left out: {why}")).prints("a  bm25").prints("b  ulm");
         assert!(!run.stdout().contains("c  "), "{}", run.stdout());
     }
+}
+
+#[test]
+fn a_table_has_a_spec_or_rankers() {
+    let folder = Folder::with_data();
+    folder.write("spec.toml", crate::harness::row("a", "ranker = \"bm25\""));
+    let table = |more: &[&str]| folder.run(&[&["lab", "table", "--judged=judged.tsv"], more].concat());
+    table(&["spec.toml", "--ranker=bm25"]).code(2).says("cannot be used with");
+    table(&[]).code(2).says("required");
+    table(&["--ranker=bm25", "--ranker=bm25"]).code(2).says("expected each name once, found `bm25` again");
+    table(&["--ranker=bm25", "--ranker=trigram"]).code(0).prints("no row has parameters or weights to choose");
+    assert!(folder.path("table.cache").is_dir());
 }
 
 #[test]
@@ -195,28 +210,35 @@ fn several_files_of_vectors_are_several_systems_and_what_they_lack_is_said() {
     folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
     folder.write("part.vec", "2 2\nsofa 1 0\ncouch 0.9 0.1\n");
     folder.write("none.vec", "1 2\nchair 1 0\n");
-    let evaluate = |more: &[&str]| folder.run(&[&["lab", "evaluate", "--judged=j.tsv", "--json"][..], more].concat());
-    // Each is a system of its own, without `--ranker vectors`.
-    let run = evaluate(&["--vectors=right.vec", "--vectors=part.vec", "--vectors=right.vec,part.vec"]).code(2);
+    let evaluate = |rankers: &[&str]| {
+        let rankers: Vec<String> = rankers.iter().map(|ranker| format!("--ranker={ranker}")).collect();
+        let rankers: Vec<&str> = rankers.iter().map(String::as_str).collect();
+        folder.run(&[&["evaluate", "--judged=j.tsv", "--json"], &rankers[..]].concat())
+    };
+    let run = evaluate(&["vectors:file=right.vec", "vectors:file=./right.vec"]).code(2);
     run.says("expected each system once");
-    let run = evaluate(&["--vectors=right.vec", "--vectors=part.vec"]).code(0);
-    let run = run.says("part: has no vector for 1 of 2 queries and 2 of 4 titles, which score 0");
+    let run = evaluate(&["vectors:file=right.vec", "vectors:file=part.vec"]).code(0);
+    let run = run.says("vectors:file=part.vec: has no vector for 1 of 2 queries and 2 of 4 titles, which score 0");
     let report = run.json_lines();
     let names: Vec<_> = systems(&report).iter().map(|system| &system["name"]).collect();
-    assert_eq!(names, ["right", "part"]);
+    assert_eq!(names, ["vectors:file=right.vec", "vectors:file=part.vec"]);
     assert_eq!((&systems(&report)[0]["ndcg@1"], &systems(&report)[1]["ndcg@1"]), (&1.0.into(), &0.75.into()));
-    let run = evaluate(&["--vectors=right.vec", "--vectors=part.vec", "--ranker=vectors:idf=1"]).code(0);
+    let run = evaluate(&["vectors:file=right.vec", "vectors:idf=1,file=part.vec"]).code(0);
     let report = run.json_lines();
-    assert_eq!(systems(&report)[1]["name"], "part:idf=1");
+    assert_eq!(systems(&report)[1]["name"], "vectors:file=part.vec,idf=1");
     // Queries and titles apart: what the queries' file lacks, the titles' file does not give.
-    let run = evaluate(&["--vectors=part.vec,right.vec"]).code(0);
-    let report = run.says("vectors: has no vector for 1 of 2 queries, which scores 0").json_lines();
-    assert_eq!(systems(&report)[0]["name"], "vectors");
+    let run = evaluate(&["vectors:queries=part.vec,titles=right.vec"]).code(0);
+    run.says("titles=right.vec: has no vector for 1 of 2 queries, which scores 0");
     // A file of other texts would score like chance.
-    evaluate(&["--vectors=none.vec"])
+    evaluate(&["vectors:file=none.vec"])
         .code(2)
         .says("vectors: expected vectors for the texts of the test set")
         .prints_nothing();
-    evaluate(&["--vectors=right.vec,part.vec,none.vec"]).code(2).says("expected FILE or QUERIES,TITLES, found 3 names");
-    evaluate(&["--vectors=nowhere.vec"]).code(2).says("nowhere.vec");
+    evaluate(&["vectors:file=right.vec,file=part.vec"])
+        .code(2)
+        .says("expected each parameter once, found `file` again");
+    evaluate(&["vectors:queries=right.vec", "bm25"])
+        .code(1)
+        .says("expected `file`, or `queries` and `titles`, found `queries`");
+    evaluate(&["vectors:file=nowhere.vec"]).code(2).says("nowhere.vec");
 }

@@ -234,11 +234,11 @@ fn whatever_one_system_cannot_read_or_learn_the_others_are_judged() {
         ("topics", "ranker = \"plsa:topics=5000\"", "topics"),
         ("dimensions", "ranker = \"lsa:dimensions=5000\"", "dimensions"),
         ("no encoder", "ranker = \"skip-thought\"", "expected a trained encoder"),
-        ("damaged", "ranker = \"skip-thought\"\nload = \"encoder\"", "expected"),
-        ("cut", "ranker = \"vectors\"\nvectors = \"cut.vec\"", "cut.vec"),
-        ("short", "ranker = \"vectors\"\nvectors = \"short.vec\"", "short.vec"),
-        ("binary", "ranker = \"vectors\"\nvectors = \"binary.bin\"", "binary.bin"),
-        ("not", "ranker = \"vectors\"\nvectors = \"not.vec\"", "not.vec"),
+        ("damaged", "ranker = \"skip-thought:encoder=encoder\"", "expected"),
+        ("cut", "ranker = \"vectors:file=cut.vec\"", "cut.vec"),
+        ("short", "ranker = \"vectors:file=short.vec\"", "short.vec"),
+        ("binary", "ranker = \"vectors:file=binary.bin\"", "binary.bin"),
+        ("not", "ranker = \"vectors:file=not.vec\"", "not.vec"),
         ("of it", "fusion = [\"first\", \"cut\"]", "its member `cut` was left out"),
     ];
     let rows: String = systems.iter().map(|(name, what, _)| row(name, what)).collect();

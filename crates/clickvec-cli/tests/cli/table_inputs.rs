@@ -237,10 +237,10 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
     folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
     folder.write("part.vec", "2 2\nsofa 1 0\ncouch 0.9 0.1\n");
     folder.write("none.vec", "1 2\nchair 1 0\n");
-    folder.run(&["evaluate", "--judged=j.tsv", "--vectors=right.vec", "--run-out=runs"]).code(0);
+    folder.run(&["evaluate", "--judged=j.tsv", "--ranker=vectors:file=right.vec", "--run-out=runs"]).code(0);
     let ids: Vec<String> = folder.read("runs/judged.qrels").lines().map(str::to_owned).collect();
     assert_eq!(ids.len(), 4);
-    let whole = folder.read("runs/vectors.run");
+    let whole = folder.read("runs/vectors_file=right.vec.run");
     folder.write("part.run", whole.lines().next().unwrap().to_owned() + "\n");
     let data = "[data]\njudged = \"j.tsv\"\n[evaluation]\nfolds = 1\n";
     let table = |rows: &str| {
@@ -248,9 +248,9 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
         folder.run(&["lab", "table", "spec.toml", "--json"])
     };
     let rows = [
-        row("one", "ranker = \"vectors\"\nvectors = \"right.vec\""),
-        row("two", "ranker = \"vectors\"\nvectors = [\"part.vec\", \"right.vec\"]"),
-        row("whole", "run = \"runs/vectors.run\""),
+        row("one", "ranker = \"vectors:file=right.vec\""),
+        row("two", "ranker = \"vectors:queries=part.vec,titles=right.vec\""),
+        row("whole", "run = \"runs/vectors_file=right.vec.run\""),
         row("part", "run = \"part.run\""),
         row("all", "fusion = [\"one\", \"whole\", \"part\"]"),
     ];
@@ -270,14 +270,15 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
             .says("two: has no vector for 1 of 2 queries");
     }
     // One that has none of the texts or ids would score like chance.
-    let run = table(&row("none", "ranker = \"vectors\"\nvectors = \"none.vec\"")).code(1);
+    let run = table(&row("none", "ranker = \"vectors:file=none.vec\"")).code(1);
     run.says("none: left out: vectors: expected vectors for the texts of the test set, found none for its 2 queries");
     folder.write("other.run", "x Q0 y 1 2.0 a\n");
     table(&row("other", "run = \"other.run\""))
         .code(2)
         .says("other.run: expected a run with ids of the judged queries and titles, such as title");
-    table(&row("three", "ranker = \"vectors\"\nvectors = [\"a\", \"b\", \"c\"]")).code(2).says("one or two files");
-    table(&row("idle", "run = \"part.run\"\nvectors = \"right.vec\"")).code(2).says("only with `ranker = \"vectors\"`");
+    let three = "ranker = \"vectors:file=right.vec,queries=right.vec,titles=right.vec\"";
+    table(&row("three", three)).code(1).says("expected `file`, or `queries` and `titles`");
+    table(&row("idle", "run = \"part.run\"\nvectors = \"right.vec\"")).code(2).says("unknown field `vectors`");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn the_texts_of_a_teacher_are_not_overwritten() {
     let texts = folder.read("teacher.txt");
     train(&folder, "teacher.txt", &["--teacher", "teacher.npy"]).code(2).says("teacher.txt");
     assert_eq!(folder.read("teacher.txt"), texts);
-    let vectors = ["evaluate", "--judged=judged.tsv", "--ranker=vectors", "--vectors=teacher.npy"];
+    let vectors = ["evaluate", "--judged=judged.tsv", "--ranker=vectors:file=teacher.npy"];
     folder.run(&[&vectors[..], &["--per-query=teacher.txt"]].concat()).code(2).says("teacher.txt");
     assert_eq!(folder.read("teacher.txt"), texts);
 }

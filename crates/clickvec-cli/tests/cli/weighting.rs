@@ -21,16 +21,20 @@ fn is_first(report: &serde_json::Value) -> bool {
 const FIRST: [(&str, bool); 4] = [("log", true), ("linear", true), ("none", false), ("binary", false)];
 
 #[test]
-fn rankers_of_evaluate_learn_from_weighted_pairs() {
+fn rankers_of_the_command_line_learn_from_weighted_pairs() {
     let folder = folder();
-    let evaluate = ["lab", "evaluate", "--judged=judged.tsv", "--ranker=wtm", "--json"];
+    let evaluate = ["lab", "table", "--judged=judged.tsv", "--ranker=wtm", "--json"];
     for (how, expected) in FIRST {
         let run = folder.run(&[&evaluate[..], &["--clicks=clicks.tsv", "--weighting", how]].concat()).code(0);
         assert_eq!(is_first(&run.json_lines()[0]), expected, "{how}");
     }
     let run = folder.run(&[&evaluate[..], &["--clicks=clicks.tsv"]].concat()).code(0);
     assert!(is_first(&run.json_lines()[0]), "the default is the logarithm");
-    folder.run(&[&evaluate[..], &["--weighting=none"]].concat()).code(2).says("--clicks <FILE>").prints_nothing();
+    folder
+        .run(&[&evaluate[..], &["--weighting=none"]].concat())
+        .code(2)
+        .says("name one with `--clicks`")
+        .prints_nothing();
 }
 
 #[test]

@@ -38,6 +38,7 @@ pub(super) const SYSTEM: System = System {
         Parameter::count("stem", 0, 0, 1, "1 compares English plurals and singulars as one word"),
         Parameter::count("split", 0, 0, 1, "1 separates numbers from letters: `12in` is `12` and `in`"),
     ],
+    files: &[],
     one_above_zero: &[],
     train: |values, resources, _| Ok(Box::new(Bm25::train(values, resources.corpus)?)),
     restore: |values, state| Ok(Box::new(Bm25::restore(values, state)?)),

@@ -35,7 +35,7 @@ impl VectorCoverage {
             if lacking == all && all > 0 {
                 let found = format!("none for its {all} {what}");
                 let ridge = match what {
-                    "queries" => "; with titles' vectors alone, `vectors:ridge=0.3` gives queries theirs",
+                    "queries" => "; with titles' vectors alone, `ridge=0.3` gives queries theirs",
                     _ => "",
                 };
                 return Err(Error::expected(ErrorKind::Empty, "vectors for the texts of the test set", found)

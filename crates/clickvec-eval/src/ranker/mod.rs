@@ -122,8 +122,7 @@ pub trait SystemRanker: Ranker {
     fn state(&self) -> RankerState;
 }
 
-/// Trains the ranker that `spec` describes, such as `bm25:k1=1.2`, one of [`SYSTEMS`]. Rankers that need files besides the corpus
-/// are trained by [`System::train`].
+/// Trains the ranker that `spec` describes, such as `bm25:k1=1.2`, one of [`SYSTEMS`].
 ///
 /// # Errors
 ///
@@ -131,5 +130,5 @@ pub trait SystemRanker: Ranker {
 pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>> {
     let spec: RankerSpec = spec.parse()?;
     let system = System::named(&spec.name, &SYSTEMS)?;
-    system.train(&system.values(&spec)?, &Resources::from(corpus), &mut |_| ())
+    system.train(&system.values(&spec)?, &Resources { corpus, files: &spec.files }, &mut |_| ())
 }

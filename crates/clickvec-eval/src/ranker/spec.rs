@@ -1,44 +1,49 @@
-//! The description of a ranker, such as `plsa:topics=500,lambda=0.5`.
+//! The description of a ranker, such as `plsa:topics=500,lambda=0.5` or `vectors:file=words.vec`.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, ErrorKind, Result};
 
-/// A ranker's name and the given parameters, in order.
-#[derive(Debug, Clone, PartialEq)]
+/// The names of parameters that are files. All others are numbers.
+const FILES: [&str; 4] = ["file", "queries", "titles", "encoder"];
+
+/// A ranker's name and its parameters, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RankerSpec {
     /// The name of the system.
     pub name: String,
     /// Distinct names with finite values.
     pub parameters: Vec<(String, f64)>,
+    /// Distinct names with files that another program trained.
+    pub files: Vec<(String, PathBuf)>,
 }
 
 impl RankerSpec {
-    /// The value of a parameter, if it was given.
+    /// The value of a parameter, if there is one.
     pub fn get(&self, parameter: &str) -> Option<f64> {
         self.parameters.iter().find(|(name, _)| name == parameter).map(|&(_, value)| value)
     }
 
-    /// Checks that only parameters in `known` were given.
+    /// Checks that all numbers are in `known` and all files in `files`.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Setting`] for the first one that is not.
-    pub(crate) fn allow(&self, known: &[&'static str]) -> Result<()> {
-        match self.parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            None => Ok(()),
-            Some((name, _)) => {
-                let expected = match known {
-                    [] => "no parameters".to_owned(),
-                    known => format!("one of the parameters {}", known.join(", ")),
-                };
-                Err(self.fault(expected, format!("`{}`", shortened(name))))
-            }
-        }
+    pub(crate) fn allow(&self, known: &[&'static str], files: &[&'static str]) -> Result<()> {
+        let numbers = self.parameters.iter().map(|(name, _)| name).filter(|name| !known.contains(&name.as_str()));
+        let mut unknown =
+            numbers.chain(self.files.iter().map(|(name, _)| name).filter(|name| !files.contains(&name.as_str())));
+        let Some(name) = unknown.next() else { return Ok(()) };
+        let expected = match [files, known].concat()[..] {
+            [] => "no parameters".to_owned(),
+            ref all => format!("one of the parameters {}", all.join(", ")),
+        };
+        Err(self.fault(expected, format!("`{}`", shortened(name))))
     }
 
     /// Returns the error of this description: `ranker X: expected …, found …`.
@@ -76,20 +81,27 @@ impl FromStr for RankerSpec {
         if name.is_empty() {
             return Err(fault(text, "a name such as `bm25`", "none".to_owned()));
         }
-        let mut spec = RankerSpec { name: name.to_owned(), parameters: Vec::new() };
+        let mut spec = RankerSpec { name: name.to_owned(), ..RankerSpec::default() };
         for assignment in list.into_iter().flat_map(|list| list.split(',')) {
             let parts = assignment.split_once('=').map(|(parameter, value)| (parameter.trim(), value.trim()));
             let Some((parameter, value)) = parts.filter(|(parameter, _)| !parameter.is_empty()) else {
                 let found = format!("`{}`", shortened(assignment));
                 return Err(fault(name, "parameters as `name=value,name=value`", found));
             };
+            if spec.get(parameter).is_some() || spec.files.iter().any(|(name, _)| name == parameter) {
+                return Err(fault(name, "each parameter once", format!("`{}` again", shortened(parameter))));
+            }
+            if FILES.contains(&parameter) {
+                if value.is_empty() {
+                    return Err(fault(name, format!("a file for `{parameter}`"), "none".to_owned()));
+                }
+                spec.files.push((parameter.to_owned(), value.into()));
+                continue;
+            }
             let Some(number) = value.parse::<f64>().ok().filter(|number| number.is_finite()) else {
                 let expected = format!("a number for `{}`", shortened(parameter));
                 return Err(fault(name, expected, format!("`{}`", shortened(value))));
             };
-            if spec.get(parameter).is_some() {
-                return Err(fault(name, "each parameter once", format!("`{}` again", shortened(parameter))));
-            }
             spec.parameters.push((parameter.to_owned(), number));
         }
         Ok(spec)
@@ -99,8 +111,10 @@ impl FromStr for RankerSpec {
 impl fmt::Display for RankerSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
-        for (i, (parameter, value)) in self.parameters.iter().enumerate() {
-            write!(f, "{}{parameter}={value}", if i == 0 { ':' } else { ',' })?;
+        let files = self.files.iter().map(|(name, path)| format!("{name}={}", path.display()));
+        let numbers = self.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+        for (position, assignment) in files.chain(numbers).enumerate() {
+            write!(f, "{}{assignment}", if position == 0 { ':' } else { ',' })?;
         }
         Ok(())
     }
@@ -116,13 +130,17 @@ mod tests {
 
     #[test]
     fn a_spec_is_read_and_shown_alike() {
-        for text in ["bm25", "bm25:k1=0.9,b=0.4", "plsa:topics=500,lambda=0.5", "skip-thought"] {
+        for text in
+            ["bm25", "bm25:k1=0.9,b=0.4", "plsa:topics=500,lambda=0.5", "skip-thought", "vectors:file=a/b.vec,idf=1"]
+        {
             assert_eq!(text.parse::<RankerSpec>().unwrap().to_string(), text);
         }
         let spec: RankerSpec = " plsa: topics = 5e2 ,lambda=.5".parse().unwrap();
         assert_eq!(spec.name, "plsa");
         assert_eq!(spec.parameters, [("topics".to_owned(), 500.0), ("lambda".to_owned(), 0.5)]);
         assert_eq!((spec.get("lambda"), spec.get("k")), (Some(0.5), None));
+        let spec: RankerSpec = "vectors:idf=1, titles = 7 ,queries=b.vec".parse().unwrap();
+        assert_eq!(spec.to_string(), "vectors:titles=7,queries=b.vec,idf=1");
     }
 
     #[test]
@@ -138,6 +156,11 @@ mod tests {
             let message = fault(&format!("bm25:k1={bad}"));
             assert_eq!(message, format!("ranker `bm25`: expected a number for `k1`, found `{bad}`"));
         }
+        assert_eq!(fault("vectors:file="), "ranker `vectors`: expected a file for `file`, found none");
+        assert_eq!(
+            fault("vectors:file=a,file=b"),
+            "ranker `vectors`: expected each parameter once, found `file` again"
+        );
         assert_eq!(fault("bm25:k1=1,k1=2"), "ranker `bm25`: expected each parameter once, found `k1` again");
     }
 
@@ -151,10 +174,16 @@ mod tests {
             "ranker `plsa`: expected 0 to 1 for `lambda`, found 1.5"
         );
         assert_eq!(
-            message(spec.allow(&["topics", "seed"]).unwrap_err()),
+            message(spec.allow(&["topics", "seed"], &[]).unwrap_err()),
             "ranker `plsa`: expected one of the parameters topics, seed, found `lambda`"
         );
-        assert_eq!(message(spec.allow(&[]).unwrap_err()), "ranker `plsa`: expected no parameters, found `topics`");
-        assert!(spec.allow(&["lambda", "topics"]).is_ok());
+        assert_eq!(message(spec.allow(&[], &[]).unwrap_err()), "ranker `plsa`: expected no parameters, found `topics`");
+        assert!(spec.allow(&["lambda", "topics"], &[]).is_ok());
+        let spec: RankerSpec = "plsa:file=a".parse().unwrap();
+        assert_eq!(
+            message(spec.allow(&["topics"], &[]).unwrap_err()),
+            "ranker `plsa`: expected one of the parameters topics, found `file`"
+        );
+        assert!(spec.allow(&[], &["file"]).is_ok());
     }
 }

@@ -108,15 +108,20 @@ impl Values {
 pub struct Resources<'a> {
     /// The collection, the clicks and the test queries.
     pub corpus: &'a Corpus,
-    /// A folder with an encoder that another program trained, for `skip-thought`.
-    pub load: Option<&'a Path>,
-    /// Vectors that another program trained, for `vectors`: one file, or those of queries and of titles apart.
-    pub vectors: &'a [PathBuf],
+    /// The files of a [`RankerSpec`].
+    pub files: &'a [(String, PathBuf)],
+}
+
+impl<'a> Resources<'a> {
+    /// The file with this name, if there is one.
+    pub fn file(&self, name: &str) -> Option<&'a Path> {
+        self.files.iter().find(|(other, _)| other == name).map(|(_, path)| path.as_path())
+    }
 }
 
 impl<'a> From<&'a Corpus> for Resources<'a> {
     fn from(corpus: &'a Corpus) -> Resources<'a> {
-        Resources { corpus, load: None, vectors: &[] }
+        Resources { corpus, files: &[] }
     }
 }
 
@@ -147,6 +152,8 @@ pub struct System {
     pub about: &'static str,
     /// Its free parameters.
     pub parameters: &'static [Parameter],
+    /// The names of the files that another program trained and that it reads, as in `vectors:file=words.vec`.
+    pub files: &'static [&'static str],
     /// Parameters at least one of which must be above 0; empty if there is no such rule.
     pub one_above_zero: &'static [&'static str],
     /// The function that trains it.
@@ -190,7 +197,7 @@ impl System {
     /// [`ErrorKind::Setting`] for a parameter that the system does not have, or a value that is not allowed.
     pub fn values(&self, spec: &RankerSpec) -> clickvec_tables::Result<Values> {
         let names: Vec<&'static str> = self.parameters.iter().map(|parameter| parameter.name).collect();
-        spec.allow(&names)?;
+        spec.allow(&names, self.files)?;
         let value = |parameter: &Parameter| {
             let Parameter { name, default, least, most, whole, .. } = *parameter;
             let value = spec.number(name, default, least..=most)?;

@@ -27,7 +27,7 @@ pub(crate) fn train_watched(spec: &str, corpus: &Corpus) -> Result<(Box<dyn Syst
     let spec: RankerSpec = spec.parse().unwrap();
     let system = System::named(&spec.name, &SYSTEMS)?;
     let mut objectives = Vec::new();
-    let resources = Resources { corpus, load: None, vectors: &[] };
+    let resources = Resources::from(corpus);
     let ranker =
         system.train(&system.values(&spec)?, &resources, &mut |progress| objectives.extend(progress.objective))?;
     Ok((ranker, objectives))

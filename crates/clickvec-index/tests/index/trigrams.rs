@@ -30,8 +30,8 @@ pub(crate) fn save(folder: &Path, method: FusionMethod, members: &[(&str, f64)])
             let spec: RankerSpec = name.parse().unwrap();
             let system = System::named(&spec.name, &ranker::SYSTEMS).unwrap();
             let values = system.values(&spec).unwrap();
-            let files = if spec.name == "vectors" { vec![crate::teacher::vectors(folder)] } else { Vec::new() };
-            let resources = Resources { vectors: &files, ..Resources::from(&corpus) };
+            let files = [("file".to_owned(), crate::teacher::vectors(folder))];
+            let resources = Resources { corpus: &corpus, files: if spec.name == "vectors" { &files } else { &[] } };
             let ranker = system.train(&values, &resources, &mut |_| ()).unwrap();
             system.save(&folder.join(&file), &values, ranker.as_ref()).unwrap();
         }

@@ -42,8 +42,7 @@ pub const SYSTEMS: [&System; 14] = {
     ]
 };
 
-/// Trains the ranker that `spec` describes, such as `plsa:topics=100,lambda=0.5`, one of [`SYSTEMS`]. Rankers that need files
-/// besides the corpus are trained by [`System::train`].
+/// Trains the ranker that `spec` describes, such as `plsa:topics=100,lambda=0.5`, one of [`SYSTEMS`].
 ///
 /// # Errors
 ///
@@ -51,5 +50,5 @@ pub const SYSTEMS: [&System; 14] = {
 pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>> {
     let spec: RankerSpec = spec.parse()?;
     let system = System::named(&spec.name, &SYSTEMS)?;
-    system.train(&system.values(&spec)?, &Resources::from(corpus), &mut |_| ())
+    system.train(&system.values(&spec)?, &Resources { corpus, files: &spec.files }, &mut |_| ())
 }

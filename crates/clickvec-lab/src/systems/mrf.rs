@@ -12,6 +12,7 @@ pub(super) const SYSTEM: System = System {
     name: "mrf",
     about: "Markov random field with sequential dependence (Metzler, Croft 2005)",
     parameters: &[MU, LAMBDA_T, LAMBDA_O, LAMBDA_U],
+    files: &[],
     one_above_zero: &[LAMBDA_T.name, LAMBDA_O.name, LAMBDA_U.name],
     train: |values, resources, _| Ok(Box::new(Mrf::new(Dependence::new(resources.corpus)?, values))),
     restore: |values, state| Ok(Box::new(Mrf::restore(values, state)?)),

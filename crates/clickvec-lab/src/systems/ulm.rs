@@ -18,6 +18,7 @@ pub(super) const SYSTEM: System = System {
     name: "ulm",
     about: "unigram language model with Dirichlet smoothing (Zhai, Lafferty 2004)",
     parameters: &[MU],
+    files: &[],
     one_above_zero: &[],
     train: |values, resources, _: &mut Watch<'_>| Ok(Box::new(Ulm::train(values, resources))),
     restore: |values, state| Ok(Box::new(Ulm::restore(values, state)?)),

@@ -189,7 +189,7 @@ mod tests {
         let row = |name: &str, source| Entry { name: name.to_owned(), field: None, seeds: None, source };
         let ranker = |name: &str| {
             let points = vec![name.parse::<RankerSpec>().expect("a ranker")];
-            row(name, Source::Ranker { points, load: None, vectors: Vec::new() })
+            row(name, Source::Ranker(points))
         };
         let both = Source::Fusion { members: vec![0, 1], methods: vec![FusionMethod::MinMax] };
         let entries = vec![ranker("bm25"), ranker("trigram"), row("both", both)];

@@ -179,9 +179,7 @@ impl Maker<'_> {
             let name = entry.name.as_str();
             tell(watch, Event::Row { name, place })?;
             let points = self.within(entry, |maker| match &entry.source {
-                Source::Ranker { points, load, vectors } => {
-                    maker.rankers(name, points, entry.seeds.unwrap_or(1), (load.as_deref(), vectors), watch)
-                }
+                Source::Ranker(points) => maker.rankers(name, points, entry.seeds.unwrap_or(1), watch),
                 Source::Model(points) => maker.models(name, points, entry.seeds.unwrap_or(plan.seeds), watch),
                 Source::File(path) => Ok(maker.file(path)?),
                 Source::Run(path) => Ok(maker.run(name, path, watch)?),
@@ -352,7 +350,7 @@ impl Maker<'_> {
     }
 
     /// The name of scores, and of what was found, that depend on these files and on `more`.
-    pub(super) fn scores_key(&mut self, files: &[(&'static str, Option<&Path>)], more: &[&str]) -> Result<String> {
+    pub(super) fn scores_key(&mut self, files: &[(&str, Option<&Path>)], more: &[&str]) -> Result<String> {
         let titles = self.titles.clone().filter(|_| self.collection.is_some());
         let files: Vec<_> = files.iter().copied().chain([("searched titles", titles.as_deref())]).collect();
         Ok(format!("{}-scores", self.cache.key(&files, more)?))
@@ -388,10 +386,7 @@ fn size_of(path: &Path) -> u64 {
 }
 
 /// Files with the same role, in the form that [`Cache::key`] takes.
-pub(super) fn named<'p>(
-    role: &'static str,
-    files: &'p [PathBuf],
-) -> impl Iterator<Item = (&'static str, Option<&'p Path>)> {
+pub(super) fn named<'p>(role: &'p str, files: &'p [PathBuf]) -> impl Iterator<Item = (&'p str, Option<&'p Path>)> {
     files.iter().map(move |file| (role, Some(file.as_path())))
 }
 

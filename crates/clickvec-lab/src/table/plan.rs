@@ -76,9 +76,9 @@ impl Entry {
         }
         match &self.source {
             Source::Model(_) => Ok(()),
-            Source::Ranker { points, load, .. } => {
+            Source::Ranker(points) => {
                 let system = points.first().and_then(|point| System::named(&point.name, &SYSTEMS).ok());
-                match system.filter(|system| found > 1 && (load.is_some() || !system.has_seed())) {
+                match system.filter(|system| found > 1 && !(system.files.is_empty() && system.has_seed())) {
                     None => Ok(()),
                     Some(system) => {
                         Err(plan(format!("1 seed for `{}`, in whose training nothing is random", system.name), found))
@@ -101,15 +101,8 @@ impl Entry {
 /// other folds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
-    /// A ranker, one of `clickvec_eval::internals::SYSTEMS`.
-    Ranker {
-        /// The parameters to try, all of one system.
-        points: Vec<RankerSpec>,
-        /// A folder with a trained encoder, for `skip-thought`.
-        load: Option<PathBuf>,
-        /// The files of vectors, for `vectors`: one of all texts, or one of queries and one of titles.
-        vectors: Vec<PathBuf>,
-    },
+    /// A ranker, one of [`SYSTEMS`]: the parameters to try, all of one system, with the same files.
+    Ranker(Vec<RankerSpec>),
     /// A model to be trained on the click log.
     Model(Vec<Training>),
     /// An existing model, ranker or fusion.
@@ -204,7 +197,9 @@ impl Plan {
         files.extend([topics, clicks, titles].into_iter().flatten().cloned());
         for entry in &self.entries {
             match &entry.source {
-                Source::Ranker { load, vectors, .. } => files.extend(load.iter().chain(vectors).cloned()),
+                Source::Ranker(points) => {
+                    files.extend(points.iter().flat_map(|point| &point.files).map(|(_, path)| path.clone()));
+                }
                 Source::Model(points) => {
                     let validation = points.iter().filter_map(|point| point.validation.as_ref());
                     files.extend(validation.flat_map(|of| files_of_test_set(&of.test_set(&self.data.field))));
@@ -246,7 +241,7 @@ impl Plan {
                 return of_row(fault);
             }
             match &entry.source {
-                Source::Ranker { points, .. } => {
+                Source::Ranker(points) => {
                     let Some(first) = points.first() else {
                         return of_row(plan("at least one set of parameters", "none"));
                     };
@@ -255,8 +250,8 @@ impl Plan {
                         if let Err(fault) = known {
                             return of_row(fault);
                         }
-                        if point.name != first.name {
-                            return of_row(plan("parameters of one system", format!("those of `{}` too", point.name)));
+                        if (&point.name, &point.files) != (&first.name, &first.files) {
+                            return of_row(plan("parameters of one system", format!("those of `{point}` too")));
                         }
                     }
                 }

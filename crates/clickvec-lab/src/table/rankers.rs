@@ -14,12 +14,12 @@ use clickvec_eval::internals::load_ranker;
 use clickvec_eval::ranker::{Ranker, RankerSpec, Resources, Stage, System, SystemRanker, Values, VectorCoverage};
 use clickvec_eval::{CorpusFiles, read_corpus};
 
-/// What a ranker depends on, apart from its parameters.
-struct Beside<'p> {
-    load: Option<&'p Path>,
-    vectors: &'p [PathBuf],
-    /// All files, including these.
-    files: &'p [(&'static str, Option<&'p Path>)],
+/// The files that a ranker depends on.
+struct Inputs<'p> {
+    /// Those of its [`RankerSpec`].
+    spec: &'p [(String, PathBuf)],
+    /// All of them.
+    all: &'p [(&'p str, Option<&'p Path>)],
 }
 
 impl Maker<'_> {
@@ -28,10 +28,10 @@ impl Maker<'_> {
         row: &str,
         specs: &[RankerSpec],
         seeds: usize,
-        (load, vectors): (Option<&Path>, &[PathBuf]),
         watch: &mut Watch<'_>,
     ) -> Result<Points, Fault> {
-        let system = System::named(&specs[0].name, &SYSTEMS)?;
+        let first = &specs[0];
+        let system = System::named(&first.name, &SYSTEMS)?;
         let mut specs: Vec<(RankerSpec, Values)> =
             specs.iter().map(|spec| Ok((spec.clone(), system.values(spec)?))).collect::<Result<_>>()?;
         // Sort points with the same training next to each other.
@@ -41,13 +41,15 @@ impl Maker<'_> {
         };
         specs.sort_by_key(|(_, values)| training(values));
         let data = self.data().clone();
+        let own = &first.files;
         // Vectors of texts come with a file of the texts.
-        let texts: Vec<PathBuf> = vectors.iter().map(|path| texts_path(path)).filter(|texts| texts.exists()).collect();
+        let texts = own.iter().map(|(_, path)| texts_path(path)).filter(|texts| texts.exists());
+        let texts: Vec<PathBuf> = texts.collect();
         let (judged, titles) = (data.judged_files(), self.titles.clone());
-        let beside = [("clicks", data.clicks.as_deref()), ("titles", titles.as_deref()), ("load", load)];
-        let of_vectors = named("vectors", vectors).chain(named("texts", &texts));
-        let files: Vec<_> = named("judged", &judged).chain(beside).chain(of_vectors).collect();
-        let beside = Beside { load, vectors, files: &files };
+        let learnt = [("clicks", data.clicks.as_deref()), ("titles", titles.as_deref())];
+        let files = named("judged", &judged).chain(learnt).chain(named("texts", &texts));
+        let files: Vec<_> = files.chain(own.iter().map(|(name, path)| (name.as_str(), Some(path.as_path())))).collect();
+        let inputs = Inputs { spec: own, all: &files };
         let (mut points, mut refused) = (vec![Vec::new(); specs.len()], Refused::default());
         let mut has_told = false;
         // The current ranker, with the name of its training.
@@ -72,18 +74,19 @@ impl Maker<'_> {
                 |of: &[String]| -> Vec<String> { [&data.field, &weighting].into_iter().chain(of).cloned().collect() };
             let (whole, training) = (parts(&whole), parts(&training));
             let whole = self.scores_key(&files, &whole.iter().map(String::as_str).collect::<Vec<_>>())?;
-            let training = self.cache.key(&files, &training.iter().map(String::as_str).collect::<Vec<_>>())?;
+            let key = self.cache.key(&files, &training.iter().map(String::as_str).collect::<Vec<_>>())?;
+            let training = format!("{}-{key}", system.name);
             if let Some(point) = self.kept(&whole) {
                 // What its vectors lack is said for a kept row too.
-                if !std::mem::replace(&mut has_told, true) && !vectors.is_empty() {
-                    let ranker = self.load_or_train(&training, system, values, &beside, watch)?;
+                if !std::mem::replace(&mut has_told, true) && !own.is_empty() {
+                    let ranker = self.load_or_train(&training, system, values, &inputs, watch)?;
                     self.tell_coverage(row, ranker.as_ref(), watch)?;
                 }
                 points[place].push(point);
                 continue;
             }
             if trained.as_ref().is_none_or(|(key, _)| *key != training) {
-                let ranker = refused.or(self.load_or_train(&training, system, values, &beside, watch))?;
+                let ranker = refused.or(self.load_or_train(&training, system, values, &inputs, watch))?;
                 trained = Some((training.clone(), ranker));
             }
             let Some((_, Some(ranker))) = &mut trained else { continue };
@@ -114,7 +117,7 @@ impl Maker<'_> {
         key: &str,
         system: &'static System,
         values: &Values,
-        beside: &Beside<'_>,
+        inputs: &Inputs<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<Box<dyn SystemRanker>, Fault> {
         if let Some((_, _, ranker)) = self.cache.load(key, |path| load_ranker(path, &SYSTEMS))? {
@@ -132,8 +135,7 @@ impl Maker<'_> {
             self.corpus = Some(read.corpus);
         }
         let Some(corpus) = &self.corpus else { unreachable!("read above") };
-        let &Beside { load, vectors, files } = beside;
-        let resources = Resources { corpus, load, vectors };
+        let resources = Resources { corpus, files: inputs.spec };
         let memory = PeakMemory::begin();
         let mut cancelled = false;
         let (ranker, seconds) = timed(|| {
@@ -143,7 +145,7 @@ impl Maker<'_> {
         });
         let ranker = ranker.map_err(Fault::of_training)?;
         let peak_bytes = memory.as_ref().map(PeakMemory::gained);
-        self.cache.refuse_changed(files)?;
+        self.cache.refuse_changed(inputs.all)?;
         let path = self.cache.model(key);
         system.save(&path, values, ranker.as_ref())?;
         let training = TrainingFacts { seconds, peak_bytes, ..TrainingFacts::default() };

@@ -21,16 +21,15 @@ use clickvec::Error;
 use clickvec::internals::files;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::tables::TITLE;
-use clickvec::train::Weighting;
 use clickvec_eval::files_of_test_set;
-use clickvec_eval::ranker::{self, FusionMethod, Resources, System};
+use clickvec_eval::ranker::{self, FusionMethod, RankerSpec};
 use clickvec_eval::trec::{write_answers, write_judgments};
 use clickvec_eval::{Answers, EvaluateOptions, Gain, Metric, TestSetFiles, Ties, compare_all};
 
 pub(crate) use self::coverage::{lacking_in_run, lacking_vectors};
 use self::fusion::{Fusions, LeftOut};
 use self::names::run_file;
-use self::options::{VectorFiles, Weights};
+use self::options::Weights;
 use self::report::Report;
 pub(crate) use self::report::{rankers, systems_table, tests_table};
 use self::systems::Systems;
@@ -64,8 +63,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL")]
     model: Vec<PathBuf>,
 
-    /// A ranker with its parameters, such as `bm25` or `bm25:k1=0.9,b=0.4`. It is trained first. `--help` lists all
-    /// rankers. May be repeated.
+    /// A ranker with its parameters and files, such as `bm25`, `bm25:k1=0.9,b=0.4` or `vectors:file=words.vec`. It is
+    /// trained first. `--help` lists all rankers. May be repeated.
     #[arg(long, value_name = "RANKER")]
     ranker: Vec<String>,
 
@@ -89,23 +88,6 @@ pub(crate) struct Args {
     /// Column to use instead of the title in all tables, such as `body`; `title+text` joins two.
     #[arg(long, value_name = "COLUMN", default_value = TITLE)]
     field: String,
-
-    /// The systems that `--ranker` trains.
-    #[arg(skip = &ranker::SYSTEMS[..])]
-    pub(super) systems: &'static [&'static System],
-
-    /// The folder of a Skip-Thought encoder, for a lab's `--ranker skip-thought`.
-    #[arg(skip)]
-    pub(super) load: Option<PathBuf>,
-
-    /// The weight of a pair of the log for a lab's rankers.
-    #[arg(skip = Weighting::Log)]
-    pub(super) weighting: Weighting,
-
-    /// Vectors that another program trained, of words or of texts: one file, or QUERIES,TITLES. Adds the ranker `vectors`,
-    /// whose parameters `--ranker vectors:idf=1` sets. May be repeated; then each is named after its file.
-    #[arg(long, value_name = "FILES")]
-    vectors: Vec<VectorFiles>,
 
     /// Add a fusion: one more system that adds up the scores of all others, each multiplied by a weight: linear (scores
     /// as they are), min-max (scaled to the range from 0 to 1), z-score (standard deviations from their mean) or
@@ -237,7 +219,6 @@ fn evaluate(args: &Args, systems: &Systems, test: &mut Test, report: &mut Report
     let mut fusions = Fusions::new(args, systems)?;
     let corpus;
     (corpus, report.overlap) = test.corpus(args, systems)?;
-    let resources = Resources { corpus: &corpus, load: args.load.as_deref(), vectors: &[] };
     let mut opened = std::mem::take(&mut test.opened);
     let judge = |report: &mut Report, name: &str, answers: &Answers| -> Result<()> {
         report.systems.push(test.task().judge(name, answers, &test.metrics, &test.options));
@@ -246,7 +227,7 @@ fn evaluate(args: &Args, systems: &Systems, test: &mut Test, report: &mut Report
     };
     for system in &systems.entries {
         // Hold one system at a time: a model with a large dictionary takes much memory.
-        let loaded = match system.load(&resources, fusions.saved.as_ref(), &mut opened) {
+        let loaded = match system.load(&corpus, fusions.saved.as_ref(), &mut opened) {
             Ok(loaded) => loaded,
             Err(error) => match error.downcast_ref::<Error>() {
                 Some(why) if system.is_trained() && why.is_of_data() => {
@@ -280,7 +261,8 @@ fn evaluate(args: &Args, systems: &Systems, test: &mut Test, report: &mut Report
 fn check_files(args: &Args) -> Result<()> {
     input::check_outputs(&args.per_query)?;
     let judged = files_of_test_set(&args.test_set());
-    let vectors: Vec<PathBuf> = args.vectors.iter().flat_map(|VectorFiles(files)| files.clone()).collect();
+    let specs = args.ranker.iter().filter_map(|text| text.parse::<RankerSpec>().ok());
+    let vectors: Vec<PathBuf> = specs.flat_map(|spec| spec.files).map(|(_, path)| path).collect();
     let texts: Vec<PathBuf> = vectors.iter().map(|path| texts_path(path)).collect();
     let others = args.fusion_weights.iter().filter_map(Weights::file);
     let read = judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles).chain(&args.run);

@@ -5,21 +5,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clickvec_eval::Run;
-use clickvec_eval::ranker::{self, FileKind, FusionMethod, Ranker, RankerSpec, Resources, System, Values};
+use clickvec_eval::ranker::{
+    Corpus, FileKind, FusionMethod, Ranker, RankerSpec, Resources, SYSTEMS, System, Values, load,
+};
 use clickvec_index::looks_like_index;
 
 use super::Args;
 use super::index::Index;
 use super::names::{distinct, name_of_fusion, saved_file};
-use super::options::VectorFiles;
 use super::saved::SavedRankers;
 use crate::{input, output, progress};
-
-/// The ranker that reads the files of `--vectors`.
-const VECTORS: &str = "vectors";
-
-/// The ranker that reads `--load`.
-const SKIP_THOUGHT: &str = "skip-thought";
 
 /// The systems of a command line.
 pub(super) struct Systems {
@@ -38,7 +33,7 @@ pub(super) struct Entry {
 /// The source of a system's answers.
 enum Source {
     /// A ranker to be trained first.
-    Ranker { system: &'static System, values: Values, vectors: Vec<PathBuf> },
+    Ranker { system: &'static System, values: Values, files: Vec<(String, PathBuf)> },
     /// A model, ranker or fusion in a file.
     File { path: PathBuf, is_fusion: bool },
     /// A run from another program.
@@ -141,49 +136,21 @@ impl Systems {
 
 /// Returns the rankers to train.
 fn rankers(args: &Args) -> Result<Vec<Entry>> {
-    let mut specs = Vec::with_capacity(args.ranker.len());
-    for text in &args.ranker {
+    let entry = |text: &String| {
         let spec: RankerSpec = text.parse()?;
-        ensure!(
-            System::named(&spec.name, &clickvec_lab::SYSTEMS).is_ok() || !Path::new(text).exists(),
-            "expected a ranker, found the file `{}`; name a model or a saved ranker with `--model`",
-            output::printable(text)
-        );
-        specs.push(spec);
-    }
-    if !args.vectors.is_empty() && specs.iter().all(|spec| spec.name != VECTORS) {
-        specs.push(VECTORS.parse()?);
-    }
-    ensure!(
-        args.load.is_none() || specs.iter().any(|spec| spec.name == SKIP_THOUGHT),
-        "expected `--ranker {SKIP_THOUGHT}` with `--load FOLDER`, which only it reads, found none; add it, or leave `--load` out"
-    );
-    let mut entries = Vec::with_capacity(specs.len());
-    for spec in specs {
-        let system = system(&spec.name, args.systems)?;
-        let values = system.values(&spec)?;
-        let entry = |name, vectors| Entry { name, source: Source::Ranker { system, values: values.clone(), vectors } };
-        match &args.vectors[..] {
-            [_, _, ..] if spec.name == VECTORS => {
-                let firsts: Vec<PathBuf> = args.vectors.iter().map(|VectorFiles(files)| files[0].clone()).collect();
-                // `vectors:idf=1` of the file `glove` is `glove:idf=1`.
-                let parameters = spec.to_string().split_off(VECTORS.len());
-                let named = distinct_names(&firsts, &[]).into_iter().zip(&args.vectors);
-                entries.extend(named.map(|(name, VectorFiles(files))| entry(name + &parameters, files.clone())));
+        let system = System::named(&spec.name, &SYSTEMS).map_err(|fault| {
+            if Path::new(text).exists() {
+                let file = output::printable(text);
+                return anyhow!(
+                    "expected a ranker, found the file `{file}`; name a model or a saved ranker with `--model`"
+                );
             }
-            [VectorFiles(files)] if spec.name == VECTORS => entries.push(entry(spec.to_string(), files.clone())),
-            _ => entries.push(entry(spec.to_string(), Vec::new())),
-        }
-    }
-    Ok(entries)
-}
-
-/// Returns the system with this name. The error says whether it is one of the lab's.
-fn system(name: &str, systems: &[&'static System]) -> Result<&'static System> {
-    System::named(name, systems).map_err(|fault| match System::named(name, &clickvec_lab::SYSTEMS) {
-        Ok(_) => anyhow!("`{name}` is a system of the lab; use `clickvec lab evaluate`"),
-        Err(_) => fault.into(),
-    })
+            anyhow!("{fault}; `clickvec lab table` has the systems of the papers")
+        })?;
+        let values = system.values(&spec)?;
+        Ok(Entry { name: spec.to_string(), source: Source::Ranker { system, values, files: spec.files } })
+    };
+    args.ranker.iter().map(entry).collect()
 }
 
 impl Source {
@@ -208,11 +175,13 @@ impl Entry {
     fn is_same(&self, other: &Entry) -> bool {
         match (&self.source, &other.source) {
             (
-                Source::Ranker { system, values, vectors },
-                Source::Ranker { system: other, values: others, vectors: files },
+                Source::Ranker { system, values, files },
+                Source::Ranker { system: other, values: others, files: other_files },
             ) => {
-                let same_files = vectors.len() == files.len()
-                    && vectors.iter().zip(files).all(|(path, other)| input::same_file(path, other));
+                let has = |(name, path): &(String, PathBuf)| {
+                    other_files.iter().any(|(other, file)| other == name && input::same_file(path, file))
+                };
+                let same_files = files.len() == other_files.len() && files.iter().all(has);
                 system.name == other.name && values == others && same_files
             }
             (one, other) => one.path().zip(other.path()).is_some_and(|(path, other)| input::same_file(path, other)),
@@ -260,7 +229,7 @@ impl Entry {
     /// Loads the system from its file, or trains the ranker and saves it if requested.
     pub(super) fn load(
         &self,
-        resources: &Resources<'_>,
+        corpus: &Corpus,
         saved: Option<&SavedRankers>,
         opened: &mut Vec<(PathBuf, Loaded)>,
     ) -> Result<Loaded> {
@@ -268,8 +237,8 @@ impl Entry {
             return Ok(opened.swap_remove(at).1);
         }
         match &self.source {
-            Source::Ranker { system, values, vectors } => {
-                let resources = &Resources { vectors, ..*resources };
+            Source::Ranker { system, values, files } => {
+                let resources = &Resources { corpus, files };
                 let bar = progress::bar(1, &output::printable(&self.name), "steps");
                 let ranker = system.train(values, resources, &mut |progress| {
                     bar.set_length(progress.of);
@@ -281,7 +250,7 @@ impl Entry {
                 }
                 Ok(Loaded::Ranker(ranker))
             }
-            Source::File { path, .. } => Ok(Loaded::Ranker(ranker::load_with(path, &clickvec_lab::SYSTEMS)?)),
+            Source::File { path, .. } => Ok(Loaded::Ranker(load(path)?)),
             Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
             Source::Index(path) => Ok(Loaded::Index(Box::new(Index::open(path)?))),
         }

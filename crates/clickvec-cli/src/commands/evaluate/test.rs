@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clickvec::internals::files;
 use clickvec::tables::{Title, Titles};
+use clickvec::train::Weighting;
 use clickvec_eval::ranker::Corpus;
 use clickvec_eval::{
     self as eval, Collection, CorpusFiles, EvaluateOptions, Form, Judgments, Metric, Overlap, Run, SearchQuery, Task,
@@ -187,7 +188,7 @@ impl Test {
         let mut overlap = None;
         if is_trained {
             let titles = self.titles.clone();
-            let files = CorpusFiles { titles, clicks, field: &args.field, weighting: args.weighting };
+            let files = CorpusFiles { titles, clicks, field: &args.field, weighting: Weighting::Log };
             let fitting = self.fitting.as_ref().map(|fitting| &fitting.judgments);
             let all: Vec<&Judgments> = [&self.judgments].into_iter().chain(fitting).collect();
             let read = eval::read_corpus(&files, &all)?;

@@ -41,5 +41,5 @@ pub(super) fn fusion(path: &Path) -> Result<Facts> {
 
 fn spec((name, parameters): (&'static str, Vec<(&'static str, f64)>)) -> String {
     let parameters = parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    RankerSpec { name: name.to_owned(), parameters }.to_string()
+    RankerSpec { name: name.to_owned(), parameters, ..RankerSpec::default() }.to_string()
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clickvec::internals::files;
 use clickvec::train::Weighting;
+use clickvec_eval::ranker::RankerSpec;
 use clickvec_eval::{self as eval, Correction, Overlap};
 use clickvec_lab::table::report::{self, Report};
 use clickvec_lab::table::spec::{self, Spec};
@@ -12,19 +13,27 @@ use clickvec_lab::table::{self, Options, Plan};
 
 use super::watch::Watcher;
 use crate::answer::Answer;
+use crate::commands::evaluate::rankers;
 use crate::numbers::choice;
 use crate::{advice, input, output, program, test_set};
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
 /// A spec in TOML names the systems, with the values to try for their free parameters (docs/reference/spec.md). Each
-/// fold of the queries is judged with the parameters that are best on the other folds. Finished work is kept: a table
-/// that was stopped continues where it was, and only what has changed is done again. The exit status is 1 if a system
-/// was left out.
+/// fold of the queries is judged with the parameters that are best on the other folds. Rankers alone need no spec: name
+/// each with `--ranker`. Finished work is kept: a table that was stopped continues where it was, and only what has
+/// changed is done again. The exit status is 1 if a system was left out.
 #[derive(clap::Args)]
+#[command(after_long_help = rankers(&clickvec_lab::SYSTEMS))]
 pub(crate) struct Args {
     /// The spec.
-    spec: PathBuf,
+    #[arg(required_unless_present = "ranker")]
+    spec: Option<PathBuf>,
+
+    /// Instead of a spec: a ranker with its parameters and files, such as `bm25`, `plsa:topics=50` or
+    /// `skip-thought:encoder=FOLDER`. `--help` lists all rankers. May be repeated.
+    #[arg(long, value_name = "RANKER", conflicts_with = "spec")]
+    ranker: Vec<RankerSpec>,
 
     /// Judged titles, instead of the spec's.
     #[arg(long, value_name = "FILE")]
@@ -51,11 +60,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN")]
     field: Option<String>,
 
-    /// Where to keep finished rows and models [default: next to the spec, under its name and `.cache`].
+    /// Where to keep finished rows, rankers and models [default: next to the spec, under its name and `.cache`; without a
+    /// spec, `table.cache`].
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
 
-    /// The system that all others are compared with, by its name in the spec [default: the first].
+    /// The system that all others are compared with, by its name in the table [default: the first].
     #[arg(long, value_name = "NAME")]
     against: Option<String>,
 
@@ -78,23 +88,27 @@ pub(crate) struct Args {
 }
 
 /// Makes the table and prints it.
-pub(crate) fn run(args: Args) -> Result<Answer> {
-    let mut spec = spec::read(&args.spec)?;
+pub(crate) fn run(args: &Args) -> Result<Answer> {
+    let mut spec = match &args.spec {
+        Some(path) => spec::read(path)?,
+        None => Spec::from_rankers(args.ranker.clone())?,
+    };
     if let Some(name) = &args.against
         && !spec.systems.iter().any(|system| system.name == *name)
     {
-        bail!("expected a system of the spec for `--against`, found `{}`", output::printable(name));
+        bail!("expected a system of the table for `--against`, found `{}`", output::printable(name));
     }
-    take_over(&mut spec, &args);
+    take_over(&mut spec, args);
     ensure!(
         args.weighting.is_none() || spec.data.clicks.is_some(),
         "`--weighting` is about the counts of a click log; name one with `--clicks`"
     );
     let plan = spec.plan()?;
-    check_outputs(&args, &plan)?;
+    check_outputs(args, &plan)?;
     let program = program::file()?;
     let overlap = overlap(&plan);
-    let cache = args.cache.clone().unwrap_or_else(|| args.spec.with_extension("cache"));
+    let named = args.spec.as_deref().unwrap_or(Path::new("table"));
+    let cache = args.cache.clone().unwrap_or_else(|| named.with_extension("cache"));
     let mut watcher = Watcher::new(&plan);
     let made = table::make(&plan, &Options { cache: &cache, program: &program }, &mut |event| watcher.event(event));
     watcher.close();
@@ -158,7 +172,7 @@ fn size_of(folder: &Path) -> u64 {
 /// Checks before hours of work that each output can be written and is not an input.
 fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
     let mut read = plan.files();
-    read.extend([args.spec.clone(), plan.data.judged.clone()]);
+    read.extend(args.spec.iter().chain([&plan.data.judged]).cloned());
     let outputs: Vec<&PathBuf> = args.markdown.iter().chain(&args.html).collect();
     for output in &outputs {
         input::refuse_overwriting(output, &read)?;

@@ -97,7 +97,8 @@ fn parse(
         clickvec_tables::Error::new(ErrorKind::Version, fault.to_string()).help("was it written by a newer clickvec?")
     };
     let system = System::named(&settings.system, systems).map_err(unknown)?;
-    let spec = RankerSpec { name: settings.system, parameters: settings.parameters.into_iter().collect() };
+    let parameters = settings.parameters.into_iter().collect();
+    let spec = RankerSpec { name: settings.system, parameters, ..RankerSpec::default() };
     let values = system.values(&spec).map_err(unknown)?;
     Ok((system, values, RankerState { arrays: tensors.arrays()? }))
 }

@@ -26,6 +26,7 @@ pub(super) const SYSTEM: System = System {
     name: "trigram",
     about: "cosine of letter trigrams with tf-idf (Salton, Buckley 1988, on the papers' word hashing)",
     parameters: &[TF_POWER, IDF_POWER],
+    files: &[],
     one_above_zero: &[],
     train: |values, resources, _| Ok(Box::new(LetterTrigrams::train(values, resources.corpus))),
     restore: |values, state| Ok(Box::new(LetterTrigrams::restore(values, state)?)),
@@ -113,7 +114,7 @@ impl LetterTrigrams {
     pub fn save(&self, path: &Path) -> Result<()> {
         let parameters = [(TF_POWER.name, self.tf_power), (IDF_POWER.name, self.idf_power)];
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
-        let spec = RankerSpec { name: SYSTEM.name.to_owned(), parameters };
+        let spec = RankerSpec { name: SYSTEM.name.to_owned(), parameters, ..RankerSpec::default() };
         SYSTEM.save(path, &SYSTEM.values(&spec).expect("its own parameters"), self)
     }
 

@@ -50,6 +50,7 @@ pub(super) const SYSTEM: System = System {
         ),
         Parameter::scoring(IDF, 0.0, 0.0, 4.0, "the power of a word's idf in the mean; 0 weighs all words alike"),
     ],
+    files: &["file", "queries", "titles"],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(WordVectors::train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(WordVectors::restore(values, state)?)),
@@ -84,16 +85,17 @@ impl WordVectors {
         let fault = |expected: &'static str, found: String| {
             Error::expected(ErrorKind::Setting, expected, found).within(SYSTEM.name)
         };
-        let (queries, titles) = match resources.vectors {
-            [] => {
+        let (queries, titles) = match ["file", "queries", "titles"].map(|name| resources.file(name)) {
+            [None, None, None] => {
                 let error = fault("a file of vectors that another program trained", "none".to_owned());
-                return Err(error.help("name it as `vectors`"));
+                return Err(error.help("name it as in `vectors:file=words.vec`"));
             }
-            [both] => (None, both),
-            [queries, titles] => (Some(WeightedVectors::read(queries, resources.corpus)?), titles),
-            more => {
-                let expected = "one file of vectors, or one of queries and one of titles";
-                return Err(fault(expected, more.len().to_string()));
+            [Some(both), None, None] => (None, both),
+            [None, Some(queries), Some(titles)] => (Some(WeightedVectors::read(queries, resources.corpus)?), titles),
+            _ => {
+                let expected = "`file`, or `queries` and `titles`";
+                let found: Vec<_> = resources.files.iter().map(|(name, _)| format!("`{name}`")).collect();
+                return Err(fault(expected, found.join(" and ")));
             }
         };
         let titles = WeightedVectors::read(titles, resources.corpus)?;
@@ -174,7 +176,7 @@ impl WordVectors {
     /// [`ErrorKind::Io`].
     pub fn save(&self, path: &Path) -> Result<()> {
         let parameters = [(RIDGE, self.ridge), (IDF, self.idf)].map(|(name, value)| (name.to_owned(), value)).into();
-        let spec = RankerSpec { name: SYSTEM.name.to_owned(), parameters };
+        let spec = RankerSpec { name: SYSTEM.name.to_owned(), parameters, ..RankerSpec::default() };
         SYSTEM.save(path, &SYSTEM.values(&spec).expect("its own parameters"), self)
     }
 

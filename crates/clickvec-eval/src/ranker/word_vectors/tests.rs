@@ -27,7 +27,9 @@ fn train(spec: &str, corpus: &Corpus, path: &Path) -> Result<WordVectors> {
 }
 
 fn train_files(spec: &str, corpus: &Corpus, files: &[PathBuf]) -> Result<WordVectors> {
-    let resources = Resources { corpus, load: None, vectors: files };
+    let names: &[&str] = if files.len() == 1 { &["file"] } else { &["queries", "titles"] };
+    let files: Vec<_> = names.iter().zip(files).map(|(name, path)| ((*name).to_owned(), path.clone())).collect();
+    let resources = Resources { corpus, files: &files };
     WordVectors::train(&values(spec), &resources, &mut |_| ())
 }
 
@@ -237,9 +239,9 @@ fn messages_say_where_and_what_to_do() {
         format!("{}:3: expected a word and 2 numbers, found 1 numbers; mend or remove the line", path.display());
     assert_eq!(builder::read(&path).unwrap_err().to_string(), expected);
     let corpus = Corpus::default();
-    let resources = Resources { corpus: &corpus, load: None, vectors: &[] };
+    let resources = Resources::from(&corpus);
     let error = WordVectors::train(&values("vectors"), &resources, &mut |_| ()).unwrap_err();
-    let expected = "vectors: expected a file of vectors that another program trained, found none; name it as `vectors`";
+    let expected = "vectors: expected a file of vectors that another program trained, found none; name it as in `vectors:file=words.vec`";
     assert_eq!(error.to_string(), expected);
 }
 

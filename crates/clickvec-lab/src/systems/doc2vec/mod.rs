@@ -46,6 +46,7 @@ pub(super) const SYSTEM: System = System {
         Parameter::count("dbow-words", 0, 0, 1, "1: with dm=0, word vectors are learnt too (skip-gram)"),
         Parameter::SEED,
     ],
+    files: &[],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(Doc2Vec::train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(Doc2Vec::restore(values, state)?)),

@@ -15,7 +15,7 @@ fn values(spec: &str) -> Values {
 }
 
 fn trained(spec: &str, corpus: &Corpus) -> Doc2Vec {
-    let resources = Resources { corpus, load: None, vectors: &[] };
+    let resources = Resources::from(corpus);
     Doc2Vec::train(&values(spec), &resources, &mut |_| ()).unwrap()
 }
 

@@ -29,6 +29,7 @@ pub(super) const SYSTEM: System = System {
     name: "lce",
     about: "latent concept expansion on top of mrf (Metzler, Croft 2007)",
     parameters: &[MU, LAMBDA_T, LAMBDA_O, LAMBDA_U, FEEDBACK, CONCEPTS, EXPANSION, RARITY],
+    files: &[],
     one_above_zero: &[LAMBDA_T.name, LAMBDA_O.name, LAMBDA_U.name],
     train: |values, resources, _| Ok(Box::new(Lce::new(Dependence::new(resources.corpus)?, values)?)),
     restore: |values, state| Ok(Box::new(Lce::new(Dependence::restore(state)?, values)?)),

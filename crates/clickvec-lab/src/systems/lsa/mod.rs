@@ -28,6 +28,7 @@ pub(super) const SYSTEM: System = System {
     name: "lsa",
     about: "latent semantic analysis (Deerwester et al. 1990)",
     parameters: &[DIMENSIONS, WEIGHTING, WHITENING],
+    files: &[],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(Lsa::train(values, resources.corpus, watch)?)),
     restore: |values, state| Ok(Box::new(Lsa::restore(values, state)?)),

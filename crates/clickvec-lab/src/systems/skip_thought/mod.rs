@@ -29,6 +29,7 @@ pub(super) const SYSTEM: System = System {
         Parameter::count("uni", 1, 0, 1, "1 takes the encoder that reads forward only; 0 leaves it out"),
         Parameter::count("bi", 1, 0, 1, "1 takes the two that read forward and backward; 0 leaves them out"),
     ],
+    files: &["encoder"],
     one_above_zero: &["uni", "bi"],
     train: |values, resources, _| Ok(Box::new(SkipThought::train(values, resources)?)),
     restore: |values, state| Ok(Box::new(SkipThought::restore(values, state)?)),
@@ -70,9 +71,9 @@ fn parts(values: &Values) -> Vec<(&'static str, &'static [&'static str])> {
 
 impl SkipThought {
     fn train(values: &Values, resources: &Resources<'_>) -> Result<SkipThought> {
-        let Some(folder) = resources.load else {
+        let Some(folder) = resources.file("encoder") else {
             let error = Error::expected(ErrorKind::Empty, "a trained encoder", "none");
-            return Err(error.help("name its folder to load").within(SYSTEM.name));
+            return Err(error.help("name its folder, as in `skip-thought:encoder=FOLDER`").within(SYSTEM.name));
         };
         load::load(folder, &parts(values))
     }

@@ -74,7 +74,7 @@ fn without_anything_to_learn_from_it_says_what_to_name() {
     let message = |spec: &str| SkipThought::train(&values(spec), &Resources::from(&corpus)).unwrap_err().to_string();
     assert_eq!(
         message("skip-thought"),
-        "skip-thought: expected a trained encoder, found none; name its folder to load"
+        "skip-thought: expected a trained encoder, found none; name its folder, as in `skip-thought:encoder=FOLDER`"
     );
     let neither: RankerSpec = "skip-thought:uni=0,bi=0".parse().unwrap();
     let expected = "ranker `skip-thought`: expected a value above 0 for one of uni, bi, found none";
@@ -214,7 +214,7 @@ impl Published {
 
     fn load(&self, spec: &str) -> Result<SkipThought> {
         let corpus = Corpus::default();
-        let resources = Resources { load: Some(self.folder.path()), ..Resources::from(&corpus) };
+        let resources = Resources { corpus: &corpus, files: &[("encoder".to_owned(), self.folder.path().to_owned())] };
         SkipThought::train(&values(spec), &resources)
     }
 

@@ -16,6 +16,7 @@ pub(in crate::systems) const SYSTEM: System = System {
     name: "bltm",
     about: "bilingual topic model of clicked pairs, by EM with priors (Gao, Toutanova, Yih 2011)",
     parameters: &[TOPICS, ITERATIONS, ALPHA, BETA, Parameter::SEED, LAMBDA, MU],
+    files: &[],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(TopicRanker::restore("bltm", values, state, true, inference(values))?)),

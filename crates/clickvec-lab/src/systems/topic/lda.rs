@@ -37,6 +37,7 @@ pub(in crate::systems) const SYSTEM: System = System {
     name: "lda",
     about: "latent Dirichlet allocation of titles, by Gibbs sampling (Wei, Croft 2006)",
     parameters: &[TOPICS, CLICKED, SWEEPS, SAMPLES, ALPHA, BETA, Parameter::SEED, LAMBDA, MU],
+    files: &[],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(TopicRanker::restore("lda", values, state, false, inference(values))?)),

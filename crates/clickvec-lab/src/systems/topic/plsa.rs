@@ -20,6 +20,7 @@ pub(in crate::systems) const SYSTEM: System = System {
     name: "plsa",
     about: "probabilistic latent semantic analysis of titles, by EM with priors (Hofmann 1999)",
     parameters: &[TOPICS, CLICKED, ITERATIONS, ALPHA, BETA, Parameter::SEED, LAMBDA, MU],
+    files: &[],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(TopicRanker::restore("plsa", values, state, false, inference(values))?)),

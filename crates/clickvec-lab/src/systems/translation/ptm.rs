@@ -35,6 +35,7 @@ pub(in crate::systems) const SYSTEM: System = System {
     name: "ptm",
     about: "phrase translation model: aligned phrases of clicked pairs (Gao, He, Nie 2010)",
     parameters: &[ITERATIONS, PRIOR, PRUNE, WORDS, DISCOUNT, ALPHA, SELF, PHRASES],
+    files: &[],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(Ptm::train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(Ptm::restore(values, state)?)),

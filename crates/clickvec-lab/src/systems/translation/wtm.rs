@@ -37,6 +37,7 @@ pub(in crate::systems) const SYSTEM: System = System {
     name: "wtm",
     about: "word translation model: IBM model 1 from titles to queries (Gao, He, Nie 2010)",
     parameters: &[ITERATIONS, PRIOR, PRUNE, ALPHA, SELF],
+    files: &[],
     one_above_zero: &[],
     train: |values, resources, watch| Ok(Box::new(Wtm::train(values, resources, watch)?)),
     restore: |values, state| Ok(Box::new(Wtm::restore(values, state)?)),

@@ -150,7 +150,9 @@ impl Report<'_> {
             Correction::None => "not corrected for the number of tests",
             Correction::Holm => "corrected for all pairs by Holm's method",
         };
+        let has_choice = self.judged().any(|(_, _, judged)| judged.points.len() > 1 || judged.by_fold);
         let chosen = match self.table.folds.count() {
+            1 if !has_choice => "1 fold; no row has parameters or weights to choose".to_owned(),
             1 => "1 fold; parameters and weights are those that were best on these very queries, which flatters their rows"
                 .to_owned(),
             folds => format!("{folds} folds; each fold judged with the parameters that were best on the others"),

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clickvec::error::Result;
 use clickvec::internals::error::shortened;
 use clickvec::tables::{TITLE, titles_file};
 use clickvec::train::Weighting;
-use clickvec_eval::ranker::FusionMethod;
+use clickvec_eval::ranker::{FusionMethod, RankerSpec};
 use clickvec_tables::{Error, ErrorKind};
 use serde::{Deserialize, Deserializer};
 
@@ -100,13 +101,14 @@ impl Default for Evaluation {
 }
 
 /// One row of the table.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowSpec {
     /// The name in the table.
     pub name: String,
-    /// A ranker and its parameters, such as `bm25:b=0.5`.
-    ranker: Option<String>,
+    /// A ranker with its parameters and files, such as `bm25:b=0.5`.
+    #[serde(default, deserialize_with = "parsed")]
+    ranker: Option<RankerSpec>,
     /// Settings of a training, as in a file of settings.
     train: Option<toml::Table>,
     /// An existing model or ranker.
@@ -116,15 +118,11 @@ pub struct RowSpec {
     /// The rows to combine.
     fusion: Option<Vec<String>>,
     /// The method; if not given, whichever is best on the other folds.
-    #[serde(default, deserialize_with = "method")]
+    #[serde(default, deserialize_with = "parsed")]
     method: Option<FusionMethod>,
     /// Values to try for each parameter. For `train`, each dotted setting.
     #[serde(default)]
     grid: BTreeMap<String, Vec<toml::Value>>,
-    /// A trained Skip-Thought encoder.
-    load: Option<PathBuf>,
-    /// Vectors that another program trained: of all texts, or of queries and of titles.
-    vectors: Option<Paths>,
     /// With `train`: titles to learn from.
     titles: Option<LearntTitles>,
     /// With `train`: the model to start from.
@@ -176,10 +174,10 @@ enum LearntTitles {
     Files(Paths),
 }
 
-/// Reads a method of fusion by its name.
-fn method<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FusionMethod>, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    name.parse().map(Some).map_err(serde::de::Error::custom)
+/// Reads what the command line has as text.
+fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err = Error>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 /// Reads and checks a spec. Relative paths become relative to the working directory.
@@ -202,10 +200,10 @@ pub fn read(path: &Path) -> Result<Spec> {
             Some(LearntTitles::Files(files)) => files.all(),
             Some(LearntTitles::Collection(_)) | None => &mut [],
         };
-        let lists = system.teacher.iter_mut().chain(&mut system.vectors).flat_map(Paths::all);
-        let several = titles.iter_mut().chain(lists);
-        let RowSpec { model, load, run, init, validation, validation_topics, validation_titles, .. } = system;
-        let single = [model, load, run, init, validation, validation_topics, validation_titles];
+        let own = system.ranker.iter_mut().flat_map(|ranker| &mut ranker.files).map(|(_, path)| path);
+        let several = titles.iter_mut().chain(system.teacher.iter_mut().flat_map(Paths::all)).chain(own);
+        let RowSpec { model, run, init, validation, validation_topics, validation_titles, .. } = system;
+        let single = [model, run, init, validation, validation_topics, validation_titles];
         for file in single.into_iter().flatten().chain(several) {
             *file = folder.join(&*file);
         }
@@ -233,6 +231,21 @@ fn text(path: &Path) -> Result<String> {
 }
 
 impl Spec {
+    /// The spec of rankers that are named after themselves, with one fold, since there is nothing to choose.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Setting`] for no ranker, or one that is named twice.
+    pub fn from_rankers(rankers: Vec<RankerSpec>) -> Result<Spec> {
+        let system =
+            |ranker: RankerSpec| RowSpec { name: ranker.to_string(), ranker: Some(ranker), ..RowSpec::default() };
+        let systems = rankers.into_iter().map(system).collect();
+        let evaluation = Evaluation { folds: 1, ..Evaluation::default() };
+        let spec = Spec { title: None, data: Data::default(), evaluation, systems };
+        spec.check()?;
+        Ok(spec)
+    }
+
     /// Checks what concerns no single system's source.
     fn check(&self) -> clickvec_tables::Result<()> {
         let expected = |expected, found: String| Err(Error::expected(ErrorKind::Setting, expected, found));

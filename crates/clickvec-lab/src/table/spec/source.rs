@@ -13,17 +13,9 @@ use super::super::fault::setting;
 use super::super::{Source, Training, Validation};
 use super::{LearntTitles, Paths, RowSpec, Spec};
 
-impl RowSpec {
-    /// Returns whether it is this ranker.
-    fn is_ranker(&self, name: &str) -> bool {
-        self.ranker.as_ref().is_some_and(|ranker| ranker.split(':').next() == Some(name))
-    }
-}
-
 impl Spec {
     /// Refuses settings that would have no effect.
     fn refuse_idle(&self, system: &RowSpec) -> Result<()> {
-        let reads = |name: &str| system.is_ranker(name);
         let idle = [
             (
                 "grid",
@@ -31,8 +23,6 @@ impl Spec {
                 "`ranker` or `train`",
             ),
             ("method", system.method.is_some() && system.fusion.is_none(), "`fusion`"),
-            ("load", system.load.is_some() && !reads("skip-thought"), "`ranker = \"skip-thought\"`"),
-            ("vectors", system.vectors.is_some() && !reads("vectors"), "`ranker = \"vectors\"`"),
             ("titles", system.titles.is_some() && system.train.is_none(), "`train`"),
             ("init", system.init.is_some() && system.train.is_none(), "`train`"),
             ("teacher", system.teacher.is_some() && system.train.is_none(), "`train`"),
@@ -101,19 +91,14 @@ impl Spec {
     pub(super) fn source(&self, system: &RowSpec, place: usize) -> Result<Source> {
         let grid = || grid(&system.grid);
         self.refuse_idle(system)?;
-        let vectors = system.vectors.as_ref().map_or(&[][..], Paths::list);
-        if vectors.len() >= 3 {
-            return Err(setting(format!("expected one or two files in `vectors`, found {}", vectors.len())));
-        }
         Ok(match (&system.ranker, &system.train, &system.model, &system.fusion, &system.run) {
-            (Some(ranker), None, None, None, None) => {
-                let base: RankerSpec = ranker.parse()?;
-                let points = grid()?.iter().map(|point| at_point(&base, point)).collect::<Result<Vec<_>>>()?;
+            (Some(base), None, None, None, None) => {
+                let points = grid()?.iter().map(|point| at_point(base, point)).collect::<Result<Vec<_>>>()?;
                 let known = clickvec_eval::ranker::System::named(&base.name, &crate::SYSTEMS)?;
                 for point in &points {
                     known.values(point)?;
                 }
-                Source::Ranker { points, load: system.load.clone(), vectors: vectors.to_vec() }
+                Source::Ranker(points)
             }
             (None, Some(train), None, None, None) => {
                 let mut base = Overrides::default();

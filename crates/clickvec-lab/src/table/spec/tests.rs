@@ -14,7 +14,7 @@ fn a_grid_is_every_combination() {
     let spec = parse(
         "[[system]]\nname = \"a\"\nranker = \"lsa:whitening=1\"\ngrid = { dimensions = [1, 5], weighting = [0, 1, 2] }\n",
     );
-    let Source::Ranker { points, .. } = spec.entry(0).unwrap().source else { panic!("no rankers") };
+    let Source::Ranker(points) = spec.entry(0).unwrap().source else { panic!("no rankers") };
     let shown: Vec<String> = points.iter().map(ToString::to_string).collect();
     assert_eq!(
         (shown.len(), shown[0].as_str(), shown[5].as_str()),
@@ -112,7 +112,6 @@ fn a_field_of_another_kind_is_told() {
     for (field, expected) in [
         ("train = 1", "expected a map"),
         ("train = {}\nteacher = 1", "expected a path or a list of paths"),
-        ("ranker = \"vectors\"\nvectors = [1]", "expected a path or a list of paths"),
         ("train = {}\ntitles = 1", "expected true, false, a path or a list of paths"),
     ] {
         let text = fault(field);
@@ -155,7 +154,7 @@ fn the_specs_of_the_papers_train_as_printed() {
             let points = match spec.entry(place).unwrap().source {
                 Source::Model(points) => points,
                 // Topics are learnt from the clicked titles, as both papers' were.
-                Source::Ranker { points, .. } if ["plsa", "lda"].contains(&points[0].name.as_str()) => {
+                Source::Ranker(points) if ["plsa", "lda"].contains(&points[0].name.as_str()) => {
                     assert!(points.iter().all(|point| point.get("clicked") == Some(1.0)), "{}", system.name);
                     topics += 1;
                     continue;
@@ -212,8 +211,7 @@ fn what_would_not_be_looked_at_is_refused() {
     for (system, wants) in [
         ("model = \"m\"\ngrid = { x = [1] }", "`grid` only with `ranker` or `train`"),
         ("ranker = \"bm25\"\nmethod = \"z-score\"", "`method` only with `fusion`"),
-        ("ranker = \"bm25\"\nload = \"x\"", "`load` only with `ranker = \"skip-thought\"`"),
-        ("train = {}\nvectors = \"x\"", "`vectors` only with `ranker = \"vectors\"`"),
+        ("ranker = \"bm25:encoder=x\"", "expected one of the parameters k1, b, found `encoder`"),
     ] {
         assert!(fault(system).contains(wants), "{}", fault(system));
     }

@@ -53,7 +53,7 @@ fn corpus_of(titles: &[String]) -> Corpus {
 }
 
 fn train(spec: &str, corpus: &Corpus, path: &Path) -> Result<WordVectors> {
-    let resources = Resources { corpus, load: None, vectors: &[path.to_owned()] };
+    let resources = Resources { corpus, files: &[("file".to_owned(), path.to_owned())] };
     WordVectors::train(&values(spec), &resources, &mut |_| ())
 }
 
@@ -156,7 +156,8 @@ fn queries_may_have_a_file_and_the_rest_are_fitted() {
     let vector: Vec<f32> = (0..DIMENSION).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect();
     fs::write(&queries, format!("{{\"text\": \"red sofa\", \"vector\": {vector:?}}}\n")).unwrap();
     let corpus = corpus_of(&titles);
-    let resources = Resources { vectors: &[queries, path.clone()], ..Resources::from(&corpus) };
+    let resources =
+        Resources { corpus: &corpus, files: &[("queries".to_owned(), queries), ("titles".to_owned(), path.clone())] };
     let both = WordVectors::train(&values("vectors:ridge=1"), &resources, &mut |_| ()).unwrap();
     let one = train("vectors:ridge=1", &corpus, &path).unwrap();
     assert_eq!(both.unit(Side::Query, "red sofa"), Some(vector));
