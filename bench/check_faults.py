@@ -174,7 +174,7 @@ def check_clicks(work, most):
             shutil.rmtree(logs, ignore_errors=True)
             logs.mkdir()
             serve = [work.program, "serve", "shop.index", "--listen", "127.0.0.1:0", "--limit", "watch=0", "--limit", "clicks=1048576",
-                     "--clicks", "logs/clicks.jsonl"]
+                     "--record", "logs"]
             inject = f"inject={call}:signal=KILL:when={place}"
             # Calls on other files, and on connections, are not counted.
             paths = [part for path in [logs / "clicks.jsonl", "logs/clicks.jsonl", logs] for part in ("-P", path)]

@@ -151,8 +151,9 @@ class Page:
 def check_page(program, folder, pictures):
     for width, height in [(390, 844), (1200, 900)]:
         for scheme in ["light", "dark"]:
-            judged = folder / f"judged-{width}-{scheme}.tsv"
-            service = Service(program, folder, "--judgments", str(judged))
+            record = folder / f"record-{width}-{scheme}"
+            judged = record / "judged.tsv"
+            service = Service(program, folder, "--record", str(record))
             page = Page(width, height, scheme)
             try:
                 walk(service, page, pictures, judged)
@@ -263,10 +264,9 @@ def main():
         folder = pathlib.Path(folder)
         prepare(program, folder)
         tokens = folder / "tokens"
-        tokens.write_text(TOKEN + "\n")
+        tokens.write_text(f"admin {TOKEN}\n")
         # A batch of the longest texts must fit into a body, so that its own limit is what refuses it.
-        service = Service(program, folder, "--limit", f"body={64 << 20}", "--admin-tokens", str(tokens), "--clicks", str(folder / "clicks.jsonl"),
-                          "--judgments", str(folder / "of-schemathesis.tsv"))
+        service = Service(program, folder, "--limit", f"body={64 << 20}", "--tokens", str(tokens), "--record", str(folder / "record"))
         try:
             check_openai(service)
             check_description(service, folder)

@@ -36,7 +36,7 @@ def rows(path):
 class Service:
     def __init__(self, program, folder):
         self.log = open(folder / "serve.log", "w")
-        command = [program, "serve", "shop.index", "--listen", "127.0.0.1:0", "--clicks", "clicks.jsonl", "--limit", "watch=0.2"]
+        command = [program, "serve", "shop.index", "--listen", "127.0.0.1:0", "--record", "record", "--limit", "watch=0.2"]
         self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith("http://"), (folder / "serve.log").read_text()
@@ -129,7 +129,7 @@ def main():
             for number in range(1, args.days + 1):
                 clicked = day(service, number, wanted, relevant, args.searches, rng)
                 # What came since the evening before; the service goes on writing.
-                with open(folder / "clicks.jsonl", "rb") as log:
+                with open(folder / "record" / "clicks.jsonl", "rb") as log:
                     log.seek(read)
                     lines = log.read()
                 assert lines.endswith(b"\n")

@@ -128,8 +128,8 @@ def every_second(work):
 def clickvec(args, paths, folder):
     index, tokens = folder / "shop.index", folder / "tokens"
     shutil.copytree(args.index, index)
-    tokens.write_text(TOKEN + "\n")
-    serve = [args.program, "serve", index, "--listen", "127.0.0.1:0", "--admin-tokens", tokens, "--limit", "watch=0.5"]
+    tokens.write_text(f"admin {TOKEN}\n")
+    serve = [args.program, "serve", index, "--listen", "127.0.0.1:0", "--tokens", tokens, "--limit", "watch=0.5"]
     began = time.perf_counter()
     service = Service(serve, folder)
     service.get(paths.read_text().split("\n", 1)[0])

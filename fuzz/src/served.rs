@@ -42,9 +42,8 @@ fn server() -> &'static Server {
         config.listen.set_port(0);
         config.limits.watch = std::time::Duration::ZERO;
         config.limits.idle = std::time::Duration::from_secs(5);
-        config.admin_tokens = Some(Tokens::read(&file("tokens", TOKEN.as_bytes())).unwrap());
-        config.clicks = Some(folder().join("clicks.jsonl"));
-        config.judgments = Some(folder().join("served.judged.tsv"));
+        config.tokens = Tokens::read(&file("tokens", format!("admin {TOKEN}").as_bytes())).unwrap();
+        config.record = Some(folder().join("record"));
         // As the corpus has it.
         config.hosts = vec!["x".to_owned()];
         Server::start(config).unwrap()

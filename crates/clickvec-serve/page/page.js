@@ -4,7 +4,7 @@ const by = id => document.getElementById(id);
 const query = by("query"), lists = by("lists"), statusLine = by("status"), alertBox = by("alert"), why = by("why"), whyBody = by("why-body"), chooser = by("index");
 const SCORES = { vectors: "cosine", words: "BM25" };
 const NAMES = { vectors: "Vectors", words: "Words", fused: "Fused", trigrams: "Trigrams", teacher: "Teacher" };
-let running = null, timer = 0, retry = 0, indexes = [], keepsJudgments = false, shownFor = "", shownKey = "", shownLists = [], judged = new Map(), opener = null;
+let running = null, timer = 0, retry = 0, indexes = [], records = false, shownFor = "", shownKey = "", shownLists = [], judged = new Map(), opener = null;
 
 const state = () => { const of = new URLSearchParams(location.search); return { q: of.get("q") || "", mode: of.get("mode") || "fused", index: of.get("index") || "", id: of.get("id") || "", other: of.get("other") || "" }; };
 const address = of => {
@@ -84,7 +84,7 @@ const listOf = (answer, heading) => {
     const next = answer.results[place + 1];
     const compare = next ? make("button", { type: "button", class: "compare", "aria-label": `Why is ${hit.title} above ${next.title}?`, title: "Why is it above the next one?" }, "↕") : "";
     if (next) compare.addEventListener("click", () => { opener = compare; go({ ...now(), id: hit.id, other: next.id }); });
-    return make("li", {}, make("span", { class: "rank" }, String(hit.rank)), make("div", { class: "title" }, link, make("small", {}, scores(hit))), compare, ...(keepsJudgments ? [thumbs(hit)] : []));
+    return make("li", {}, make("span", { class: "rank" }, String(hit.rank)), make("div", { class: "title" }, link, make("small", {}, scores(hit))), compare, ...(records ? [thumbs(hit)] : []));
   });
   const section = make("section", { "aria-label": heading });
   if (heading) section.append(make("h2", {}, heading));
@@ -184,7 +184,7 @@ const about = () => {
 const start = async () => {
   try {
     const told = await ask("indexes");
-    indexes = told.indexes; keepsJudgments = told.keeps_judgments;
+    indexes = told.indexes; records = told.records;
     chooser.replaceChildren(...indexes.map(index => make("option", { value: index.name }, index.name)));
     chooser.hidden = indexes.length < 2;
     const wanted = state().index;

@@ -20,17 +20,12 @@ pub struct Config {
     pub canaries: Vec<Canary>,
     /// The limits.
     pub limits: Limits,
-    /// The tokens that allow searching; `None` lets every client search.
-    pub search_tokens: Option<Tokens>,
-    /// The tokens that allow reloading and rolling back; `None` allows neither.
-    pub admin_tokens: Option<Tokens>,
-    /// Whether indexes are compacted on a thread of low priority when updates have left much behind. The service must then be
-    /// able to write to their folders.
-    pub compact: bool,
-    /// The file that clicks are appended to; `None` refuses them.
-    pub clicks: Option<PathBuf>,
-    /// The table that judgments are kept in; `None` refuses them.
-    pub judgments: Option<PathBuf>,
+    /// The tokens that allow searching, and those that allow reloading and rolling back. Without the former every client may
+    /// search; without the latter none may reload.
+    pub tokens: Tokens,
+    /// The folder of `clicks.jsonl`, to which clicks are appended, and of `judged.tsv`, the table of judgments. It is made if it is
+    /// not there; `None` refuses both.
+    pub record: Option<PathBuf>,
     /// The names that requests may be sent to, besides `localhost` and numbers, as `search.example`: the header Host, which a
     /// proxy in front may pass on. A service that others can reach takes every name if there are none.
     pub hosts: Vec<String>,
@@ -53,11 +48,8 @@ impl Config {
             indexes,
             canaries: Vec::new(),
             limits: Limits::default(),
-            search_tokens: None,
-            admin_tokens: None,
-            compact: false,
-            clicks: None,
-            judgments: None,
+            tokens: Tokens::default(),
+            record: None,
             hosts: Vec::new(),
             origins: Vec::new(),
             forwarded: false,

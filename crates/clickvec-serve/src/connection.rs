@@ -67,9 +67,9 @@ pub(crate) async fn accept(
         let _ = stream.set_nodelay(true);
         let (service, router, stop) = (Arc::clone(&service), router.clone(), stop.clone());
         tokio::spawn(async move {
-            service.metrics.connections.inc();
+            service.metrics.connected();
             serve(&service.limits, router, stream, peer, Arc::new(permit), stop).await;
-            service.metrics.connections.dec();
+            service.metrics.disconnected();
         });
     }
     drop(listener);

@@ -15,10 +15,8 @@ use crate::answer::Record;
 use crate::clients::Caller;
 use crate::fault::{Fault, Kind, quoted};
 use crate::hosts::without_port;
-use crate::metrics::Shed;
 use crate::permits::Permit;
 use crate::service::Service;
-use crate::tokens::Tokens;
 
 /// A client's own name for a request is kept up to this length.
 const REQUEST_ID: usize = 64;
@@ -56,7 +54,7 @@ pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Req
     response = match service.outgoing.admit(body) {
         Some(body) => Response::from_parts(parts, body),
         None => {
-            service.metrics.shed(Shed::Answers);
+            service.metrics.shed("answers");
             let expected = "room for an answer of this size";
             Fault::overloaded(expected, "too many that clients have not taken yet", started.elapsed()).into_response()
         }
@@ -118,7 +116,7 @@ pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Req
 /// Waits for a permit for a request that is admitted, unless it needs none.
 async fn admit(service: &Service, permit: &Permit, checked: Result<bool, Fault>) -> Result<(), Fault> {
     if checked? {
-        permit.admit().await.inspect_err(|_| service.metrics.shed(Shed::Permit))?;
+        permit.admit().await.inspect_err(|_| service.metrics.shed("connections"))?;
     }
     Ok(())
 }
@@ -174,8 +172,8 @@ pub(crate) async fn may_search(
     request: Request,
     next: Next,
 ) -> Result<Response, Fault> {
-    if let Some(search) = &service.search_tokens {
-        check_token(request.headers(), &[Some(search), service.admin_tokens.as_ref()])?;
+    if service.tokens.guards_search() {
+        check_token(request.headers(), |token| service.tokens.may_search(token))?;
     }
     Ok(next.run(request).await)
 }
@@ -186,25 +184,26 @@ pub(crate) async fn may_administrate(
     request: Request,
     next: Next,
 ) -> Result<Response, Fault> {
-    let Some(admin) = &service.admin_tokens else {
+    if !service.tokens.has_admin() {
         let fault = Fault::new(Kind::FORBIDDEN, "a service with tokens for administration", "one without");
         return Err(
             fault.help("start it with a file of such tokens; it notices a new index in the folder all the same")
         );
-    };
-    check_token(request.headers(), &[Some(admin)])?;
+    }
+    check_token(request.headers(), |token| service.tokens.may_administrate(token))?;
     Ok(next.run(request).await)
 }
 
-fn check_token(headers: &HeaderMap, known: &[Option<&Tokens>]) -> Result<(), Fault> {
+fn check_token(headers: &HeaderMap, is_known: impl FnOnce(&str) -> bool) -> Result<(), Fault> {
     let token = headers.get(AUTHORIZATION).and_then(|header| {
         let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    if token.is_some_and(|token| known.iter().flatten().any(|known| known.has(token))) {
-        return Ok(());
-    }
-    let found = if token.is_some() { "an unknown one" } else { "none" };
+    let found = match token {
+        Some(token) if is_known(token) => return Ok(()),
+        Some(_) => "an unknown one",
+        None => "none",
+    };
     Err(Fault::new(Kind::UNAUTHORIZED, "a known token in the header Authorization: Bearer", found))
 }
 

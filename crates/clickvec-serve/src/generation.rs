@@ -215,11 +215,6 @@ impl Slot {
         self.pair.store(Arc::new(pair));
         Ok(())
     }
-
-    /// Returns whether the index in the folder was rolled back, so that another one answers.
-    pub(crate) fn is_left(&self) -> bool {
-        self.history.lock().expect("no holder panics").left.is_some()
-    }
 }
 
 impl Generation {

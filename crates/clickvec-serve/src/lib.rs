@@ -33,6 +33,7 @@ mod log;
 mod metrics;
 mod openapi;
 mod permits;
+mod records;
 mod request;
 mod routes;
 mod server;

@@ -14,7 +14,6 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 
 use crate::answer::Outgoing;
-use crate::clicks::Clicks;
 use crate::clients::Clients;
 use crate::config::Config;
 use crate::connection::accept;
@@ -22,18 +21,18 @@ use crate::error::{Result, no_threads, setting};
 use crate::fault::quoted;
 use crate::generation::{Cause, Reloaded, Slot};
 use crate::hosts::Hosts;
-use crate::judgments::Judgments;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::openapi::described;
+use crate::records::Records;
 use crate::routes::router;
 use crate::service::Service;
 use crate::workers::Workers;
 
 /// Threads that read and write; the work is done by the workers.
 const THREADS: usize = 2;
-/// Those that accept, watch, check, compact, and write the log, clicks and judgments.
-const OTHER_THREADS: usize = 8;
+/// Those that accept, watch, check, and write the log, clicks and judgments.
+const OTHER_THREADS: usize = 7;
 /// Room for at least this many clients to arrive at once.
 const FEW_CLIENTS: usize = 128;
 /// A name of an index is at most this long.
@@ -95,13 +94,12 @@ impl Server {
         let seen: Vec<_> = config.indexes.iter().map(|(_, path)| state(path)).collect();
         let open = |(name, path): &(String, PathBuf)| Slot::open(name, path, Arc::clone(&canaries));
         let slots = config.indexes.iter().map(open).collect::<Result<Vec<Slot>>>()?;
-        let judgments = config.judgments.as_deref().map(Judgments::open).transpose()?;
-        let clicks =
-            config.clicks.as_deref().map(|path| Clicks::open(path, config.limits.clicks as u64)).transpose()?;
+        let rotate = config.limits.clicks as u64;
+        let records = config.record.as_deref().map(|folder| Records::open(folder, rotate)).transpose()?;
+        let (records, click_writer) = records.unzip();
         let (log, log_writer) = Log::new(config.log).map_err(no_threads)?;
-        let metrics = Arc::new(Metrics::new());
+        let metrics = Arc::new(Metrics::default());
         let workers = Workers::new(&config.limits, Arc::clone(&metrics));
-        let (clicks, click_writer) = clicks.unzip();
         let service = Arc::new(Service {
             openapi: described(&config.limits).into(),
             outgoing: Outgoing::new(config.limits.answers),
@@ -111,10 +109,8 @@ impl Server {
             workers,
             metrics,
             log,
-            clicks,
-            judgments,
-            search_tokens: config.search_tokens,
-            admin_tokens: config.admin_tokens,
+            records,
+            tokens: config.tokens,
             hosts,
             origins: config.origins,
             forwarded: config.forwarded,
@@ -136,13 +132,11 @@ impl Server {
             let service = Arc::clone(&server.service);
             server.thread("watch", move || watch_folders(&service, seen, every))?;
         }
-        if config.compact {
-            let service = Arc::clone(&server.service);
-            spawn_detached("compact", move || compact_folders(&service))?;
-        }
         server.tell_start();
         let service = Arc::clone(&server.service);
-        spawn_detached("check", move || service.slots.iter().for_each(|slot| service.read(slot)))?;
+        // Detached: it may take minutes, and what it leaves behind does no harm.
+        let read = move || service.slots.iter().for_each(|slot| service.read(slot));
+        std::thread::Builder::new().name("check".to_owned()).spawn(read).map_err(no_threads)?;
         Ok(server)
     }
 
@@ -201,8 +195,8 @@ impl Server {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
-        if let Some(clicks) = &self.service.clicks {
-            clicks.end();
+        if let Some(records) = &self.service.records {
+            records.clicks.end();
         }
         self.service.log.event("end", []);
         // A reader that takes nothing keeps the log's thread for ever, which then ends with the program.
@@ -223,12 +217,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// Runs on a detached thread: it may take minutes, and what it leaves behind does no harm.
-fn spawn_detached(name: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
-    std::thread::Builder::new().name(name.to_owned()).spawn(run).map(drop).map_err(no_threads)?;
-    Ok(())
 }
 
 /// Listens on an address. As many clients may arrive at once as may be connected: of those that the system has no room for,
@@ -304,25 +292,6 @@ fn watch_folders(service: &Service, mut seen: Vec<Option<ManifestStamp>>, every:
                 }
                 before => pending[number] = Some((now, 1 + before.map_or(0, |(_, looks)| looks))),
             }
-        }
-    }
-}
-
-/// Compacts an index when updates have left much behind, and lets the result answer.
-fn compact_folders(service: &Service) {
-    // What it was tried on and could not be done. It is tried again when the index has changed.
-    let mut tried: Vec<Option<String>> = vec![None; service.slots.len()];
-    while !service.is_stopping() {
-        std::thread::sleep(LOOK_AGAIN);
-        for (number, slot) in service.slots.iter().enumerate() {
-            let generation = slot.current();
-            let fingerprint = &generation.index.facts().fingerprint;
-            if !generation.index.is_worth_compacting() || tried[number].as_ref() == Some(fingerprint) || slot.is_left()
-            {
-                continue;
-            }
-            tried[number] = Some(fingerprint.clone());
-            service.compact(slot);
         }
     }
 }

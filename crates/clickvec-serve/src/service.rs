@@ -9,16 +9,15 @@ use axum::response::{IntoResponse as _, Response};
 use clickvec_index::ErrorKind;
 
 use crate::answer::{Outgoing, Record, Stage, json_response};
-use crate::clicks::Clicks;
 use crate::clients::{Caller, Clients};
 use crate::error::Result;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::{Cause, Files, Generation, Reloaded, Slot, is_replaced};
 use crate::hosts::Hosts;
-use crate::judgments::Judgments;
 use crate::limits::Limits;
 use crate::log::Log;
-use crate::metrics::{Metrics, Shed};
+use crate::metrics::Metrics;
+use crate::records::Records;
 use crate::tokens::Tokens;
 use crate::workers::Workers;
 
@@ -31,10 +30,8 @@ pub(crate) struct Service {
     pub(crate) clients: Clients,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) log: Log,
-    pub(crate) clicks: Option<Clicks>,
-    pub(crate) judgments: Option<Judgments>,
-    pub(crate) search_tokens: Option<Tokens>,
-    pub(crate) admin_tokens: Option<Tokens>,
+    pub(crate) records: Option<Records>,
+    pub(crate) tokens: Tokens,
     pub(crate) hosts: Hosts,
     pub(crate) origins: Vec<String>,
     pub(crate) forwarded: bool,
@@ -81,7 +78,7 @@ impl Service {
     /// Takes texts or rows from a client's own share.
     pub(crate) fn take_share(&self, caller: &Caller, texts: usize) -> Result<(), Fault> {
         self.clients.take(&caller.client, texts, Instant::now()).map_err(|wait| {
-            self.metrics.shed(Shed::Client);
+            self.metrics.shed("client");
             let expected = format!("at most {} texts a second from one client", self.limits.client_rate);
             Fault::new(Kind::CLIENT_LIMIT, expected, "more").after(wait)
         })
@@ -129,28 +126,6 @@ impl Service {
         result
     }
 
-    /// Compacts an index and reloads it, and says so in the log.
-    pub(crate) fn compact(&self, slot: &Slot) {
-        let started = Instant::now();
-        let result = clickvec_index::compact_in_background(slot.path());
-        let compacted = result.as_ref().ok();
-        self.log.event(
-            "compaction",
-            [
-                ("index", slot.name.as_str().into()),
-                ("result", if compacted.is_some() { "done" } else { "refused" }.into()),
-                ("titles", compacted.map(|compacted| compacted.titles).into()),
-                ("cleared", compacted.map(|compacted| compacted.cleared).into()),
-                ("seconds", started.elapsed().as_secs_f64().into()),
-                ("reason", result.as_ref().err().map(ToString::to_string).into()),
-            ],
-        );
-        if result.is_ok() {
-            // The log has that too.
-            let _ = self.reload(slot, Cause::Requested);
-        }
-    }
-
     /// Reads all files of an index that was not read as a whole before it answered, and says what came out.
     pub(crate) fn read(&self, slot: &Slot) {
         let started = Instant::now();
@@ -194,8 +169,8 @@ impl Service {
     pub(crate) fn update_metrics(&self, slot: &Slot) {
         let generation = slot.current();
         let files = generation.files();
-        self.metrics.serves(&slot.name, generation.number, generation.index.facts().titles);
-        self.metrics.files(&slot.name, files == Files::Sound, matches!(files, Files::Damaged(_)));
+        let (is_checked, is_damaged) = (files == Files::Sound, matches!(files, Files::Damaged(_)));
+        self.metrics.serves(&slot.name, generation.number, generation.index.facts().titles, is_checked, is_damaged);
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

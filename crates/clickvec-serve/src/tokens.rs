@@ -1,11 +1,10 @@
-//! Bearer tokens, kept as hashes and compared in constant time.
+//! Bearer tokens, stored as hashes and compared in constant time.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
-use subtle::ConstantTimeEq as _;
 
 use clickvec_tables::{Error, ErrorKind, Result};
 
@@ -13,18 +12,21 @@ use clickvec_tables::{Error, ErrorKind, Result};
 const MOST_BYTES: u64 = 1 << 20;
 /// The smallest number of characters of a token. A shorter one could be guessed.
 const SHORTEST: usize = 16;
-/// What a line of a file may be instead of a token.
+/// What a token may begin with if its hash follows.
 const HASHED: &str = "sha256:";
 
-/// The tokens of a file.
+type Hash = [u8; 32];
+
+/// The tokens of a file, by what they allow.
 #[derive(Debug, Clone, Default)]
 pub struct Tokens {
-    hashes: Vec<[u8; 32]>,
+    search: Vec<Hash>,
+    admin: Vec<Hash>,
 }
 
 impl Tokens {
-    /// Reads the tokens of a file, one a line: the token itself, or `sha256:` and the hash of it in hexadecimal digits. Empty lines and
-    /// those that begin with `#` are passed over.
+    /// Reads the tokens of a file, one a line: `search` or `admin`, a space, and the token itself, or `sha256:` and the hash of it in
+    /// hexadecimal digits. Empty lines and those that begin with `#` are passed over.
     ///
     /// # Errors
     ///
@@ -32,7 +34,8 @@ impl Tokens {
     pub fn read(path: &Path) -> Result<Tokens> {
         let expected = |found: String| {
             let expected = format!(
-                "a token of {SHORTEST} characters or more without spaces, or `{HASHED}` and 64 hexadecimal digits"
+                "`search` or `admin`, and a token of {SHORTEST} characters or more without spaces, or `{HASHED}` and 64 hexadecimal \
+                 digits"
             );
             Error::expected(ErrorKind::Malformed, expected, found)
         };
@@ -44,38 +47,68 @@ impl Tokens {
             let expected = format!("a file of tokens of at most {MOST_BYTES} bytes");
             return Err(Error::expected(ErrorKind::Malformed, expected, "more").at(path));
         }
-        let mut hashes = Vec::new();
+        let mut tokens = Tokens::default();
         for (line, text) in (1..).zip(text.trim_start_matches('\u{feff}').lines().map(str::trim)) {
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }
-            let hash = match text.strip_prefix(HASHED) {
-                Some(digits) => from_hexadecimal(digits)
-                    .ok_or_else(|| format!("`{HASHED}` and {} characters", digits.chars().count())),
-                None if text.contains(char::is_whitespace) => Err("a space in it".to_owned()),
-                None if text.chars().count() < SHORTEST => Err(format!("one of {} characters", text.chars().count())),
-                None => Ok(Sha256::digest(text).into()),
+            let (role, token) = text.split_once(char::is_whitespace).unwrap_or(("", text));
+            let hashes = match role {
+                "search" => Ok(&mut tokens.search),
+                "admin" => Ok(&mut tokens.admin),
+                _ => Err("a line that begins with neither".to_owned()),
             };
-            hashes.push(hash.map_err(|found| expected(found).at_line(path, line))?);
+            let hash = hashes.and_then(|hashes| Ok(hashes.push(hash(token.trim_start())?)));
+            hash.map_err(|found| expected(found).at_line(path, line))?;
         }
-        if hashes.is_empty() {
+        if tokens.search.is_empty() && tokens.admin.is_empty() {
             return Err(expected("no token".to_owned()).at(path));
         }
-        Ok(Tokens { hashes })
+        Ok(tokens)
     }
 
-    /// Returns whether this is one of the tokens. Every hash is compared to its end.
-    pub(crate) fn has(&self, token: &str) -> bool {
-        let hash: [u8; 32] = Sha256::digest(token).into();
-        let mut found = subtle::Choice::from(0);
-        for known in &self.hashes {
-            found |= known.ct_eq(&hash);
-        }
-        found.into()
+    /// Returns whether clients need a token to search.
+    pub(crate) fn guards_search(&self) -> bool {
+        !self.search.is_empty()
+    }
+
+    /// Returns whether a client with a token can administrate.
+    pub(crate) fn has_admin(&self) -> bool {
+        !self.admin.is_empty()
+    }
+
+    /// Returns whether this is a token for searching, as every token is.
+    pub(crate) fn may_search(&self, token: &str) -> bool {
+        has(&self.search, token) | has(&self.admin, token)
+    }
+
+    /// Returns whether this is a token for administration.
+    pub(crate) fn may_administrate(&self, token: &str) -> bool {
+        has(&self.admin, token)
     }
 }
 
-fn from_hexadecimal(digits: &str) -> Option<[u8; 32]> {
+/// Returns whether a token has one of the hashes. Every hash is compared to its end, so the time tells nothing.
+fn has(hashes: &[Hash], token: &str) -> bool {
+    let hash: Hash = Sha256::digest(token).into();
+    let differences =
+        |known: &Hash| known.iter().zip(&hash).fold(0, |found, (a, b)| std::hint::black_box(found | (a ^ b)));
+    hashes.iter().fold(false, |found, known| found | (differences(known) == 0))
+}
+
+/// Returns the hash of a token, or what was found instead of one.
+fn hash(token: &str) -> Result<Hash, String> {
+    match token.strip_prefix(HASHED) {
+        Some(digits) => {
+            from_hexadecimal(digits).ok_or_else(|| format!("`{HASHED}` and {} characters", digits.chars().count()))
+        }
+        None if token.contains(char::is_whitespace) => Err("a space in it".to_owned()),
+        None if token.chars().count() < SHORTEST => Err(format!("one of {} characters", token.chars().count())),
+        None => Ok(Sha256::digest(token).into()),
+    }
+}
+
+fn from_hexadecimal(digits: &str) -> Option<Hash> {
     if digits.len() != 64 || !digits.is_ascii() {
         return None;
     }
@@ -101,14 +134,24 @@ mod tests {
     fn tokens_and_hashes() {
         // printf 0123456789abcdef | sha256sum
         let hash = "9f9f5111f7b27a781f1f1ddde5ebc2dd2b796bfc7365c9c28b548e564176929f";
-        let marked = "\u{feff}0123456789abcdef\n".to_owned();
-        for text in ["# ours\n\n0123456789abcdef\n".to_owned(), format!("sha256:{hash}\r\n"), marked] {
+        let marked = "\u{feff}search 0123456789abcdef\n".to_owned();
+        for text in ["# ours\n\nsearch\t0123456789abcdef\n".to_owned(), format!("search sha256:{hash}\r\n"), marked] {
             let tokens = read(&text).unwrap();
-            assert!(tokens.has("0123456789abcdef"));
+            assert!(tokens.may_search("0123456789abcdef") && !tokens.may_administrate("0123456789abcdef"));
             for wrong in ["", "0123456789abcdeF", "0123456789abcdef ", hash] {
-                assert!(!tokens.has(wrong), "{wrong}");
+                assert!(!tokens.may_search(wrong), "{wrong}");
             }
         }
+    }
+
+    #[test]
+    fn an_administrator_may_search_too() {
+        let tokens = read("search 0123456789abcdef\nadmin fedcba9876543210\n").unwrap();
+        assert!(tokens.guards_search() && tokens.has_admin());
+        assert!(tokens.may_search("fedcba9876543210") && tokens.may_administrate("fedcba9876543210"));
+        assert!(tokens.may_search("0123456789abcdef") && !tokens.may_administrate("0123456789abcdef"));
+        let tokens = read("admin fedcba9876543210\n").unwrap();
+        assert!(!tokens.guards_search() && tokens.has_admin());
     }
 
     #[test]
@@ -116,20 +159,24 @@ mod tests {
         for (text, expected) in [
             (
                 "",
-                "/tokens: expected a token of 16 characters or more without spaces, or `sha256:` and 64 hexadecimal digits, found no token",
+                "/tokens: expected `search` or `admin`, and a token of 16 characters or more without spaces, or `sha256:` and 64 \
+                 hexadecimal digits, found no token",
             ),
             ("# only this\n", "found no token"),
-            ("short\n", "/tokens:1: expected a token of 16 characters or more"),
-            ("short\n", "found one of 5 characters"),
-            ("two words of sixteen\n", "found a space in it"),
-            ("\nsha256:12\n", "/tokens:2: expected"),
-            ("sha256:12\n", "found `sha256:` and 2 characters"),
-            (&format!("sha256:{}\n", "é".repeat(32)), "found `sha256:` and 32 characters"),
-            (&format!("sha256:{}\n", "g".repeat(64)), "found `sha256:` and 64 characters"),
+            ("0123456789abcdef\n", "/tokens:1: expected `search` or `admin`"),
+            ("0123456789abcdef\n", "found a line that begins with neither"),
+            ("root 0123456789abcdef\n", "found a line that begins with neither"),
+            ("admin\n", "found a line that begins with neither"),
+            ("admin short\n", "found one of 5 characters"),
+            ("search two words of sixteen\n", "found a space in it"),
+            ("\nsearch sha256:12\n", "/tokens:2: expected"),
+            ("search sha256:12\n", "found `sha256:` and 2 characters"),
+            (&format!("search sha256:{}\n", "é".repeat(32)), "found `sha256:` and 32 characters"),
+            (&format!("search sha256:{}\n", "g".repeat(64)), "found `sha256:` and 64 characters"),
         ] {
             let error = read(text).unwrap_err();
             let error = error.to_string();
-            assert!(error.contains(expected) && !error.contains("sixteen"), "{error}");
+            assert!(error.contains(expected) && !error.contains("sixteen") && !error.contains("0123"), "{error}");
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::{timeout, timeout_at};
 
 use crate::fault::{Fault, Kind};
 use crate::limits::Limits;
-use crate::metrics::{Metrics, Shed};
+use crate::metrics::Metrics;
 
 /// How much of the measured time of a text comes from the last request.
 const NEWEST: f64 = 0.05;
@@ -59,11 +59,11 @@ impl Workers {
         let entered = Instant::now();
         let share = u32::try_from(texts).unwrap_or(u32::MAX);
         let Ok(room) = self.queue.try_acquire_many(share) else {
-            self.metrics.shed(Shed::Full);
+            self.metrics.shed("full");
             return Err(self.turned_away("room in the queue", "that it is full"));
         };
         let Ok(worker) = timeout(self.wait, Arc::clone(&self.free).acquire_owned()).await else {
-            self.metrics.shed(Shed::Waited);
+            self.metrics.shed("waited");
             return Err(self.turned_away("a worker within the time to wait", "none was free"));
         };
         drop(room);
@@ -118,7 +118,7 @@ mod tests {
     fn workers(change: impl FnOnce(&mut Limits)) -> Arc<Workers> {
         let mut limits = Limits { workers: 1, ..Limits::default() };
         change(&mut limits);
-        Arc::new(Workers::new(&limits, Arc::new(Metrics::new())))
+        Arc::new(Workers::new(&limits, Arc::new(Metrics::default())))
     }
 
     fn runtime() -> tokio::runtime::Runtime {

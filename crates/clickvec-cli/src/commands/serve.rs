@@ -14,7 +14,7 @@ use clickvec_serve::{Canary, Config, Limits, Server, Tokens};
 use clickvec_tables::table::{Options, Record, Table};
 
 use crate::answer::Answer;
-use crate::input::check_outputs;
+use crate::input::refuse_folder_in_index;
 use crate::interrupt::Interrupt;
 use crate::output;
 
@@ -42,30 +42,18 @@ pub(crate) struct Args {
     #[arg(long)]
     public: bool,
 
-    /// Tokens that allow searching, one per line; without this option every client may search.
+    /// Tokens, one per line: `search TOKEN` allows searching, `admin TOKEN` reloading and rolling back as well. Without a line for
+    /// searching every client may search; without one for administration there is no way to reload over HTTP.
     #[arg(long, value_name = "FILE")]
-    search_tokens: Option<PathBuf>,
-
-    /// Tokens that allow reloading and rolling back, one per line; without this option there is no way to.
-    #[arg(long, value_name = "FILE")]
-    admin_tokens: Option<PathBuf>,
+    tokens: Option<PathBuf>,
 
     /// Queries that a new index must answer before it is taken: a table with the columns query and id.
     #[arg(long, value_name = "FILE")]
     canaries: Option<PathBuf>,
 
-    /// Keep clicks in this file, one JSON object a line, for `clickvec prepare`.
-    #[arg(long, value_name = "FILE")]
-    clicks: Option<PathBuf>,
-
-    /// Keep judgments in this table, for `clickvec evaluate --judged`.
-    #[arg(long, value_name = "FILE")]
-    judgments: Option<PathBuf>,
-
-    /// Compact an index when updates have left much behind, on a thread of low priority. The service must be able to write
-    /// to its folder.
-    #[arg(long)]
-    compact: bool,
+    /// Record clicks and judgments in this folder: clicks.jsonl for `clickvec prepare`, judged.tsv for `clickvec evaluate`.
+    #[arg(long, value_name = "FOLDER")]
+    record: Option<PathBuf>,
 
     /// A name that requests may be sent to (the header Host), such as search.example; may be repeated. localhost and addresses
     /// in numbers always work; with --public and without names, every name does.
@@ -141,17 +129,13 @@ fn limits(given: &[String]) -> Result<Limits> {
 
 /// Serves until a signal comes.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    let tokens = |file: &Option<PathBuf>| file.as_deref().map(Tokens::read).transpose();
     let mut config = Config::new(args.indexes.into_iter().map(|NamedIndex { name, path }| (name, path)).collect());
     config.listen = args.listen;
     config.public = args.public;
-    config.search_tokens = tokens(&args.search_tokens)?;
-    config.admin_tokens = tokens(&args.admin_tokens)?;
+    config.tokens = args.tokens.as_deref().map(Tokens::read).transpose()?.unwrap_or_default();
     config.canaries = args.canaries.as_deref().map(canaries).transpose()?.unwrap_or_default();
-    check_outputs(args.clicks.iter().chain(&args.judgments))?;
-    config.clicks = args.clicks;
-    config.judgments = args.judgments;
-    config.compact = args.compact;
+    args.record.as_deref().map(refuse_folder_in_index).transpose()?;
+    config.record = args.record;
     config.hosts = args.hosts;
     for origin in &args.origins {
         anyhow::ensure!(

@@ -131,13 +131,13 @@ fn an_update_compacts_only_what_is_far_too_much() {
     // A sixth, a quarter, more than half.
     let few = delete(0..24).stderr().to_owned();
     assert!(few.contains("24 deleted") && !few.contains("compact"), "{few}");
-    delete(24..36).says("12 deleted").says("`clickvec serve --compact`");
+    delete(24..36).says("12 deleted").says("`--compact` clears it away");
     assert!(std::fs::exists(folder.path("shop.index/changes-000002.json")).unwrap());
     delete(36..80).says("44 deleted").says("compacted; 1 segment made one, 80 old titles cleared");
     assert!(!std::fs::exists(folder.path("shop.index/changes-000003.json")).unwrap());
 }
 
-/// A service may be compacting the index, which takes its time.
+/// Another process may be compacting the index, which takes its time.
 #[test]
 fn changes_at_once_wait_for_each_other() {
     let folder = with_index();

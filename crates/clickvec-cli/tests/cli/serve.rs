@@ -79,8 +79,7 @@ fn indexed() -> Folder {
 #[test]
 fn clicks_and_judgments_come_back() {
     let folder = indexed();
-    let service =
-        Service::start(&folder, &["--clicks", "clicks.jsonl", "--judgments", "thumbs.tsv", "--limit", "watch=0"]);
+    let service = Service::start(&folder, &["--record", "record", "--limit", "watch=0"]);
     let all = service.total();
     for (query, id) in
         [("red hammer", "t0010"), ("red hammer", "t0020"), ("blue ladder", "t1110"), ("green paint", "t2220")]
@@ -92,9 +91,9 @@ fn clicks_and_judgments_come_back() {
             assert_eq!(service.ask("POST", "/judge", &judgment.to_string()).0, 200);
         }
     }
-    folder.run(&["prepare", "clicks.jsonl", "--output", "log.tsv"]).code(0).says("4 clicks");
+    folder.run(&["prepare", "record/clicks.jsonl", "--output", "log.tsv"]).code(0).says("4 clicks");
     assert!(folder.read("log.tsv").contains("red hammer\thammer in red, 10 in.\t1"));
-    folder.run(&["evaluate", "--judged", "thumbs.tsv", "--ranker", "bm25"]).code(0).prints("bm25");
+    folder.run(&["evaluate", "--judged", "record/judged.tsv", "--ranker", "bm25"]).code(0).prints("bm25");
     let few: String = folder.read("titles.tsv").lines().take(30).map(|line| format!("{line}\n")).collect();
     folder.write("titles.tsv", &few);
     folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
@@ -160,47 +159,6 @@ fn little_memory_ends_it_or_it_answers() {
     assert!(ended > 0 && answered > 0, "{ended} ended, {answered} answered");
 }
 
-/// Wherever the service is killed while it compacts, the titles that were there still answer.
-#[cfg(unix)]
-#[test]
-#[ignore = "slow; .ci/run runs it"]
-fn a_kill_while_it_compacts_loses_nothing() {
-    let folder = indexed();
-    let lines = folder.read("titles.tsv");
-    let gone: Vec<&str> = lines.lines().skip(1).take(50).map(|line| &line[..5]).collect();
-    folder.write("gone.txt", gone.join("\n"));
-    let (mut killed, mut done) = (0, 0);
-    for round in 0..12 {
-        folder
-            .run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"])
-            .code(0);
-        folder.run(&["index", "--delete", "gone.txt", "--output", "shop.index"]).code(0).says("`--compact`");
-        let mut service = Service::start(&folder, &["--compact", "--limit", "watch=0"]);
-        std::thread::sleep(Duration::from_millis(4 * round));
-        service.child.kill().unwrap();
-        service.child.wait().unwrap();
-        let is_compacted = !folder.path("shop.index/changes-000001.json").exists();
-        (killed, done) = (killed + u32::from(!is_compacted), done + u32::from(is_compacted));
-        let service = Service::start(&folder, &["--limit", "watch=0"]);
-        assert_eq!(service.total(), 145 - 50 - 1, "round {round}");
-        assert_eq!(service.ask("GET", "/search?q=red+hammer&k=3", "").1["results"].as_array().unwrap().len(), 3);
-        assert_eq!(service.end(), 0);
-    }
-    assert!(killed > 0, "{done} were done");
-    // What was left half done is in nobody's way.
-    let service = Service::start(&folder, &["--compact", "--limit", "watch=0"]);
-    let begun = Instant::now();
-    let facts = || service.ask("GET", "/indexes", "").1["indexes"][0]["current"]["facts"].clone();
-    while facts()["deleted"] != 0 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{}", folder.read("serve.log"));
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(service.end(), 0);
-    let left = std::fs::read_dir(folder.path("")).unwrap().chain(std::fs::read_dir(folder.path("shop.index")).unwrap());
-    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert!(left.iter().all(|name| !name.starts_with("changes-") && !name.starts_with(".clickvec")), "{left:?}");
-}
-
 #[test]
 fn what_cannot_be_served_says_which_option_helps() {
     let folder = indexed();
@@ -214,9 +172,9 @@ fn what_cannot_be_served_says_which_option_helps() {
     folder.run(&["serve", "shop.index", "--listen", "0.0.0.0:0"]).code(2).says("make the service `public`");
     run(&["a b=shop.index"]).says("NAME=INDEX");
     run(&["shop.index", "shop=shop.index"]).says("twice");
-    run(&["shop.index", "--clicks", "new", "--judgments", "./new"])
-        .says("expected a file of its own for each output, found `./new` twice");
-    assert!(!folder.path("new").exists());
+    run(&["shop.index", "--record", "shop.index"]).says("expected an output outside the index");
+    run(&["shop.index", "--record", "no/folder"]).says("no/folder: cannot make");
+    run(&["shop.index", "--record", "titles.tsv"]).says("titles.tsv/");
     run(&["shop.index", "--limit=workers=100000"]).says("workers: expected at most 1024");
     run(&["shop.index", "--limit=places=3"]).says("--limit: expected NAME=NUMBER with one of the names `answers`");
     for origin in ["shop.example", "https://", "https://shop.example/", "*", "null", "https://a b"] {
@@ -225,20 +183,20 @@ fn what_cannot_be_served_says_which_option_helps() {
         ));
     }
     if cfg!(target_os = "linux") {
-        run(&["shop.index", "--search-tokens", "/dev/zero"]).says("at most 1048576 bytes, found more");
-        run(&["shop.index", "--judgments", "/dev/full"]).says("expected a plain file");
+        run(&["shop.index", "--tokens", "/dev/zero"]).says("at most 1048576 bytes, found more");
     }
-    folder.write("tokens", "short\n");
-    run(&["shop.index", "--admin-tokens", "tokens"]).says("tokens:1");
+    folder.write("tokens", "search short\n");
+    run(&["shop.index", "--tokens", "tokens"]).says("tokens:1");
     folder.write("canaries.tsv", "query\tid\nred hammer\tnobody\n");
     run(&["shop.index", "--canaries", "canaries.tsv"]).says("`nobody`");
     folder.write("canaries.tsv", "query\tid\n");
     run(&["shop.index", "--canaries", "canaries.tsv"]).says("found none");
-    folder.write("judged.tsv", "query\ttitle\n");
-    run(&["shop.index", "--judgments", "judged.tsv"]).says("judged.tsv:1");
+    std::fs::create_dir(folder.path("record")).unwrap();
+    folder.write("record/judged.tsv", "query\ttitle\n");
+    run(&["shop.index", "--record", "record"]).says("record/judged.tsv:1");
     // As `simulate` writes it.
-    folder.write("judged.tsv", "query\ttitle\tgrade\tkind\nred hammer\thammer in red\t4\tcommon\n");
-    run(&["shop.index", "--judgments", "judged.tsv"])
+    folder.write("record/judged.tsv", "query\ttitle\tgrade\tkind\nred hammer\thammer in red\t4\tcommon\n");
+    run(&["shop.index", "--record", "record"])
         .says(
             "expected the columns query, title_id, title, grade and no other, found `query`, `title`, `grade`, `kind`",
         )

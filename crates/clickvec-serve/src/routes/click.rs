@@ -64,7 +64,7 @@ pub(super) async fn click(
     caller: Caller,
     request: Request,
 ) -> Result<Recorded<Kept>, Fault> {
-    let Some(log) = &service.clicks else { return Err(off("clicks")) };
+    let clicks = &service.records.as_ref().ok_or_else(no_records)?.clicks;
     let JsonBody(clicked) = JsonBody::from_request(request, &service).await?;
     let Clicked { query, id, position, session, shown, index } = clicked;
     check_query(&service, &query)?;
@@ -120,13 +120,13 @@ pub(super) async fn click(
     if let (Some(id), None) = (&id, rank) {
         row(id, true, position)?;
     }
-    log.append(lines).await.map_err(|lost| match lost {
+    clicks.append(lines).await.map_err(|lost| match lost {
         Lost::Full => Fault::overloaded("room for clicks", "too many that wait for the disk", DISK),
         Lost::Io(error) => Fault::new(Kind::UNAVAILABLE, "to write the click to the disk", error.to_string())
             .help("nothing was kept; try again"),
     })?;
-    service.metrics.wrote("click", usize::from(id.is_some()));
-    service.metrics.wrote("shown", shown.len());
+    service.metrics.recorded("click", usize::from(id.is_some()));
+    service.metrics.recorded("shown", shown.len());
     Ok(Recorded(Kept { kept: rows }, Record { index: Some(slot.name.clone()), ..Record::default() }))
 }
 
@@ -172,8 +172,8 @@ pub(super) async fn judge(
     caller: Caller,
     request: Request,
 ) -> Result<Recorded<Judgments>, Fault> {
-    if service.judgments.is_none() {
-        return Err(off("judgments"));
+    if service.records.is_none() {
+        return Err(no_records());
     }
     let JsonBody(Judged { query, id, grade, index }) = JsonBody::from_request(request, &service).await?;
     check_query(&service, &query)?;
@@ -193,12 +193,12 @@ pub(super) async fn judge(
         if grade.is_some() {
             check_other_indexes(&service, &index, &id, &title)?;
         }
-        let judgments = service.judgments.as_ref().ok_or_else(|| off("judgments"))?;
+        let judgments = &service.records.as_ref().ok_or_else(no_records)?.judgments;
         let number = judgments.judge(&query, &id, &title, grade).map_err(|error| {
             Fault::new(Kind::UNAVAILABLE, "to write the judgment to the disk", error.to_string())
                 .help("nothing was kept; try again")
         })?;
-        service.metrics.wrote("judgment", 1);
+        service.metrics.recorded("judgment", 1);
         Ok::<usize, Fault>(number)
     });
     let judgments = written.await.map_err(|error| Fault::internal(&error))??;
@@ -234,7 +234,7 @@ fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {
         .ok_or_else(|| Fault::new(Kind::NOT_FOUND, "the id of a title in the index", quoted(id)).param("id"))
 }
 
-fn off(what: &str) -> Fault {
-    Fault::new(Kind::NOT_FOUND, format!("a service that keeps {what}"), "one that does not")
-        .help(format!("start it with a file for {what}"))
+fn no_records() -> Fault {
+    let fault = Fault::new(Kind::NOT_FOUND, "a service that records clicks and judgments", "one that does not");
+    fault.help("start it with a folder for them")
 }

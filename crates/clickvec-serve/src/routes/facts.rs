@@ -16,8 +16,7 @@ use crate::service::Service;
 #[derive(Serialize)]
 pub(super) struct Indexes {
     indexes: Vec<Index>,
-    keeps_clicks: bool,
-    keeps_judgments: bool,
+    records: bool,
 }
 
 #[derive(Serialize)]
@@ -49,8 +48,7 @@ pub(super) async fn indexes(State(service): State<Arc<Service>>) -> Json<Indexes
         Index { name: slot.name.clone(), current: version(&pair.current), previous }
     };
     let indexes = service.slots.iter().map(index).collect();
-    let (keeps_clicks, keeps_judgments) = (service.clicks.is_some(), service.judgments.is_some());
-    Json(Indexes { indexes, keeps_clicks, keeps_judgments })
+    Json(Indexes { indexes, records: service.records.is_some() })
 }
 
 /// Answers that the program runs.
@@ -69,16 +67,6 @@ pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Respons
 
 /// Returns the figures for Prometheus.
 pub(super) async fn metrics(State(service): State<Arc<Service>>) -> impl IntoResponse {
-    service.metrics.waiting.set(service.workers.waiting() as i64);
-    service.metrics.busy.set(service.workers.busy() as i64);
-    let mut text = service.metrics.text();
-    let dropped = service.log.dropped();
-    text.extend_from_slice(
-        format!(
-            "# HELP clickvec_log_dropped_total Events that the log's reader was too slow for.\n\
-             # TYPE clickvec_log_dropped_total counter\nclickvec_log_dropped_total {dropped}\n"
-        )
-        .as_bytes(),
-    );
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+    service.metrics.load(service.workers.waiting(), service.workers.busy(), service.log.dropped());
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], service.metrics.text())
 }

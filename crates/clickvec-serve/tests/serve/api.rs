@@ -319,9 +319,8 @@ fn methods_and_addresses_that_are_not_there() {
 fn the_description_is_true_of_addresses() {
     let service = Service::with(|config, folder| {
         let path = folder.join("tokens");
-        std::fs::write(&path, "a-token-of-many-letters\n").unwrap();
-        config.search_tokens = Some(Tokens::read(&path).unwrap());
-        config.admin_tokens = config.search_tokens.clone();
+        std::fs::write(&path, "search a-token-of-many-letters\nadmin another-token-of-many-letters\n").unwrap();
+        config.tokens = Tokens::read(&path).unwrap();
     });
     let description = service.get("/openapi.json").is(200);
     for (path, methods) in description["paths"].as_object().unwrap() {
@@ -344,10 +343,7 @@ fn the_description_is_true_of_addresses() {
 /// The examples of the description are requests that work, and what it forbids is refused.
 #[test]
 fn the_description_is_true_of_requests() {
-    let service = Service::with(|config, folder| {
-        config.clicks = Some(folder.join("clicks.jsonl"));
-        config.judgments = Some(folder.join("judged.tsv"));
-    });
+    let service = Service::with(|config, folder| config.record = Some(folder.join("record")));
     let description = service.get("/openapi.json").is(200);
     let mut seen = 0;
     for (path, methods) in description["paths"].as_object().unwrap() {

@@ -7,14 +7,11 @@ use serde_json::{Value, json};
 use crate::harness::{Service, write_index};
 
 fn keeping() -> Service {
-    Service::with(|config, folder| {
-        config.clicks = Some(folder.join("clicks.jsonl"));
-        config.judgments = Some(folder.join("judged.tsv"));
-    })
+    Service::with(|config, folder| config.record = Some(folder.join("record")))
 }
 
 fn rows(service: &Service) -> Vec<Value> {
-    let text = std::fs::read_to_string(service.path("clicks.jsonl")).unwrap();
+    let text = std::fs::read_to_string(service.path("record/clicks.jsonl")).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -65,8 +62,8 @@ fn what_is_no_click_is_refused_and_leaves_no_row() {
     }
     assert!(rows(&service).is_empty());
     let other = Service::start();
-    other.post("/click", r#"{"query":"a","id":"t1"}"#).refuses(404, "start it with a file for clicks");
-    other.post("/judge", r#"{"query":"a","id":"t1","grade":"up"}"#).refuses(404, "start it with a file for judgments");
+    other.post("/click", r#"{"query":"a","id":"t1"}"#).refuses(404, "start it with a folder for them");
+    other.post("/judge", r#"{"query":"a","id":"t1","grade":"up"}"#).refuses(404, "start it with a folder for them");
 }
 
 #[test]
@@ -94,8 +91,8 @@ fn judgments_are_a_table() {
     let without = Service::start();
     without
         .post("/judge", r#"{"query":"sofa","id":"t1","grade":"up"}"#)
-        .refuses(404, "start it with a file for judgments");
-    without.post("/click", r#"{"query":"sofa","id":"t1"}"#).refuses(404, "start it with a file for clicks");
+        .refuses(404, "start it with a folder for them");
+    without.post("/click", r#"{"query":"sofa","id":"t1"}"#).refuses(404, "start it with a folder for them");
     let service = keeping();
     let judge =
         |id: &str, grade: Value| service.post("/judge", json!({"query": "sofa", "id": id, "grade": grade}).to_string());
@@ -112,7 +109,7 @@ fn judgments_are_a_table() {
     judge("t2", Value::Null).is(200);
     judge("t9", json!("up")).refuses(404, "t9");
     service.post("/judge", r#"{"query":" ","id":"t1","grade":"up"}"#).refuses(422, "a query");
-    let table = std::fs::read_to_string(service.path("judged.tsv")).unwrap();
+    let table = std::fs::read_to_string(service.path("record/judged.tsv")).unwrap();
     assert_eq!(
         table,
         "query\ttitle_id\ttitle\tgrade\nsofa\tt1\tLeather sofa with three seats\t4\nsofa\tt5\tGarden hose, 20 m\t0\n"
@@ -125,7 +122,7 @@ fn an_id_that_is_another_title_elsewhere_is_not_judged() {
         let lamps = folder.join("lamps.index");
         write_index(&lamps, &[("t1", "Lamp"), ("t3", "Desk lamp of brass"), ("t9", "Lamp shade")]);
         config.indexes.push(("lamps".to_owned(), lamps));
-        config.judgments = Some(folder.join("judged.tsv"));
+        config.record = Some(folder.join("record"));
     });
     let judge = |index: &str, id: &str| {
         service.post("/judge", json!({"query": "lamp", "id": id, "grade": "up", "index": index}).to_string())
@@ -135,24 +132,24 @@ fn an_id_that_is_another_title_elsewhere_is_not_judged() {
     judge("lamps", "t9").is(200);
     judge("shop", "t1").refuses(422, "found `Lamp` in the index lamps");
     judge("lamps", "t1").refuses(422, "found `Leather sofa with three seats` in the index shop");
-    let table = std::fs::read_to_string(service.path("judged.tsv")).unwrap();
+    let table = std::fs::read_to_string(service.path("record/judged.tsv")).unwrap();
     assert_eq!(table, "query\ttitle_id\ttitle\tgrade\nlamp\tt3\tDesk lamp of brass\t4\nlamp\tt9\tLamp shade\t4\n");
 }
 
 #[test]
 fn a_log_that_was_moved_away_is_begun_anew() {
     let service = Service::with(|config, folder| {
-        config.clicks = Some(folder.join("clicks.jsonl"));
+        config.record = Some(folder.join("record"));
         config.limits.clicks = 4096;
     });
     let click = |number: usize| json!({"query": format!("sofa {number}"), "id": "t1"}).to_string();
     service.post("/click", click(0)).is(200);
-    std::fs::rename(service.path("clicks.jsonl"), service.path("moved.jsonl")).unwrap();
+    std::fs::rename(service.path("record/clicks.jsonl"), service.path("record/moved.jsonl")).unwrap();
     for number in 1..200 {
         service.post("/click", click(number)).is(200);
     }
     let lines = |path: &std::path::Path| std::fs::read_to_string(path).unwrap().lines().count();
-    let names = std::fs::read_dir(service.path("clicks.jsonl").parent().unwrap()).unwrap();
+    let names = std::fs::read_dir(service.path("record/clicks.jsonl").parent().unwrap()).unwrap();
     let logs = names.map(|name| name.unwrap().path()).filter(|path| path.extension().is_some_and(|of| of == "jsonl"));
     let counts: Vec<usize> = logs.map(|path| lines(&path)).collect();
     assert!(counts.len() > 2 && counts.iter().sum::<usize>() == 200, "{counts:?}");
@@ -167,7 +164,7 @@ fn a_service_that_is_killed() {
     let Some(folder) = std::env::var_os(KILLED) else { return };
     let folder = std::path::PathBuf::from(folder);
     let service = Service::with(|config, _| {
-        config.clicks = Some(folder.join("clicks.jsonl"));
+        config.record = Some(folder.join("record"));
         config.limits.clicks = 4096;
     });
     println!("\naddress {}", service.address);
@@ -210,11 +207,15 @@ fn kill_9_loses_no_acknowledged_click() {
     }
     assert!(acknowledged.len() > 20, "only {} were acknowledged", acknowledged.len());
     // What the last kill left is mended by the next start.
-    drop(Service::with(|config, _| config.clicks = Some(folder.path().join("clicks.jsonl"))));
+    drop(Service::with(|config, _| config.record = Some(folder.path().join("record"))));
     let mut found = std::collections::HashSet::new();
     let mut files = 0;
-    for entry in std::fs::read_dir(folder.path()).unwrap() {
-        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+    for entry in std::fs::read_dir(folder.path().join("record")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        let text = std::fs::read_to_string(path).unwrap();
         files += 1;
         for line in text.lines() {
             let row: Value = serde_json::from_str(line).unwrap();

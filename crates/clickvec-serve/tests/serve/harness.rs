@@ -85,8 +85,8 @@ pub(crate) const ADMIN: (&str, &str) = ("authorization", "Bearer admin-token-of-
 pub(crate) fn with_admin(change: impl FnOnce(&mut Config)) -> Service {
     Service::with(|config, folder| {
         let path = folder.join("admin");
-        std::fs::write(&path, "admin-token-of-many-letters\n").unwrap();
-        config.admin_tokens = Some(Tokens::read(&path).unwrap());
+        std::fs::write(&path, "admin admin-token-of-many-letters\n").unwrap();
+        config.tokens = Tokens::read(&path).unwrap();
         change(config);
     })
 }

@@ -53,7 +53,7 @@ fn a_client_has_its_own_limit() {
     let service = Service::with(|config, folder| {
         config.limits = Limits { client_rate: 0.001, batch: 4, ..config.limits.clone() };
         config.forwarded = true;
-        config.judgments = Some(folder.join("judged.tsv"));
+        config.record = Some(folder.join("record"));
     });
     let ask = |client: &str, texts: usize| {
         let body = json!({"texts": vec!["sofa"; texts]}).to_string();

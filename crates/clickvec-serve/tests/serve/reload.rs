@@ -138,31 +138,9 @@ fn no_request_is_lost_while_generations_change() {
 }
 
 #[test]
-fn an_index_is_compacted_while_it_answers() {
-    let service = Service::with(|config, _| config.compact = true);
-    let mut updater = clickvec_index::Updater::open(&service.index()).unwrap();
-    updater.delete("t5");
-    updater.delete("t4");
-    assert!(updater.commit().unwrap().is_worth_compacting);
-    service.server().reload();
-    let begun = Instant::now();
-    let facts = || service.get("/indexes").is(200)["indexes"][0]["current"]["facts"].clone();
-    while facts()["deleted"] != 0 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{}", facts());
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!((&facts()["titles"], &facts()["segments"]), (&4.into(), &1.into()));
-    assert_eq!(service.get("/search?q=sofa").is(200)["total"], 4);
-    let names = std::fs::read_dir(service.index()).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with("changes-")));
-    let log = service.stop();
-    assert!(log.contains("\"event\":\"compaction\"") && log.contains("\"cleared\":2"), "{log}");
-}
-
-#[test]
 #[ignore = "some seconds; .ci/run runs it"]
 fn going_back_lasts_until_the_index_changes() {
-    let service = with_admin(|config| (config.limits.watch, config.compact) = (Duration::from_millis(20), true));
+    let service = with_admin(|config| config.limits.watch = Duration::from_millis(20));
     let total = || service.get("/search?q=sofa").is(200)["total"].as_u64().unwrap();
     let until = |wanted: u64| {
         let begun = Instant::now();
@@ -191,7 +169,7 @@ fn going_back_lasts_until_the_index_changes() {
     reload(&service).is(200);
     assert_eq!(total(), 4);
     roll_back();
-    // Another one is noticed, and what is left behind in it is not cleared away under somebody who went back.
+    // Another one is noticed.
     write_index(&service.index(), &SHOES[..3]);
     until(3);
     roll_back();

@@ -8,13 +8,9 @@ const ADMIN: &str = "admin-token-of-many-letters";
 
 fn guarded() -> Service {
     Service::with(|config, folder| {
-        let file = |name: &str, token: &str| {
-            let path = folder.join(name);
-            std::fs::write(&path, format!("{token}\n")).unwrap();
-            Some(Tokens::read(&path).unwrap())
-        };
-        config.search_tokens = file("search", SEARCH);
-        config.admin_tokens = file("admin", ADMIN);
+        let path = folder.join("tokens");
+        std::fs::write(&path, format!("search {SEARCH}\nadmin {ADMIN}\n")).unwrap();
+        config.tokens = Tokens::read(&path).unwrap();
     })
 }
 
@@ -83,8 +79,7 @@ fn a_page_of_another_site_cannot_post() {
 fn what_was_sent_to_another_name_is_refused() {
     let service = Service::with(|config, folder| {
         config.hosts = vec!["search.example".to_owned()];
-        config.judgments = Some(folder.join("judged.tsv"));
-        config.clicks = Some(folder.join("clicks.jsonl"));
+        config.record = Some(folder.join("record"));
     });
     let send = |method: &str, path: &str, more: &str, body: &str| {
         let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
@@ -111,7 +106,7 @@ fn what_was_sent_to_another_name_is_refused() {
     ] {
         send(method, path, rebound, body).refuses(403, "`evil.example:7700`");
     }
-    assert!(!std::fs::read_to_string(service.path("judged.tsv")).unwrap_or_default().contains("sofa"));
+    assert!(!std::fs::read_to_string(service.path("record/judged.tsv")).unwrap_or_default().contains("sofa"));
     // A probe may name the machine as it likes.
     send("GET", "/health/ready", "Host: node-7\r\n", "").is(200);
     // An address that is given in whole says the name, whatever Host says.

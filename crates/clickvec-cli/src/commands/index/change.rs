@@ -96,13 +96,12 @@ fn tell_update(args: &Args, updated: &Updated) {
     ));
     if updated.is_worth_compacting && !updated.is_compaction_overdue && !args.compact {
         output::note(format_args!(
-            "{index}: updates have left much behind, which makes searches slower; `--compact` clears it away, and so does \
-             `clickvec serve --compact`"
+            "{index}: updates have left much behind, which makes searches slower; `--compact` clears it away"
         ));
     }
 }
 
-/// Waits for its turn if another process changes the index: a service may be compacting it.
+/// Waits for its turn if another process changes the index.
 fn in_turn<T>(index: &Path, change: impl Fn() -> clickvec_index::Result<T>) -> Result<T> {
     let begun = Instant::now();
     let mut was_told = false;

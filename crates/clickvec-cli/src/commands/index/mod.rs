@@ -29,7 +29,7 @@ use crate::{input, output, progress};
 /// one.
 ///
 /// `--update` adds titles or replaces those with the same ids, `--delete` deletes, and both are seen at once, or not at all
-/// if the program is killed. `--compact`, here or in `serve`, clears away what they leave behind. Searches go on meanwhile.
+/// if the program is killed. `--compact` clears away what they leave behind. Searches go on meanwhile.
 /// Only one process changes an index at a time; others wait.
 ///
 /// Several processes or machines can share the work: each encodes one part with `--shard`, and `--join` joins the
