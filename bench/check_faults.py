@@ -188,7 +188,7 @@ def check_clicks(work, most):
                 request = urllib.request.Request(url + "/click", body, {"Content-Type": "application/json"})
                 try:
                     with urllib.request.urlopen(request, timeout=20) as answer:
-                        assert json.load(answer)["kept"] == len(ids)
+                        assert json.load(answer)["rows"] == len(ids)
                     acknowledged.append(number)
                 except urllib.error.HTTPError as error:
                     # Refused by a service that is alive: nothing would be tested.

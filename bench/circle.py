@@ -49,7 +49,7 @@ class Service:
     def click(self, body):
         request = urllib.request.Request(self.url + "/click", json.dumps(body).encode(), {"Content-Type": "application/json"})
         with urllib.request.urlopen(request) as answer:
-            return json.load(answer)["kept"]
+            return json.load(answer)["rows"]
 
     def generation(self):
         with urllib.request.urlopen(self.url + "/indexes") as answer:

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use clickvec::model::{Model, Side};
@@ -46,7 +46,7 @@ fn server() -> &'static Server {
         config.record = Some(folder().join("record"));
         // As the corpus has it.
         config.hosts = vec!["x".to_owned()];
-        Server::start(config).unwrap()
+        Server::start(config, std::io::sink()).unwrap()
     })
 }
 
@@ -72,7 +72,7 @@ pub fn http(data: &[u8]) {
 /// A request for one of the routes: the first byte says which, the rest is its body or what follows the `?`.
 pub fn requests(data: &[u8]) {
     let Some((first, data)) = data.split_first() else { return };
-    const POSTED: [&str; 7] = ["/search", "/embed", "/explain", "/v1/embeddings", "/click", "/judge", "/admin/reload"];
+    const POSTED: [&str; 7] = ["/search", "/admin/rollback", "/explain", "/v1/embeddings", "/click", "/judge", "/admin/reload"];
     let head = format!("Host: x\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n");
     let request = match POSTED.get(usize::from(*first) % (POSTED.len() + 1)) {
         Some(path) => {
@@ -94,20 +94,29 @@ pub fn requests(data: &[u8]) {
     assert!(status.is_some(), "no answer");
 }
 
+/// Makes a folder of records with this file alone.
+fn record(name: &str, data: &[u8]) -> PathBuf {
+    let path = folder().join("some-record");
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join(name), data).unwrap();
+    path
+}
+
 /// What a service is told by files. The first byte says by which.
 pub fn config(data: &[u8]) {
     let Some((first, data)) = data.split_first() else { return };
     let short = |message: String| assert!(message.len() < 20_000 && !message.contains('\u{1b}'), "{message:?}");
     match first % 4 {
         0 => drop(Tokens::read(&file("some.tokens", data)).map_err(|error| short(error.to_string()))),
-        1 => drop(fuzzing::judgments(&file("some.judged.tsv", data)).map_err(|error| short(error.to_string()))),
+        1 => drop(fuzzing::records(&record("judged.tsv", data)).map_err(|error| short(error.to_string()))),
         2 => drop(clickvec_cli::fuzzing::canaries(&file("canaries.tsv", data)).map_err(short)),
         _ => {
-            let path = file("some.jsonl", data);
-            if fuzzing::clicks(&path).is_ok() {
+            let record = record("clicks.jsonl", data);
+            if fuzzing::records(&record).is_ok() {
                 // Whole lines stay, and what comes after them goes.
                 let whole = data.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-                assert!(fs::read(&path).unwrap() == data[..whole]);
+                assert!(fs::read(record.join("clicks.jsonl")).unwrap() == data[..whole]);
             }
         }
     }

@@ -1,19 +1,18 @@
 //! The answer that a route gives, and how it is written.
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use http_body::{Body as _, Frame, SizeHint};
-use serde::Serialize;
+use http_body::{Frame, SizeHint};
+use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::fault::Fault;
 use crate::generation::{Generation, Slot};
 
 /// A stage of the work and its time.
@@ -39,20 +38,10 @@ impl Record {
     }
 }
 
-/// Returns a value as JSON.
-pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, Fault> {
-    serde_json::to_vec(value).map_err(|error| Fault::internal(&error))
-}
+/// An answer, and what the log says of it.
+pub(crate) struct Recorded(pub(crate) Value, pub(crate) Record);
 
-/// Returns an answer of text that is JSON already.
-pub(crate) fn json_response(body: impl Into<Body>) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], body.into()).into_response()
-}
-
-/// A value as JSON, and what the log says of it.
-pub(crate) struct Recorded<T>(pub(crate) T, pub(crate) Record);
-
-impl<T: Serialize> IntoResponse for Recorded<T> {
+impl IntoResponse for Recorded {
     fn into_response(self) -> Response {
         (Extension(self.1), Json(self.0)).into_response()
     }
@@ -77,49 +66,39 @@ impl Outgoing {
 
     /// Returns a body that holds its share of the bound until the connection has taken its last piece; `None` if there is no
     /// room for it.
-    pub(crate) fn admit(&self, body: Body) -> Option<Body> {
-        let bytes = body.size_hint().exact().unwrap_or(0) as usize;
-        if bytes <= PIECE {
-            return Some(body);
+    pub(crate) fn admit(&self, rest: Bytes) -> Option<Body> {
+        if rest.len() <= PIECE {
+            return Some(rest.into());
         }
         // A single answer above the bound must be possible.
-        let units = bytes.div_ceil(UNIT).min(self.units) as u32;
+        let units = rest.len().div_ceil(UNIT).min(self.units) as u32;
         let room = Arc::clone(&self.room).try_acquire_many_owned(units).ok()?;
-        Some(Body::new(Pieces { body, rest: Bytes::new(), left: bytes as u64, _room: room }))
+        Some(Body::new(Pieces { rest, _room: room }))
     }
 }
 
 /// A body in pieces. hyper asks for the next one when the client has taken most of the one before.
 struct Pieces {
-    body: Body,
     rest: Bytes,
-    left: u64,
     _room: OwnedSemaphorePermit,
 }
 
 impl http_body::Body for Pieces {
     type Data = Bytes;
-    type Error = axum::Error;
+    type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.rest.is_empty() {
-            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
-                Some(Ok(frame)) => self.rest = frame.into_data().unwrap_or_default(),
-                end => return Poll::Ready(end),
-            }
-        }
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let size = self.rest.len().min(PIECE);
         let piece = self.rest.split_to(size);
-        self.left -= size as u64;
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        Poll::Ready((size > 0).then(|| Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left == 0
+        self.rest.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
+        SizeHint::with_exact(self.rest.len() as u64)
     }
 }
 
@@ -130,7 +109,7 @@ mod tests {
     #[test]
     fn large_answers_share_a_bound_and_small_ones_do_not_count() {
         let outgoing = Outgoing::new(4 * PIECE);
-        let body = |size: usize| Body::from(vec![b'x'; size]);
+        let body = |size: usize| Bytes::from(vec![b'x'; size]);
         let first = outgoing.admit(body(3 * PIECE)).unwrap();
         assert!(outgoing.admit(body(2 * PIECE)).is_none());
         assert!(outgoing.admit(body(PIECE)).is_some());

@@ -4,38 +4,35 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use clickvec_tables::Error;
 use tokio::sync::oneshot;
 
 use crate::error::{Result, no_threads, refuse_special};
+use crate::fault::Fault;
+use crate::log::in_groups;
 
-/// Groups that may wait for the disk.
+/// Requests that may wait for the disk.
 const WAITING: usize = 4096;
+/// A disk that is behind is given this time.
+const LATER: Duration = Duration::from_secs(1);
 /// A torn line is looked for in pieces of this size.
 const PIECE: u64 = 64 * 1024;
 
 /// The way to the log.
 #[derive(Clone)]
 pub(crate) struct Clicks {
-    groups: SyncSender<Group>,
+    /// `None` is the end.
+    posts: SyncSender<Option<Post>>,
 }
 
-enum Group {
-    Lines { lines: Vec<u8>, reply: oneshot::Sender<io::Result<()>> },
-    End,
-}
-
-/// Why lines were not kept.
-#[derive(Debug)]
-pub(crate) enum Lost {
-    /// Too many wait for the disk.
-    Full,
-    /// The disk refused.
-    Io(io::Error),
+/// The lines of a request, and where their fate is told.
+struct Post {
+    lines: Vec<u8>,
+    reply: oneshot::Sender<io::Result<()>>,
 }
 
 impl Clicks {
@@ -43,29 +40,27 @@ impl Clicks {
     /// acknowledged, is cut off. The thread ends after [`Clicks::end`].
     pub(crate) fn open(path: &Path, rotate: u64) -> Result<(Clicks, JoinHandle<()>)> {
         refuse_special(path)?;
-        let writer = Writer::open(path, rotate).map_err(|source| Error::io(path, "open", source))?;
-        let (groups, received) = sync_channel(WAITING);
-        let thread = std::thread::Builder::new().name("clicks".to_owned()).spawn(move || writer.run(&received));
-        Ok((Clicks { groups }, thread.map_err(no_threads)?))
+        let mut writer = Writer::open(path, rotate).map_err(|source| Error::io(path, "open", source))?;
+        let (posts, received) = sync_channel(WAITING);
+        let thread = std::thread::Builder::new().name("clicks".to_owned()).spawn(move || {
+            in_groups(&received, |posts| writer.append_all(posts));
+        });
+        Ok((Clicks { posts }, thread.map_err(no_threads)?))
     }
 
     /// Appends lines, each with its end, all or none. When this returns, they are on the disk.
-    pub(crate) async fn append(&self, lines: Vec<u8>) -> Result<(), Lost> {
+    pub(crate) async fn append(&self, lines: Vec<u8>) -> Result<(), Fault> {
         let (reply, written) = oneshot::channel();
-        match self.groups.try_send(Group::Lines { lines, reply }) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_)) => return Err(Lost::Full),
-            Err(TrySendError::Disconnected(_)) => return Err(Lost::Io(io::ErrorKind::BrokenPipe.into())),
+        if let Err(TrySendError::Full(_)) = self.posts.try_send(Some(Post { lines, reply })) {
+            return Err(Fault::overloaded("room for clicks", "too many that wait for the disk", LATER));
         }
-        match written.await {
-            Ok(done) => done.map_err(Lost::Io),
-            Err(_) => Err(Lost::Io(io::ErrorKind::BrokenPipe.into())),
-        }
+        let written = written.await.unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()));
+        written.map_err(|error| Fault::not_written("click", &error))
     }
 
     /// Ends the log after what it has so far.
     pub(crate) fn end(&self) {
-        let _ = self.groups.send(Group::End);
+        let _ = self.posts.send(None);
     }
 }
 
@@ -124,29 +119,13 @@ impl Writer {
         Ok(Writer { path: path.to_owned(), file, size, day, rotate })
     }
 
-    fn run(mut self, received: &Receiver<Group>) {
-        let mut ended = false;
-        while !ended {
-            let Ok(first) = received.recv() else { return };
-            let (mut bytes, mut replies) = (Vec::new(), Vec::new());
-            let mut next = Some(first);
-            while let Some(group) = next {
-                match group {
-                    Group::Lines { lines, reply } => {
-                        bytes.extend_from_slice(&lines);
-                        replies.push(reply);
-                    }
-                    Group::End => ended = true,
-                }
-                next = received.try_recv().ok();
-            }
-            let done = self.append(&bytes);
-            for reply in replies {
-                let _ = reply.send(match &done {
-                    Ok(()) => Ok(()),
-                    Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
-                });
-            }
+    /// Appends the lines of several requests at once, and tells each what came of it.
+    fn append_all(&mut self, posts: Vec<Post>) {
+        let bytes: Vec<u8> = posts.iter().flat_map(|post| &post.lines).copied().collect();
+        let done = self.append(&bytes);
+        for Post { reply, .. } in posts {
+            let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
+            let _ = reply.send(done.as_ref().copied().map_err(copy));
         }
     }
 
@@ -166,7 +145,7 @@ impl Writer {
                 self.size += bytes.len() as u64;
                 self.day = today;
             }
-            // What got through is cut off now, or else by the next group, which begins at the same place.
+            // What got through is cut off now, or else by the next group, which begins at the same position.
             Err(_) => self.file.set_len(self.size)?,
         }
         written
@@ -183,7 +162,8 @@ impl Writer {
     /// Gives the file a name with the time, and begins a new one: when it is large, and for each day.
     fn put_aside(&mut self) -> io::Result<()> {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let extension = self.path.extension().map_or(String::new(), |of| format!(".{}", of.to_string_lossy()));
+        let extension =
+            self.path.extension().map_or(String::new(), |extension| format!(".{}", extension.to_string_lossy()));
         let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let aside = (0..u32::MAX)
             .map(|number| match number {
@@ -230,7 +210,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn append(clicks: &Clicks, line: &str) -> Result<(), Lost> {
+    fn append(clicks: &Clicks, line: &str) -> Result<(), Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(clicks.append(line.as_bytes().to_vec()))
     }
@@ -241,13 +221,13 @@ mod tests {
         let path = folder.path().join("clicks.jsonl");
         let one = "{\"time\":1}\n";
         let torn = format!("{one}{{\"tw");
-        for (before, kept) in [("", ""), ("{\"ti", ""), (one, one), (&torn, one)] {
+        for (before, rest) in [("", ""), ("{\"ti", ""), (one, one), (&torn, one)] {
             std::fs::write(&path, before).unwrap();
             let (clicks, thread) = Clicks::open(&path, 1 << 20).unwrap();
             append(&clicks, "new\n").unwrap();
             clicks.end();
             thread.join().unwrap();
-            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{kept}new\n"), "{before:?}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{rest}new\n"), "{before:?}");
         }
         let long = format!("{one}{}", "x".repeat(3 * PIECE as usize));
         std::fs::write(&path, long).unwrap();
@@ -308,7 +288,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clicks.jsonl");
         std::fs::write(&path, "{\"time\":\"yesterday\"}\n").unwrap();
-        let yesterday = SystemTime::now() - std::time::Duration::from_secs(86_400);
+        let yesterday = SystemTime::now() - Duration::from_secs(86_400);
         File::options().write(true).open(&path).unwrap().set_modified(yesterday).unwrap();
         let mut writer = Writer::open(&path, 1 << 20).unwrap();
         writer.append(b"of today\n").unwrap();
@@ -322,7 +302,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clicks.jsonl");
         std::fs::write(&path, "{\"time\":\"tomorrow\"}\n").unwrap();
-        let tomorrow = SystemTime::now() + std::time::Duration::from_secs(86_400);
+        let tomorrow = SystemTime::now() + Duration::from_secs(86_400);
         File::options().write(true).open(&path).unwrap().set_modified(tomorrow).unwrap();
         let mut writer = Writer::open(&path, 1 << 20).unwrap();
         writer.append(b"of today\n").unwrap();

@@ -1,6 +1,5 @@
 //! The settings that a service is started with.
 
-use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -9,6 +8,7 @@ use crate::limits::Limits;
 use crate::tokens::Tokens;
 
 /// The settings of a service.
+#[derive(Debug, Clone)]
 pub struct Config {
     /// The address to listen on; port 0 takes any that is free.
     pub listen: SocketAddr,
@@ -35,12 +35,10 @@ pub struct Config {
     pub forwarded: bool,
     /// Whether the log has the queries. They are personal.
     pub log_queries: bool,
-    /// Where the log goes.
-    pub log: Box<dyn Write + Send>,
 }
 
 impl Config {
-    /// Creates the settings of a service of these indexes on port 7700 of this machine alone, with the usual limits and no log.
+    /// Creates the settings of a service of these indexes on port 7700 of this machine alone, with the usual limits.
     pub fn new(indexes: Vec<(String, PathBuf)>) -> Config {
         Config {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7700),
@@ -54,7 +52,6 @@ impl Config {
             origins: Vec::new(),
             forwarded: false,
             log_queries: false,
-            log: Box::new(std::io::sink()),
         }
     }
 }

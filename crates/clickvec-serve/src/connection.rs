@@ -47,7 +47,7 @@ pub(crate) async fn accept(
     listener: TcpListener,
     mut stop: watch::Receiver<bool>,
 ) {
-    let permits = Permits::new(&service.limits);
+    let permits = Permits::new(&service.config.limits);
     loop {
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -68,12 +68,12 @@ pub(crate) async fn accept(
         let (service, router, stop) = (Arc::clone(&service), router.clone(), stop.clone());
         tokio::spawn(async move {
             service.metrics.connected();
-            serve(&service.limits, router, stream, peer, Arc::new(permit), stop).await;
+            serve(&service.config.limits, router, stream, peer, Arc::new(permit), stop).await;
             service.metrics.disconnected();
         });
     }
     drop(listener);
-    let _ = tokio::time::timeout(service.limits.drain, permits.all_free()).await;
+    let _ = tokio::time::timeout(service.config.limits.drain, permits.all_free()).await;
 }
 
 /// Answers the requests of one connection, one after the other.

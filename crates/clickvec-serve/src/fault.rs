@@ -1,10 +1,13 @@
 //! Why a request was not answered: one form for every status.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use clickvec_tables::shown::cut;
+use clickvec_tables::{Error, ErrorKind};
 use serde::Serialize;
 
 /// The status of a fault, and its name in the answer.
@@ -43,21 +46,16 @@ impl Kind {
     }
 }
 
-/// A request that was not answered.
-#[derive(Debug, Clone, PartialEq)]
+/// A request that was not answered. The place of the error is the field that is wrong.
+#[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) kind: Kind,
-    expected: String,
-    found: String,
-    /// What the client can do.
-    help: Box<str>,
-    /// The field that is wrong.
-    param: Option<Box<str>>,
+    error: Error,
     pub(crate) retry_after: Option<Duration>,
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct Refusal<'a> {
     error: Details<'a>,
 }
 
@@ -74,8 +72,8 @@ struct Details<'a> {
 
 impl Fault {
     pub(crate) fn new(kind: Kind, expected: impl Into<String>, found: impl Into<String>) -> Fault {
-        let (expected, found) = (expected.into(), found.into());
-        Fault { kind, expected, found, help: Box::default(), param: None, retry_after: None }
+        let error = Error::expected(ErrorKind::Setting, expected.into(), found.into());
+        Fault { kind, error, retry_after: None }
     }
 
     /// Creates the fault of a field that a request must not have, or not with this value.
@@ -93,12 +91,24 @@ impl Fault {
         Fault::new(Kind::OVERLOADED, expected, found).after(wait)
     }
 
+    /// Creates the fault of a request that was not done in time.
+    pub(crate) fn late() -> Fault {
+        let fault = Fault::new(Kind::LATE, "to answer within the limit `request`", "that it takes longer");
+        fault.help("ask for fewer texts or titles at once")
+    }
+
+    /// Creates the fault of something that the disk refused.
+    pub(crate) fn not_written(what: &str, error: &dyn std::fmt::Display) -> Fault {
+        let fault = Fault::new(Kind::UNAVAILABLE, format!("to write the {what} to the disk"), error.to_string());
+        fault.help("nothing was recorded; try again")
+    }
+
     pub(crate) fn help(self, help: impl Into<String>) -> Fault {
-        Fault { help: help.into().into(), ..self }
+        Fault { error: self.error.help(help.into()), ..self }
     }
 
     pub(crate) fn param(self, param: impl Into<String>) -> Fault {
-        Fault { param: Some(param.into().into()), ..self }
+        Fault { error: self.error.within(param.into()), ..self }
     }
 
     /// Sets the time after which the client may try again.
@@ -111,9 +121,7 @@ impl Fault {
     }
 
     pub(crate) fn message(&self) -> String {
-        let Fault { expected, found, help, .. } = self;
-        let help = if help.is_empty() { String::new() } else { format!("; {help}") };
-        format!("expected {expected}, found {found}{help}")
+        self.error.message()
     }
 
     fn json(&self) -> Vec<u8> {
@@ -121,32 +129,60 @@ impl Fault {
             message: self.message(),
             r#type: self.kind.family(),
             code: self.code(),
-            param: self.param.as_deref(),
-            expected: &self.expected,
-            found: &self.found,
-            help: &self.help,
+            param: self.error.named_place(),
+            expected: self.error.what_was_expected().unwrap_or_default(),
+            found: self.error.what_was_found().unwrap_or_default(),
+            help: self.error.what_helps().unwrap_or_default(),
         };
-        serde_json::to_vec(&Body { error }).expect("strings are JSON")
+        serde_json::to_vec(&Refusal { error }).expect("strings are JSON")
+    }
+}
+
+/// What an error of an index is to a client.
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        let kind = match (error.kind(), error.named_place()) {
+            (ErrorKind::Interrupted, _) => return Fault::late(),
+            (ErrorKind::Setting, Some("id")) => Kind::NOT_FOUND,
+            (ErrorKind::Setting, Some(_)) => Kind::UNPROCESSABLE,
+            _ => return Fault::internal(&error),
+        };
+        Fault { kind, error, retry_after: None }
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Fault {
+        Fault::internal(&error)
+    }
+}
+
+impl From<tokio::task::JoinError> for Fault {
+    fn from(_: tokio::task::JoinError) -> Fault {
+        Fault::internal(&"a fault in the program")
     }
 }
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
-        let mut response = Response::new(self.json().into());
-        *response.status_mut() = StatusCode::from_u16(self.kind.status()).expect("a status of the list above");
+        let status = StatusCode::from_u16(self.kind.status()).expect("a status of the list above");
+        let mut response = (status, json_response(self.json())).into_response();
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(after) = self.retry_after {
-            let seconds = after.as_secs_f64().ceil().max(1.0) as u64;
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs_f64().ceil().max(1.0) as u64));
         }
         if self.kind == Kind::UNAUTHORIZED {
-            headers.insert(HeaderName::from_static("www-authenticate"), HeaderValue::from_static("Bearer"));
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         // For the log.
-        response.extensions_mut().insert(self);
+        response.extensions_mut().insert(Arc::new(self));
         response
     }
+}
+
+/// Returns an answer of text that is JSON already.
+pub(crate) fn json_response(body: impl Into<Body>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], body.into()).into_response()
 }
 
 /// At most this many characters of what a client sent are sent back.

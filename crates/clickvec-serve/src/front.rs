@@ -10,6 +10,7 @@ use axum::http::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
 
 use crate::answer::Record;
 use crate::clients::Caller;
@@ -17,6 +18,7 @@ use crate::fault::{Fault, Kind, quoted};
 use crate::hosts::without_port;
 use crate::permits::Permit;
 use crate::service::Service;
+use crate::tokens::{Hash, Tokens, has};
 
 /// A client's own name for a request is kept up to this length.
 const REQUEST_ID: usize = 64;
@@ -40,7 +42,8 @@ pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Req
     let id = request_id(headers);
     let client = client(&service, address, headers);
     let origin = headers.get(ORIGIN).cloned();
-    let allowed = origin.filter(|origin| service.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()));
+    let allowed =
+        origin.filter(|origin| service.config.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()));
     let route = request.extensions().get::<MatchedPath>().map_or("none".to_owned(), |path| path.as_str().to_owned());
     let method = request.method().clone();
     request.extensions_mut().insert(Caller { client: client.clone(), started });
@@ -51,7 +54,9 @@ pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Req
         Err(fault) => fault.into_response(),
     };
     let (parts, body) = response.into_parts();
-    response = match service.outgoing.admit(body) {
+    // It is in memory already.
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    response = match service.outgoing.admit(bytes) {
         Some(body) => Response::from_parts(parts, body),
         None => {
             service.metrics.shed("answers");
@@ -62,29 +67,26 @@ pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Req
     let took = started.elapsed();
     let status = response.status().as_u16();
     let record = response.extensions_mut().remove::<Record>().unwrap_or_default();
-    let fault = response.extensions_mut().remove::<Fault>();
+    let fault = response.extensions_mut().remove::<Arc<Fault>>();
     service.metrics.answered(&route, status, took);
     for &(stage, time) in &record.stages {
         service.metrics.stage(stage, time);
     }
-    let message = fault.as_ref().filter(|_| status >= 500 || service.log_queries).map(Fault::message);
-    service.log.event(
-        "request",
-        [
-            ("id", id.as_str().into()),
-            ("client", client.as_str().into()),
-            ("method", method.as_str().into()),
-            ("route", route.into()),
-            ("status", status.into()),
-            ("seconds", took.as_secs_f64().into()),
-            ("texts", Some(record.texts).filter(|&texts| texts > 0).into()),
-            ("index", record.index.into()),
-            ("generation", record.generation.into()),
-            ("fault", fault.as_ref().map(Fault::code).into()),
-            ("message", message.into()),
-            ("query", record.query.into()),
-        ],
-    );
+    let event = json!({
+        "id": id,
+        "client": client,
+        "method": method.as_str(),
+        "route": route,
+        "status": status,
+        "seconds": took.as_secs_f64(),
+        "texts": Some(record.texts).filter(|&texts| texts > 0),
+        "index": record.index,
+        "generation": record.generation,
+        "fault": fault.as_ref().map(|fault| fault.code()),
+        "message": fault.filter(|_| status >= 500 || service.config.log_queries).map(|fault| fault.message()),
+        "query": record.query,
+    });
+    service.log.event("request", event);
     let headers = response.headers_mut();
     let mut set = |name: &'static str, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -160,7 +162,7 @@ fn check_origin(service: &Service, headers: &HeaderMap, host: Option<&str>) -> R
     let Some(origin) = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else { return Ok(()) };
     let own = origin.split_once("://").map(|(_, own)| own);
     let is_own = own.zip(host).is_some_and(|(own, host)| own == host || without_port(own) == host);
-    if is_own || service.origins.iter().any(|allowed| allowed == origin) {
+    if is_own || service.config.origins.iter().any(|allowed| allowed == origin) {
         return Ok(());
     }
     Err(Fault::new(Kind::FORBIDDEN, "a page of this service or of an allowed origin", quoted(origin)))
@@ -172,8 +174,9 @@ pub(crate) async fn may_search(
     request: Request,
     next: Next,
 ) -> Result<Response, Fault> {
-    if service.tokens.guards_search() {
-        check_token(request.headers(), |token| service.tokens.may_search(token))?;
+    let Tokens { search, admin } = &service.config.tokens;
+    if !search.is_empty() {
+        check_token(request.headers(), &[search, admin])?;
     }
     Ok(next.run(request).await)
 }
@@ -184,23 +187,24 @@ pub(crate) async fn may_administrate(
     request: Request,
     next: Next,
 ) -> Result<Response, Fault> {
-    if !service.tokens.has_admin() {
+    let admin = &service.config.tokens.admin;
+    if admin.is_empty() {
         let fault = Fault::new(Kind::FORBIDDEN, "a service with tokens for administration", "one without");
         return Err(
             fault.help("start it with a file of such tokens; it notices a new index in the folder all the same")
         );
     }
-    check_token(request.headers(), |token| service.tokens.may_administrate(token))?;
+    check_token(request.headers(), &[admin])?;
     Ok(next.run(request).await)
 }
 
-fn check_token(headers: &HeaderMap, is_known: impl FnOnce(&str) -> bool) -> Result<(), Fault> {
+fn check_token(headers: &HeaderMap, known: &[&Vec<Hash>]) -> Result<(), Fault> {
     let token = headers.get(AUTHORIZATION).and_then(|header| {
         let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
     let found = match token {
-        Some(token) if is_known(token) => return Ok(()),
+        Some(token) if known.iter().any(|known| has(known, token)) => return Ok(()),
         Some(_) => "an unknown one",
         None => "none",
     };
@@ -224,7 +228,7 @@ fn request_id(headers: &HeaderMap) -> String {
 fn client(service: &Service, peer: IpAddr, headers: &HeaderMap) -> String {
     let forwarded = headers.get_all("x-forwarded-for").iter().next_back().and_then(|header| header.to_str().ok());
     let last = forwarded.and_then(|all| all.rsplit(',').next()).and_then(|last| last.trim().parse::<IpAddr>().ok());
-    last.filter(|_| service.forwarded).unwrap_or(peer).to_string()
+    last.filter(|_| service.config.forwarded).unwrap_or(peer).to_string()
 }
 
 /// Tells a browser what the page of an allowed origin may ask.

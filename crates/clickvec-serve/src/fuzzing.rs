@@ -10,24 +10,23 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use crate::clicks::Clicks;
 use crate::connection::serve;
 use crate::error::Result;
-use crate::judgments::Judgments;
-use crate::permits::Permit;
+use crate::permits::Permits;
+use crate::records::Records;
 use crate::routes::router;
 use crate::server::Server;
 
 /// No answer may take longer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Returns what a client gets that sends these bytes and no more. If they are whole requests, the last of which closes the connection, it
+/// Returns what a client gets that sends these bytes and no more. If they are complete requests, the last of which closes the connection, it
 /// then waits; otherwise it says that no more will come, which a service may take for a client that has gone.
 ///
 /// # Panics
 ///
 /// If the service takes too long, or the system has no sockets.
-pub fn feed(server: &Server, bytes: &[u8], is_whole: bool) -> Vec<u8> {
+pub fn feed(server: &Server, bytes: &[u8], is_complete: bool) -> Vec<u8> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| {
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
@@ -39,7 +38,7 @@ pub fn feed(server: &Server, bytes: &[u8], is_whole: bool) -> Vec<u8> {
         scope.spawn(move || {
             // The service may have heard enough.
             let _ = writes.write_all(bytes);
-            if !is_whole {
+            if !is_complete {
                 let _ = writes.shutdown(std::net::Shutdown::Write);
             }
         });
@@ -51,8 +50,8 @@ pub fn feed(server: &Server, bytes: &[u8], is_whole: bool) -> Vec<u8> {
         runtime.block_on(async {
             let far = tokio::net::UnixStream::from_std(far).expect("a socket");
             let (_stop, stopped) = watch::channel(false);
-            let limits = &server.service().limits;
-            let permit = Arc::new(Permit::uncounted(limits));
+            let limits = &server.service().config.limits;
+            let permit = Arc::new(Permits::new(limits).next().await);
             let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
             let connection = serve(limits, router(server.service()), far, peer, permit, stopped);
             let done = tokio::time::timeout(PATIENCE, connection).await;
@@ -62,23 +61,18 @@ pub fn feed(server: &Server, bytes: &[u8], is_whole: bool) -> Vec<u8> {
     })
 }
 
-/// Reads a table of judgments.
+/// Opens a folder of records, and mends its log of clicks.
 ///
 /// # Errors
 ///
 /// What a service would say that starts with it.
-pub fn judgments(path: &Path) -> Result<()> {
-    Judgments::open(path).map(drop)
-}
-
-/// Opens a log of clicks and mends it.
 ///
-/// # Errors
+/// # Panics
 ///
-/// What a service would say that starts with it.
-pub fn clicks(path: &Path) -> Result<()> {
-    let (clicks, thread) = Clicks::open(path, 1 << 20)?;
-    clicks.end();
+/// If the log does not end.
+pub fn records(folder: &Path) -> Result<()> {
+    let (records, thread) = Records::open(folder, 1 << 20)?;
+    records.clicks.end();
     thread.join().expect("a log that ends");
     Ok(())
 }

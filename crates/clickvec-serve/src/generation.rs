@@ -7,8 +7,7 @@
 //! answering.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -42,10 +41,8 @@ pub(crate) struct Generation {
     /// When it was opened.
     pub(crate) opened: String,
     pub(crate) index: Index,
-    /// The result of reading all its files; empty until then.
-    read: OnceLock<Files>,
-    /// Whether they could not be read, since the folder had another index by then.
-    is_replaced: AtomicBool,
+    /// What is known of its files.
+    files: Mutex<Files>,
 }
 
 /// What is known of the files of a generation.
@@ -179,7 +176,7 @@ impl Slot {
     /// was done before.
     pub(crate) fn read(&self) -> Option<(Arc<Generation>, Result<Checked, Fault>)> {
         let generation = self.current();
-        if !matches!(generation.files(), Files::Unread | Files::Replaced) {
+        if generation.files().are_read() {
             return None;
         }
         let mut result = generation.index.check_in_background();
@@ -208,7 +205,7 @@ impl Slot {
         if matches!(previous.files(), Files::Damaged(_)) {
             return Err("one with a damaged file");
         }
-        let [left, now] = [&pair.current, previous].map(|of| of.index.facts().fingerprint.clone());
+        let [left, now] = [&pair.current, previous].map(|generation| generation.index.facts().fingerprint.clone());
         // A second rollback means the index that is in the folder.
         history.left = (history.left.as_ref() != Some(&now)).then_some(left);
         let pair = Pair { current: Arc::clone(previous), previous: Some(Arc::clone(&pair.current)) };
@@ -219,29 +216,28 @@ impl Slot {
 
 impl Generation {
     fn new(number: u64, index: Index, files: Files) -> Generation {
-        let (read, is_replaced) = (OnceLock::new(), AtomicBool::new(false));
-        let generation = Generation { number, opened: crate::log::now(), index, read, is_replaced };
-        generation.found(files);
-        generation
+        Generation { number, opened: crate::log::now(), index, files: Mutex::new(files) }
     }
 
     /// What is known of its files.
     pub(crate) fn files(&self) -> Files {
-        let is_replaced = self.is_replaced.load(Ordering::Relaxed);
-        self.read.get().cloned().unwrap_or(if is_replaced { Files::Replaced } else { Files::Unread })
+        self.files.lock().expect("no holder panics").clone()
     }
 
     fn found(&self, files: Files) {
-        match files {
-            Files::Unread => {}
-            Files::Replaced => self.is_replaced.store(true, Ordering::Relaxed),
-            // The first result stays.
-            read => drop(self.read.set(read)),
+        let mut now = self.files.lock().expect("no holder panics");
+        // The first result of reading them all stays.
+        if !now.are_read() {
+            *now = files;
         }
     }
 }
 
 impl Files {
+    fn are_read(&self) -> bool {
+        matches!(self, Files::Sound | Files::Damaged(_))
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Files::Unread => "unread",
@@ -288,11 +284,11 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
     index.prepare()?;
     for Document { title, .. } in index.sample(OWN_TITLES)? {
         // Each part has its own share in a hit. What one part finds may be far down in the list of all.
-        let of_parts = Request::new(title, Mode::Fused).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);
-        let answer = index.search(&of_parts)?;
+        let request = Request::new(title, Mode::Fused).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);
+        let answer = index.search(&request)?;
         let is_found = |part| answer.hits.iter().any(|hit| hit.parts.get(part).is_some());
         for part in index.parts_of(Mode::Fused)? {
-            if index.finds_own(part, &of_parts.text) && !is_found(part) {
+            if index.finds_own(part, &request.text) && !is_found(part) {
                 return fault(format!("nothing by {part} for one of its own titles"));
             }
         }

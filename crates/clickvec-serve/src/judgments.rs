@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use clickvec::internals::files::{Claim, write_bytes_atomically};
-use clickvec_tables::table::{Format, Next, Options, Record, Table, Width, shown_names};
+use clickvec_tables::table::{Format, Options, Record, Table, Width, shown_names};
 use clickvec_tables::{Error, ErrorKind};
 
 use crate::error::{Result, refuse_special};
@@ -56,10 +56,10 @@ impl Judgments {
         let mut rows = self.rows.lock().expect("no holder panics");
         let mut changed = rows.clone();
         changed.iter_mut().filter(|row| row.id == id).for_each(|row| row.title.clone_from(&title));
-        let place = changed.iter().position(|row| row.query == query && row.id == id);
-        match (place, grade) {
-            (Some(place), Some(grade)) => changed[place] = Row { query, id, title, grade },
-            (Some(place), None) => drop(changed.remove(place)),
+        let found = changed.iter().position(|row| row.query == query && row.id == id);
+        match (found, grade) {
+            (Some(row), Some(grade)) => changed[row] = Row { query, id, title, grade },
+            (Some(row), None) => drop(changed.remove(row)),
             (None, Some(grade)) => changed.push(Row { query, id, title, grade }),
             (None, None) => return Ok(rows.len()),
         }
@@ -86,22 +86,14 @@ fn read_rows(file: File, path: &Path) -> Result<Vec<Row>, Error> {
         table.require(column)?;
     }
     let (mut rows, mut record) = (Vec::new(), Record::default());
-    loop {
-        match table.next(&mut record)? {
-            Next::End => return Ok(rows),
-            Next::Row => {
-                let [query, id, title, grade] = [0, 1, 2, 3].map(|column| record.get(column).unwrap_or_default());
-                let Some(grade) = grade.parse().ok().filter(|grade| *grade <= UP) else {
-                    return Err(fault("a grade from 0 to 4".to_owned(), quoted(grade)).at_line(path, record.line));
-                };
-                rows.push(Row { query: query.to_owned(), id: id.to_owned(), title: title.to_owned(), grade });
-            }
-            Next::Header => {
-                return Err(fault("a judgment".to_owned(), "a header".to_owned()).at_line(path, record.line));
-            }
-            Next::Broken(fault) => return Err(fault.at_line(path, record.line).help(HELP)),
-        }
+    while table.next_row(&mut record).map_err(|error| error.help(HELP))? {
+        let [query, id, title, grade] = [0, 1, 2, 3].map(|column| record.get(column).unwrap_or_default());
+        let Some(grade) = grade.parse().ok().filter(|grade| *grade <= UP) else {
+            return Err(fault("a grade from 0 to 4".to_owned(), quoted(grade)).at_line(path, record.line));
+        };
+        rows.push(Row { query: query.to_owned(), id: id.to_owned(), title: title.to_owned(), grade });
     }
+    Ok(rows)
 }
 
 fn fault(expected: String, found: String) -> Error {
@@ -133,11 +125,11 @@ mod tests {
         let Err(second) = Judgments::open(&path) else { panic!("two services would lose each other's rows") };
         assert!(second.to_string().contains("another process writes to this output"), "{second}");
         drop(judgments);
-        let again = Judgments::open(&path).unwrap();
-        assert_eq!(again.judge("red shoe", "b", "Boot", None).unwrap(), 1);
+        let reopened = Judgments::open(&path).unwrap();
+        assert_eq!(reopened.judge("red shoe", "b", "Boot", None).unwrap(), 1);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\nred shoe\ta\tShoe in red\t3\n"));
         // The title has another text by now.
-        assert_eq!(again.judge("shoe", "a", "Red shoe", Some(UP)).unwrap(), 2);
+        assert_eq!(reopened.judge("shoe", "a", "Red shoe", Some(UP)).unwrap(), 2);
         let expected = format!("{HEADER}\nred shoe\ta\tRed shoe\t3\nshoe\ta\tRed shoe\t4\n");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
     }

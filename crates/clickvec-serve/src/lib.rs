@@ -5,7 +5,7 @@
 //!
 //! # fn main() -> clickvec_serve::Result<()> {
 //! let indexes = vec![("shop".to_owned(), "shop.index".into())];
-//! let server = Server::start(Config::new(indexes))?;
+//! let server = Server::start(Config::new(indexes), std::io::stderr())?;
 //! println!("http://{}", server.address());
 //! # server.stop();
 //! # Ok(())

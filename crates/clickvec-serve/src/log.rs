@@ -18,32 +18,28 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// The log of a service. Its clones write to one place.
 #[derive(Clone)]
 pub(crate) struct Log {
-    lines: SyncSender<Line>,
+    /// `None` is the end.
+    lines: SyncSender<Option<Map<String, Value>>>,
     dropped: Arc<AtomicU64>,
-}
-
-enum Line {
-    Event(Map<String, Value>),
-    End,
 }
 
 impl Log {
     /// Creates a log that writes to `sink`. The thread ends after [`Log::end`].
-    pub(crate) fn new(sink: Box<dyn Write + Send>) -> std::io::Result<(Log, JoinHandle<()>)> {
+    pub(crate) fn new(mut sink: impl Write + Send + 'static) -> std::io::Result<(Log, JoinHandle<()>)> {
         let (lines, received) = sync_channel(WAITING);
-        let writer = std::thread::Builder::new().name("log".to_owned()).spawn(move || write(sink, &received))?;
+        let writer = std::thread::Builder::new().name("log".to_owned()).spawn(move || {
+            in_groups(&received, |lines| write(&mut sink, &lines));
+        })?;
         Ok((Log { lines, dropped: Arc::new(AtomicU64::new(0)) }, writer))
     }
 
-    /// Writes an event with its fields, after the time.
-    pub(crate) fn event<const N: usize>(&self, name: &str, fields: [(&str, Value); N]) {
-        let mut line = Map::new();
-        line.insert("time".to_owned(), now().into());
-        line.insert("event".to_owned(), name.into());
-        line.extend(
-            fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.to_owned(), value)),
-        );
-        if let Err(TrySendError::Full(_)) = self.lines.try_send(Line::Event(line)) {
+    /// Writes an event with those of its fields that are not null.
+    pub(crate) fn event(&self, name: &str, mut fields: Value) {
+        fields["time"] = now().into();
+        fields["event"] = name.into();
+        let Value::Object(mut line) = fields else { return };
+        line.retain(|_, value| !value.is_null());
+        if let Err(TrySendError::Full(_)) = self.lines.try_send(Some(line)) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -55,7 +51,7 @@ impl Log {
 
     /// Ends the log after what it has so far, unless its reader takes nothing until then.
     pub(crate) fn end(&self, by: Instant) {
-        while let Err(TrySendError::Full(_)) = self.lines.try_send(Line::End) {
+        while let Err(TrySendError::Full(_)) = self.lines.try_send(None) {
             if Instant::now() >= by {
                 return;
             }
@@ -69,31 +65,33 @@ pub(crate) fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }
 
-fn write(mut sink: Box<dyn Write + Send>, received: &Receiver<Line>) {
+fn write(sink: &mut impl Write, lines: &[Map<String, Value>]) {
+    let mut bytes = Vec::new();
+    for line in lines {
+        serde_json::to_writer(&mut bytes, line).expect("a map of strings is JSON");
+        bytes.push(b'\n');
+    }
+    // A log that cannot be written is no reason to stop answering.
+    let _ = sink.write_all(&bytes).and_then(|()| sink.flush());
+}
+
+/// Takes what was sent, as much as there is at a time, up to a `None`.
+pub(crate) fn in_groups<T>(received: &Receiver<Option<T>>, mut take: impl FnMut(Vec<T>)) {
     while let Ok(first) = received.recv() {
-        let mut next = Some(first);
-        let mut bytes = Vec::new();
-        while let Some(line) = next {
-            match line {
-                Line::Event(line) => {
-                    serde_json::to_writer(&mut bytes, &line).expect("a map of strings is JSON");
-                    bytes.push(b'\n');
-                }
-                Line::End => {
-                    let _ = sink.write_all(&bytes).and_then(|()| sink.flush());
-                    return;
-                }
-            }
-            next = received.try_recv().ok();
+        let group: Vec<Option<T>> = std::iter::once(first).chain(received.try_iter().take(WAITING)).collect();
+        let is_last = group.iter().any(Option::is_none);
+        take(group.into_iter().flatten().collect());
+        if is_last {
+            return;
         }
-        // A log that cannot be written is no reason to stop answering.
-        let _ = sink.write_all(&bytes).and_then(|()| sink.flush());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Sender, channel};
+
+    use serde_json::json;
 
     use super::*;
 
@@ -121,12 +119,12 @@ mod tests {
     fn a_reader_that_takes_nothing_does_not_keep_the_service_from_its_end() {
         let (let_go, release) = sync_channel(0);
         let (begun, writes) = channel();
-        let (log, writer) = Log::new(Box::new(Stuck { release, begun })).unwrap();
-        log.event("line", []);
+        let (log, writer) = Log::new(Stuck { release, begun }).unwrap();
+        log.event("line", json!({}));
         // From here on it takes no line.
         writes.recv_timeout(Duration::from_secs(60)).unwrap();
         while log.dropped() == 0 {
-            log.event("line", []);
+            log.event("line", json!({}));
         }
         let begun = Instant::now();
         log.end(begun + Duration::from_millis(50));

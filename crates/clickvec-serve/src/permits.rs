@@ -42,15 +42,10 @@ pub(crate) struct Permit {
     number: u64,
 }
 
-/// What a connection has.
-enum Held {
-    /// One of the many.
-    Regular { _permit: OwnedSemaphorePermit },
-    /// One of the few.
-    Spare { _permit: OwnedSemaphorePermit },
-    /// Neither, for fuzzing: it is not counted.
-    #[cfg(fuzzing)]
-    Uncounted,
+/// What a connection has: one of the many, or one of the few.
+struct Held {
+    is_spare: bool,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Permits {
@@ -68,7 +63,7 @@ impl Permits {
     pub(crate) async fn next(self: &Arc<Permits>) -> Permit {
         if let Ok(permit) = Arc::clone(&self.regular).try_acquire_owned() {
             let (_, leave) = watch::channel(false);
-            return self.permit(Held::Regular { _permit: permit }, leave, 0);
+            return self.permit(false, permit, leave, 0);
         }
         let permit = match Arc::clone(&self.spare).try_acquire_owned() {
             Ok(permit) => permit,
@@ -85,7 +80,7 @@ impl Permits {
         let number = guests.next;
         guests.waiting.push_back((number, tell));
         drop(guests);
-        self.permit(Held::Spare { _permit: permit }, leave, number)
+        self.permit(true, permit, leave, number)
     }
 
     /// Waits until all permits are free.
@@ -95,8 +90,15 @@ impl Permits {
         let _ = self.spare.acquire_many(SPARE as u32).await;
     }
 
-    fn permit(self: &Arc<Permits>, held: Held, leave: watch::Receiver<bool>, number: u64) -> Permit {
-        Permit { permits: Arc::clone(self), held: Mutex::new(held), leave, number }
+    fn permit(
+        self: &Arc<Permits>,
+        is_spare: bool,
+        permit: OwnedSemaphorePermit,
+        leave: watch::Receiver<bool>,
+        number: u64,
+    ) -> Permit {
+        let held = Mutex::new(Held { is_spare, _permit: permit });
+        Permit { permits: Arc::clone(self), held, leave, number }
     }
 
     /// Removes a connection from those that may have to leave.
@@ -106,15 +108,9 @@ impl Permits {
 }
 
 impl Permit {
-    /// Returns a permit that is not counted.
-    #[cfg(fuzzing)]
-    pub(crate) fn uncounted(limits: &Limits) -> Permit {
-        Permits::new(limits).permit(Held::Uncounted, watch::channel(false).1, 0)
-    }
-
     /// Returns whether it is one of the few past the limit.
     pub(crate) fn is_spare(&self) -> bool {
-        matches!(*self.held.lock().expect("no holder panics"), Held::Spare { .. })
+        self.held.lock().expect("no holder panics").is_spare
     }
 
     /// Waits for one of the many permits, if it has none.
@@ -134,7 +130,7 @@ impl Permit {
                 COME_AGAIN,
             ));
         };
-        *self.held.lock().expect("no holder panics") = Held::Regular { _permit: permit };
+        *self.held.lock().expect("no holder panics") = Held { is_spare: false, _permit: permit };
         self.permits.forget(self.number);
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! What routes read of a request: JSON bodies and the parameters of addresses.
 
-use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,12 +9,14 @@ use axum::body::{Body, Bytes};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
 use clickvec_tables::shown::cut;
 use http_body::Body as _;
 use percent_encoding::percent_decode_str;
 use serde::de::{DeserializeOwned, Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use crate::clients::Caller;
 use crate::fault::{Fault, Kind, quoted};
@@ -82,7 +83,7 @@ impl From<JsonRejection> for Fault {
 
 /// Reads a body up to the limits of size and time.
 async fn read(mut body: Body, headers: &HeaderMap, service: &Service, started: Instant) -> Result<Bytes, Fault> {
-    let limits = &service.limits;
+    let limits = &service.config.limits;
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     let large = |found: String| {
         let expected = format!("a body of at most {} bytes", limits.body);
@@ -100,10 +101,10 @@ async fn read(mut body: Body, headers: &HeaderMap, service: &Service, started: I
             Ok(None) => break,
             Err(_) if is_large => break,
             Ok(Some(Err(error))) => {
-                return Err(Fault::new(Kind::BAD_REQUEST, "a whole body", cut(&error.to_string(), MESSAGE)));
+                return Err(Fault::new(Kind::BAD_REQUEST, "a complete body", cut(&error.to_string(), MESSAGE)));
             }
             Err(_) => {
-                let expected = format!("the whole request within {} s", limits.request.as_secs_f64());
+                let expected = format!("the complete request within {} s", limits.request.as_secs_f64());
                 let fault = Fault::new(Kind::SLOW, expected, "only a part of it");
                 return Err(fault.help("send it faster or in smaller pieces"));
             }
@@ -132,54 +133,60 @@ impl<'de> Deserialize<'de> for WholeNumber {
         const EXACT: f64 = 9_007_199_254_740_992.0;
         let number = serde_json::Number::deserialize(deserializer)?;
         let float = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..=EXACT).contains(float));
-        let whole = number.as_u64().or(float.map(|float| float as u64)).and_then(|whole| usize::try_from(whole).ok());
+        let integer =
+            number.as_u64().or(float.map(|float| float as u64)).and_then(|integer| usize::try_from(integer).ok());
         let expected = &"a whole number of 0 or more";
-        whole.map(WholeNumber).ok_or_else(|| D::Error::invalid_value(Unexpected::Other(&number.to_string()), expected))
+        integer
+            .map(WholeNumber)
+            .ok_or_else(|| D::Error::invalid_value(Unexpected::Other(&number.to_string()), expected))
     }
 }
 
 /// The parameters of an address.
-pub(crate) struct Parameters(BTreeMap<String, Vec<String>>);
+pub(crate) struct AddressQuery<T>(pub(crate) T);
 
-impl Parameters {
-    /// Reads parameters, each at most once except those in `repeated`.
-    pub(crate) fn read(query: Option<&str>, known: &[&str], repeated: &[&str]) -> Result<Parameters, Fault> {
-        let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let decoded = |text: &str| {
-                let spaced = text.replace('+', " ");
-                let decoded = percent_decode_str(&spaced).decode_utf8().map(|text| text.into_owned());
-                decoded.map_err(|_| Fault::new(Kind::BAD_REQUEST, "parameters in UTF-8", quoted(text)))
-            };
-            let (name, value) = (decoded(name)?, decoded(value)?);
-            if !known.contains(&name.as_str()) {
-                return Err(Fault::field(&name, format!("the parameters {}", known.join(", ")), quoted(&name)));
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for AddressQuery<T> {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<AddressQuery<T>, Fault> {
+        Ok(AddressQuery(parameters(parts.uri.query().unwrap_or_default())?))
+    }
+}
+
+/// Reads parameters as the fields of an object, each once. `q` is the `query`, and each `filter` is one of the `filters`.
+fn parameters<T: DeserializeOwned>(query: &str) -> Result<T, Fault> {
+    let mut fields = serde_json::Map::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
+        let (name, text) = (decoded(name)?, decoded(text)?);
+        if name == "filter" {
+            let filters = fields.entry("filters").or_insert_with(|| Value::Array(Vec::new()));
+            if let Some(filters) = filters.as_array_mut() {
+                filters.push(text.into());
             }
-            let all = values.entry(name.clone()).or_default();
-            all.push(value);
-            if all.len() > 1 && !repeated.contains(&name.as_str()) {
-                return Err(Fault::field(&name, format!("`{name}` once"), "it again"));
-            }
+            continue;
         }
-        Ok(Parameters(values))
+        let value = match name.as_str() {
+            "k" | "offset" => parsed::<usize>(&name, &text, "a whole number of 0 or more")?.into(),
+            "keywords" | "matched" => parsed::<bool>(&name, &text, "true or false")?.into(),
+            _ => Value::String(text),
+        };
+        let field = if name == "q" { "query" } else { &name };
+        if fields.insert(field.to_owned(), value).is_some() {
+            return Err(Fault::field(field, format!("`{name}` once"), "several"));
+        }
     }
+    T::deserialize(Value::Object(fields)).map_err(|error| {
+        let found = cut(&error.to_string(), MESSAGE);
+        Fault::new(Kind::UNPROCESSABLE, "the parameters that /openapi.json lists", found)
+    })
+}
 
-    pub(crate) fn text(&mut self, name: &str) -> Option<String> {
-        self.0.remove(name).and_then(|mut values| values.pop())
-    }
-
-    pub(crate) fn texts(&mut self, name: &str) -> Vec<String> {
-        self.0.remove(name).unwrap_or_default()
-    }
-
-    pub(crate) fn number(&mut self, name: &str) -> Result<Option<usize>, Fault> {
-        self.text(name).map(|text| parsed(name, &text, "a whole number of 0 or more")).transpose()
-    }
-
-    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, Fault> {
-        Ok(self.text(name).map(|text| parsed(name, &text, "true or false")).transpose()?.unwrap_or(false))
-    }
+/// Returns a part of an address without its escapes.
+fn decoded(text: &str) -> Result<String, Fault> {
+    let spaced = text.replace('+', " ");
+    let decoded = percent_decode_str(&spaced).decode_utf8().map(|text| text.into_owned());
+    decoded.map_err(|_| Fault::new(Kind::BAD_REQUEST, "parameters in UTF-8", quoted(text)))
 }
 
 fn parsed<T: std::str::FromStr>(name: &str, text: &str, expected: &str) -> Result<T, Fault> {
@@ -192,17 +199,22 @@ mod tests {
 
     #[test]
     fn parameters_are_decoded_and_known() {
-        let read = |query: &str| Parameters::read(Some(query), &["q", "k", "filter"], &["filter"]);
-        let mut parameters = read("q=caf%C3%A9+au%2Blait&filter=a=1&filter=b&k=3&").unwrap();
-        assert_eq!(parameters.text("q").unwrap(), "café au+lait");
-        assert_eq!(parameters.texts("filter"), ["a=1", "b"]);
-        assert_eq!(parameters.number("k").unwrap(), Some(3));
-        assert_eq!(read("q=%FF").err().unwrap().kind, Kind::BAD_REQUEST);
-        for wrong in ["x=1", "q=a&q=b", "%71=a&q=b"] {
-            assert_eq!(read(wrong).err().unwrap().kind, Kind::UNPROCESSABLE, "{wrong}");
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Form {
+            query: Option<String>,
+            k: Option<WholeNumber>,
+            filters: Option<Vec<String>>,
         }
-        for wrong in ["k=-1", "k=", "k=1e3", "k=99999999999999999999999"] {
-            assert!(read(wrong).unwrap().number("k").is_err(), "{wrong}");
+        let read = parameters::<Form>;
+        let form = read("q=caf%C3%A9+au%2Blait&filter=a=1&filter=b&k=3&").unwrap();
+        assert_eq!((form.query.as_deref(), form.k.map(|WholeNumber(k)| k)), (Some("café au+lait"), Some(3)));
+        assert_eq!(form.filters.unwrap(), ["a=1", "b"]);
+        assert_eq!(read("q=123").unwrap().query.as_deref(), Some("123"));
+        assert_eq!(read("q=%FF").unwrap_err().kind, Kind::BAD_REQUEST);
+        let many = "k=99999999999999999999999";
+        for wrong in ["x=1", "q=a&q=b", "%71=a&q=b", "k=-1", "k=", "k=1e3", many, "filters=a"] {
+            assert_eq!(read(wrong).unwrap_err().kind, Kind::UNPROCESSABLE, "{wrong}");
         }
     }
 
@@ -236,7 +248,7 @@ mod tests {
 
     #[test]
     fn whole_numbers_may_have_a_point() {
-        let whole = |text: &str| serde_json::from_str::<WholeNumber>(text).map(|WholeNumber(whole)| whole).ok();
+        let read = |text: &str| serde_json::from_str::<WholeNumber>(text).map(|WholeNumber(number)| number).ok();
         let cases = [
             ("10", Some(10)),
             ("10.0", Some(10)),
@@ -249,7 +261,7 @@ mod tests {
             ("18446744073709551615", Some(usize::MAX)),
         ];
         for (text, expected) in cases {
-            assert_eq!(whole(text), expected, "{text}");
+            assert_eq!(read(text), expected, "{text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A service that runs: its threads, its indexes under watch, and its end.
 
-use std::io;
+use std::collections::HashSet;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clickvec_index::MANIFEST;
 use clickvec_tables::{Error, ErrorKind};
+use serde_json::json;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 
@@ -68,12 +70,12 @@ fn try_threads(count: usize) -> std::io::Result<()> {
 }
 
 impl Server {
-    /// Opens the indexes and answers requests from now on, on threads of its own.
+    /// Opens the indexes and answers requests from now on, on threads of its own. It writes its log to `log`, one JSON object a line.
     ///
     /// # Errors
     ///
     /// If a setting is wrong, the address is taken, an index cannot be opened or fails its test, or a file cannot be written.
-    pub fn start(config: Config) -> Result<Server> {
+    pub fn start(config: Config, log: impl Write + Send + 'static) -> Result<Server> {
         check(&config)?;
         let hosts = Hosts::new(&config.hosts, !config.listen.ip().is_loopback())?;
         try_threads(THREADS + config.limits.workers + OTHER_THREADS).map_err(no_threads)?;
@@ -89,7 +91,7 @@ impl Server {
         };
         let listener = runtime.block_on(async { bind(config.listen, config.limits.connections) }).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let canaries: Arc<[_]> = config.canaries.into();
+        let canaries: Arc<[_]> = config.canaries.as_slice().into();
         // Before they are opened: an index that is replaced meanwhile has changed.
         let seen: Vec<_> = config.indexes.iter().map(|(_, path)| state(path)).collect();
         let open = |(name, path): &(String, PathBuf)| Slot::open(name, path, Arc::clone(&canaries));
@@ -97,24 +99,20 @@ impl Server {
         let rotate = config.limits.clicks as u64;
         let records = config.record.as_deref().map(|folder| Records::open(folder, rotate)).transpose()?;
         let (records, click_writer) = records.unzip();
-        let (log, log_writer) = Log::new(config.log).map_err(no_threads)?;
+        let (log, log_writer) = Log::new(log).map_err(no_threads)?;
         let metrics = Arc::new(Metrics::default());
         let workers = Workers::new(&config.limits, Arc::clone(&metrics));
         let service = Arc::new(Service {
             openapi: described(&config.limits).into(),
             outgoing: Outgoing::new(config.limits.answers),
             clients: Clients::new(config.limits.client_rate, config.limits.batch),
-            limits: config.limits,
             slots,
             workers,
             metrics,
             log,
             records,
-            tokens: config.tokens,
             hosts,
-            origins: config.origins,
-            forwarded: config.forwarded,
-            log_queries: config.log_queries,
+            config,
             stopping: AtomicBool::new(false),
         });
         service.slots.iter().for_each(|slot| service.update_metrics(slot));
@@ -127,7 +125,7 @@ impl Server {
             runtime.block_on(accept(service, router, listener, stopped));
             runtime.shutdown_timeout(LOOK_AGAIN);
         })?;
-        let every = server.service.limits.watch;
+        let every = server.service.config.limits.watch;
         if !every.is_zero() {
             let service = Arc::clone(&server.service);
             server.thread("watch", move || watch_folders(&service, seen, every))?;
@@ -150,17 +148,11 @@ impl Server {
         for slot in &self.service.slots {
             let generation = slot.current();
             let facts = generation.index.facts();
-            self.service.log.event(
-                "index",
-                [
-                    ("index", slot.name.as_str().into()),
-                    ("titles", facts.titles.into()),
-                    ("model", facts.model.fingerprint.as_str().into()),
-                    ("fingerprint", facts.fingerprint.as_str().into()),
-                ],
-            );
+            let (titles, model, fingerprint) = (facts.titles, &facts.model.fingerprint, &facts.fingerprint);
+            let event = json!({"index": slot.name, "titles": titles, "model": model, "fingerprint": fingerprint});
+            self.service.log.event("index", event);
         }
-        self.service.log.event("start", [("address", self.address.to_string().into())]);
+        self.service.log.event("start", json!({"address": self.address.to_string()}));
     }
 
     /// Returns the address that it listens on.
@@ -190,7 +182,7 @@ impl Server {
         if self.service.stopping.swap(true, Ordering::Relaxed) {
             return;
         }
-        self.service.log.event("stop", []);
+        self.service.log.event("stop", json!({}));
         let _ = self.stop.send(true);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -198,9 +190,9 @@ impl Server {
         if let Some(records) = &self.service.records {
             records.clicks.end();
         }
-        self.service.log.event("end", []);
+        self.service.log.event("end", json!({}));
         // A reader that takes nothing keeps the log's thread for ever, which then ends with the program.
-        let by = Instant::now() + self.service.limits.drain;
+        let by = Instant::now() + self.service.config.limits.drain;
         self.service.log.end(by);
         for writer in self.writers.drain(..) {
             while !writer.is_finished() && Instant::now() < by {
@@ -244,21 +236,17 @@ fn check(config: &Config) -> Result<()> {
     if config.indexes.is_empty() {
         return Err(setting("an index to serve", "none"));
     }
-    for (number, (name, _)) in config.indexes.iter().enumerate() {
+    let mut names = HashSet::new();
+    for (name, _) in &config.indexes {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        let found = if name.is_empty() {
-            "none".to_owned()
-        } else if name.len() > NAME {
-            format!("{} bytes", name.len())
-        } else if let Some(found) = name.chars().find(|&c| !is_plain(c)) {
-            format!("{found:?}")
-        } else if config.indexes[..number].iter().any(|(other, _)| other == name) {
-            "it twice".to_owned()
-        } else {
-            continue;
-        };
-        let expected = format!("a name of letters, digits, `-`, `_` and `.`, at most {NAME}");
-        return Err(setting(expected, found).help("NAME=INDEX names an index").within(quoted(name)));
+        if name.is_empty() || name.len() > NAME || !name.chars().all(is_plain) {
+            let expected = format!("a name of letters, digits, `-`, `_` and `.`, at most {NAME}");
+            return Err(setting(expected, quoted(name)).help("NAME=INDEX names an index"));
+        }
+        if !names.insert(name) {
+            let found = format!("{} twice", quoted(name));
+            return Err(setting("a name of its own for each index", found).help("NAME=INDEX names an index"));
+        }
     }
     Ok(())
 }

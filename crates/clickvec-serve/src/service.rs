@@ -6,24 +6,23 @@ use std::time::Instant;
 
 use axum::Extension;
 use axum::response::{IntoResponse as _, Response};
-use clickvec_index::ErrorKind;
+use serde_json::json;
 
-use crate::answer::{Outgoing, Record, Stage, json_response};
+use crate::answer::{Outgoing, Record, Stage};
 use crate::clients::{Caller, Clients};
+use crate::config::Config;
 use crate::error::Result;
-use crate::fault::{Fault, Kind, quoted};
-use crate::generation::{Cause, Files, Generation, Reloaded, Slot, is_replaced};
+use crate::fault::{Fault, Kind, json_response, quoted};
+use crate::generation::{Cause, Files, Generation, Reloaded, Slot};
 use crate::hosts::Hosts;
-use crate::limits::Limits;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::records::Records;
-use crate::tokens::Tokens;
 use crate::workers::Workers;
 
 /// The one value that answers all requests.
 pub(crate) struct Service {
-    pub(crate) limits: Limits,
+    pub(crate) config: Config,
     pub(crate) slots: Vec<Slot>,
     pub(crate) workers: Workers,
     pub(crate) outgoing: Outgoing,
@@ -31,11 +30,7 @@ pub(crate) struct Service {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) log: Log,
     pub(crate) records: Option<Records>,
-    pub(crate) tokens: Tokens,
     pub(crate) hosts: Hosts,
-    pub(crate) origins: Vec<String>,
-    pub(crate) forwarded: bool,
-    pub(crate) log_queries: bool,
     /// The description of all routes, with this service's limits.
     pub(crate) openapi: axum::body::Bytes,
     /// Whether the service stops: it finishes what it has and takes nothing new.
@@ -79,7 +74,7 @@ impl Service {
     pub(crate) fn take_share(&self, caller: &Caller, texts: usize) -> Result<(), Fault> {
         self.clients.take(&caller.client, texts, Instant::now()).map_err(|wait| {
             self.metrics.shed("client");
-            let expected = format!("at most {} texts a second from one client", self.limits.client_rate);
+            let expected = format!("at most {} texts a second from one client", self.config.limits.client_rate);
             Fault::new(Kind::CLIENT_LIMIT, expected, "more").after(wait)
         })
     }
@@ -110,19 +105,16 @@ impl Service {
         };
         self.metrics.reloaded(&slot.name, told);
         self.update_metrics(slot);
-        let reason = result.as_ref().err().map(ToString::to_string);
         let generation = slot.current();
-        self.log.event(
-            "reload",
-            [
-                ("index", slot.name.as_str().into()),
-                ("result", told.into()),
-                ("generation", generation.number.into()),
-                ("fingerprint", generation.index.facts().fingerprint.as_str().into()),
-                ("seconds", started.elapsed().as_secs_f64().into()),
-                ("reason", reason.into()),
-            ],
-        );
+        let event = json!({
+            "index": slot.name,
+            "result": told,
+            "generation": generation.number,
+            "fingerprint": generation.index.facts().fingerprint,
+            "seconds": started.elapsed().as_secs_f64(),
+            "reason": result.as_ref().err().map(ToString::to_string),
+        });
+        self.log.event("reload", event);
         result
     }
 
@@ -131,25 +123,18 @@ impl Service {
         let started = Instant::now();
         let Some((generation, result)) = slot.read() else { return };
         self.update_metrics(slot);
-        let told = match &result {
-            Ok(_) => Files::Sound.name(),
-            Err(fault) if is_replaced(fault) => Files::Replaced.name(),
-            Err(_) => "damaged",
-        };
         let checked = result.as_ref().ok();
-        self.log.event(
-            "check",
-            [
-                ("index", slot.name.as_str().into()),
-                ("result", told.into()),
-                ("generation", generation.number.into()),
-                ("files", checked.map(|checked| checked.files).into()),
-                ("bytes", checked.map(|checked| checked.bytes).into()),
-                ("queries", checked.map(|checked| checked.queries).into()),
-                ("seconds", started.elapsed().as_secs_f64().into()),
-                ("reason", result.as_ref().err().map(ToString::to_string).into()),
-            ],
-        );
+        let event = json!({
+            "index": slot.name,
+            "result": generation.files().name(),
+            "generation": generation.number,
+            "files": checked.map(|checked| checked.files),
+            "bytes": checked.map(|checked| checked.bytes),
+            "queries": checked.map(|checked| checked.queries),
+            "seconds": started.elapsed().as_secs_f64(),
+            "reason": result.as_ref().err().map(ToString::to_string),
+        });
+        self.log.event("check", event);
     }
 
     /// Lets the generation before answer again.
@@ -160,8 +145,7 @@ impl Service {
     pub(crate) fn roll_back(&self, slot: &Slot) -> Result<(), &'static str> {
         slot.roll_back()?;
         self.update_metrics(slot);
-        self.log
-            .event("rollback", [("index", slot.name.as_str().into()), ("generation", slot.current().number.into())]);
+        self.log.event("rollback", json!({"index": slot.name, "generation": slot.current().number}));
         Ok(())
     }
 
@@ -180,21 +164,21 @@ impl Service {
     /// Refuses a text that is longer than the limit.
     pub(crate) fn check_text(&self, name: &str, text: &str) -> Result<(), Fault> {
         // No text has more characters than bytes.
-        if text.len() <= self.limits.text {
+        if text.len() <= self.config.limits.text {
             return Ok(());
         }
         let found = text.chars().count();
-        if found <= self.limits.text {
+        if found <= self.config.limits.text {
             return Ok(());
         }
-        let expected = format!("a text of at most {} characters", self.limits.text);
+        let expected = format!("a text of at most {} characters", self.config.limits.text);
         Err(Fault::field(name, expected, found.to_string()).help("shorten it"))
     }
 
     /// Refuses more texts than the limit, none, and texts that are too long.
     pub(crate) fn check_texts(&self, name: &str, texts: &[String]) -> Result<(), Fault> {
-        if texts.is_empty() || texts.len() > self.limits.batch {
-            let expected = format!("1 to {} texts", self.limits.batch);
+        if texts.is_empty() || texts.len() > self.config.limits.batch {
+            let expected = format!("1 to {} texts", self.config.limits.batch);
             let help = if texts.is_empty() { "send one" } else { "send several requests" };
             return Err(Fault::field(name, expected, texts.len().to_string()).help(help));
         }
@@ -207,16 +191,4 @@ fn damaged(slot: &Slot, found: &str) -> Fault {
     let expected = format!("the files of `{}` as they were written", slot.name);
     Fault::new(Kind::UNAVAILABLE, expected, found)
         .help("put a sound index in its place; the log of the service has more")
-}
-
-/// Returns what an error of an index is to a client.
-pub(crate) fn to_fault(error: &clickvec_index::Error) -> Fault {
-    let (expected, found) = (error.what_was_expected().unwrap_or_default(), error.what_was_found().unwrap_or_default());
-    match (error.kind(), error.named_place()) {
-        (ErrorKind::Interrupted, _) => Fault::new(Kind::LATE, "to answer in time", "that it takes longer")
-            .help("ask for fewer texts or titles at once"),
-        (ErrorKind::Setting, Some("id")) => Fault::new(Kind::NOT_FOUND, expected, found).param("id"),
-        (ErrorKind::Setting, Some(field)) => Fault::field(field, expected, found),
-        _ => Fault::internal(error),
-    }
 }

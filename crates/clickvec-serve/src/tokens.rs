@@ -15,13 +15,15 @@ const SHORTEST: usize = 16;
 /// What a token may begin with if its hash follows.
 const HASHED: &str = "sha256:";
 
-type Hash = [u8; 32];
+pub(crate) type Hash = [u8; 32];
 
 /// The tokens of a file, by what they allow.
 #[derive(Debug, Clone, Default)]
 pub struct Tokens {
-    search: Vec<Hash>,
-    admin: Vec<Hash>,
+    /// For searching; if there are none, every client may.
+    pub(crate) search: Vec<Hash>,
+    /// For reloading and rolling back, and for searching too.
+    pub(crate) admin: Vec<Hash>,
 }
 
 impl Tokens {
@@ -54,42 +56,21 @@ impl Tokens {
             }
             let (role, token) = text.split_once(char::is_whitespace).unwrap_or(("", text));
             let hashes = match role {
-                "search" => Ok(&mut tokens.search),
-                "admin" => Ok(&mut tokens.admin),
-                _ => Err("a line that begins with neither".to_owned()),
+                "search" => &mut tokens.search,
+                "admin" => &mut tokens.admin,
+                _ => return Err(expected("a line that begins with neither".to_owned()).at_line(path, line)),
             };
-            let hash = hashes.and_then(|hashes| Ok(hashes.push(hash(token.trim_start())?)));
-            hash.map_err(|found| expected(found).at_line(path, line))?;
+            hashes.push(hash(token.trim_start()).map_err(|found| expected(found).at_line(path, line))?);
         }
         if tokens.search.is_empty() && tokens.admin.is_empty() {
             return Err(expected("no token".to_owned()).at(path));
         }
         Ok(tokens)
     }
-
-    /// Returns whether clients need a token to search.
-    pub(crate) fn guards_search(&self) -> bool {
-        !self.search.is_empty()
-    }
-
-    /// Returns whether a client with a token can administrate.
-    pub(crate) fn has_admin(&self) -> bool {
-        !self.admin.is_empty()
-    }
-
-    /// Returns whether this is a token for searching, as every token is.
-    pub(crate) fn may_search(&self, token: &str) -> bool {
-        has(&self.search, token) | has(&self.admin, token)
-    }
-
-    /// Returns whether this is a token for administration.
-    pub(crate) fn may_administrate(&self, token: &str) -> bool {
-        has(&self.admin, token)
-    }
 }
 
 /// Returns whether a token has one of the hashes. Every hash is compared to its end, so the time tells nothing.
-fn has(hashes: &[Hash], token: &str) -> bool {
+pub(crate) fn has(hashes: &[Hash], token: &str) -> bool {
     let hash: Hash = Sha256::digest(token).into();
     let differences =
         |known: &Hash| known.iter().zip(&hash).fold(0, |found, (a, b)| std::hint::black_box(found | (a ^ b)));
@@ -137,21 +118,14 @@ mod tests {
         let marked = "\u{feff}search 0123456789abcdef\n".to_owned();
         for text in ["# ours\n\nsearch\t0123456789abcdef\n".to_owned(), format!("search sha256:{hash}\r\n"), marked] {
             let tokens = read(&text).unwrap();
-            assert!(tokens.may_search("0123456789abcdef") && !tokens.may_administrate("0123456789abcdef"));
+            assert!(has(&tokens.search, "0123456789abcdef") && tokens.admin.is_empty());
             for wrong in ["", "0123456789abcdeF", "0123456789abcdef ", hash] {
-                assert!(!tokens.may_search(wrong), "{wrong}");
+                assert!(!has(&tokens.search, wrong), "{wrong}");
             }
         }
-    }
-
-    #[test]
-    fn an_administrator_may_search_too() {
         let tokens = read("search 0123456789abcdef\nadmin fedcba9876543210\n").unwrap();
-        assert!(tokens.guards_search() && tokens.has_admin());
-        assert!(tokens.may_search("fedcba9876543210") && tokens.may_administrate("fedcba9876543210"));
-        assert!(tokens.may_search("0123456789abcdef") && !tokens.may_administrate("0123456789abcdef"));
-        let tokens = read("admin fedcba9876543210\n").unwrap();
-        assert!(!tokens.guards_search() && tokens.has_admin());
+        assert!(has(&tokens.search, "0123456789abcdef") && !has(&tokens.search, "fedcba9876543210"));
+        assert!(has(&tokens.admin, "fedcba9876543210") && !has(&tokens.admin, "0123456789abcdef"));
     }
 
     #[test]

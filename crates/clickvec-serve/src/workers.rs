@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::time::{timeout, timeout_at};
 
-use crate::fault::{Fault, Kind};
+use crate::fault::Fault;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 
@@ -80,11 +80,8 @@ impl Workers {
             seconds.store(mean.to_bits(), Ordering::Relaxed);
             done
         });
-        match timeout_at((started + self.request).into(), task).await {
-            Ok(Ok(done)) => Ok((done, waited)),
-            Ok(Err(_)) => Err(Fault::internal(&"a fault in the program")),
-            Err(_) => Err(late(self.request)),
-        }
+        let done = timeout_at((started + self.request).into(), task).await.map_err(|_| Fault::late())??;
+        Ok((done, waited))
     }
 
     /// Returns the number of texts that wait.
@@ -105,15 +102,10 @@ impl Workers {
     }
 }
 
-/// Creates the fault of a request that was not done in time.
-pub(crate) fn late(limit: Duration) -> Fault {
-    let expected = format!("to answer within {} s", limit.as_secs_f64());
-    Fault::new(Kind::LATE, expected, "that it takes longer").help("ask for fewer texts or titles at once")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Kind;
 
     fn workers(change: impl FnOnce(&mut Limits)) -> Arc<Workers> {
         let mut limits = Limits { workers: 1, ..Limits::default() };
@@ -160,13 +152,13 @@ mod tests {
             let workers = Arc::clone(&workers);
             runtime.spawn(async move { workers.run(2, Instant::now(), || ()).await })
         };
-        let asked: Vec<_> = (0..6).map(ask).collect();
-        while asked.iter().filter(|asked| asked.is_finished()).count() < 4 {
+        let tasks: Vec<_> = (0..6).map(ask).collect();
+        while tasks.iter().filter(|task| task.is_finished()).count() < 4 {
             std::thread::yield_now();
         }
         assert_eq!((workers.waiting(), workers.busy()), (4, 1), "never more than the bound");
         drop(hold);
-        let answers: Vec<_> = asked.into_iter().map(|asked| runtime.block_on(asked).unwrap()).collect();
+        let answers: Vec<_> = tasks.into_iter().map(|task| runtime.block_on(task).unwrap()).collect();
         let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
         assert_eq!(refused.len(), 4, "two batches of two texts have room");
         assert!(refused.iter().all(|fault| fault.kind == Kind::OVERLOADED && fault.retry_after.is_some()));

@@ -85,7 +85,7 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
     address.ok_or("expected an address in numbers with a port, as 127.0.0.1:7701, or a port, as 7701")
 }
 
-/// An index and its name, which is that of its folder unless given.
+/// An index and its name, by default that of its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct NamedIndex {
     name: String,
@@ -107,12 +107,12 @@ impl FromStr for NamedIndex {
     }
 }
 
-/// Returns the usual limits with those that are given as `name=value`.
-fn limits(given: &[String]) -> Result<Limits> {
+/// Returns the usual limits, except those that `name=value` changes.
+fn limits(changes: &[String]) -> Result<Limits> {
     let usual = serde_json::to_value(Limits::default())?;
     let names: Vec<&String> = usual.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
     let mut changed = serde_json::Map::new();
-    for text in given {
+    for text in changes {
         let pair =
             text.split_once('=').and_then(|(name, value)| Some((name, value.parse::<serde_json::Number>().ok()?)));
         let Some((name, value)) = pair.filter(|(name, _)| names.iter().any(|known| known == name)) else {
@@ -148,12 +148,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.forwarded = args.forwarded;
     config.log_queries = args.log_queries;
     config.limits = limits(&args.limits)?;
-    config.log = Box::new(std::io::stderr());
     let interrupt = Interrupt::watch()?;
     let reload = Arc::new(AtomicBool::new(false));
     #[cfg(unix)]
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&reload)).context("cannot watch for SIGHUP")?;
-    let server = Server::start(config)?;
+    let server = Server::start(config, std::io::stderr())?;
     let mut out = output::stdout();
     output::written(writeln!(out, "http://{}", server.address()).and_then(|()| out.flush()))?;
     while interrupt.status().is_none() {
@@ -210,9 +209,9 @@ mod tests {
 
     #[test]
     fn limits_have_names() {
-        let given = ["queue=3000", "request=2.5", "workers=4"].map(str::to_owned);
+        let changes = ["queue=3000", "request=2.5", "workers=4"].map(str::to_owned);
         let expected = Limits { queue: 3000, request: Duration::from_secs_f64(2.5), workers: 4, ..Limits::default() };
-        assert_eq!(limits(&given).unwrap(), expected);
+        assert_eq!(limits(&changes).unwrap(), expected);
         for (wrong, told) in [
             ("queues=3", "the names `answers`"),
             ("queue", "found `queue`"),

@@ -3,45 +3,37 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{RawQuery, State};
-use serde::Serialize;
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::fault::{Fault, Kind};
-use crate::generation::{Cause, Reloaded};
-use crate::request::Parameters;
+use crate::generation::{Cause, Reloaded, Slot};
+use crate::request::AddressQuery;
 use crate::service::Service;
 
-#[derive(Serialize)]
-pub(super) struct Changed {
-    indexes: Vec<Index>,
-}
-
-#[derive(Serialize)]
-struct Index {
-    name: String,
-    result: &'static str,
-    generation: u64,
-    fingerprint: String,
+/// Which index is changed: all, if none is named.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Which {
+    index: Option<String>,
 }
 
 /// Reloads the index that is named, or all.
 pub(super) async fn reload(
     State(service): State<Arc<Service>>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<Changed>, Fault> {
-    change(service, query.as_deref(), |service, number| {
-        let slot = &service.slots[number];
-        match service.reload(slot, Cause::Requested) {
-            Ok(Reloaded::Swapped) => Ok("swapped"),
-            Ok(Reloaded::Unchanged | Reloaded::Left) => Ok("unchanged"),
-            Err(error) => {
-                let fault = Fault::new(
-                    Kind::CONFLICT,
-                    format!("an index that can take the place of `{}`", slot.name),
-                    format!("that {error}"),
-                );
-                Err(fault.help("the generation before still answers"))
-            }
+    AddressQuery(which): AddressQuery<Which>,
+) -> Result<Json<Value>, Fault> {
+    change(service, which, |service, slot| match service.reload(slot, Cause::Requested) {
+        Ok(Reloaded::Swapped) => Ok("swapped"),
+        Ok(Reloaded::Unchanged | Reloaded::Left) => Ok("unchanged"),
+        Err(error) => {
+            let fault = Fault::new(
+                Kind::CONFLICT,
+                format!("an index that can take the place of `{}`", slot.name),
+                format!("that {error}"),
+            );
+            Err(fault.help("the generation before still answers"))
         }
     })
     .await
@@ -50,10 +42,9 @@ pub(super) async fn reload(
 /// Lets the generation before answer again.
 pub(super) async fn roll_back(
     State(service): State<Arc<Service>>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<Changed>, Fault> {
-    change(service, query.as_deref(), |service, number| {
-        let slot = &service.slots[number];
+    AddressQuery(which): AddressQuery<Which>,
+) -> Result<Json<Value>, Fault> {
+    change(service, which, |service, slot| {
         service
             .roll_back(slot)
             .map(|()| "rolled-back")
@@ -65,28 +56,22 @@ pub(super) async fn roll_back(
 /// Changes indexes on a thread where that delays no request.
 async fn change(
     service: Arc<Service>,
-    query: Option<&str>,
-    change: impl Fn(&Service, usize) -> Result<&'static str, Fault> + Send + 'static,
-) -> Result<Json<Changed>, Fault> {
-    let name = Parameters::read(query, &["index"], &[])?.text("index");
-    let numbers: Vec<usize> = match &name {
-        None => (0..service.slots.len()).collect(),
-        Some(name) => {
-            service.slot(Some(name))?;
-            (0..service.slots.len()).filter(|&number| service.slots[number].name == *name).collect()
-        }
-    };
+    Which { index: name }: Which,
+    change: impl Fn(&Service, &Slot) -> Result<&'static str, Fault> + Send + 'static,
+) -> Result<Json<Value>, Fault> {
+    service.slot(name.as_deref())?;
     let done = tokio::task::spawn_blocking(move || {
+        let is_named = |slot: &&Slot| name.as_ref().is_none_or(|name| slot.name == *name);
         // One that is refused keeps none of the others from being changed.
-        let results: Vec<_> = numbers.iter().map(|&number| (number, change(&service, number))).collect();
-        let index = |(number, result): (usize, Result<&'static str, Fault>)| {
-            let (slot, result) = (&service.slots[number], result?);
+        let results: Vec<_> =
+            service.slots.iter().filter(is_named).map(|slot| (slot, change(&service, slot))).collect();
+        let index = |(slot, result): (&Slot, Result<&'static str, Fault>)| {
             let generation = slot.current();
-            let fingerprint = generation.index.facts().fingerprint.clone();
-            Ok(Index { name: slot.name.clone(), result, generation: generation.number, fingerprint })
+            let fingerprint = &generation.index.facts().fingerprint;
+            let number = generation.number;
+            Ok(json!({"name": slot.name, "result": result?, "generation": number, "fingerprint": fingerprint}))
         };
         results.into_iter().map(index).collect::<Result<Vec<_>, Fault>>()
     });
-    let indexes = done.await.map_err(|error| Fault::internal(&error))??;
-    Ok(Json(Changed { indexes }))
+    Ok(Json(json!({"indexes": done.await??})))
 }

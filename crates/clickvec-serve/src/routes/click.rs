@@ -2,24 +2,20 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{FromRequest as _, Request, State};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::answer::{Record, Recorded};
-use crate::clicks::Lost;
 use crate::clients::Caller;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Generation;
 use crate::judgments::{DOWN, UP};
 use crate::log::now;
 use crate::request::{JsonBody, WholeNumber};
-use crate::service::{Service, to_fault};
+use crate::service::Service;
 
-/// A disk that is behind is given this time.
-const DISK: Duration = Duration::from_secs(1);
 /// A visit's name is at most this long.
 const SESSION: usize = 128;
 
@@ -32,7 +28,7 @@ pub(super) struct Clicked {
     /// Its rank, counted from 1.
     position: Option<WholeNumber>,
     session: Option<String>,
-    /// The titles that were shown, from the first place on. One post for a search, since each makes rows of its own.
+    /// The titles that were shown, the first one first. One post for a search, since each makes rows of its own.
     #[serde(default)]
     shown: Vec<String>,
     index: Option<String>,
@@ -53,17 +49,12 @@ struct Line<'a> {
     session: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-pub(super) struct Kept {
-    kept: usize,
-}
-
-/// Keeps a click and what was shown.
+/// Records a click and what was shown.
 pub(super) async fn click(
     State(service): State<Arc<Service>>,
     caller: Caller,
     request: Request,
-) -> Result<Recorded<Kept>, Fault> {
+) -> Result<Recorded, Fault> {
     let clicks = &service.records.as_ref().ok_or_else(no_records)?.clicks;
     let JsonBody(clicked) = JsonBody::from_request(request, &service).await?;
     let Clicked { query, id, position, session, shown, index } = clicked;
@@ -72,8 +63,8 @@ pub(super) async fn click(
         let expected = format!("a session of at most {SESSION} characters");
         return Err(Fault::field("session", expected, session.chars().count().to_string()));
     }
-    if shown.len() > service.limits.batch {
-        let expected = format!("at most {} titles", service.limits.batch);
+    if shown.len() > service.config.limits.batch {
+        let expected = format!("at most {} titles", service.config.limits.batch);
         return Err(Fault::field("shown", expected, shown.len().to_string()));
     }
     let mut once = HashSet::new();
@@ -90,7 +81,7 @@ pub(super) async fn click(
     }
     let rank = id.as_ref().and_then(|id| shown.iter().position(|shown| shown == id)).map(|rank| rank + 1);
     if let (Some(rank), Some(found)) = (rank, position.filter(|position| Some(*position) != rank)) {
-        let expected = format!("the place of `id` in `shown`, {rank}, or no position");
+        let expected = format!("the position of `id` in `shown`, {rank}, or no position");
         return Err(Fault::field("position", expected, found.to_string()));
     }
     let rows = shown.len() + usize::from(id.is_some() && rank.is_none());
@@ -99,7 +90,7 @@ pub(super) async fn click(
     let generation = service.generation(slot, None)?;
     let (time, mut lines) = (now(), Vec::new());
     let mut row = |id: &str, clicked: bool, position: Option<usize>| -> Result<(), Fault> {
-        let title = title_of(&generation, id)?;
+        let title = find_title(&generation, id)?;
         let line = Line {
             time: &time,
             index: &slot.name,
@@ -110,7 +101,7 @@ pub(super) async fn click(
             position,
             session: session.as_deref(),
         };
-        serde_json::to_writer(&mut lines, &line).map_err(|error| Fault::internal(&error))?;
+        serde_json::to_writer(&mut lines, &line)?;
         lines.push(b'\n');
         Ok(())
     };
@@ -120,14 +111,10 @@ pub(super) async fn click(
     if let (Some(id), None) = (&id, rank) {
         row(id, true, position)?;
     }
-    clicks.append(lines).await.map_err(|lost| match lost {
-        Lost::Full => Fault::overloaded("room for clicks", "too many that wait for the disk", DISK),
-        Lost::Io(error) => Fault::new(Kind::UNAVAILABLE, "to write the click to the disk", error.to_string())
-            .help("nothing was kept; try again"),
-    })?;
+    clicks.append(lines).await?;
     service.metrics.recorded("click", usize::from(id.is_some()));
     service.metrics.recorded("shown", shown.len());
-    Ok(Recorded(Kept { kept: rows }, Record { index: Some(slot.name.clone()), ..Record::default() }))
+    Ok(Recorded(json!({"rows": rows}), Record { index: Some(slot.name.clone()), ..Record::default() }))
 }
 
 #[derive(Deserialize)]
@@ -136,73 +123,55 @@ pub(super) struct Judged {
     query: String,
     id: String,
     /// A thumb, a grade from 0 to 4, or nothing to take a judgment back.
-    grade: Grade,
+    grade: Value,
     index: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a grade, which is \"up\", \"down\", a whole number from 0 to 4 or null")]
-enum Grade {
-    Number(#[serde(deserialize_with = "grade")] u8),
-    Thumb(Thumb),
-    None,
+/// Reads a grade; `None` takes a judgment back.
+fn read_grade(grade: &Value) -> Result<Option<u8>, Fault> {
+    let number = WholeNumber::deserialize(grade).ok().and_then(|WholeNumber(number)| u8::try_from(number).ok());
+    match (grade, grade.as_str(), number) {
+        (Value::Null, ..) => Ok(None),
+        (_, Some("up"), _) => Ok(Some(UP)),
+        (_, Some("down"), _) => Ok(Some(DOWN)),
+        (_, _, Some(number)) if number <= UP => Ok(Some(number)),
+        _ => {
+            let expected = r#"a grade, which is "up", "down", a whole number from 0 to 4 or null"#;
+            Err(Fault::field("grade", expected, quoted(&grade.to_string())))
+        }
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Thumb {
-    Up,
-    Down,
-}
-
-/// Reads a grade from 0 to 4.
-fn grade<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
-    let WholeNumber(grade) = WholeNumber::deserialize(deserializer)?;
-    u8::try_from(grade).ok().filter(|grade| *grade <= UP).ok_or_else(|| D::Error::custom("a larger grade"))
-}
-
-#[derive(Serialize)]
-pub(super) struct Judgments {
-    judgments: usize,
-}
-
-/// Keeps a judgment.
+/// Records a judgment.
 pub(super) async fn judge(
     State(service): State<Arc<Service>>,
     caller: Caller,
     request: Request,
-) -> Result<Recorded<Judgments>, Fault> {
+) -> Result<Recorded, Fault> {
     if service.records.is_none() {
         return Err(no_records());
     }
     let JsonBody(Judged { query, id, grade, index }) = JsonBody::from_request(request, &service).await?;
     check_query(&service, &query)?;
+    let grade = read_grade(&grade)?;
     service.take_share(&caller, 1)?;
-    let grade = match grade {
-        Grade::Number(grade) => Some(grade),
-        Grade::Thumb(Thumb::Up) => Some(UP),
-        Grade::Thumb(Thumb::Down) => Some(DOWN),
-        Grade::None => None,
-    };
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, None)?;
     let (name, service) = (slot.name.clone(), Arc::clone(&service));
     let index = name.clone();
     let written = tokio::task::spawn_blocking(move || {
-        let title = title_of(&generation, &id)?;
+        let title = find_title(&generation, &id)?;
         if grade.is_some() {
             check_other_indexes(&service, &index, &id, &title)?;
         }
         let judgments = &service.records.as_ref().ok_or_else(no_records)?.judgments;
-        let number = judgments.judge(&query, &id, &title, grade).map_err(|error| {
-            Fault::new(Kind::UNAVAILABLE, "to write the judgment to the disk", error.to_string())
-                .help("nothing was kept; try again")
-        })?;
+        let written = judgments.judge(&query, &id, &title, grade);
+        let number = written.map_err(|error| Fault::not_written("judgment", &error))?;
         service.metrics.recorded("judgment", 1);
         Ok::<usize, Fault>(number)
     });
-    let judgments = written.await.map_err(|error| Fault::internal(&error))??;
-    Ok(Recorded(Judgments { judgments }, Record { index: Some(name), ..Record::default() }))
+    let judgments = written.await??;
+    Ok(Recorded(json!({"judgments": judgments}), Record { index: Some(name), ..Record::default() }))
 }
 
 /// Refuses an id that has another text in another index: the table of judgments has one text for each id.
@@ -227,9 +196,10 @@ fn check_query(service: &Service, query: &str) -> Result<(), Fault> {
     if query.trim().is_empty() { Err(Fault::field("query", "a query", "none")) } else { Ok(()) }
 }
 
-fn title_of(generation: &Generation, id: &str) -> Result<String, Fault> {
-    let document = generation.index.get(id).map_err(|error| to_fault(&error))?;
-    document
+fn find_title(generation: &Generation, id: &str) -> Result<String, Fault> {
+    generation
+        .index
+        .get(id)?
         .map(|document| document.title)
         .ok_or_else(|| Fault::new(Kind::NOT_FOUND, "the id of a title in the index", quoted(id)).param("id"))
 }

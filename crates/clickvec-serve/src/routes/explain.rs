@@ -11,12 +11,12 @@ use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vecto
 use clickvec_index::{ByPart, Explanation, WordShare};
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Record, json};
+use crate::answer::Record;
 use crate::clients::Caller;
 use crate::fault::Fault;
 use crate::generation::Generation;
 use crate::request::{JsonBody, WholeNumber};
-use crate::service::{Service, to_fault};
+use crate::service::Service;
 
 /// The units that an answer has unless more or fewer are asked for.
 const UNITS: usize = 12;
@@ -119,9 +119,9 @@ pub(super) async fn explain(
     let slot = service.slot(index.as_deref())?;
     let generation = service.generation(slot, generation.as_deref())?;
     // However small the limit of a batch, a title can be explained.
-    let texts = (2 + usize::from(other.is_some())).min(service.limits.batch);
+    let texts = (2 + usize::from(other.is_some())).min(service.config.limits.batch);
     let (name, mut record) = (slot.name.clone(), Record::new(slot, &generation, texts));
-    record.query = service.log_queries.then(|| query.clone());
+    record.query = service.config.log_queries.then(|| query.clone());
     let work = move || Ok((explained(&generation, &name, &query, &id, other.as_deref(), units)?, Vec::new()));
     service.work(&caller, record, work).await
 }
@@ -134,10 +134,10 @@ fn explained(
     other: Option<&str>,
     units: usize,
 ) -> Result<Vec<u8>, Fault> {
-    let explain = |id: &str| generation.index.explain(query, id).map_err(|error| to_fault(&error));
+    let explain = |id: &str| generation.index.explain(query, id);
     let (first, second) = (explain(id)?, other.map(explain).transpose()?);
-    let model = generation.index.model().map_err(|error| to_fault(&error))?;
-    let shown = Shown::of(&first.vectors, model.encoder_config(), units);
+    let model = generation.index.model()?;
+    let shown = Shown::new(&first.vectors, model.encoder_config(), units);
     let explained = Explained {
         index,
         generation: generation.number,
@@ -146,7 +146,7 @@ fn explained(
         other: second.as_ref().map(|second| title(second, &shown)),
         gap: second.as_ref().map(|second| gap(&first, second)),
     };
-    json(&explained)
+    Ok(serde_json::to_vec(&explained)?)
 }
 
 /// What is drawn of each text: what matters for the first title, so that all can be compared.
@@ -161,7 +161,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(first: &Match, encoder: &EncoderConfig, most: usize) -> Shown {
+    fn new(first: &Match, encoder: &EncoderConfig, most: usize) -> Shown {
         let Description { reading, telling, .. } = describe(encoder);
         let dimensions: Vec<usize> = first.shared.iter().take(most).map(|unit| unit.unit).collect();
         let cells = match reading {
@@ -189,7 +189,8 @@ fn most_active(views: &[&TextView], most: usize) -> Vec<usize> {
 fn title<'a>(explanation: &'a Explanation, shown: &Shown) -> Title<'a> {
     let Explanation { document, scores, vectors, words, .. } = explanation;
     let pairs = vectors.word_pairs().into_iter().take(shown.dimensions.len());
-    let units = shown.dimensions.iter().filter_map(|&unit| vectors.shared.iter().find(|of| of.unit == unit).copied());
+    let units =
+        shown.dimensions.iter().filter_map(|&unit| vectors.shared.iter().find(|shared| shared.unit == unit).copied());
     Title {
         id: &document.id,
         title: &document.title,
@@ -239,30 +240,31 @@ fn heat(view: &TextView, panel: &Panel, shown: &Shown) -> Option<Heat> {
     })
 }
 
-/// The places of the largest values, the largest first.
+/// The positions of the largest values, the largest first.
 fn largest(values: &[f32], most: usize) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..values.len()).collect();
-    places.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
-    places.truncate(most);
-    places
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
+    order.truncate(most);
+    order
 }
 
 fn gap<'a>(first: &'a Explanation, second: &Explanation) -> Gap<'a> {
     let (above, below) = (&first.vectors, &second.vectors);
     let mut by_word: Vec<WordGap<'a>> = Vec::new();
-    for (place, word) in above.query.words.iter().enumerate() {
-        let vectors = above.query_words.along[place] - below.query_words.along[place];
+    let along = above.query_words.along.iter().zip(&below.query_words.along);
+    for (word, (above, below)) in above.query.words.iter().zip(along) {
+        let vectors = above - below;
         match by_word.iter_mut().find(|gap| gap.word == word.text) {
             Some(gap) => gap.vectors += vectors,
             None => by_word.push(WordGap { word: &word.text, vectors, words: 0.0 }),
         }
     }
-    for of in &first.words {
-        let other = second.words.iter().find(|other| other.word == of.word).map_or(0.0, |other| f64::from(other.share));
-        let words = f64::from(of.share) - other;
-        match by_word.iter_mut().find(|gap| gap.word == of.word) {
+    for WordShare { word, share, .. } in &first.words {
+        let other = second.words.iter().find(|other| other.word == *word).map_or(0.0, |other| f64::from(other.share));
+        let words = f64::from(*share) - other;
+        match by_word.iter_mut().find(|gap| gap.word == word) {
             Some(gap) => gap.words += words,
-            None => by_word.push(WordGap { word: &of.word, vectors: 0.0, words }),
+            None => by_word.push(WordGap { word, vectors: 0.0, words }),
         }
     }
     let other = |part| second.scores.get(part).copied().map_or(0.0, f64::from);

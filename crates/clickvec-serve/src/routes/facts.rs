@@ -6,49 +6,29 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::answer::json_response;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, json_response};
 use crate::generation::{Generation, Slot};
 use crate::service::Service;
 
-#[derive(Serialize)]
-pub(super) struct Indexes {
-    indexes: Vec<Index>,
-    records: bool,
-}
-
-#[derive(Serialize)]
-struct Index {
-    name: String,
-    current: Version,
-    previous: Option<Version>,
-}
-
-#[derive(Serialize)]
-struct Version {
-    generation: u64,
-    opened: String,
-    files: &'static str,
-    facts: serde_json::Value,
-}
-
-fn version(generation: &Generation) -> Version {
-    let facts = serde_json::to_value(generation.index.facts()).expect("facts are JSON");
-    let files = generation.files().name();
-    Version { generation: generation.number, opened: generation.opened.clone(), files, facts }
+fn version(generation: &Generation) -> Value {
+    json!({
+        "generation": generation.number,
+        "opened": generation.opened,
+        "files": generation.files().name(),
+        "facts": generation.index.facts(),
+    })
 }
 
 /// Lists the indexes and their facts.
-pub(super) async fn indexes(State(service): State<Arc<Service>>) -> Json<Indexes> {
+pub(super) async fn indexes(State(service): State<Arc<Service>>) -> Json<Value> {
     let index = |slot: &Slot| {
         let pair = slot.pair();
-        let previous = pair.previous.as_deref().map(version);
-        Index { name: slot.name.clone(), current: version(&pair.current), previous }
+        json!({"name": slot.name, "current": version(&pair.current), "previous": pair.previous.as_deref().map(version)})
     };
-    let indexes = service.slots.iter().map(index).collect();
-    Json(Indexes { indexes, records: service.records.is_some() })
+    let indexes: Vec<Value> = service.slots.iter().map(index).collect();
+    Json(json!({"indexes": indexes, "records": service.records.is_some()}))
 }
 
 /// Answers that the program runs.

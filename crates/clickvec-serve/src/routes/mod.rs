@@ -2,7 +2,6 @@
 
 mod admin;
 mod click;
-mod embed;
 mod explain;
 mod facts;
 mod openai;
@@ -17,8 +16,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use crate::answer::json_response;
-use crate::fault::{Fault, Kind, quoted};
+use crate::fault::{Fault, Kind, json_response, quoted};
 use crate::front;
 use crate::service::Service;
 
@@ -26,7 +24,6 @@ use crate::service::Service;
 pub(crate) fn router(service: &Arc<Service>) -> Router {
     let search = Router::new()
         .route("/search", get(search::by_address).post(search::by_body))
-        .route("/embed", post(embed::embed))
         .route("/explain", post(explain::explain))
         .route("/v1/embeddings", post(openai::embeddings))
         .route("/v1/models", get(openai::models))
@@ -38,15 +35,13 @@ pub(crate) fn router(service: &Arc<Service>) -> Router {
         .route("/admin/reload", post(admin::reload))
         .route("/admin/rollback", post(admin::roll_back))
         .route_layer(from_fn_with_state(Arc::clone(service), front::may_administrate));
-    Router::new()
-        .route("/health/live", get(facts::live))
+    let page = page::FILES.into_iter().fold(Router::new(), |router, (address, media, text)| {
+        router.route(address, get(move || async move { page::file(media, text) }))
+    });
+    page.route("/health/live", get(facts::live))
         .route("/health/ready", get(facts::ready))
         .route("/metrics", get(facts::metrics))
         .route("/openapi.json", get(description))
-        .route("/", get(page::index))
-        .route("/page.css", get(page::style))
-        .route("/page.js", get(page::script))
-        .route("/explain.js", get(page::explain))
         .merge(search)
         .merge(admin)
         .fallback(not_found)

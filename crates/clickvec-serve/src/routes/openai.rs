@@ -1,8 +1,9 @@
-//! `POST /v1/embeddings` and `GET /v1/models`, in the form of OpenAI's, so that clients for those work here.
+//! `POST /v1/embeddings` and `GET /v1/models`, in the form of OpenAI's, so that clients for those work here: the vectors of texts.
 //!
 //! A model is `NAME:query` or `NAME:title`, one of the two towers of an index; `NAME` alone is `NAME:query`.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
@@ -11,14 +12,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clickvec::model::Side;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::embed::embed_texts;
-use crate::answer::{Record, json};
+use crate::answer::Record;
 use crate::clients::Caller;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Slot;
 use crate::request::{AnyJsonBody, WholeNumber};
 use crate::service::Service;
+
+/// So many texts are encoded on the worker itself before it looks at the time again. More would go to the threads of a
+/// pool that all workers share.
+const AT_ONCE: usize = 32;
 
 /// What clients send. Fields that say nothing here, such as `user`, are passed over, and so are versions in the address.
 #[derive(Deserialize)]
@@ -46,7 +51,7 @@ struct Embeddings<'a> {
     object: &'static str,
     data: Vec<Embedding>,
     model: &'a str,
-    usage: Usage,
+    usage: Value,
 }
 
 #[derive(Serialize)]
@@ -61,26 +66,6 @@ struct Embedding {
 enum Numbers {
     Floats(Vec<f32>),
     Base64(String),
-}
-
-#[derive(Serialize)]
-struct Usage {
-    prompt_tokens: usize,
-    total_tokens: usize,
-}
-
-#[derive(Serialize)]
-pub(super) struct Models {
-    object: &'static str,
-    data: Vec<Model>,
-}
-
-#[derive(Serialize)]
-struct Model {
-    id: String,
-    object: &'static str,
-    created: u64,
-    owned_by: &'static str,
 }
 
 /// Embeds texts.
@@ -109,11 +94,19 @@ pub(super) async fn embeddings(
         return Err(Fault::field("dimensions", expected, found.to_string()).help("leave it out"));
     }
     let record = Record::new(slot, &generation, texts.len());
-    let (end, limit) = (caller.started + service.limits.request, service.limits.request);
+    let end = caller.started + service.config.limits.request;
     let work = move || {
-        let vectors = embed_texts(&generation, &texts, side, end, limit)?;
+        let began = Instant::now();
+        let mut vectors = Vec::with_capacity(texts.len() * dimension);
+        for texts in texts.chunks(AT_ONCE) {
+            if Instant::now() >= end {
+                return Err(Fault::late());
+            }
+            vectors.extend(generation.index.embed(texts, side)?);
+        }
+        let stages = vec![("encode", began.elapsed())];
         // The words that were read are what comes nearest to tokens.
-        let words = texts.iter().map(|text| clickvec::internals::text::words(text).len()).sum();
+        let words: usize = texts.iter().map(|text| clickvec::internals::text::words(text).len()).sum();
         let data = vectors.chunks_exact(dimension).enumerate();
         let data =
             data.map(|(index, vector)| Embedding { object: "embedding", index, embedding: numbers(vector, is_base64) });
@@ -121,9 +114,9 @@ pub(super) async fn embeddings(
             object: "list",
             data: data.collect(),
             model: &model,
-            usage: Usage { prompt_tokens: words, total_tokens: words },
+            usage: json!({"prompt_tokens": words, "total_tokens": words}),
         };
-        Ok((json(&body)?, Vec::new()))
+        Ok((serde_json::to_vec(&body)?, stages))
     };
     service.work(&caller, record, work).await
 }
@@ -151,13 +144,14 @@ fn find_model<'s>(service: &'s Service, model: &str) -> Result<(&'s Slot, Side),
 }
 
 /// Lists the models: each index by its name, and with each side.
-pub(super) async fn models(State(service): State<Arc<Service>>) -> Json<Models> {
+pub(super) async fn models(State(service): State<Arc<Service>>) -> Json<Value> {
     let towers = |slot: &Slot| {
-        let (name, made) = (slot.name.clone(), slot.current().index.facts().made.unwrap_or(0));
-        let model =
-            move |end: &str| Model { id: format!("{name}{end}"), object: "model", created: made, owned_by: "clickvec" };
-        ["", ":query", ":title"].map(model)
+        let created = slot.current().index.facts().made.unwrap_or(0);
+        ["", ":query", ":title"].map(|tower| {
+            let id = format!("{}{tower}", slot.name);
+            json!({"id": id, "object": "model", "created": created, "owned_by": "clickvec"})
+        })
     };
-    let data = service.slots.iter().flat_map(towers).collect();
-    Json(Models { object: "list", data })
+    let models: Vec<Value> = service.slots.iter().flat_map(towers).collect();
+    Json(json!({"object": "list", "data": models}))
 }

@@ -7,26 +7,14 @@ use axum::response::IntoResponse;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const HTML: &str = "text/html; charset=utf-8";
-const CSS: &str = "text/css; charset=utf-8";
-const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+/// The address of each file, its media type, and its text.
+pub(super) const FILES: [(&str, &str, &str); 4] = [
+    ("/", "text/html; charset=utf-8", include_str!("../../page/index.html")),
+    ("/page.css", "text/css; charset=utf-8", include_str!("../../page/page.css")),
+    ("/page.js", "text/javascript; charset=utf-8", include_str!("../../page/page.js")),
+    ("/explain.js", "text/javascript; charset=utf-8", include_str!("../../page/explain.js")),
+];
 
-pub(super) async fn index() -> impl IntoResponse {
-    file(HTML, include_str!("../../page/index.html"))
-}
-
-pub(super) async fn style() -> impl IntoResponse {
-    file(CSS, include_str!("../../page/page.css"))
-}
-
-pub(super) async fn script() -> impl IntoResponse {
-    file(JAVASCRIPT, include_str!("../../page/page.js"))
-}
-
-pub(super) async fn explain() -> impl IntoResponse {
-    file(JAVASCRIPT, include_str!("../../page/explain.js"))
-}
-
-fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
-    ([(CONTENT_TYPE, kind), (CONTENT_SECURITY_POLICY, POLICY), (CACHE_CONTROL, "no-cache")], text)
+pub(super) fn file(media: &'static str, text: &'static str) -> impl IntoResponse {
+    ([(CONTENT_TYPE, media), (CONTENT_SECURITY_POLICY, POLICY), (CACHE_CONTROL, "no-cache")], text)
 }

@@ -18,10 +18,7 @@ fn search_finds_titles_by_get_and_by_post() {
     assert_eq!(got, posted);
     assert_eq!(ids(&got)[0], "t1");
     assert_eq!(got["results"][0]["rank"], 1);
-    // Either name of the query is known in both.
-    assert_eq!(service.get("/search?query=leather+sofa&k=3&mode=words").is(200), got);
-    assert_eq!(service.post("/search", r#"{"q":"leather sofa","k":3,"mode":"words"}"#).is(200), got);
-    service.get("/search?q=sofa&query=sofa").refuses(422, "several");
+    service.get("/search?q=sofa&q=sofa").refuses(422, "several");
     let both = service.get("/search?q=leather%20sofa").is(200);
     assert_eq!((&both["mode"], &both["total"], &both["index"]), (&json!("fused"), &json!(6), &json!("shop")));
     assert!(both["results"][0]["parts"]["vectors"].is_object() && both["results"][0]["parts"]["words"].is_object());
@@ -31,7 +28,7 @@ fn search_finds_titles_by_get_and_by_post() {
     assert!(vectors["results"][0]["matched"].is_null());
     let matched = service.get("/search?q=leather+SOFAS&mode=words&matched=true").is(200);
     assert_eq!(matched["results"][0]["matched"], json!(["leather"]), "{matched}");
-    let posted = service.post("/search", r#"{"q":"leather SOFAS","mode":"words","matched":true}"#).is(200);
+    let posted = service.post("/search", r#"{"query":"leather SOFAS","mode":"words","matched":true}"#).is(200);
     assert_eq!(posted, matched);
 }
 
@@ -95,9 +92,7 @@ fn what_cannot_be_asked_is_refused_with_the_field() {
     let service = Service::start();
     for (body, field, text) in [
         (r#"{}"#, "query", "none of them"),
-        (r#"{"query":"a","q":"a"}"#, "query", "several"),
-        (r#"{"q":"a","queries":["a"]}"#, "query", "several"),
-        (r#"{"query":"a","queries":["b"]}"#, "query", "several"),
+        (r#"{"query":"a","queries":["b"]}"#, "query", "both"),
         (r#"{"query":"a","k":0}"#, "k", "1 to 1000"),
         (r#"{"query":"a","k":1001}"#, "k", "1001"),
         (r#"{"query":"a","k":1,"offset":10000}"#, "offset", "10000"),
@@ -129,19 +124,18 @@ fn what_cannot_be_asked_is_refused_with_the_field() {
     for (path, expected) in [
         ("/search", "expected an object with `query` or `queries`"),
         ("/explain", "expected an object with `query` and `id`"),
-        ("/embed", "expected an object with `texts`"),
         ("/v1/embeddings", "expected an object with `input` and `model`"),
     ] {
         service.post(path, "\"a\"").refuses(422, expected);
     }
-    for path in ["/search?k=1", "/search?filter=brand:acme", "/embed?side=title", "/explain?units=3"] {
+    for path in ["/search?k=1", "/search?filter=brand:acme", "/explain?units=3"] {
         let reply = service.post(path, r#"{"query":"a"}"#);
         reply.refuses(422, "no parameters in the address, found");
     }
     service.post("/v1/embeddings?api-version=2024", r#"{"input":"a","model":"shop"}"#).is(200);
     service.post("/search", r#"{"query":"a","index":"other"}"#).refuses(404, "shop");
     service.post("/search", r#"{"query":"a","generation":"previous"}"#).refuses(404, "nothing was reloaded");
-    service.post("/embed", r#"{"texts":["a"],"side":1}"#).refuses(422, "/openapi.json");
+    service.post("/search", r#"{"query":"a","query":"b"}"#).refuses(422, "duplicate field `query`");
     let packed = [("content-type", "application/json"), ("content-encoding", "gzip")];
     service.ask("POST", "/search", &packed, b"\x1f\x8b").refuses(415, "without Content-Encoding, found `gzip`");
     service.get("/search").refuses(422, "`q`");
@@ -151,19 +145,15 @@ fn what_cannot_be_asked_is_refused_with_the_field() {
 }
 
 #[test]
-fn embed_gives_unit_vectors_of_both_towers() {
+fn embeddings_are_unit_vectors_of_both_towers() {
     let service = Service::start();
-    let ask =
-        |side: &str| service.post("/embed", json!({"texts": ["leather sofa", "?"], "side": side}).to_string()).is(200);
-    let (query, title) = (ask("query"), ask("title"));
-    for answer in [&query, &title] {
-        let vector: Vec<f64> = serde_json::from_value(answer["vectors"][0].clone()).unwrap();
-        assert_eq!(vector.len() as u64, answer["dimension"].as_u64().unwrap());
+    for model in ["shop:query", "shop:title"] {
+        let body = json!({"input": ["leather sofa", "?"], "model": model});
+        let answer = service.post("/v1/embeddings", body.to_string()).is(200);
+        let vector: Vec<f64> = serde_json::from_value(answer["data"][0]["embedding"].clone()).unwrap();
         assert!((vector.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-5);
-        assert!(answer["vectors"][1].as_array().unwrap().iter().all(|x| x.as_f64() == Some(0.0)), "no word");
+        assert!(answer["data"][1]["embedding"].as_array().unwrap().iter().all(|x| x.as_f64() == Some(0.0)), "no word");
     }
-    service.post("/embed", r#"{"texts":["a"],"side":"both"}"#).refuses(422, "");
-    service.post("/embed", r#"{"texts":[]}"#).refuses(422, "1 to 1024");
 }
 
 #[test]
@@ -304,8 +294,8 @@ fn answers_say_where_the_time_went_and_carry_the_clients_name_for_the_request() 
 fn methods_and_addresses_that_are_not_there() {
     let service = Service::start();
     service.ask("DELETE", "/search", &[], b"").refuses(405, "found DELETE");
-    service.get("/embed").refuses(405, "Allow");
-    assert_eq!(service.get("/embed").header("allow"), Some("POST"));
+    service.get("/explain").refuses(405, "Allow");
+    assert_eq!(service.get("/explain").header("allow"), Some("POST"));
     for path in ["/nothing", "/search/", "//search", "/Search", "/admin", "/../etc/passwd", "/%2e%2e/", "/page.css/.."]
     {
         service.get(path).refuses(404, "/openapi.json");
@@ -381,7 +371,7 @@ fn the_description_is_true_of_requests() {
         }
         seen += 1;
     }
-    assert_eq!(seen, 6);
+    assert_eq!(seen, 5);
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn rows(service: &Service) -> Vec<Value> {
 fn a_click_and_what_was_shown_are_rows_that_prepare_reads() {
     let service = keeping();
     let click = json!({"query": "leather\tsofa", "id": "t2", "session": "s1", "shown": ["t1", "t2", "t3"]});
-    assert_eq!(service.post("/click", click.to_string()).is(200)["kept"], 3);
+    assert_eq!(service.post("/click", click.to_string()).is(200)["rows"], 3);
     service.post("/click", r#"{"query":"lamp","id":"t3","position":7}"#).is(200);
     service.post("/click", r#"{"query":"oak","shown":["t4"]}"#).is(200);
     let rows = rows(&service);
@@ -53,7 +53,7 @@ fn what_is_no_click_is_refused_and_leaves_no_row() {
         (
             json!({"query": "a", "id": "t1", "position": 7, "shown": ["t2", "t1"]}),
             422,
-            "the place of `id` in `shown`, 2",
+            "the position of `id` in `shown`, 2",
         ),
         (json!({"query": "a", "id": "t1", "session": "s".repeat(129)}), 422, "128"),
         (json!({"query": "x".repeat(9000), "id": "t1"}), 422, "8192"),

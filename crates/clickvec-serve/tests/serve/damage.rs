@@ -106,7 +106,6 @@ fn is_refused_later(name: &str) -> bool {
     for query in ["/search?q=sofa", "/search?q=sofa&mode=words"] {
         service.get(query).refuses(503, name);
     }
-    service.post("/embed", r#"{"texts":["sofa"]}"#).refuses(503, name);
     service.post("/v1/embeddings", r#"{"input":"sofa","model":"shop"}"#).refuses(503, name);
     service.post("/explain", r#"{"query":"sofa","id":"t1"}"#).refuses(503, name);
     assert_eq!(files_of(&service), "damaged");

@@ -111,9 +111,8 @@ impl Service {
         config.listen.set_port(0);
         config.limits.watch = Duration::ZERO;
         config.limits = Limits { request: PATIENCE, wait: PATIENCE, ..Limits::default() };
-        config.log = Box::new(log.clone());
         change(&mut config, folder.path());
-        let server = Server::start(config)?;
+        let server = Server::start(config, log.clone())?;
         let address = server.address();
         let mut service = Service { folder, server: Some(server), address, log, description: Value::Null };
         let reply = service.send(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");

@@ -188,7 +188,7 @@ fn a_body_that_does_not_arrive_is_given_up() {
         .unwrap();
     let mut answer = [0; 4096];
     let read = stream.read(&mut answer).unwrap();
-    Reply::of(&answer[..read]).refuses(408, "whole request");
+    Reply::of(&answer[..read]).refuses(408, "complete request");
     // One that is announced as too large is refused for that, at once if nobody would read to its end.
     for (length, patience) in [("99999999999", Duration::from_millis(200)), ("9999999", Duration::from_secs(10))] {
         let mut stream = service.connect();

@@ -18,8 +18,9 @@ fn texts_and_batches_have_limits_and_the_description_says_them() {
     service.post("/search", json!({"query": exactly}).to_string()).is(200);
     service.post("/search", json!({"query": exactly + "é"}).to_string()).refuses(422, "20 characters, found 21");
     service.post("/search", json!({"queries": ["a", "b", "c", "d"]}).to_string()).refuses(422, "1 to 3 texts, found 4");
-    service.post("/embed", json!({"texts": ["a", "b", "c"]}).to_string()).is(200);
-    service.post("/embed", json!({"texts": ["a", "b", "c", "d"]}).to_string()).refuses(422, "1 to 3");
+    let embed = |texts: &[&str]| service.post("/v1/embeddings", json!({"input": texts, "model": "shop"}).to_string());
+    embed(&["a", "b", "c"]).is(200);
+    embed(&["a", "b", "c", "d"]).refuses(422, "1 to 3");
     service.get("/search?q=a&k=5&offset=3").is(200);
     service.get("/search?q=a&k=6").refuses(422, "1 to 5");
     service.get("/search?q=a&k=5&offset=4").refuses(422, "first 8");
@@ -56,9 +57,9 @@ fn a_client_has_its_own_limit() {
         config.record = Some(folder.join("record"));
     });
     let ask = |client: &str, texts: usize| {
-        let body = json!({"texts": vec!["sofa"; texts]}).to_string();
+        let body = json!({"input": vec!["sofa"; texts], "model": "shop"}).to_string();
         let headers = [("content-type", "application/json"), ("x-forwarded-for", client)];
-        service.ask("POST", "/embed", &headers, body.as_bytes())
+        service.ask("POST", "/v1/embeddings", &headers, body.as_bytes())
     };
     ask("10.0.0.1", 3).is(200);
     ask("10.0.0.1", 1).is(200);
@@ -84,10 +85,10 @@ fn answers_that_are_not_taken_have_a_bound() {
         config.limits = Limits { answers: 16 << 20, batch: 120_000, queue: 120_000, ..config.limits.clone() };
     });
     // Some 6 MB each, more than the buffers of the system take.
-    let body = json!({"texts": vec!["sofa"; 120_000]}).to_string();
+    let body = json!({"input": vec!["sofa"; 120_000], "model": "shop"}).to_string();
     let ask = || {
         let mut stream = service.connect();
-        let head = "POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n";
+        let head = "POST /v1/embeddings HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n";
         let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
         stream.write_all(request.as_bytes()).unwrap();
         stream
@@ -191,10 +192,10 @@ fn more_than_fits_is_turned_away_with_the_time_to_come_again() {
         let wait = Duration::from_millis(300);
         config.limits = Limits { workers: 1, queue: 64, batch: 64, wait, ..config.limits.clone() };
     });
-    let body = json!({"texts": vec!["leather sofa with three seats ".repeat(250); 64]}).to_string();
+    let body = json!({"input": vec!["leather sofa with three seats ".repeat(250); 64], "model": "shop"}).to_string();
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let ask = || {
-            let reply = service.post("/embed", &body);
+            let reply = service.post("/v1/embeddings", &body);
             if reply.status == 503 {
                 reply.refuses(503, "Retry-After");
                 assert!(reply.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
@@ -240,7 +241,7 @@ fn what_cannot_work_does_not_start() {
         let mut config = Config::new(vec![("shop".to_owned(), service.index())]);
         config.listen.set_port(0);
         change(&mut config);
-        Server::start(config).map(drop)
+        Server::start(config, std::io::sink()).map(drop)
     };
     let refuses = |change: &dyn Fn(&mut Config), expected: &str| {
         let error = start(change).unwrap_err().to_string();
@@ -255,7 +256,7 @@ fn what_cannot_work_does_not_start() {
     for name in ["", "a b", "a:query", "../x", &"x".repeat(65)] {
         refuses(&|config| config.indexes[0].0 = name.to_owned(), "expected a name of letters");
     }
-    refuses(&|config| config.indexes.push(config.indexes[0].clone()), "found it twice");
+    refuses(&|config| config.indexes.push(config.indexes[0].clone()), "found `shop` twice");
     refuses(&|config| config.hosts = vec!["http://x".to_owned()], "expected a name without scheme");
     refuses(&|config| config.indexes[0].1 = "/nowhere".into(), "/nowhere");
     let taken = Service::start();

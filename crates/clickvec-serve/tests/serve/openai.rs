@@ -1,5 +1,6 @@
 //! The form of OpenAI's API.
 
+use clickvec::model::Side;
 use serde_json::{Value, json};
 
 use crate::harness::Service;
@@ -9,15 +10,19 @@ fn ask(service: &Service, body: Value) -> Value {
 }
 
 #[test]
-fn vectors_are_those_of_embed_as_numbers_and_in_base64() {
+fn vectors_are_those_of_the_model_as_numbers_and_in_base64() {
     let service = Service::start();
-    for (model, side) in [("shop", "query"), ("shop:query", "query"), ("shop:title", "title")] {
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let index = clickvec_index::Index::open(&service.index()).unwrap();
+    let dimension = index.facts().model.dimension;
+    for (model, side) in [("shop", Side::Query), ("shop:query", Side::Query), ("shop:title", Side::Title)] {
         let texts = ["leather sofa", "lamp"];
-        let vectors =
-            service.post("/embed", json!({"texts": texts, "side": side}).to_string()).is(200)["vectors"].clone();
+        let vectors = index.embed(&texts, side).unwrap();
+        let vectors: Vec<Value> =
+            vectors.chunks_exact(dimension).map(|vector| read(&serde_json::to_string(vector).unwrap())).collect();
         let answer = ask(&service, json!({"input": texts, "model": model}));
-        for (place, entry) in answer["data"].as_array().unwrap().iter().enumerate() {
-            assert_eq!((&entry["index"], &entry["embedding"]), (&json!(place), &vectors[place]));
+        for (row, entry) in answer["data"].as_array().unwrap().iter().enumerate() {
+            assert_eq!((&entry["index"], &entry["embedding"]), (&json!(row), &vectors[row]));
         }
         assert_eq!((&answer["model"], &answer["usage"]["total_tokens"]), (&json!(model), &json!(3)));
         let coded = ask(&service, json!({"input": "lamp", "model": model, "encoding_format": "base64", "user": "me"}));

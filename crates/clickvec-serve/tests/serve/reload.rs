@@ -92,7 +92,7 @@ fn a_canary_that_is_not_found_refuses_an_index() {
     let mut config = clickvec_serve::Config::new(vec![("shop".to_owned(), service.index())]);
     config.listen.set_port(0);
     config.canaries = canary("t1");
-    let error = clickvec_serve::Server::start(config).map(drop).unwrap_err().to_string();
+    let error = clickvec_serve::Server::start(config, std::io::sink()).map(drop).unwrap_err().to_string();
     assert!(error.contains("among the first 10 titles, found "), "{error}");
 }
 

@@ -94,7 +94,7 @@ fn what_was_sent_to_another_name_is_refused() {
         ("POST", "/judge", judgment),
         ("POST", "/click", r#"{"query":"sofa","id":"t1"}"#),
         ("POST", "/search", r#"{"query":"sofa"}"#),
-        ("POST", "/embed", r#"{"texts":["sofa"]}"#),
+        ("POST", "/v1/embeddings", r#"{"input":["sofa"],"model":"shop"}"#),
         ("POST", "/admin/reload", ""),
         ("GET", "/search?q=sofa", ""),
         ("GET", "/indexes", ""),
