@@ -13,7 +13,7 @@ use http_body::{Frame, SizeHint};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::generation::{Generation, Slot};
+use crate::generation::Generation;
 
 /// A stage of the work and its time.
 pub(crate) type Stage = (&'static str, Duration);
@@ -33,8 +33,8 @@ pub(crate) struct Record {
 
 impl Record {
     /// Creates the record of texts that a generation of an index reads.
-    pub(crate) fn new(slot: &Slot, generation: &Generation, texts: usize) -> Record {
-        Record { texts, index: Some(slot.name.clone()), generation: Some(generation.number), ..Record::default() }
+    pub(crate) fn new(generation: &Generation, texts: usize) -> Record {
+        Record { texts, index: Some(generation.name.clone()), generation: Some(generation.number), ..Record::default() }
     }
 }
 

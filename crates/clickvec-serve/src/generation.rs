@@ -36,6 +36,8 @@ pub struct Canary {
 
 /// One generation of an index.
 pub(crate) struct Generation {
+    /// The name of the index.
+    pub(crate) name: String,
     /// Counted from 1 since the service started.
     pub(crate) number: u64,
     /// When it was opened.
@@ -102,6 +104,16 @@ pub(crate) enum Reloaded {
     Left,
 }
 
+impl Reloaded {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Reloaded::Swapped => "swapped",
+            Reloaded::Unchanged => "unchanged",
+            Reloaded::Left => "left",
+        }
+    }
+}
+
 impl Slot {
     /// Opens an index for the first time. Its files are not all read: that would be most of the time to the first answer.
     pub(crate) fn open(name: &str, path: &Path, canaries: Arc<[Canary]>) -> Result<Slot> {
@@ -111,7 +123,7 @@ impl Slot {
         };
         // A damaged file may show as a fault of another, or of the answers.
         let index = open().or_else(|error| clickvec_index::check_files(path).and(Err(error)))?;
-        let pair = Pair { current: Arc::new(Generation::new(1, index, Files::Unread)), previous: None };
+        let pair = Pair { current: Arc::new(Generation::new(name, 1, index, Files::Unread)), previous: None };
         Ok(Slot {
             name: name.to_owned(),
             path: path.to_owned(),
@@ -166,7 +178,7 @@ impl Slot {
         test(&self.path, &index, &self.canaries)?;
         history.opened += 1;
         history.left = None;
-        let current = Arc::new(Generation::new(history.opened, index, Files::Sound));
+        let current = Arc::new(Generation::new(&self.name, history.opened, index, Files::Sound));
         let previous = Some(before);
         self.pair.store(Arc::new(Pair { current, previous }));
         Ok(Reloaded::Swapped)
@@ -215,8 +227,8 @@ impl Slot {
 }
 
 impl Generation {
-    fn new(number: u64, index: Index, files: Files) -> Generation {
-        Generation { number, opened: crate::log::now(), index, files: Mutex::new(files) }
+    fn new(name: &str, number: u64, index: Index, files: Files) -> Generation {
+        Generation { name: name.to_owned(), number, opened: crate::log::now(), index, files: Mutex::new(files) }
     }
 
     /// What is known of its files.

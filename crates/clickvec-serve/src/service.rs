@@ -47,8 +47,9 @@ impl Service {
         })
     }
 
-    /// The generation that a request asks for: `current` or `previous`. One with a damaged file answers nothing.
-    pub(crate) fn generation(&self, slot: &Slot, which: Option<&str>) -> Result<Arc<Generation>, Fault> {
+    /// The generation of an index that a request asks for: `current` or `previous`. One with a damaged file answers nothing.
+    pub(crate) fn generation(&self, name: Option<&str>, which: Option<&str>) -> Result<Arc<Generation>, Fault> {
+        let slot = self.slot(name)?;
         let generation = match which {
             None | Some("current") => slot.current(),
             Some("previous") => slot.pair().previous.clone().ok_or_else(|| {
@@ -60,14 +61,18 @@ impl Service {
             }
         };
         match generation.files() {
-            Files::Damaged(found) => Err(damaged(slot, &found)),
+            Files::Damaged(found) => {
+                let expected = format!("the files of `{}` as they were written", slot.name);
+                let fault = Fault::new(Kind::UNAVAILABLE, expected, found);
+                Err(fault.help("put a sound index in its place; the log of the service has more"))
+            }
             Files::Unread | Files::Replaced | Files::Sound => Ok(generation),
         }
     }
 
     /// Refuses unless all indexes can answer.
     pub(crate) fn check_indexes(&self) -> Result<(), Fault> {
-        self.slots.iter().try_for_each(|slot| self.generation(slot, None).map(drop))
+        self.slots.iter().try_for_each(|slot| self.generation(Some(&slot.name), None).map(drop))
     }
 
     /// Takes texts or rows from a client's own share.
@@ -97,12 +102,7 @@ impl Service {
     pub(crate) fn reload(&self, slot: &Slot, cause: Cause) -> Result<Reloaded> {
         let started = Instant::now();
         let result = slot.reload(cause);
-        let told = match &result {
-            Ok(Reloaded::Swapped) => "swapped",
-            Ok(Reloaded::Unchanged) => "unchanged",
-            Ok(Reloaded::Left) => "left",
-            Err(_) => "refused",
-        };
+        let told = result.as_ref().map_or("refused", |reloaded| reloaded.name());
         self.metrics.reloaded(&slot.name, told);
         self.update_metrics(slot);
         let generation = slot.current();
@@ -184,11 +184,4 @@ impl Service {
         }
         texts.iter().try_for_each(|text| self.check_text(name, text))
     }
-}
-
-/// The fault of an index that answers nothing, since its answers could be wrong.
-fn damaged(slot: &Slot, found: &str) -> Fault {
-    let expected = format!("the files of `{}` as they were written", slot.name);
-    Fault::new(Kind::UNAVAILABLE, expected, found)
-        .help("put a sound index in its place; the log of the service has more")
 }

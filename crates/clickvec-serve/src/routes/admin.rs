@@ -24,17 +24,11 @@ pub(super) async fn reload(
     State(service): State<Arc<Service>>,
     AddressQuery(which): AddressQuery<Which>,
 ) -> Result<Json<Value>, Fault> {
-    change(service, which, |service, slot| match service.reload(slot, Cause::Requested) {
-        Ok(Reloaded::Swapped) => Ok("swapped"),
-        Ok(Reloaded::Unchanged | Reloaded::Left) => Ok("unchanged"),
-        Err(error) => {
-            let fault = Fault::new(
-                Kind::CONFLICT,
-                format!("an index that can take the place of `{}`", slot.name),
-                format!("that {error}"),
-            );
-            Err(fault.help("the generation before still answers"))
-        }
+    change(service, which, |service, slot| {
+        service.reload(slot, Cause::Requested).map(Reloaded::name).map_err(|error| {
+            let expected = format!("an index that can replace `{}`", slot.name);
+            Fault::new(Kind::CONFLICT, expected, format!("that {error}")).help("the generation before still answers")
+        })
     })
     .await
 }

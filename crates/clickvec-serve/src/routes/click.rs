@@ -86,14 +86,13 @@ pub(super) async fn click(
     }
     let rows = shown.len() + usize::from(id.is_some() && rank.is_none());
     service.take_share(&caller, rows)?;
-    let slot = service.slot(index.as_deref())?;
-    let generation = service.generation(slot, None)?;
+    let generation = service.generation(index.as_deref(), None)?;
     let (time, mut lines) = (now(), Vec::new());
     let mut row = |id: &str, clicked: bool, position: Option<usize>| -> Result<(), Fault> {
         let title = find_title(&generation, id)?;
         let line = Line {
             time: &time,
-            index: &slot.name,
+            index: &generation.name,
             query: &query,
             item: id,
             title: &title,
@@ -114,7 +113,7 @@ pub(super) async fn click(
     clicks.append(lines).await?;
     service.metrics.recorded("click", usize::from(id.is_some()));
     service.metrics.recorded("shown", shown.len());
-    Ok(Recorded(json!({"rows": rows}), Record { index: Some(slot.name.clone()), ..Record::default() }))
+    Ok(Recorded(json!({"rows": rows}), Record { index: Some(generation.name.clone()), ..Record::default() }))
 }
 
 #[derive(Deserialize)]
@@ -155,14 +154,12 @@ pub(super) async fn judge(
     check_query(&service, &query)?;
     let grade = read_grade(&grade)?;
     service.take_share(&caller, 1)?;
-    let slot = service.slot(index.as_deref())?;
-    let generation = service.generation(slot, None)?;
-    let (name, service) = (slot.name.clone(), Arc::clone(&service));
-    let index = name.clone();
+    let generation = service.generation(index.as_deref(), None)?;
+    let (name, service) = (generation.name.clone(), Arc::clone(&service));
     let written = tokio::task::spawn_blocking(move || {
         let title = find_title(&generation, &id)?;
         if grade.is_some() {
-            check_other_indexes(&service, &index, &id, &title)?;
+            check_other_indexes(&service, &generation.name, &id, &title)?;
         }
         let judgments = &service.records.as_ref().ok_or_else(no_records)?.judgments;
         let written = judgments.judge(&query, &id, &title, grade);
@@ -178,7 +175,7 @@ pub(super) async fn judge(
 fn check_other_indexes(service: &Service, own: &str, id: &str, title: &str) -> Result<(), Fault> {
     for slot in service.slots.iter().filter(|slot| slot.name != own) {
         // One that is damaged answers nothing, so it has no say either.
-        let Ok(generation) = service.generation(slot, None) else { continue };
+        let Ok(generation) = service.generation(Some(&slot.name), None) else { continue };
         let Ok(other) = generation.index.get(id) else { continue };
         if let Some(other) = other.filter(|other| other.title != title) {
             let (expected, found) =

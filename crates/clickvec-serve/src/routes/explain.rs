@@ -116,19 +116,17 @@ pub(super) async fn explain(
     service.check_text("query", &query)?;
     service.check_text("id", &id)?;
     other.iter().try_for_each(|other| service.check_text("other", other))?;
-    let slot = service.slot(index.as_deref())?;
-    let generation = service.generation(slot, generation.as_deref())?;
+    let generation = service.generation(index.as_deref(), generation.as_deref())?;
     // However small the limit of a batch, a title can be explained.
     let texts = (2 + usize::from(other.is_some())).min(service.config.limits.batch);
-    let (name, mut record) = (slot.name.clone(), Record::new(slot, &generation, texts));
+    let mut record = Record::new(&generation, texts);
     record.query = service.config.log_queries.then(|| query.clone());
-    let work = move || Ok((explained(&generation, &name, &query, &id, other.as_deref(), units)?, Vec::new()));
+    let work = move || Ok((explained(&generation, &query, &id, other.as_deref(), units)?, Vec::new()));
     service.work(&caller, record, work).await
 }
 
 fn explained(
     generation: &Generation,
-    index: &str,
     query: &str,
     id: &str,
     other: Option<&str>,
@@ -139,7 +137,7 @@ fn explained(
     let model = generation.index.model()?;
     let shown = Shown::new(&first.vectors, model.encoder_config(), units);
     let explained = Explained {
-        index,
+        index: &generation.name,
         generation: generation.number,
         unit: unit_of_vectors(model.encoder_config()),
         title: title(&first, &shown),

@@ -74,7 +74,7 @@ pub(super) async fn embeddings(
     caller: Caller,
     AnyJsonBody(EmbeddingsRequest { input, model, encoding_format, dimensions }): AnyJsonBody<EmbeddingsRequest>,
 ) -> Result<Response, Fault> {
-    let (slot, side) = find_model(&service, &model)?;
+    let (name, side) = find_model(&service, &model)?;
     let texts = match input {
         Input::One(text) => vec![text],
         Input::Several(texts) => texts,
@@ -87,13 +87,13 @@ pub(super) async fn embeddings(
             return Err(Fault::field("encoding_format", "an encoding_format, float or base64", quoted(other)));
         }
     };
-    let generation = service.generation(slot, None)?;
+    let generation = service.generation(Some(name), None)?;
     let dimension = generation.index.facts().model.dimension;
     if let Some(WholeNumber(found)) = dimensions.filter(|found| found.0 != dimension) {
         let expected = format!("{dimension} dimensions, as the model has them");
         return Err(Fault::field("dimensions", expected, found.to_string()).help("leave it out"));
     }
-    let record = Record::new(slot, &generation, texts.len());
+    let record = Record::new(&generation, texts.len());
     let end = caller.started + service.config.limits.request;
     let work = move || {
         let began = Instant::now();
@@ -129,14 +129,14 @@ fn numbers(vector: &[f32], is_base64: bool) -> Numbers {
     Numbers::Base64(STANDARD.encode(bytes))
 }
 
-/// Returns the index and the side that a model's name means.
-fn find_model<'s>(service: &'s Service, model: &str) -> Result<(&'s Slot, Side), Fault> {
+/// Returns the name of the index and the side that a model's name means.
+fn find_model<'m>(service: &Service, model: &'m str) -> Result<(&'m str, Side), Fault> {
     let (name, side) = match model.rsplit_once(':') {
         Some((name, "query")) => (name, Side::Query),
         Some((name, "title")) => (name, Side::Title),
         _ => (model, Side::Query),
     };
-    service.slots.iter().find(|slot| slot.name == name).map(|slot| (slot, side)).ok_or_else(|| {
+    service.slots.iter().any(|slot| slot.name == name).then_some((name, side)).ok_or_else(|| {
         let names: Vec<&str> = service.slots.iter().map(|slot| slot.name.as_str()).collect();
         let expected = format!("a model, {}, alone or with :query or :title", names.join(" or "));
         Fault::new(Kind::NOT_FOUND, expected, quoted(model)).help("/v1/models lists them").param("model")

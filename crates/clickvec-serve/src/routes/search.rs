@@ -112,10 +112,9 @@ async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> R
         (k.map_or(clickvec_index::DEFAULT_K.min(service.config.limits.results), |WholeNumber(k)| k), offset.0);
     check_page(service, queries.len(), k, offset)?;
     let filters = filters.iter().map(|text| text.parse::<Filter>()).collect::<Result<Vec<_>, _>>()?;
-    let slot = service.slot(index.as_deref())?;
-    let generation = service.generation(slot, generation.as_deref())?;
+    let generation = service.generation(index.as_deref(), generation.as_deref())?;
     let mode = mode.unwrap_or(Mode::Fused);
-    let (name, mut record) = (slot.name.clone(), Record::new(slot, &generation, queries.len()));
+    let mut record = Record::new(&generation, queries.len());
     record.query = service.config.log_queries.then(|| queries.join("\n"));
     let end = caller.started + service.config.limits.request;
     let work = move || {
@@ -129,7 +128,7 @@ async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> R
                 .with_deadline(end);
             let answer = generation.index.search(&request)?;
             add_stages(&mut stages, &answer.timings);
-            answers.push(found(&generation, &name, query, mode, answer, Marks { keywords, matched })?);
+            answers.push(found(&generation, query, mode, answer, Marks { keywords, matched })?);
         }
         let body = match (is_batch, &answers[..]) {
             (false, [answer]) => serde_json::to_vec(answer)?,
@@ -161,7 +160,6 @@ fn check_page(service: &Service, queries: usize, k: usize, offset: usize) -> Res
 
 fn found<'a>(
     generation: &'a Generation,
-    index: &'a str,
     query: &'a str,
     mode: Mode,
     answer: clickvec_index::Answer,
@@ -177,7 +175,7 @@ fn found<'a>(
     let title = |hit| Title { hit, keywords: title_keywords.next(), matched: matched.next() };
     Ok(Found {
         query,
-        index,
+        index: &generation.name,
         generation: generation.number,
         fingerprint: &generation.index.facts().fingerprint,
         mode,
