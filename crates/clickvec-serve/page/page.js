@@ -70,7 +70,7 @@ const thumbs = hit => {
         await ask("judge", { method: "POST", body: JSON.stringify({ query: shownFor, id: hit.id, grade: next, ...(chooser.value ? { index: chooser.value } : {}) }) });
         next ? judged.set(key(), next) : judged.delete(key());
         buttons.forEach((other, place) => other.setAttribute("aria-pressed", ["up", "down"][place] === next ? "true" : "false"));
-        statusLine.textContent = next ? "The judgment is kept." : "The judgment is taken back.";
+        statusLine.textContent = next ? "The judgment is recorded." : "The judgment is taken back.";
       } catch { /* the alert says it */ }
     });
     return button;

@@ -20,7 +20,7 @@ use crate::permits::Permit;
 use crate::service::Service;
 use crate::tokens::{Hash, Tokens, has};
 
-/// A client's own name for a request is kept up to this length.
+/// A client's own name for a request is at most this long.
 const REQUEST_ID: usize = 64;
 
 static NUMBER: AtomicU64 = AtomicU64::new(1);

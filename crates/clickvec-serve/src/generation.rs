@@ -205,7 +205,7 @@ impl Slot {
         Some((generation, result))
     }
 
-    /// Lets the generation before answer again; the one that answered is kept in its place.
+    /// Lets the generation before answer again; the one that answered becomes the one before.
     ///
     /// # Errors
     ///
