@@ -6,7 +6,7 @@ use std::time::Duration;
 use clickvec::explain::Match;
 use serde::Serialize;
 
-use crate::parts::ByPart;
+use crate::part::ByPart;
 
 /// The answer to a [`crate::Request`].
 #[derive(Debug, Clone, PartialEq, Serialize)]

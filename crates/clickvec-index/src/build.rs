@@ -9,11 +9,12 @@ use clickvec::model::Model;
 use clickvec::tables::{TITLE, Title};
 
 use crate::encode::{Sink, TitleEncoder};
-use crate::error::{Error, ErrorKind, Result};
-use crate::folder::{self, FolderWriter};
-use crate::layout::{About, MODEL_FILE, SHARD_FILE, Shard};
+use crate::error::{Error, ErrorKind, Result, too_many};
+use crate::folder::{self, About, FolderWriter, MODEL_FILE};
 use crate::parts::vectors::VECTORS_FILE;
-use crate::segment::{HEADER, Parts, TITLES_FILE, bad_title, write_line};
+use crate::shard::{SHARD_FILE, Shard};
+use crate::target::Parts;
+use crate::titles::{HEADER, TITLES_FILE, bad_title, write_line};
 
 /// A builder of an index, which is a folder with a copy of the model, the titles and their vectors.
 ///
@@ -249,11 +250,6 @@ impl Output {
         let fingerprint = folder.finish(about)?;
         Ok(BuiltIndex { fingerprint, model, titles: count, left_out, dimension })
     }
-}
-
-/// Creates the error of more titles than positions.
-pub(crate) fn too_many(found: usize) -> Error {
-    Error::expected(ErrorKind::Memory, format!("at most {} titles", u32::MAX), found.to_string())
 }
 
 impl Sink for Output {

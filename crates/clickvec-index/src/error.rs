@@ -43,3 +43,8 @@ pub(crate) fn bad_request(
 ) -> Error {
     Error::expected(ErrorKind::Setting, expected, found).within(field)
 }
+
+/// Creates the error of more titles than positions.
+pub(crate) fn too_many(found: usize) -> Error {
+    Error::expected(ErrorKind::Memory, format!("at most {} titles", u32::MAX), found.to_string())
+}

@@ -4,7 +4,7 @@ use clickvec::internals::text::Analysis;
 use clickvec_eval::ranker::FusionMethod;
 use serde::Serialize;
 
-use crate::parts::ByPart;
+use crate::part::ByPart;
 use crate::parts::vectors::VectorFormat;
 use crate::parts::words::Bm25;
 

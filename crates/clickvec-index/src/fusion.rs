@@ -4,19 +4,20 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::sync::Arc;
 
+use clickvec::index::Hit;
 use clickvec::internals::text::Analysis;
-use clickvec_eval::internals::{FusionFile as Members, LetterTrigrams, fusion_members};
+use clickvec_eval::internals::{FusionFile as Members, LetterTrigrams, fused_shares, fusion_members, sum_shares};
 use clickvec_eval::ranker::{FUSED_DEPTH, FusionMethod, SYSTEMS};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result, malformed, mismatch};
 use crate::facts::FusionFacts;
 use crate::folder::Folder;
+use crate::part::{ByPart, Part};
 use crate::parts::teacher::Teacher;
 use crate::parts::trigrams::Trigrams;
 use crate::parts::words::Bm25;
-use crate::parts::{ByPart, Part};
-use crate::segment::Target;
+use crate::target::Target;
 
 /// The number of titles that each part finds for the fusion of an index for which none was fitted. Lists of 1,000 take three times
 /// as long, and are no better on real queries (docs/explanation/defaults.md).
@@ -164,6 +165,12 @@ impl Fusion {
     /// finds what they were fitted on: what a title is worth depends on the list that it is in.
     pub(crate) fn depth(&self) -> usize {
         if self.fitted { FUSED_DEPTH } else { UNFITTED_DEPTH }
+    }
+
+    /// Returns one list made of those of all parts, and what each entry of theirs adds to it.
+    pub(crate) fn fuse(&self, lists: &ByPart<Vec<Hit>>, depth: usize) -> (Vec<Hit>, ByPart<Vec<(u32, f64)>>) {
+        let adds = lists.map(|part, list| fused_shares(list, self.weight(part), self.method, depth));
+        (sum_shares(&adds.iter().map(|(_, adds)| adds.clone()).collect::<Vec<_>>()), adds)
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {

@@ -10,10 +10,10 @@ use clickvec_tables::shown::{shortened, shown};
 use crate::build::{BuiltIndex, IndexBuilder};
 use crate::error::{Error, ErrorKind, Result, mismatch};
 use crate::fusion::Fusion;
-use crate::layout::Shard;
 use crate::open::Index;
 use crate::parts::vectors::VectorFormat;
 use crate::request::listed;
+use crate::shard::Shard;
 use crate::update::finish;
 
 /// Missing shards that a message names.

@@ -20,25 +20,32 @@
 
 mod answer;
 mod background;
+mod bits;
 mod build;
 mod changes;
 mod check;
+mod describe;
 mod encode;
 mod error;
+mod explain;
 mod facts;
+mod finders;
 mod folder;
 mod fusion;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod join;
-mod layout;
 mod map;
 mod memory;
 mod open;
+mod part;
 mod parts;
 mod request;
 mod search;
 mod segment;
+mod shard;
+mod target;
+mod titles;
 mod update;
 
 pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
@@ -46,6 +53,7 @@ pub use build::{BuiltIndex, IndexBuilder};
 pub use changes::CHANGES_PREFIX;
 pub use check::{Checked, Verified, check_files, verify};
 pub use clickvec::internals::text::Analysis;
+pub use describe::IndexFiles;
 pub use error::{Error, ErrorKind, Result};
 pub use facts::{
     Facts, FieldFacts, FusionFacts, ModelFacts, PartFacts, TeacherFacts, TrigramFacts, VectorFacts, VectorSearch,
@@ -56,12 +64,12 @@ pub use folder::put_part;
 pub use folder::{MANIFEST, looks_like_index};
 pub use fusion::Fusion;
 pub use join::join;
-pub use layout::{IndexSummary, Shard};
 pub use open::Index;
+pub use part::{ByPart, Part};
 pub use parts::teacher::Teacher;
 pub use parts::trigrams::Trigrams;
 pub use parts::vectors::VectorFormat;
 pub use parts::words::Bm25;
-pub use parts::{ByPart, Part};
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
+pub use shard::Shard;
 pub use update::{Compacted, Updated, Updater, compact, compact_in_background, finish};

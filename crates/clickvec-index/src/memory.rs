@@ -12,7 +12,8 @@ use crate::encode::{Sink, TitleEncoder};
 use crate::error::Result;
 use crate::fusion::Fusion;
 use crate::open::{Index, Opened, Towers, Written};
-use crate::segment::{HEADER, Segment, TitleLines, write_line};
+use crate::segment::Segment;
+use crate::titles::{HEADER, TitleLines, write_line};
 
 /// Titles that were encoded.
 struct Encoded {

@@ -4,22 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
-use clickvec::explain::Explainer;
 use clickvec::model::{Embedder, Model, Side};
-use clickvec_tables::shown::shortened;
 
-use crate::answer::{Comparison, Document, Explanation};
-use crate::build::too_many;
+use crate::answer::Document;
+use crate::bits;
 use crate::changes::Changes;
-use crate::error::{Result, bad_request, malformed, mismatch};
-use crate::facts::{Facts, ModelFacts};
-use crate::folder::{Folder, MANIFEST};
+use crate::error::{Result, malformed, mismatch, too_many};
+use crate::facts::Facts;
+use crate::folder::{Folder, MANIFEST, MODEL_FILE};
 use crate::fusion::Fusion;
-use crate::layout::{IndexSummary, MODEL_FILE, Shard};
 use crate::parts::teacher::TeacherVectors;
 use crate::parts::vectors::VectorFormat;
-use crate::parts::{ByPart, Part};
-use crate::segment::{Line, Segment};
+use crate::segment::Segment;
+use crate::shard::Shard;
+use crate::titles::Line;
 
 /// An index that answers queries.
 ///
@@ -31,7 +29,7 @@ pub struct Index {
     pub(crate) model: Arc<Towers>,
     pub(crate) fusion: Fusion,
     pub(crate) segments: Vec<Opened>,
-    facts: OnceLock<Facts>,
+    pub(crate) facts: OnceLock<Facts>,
 }
 
 /// A model with an embedder for each of its sides.
@@ -126,36 +124,6 @@ impl Index {
         }
     }
 
-    /// Returns what the manifests of the index on disk say: its parts and its files.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Index::open`], if the index is no longer there.
-    pub fn summary(&self) -> Result<IndexSummary> {
-        let folder = Folder::open(&self.path)?;
-        let added = Changes::of(&folder)?.folders(&folder)?;
-        let files = |folder: &Folder, inside: &str| {
-            folder.files().map(|(name, file)| (format!("{inside}{name}"), file.bytes)).collect::<Vec<_>>()
-        };
-        let of_added = added.iter().flat_map(|folder| {
-            let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
-            files(folder, &format!("{name}/"))
-        });
-        let about = folder.about();
-        Ok(IndexSummary {
-            fingerprint: folder.fingerprint().to_owned(),
-            version: folder.version().to_owned(),
-            model: about.model.clone(),
-            titles: self.facts().titles,
-            left_out: std::iter::once(&folder).chain(&added).map(|folder| folder.about().left_out).sum(),
-            dimension: about.dimension,
-            field: about.field.clone(),
-            shard: self.shard(),
-            parts: folder.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect(),
-            files: files(&folder, "").into_iter().chain(of_added).collect(),
-        })
-    }
-
     /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.
     ///
     /// # Errors
@@ -168,36 +136,6 @@ impl Index {
         })
     }
 
-    /// Explains why the title with this id has its scores for a query.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Setting`](crate::ErrorKind::Setting) in `id` if there is no such title; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the index is damaged.
-    pub fn explain(&self, query: &str, id: &str) -> Result<Explanation> {
-        let document = self.get(id)?;
-        let found = || format!("`{}`", shortened(id));
-        let document = document.ok_or_else(|| bad_request("id", "the id of a title in the index", found()))?;
-        let is_in = |part: &Part| part.finder().is_in(&self.fusion);
-        let score = |part: Part| Ok((part, part.finder().score(self, query, &document.title)?));
-        let scores = Part::ALL.into_iter().filter(is_in).map(score).collect::<Result<ByPart<f32>>>()?;
-        let vectors = Explainer::new(&self.model.model).explain(query, &document.title);
-        let words = self.word_shares(query, &document.title)?;
-        Ok(Explanation { document, scores, vectors, words })
-    }
-
-    /// Explains why the title with the id `a` is above that with the id `b`, or below.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Index::explain`].
-    pub fn compare(&self, query: &str, a: &str, b: &str) -> Result<Comparison> {
-        let (a, b) = (self.explain(query, a)?, self.explain(query, b)?);
-        let score = |of: &Explanation, part| f64::from(of.scores.get(part).copied().unwrap_or(0.0));
-        let scores = a.scores.map(|part, _| score(&a, part) - score(&b, part));
-        let units = a.vectors.units.iter().zip(&b.vectors.units).map(|(a, b)| a - b).collect();
-        Ok(Comparison { a, b, scores, units })
-    }
-
     /// The title with this id.
     ///
     /// # Errors
@@ -205,14 +143,7 @@ impl Index {
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the titles are damaged.
     pub fn get(&self, id: &str) -> Result<Option<Document>> {
         let Some((segment, position)) = self.place(id) else { return Ok(None) };
-        let segment = &self.segments[segment].segment;
-        segment.line(position)?;
-        Ok(segment.titles.document(position))
-    }
-
-    /// Returns the facts of the index.
-    pub fn facts(&self) -> &Facts {
-        self.facts.get_or_init(|| facts(self))
+        self.segments[segment].segment.document(position).map(Some)
     }
 
     /// Where it was opened.
@@ -256,12 +187,17 @@ impl Index {
 
     /// Whether [`crate::compact`] would make searches faster or the index much smaller.
     pub fn is_worth_compacting(&self) -> bool {
-        is_worth_compacting(self.segments.len(), self.facts().deleted as usize, self.all_titles())
+        is_worth_compacting(self.segments.len(), self.deleted_titles(), self.all_titles())
     }
 
     /// The number of titles of all segments, with those that are gone.
     pub(crate) fn all_titles(&self) -> usize {
         self.segments.iter().map(|opened| opened.segment.len()).sum()
+    }
+
+    /// The number of titles that were replaced or deleted and still take space.
+    pub(crate) fn deleted_titles(&self) -> usize {
+        self.segments.iter().map(|opened| opened.dead).sum()
     }
 
     /// The segment and the position of the title with an id.
@@ -281,11 +217,35 @@ impl Index {
     pub fn for_each_title(&self, mut each: impl FnMut(Document) -> Result<()>) -> Result<()> {
         for opened in &self.segments {
             for position in (0..opened.segment.len() as u32).filter(|&position| opened.is_alive(position)) {
-                opened.segment.line(position)?;
-                opened.segment.titles.document(position).map_or(Ok(()), &mut each)?;
+                each(opened.segment.document(position)?)?;
             }
         }
         Ok(())
+    }
+
+    /// Returns some of the titles, at most `count`, spread over all.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Malformed`] if the titles are damaged.
+    pub fn sample(&self, count: usize) -> Result<Vec<Document>> {
+        let all = self.all_titles();
+        let (count, mut titles, mut next) = (count.min(all), Vec::new(), 0);
+        for number in 0..count {
+            let (opened, position) = self.locate(next.max((number as u128 * all as u128 / count as u128) as u32));
+            let mut here = position..opened.segment.len() as u32;
+            let Some(position) = here.find(|&position| opened.is_alive(position)) else { continue };
+            next = opened.first + position + 1;
+            titles.push(opened.segment.document(position)?);
+        }
+        Ok(titles)
+    }
+
+    /// The segment of a title, and its position in it.
+    pub(crate) fn locate(&self, position: u32) -> (&Opened, u32) {
+        let after = self.segments.partition_point(|opened| opened.first <= position);
+        let opened = &self.segments[after.saturating_sub(1)];
+        (opened, position - opened.first)
     }
 
     /// Passes on every title that is there with its vector, in order.
@@ -304,7 +264,7 @@ impl Index {
 impl Opened {
     /// Whether a title is still there.
     pub(crate) fn is_alive(&self, position: u32) -> bool {
-        self.alive.as_ref().is_none_or(|alive| bit(alive, position))
+        self.alive.as_ref().is_none_or(|alive| bits::has(alive, position))
     }
 }
 
@@ -316,11 +276,6 @@ pub(crate) fn is_worth_compacting(segments: usize, dead: usize, all: usize) -> b
 /// Whether that should have been done long ago.
 pub(crate) fn is_overdue(segments: usize, dead: usize, all: usize) -> bool {
     segments > 64 || dead * 2 > all
-}
-
-/// A bit of a list of bits.
-pub(crate) fn bit(bits: &[u64], position: u32) -> bool {
-    bits.get(position as usize / 64).is_some_and(|word| word >> (position % 64) & 1 == 1)
 }
 
 fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
@@ -349,7 +304,8 @@ fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
     let mut first = 0u32;
     for (folder, deleted) in std::iter::once(folder).chain(&folders).zip(&changes.deleted) {
         let segment = open(folder)?;
-        let (len, alive) = (segment.len(), alive(segment.len(), deleted));
+        let len = segment.len();
+        let alive = (!deleted.is_empty()).then(|| bits::without(len, deleted));
         segments.push(Opened { segment, first, dead: deleted.len(), alive, teacher: Arc::default() });
         let next = u32::try_from(len).ok().and_then(|len| first.checked_add(len));
         first = next.ok_or_else(|| too_many(len).at(folder.path()))?;
@@ -377,47 +333,8 @@ fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
     Ok(Index::new(folder.path().to_owned(), written, model, fusion, segments))
 }
 
-/// The bits of the titles that are still there.
-fn alive(titles: usize, deleted: &[u32]) -> Option<Vec<u64>> {
-    if deleted.is_empty() {
-        return None;
-    }
-    let mut bits = vec![u64::MAX; titles.div_ceil(64)];
-    for &position in deleted {
-        if let Some(word) = bits.get_mut(position as usize / 64) {
-            *word &= !(1 << (position % 64));
-        }
-    }
-    Some(bits)
-}
-
 /// Returns the bytes of the files with some names, in all segments.
 pub(crate) fn bytes(segments: &[Opened], is_wanted: impl Fn(&str) -> bool) -> u64 {
     let files = segments.iter().flat_map(|opened| &opened.segment.files);
     files.filter(|(name, _)| is_wanted(name)).map(|(_, file)| file.bytes).sum()
-}
-
-fn facts(index: &Index) -> Facts {
-    let Index { written, fusion, segments, .. } = index;
-    let model = &index.model.model;
-    let deleted: u64 = segments.iter().map(|opened| opened.dead as u64).sum();
-    let is_in = |part: &Part| part.finder().is_in(fusion);
-    Facts {
-        titles: index.all_titles() as u64 - deleted,
-        left_out: written.left_out,
-        deleted,
-        segments: segments.len(),
-        fingerprint: written.fingerprint.clone(),
-        version: written.version.clone(),
-        made: written.made,
-        bytes: bytes(segments, |_| true),
-        model: ModelFacts {
-            fingerprint: model.fingerprint().to_owned(),
-            encoder: model.encoder_config().kind().to_owned(),
-            dimension: model.dimension(),
-        },
-        parts: Part::ALL.into_iter().filter(is_in).map(|part| (part, part.finder().facts(fusion, segments))).collect(),
-        fusion: fusion.facts(),
-        fields: segments[0].segment.fields.0.iter().map(|column| column.facts()).collect(),
-    }
 }

@@ -10,7 +10,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, bad_request};
-use crate::parts::Part;
+use crate::part::Part;
 
 /// The number of titles that an answer has unless more or fewer are asked for.
 pub const DEFAULT_K: usize = 10;

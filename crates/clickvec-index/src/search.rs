@@ -5,15 +5,16 @@ use std::time::Instant;
 
 use clickvec::index::Hit as Place;
 use clickvec::internals::text;
-use clickvec_eval::internals::{fused_shares, sum_shares};
 use clickvec_tables::shown::shortened;
 use rayon::prelude::*;
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings};
+use crate::bits;
 use crate::error::{Error, ErrorKind, Result, bad_request};
+use crate::finders::{Allowed, Question, finder};
 use crate::open::{Index, Opened};
+use crate::part::{ByPart, Part};
 use crate::parts::vectors::{MANY_HITS, Reach};
-use crate::parts::{Allowed, ByPart, Part, Question};
 use crate::request::{Filter, Mode, Request, listed};
 
 impl Index {
@@ -32,7 +33,7 @@ impl Index {
         let allowed = self.allowed(&request.filters)?;
         let of_segment = |(opened, allowed): (&Opened, &Allowed)| match allowed {
             None => opened.segment.len() as u64,
-            Some(bits) => count(bits, opened.segment.len()),
+            Some(bits) => bits::count(bits, opened.segment.len()),
         };
         let total: u64 = self.segments.iter().zip(&allowed).map(of_segment).sum();
         timings.filter = begin.elapsed();
@@ -65,7 +66,7 @@ impl Index {
         let mut lists: ByPart<Vec<Place>> = ByPart::default();
         for &part in &parts {
             let began = in_time(request)?;
-            lists.insert(part, part.finder().search(self, &question)?);
+            lists.insert(part, finder(part).search(self, &question)?);
             timings.parts.insert(part, began.elapsed());
         }
         let began = in_time(request)?;
@@ -76,8 +77,7 @@ impl Index {
                 lists.get(part).map_or(&[], |list| list)
             }
             Mode::Fused => {
-                adds = lists.map(|part, list| fused_shares(list, self.fusion.weight(part), self.fusion.method, depth));
-                fused = sum_shares(&adds.iter().map(|(_, adds)| adds.clone()).collect::<Vec<_>>());
+                (fused, adds) = self.fusion.fuse(&lists, depth);
                 &fused
             }
         };
@@ -88,10 +88,8 @@ impl Index {
         let mut hits = Vec::new();
         for (rank, place) in (request.offset + 1..).zip(page()) {
             let (opened, position) = self.locate(place.position);
-            opened.segment.line(position)?;
-            let Some(document) = opened.segment.titles.document(position) else { continue };
+            let Document { id, title, fields } = opened.segment.document(position)?;
             let parts = shares.iter().filter_map(|(part, of)| Some((part, *of.get(&place.position)?))).collect();
-            let Document { id, title, fields } = document;
             hits.push(Hit { rank, id, title, fields, score: place.score, parts });
         }
         timings.total = begin.elapsed();
@@ -131,7 +129,7 @@ impl Index {
     /// Returns the modes in which this index can be searched.
     pub fn modes(&self) -> Vec<Mode> {
         let is_in = |mode: &Mode| match mode {
-            Mode::Alone(part) => part.finder().is_in(&self.fusion),
+            Mode::Alone(part) => finder(*part).is_in(&self.fusion),
             Mode::Fused => true,
         };
         Mode::all().filter(is_in).collect()
@@ -142,31 +140,12 @@ impl Index {
         let weighs = |part: &Part| self.fusion.weight(*part) > 0.0;
         match mode {
             Mode::Fused => Ok(Part::ALL.into_iter().filter(weighs).collect()),
-            Mode::Alone(part) if part.finder().is_in(&self.fusion) => Ok(vec![part]),
+            Mode::Alone(part) if finder(part).is_in(&self.fusion) => Ok(vec![part]),
             Mode::Alone(part) => {
                 let known = listed(self.modes().into_iter().map(Mode::name));
                 Err(bad_request("mode", format!("a mode that the index has ({known})"), format!("`{part}`")))
             }
         }
-    }
-
-    /// Returns some of the titles, at most `count`, spread over all.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Malformed`] if the titles are damaged.
-    pub fn sample(&self, count: usize) -> Result<Vec<Document>> {
-        let all = self.all_titles();
-        let (count, mut titles, mut next) = (count.min(all), Vec::new(), 0);
-        for number in 0..count {
-            let (opened, position) = self.locate(next.max((number as u128 * all as u128 / count as u128) as u32));
-            let mut here = position..opened.segment.len() as u32;
-            let Some(position) = here.find(|&position| opened.is_alive(position)) else { continue };
-            opened.segment.line(position)?;
-            next = opened.first + position + 1;
-            titles.extend(opened.segment.titles.document(position));
-        }
-        Ok(titles)
     }
 
     /// The titles that may be found, for each segment.
@@ -229,13 +208,6 @@ impl Index {
         };
         titles.iter().map(&mut of_title).collect()
     }
-
-    /// The segment of a title, and its position in it.
-    fn locate(&self, position: u32) -> (&Opened, u32) {
-        let after = self.segments.partition_point(|opened| opened.first <= position);
-        let opened = &self.segments[after.saturating_sub(1)];
-        (opened, position - opened.first)
-    }
 }
 
 /// Creates the error of a field that an index does not store.
@@ -251,16 +223,6 @@ fn shares(list: &[Place], adds: Option<&Vec<(u32, f64)>>, shown: &HashSet<u32>) 
         (hit.position, Share { rank: at + 1, score: hit.score, adds })
     };
     list.iter().enumerate().filter(|(_, hit)| shown.contains(&hit.position)).map(share).collect()
-}
-
-/// The number of bits among the first `len`.
-fn count(bits: &[u64], len: usize) -> u64 {
-    let whole = len / 64;
-    let rest = match (len % 64, bits.get(whole)) {
-        (0, _) | (_, None) => 0,
-        (rest, Some(word)) => u64::from((word & ((1 << rest) - 1)).count_ones()),
-    };
-    bits.iter().take(whole).map(|word| u64::from(word.count_ones())).sum::<u64>() + rest
 }
 
 /// The time now, unless the answer would come too late.

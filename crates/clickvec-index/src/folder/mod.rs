@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Error, ErrorKind, Result, damaged, malformed};
-use crate::layout::{About, KNOWN};
 
 pub use write::CHANGES;
 pub use write::put_part;
@@ -29,8 +28,40 @@ const FORMAT: u32 = 1;
 const KIND: &str = "index";
 /// The file of a folder that lists its parts.
 pub const MANIFEST: &str = "manifest.json";
+/// The file of the model that made the vectors.
+pub(crate) const MODEL_FILE: &str = "model.safetensors";
 /// A bound on the size of a manifest, which usually has a few thousand bytes.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
+
+/// The names of all parts, and their kinds. An index with any other is refused.
+const KNOWN: [(&str, &[&str]); 11] = [
+    ("model", &["safetensors"]),
+    ("titles", &["table"]),
+    ("vectors", &["f32", "f16", "int8"]),
+    ("words", &["tantivy"]),
+    ("fields", &["columns"]),
+    ("fusion", &["json"]),
+    ("trigrams", &["lists"]),
+    ("teacher", &["ranker"]),
+    ("canaries", &["json"]),
+    ("shard", &["json"]),
+    ("changes", &["segments"]),
+];
+
+/// The facts about an index's parts in its manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct About {
+    /// The fingerprint of the model that made the vectors.
+    pub(crate) model: String,
+    /// The number of titles that can be found.
+    pub(crate) titles: u64,
+    /// The number of titles that were left out because the model knows none of their words.
+    pub(crate) left_out: u64,
+    /// The size of a vector.
+    pub(crate) dimension: usize,
+    /// The column that the titles' texts come from.
+    pub(crate) field: String,
+}
 
 /// A part of an index, in its own files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

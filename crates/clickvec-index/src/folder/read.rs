@@ -11,9 +11,8 @@ use clickvec_tables::shown::shortened;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{FileEntry, Files, Hashing, MANIFEST, MAX_MANIFEST_BYTES, Manifest, parse};
+use super::{About, FileEntry, Files, Hashing, MANIFEST, MAX_MANIFEST_BYTES, Manifest, parse};
 use crate::error::{Error, ErrorKind, Result, damaged, malformed};
-use crate::layout::About;
 
 /// A folder whose manifest has been read.
 #[derive(Debug)]

@@ -9,9 +9,8 @@ use clickvec_tables::files::{self, Claim, TemporaryFolder};
 use serde::{Deserialize, Serialize};
 
 use super::read::read_manifest;
-use super::{Contents, FileEntry, Files, Hashing, KIND, MANIFEST, Manifest, parse};
+use super::{About, Contents, FileEntry, Files, Hashing, KIND, MANIFEST, Manifest, parse};
 use crate::error::{Error, Result};
-use crate::layout::About;
 
 /// Large enough that system calls take little of the time.
 const BUFFER_BYTES: usize = 256 * 1024;

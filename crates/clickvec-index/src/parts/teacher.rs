@@ -7,22 +7,19 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use clickvec::index::{Hit, QuantizedIndex, SearchScratch};
-use clickvec::internals::index::{Codes, Scope};
+use clickvec::index::QuantizedIndex;
+use clickvec::internals::index::Codes;
 use clickvec::model::Side;
 use clickvec_eval::internals::{WordVectors, stored_fingerprint};
 use clickvec_eval::ranker::Ranker as _;
 
-use super::{Finder, Question};
 use crate::error::Result;
-use crate::facts::{PartFacts, TeacherFacts};
 use crate::folder::Folder;
-use crate::fusion::Fusion;
-use crate::open::{Index, Opened, bytes};
-use crate::segment::{Target, TitleLines};
+use crate::target::Target;
+use crate::titles::TitleLines;
 
 /// The vectors, and what gives a query one.
-const TEACHER_FILE: &str = "teacher.safetensors";
+pub(crate) const TEACHER_FILE: &str = "teacher.safetensors";
 
 /// The teacher of an index.
 #[derive(Debug, Clone)]
@@ -61,35 +58,14 @@ impl Teacher {
     pub(crate) fn vector(&self, query: &str) -> Option<Vec<f32>> {
         self.ranker.unit(Side::Query, query)
     }
-}
 
-/// Search by the cosine of the teacher's vectors.
-pub(super) struct ByTeacher;
-
-impl Finder for ByTeacher {
-    fn is_in(&self, fusion: &Fusion) -> bool {
-        fusion.teacher.is_some()
+    /// Returns the score of a title for a query; 0 if one of them has no vector.
+    pub(crate) fn score(&self, query: &str, title: &str) -> f32 {
+        self.ranker.score(query, &[title])[0] as f32
     }
 
-    fn search(&self, index: &Index, question: &Question<'_>) -> Result<Vec<Hit>> {
-        let Some(teacher) = &index.fusion.teacher else { return Ok(Vec::new()) };
-        let Some(vector) = teacher.vector(question.text) else { return Ok(Vec::new()) };
-        question.over_segments(index, |opened, allowed| {
-            let scope = Scope { allowed: allowed.as_deref(), blocks: None };
-            let vectors = opened.teacher.made(teacher, &opened.segment.titles)?;
-            Ok(vectors.search_in(&vector, question.k, &scope, &mut SearchScratch::default())?.to_vec())
-        })
-    }
-
-    /// 0 if the query or the title has no vector.
-    fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32> {
-        let teacher = index.fusion.teacher.as_ref();
-        Ok(teacher.map_or(0.0, |teacher| teacher.ranker.score(query, &[title])[0] as f32))
-    }
-
-    fn facts(&self, fusion: &Fusion, segments: &[Opened]) -> PartFacts {
-        let dimension = fusion.teacher.as_ref().map_or(0, |teacher| teacher.ranker.dimension());
-        PartFacts::Teacher(TeacherFacts { dimension, bytes: bytes(segments, |name| name == TEACHER_FILE) })
+    pub(crate) fn dimension(&self) -> usize {
+        self.ranker.dimension()
     }
 }
 

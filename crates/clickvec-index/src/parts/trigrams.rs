@@ -5,21 +5,16 @@
 
 use std::sync::Arc;
 
-use clickvec::index::Hit;
 use clickvec::internals::index::Shared;
 use clickvec_eval::internals::{LetterTrigrams, TrigramLists};
-use clickvec_eval::ranker::Ranker as _;
 
-use super::{Finder, Question};
-use crate::error::{Result, malformed, mismatch};
-use crate::facts::{PartFacts, TrigramFacts};
+use crate::error::{Result, malformed};
 use crate::folder::Folder;
-use crate::fusion::Fusion;
-use crate::open::{Index, Opened, bit, bytes};
-use crate::segment::{Segment, Target, TitleLines};
+use crate::target::Target;
+use crate::titles::TitleLines;
 
 /// Where the list of each trigram begins.
-const STARTS_FILE: &str = "trigrams.starts";
+pub(crate) const STARTS_FILE: &str = "trigrams.starts";
 /// The titles of all lists.
 const TITLES_FILE: &str = "trigrams.titles";
 /// The length of each title's vector.
@@ -35,35 +30,6 @@ impl Trigrams {
     /// Opens the trigrams of an index.
     pub(crate) fn open(folder: &Folder) -> Result<Trigrams> {
         Ok(Trigrams(Arc::new(LetterTrigrams::load(&folder.file(WEIGHTS_FILE)?)?)))
-    }
-}
-
-/// Search by the cosine of trigrams.
-pub(super) struct ByTrigrams;
-
-impl Finder for ByTrigrams {
-    fn is_in(&self, fusion: &Fusion) -> bool {
-        fusion.trigrams.is_some()
-    }
-
-    fn search(&self, index: &Index, question: &Question<'_>) -> Result<Vec<Hit>> {
-        let Some(Trigrams(ranker)) = &index.fusion.trigrams else { return Ok(Vec::new()) };
-        let query = ranker.query(question.text);
-        question.over_segments(index, |opened, allowed| {
-            let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bit(bits, position));
-            let lists = opened.segment.trigrams.iter();
-            Ok(lists.flat_map(|lists| lists.search(ranker, &query, question.k, &is_allowed)).collect())
-        })
-    }
-
-    fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32> {
-        let trigrams = index.fusion.trigrams.as_ref();
-        Ok(trigrams.map_or(0.0, |Trigrams(ranker)| ranker.score(query, &[title])[0] as f32))
-    }
-
-    fn facts(&self, fusion: &Fusion, segments: &[Opened]) -> PartFacts {
-        let trigrams = fusion.trigrams.as_ref().map_or(0, |Trigrams(ranker)| ranker.len() as u64);
-        PartFacts::Trigrams(TrigramFacts { trigrams, bytes: bytes(segments, |name| name.starts_with("trigrams.")) })
     }
 }
 
@@ -88,18 +54,6 @@ pub(crate) fn open_lists(folder: &Folder, titles: usize) -> Result<Option<Trigra
         return Err(bad(found));
     }
     TrigramLists::of_parts(starts, all, lengths).map(Some).ok_or_else(|| bad("none".to_owned()))
-}
-
-/// Checks that a segment has lists for the trigrams of the fusion, and for no others.
-pub(crate) fn check_fits(segment: &Segment, fusion: &Fusion) -> Result<()> {
-    let expected = fusion.trigrams.as_ref().map(|Trigrams(ranker)| ranker.len());
-    let found = segment.trigrams.as_ref().map(TrigramLists::trigrams);
-    if expected == found {
-        return Ok(());
-    }
-    let shown = |count: Option<usize>| count.map_or_else(|| "no".to_owned(), |count| count.to_string());
-    let expected = format!("lists for {} trigrams, as in the fusion", shown(expected));
-    Err(mismatch(&segment.path.join(STARTS_FILE), expected, shown(found)))
 }
 
 /// Writes the lists of the trigrams and, in the first segment, what they weigh.

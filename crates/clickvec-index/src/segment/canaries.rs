@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use clickvec_tables::shown::shortened;
 
-use super::target::Target;
-use super::titles::TitleLines;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parts::vectors::{Reach, Vectors};
 use crate::parts::words::{Bm25, Statistics, Words};
+use crate::target::Target;
+use crate::titles::TitleLines;
 
 pub(crate) const CANARIES_FILE: &str = "canaries.json";
 

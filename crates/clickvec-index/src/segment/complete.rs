@@ -9,13 +9,13 @@ use clickvec_eval::internals::LetterTrigrams;
 use super::canaries;
 use super::fields::Fields;
 use super::ids::{IDS_FILE, Ids};
-use super::target::{Parts, Target};
-use super::titles::{OFFSETS_FILE, TITLES_FILE, TitleLines};
 use crate::error::Result;
 use crate::fusion::Fusion;
 use crate::parts::trigrams;
 use crate::parts::vectors::{MANY_VECTORS, Rounded, VectorFormat};
 use crate::parts::words::{self, Words};
+use crate::target::{Parts, Target};
+use crate::titles::{OFFSETS_FILE, TITLES_FILE, TitleLines};
 
 /// What a segment is made with.
 pub(crate) struct Recipe<'a> {

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use clickvec_tables::shown::shortened;
 
-use super::Target;
-use super::titles::TitleLines;
 use crate::error::{Result, malformed};
 use crate::facts::FieldFacts;
 use crate::folder::Folder;
 use crate::map::Map;
 use crate::request::Condition;
+use crate::target::Target;
+use crate::titles::TitleLines;
 
 /// The columns of all fields.
 pub(crate) struct Fields(pub(crate) Vec<Column>);

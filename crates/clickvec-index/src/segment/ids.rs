@@ -4,10 +4,10 @@ use clickvec::internals::index::Shared;
 use rayon::slice::ParallelSliceMut as _;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::titles::TitleLines;
 use crate::error::{Result, malformed};
 use crate::folder::Folder;
 use crate::map::Map;
+use crate::titles::TitleLines;
 
 pub(crate) const IDS_FILE: &str = "ids.bin";
 

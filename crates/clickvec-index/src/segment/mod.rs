@@ -5,8 +5,6 @@ pub(crate) mod canaries;
 pub(crate) mod complete;
 pub(crate) mod fields;
 mod ids;
-mod target;
-mod titles;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,17 +13,17 @@ use clickvec::index::FlatIndex;
 use clickvec_eval::internals::TrigramLists;
 use clickvec_tables::shown::shortened;
 
+use crate::answer::Document;
 use crate::error::{Result, malformed, mismatch};
 use crate::folder::{FileEntry, Folder};
 use crate::fusion::Fusion;
-use crate::parts::trigrams;
+use crate::parts::trigrams::{self, Trigrams};
 use crate::parts::vectors::Vectors;
 use crate::parts::words::Words;
+use crate::titles::{Line, TITLES_FILE, TitleLines};
 use canaries::Canary;
 use fields::Fields;
 use ids::Ids;
-pub(crate) use target::{Parts, Target};
-pub(crate) use titles::{HEADER, Line, TITLES_FILE, TitleLines, bad_title, write_line};
 
 /// A segment that was opened.
 pub(crate) struct Segment {
@@ -131,13 +129,25 @@ impl Segment {
 
     /// Checks that a segment fits the fusion of its index.
     pub(crate) fn check_fits(&self, fusion: &Fusion) -> Result<()> {
-        trigrams::check_fits(self, fusion)?;
+        self.check_trigrams(fusion)?;
         let (expected, found) = (fusion.analysis, self.words.analysis());
         if expected == found {
             return Ok(());
         }
         let expected = format!("words analysed by `{expected}`, as the fusion says");
         Err(mismatch(&self.path.join("words"), expected, format!("`{found}`")))
+    }
+
+    /// Checks that a segment has lists for the trigrams of the fusion, and for no others.
+    fn check_trigrams(&self, fusion: &Fusion) -> Result<()> {
+        let expected = fusion.trigrams.as_ref().map(|Trigrams(ranker)| ranker.len());
+        let found = self.trigrams.as_ref().map(TrigramLists::trigrams);
+        if expected == found {
+            return Ok(());
+        }
+        let shown = |count: Option<usize>| count.map_or_else(|| "no".to_owned(), |count| count.to_string());
+        let expected = format!("lists for {} trigrams, as in the fusion", shown(expected));
+        Err(mismatch(&self.path.join(trigrams::STARTS_FILE), expected, shown(found)))
     }
 
     /// Returns the line of a title.
@@ -150,6 +160,11 @@ impl Segment {
             };
             malformed(&self.path.join(TITLES_FILE), expected, found)
         })
+    }
+
+    /// Returns a title with its stored fields.
+    pub(crate) fn document(&self, position: u32) -> Result<Document> {
+        Ok(self.titles.document(self.line(position)?))
     }
 
     /// Returns the number of titles.

@@ -109,10 +109,11 @@ fn there_and_back() {
     let made = make();
     let index = made.open().unwrap();
     let ids: Vec<String> = all_titles(&index).into_iter().map(|title| title.id).collect();
-    let summary = index.summary().unwrap();
-    assert_eq!((summary.titles, summary.left_out), (ids.len() as u64, titles().len() as u64 - ids.len() as u64));
-    assert_eq!((summary.dimension, summary.model.as_str()), (made.model.dimension(), made.model.fingerprint()));
-    assert_eq!(summary.parts["vectors"], "f32");
+    let facts = index.facts();
+    assert_eq!((facts.titles, facts.left_out), (ids.len() as u64, titles().len() as u64 - ids.len() as u64));
+    let (dimension, fingerprint) = (facts.model.dimension, facts.model.fingerprint.as_str());
+    assert_eq!((dimension, fingerprint), (made.model.dimension(), made.model.fingerprint()));
+    assert_eq!(index.files().unwrap().parts["vectors"], "f32");
     let file = testdata("frozen/format-1/lstm.safetensors");
     assert!(fs::read(made.file("model.safetensors")).unwrap() == fs::read(file).unwrap(), "the same bytes");
     assert_eq!(names(made.folder.path()), ["index"], "nothing else is left");

@@ -20,22 +20,22 @@ pub(super) fn look(found: &mut Found) -> Result<()> {
     facts.add("integrity", integrity)?;
     if found.faults == 0 {
         let index = Index::open(path)?;
-        let summary = index.summary()?;
-        facts.add("fingerprint", summary.fingerprint)?;
-        facts.add("version", summary.version)?;
-        facts.add("titles", summary.titles)?;
-        facts.add("left_out", summary.left_out)?;
-        facts.add("field", summary.field)?;
-        if let Some(shard) = summary.shard {
+        let (own, files) = (index.facts(), index.files()?);
+        facts.add("fingerprint", &own.fingerprint)?;
+        facts.add("version", &own.version)?;
+        facts.add("titles", own.titles)?;
+        facts.add("left_out", own.left_out)?;
+        facts.add("field", index.field())?;
+        if let Some(shard) = index.shard() {
             facts.add("shard", shard)?;
         }
-        facts.add("dimension", summary.dimension)?;
-        facts.add("model", summary.model)?;
+        facts.add("dimension", own.model.dimension)?;
+        facts.add("model", &own.model.fingerprint)?;
         facts.add("encoder", index.model()?.encoder_config())?;
-        facts.add("searches", index.facts().parts)?;
-        facts.add("fusion", index.facts().fusion)?;
-        facts.add("parts", summary.parts)?;
-        facts.add("files", summary.files)?;
+        facts.add("searches", own.parts)?;
+        facts.add("fusion", own.fusion)?;
+        facts.add("parts", files.parts)?;
+        facts.add("files", files.files)?;
     }
     found.details = Some(facts);
     Ok(())

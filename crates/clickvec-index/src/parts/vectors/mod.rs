@@ -8,30 +8,25 @@ mod write;
 use bytemuck::Pod;
 use clickvec::index::{FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use clickvec::internals::index::{Blocks, Codes, Scope, Shared};
-use clickvec::internals::math::score::score;
 use clickvec::internals::npy;
 use serde::{Deserialize, Serialize};
 
-use super::{Finder, Question};
 use crate::error::{Error, Result, malformed};
-use crate::facts::{PartFacts, VectorFacts, VectorSearch};
 use crate::folder::Folder;
-use crate::fusion::Fusion;
 use crate::map::Map;
-use crate::open::{Index, Opened, bytes};
 pub use format::VectorFormat;
 pub(crate) use write::Rounded;
 
 /// The file of the vectors.
 pub(crate) const VECTORS_FILE: &str = "vectors.npy";
 /// The vectors as whole numbers.
-const CODES_FILE: &str = "codes.bin";
+pub(crate) const CODES_FILE: &str = "codes.bin";
 /// The lists of similar vectors.
-const LISTS_FILE: &str = "lists.json";
+pub(crate) const LISTS_FILE: &str = "lists.json";
 /// The centres of the lists.
-const CENTROIDS_FILE: &str = "centroids.f32";
+pub(crate) const CENTROIDS_FILE: &str = "centroids.f32";
 /// The codes of each vector in its second list.
-const COPIES_FILE: &str = "copies.bin";
+pub(crate) const COPIES_FILE: &str = "copies.bin";
 
 /// The number of vectors from which on they are put into lists. Fewer are scanned in about a millisecond.
 pub(crate) const MANY_VECTORS: usize = 200_000;
@@ -141,16 +136,6 @@ impl Vectors {
         Ok(Vectors { format: VectorFormat::F32, index: QuantizedIndex::new(flat), lists: None })
     }
 
-    /// Returns how they are searched.
-    fn search_facts(&self) -> VectorSearch {
-        match &self.lists {
-            None => VectorSearch::Exact,
-            Some(Lists { header: ListHeader { searched, recall, blocks, .. }, .. }) => {
-                VectorSearch::Lists { lists: blocks.len().saturating_sub(1), searched: *searched, recall: *recall }
-            }
-        }
-    }
-
     /// The best `k` vectors among those that are allowed, a bit for each.
     pub(crate) fn search(&self, query: &[f32], k: usize, reach: Reach, allowed: Option<&[u64]>) -> Result<Vec<Hit>> {
         // In lists that hold mostly what is not allowed, the best that are might be missed.
@@ -161,34 +146,6 @@ impl Vectors {
         let blocks = lists.map(|lists| lists.nearest(query, reach == Reach::More));
         let scope = Scope { allowed, blocks: blocks.as_deref() };
         Ok(self.index.search_in(query, k, &scope, &mut SearchScratch::default())?.to_vec())
-    }
-}
-
-/// Search by the cosine of the model's vectors.
-pub(super) struct ByVectors;
-
-impl Finder for ByVectors {
-    fn search(&self, index: &Index, question: &Question<'_>) -> Result<Vec<Hit>> {
-        let Some(vector) = question.vector else { return Ok(Vec::new()) };
-        question.over_segments(index, |opened, allowed| {
-            opened.segment.vectors.search(vector, question.k, question.reach, allowed.as_deref())
-        })
-    }
-
-    /// 0 if the model knows no word of the query, whose vector then means nothing.
-    fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32> {
-        if !index.model.model.dictionary().knows_a_word(query) {
-            return Ok(0.0);
-        }
-        let (query, title) = (index.model.queries.embed(&[query]), index.model.titles.embed(&[title]));
-        Ok(score(&query, &title))
-    }
-
-    fn facts(&self, _: &Fusion, segments: &[Opened]) -> PartFacts {
-        let files = [VECTORS_FILE, CODES_FILE, LISTS_FILE, CENTROIDS_FILE, COPIES_FILE];
-        let Vectors { format, .. } = segments[0].segment.vectors;
-        let search = segments[0].segment.vectors.search_facts();
-        PartFacts::Vectors(VectorFacts { format, search, bytes: bytes(segments, |name| files.contains(&name)) })
     }
 }
 

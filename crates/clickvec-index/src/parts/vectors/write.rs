@@ -14,7 +14,7 @@ use super::{
 };
 use crate::error::{Error, Result, malformed};
 use crate::map::Map;
-use crate::segment::Target;
+use crate::target::Target;
 
 /// Vectors in the form in which they are kept.
 pub(crate) struct Rounded {

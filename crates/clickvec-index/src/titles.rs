@@ -133,11 +133,10 @@ impl TitleLines {
         self.table.get(at(position as usize)?..at(position as usize + 1)?)
     }
 
-    /// A title with its stored fields.
-    pub(crate) fn document(&self, position: u32) -> Option<Document> {
-        let line = self.get(position)?;
+    /// Returns the title of a line with its stored fields.
+    pub(crate) fn document(&self, line: Line<'_>) -> Document {
         let fields = self.fields.iter().cloned().zip(line.values().map(str::to_owned)).collect();
-        Some(Document { id: line.id.to_owned(), title: line.title.to_owned(), fields })
+        Document { id: line.id.to_owned(), title: line.title.to_owned(), fields }
     }
 }
 
@@ -155,7 +154,7 @@ mod tests {
         assert_eq!((titles.len(), titles.fields()), (2, &["brand".to_owned(), "price".to_owned()][..]));
         let line = titles.get(0).unwrap();
         assert_eq!((line.id, line.title, line.values().collect::<Vec<_>>()), ("7", "red shoe", vec!["acme", "12"]));
-        let document = titles.document(1).unwrap();
+        let document = titles.document(titles.get(1).unwrap());
         assert_eq!((document.id.as_str(), document.title.as_str(), document.fields["price"].as_str()), ("8", "", ""));
         assert!(titles.get(2).is_none() && titles.get(u32::MAX).is_none());
     }

@@ -1,0 +1,71 @@
+//! What an opened index says of itself.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::changes::Changes;
+use crate::error::Result;
+use crate::facts::{Facts, ModelFacts};
+use crate::finders::finder;
+use crate::folder::Folder;
+use crate::open::{Index, bytes};
+use crate::part::Part;
+
+/// The parts of an index on disk and their files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct IndexFiles {
+    /// The kind of each part, by name.
+    pub parts: BTreeMap<String, String>,
+    /// The length of each file in bytes, by name.
+    pub files: BTreeMap<String, u64>,
+}
+
+impl Index {
+    /// Returns the facts of the index.
+    pub fn facts(&self) -> &Facts {
+        self.facts.get_or_init(|| facts(self))
+    }
+
+    /// Returns the parts and the files of the index on disk, as its manifests name them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Index::open`], if the index is no longer there.
+    pub fn files(&self) -> Result<IndexFiles> {
+        let first = Folder::open(&self.path)?;
+        let parts = first.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect();
+        let mut files: BTreeMap<String, u64> = first.files().map(|(name, file)| (name.clone(), file.bytes)).collect();
+        for folder in Changes::of(&first)?.folders(&first)? {
+            let inside = folder.path().file_name().unwrap_or_default().to_string_lossy();
+            files.extend(folder.files().map(|(name, file)| (format!("{inside}/{name}"), file.bytes)));
+        }
+        Ok(IndexFiles { parts, files })
+    }
+}
+
+fn facts(index: &Index) -> Facts {
+    let Index { written, fusion, segments, .. } = index;
+    let model = &index.model.model;
+    let deleted = index.deleted_titles() as u64;
+    let is_in = |part: &Part| finder(*part).is_in(fusion);
+    Facts {
+        titles: index.all_titles() as u64 - deleted,
+        left_out: written.left_out,
+        deleted,
+        segments: segments.len(),
+        fingerprint: written.fingerprint.clone(),
+        version: written.version.clone(),
+        made: written.made,
+        bytes: bytes(segments, |_| true),
+        model: ModelFacts {
+            fingerprint: model.fingerprint().to_owned(),
+            encoder: model.encoder_config().kind().to_owned(),
+            dimension: model.dimension(),
+        },
+        parts: Part::ALL.into_iter().filter(is_in).map(|part| (part, finder(part).facts(fusion, segments))).collect(),
+        fusion: fusion.facts(),
+        fields: segments[0].segment.fields.0.iter().map(|column| column.facts()).collect(),
+    }
+}

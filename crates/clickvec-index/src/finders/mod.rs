@@ -1,0 +1,79 @@
+//! How each part of an index finds titles, scores one and describes itself.
+//!
+//! A new part is a name in [`Part`], its files in `parts/` and its [`Finder`] here.
+
+mod teacher;
+mod trigrams;
+mod vectors;
+mod words;
+
+use clickvec::index::Hit;
+
+use crate::error::Result;
+use crate::facts::PartFacts;
+use crate::fusion::Fusion;
+use crate::open::{Index, Opened};
+use crate::part::Part;
+use crate::parts::vectors::Reach;
+
+/// How a part finds titles, scores one, and describes itself.
+pub(crate) trait Finder: Sync {
+    /// Returns whether an index with this fusion has the part.
+    fn is_in(&self, _: &Fusion) -> bool {
+        true
+    }
+
+    /// Returns the best titles for a query, best first, by their positions among those of all segments.
+    fn search(&self, index: &Index, question: &Question<'_>) -> Result<Vec<Hit>>;
+
+    /// Returns the score of one title.
+    fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32>;
+
+    /// Returns the facts of the part.
+    fn facts(&self, fusion: &Fusion, segments: &[Opened]) -> PartFacts;
+}
+
+/// The titles of a segment that may be found: those that are there and meet all conditions, a bit for each; `None` if all
+/// may.
+pub(crate) type Allowed = Option<Vec<u64>>;
+
+/// What a part is searched for.
+pub(crate) struct Question<'a> {
+    pub(crate) text: &'a str,
+    /// The model's vector of the query; `None` if it has none, or if it is not needed.
+    pub(crate) vector: Option<&'a [f32]>,
+    /// The number of titles to find.
+    pub(crate) k: usize,
+    /// How many of the lists of vectors are searched.
+    pub(crate) reach: Reach,
+    /// For each segment, the titles that may be found.
+    pub(crate) allowed: &'a [Allowed],
+}
+
+impl Question<'_> {
+    /// Searches all segments and returns the best of what they find.
+    pub(crate) fn over_segments(
+        &self,
+        index: &Index,
+        search: impl Fn(&Opened, &Allowed) -> Result<Vec<Hit>>,
+    ) -> Result<Vec<Hit>> {
+        let mut hits = Vec::new();
+        for (opened, allowed) in index.segments.iter().zip(self.allowed) {
+            let found = search(opened, allowed)?;
+            hits.extend(found.into_iter().map(|hit| Hit { position: opened.first + hit.position, score: hit.score }));
+        }
+        hits.sort_unstable_by(Hit::best_first);
+        hits.truncate(self.k);
+        Ok(hits)
+    }
+}
+
+/// Returns the finder of a part.
+pub(crate) fn finder(part: Part) -> &'static dyn Finder {
+    match part {
+        Part::Vectors => &vectors::ByVectors,
+        Part::Words => &words::ByWords,
+        Part::Trigrams => &trigrams::ByTrigrams,
+        Part::Teacher => &teacher::ByTeacher,
+    }
+}

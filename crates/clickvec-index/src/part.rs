@@ -1,0 +1,103 @@
+//! The parts of an index that find titles, by name, and values for each.
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A part of an index that finds titles. Its score is BM25 for words, and a cosine for all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// The model's vectors: titles that mean what the query means.
+    Vectors,
+    /// The words: titles that have the query's words, by BM25.
+    Words,
+    /// The letter trigrams: titles with words that are spelled alike.
+    Trigrams,
+    /// Vectors that another program made, a transformer for example.
+    Teacher,
+}
+
+impl Part {
+    /// All parts, in the order in which they are shown and fused.
+    pub const ALL: [Part; 4] = [Part::Vectors, Part::Words, Part::Trigrams, Part::Teacher];
+
+    /// Returns the name, as in requests and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Vectors => "vectors",
+            Part::Words => "words",
+            Part::Trigrams => "trigrams",
+            Part::Teacher => "teacher",
+        }
+    }
+}
+
+impl Display for Part {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A value for some of the parts, in the order of [`Part::ALL`]. As JSON it is an object with the parts' names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByPart<T>([Option<T>; Part::ALL.len()]);
+
+impl<T> ByPart<T> {
+    /// Returns the value of a part, if it has one.
+    pub fn get(&self, part: Part) -> Option<&T> {
+        self.0[part as usize].as_ref()
+    }
+
+    /// Sets the value of a part.
+    pub fn insert(&mut self, part: Part, value: T) {
+        self.0[part as usize] = Some(value);
+    }
+
+    /// Returns the parts with a value, each with it.
+    pub fn iter(&self) -> impl Iterator<Item = (Part, &T)> {
+        Part::ALL.into_iter().filter_map(|part| Some((part, self.get(part)?)))
+    }
+
+    /// Returns what `f` makes of each value.
+    pub fn map<U>(&self, f: impl Fn(Part, &T) -> U) -> ByPart<U> {
+        self.iter().map(|(part, value)| (part, f(part, value))).collect()
+    }
+}
+
+impl<T> Default for ByPart<T> {
+    fn default() -> ByPart<T> {
+        ByPart([const { None }; Part::ALL.len()])
+    }
+}
+
+impl<T> FromIterator<(Part, T)> for ByPart<T> {
+    fn from_iter<I: IntoIterator<Item = (Part, T)>>(values: I) -> ByPart<T> {
+        let mut by_part = ByPart::default();
+        values.into_iter().for_each(|(part, value)| by_part.insert(part, value));
+        by_part
+    }
+}
+
+impl<T, const N: usize> From<[(Part, T); N]> for ByPart<T> {
+    fn from(values: [(Part, T); N]) -> ByPart<T> {
+        values.into_iter().collect()
+    }
+}
+
+impl<T: Serialize> Serialize for ByPart<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().map(|(part, value)| (part.name(), value)))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByPart<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ByPart<T>, D::Error> {
+        let values = std::collections::BTreeMap::<String, T>::deserialize(deserializer)?;
+        let named = |(name, value): (String, T)| {
+            let part = Part::ALL.into_iter().find(|part| part.name() == name);
+            part.map(|part| (part, value)).ok_or_else(|| D::Error::custom(format_args!("unknown part `{name:.40}`")))
+        };
+        values.into_iter().map(named).collect()
+    }
+}
