@@ -4,10 +4,8 @@
 //! The files have no name: they vanish with the process, however it ends.
 
 mod building;
-mod hashes;
 
 use building::Building;
-pub use hashes::{pair_fingerprint, text_hash, title_fingerprint};
 
 use super::spool::{Spool, Spooled, Storage};
 use super::statistics::LogStatistics;
@@ -20,7 +18,7 @@ use crate::text::batch::WordFeatures;
 use crate::text::{Dictionary, Feature, Tail, WordId, WordLimit};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 /// Settings for reading a log.
@@ -315,9 +313,34 @@ impl ClickLog {
         limit: WordLimit,
         storage: Storage<'_>,
     ) -> Result<TeacherCoverage> {
-        let (taught, coverage) = Taught::read(self, teachers, limit, storage)?;
+        let all = 0..self.records.len();
+        let texts = all.map(|number| self.pair(number)).flat_map(|pair| [pair.query, pair.title]);
+        let (taught, coverage) = Taught::read(texts, teachers, limit, storage)?;
+        let coverage = self.covered(&taught, coverage);
         self.taught = Some(taught);
         Ok(coverage)
+    }
+
+    /// Adds to a coverage the texts of the log, and those of them that the teacher has a vector for.
+    fn covered(&self, taught: &Taught, coverage: TeacherCoverage) -> TeacherCoverage {
+        let mut seen: [HashMap<u64, bool>; 2] = Default::default();
+        let mut see = |side: usize, text: u64| {
+            seen[side].entry(text).or_insert_with(|| taught.vector(text).is_some());
+        };
+        for number in self.section(Section::Clicks) {
+            let pair = self.pair(number as usize);
+            see(0, pair.query);
+            see(1, pair.title);
+        }
+        self.section(Section::Titles).for_each(|number| see(1, self.pair(number as usize).title));
+        let known = |texts: &HashMap<u64, bool>| texts.values().filter(|known| **known).count() as u64;
+        TeacherCoverage {
+            queries: seen[0].len() as u64,
+            known_queries: known(&seen[0]),
+            titles: seen[1].len() as u64,
+            known_titles: known(&seen[1]),
+            ..coverage
+        }
     }
 
     /// Returns how much of the log the scores of `teachers` cover. They are kept in `storage`; `limit` is the log's. If the
@@ -333,7 +356,8 @@ impl ClickLog {
         limit: WordLimit,
         storage: Storage<'_>,
     ) -> Result<ScoreCoverage> {
-        let (mut scored, mut coverage) = Scored::read(self, teachers, limit, storage)?;
+        let titles = self.distinct_titles(storage)?;
+        let (mut scored, mut coverage) = Scored::read(&titles, |query| self.learns(query), teachers, limit, storage)?;
         if self.is_scored {
             let before = self.records.len();
             self.records.retain(|record| record.is_title == 1 || !scored.of(record.query).is_empty())?;

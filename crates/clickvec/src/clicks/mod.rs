@@ -2,6 +2,7 @@
 //! minibatches.
 
 mod grade;
+mod hashes;
 pub(crate) mod held_out;
 mod log;
 mod minibatch;
@@ -20,9 +21,9 @@ mod word_counts;
 use serde::{Deserialize, Serialize};
 
 pub use grade::click_grades;
+pub use hashes::{pair_fingerprint, text_hash, title_fingerprint};
 pub use held_out::{HeldOut, HeldOutCounts, HeldOutQuery};
 pub use log::{ClickLog, LogConfig, Section};
-pub use log::{pair_fingerprint, text_hash, title_fingerprint};
 pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
 pub use reader::ClickReader;
 pub use scored::ScoreCoverage;

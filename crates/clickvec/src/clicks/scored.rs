@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clickvec_tables::{Error, ErrorKind};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::log::{ClickLog, text_hash};
+use super::hashes::text_hash;
 use super::spool::{Spool, Spooled};
 use super::{Storage, Teacher, teacher};
 use crate::error::Result;
@@ -58,14 +58,15 @@ pub(crate) struct Line {
 }
 
 impl Scored {
-    /// Returns the scores of `teachers` for `log`. `limit` is the log's.
+    /// Returns the scores of `teachers` for the queries that a log learns. `titles` has the hash of each of its distinct titles with
+    /// a pair, in order; `limit` is the log's.
     pub(super) fn read(
-        log: &ClickLog,
+        titles: &[[u64; 2]],
+        learns: impl Fn(u64) -> bool,
         teachers: Vec<Teacher<'_>>,
         limit: WordLimit,
         storage: Storage<'_>,
     ) -> Result<(Scored, ScoreCoverage)> {
-        let titles = log.distinct_titles(storage)?;
         let mut coverage = ScoreCoverage::default();
         let paths: Vec<Option<PathBuf>> = teachers.iter().map(|teacher| teacher.path().map(Path::to_owned)).collect();
         let (mut lines, mut buffer) = (Spool::new(storage)?, WordBuffer::default());
@@ -76,7 +77,7 @@ impl Scored {
                 let query = text_hash(query, limit, &mut buffer);
                 let title = text_hash(title, limit, &mut buffer);
                 match titles.binary_search_by_key(&title, |title| title[0]) {
-                    Ok(place) if log.learns(query) => {
+                    Ok(place) if learns(query) => {
                         let (pair, number) = (titles[place][1], u32::try_from(coverage.scores).unwrap_or(u32::MAX));
                         lines.push(&Line { query, title, pair, number, score })
                     }
@@ -160,7 +161,7 @@ fn spread(lines: &[Line], queries: &mut u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::{ClickSource, LogConfig};
+    use crate::clicks::{ClickLog, ClickSource, LogConfig};
 
     fn log() -> ClickLog {
         let pairs = [("red shoe", "shoe a", 1.0), ("red shoe", "shoe b", 1.0), ("lamp", "lamp c", 1.0)];
@@ -169,7 +170,9 @@ mod tests {
 
     fn read(scores: &[(&str, &str, f32)]) -> Result<(Scored, ScoreCoverage)> {
         let teacher = Teacher::scores(scores.iter().copied());
-        Scored::read(&log(), vec![teacher], LogConfig::default().limit(), Storage::Memory)
+        let log = log();
+        let titles = log.distinct_titles(Storage::Memory)?;
+        Scored::read(&titles, |query| log.learns(query), vec![teacher], LogConfig::default().limit(), Storage::Memory)
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use clickvec_tables::{Error, ErrorKind};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::log::{ClickLog, text_hash};
+use super::hashes::text_hash;
 use super::spool::{Spool, Spooled};
-use super::{Section, Storage, Teacher, teacher};
+use super::{Storage, Teacher, teacher};
 use crate::error::Result;
 use crate::loss::Targets;
 use crate::math::gemm::{Left, gemm};
@@ -66,20 +66,18 @@ pub(crate) struct Taught {
 const NONE: u32 = u32::MAX;
 
 impl Taught {
-    /// Returns the vectors of the texts of `log` from `teachers`. `limit` is the log's.
+    /// Returns the vectors of `teachers` for the texts of a log, which have these hashes. `limit` is the log's.
     pub(super) fn read(
-        log: &ClickLog,
+        texts: impl Iterator<Item = u64>,
         teachers: Vec<Teacher<'_>>,
         limit: WordLimit,
         storage: Storage<'_>,
     ) -> Result<(Taught, TeacherCoverage)> {
         let mut rows: HashMap<u64, u32> = HashMap::new();
-        let all = log.section(Section::Clicks).chain(log.section(Section::Titles));
-        for pair in all.map(|number| log.pair(number as usize)) {
-            let needed = (rows.len() + 2) * size_of::<(u64, u32)>();
-            rows.try_reserve(2).map_err(|_| NoRoom { what: "the teacher's texts", bytes: Some(needed as u64) })?;
-            rows.insert(pair.query, NONE);
-            rows.insert(pair.title, NONE);
+        for text in texts {
+            let needed = (rows.len() + 1) * size_of::<(u64, u32)>();
+            rows.try_reserve(1).map_err(|_| NoRoom { what: "the teacher's texts", bytes: Some(needed as u64) })?;
+            rows.insert(text, NONE);
         }
         let (mut vectors, mut fingerprint) = (Spool::new(storage)?, Xxh3::new());
         let (mut dimension, mut known, mut read, mut repeated) = (None, 0, 0, 0);
@@ -116,29 +114,8 @@ impl Taught {
         let dimension = dimension.unwrap_or_default();
         let taught = Taught { dimension, rows, vectors: vectors.finish()?, fingerprint: fingerprint.digest() };
         let unused = read - u64::from(known) - repeated;
-        let coverage = TeacherCoverage { dimension, vectors: read, unused, repeated, ..taught.coverage(log) };
+        let coverage = TeacherCoverage { dimension, vectors: read, unused, repeated, ..TeacherCoverage::default() };
         Ok((taught, coverage))
-    }
-
-    fn coverage(&self, log: &ClickLog) -> TeacherCoverage {
-        let mut seen: [HashMap<u64, bool>; 2] = Default::default();
-        for number in log.section(Section::Clicks) {
-            let pair = log.pair(number as usize);
-            seen[0].entry(pair.query).or_insert_with(|| self.rows.contains_key(&pair.query));
-            seen[1].entry(pair.title).or_insert_with(|| self.rows.contains_key(&pair.title));
-        }
-        for number in log.section(Section::Titles) {
-            let title = log.pair(number as usize).title;
-            seen[1].entry(title).or_insert_with(|| self.rows.contains_key(&title));
-        }
-        let known = |of: &HashMap<u64, bool>| of.values().filter(|known| **known).count() as u64;
-        TeacherCoverage {
-            queries: seen[0].len() as u64,
-            known_queries: known(&seen[0]),
-            titles: seen[1].len() as u64,
-            known_titles: known(&seen[1]),
-            ..TeacherCoverage::default()
-        }
     }
 
     /// Returns the fingerprint of all vectors, down to their bits. Runs with the same fingerprint have the same teacher.

@@ -1,7 +1,7 @@
 //! The bidirectional LSTM: two LSTMs, one of which reads a text from right to left.
 
-use super::config::EncoderKind;
 use super::input::Input;
+use super::kind::EncoderKind;
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
 use super::trace::{Direction, Place, Quantity, States};
 use super::{Bptt, Description, Encoder, Gradients, LstmConfig, Tensor, Trace};

@@ -5,8 +5,8 @@
 //! So a distinct word is projected once for all places it can have, and the convolution is a sum of n vectors without
 //! a product. The last row is the padding word `<s>`.
 
-use super::config::{EncoderKind, MAX_LAYERS, UNIT_RANGE, UNITS};
 use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
+use super::kind::{EncoderKind, MAX_LAYERS, UNIT_RANGE, UNITS};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
     BlockScratch, Bptt, Description, Encoder, Gradients, Group, Reading, Tensor, TensorKind, TextStatistics, Trace,

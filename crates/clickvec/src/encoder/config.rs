@@ -1,11 +1,12 @@
 //! The kind of an encoder and its sizes.
 
 use super::bidirectional::BilstmConfig;
+use super::kind::EncoderKind;
 use super::{
     ClsmConfig, Description, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, Reading, RnnConfig,
     StackedConfig, State, TextStatistics,
 };
-use crate::fields::{self, Field, Rule};
+use crate::fields::{self, Field};
 use clickvec_tables::Result;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -31,65 +32,6 @@ pub enum EncoderConfig {
     /// Several LSTMs, each trained on its own. The embedding is their unit vectors, one after the other, or a projection
     /// of these to fewer numbers.
     Members(MembersConfig),
-}
-
-/// What is known of a kind of encoder, given its sizes. Each encoder's file implements it.
-pub(super) trait EncoderKind {
-    /// Returns the kind's name, as in a model file.
-    fn name(&self) -> &'static str;
-
-    /// Returns what the kind is, in a line.
-    fn about(&self) -> &'static str;
-
-    /// Returns a description of the sizes.
-    fn sizes(&self) -> String;
-
-    /// Its sizes, with documentation and bounds.
-    fn fields(&self) -> &'static [Field];
-
-    /// Checks what the bounds of single sizes do not say.
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Returns an encoder with all weights zero, over `features` trigrams.
-    fn build(&self, features: usize) -> Box<dyn Encoder>;
-
-    /// Returns the number of weights over `features` trigrams; `None` if it cannot be counted.
-    fn parameters(&self, features: u64) -> Option<u64>;
-
-    /// Returns the number of trigrams that one number of the input layer sums on average: the fan-in of the input matrix.
-    fn fan_in(&self, texts: TextStatistics) -> f64 {
-        texts.trigrams_per_word
-    }
-
-    /// Returns how it reads, and what it has inside.
-    fn description(&self) -> Description;
-
-    /// Returns whether the published per-gate error signals are defined for it: for LSTMs that read words.
-    fn has_published_signals(&self) -> bool {
-        false
-    }
-
-    /// Returns whether it adds up what its words put in, as long as its other weights are small.
-    fn adds_up(&self) -> bool {
-        false
-    }
-
-    /// If it is made of encoders that are trained side by side: their number, and what each of them is.
-    fn members(&self) -> Option<(usize, EncoderConfig)> {
-        None
-    }
-
-    /// If a projection makes the embedding: the number of numbers that it reads, and the number that it writes.
-    fn projection(&self) -> Option<(usize, usize)> {
-        None
-    }
-
-    /// If a projection makes the embedding: the same without it.
-    fn without_projection(&self) -> Option<EncoderConfig> {
-        None
-    }
 }
 
 /// Returns an encoder with all weights zero, over `features` trigrams.
@@ -184,24 +126,32 @@ impl EncoderConfig {
 
     /// Returns the number of encoders that are trained side by side, each on its own: 1 except for [`EncoderConfig::Members`].
     pub fn members(&self) -> usize {
-        self.ask(|kind| kind.members()).map_or(1, |(members, _)| members)
+        self.side_by_side().map_or(1, |config| config.members)
     }
 
     /// Returns each of the encoders that are trained side by side; `None` if it is one that is trained as a whole.
     pub(crate) fn member(&self) -> Option<EncoderConfig> {
-        self.ask(|kind| kind.members()).map(|(_, member)| member)
+        self.side_by_side().map(|config| EncoderConfig::Lstm(config.lstm()))
     }
 
     /// Returns the same without a projection of the members' vectors: what training changes. A projection is fitted to it
     /// afterwards.
     pub(crate) fn without_projection(&self) -> EncoderConfig {
-        self.ask(|kind| kind.without_projection()).unwrap_or_else(|| self.clone())
+        self.side_by_side().map_or_else(|| self.clone(), |config| EncoderConfig::Members(config.without_projection()))
     }
 
     /// If a projection makes the embedding: the number of numbers that the members' vectors have together, and the number
     /// that the embedding has.
     pub fn projection(&self) -> Option<(usize, usize)> {
-        self.ask(|kind| kind.projection())
+        self.side_by_side()?.projection()
+    }
+
+    /// Returns the encoders that are trained side by side, if it is made of such.
+    fn side_by_side(&self) -> Option<&MembersConfig> {
+        match self {
+            EncoderConfig::Members(config) => Some(config),
+            _ => None,
+        }
     }
 
     /// Returns whether it reads word by word and has a state, so that errors flow back through the words.
@@ -250,15 +200,4 @@ impl fmt::Display for EncoderConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.ask(|kind| write!(f, "{}, {}", kind.name(), kind.sizes()))
     }
-}
-
-/// Limits on what a configuration may have, so that a hostile file cannot exhaust memory.
-pub(super) const MAX_LAYERS: usize = 16;
-pub(super) const UNIT_RANGE: [f64; 2] = [1.0, 16_384.0];
-pub(super) const UNITS: Rule = Rule::Within(UNIT_RANGE[0], UNIT_RANGE[1]);
-pub(super) const LAYERS: Rule = Rule::List([1, MAX_LAYERS], UNIT_RANGE);
-
-/// Returns the number of weights of a layer with a bias; `None` if it cannot be counted.
-pub(super) fn layer_parameters(inputs: u64, units: u64) -> Option<u64> {
-    inputs.checked_add(1)?.checked_mul(units)
 }

@@ -1,7 +1,7 @@
 //! The DSSM of Huang et al. 2013: x = Σ_t l(t), then layers h = tanh(W h + b).
 
-use super::config::{EncoderKind, LAYERS, layer_parameters};
 use super::input::{Input, gather_gradient, place_embeddings, split_texts_by_block};
+use super::kind::{EncoderKind, LAYERS, layer_parameters};
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{
     BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, TextStatistics, Trace,

@@ -2,8 +2,8 @@
 //! z = σ(W_z l + W_recz y⁻ + b_z), r = σ(W_r l + W_recr y⁻ + b_r), ỹ = tanh(W_h l + W_rech (r∘y⁻) + b_h) and
 //! y = (1 − z)∘y⁻ + z∘ỹ, where y⁻ = y(t − 1).
 
-use super::config::{EncoderKind, UNITS, layer_parameters};
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
+use super::kind::{EncoderKind, UNITS, layer_parameters};
 use super::rnn::NEGLIGIBLE;
 use super::trace::{Place, Quantity, Stage, State, States, row};
 use super::{

@@ -4,11 +4,11 @@
 //! A projection may bring them to fewer numbers. No gradient changes it while members learn: it is fitted to what they
 //! have learnt (`train::projection`).
 
-use super::config::{EncoderKind, UNITS};
 use super::input::Input;
+use super::kind::{EncoderKind, UNITS};
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
 use super::trace::{Direction, Place, Quantity, States};
-use super::{Bptt, Description, Encoder, EncoderConfig, Gradients, LstmConfig, Peephole, Tensor, Trace};
+use super::{Bptt, Description, Encoder, Gradients, LstmConfig, Peephole, Tensor, Trace};
 use crate::fields::{Field, Rule, fields};
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::{add_scaled, dot, normalize, scale_to_unit};
@@ -55,8 +55,18 @@ impl MembersConfig {
         MembersConfig { members, cells, forget_gate, peephole, dimension }
     }
 
+    /// If a projection makes the embedding: the number of numbers that it reads, and the number that it writes.
+    pub(super) fn projection(&self) -> Option<(usize, usize)> {
+        self.dimension.map(|dimension| (self.units(), dimension))
+    }
+
+    /// Returns the same without a projection.
+    pub(super) fn without_projection(&self) -> MembersConfig {
+        MembersConfig { dimension: None, ..*self }
+    }
+
     /// Returns each of the LSTMs.
-    fn lstm(&self) -> LstmConfig {
+    pub(super) fn lstm(&self) -> LstmConfig {
         LstmConfig { cells: self.cells, forget_gate: self.forget_gate, peephole: self.peephole }
     }
 }
@@ -118,18 +128,6 @@ impl EncoderKind for MembersConfig {
 
     fn adds_up(&self) -> bool {
         self.lstm().adds_up()
-    }
-
-    fn members(&self) -> Option<(usize, EncoderConfig)> {
-        Some((self.members, EncoderConfig::Lstm(self.lstm())))
-    }
-
-    fn projection(&self) -> Option<(usize, usize)> {
-        self.dimension.map(|dimension| (self.units(), dimension))
-    }
-
-    fn without_projection(&self) -> Option<EncoderConfig> {
-        self.dimension.map(|_| EncoderConfig::Members(MembersConfig { dimension: None, ..*self }))
     }
 }
 

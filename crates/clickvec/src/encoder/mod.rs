@@ -14,6 +14,7 @@ pub(crate) mod gradients;
 mod gru;
 pub(crate) mod init;
 pub(crate) mod input;
+mod kind;
 mod lstm;
 mod members;
 pub(crate) mod passes;

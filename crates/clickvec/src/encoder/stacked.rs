@@ -4,8 +4,8 @@
 //! The first layer reads words like any LSTM. For a further layer, the outputs below are projected in one product for a
 //! whole block; then its forward and backward passes are those of [`super::lstm`].
 
-use super::config::{EncoderKind, LAYERS};
 use super::input::{Input, place_embeddings, split_by_block};
+use super::kind::{EncoderKind, LAYERS};
 use super::lstm::{self, EmbeddingGradient, INPUT, LstmStates, Order};
 use super::trace::{Direction, Place, Quantity, States};
 use super::{

@@ -7,8 +7,8 @@ use std::path::Path;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::hashes::{mix, pair_fingerprint, title_fingerprint};
 use super::{ClickLog, LogConfig, Record};
+use crate::clicks::hashes::{mix, pair_fingerprint, title_fingerprint};
 use crate::clicks::source::{Found, SourcePair};
 use crate::clicks::spool::{Spool, Storage};
 use crate::clicks::statistics::LogStatistics;

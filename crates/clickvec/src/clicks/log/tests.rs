@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::clicks::source::SourcePair;
+use crate::clicks::text_hash;
 use crate::tables::TITLE;
 use crate::text::{WordBuffer, WordHash, for_each_trigram, for_each_word};
 

@@ -10,8 +10,8 @@ pub(super) use backward::{EmbeddingGradient, backward, gate_errors};
 pub(super) use forward::{Order, forward};
 pub(super) use states::LstmStates;
 
-use super::config::{EncoderKind, UNITS, layer_parameters};
 use super::input::{Input, place_embeddings};
+use super::kind::{EncoderKind, UNITS, layer_parameters};
 use super::trace::{Direction, State};
 use super::{Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace};
 use crate::fields::{Field, fields};
