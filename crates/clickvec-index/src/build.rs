@@ -87,14 +87,14 @@ impl IndexBuilder {
 
     /// This builder for titles that are only a shard of a collection, so that it is noticed if others are missing when
     /// they are joined.
-    pub fn of_shard(mut self, shard: Shard) -> IndexBuilder {
+    pub fn with_shard(mut self, shard: Shard) -> IndexBuilder {
         self.output.shard = Some(shard);
         self
     }
 
     /// This builder for texts from another column of their table than `title`, so that later titles can come from it
     /// too.
-    pub fn of_field(mut self, field: &str) -> IndexBuilder {
+    pub fn with_field(mut self, field: &str) -> IndexBuilder {
         field.clone_into(&mut self.output.field);
         self
     }
@@ -212,9 +212,9 @@ impl Output {
     }
 
     fn write_vectors(&mut self, vectors: &[f32]) -> Result<()> {
-        if let Some(place) = vectors.iter().position(|number| !number.is_finite()) {
-            let position = self.vectors.rows() + place / self.dimension;
-            let (expected, found) = ("finite numbers", vectors[place].to_string());
+        if let Some(index) = vectors.iter().position(|number| !number.is_finite()) {
+            let position = self.vectors.rows() + index / self.dimension;
+            let (expected, found) = ("finite numbers", vectors[index].to_string());
             return Err(Error::expected(ErrorKind::NotFinite, expected, found).within(format!("vector {position}")));
         }
         self.vectors.write(vectors).map_err(|source| self.folder.failed(source))?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result, damaged, malformed, mismatch};
 
 pub use crate::folder::CHANGES as CHANGES_PREFIX;
-use crate::folder::{Folder, is_of_updates};
+use crate::folder::{Folder, is_update_file};
 
 /// The changes that an index names, in `changes-N.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ impl Default for Changes {
 
 impl Changes {
     /// Reads those of an index; none if it was never updated.
-    pub(crate) fn of(folder: &Folder) -> Result<Changes> {
+    pub(crate) fn read(folder: &Folder) -> Result<Changes> {
         let Some(name) = Changes::file(folder) else { return Ok(Changes::default()) };
         let changes: Changes = folder.json(&name)?;
         let bad = |found| bad_changes(folder, found);
@@ -127,11 +127,11 @@ pub(crate) fn next(changes: &Changes, folder: &Folder) -> u64 {
 
 /// Removes what no manifest names: files of earlier updates, and what a killed one left. The caller holds the claim.
 pub(crate) fn sweep(changes: &Changes, path: &Path, file: Option<&str>) {
-    let mut kept: BTreeSet<&str> = changes.segments.iter().map(|segment| segment.folder.as_str()).collect();
-    kept.extend(file);
+    let mut named: BTreeSet<&str> = changes.segments.iter().map(|segment| segment.folder.as_str()).collect();
+    named.extend(file);
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !is_of_updates(&name) || kept.contains(name.as_str()) {
+        if !is_update_file(&name) || named.contains(name.as_str()) {
             continue;
         }
         // What cannot be removed now, the next update tries again.

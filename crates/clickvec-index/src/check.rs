@@ -122,7 +122,7 @@ pub fn verify(path: &Path) -> Result<Verified> {
     let first = Folder::open(path)?;
     let mut verified = Verified { files: 0, bytes: 0, queries: 0, damaged: Vec::new() };
     verified.read(&first);
-    match Changes::of(&first) {
+    match Changes::read(&first) {
         Ok(changes) => {
             for name in changes.segments.iter().map(|segment| &segment.folder) {
                 match Folder::open(&path.join(name)) {
@@ -195,7 +195,7 @@ pub fn check_files(path: &Path) -> Result<()> {
 /// The folders of all segments.
 fn folders(path: &Path) -> Result<Vec<Folder>> {
     let folder = Folder::open(path)?;
-    let added = Changes::of(&folder)?.folders(&folder)?;
+    let added = Changes::read(&folder)?.folders(&folder)?;
     Ok(std::iter::once(folder).chain(added).collect())
 }
 

@@ -37,7 +37,7 @@ impl Index {
         let first = Folder::open(&self.path)?;
         let parts = first.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect();
         let mut files: BTreeMap<String, u64> = first.files().map(|(name, file)| (name.clone(), file.bytes)).collect();
-        for folder in Changes::of(&first)?.folders(&first)? {
+        for folder in Changes::read(&first)?.folders(&first)? {
             let inside = folder.path().file_name().unwrap_or_default().to_string_lossy();
             files.extend(folder.files().map(|(name, file)| (format!("{inside}/{name}"), file.bytes)));
         }

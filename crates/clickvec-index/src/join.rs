@@ -62,7 +62,7 @@ pub fn join(
     }
     let order = order_of_shards(&all)?;
     let mut builder =
-        IndexBuilder::with_fields(all[0].model()?, path, all[0].stored_fields())?.of_field(all[0].field());
+        IndexBuilder::with_fields(all[0].model()?, path, all[0].stored_fields())?.with_field(all[0].field());
     let mut ids = UniqueIds::default();
     for number in order {
         let index = &all[number];
@@ -104,7 +104,7 @@ fn check_alike(index: &Index, first: &Index) -> Result<()> {
 /// Returns the order in which indexes are joined: shards by their numbers, whatever else there is where it was named.
 fn order_of_shards(indexes: &[Index]) -> Result<Vec<usize>> {
     let mut shards: Vec<(Shard, usize)> = Vec::new();
-    for (place, index) in indexes.iter().enumerate() {
+    for (position, index) in indexes.iter().enumerate() {
         let Some(shard) = index.shard() else { continue };
         let Shard { number, of, titles } = shard;
         if let Some(&(first, other)) = shards.first()
@@ -119,21 +119,21 @@ fn order_of_shards(indexes: &[Index]) -> Result<Vec<usize>> {
             let found = format!("{number} of {of} again, which is in `{}` too", shown(indexes[other].path()));
             return Err(mismatch(index.path(), "each shard once", found).help("leave one out"));
         }
-        shards.push((shard, place));
+        shards.push((shard, position));
     }
     let mut order: Vec<usize> = (0..indexes.len()).collect();
-    let Some(&(Shard { of, .. }, place)) = shards.first() else { return Ok(order) };
+    let Some(&(Shard { of, .. }, position)) = shards.first() else { return Ok(order) };
     if (shards.len() as u64) < of {
         let has = |number: &u64| shards.iter().any(|(shard, _)| shard.number == *number);
         let missing = (1..=of).filter(|number| !has(number)).take(SHOWN_SHARDS).map(|number| number.to_string());
         let found = format!("none with the number {}", missing.collect::<Vec<_>>().join(", "));
         let expected = format!("all {of} shards of this collection to join");
-        return Err(mismatch(indexes[place].path(), expected, found).help("name them too"));
+        return Err(mismatch(indexes[position].path(), expected, found).help("name them too"));
     }
-    let places: Vec<usize> = shards.iter().map(|&(_, place)| place).collect();
+    let positions: Vec<usize> = shards.iter().map(|&(_, position)| position).collect();
     shards.sort_unstable_by_key(|(shard, _)| shard.number);
-    for (&place, &(_, of_shard)) in places.iter().zip(&shards) {
-        order[place] = of_shard;
+    for (&position, &(_, next)) in positions.iter().zip(&shards) {
+        order[position] = next;
     }
     Ok(order)
 }

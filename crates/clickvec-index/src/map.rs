@@ -54,7 +54,7 @@ impl Map {
             return Some(Vec::new().into());
         }
         bytemuck::try_cast_slice::<u8, T>(self.bytes().get(range.clone())?).ok()?;
-        Some(Shared::of(Numbers { map: self.clone(), range, kind: PhantomData }))
+        Some(Shared::new(Numbers { map: self.clone(), range, kind: PhantomData }))
     }
 
     /// The numbers of the whole file.

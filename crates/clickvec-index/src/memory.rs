@@ -51,7 +51,7 @@ impl Index {
         }
         encoder.flush(&mut encoded)?;
         let vectors = FlatIndex::from_unit(model.dimension(), encoded.vectors)?;
-        let titles = TitleLines::of_bytes(encoded.table.into_bytes().into(), "the index in memory".as_ref())?;
+        let titles = TitleLines::from_table(encoded.table.into_bytes().into(), "the index in memory".as_ref())?;
         let segment = Arc::new(Segment::in_memory(titles, vectors)?);
         let segments = vec![Opened { segment, first: 0, alive: None, dead: 0, teacher: Arc::default() }];
         let written = Written {

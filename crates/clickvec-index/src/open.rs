@@ -142,7 +142,7 @@ impl Index {
     ///
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the titles are damaged.
     pub fn get(&self, id: &str) -> Result<Option<Document>> {
-        let Some((segment, position)) = self.place(id) else { return Ok(None) };
+        let Some((segment, position)) = self.find(id) else { return Ok(None) };
         self.segments[segment].segment.document(position).map(Some)
     }
 
@@ -201,7 +201,7 @@ impl Index {
     }
 
     /// The segment and the position of the title with an id.
-    pub(crate) fn place(&self, id: &str) -> Option<(usize, u32)> {
+    pub(crate) fn find(&self, id: &str) -> Option<(usize, u32)> {
         let mut newest_first = self.segments.iter().enumerate().rev();
         newest_first.find_map(|(number, opened)| {
             let positions = opened.segment.ids.find(id, &opened.segment.titles);
@@ -298,7 +298,7 @@ fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
             None => Segment::open(folder).map(Arc::new),
         }
     };
-    let changes = Changes::of(folder)?;
+    let changes = Changes::read(folder)?;
     let folders = changes.folders(folder)?;
     let mut segments: Vec<Opened> = Vec::new();
     let mut first = 0u32;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use clickvec::index::Hit as Place;
+use clickvec::index::Hit as Found;
 use clickvec::internals::text;
 use clickvec_tables::shown::shortened;
 use rayon::prelude::*;
@@ -31,11 +31,11 @@ impl Index {
         }
         let mut timings = Timings::default();
         let allowed = self.allowed(&request.filters)?;
-        let of_segment = |(opened, allowed): (&Opened, &Allowed)| match allowed {
+        let in_segment = |(opened, allowed): (&Opened, &Allowed)| match allowed {
             None => opened.segment.len() as u64,
             Some(bits) => bits::count(bits, opened.segment.len()),
         };
-        let total: u64 = self.segments.iter().zip(&allowed).map(of_segment).sum();
+        let total: u64 = self.segments.iter().zip(&allowed).map(in_segment).sum();
         timings.filter = begin.elapsed();
         let query = self.query(&request.text)?;
         // A fused score depends on how long the lists are, so these must be the same for every page.
@@ -49,7 +49,7 @@ impl Index {
             Mode::Alone(_) if request.k > MANY_HITS => Reach::More,
             _ => Reach::Nearest,
         };
-        let parts = self.parts_of(request.mode)?;
+        let parts = self.parts(request.mode)?;
         let mut vector = Vec::new();
         if parts.contains(&Part::Vectors) && query.has_vector {
             let began = in_time(request)?;
@@ -63,7 +63,7 @@ impl Index {
             reach,
             allowed: &allowed,
         };
-        let mut lists: ByPart<Vec<Place>> = ByPart::default();
+        let mut lists: ByPart<Vec<Found>> = ByPart::default();
         for &part in &parts {
             let began = in_time(request)?;
             lists.insert(part, finder(part).search(self, &question)?);
@@ -71,7 +71,7 @@ impl Index {
         }
         let began = in_time(request)?;
         let (fused, adds);
-        let list: &[Place] = match request.mode {
+        let list: &[Found] = match request.mode {
             Mode::Alone(part) => {
                 adds = ByPart::default();
                 lists.get(part).map_or(&[], |list| list)
@@ -82,15 +82,15 @@ impl Index {
             }
         };
         let page = || list.iter().skip(request.offset).take(request.k);
-        let shown: HashSet<u32> = page().map(|place| place.position).collect();
+        let shown: HashSet<u32> = page().map(|found| found.position).collect();
         let shares = lists.map(|part, list| shares(list, adds.get(part), &shown));
         timings.fuse = began.elapsed();
         let mut hits = Vec::new();
-        for (rank, place) in (request.offset + 1..).zip(page()) {
-            let (opened, position) = self.locate(place.position);
+        for (rank, found) in (request.offset + 1..).zip(page()) {
+            let (opened, position) = self.locate(found.position);
             let Document { id, title, fields } = opened.segment.document(position)?;
-            let parts = shares.iter().filter_map(|(part, of)| Some((part, *of.get(&place.position)?))).collect();
-            hits.push(Hit { rank, id, title, fields, score: place.score, parts });
+            let parts = shares.iter().filter_map(|(part, of)| Some((part, *of.get(&found.position)?))).collect();
+            hits.push(Hit { rank, id, title, fields, score: found.score, parts });
         }
         timings.total = begin.elapsed();
         Ok(Answer { hits, total, query, timings })
@@ -136,7 +136,7 @@ impl Index {
     }
 
     /// Returns the parts that are searched. A part without weight takes no part in a fusion.
-    pub fn parts_of(&self, mode: Mode) -> Result<Vec<Part>> {
+    pub fn parts(&self, mode: Mode) -> Result<Vec<Part>> {
         let weighs = |part: &Part| self.fusion.weight(*part) > 0.0;
         match mode {
             Mode::Fused => Ok(Part::ALL.into_iter().filter(weighs).collect()),
@@ -150,7 +150,7 @@ impl Index {
 
     /// The titles that may be found, for each segment.
     fn allowed(&self, filters: &[Filter]) -> Result<Vec<Allowed>> {
-        let of_segment = |opened: &Opened| {
+        let in_segment = |opened: &Opened| {
             let mut allowed = opened.alive.clone();
             for filter in filters {
                 let column = opened
@@ -166,7 +166,7 @@ impl Index {
             }
             Ok(allowed)
         };
-        self.segments.iter().map(of_segment).collect()
+        self.segments.iter().map(in_segment).collect()
     }
 
     fn query(&self, query: &str) -> Result<QueryFacts> {
@@ -189,24 +189,24 @@ impl Index {
     /// `sofa` and plurals are one with singulars.
     pub fn matched_words(&self, query: &str, titles: &[&str]) -> Vec<Vec<String>> {
         let analysis = self.fusion.analysis;
-        let asked: HashSet<String> = text::terms(query, analysis).into_iter().collect();
-        let is_asked = |word: &str| {
-            let mut is_asked = false;
-            analysis.for_each_term(word, |term| is_asked |= asked.contains(term));
-            is_asked
+        let query_terms: HashSet<String> = text::terms(query, analysis).into_iter().collect();
+        let is_in_query = |word: &str| {
+            let mut is_in_query = false;
+            analysis.for_each_term(word, |term| is_in_query |= query_terms.contains(term));
+            is_in_query
         };
         let mut buffer = text::WordBuffer::default();
-        let mut of_title = |title: &&str| {
+        let mut matched_in = |title: &&str| {
             let (mut matched, mut known) = (Vec::new(), HashSet::new());
             text::for_each_word(title, &mut buffer, |word| {
-                if !known.contains(word) && is_asked(word) {
+                if !known.contains(word) && is_in_query(word) {
                     known.insert(word.to_owned());
                     matched.push(word.to_owned());
                 }
             });
             matched
         };
-        titles.iter().map(&mut of_title).collect()
+        titles.iter().map(&mut matched_in).collect()
     }
 }
 
@@ -217,8 +217,8 @@ pub(crate) fn unknown_field(found: &str, known: &[String]) -> Error {
 }
 
 /// The place in a list of each title that is shown, and what it adds to a fusion, if there is one.
-fn shares(list: &[Place], adds: Option<&Vec<(u32, f64)>>, shown: &HashSet<u32>) -> HashMap<u32, Share> {
-    let share = |(at, hit): (usize, &Place)| {
+fn shares(list: &[Found], adds: Option<&Vec<(u32, f64)>>, shown: &HashSet<u32>) -> HashMap<u32, Share> {
+    let share = |(at, hit): (usize, &Found)| {
         let adds = adds.and_then(|adds| adds.get(at)).map(|&(_, adds)| adds as f32);
         (hit.position, Share { rank: at + 1, score: hit.score, adds })
     };

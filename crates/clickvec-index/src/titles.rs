@@ -71,13 +71,13 @@ impl TitleLines {
     }
 
     /// Maps a table that was just written, and finds its lines.
-    pub(crate) fn of_table(path: &Path) -> Result<TitleLines> {
-        TitleLines::of_bytes(Map::open(path)?.all().unwrap_or_else(|| Vec::new().into()), path)
+    pub(crate) fn map_table(path: &Path) -> Result<TitleLines> {
+        TitleLines::from_table(Map::open(path)?.all().unwrap_or_else(|| Vec::new().into()), path)
     }
 
     /// Finds the lines of a table. `path` is for messages.
-    pub(crate) fn of_bytes(table: Shared<u8>, path: &Path) -> Result<TitleLines> {
-        let starts = memchr::memchr_iter(b'\n', &table).map(|place| place as u64 + 1).collect::<Vec<u64>>();
+    pub(crate) fn from_table(table: Shared<u8>, path: &Path) -> Result<TitleLines> {
+        let starts = memchr::memchr_iter(b'\n', &table).map(|end| end as u64 + 1).collect::<Vec<u64>>();
         TitleLines::new(table, starts.into(), path)
     }
 
@@ -129,7 +129,7 @@ impl TitleLines {
 
     /// What is at the place of a title's line, whatever it is.
     pub(crate) fn bytes(&self, position: u32) -> Option<&[u8]> {
-        let at = |place: usize| usize::try_from(*self.starts.get(place)?).ok();
+        let at = |line: usize| usize::try_from(*self.starts.get(line)?).ok();
         self.table.get(at(position as usize)?..at(position as usize + 1)?)
     }
 
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn titles(table: &str) -> Result<TitleLines> {
-        TitleLines::of_bytes(table.as_bytes().to_vec().into(), Path::new("titles.tsv"))
+        TitleLines::from_table(table.as_bytes().to_vec().into(), Path::new("titles.tsv"))
     }
 
     #[test]

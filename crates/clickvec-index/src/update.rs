@@ -102,7 +102,7 @@ impl Updater {
         let path = resolved(path);
         let claim = Claim::new(&path)?;
         let folder = Folder::open(&path)?;
-        let changes = Changes::of(&folder)?;
+        let changes = Changes::read(&folder)?;
         sweep(&changes, &path, Changes::file(&folder).as_deref());
         let number = next(&changes, &folder);
         let index = Index::open(&path)?;
@@ -154,7 +154,7 @@ impl Updater {
     pub fn commit(self) -> Result<Updated> {
         let Updater { path, index, mut changes, number, builder, last, .. } = self;
         let [file, name] = names(number);
-        let recipe = Recipe::of_update(&index.model.model, &index.fusion, index.vector_format());
+        let recipe = Recipe::for_update(&index.model.model, &index.fusion, index.vector_format());
         let built = builder.map(|builder| builder.finish_with(|folder| complete(folder, &recipe))).transpose()?;
         let new = match &built {
             None => None,
@@ -167,7 +167,7 @@ impl Updater {
         let [mut added, mut replaced, mut deleted, mut left_out, mut lost] = [0u64; 5];
         let mut missing: Vec<&String> = Vec::new();
         for (id, last) in &last {
-            let was = index.place(id);
+            let was = index.find(id);
             if let Some((segment, position)) = was {
                 changes.deleted[segment].push(position);
             }
@@ -241,10 +241,10 @@ pub fn compact(path: &Path) -> Result<Compacted> {
     let path = &resolved(path);
     let before = Index::open(path)?;
     let mut builder =
-        IndexBuilder::with_fields(&before.model.model, path, before.stored_fields())?.of_field(before.field());
+        IndexBuilder::with_fields(&before.model.model, path, before.stored_fields())?.with_field(before.field());
     // What was a shard still joins with the others.
     if let Some(shard) = before.shard() {
-        builder = builder.of_shard(shard);
+        builder = builder.with_shard(shard);
     }
     // From here on nobody else can change it; somebody may have, before.
     let index = match before.reopened()? {

@@ -299,7 +299,7 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
         let request = Request::new(title, Mode::Fused).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);
         let answer = index.search(&request)?;
         let is_found = |part| answer.hits.iter().any(|hit| hit.parts.get(part).is_some());
-        for part in index.parts_of(Mode::Fused)? {
+        for part in index.parts(Mode::Fused)? {
             if index.finds_own(part, &request.text) && !is_found(part) {
                 return fault(format!("nothing by {part} for one of its own titles"));
             }

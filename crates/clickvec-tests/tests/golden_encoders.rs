@@ -391,7 +391,7 @@ fn check_trace(case: &Case, pass: &Pass, tower: &dyn Encoder) {
             "cell_state" => words(State::Cell),
             "activation" => words(State::Activation),
             "h" => words(State::Window),
-            "v" => text.whole(State::Maximum).expect("v").iter().map(|&x| f64::from(x)).collect(),
+            "v" => text.at_text(State::Maximum).expect("v").iter().map(|&x| f64::from(x)).collect(),
             "argmax" => text.winners().expect("winners").iter().map(|&word| f64::from(word)).collect(),
             other => panic!("{}: trace `{other}` is not known", case.name),
         };

@@ -20,9 +20,7 @@ const UNSAFE: [&str; 5] = [
 ];
 
 /// Circles that are still to be undone; none may be added.
-const CIRCLES: [&str; 1] = [
-    "clickvec-cli/src/commands/inspect/: own → table → own",
-];
+const CIRCLES: [&str; 1] = ["clickvec-cli/src/commands/inspect/: own → table → own"];
 
 /// Macros and functions that write to a terminal or end the process.
 const PRINTS: [&str; 9] =

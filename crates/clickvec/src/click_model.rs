@@ -105,7 +105,7 @@ pub fn fit_positions<E>(
         let mut likelihood = 0.0;
         informative_pairs = 0;
         replay(&mut |_, cells| {
-            let Some(pair) = Pair::of(cells, &theta, &known) else { return };
+            let Some(pair) = Pair::new(cells, &theta, &known) else { return };
             informative_pairs += 1;
             for cell in cells.iter().filter(|cell| known[cell.position]) {
                 clicks[cell.position] += cell.clicks as f64;
@@ -181,7 +181,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn of(cells: &[PositionCell], theta: &[f64], known: &[bool]) -> Option<Pair> {
+    fn new(cells: &[PositionCell], theta: &[f64], known: &[bool]) -> Option<Pair> {
         let (mut clicks, mut looked, mut positions) = (0.0, 0.0, 0);
         for cell in cells.iter().filter(|cell| known[cell.position]) {
             clicks += cell.clicks as f64;
@@ -217,7 +217,7 @@ fn standard_errors<E>(
         score.fill(0.0);
     };
     replay(&mut |query, cells| {
-        let Some(pair) = Pair::of(cells, theta, known) else { return };
+        let Some(pair) = Pair::new(cells, theta, known) else { return };
         if current != Some(query) {
             settle(&mut score, &mut squares);
             current = Some(query);

@@ -208,11 +208,11 @@ pub(crate) mod number_or {
         word: &'static str,
         deserializer: D,
     ) -> Result<Option<u64>, D::Error> {
-        let whole = |number: Number| {
+        let integer = |number: Number| {
             let expected = || de::Error::custom(format_args!("expected a whole number or `{word}`, found {number}"));
             number.as_u64().ok_or_else(expected)
         };
-        read(word, deserializer)?.map(whole).transpose()
+        read(word, deserializer)?.map(integer).transpose()
     }
 
     struct NumberOr(&'static str);

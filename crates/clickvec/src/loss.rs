@@ -128,8 +128,8 @@ impl TitleLists {
 impl Loss {
     /// Returns the loss of `pairs` over embeddings of `dimension` numbers. Its gradients are kept here.
     pub fn compute(&mut self, gamma: f32, queries: &[f32], titles: &[f32], dimension: usize, pairs: &Pairs) -> LossSum {
-        let (of_queries, of_titles) = (&mut self.queries, &mut self.titles);
-        rayon::join(|| of_queries.fill(queries, dimension), || of_titles.fill(titles, dimension));
+        let (query_vectors, title_vectors) = (&mut self.queries, &mut self.titles);
+        rayon::join(|| query_vectors.fill(queries, dimension), || title_vectors.fill(titles, dimension));
         self.query_gradient.clear();
         self.query_gradient.resize(queries.len(), 0.0);
         self.title_gradient.clear();
@@ -144,8 +144,8 @@ impl Loss {
                 self.contrast_all_but(gamma, dimension, pairs, noise, &lists.0);
             }
         }
-        let (of_queries, of_titles) = (&mut self.query_gradient, &mut self.title_gradient);
-        rayon::join(|| self.queries.back(of_queries, dimension), || self.titles.back(of_titles, dimension));
+        let (query_gradient, title_gradient) = (&mut self.query_gradient, &mut self.title_gradient);
+        rayon::join(|| self.queries.back(query_gradient, dimension), || self.titles.back(title_gradient, dimension));
         let mut total = LossSum::default();
         for sum in &self.sums {
             total.loss += sum.loss;
@@ -244,22 +244,22 @@ impl Loss {
             .for_each(|(chunk, (d_cosine, sums, queries, gradient))| {
                 let n = sums.len();
                 gemm((n, count, dimension), Left::rows(queries, dimension), (transposed, count), (d_cosine, count));
-                let (mut divergence, mut of_margins) = (Divergence::default(), Vec::new());
+                let (mut divergence, mut margin_gradients) = (Divergence::default(), Vec::new());
                 for (i, (row, sum)) in d_cosine.chunks_exact_mut(count).zip(sums).enumerate() {
                     let r = chunk * CHUNK + i;
                     let positive = pairs.positive[r] as usize;
                     let targets = pairs.targets.as_ref().filter(|targets| targets.shares[r] > 0.0);
                     let share = targets.map_or(0.0, |targets| targets.shares[r]);
-                    let margins = pairs.margins.as_ref().filter(|margins| margins.share_of(r) > 0.0);
-                    let margin_share = margins.map_or(0.0, |margins| margins.share_of(r));
+                    let margins = pairs.margins.as_ref().filter(|margins| margins.share(r) > 0.0);
+                    let margin_share = margins.map_or(0.0, |margins| margins.share(r));
                     let rest = pairs.weight[r] * (1.0 - margin_share);
-                    let mut of_teacher = targets.map_or(0.0, |targets| {
+                    let mut teacher_loss = targets.map_or(0.0, |targets| {
                         let weight = rest * share;
                         f64::from(weight) * divergence.compute(weight, row, targets, r)
                     });
                     if let Some(margins) = margins {
                         let weight = pairs.weight[r] * margin_share;
-                        of_teacher += f64::from(weight) * margins.compute(weight, row, r, &mut of_margins);
+                        teacher_loss += f64::from(weight) * margins.compute(weight, row, r, &mut margin_gradients);
                     }
                     let cosine = row[positive];
                     for x in row.iter_mut() {
@@ -271,12 +271,12 @@ impl Loss {
                     let weight = rest * (1.0 - share);
                     let (loss, d_positive) = softplus_of_sum(row, gamma * weight);
                     row[positive] = d_positive;
-                    sum.loss = f64::from(weight) * loss + of_teacher;
+                    sum.loss = f64::from(weight) * loss + teacher_loss;
                     if targets.is_some() {
                         add_scaled(row, 1.0, &divergence.gradient);
                     }
                     if let Some(margins) = margins {
-                        for (&title, gradient) in margins.titles.get(r).iter().zip(&of_margins) {
+                        for (&title, gradient) in margins.titles.get(r).iter().zip(&margin_gradients) {
                             row[title as usize] += gradient;
                         }
                     }

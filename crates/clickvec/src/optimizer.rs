@@ -186,14 +186,14 @@ impl Optimizer {
                 }
                 TensorKind::Input => {
                     RowTasks::cut(tensor, state, touched).into_par_iter().for_each(|task| {
-                        let places = &gradients.table_rows[task.place..];
+                        let rows = &gradients.table_rows[task.start..];
                         let width = gradient.columns();
-                        for (i, (&row, &place)) in task.touched.iter().zip(places).enumerate() {
-                            if let Some((&row, &place)) = task.touched.get(i + AHEAD).zip(places.get(i + AHEAD)) {
+                        for (i, (&row, &at)) in task.touched.iter().zip(rows).enumerate() {
+                            if let Some((&row, &at)) = task.touched.get(i + AHEAD).zip(rows.get(i + AHEAD)) {
                                 task.prefetch(row, width);
-                                prefetch(gradient.row(place as usize));
+                                prefetch(gradient.row(at as usize));
                             }
-                            let gradient = gradient.row(place as usize);
+                            let gradient = gradient.row(at as usize);
                             let row = row as usize - task.first;
                             let span = row * width..(row + 1) * width;
                             // Empty if this kind of update has no such state.
@@ -286,7 +286,7 @@ struct RowTasks<'a> {
     /// The matrix row of the part's first row.
     first: usize,
     /// The place of the part's first touched row among all touched rows.
-    place: usize,
+    start: usize,
     value: &'a mut [f32],
     velocity: &'a mut [f32],
     square: &'a mut [f32],
@@ -310,7 +310,7 @@ impl<'a> RowTasks<'a> {
             let rows = end - first;
             tasks.push(RowTasks {
                 first,
-                place: i * CHUNK,
+                start: i * CHUNK,
                 value: take(&mut value, rows * width),
                 velocity: take(&mut velocity, rows * width),
                 square: take(&mut square, rows * width),

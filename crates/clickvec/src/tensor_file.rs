@@ -449,16 +449,16 @@ fn array(name: &str, view: &TensorView<'_>) -> Result<Array, clickvec_tables::Er
     };
     let broken = match &numbers {
         Numbers::F32(numbers) => {
-            numbers.iter().position(|x| !x.is_finite()).map(|place| (place, numbers[place].to_string()))
+            numbers.iter().position(|x| !x.is_finite()).map(|index| (index, numbers[index].to_string()))
         }
         Numbers::F64(numbers) => {
-            numbers.iter().position(|x| !x.is_finite()).map(|place| (place, numbers[place].to_string()))
+            numbers.iter().position(|x| !x.is_finite()).map(|index| (index, numbers[index].to_string()))
         }
         Numbers::U32(_) | Numbers::Bytes(_) => None,
     };
     match broken {
-        Some((place, found)) => {
-            let row = place / view.shape().iter().skip(1).product::<usize>().max(1);
+        Some((index, found)) => {
+            let row = index / view.shape().iter().skip(1).product::<usize>().max(1);
             Err(damaged::not_finite(name, row, found))
         }
         None => Ok(Array { shape: view.shape().to_vec(), numbers }),

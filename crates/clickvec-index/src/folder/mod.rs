@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result, damaged, malformed};
 pub use write::CHANGES;
 pub use write::put_part;
 pub(crate) use write::{FolderWriter, check_replaceable};
-pub(crate) use {read::Folder, write::is_of_updates};
+pub(crate) use {read::Folder, write::is_update_file};
 
 /// The version of the folder's format, `format` in the manifest.
 const FORMAT: u32 = 1;

@@ -140,11 +140,11 @@ pub const CHANGES: &str = "changes-";
 fn abandoned(path: &Path) -> Vec<String> {
     let names = std::fs::read_dir(path).into_iter().flatten().flatten();
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| is_of_updates(name)).collect()
+    names.filter(|name| is_update_file(name)).collect()
 }
 
 /// Whether an update may have made a file or folder of this name: `changes-000001.json`, `changes-000001` or a temporary one.
-pub(crate) fn is_of_updates(name: &str) -> bool {
+pub(crate) fn is_update_file(name: &str) -> bool {
     let is_number = |rest: &str| {
         let number = rest.strip_suffix(".json").unwrap_or(rest);
         number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())

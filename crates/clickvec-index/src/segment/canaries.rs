@@ -16,7 +16,7 @@ use crate::titles::TitleLines;
 
 pub(crate) const CANARIES_FILE: &str = "canaries.json";
 
-/// The number of queries that are kept.
+/// The number of queries that an index keeps.
 const KEPT: usize = 8;
 /// The number of titles of each answer.
 const ANSWERS: usize = 3;
@@ -95,7 +95,7 @@ pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) ->
     }
 }
 
-/// Asks the queries that are kept.
+/// Asks the queries that an index keeps.
 pub(super) fn ask(
     vectors: &Vectors,
     words: &Words,
@@ -115,7 +115,7 @@ fn answer(query: String, vectors: &Vectors, words: &Words, bm25: Bm25, model: &M
     Ok(Canary { query, vectors: scores(by_vectors), words: scores(by_words) })
 }
 
-/// Writes the queries that are kept.
+/// Writes the queries that an index keeps.
 pub(super) fn write(target: &mut Target<'_>, canaries: Vec<Canary>) -> Result<()> {
     target.json(CANARIES_FILE, &canaries)?;
     target.part("canaries", "json", vec![CANARIES_FILE.to_owned()]);
@@ -123,28 +123,32 @@ pub(super) fn write(target: &mut Target<'_>, canaries: Vec<Canary>) -> Result<()
 }
 
 /// Asks the kept queries again, and returns their number.
-pub(crate) fn check(kept: &[Canary], segment: &super::Segment, bm25: Bm25, model: &Model) -> Result<usize> {
-    for canary in kept {
+pub(crate) fn check(canaries: &[Canary], segment: &super::Segment, bm25: Bm25, model: &Model) -> Result<usize> {
+    for canary in canaries {
         let found = answer(canary.query.clone(), &segment.vectors, &segment.words, bm25, model)?;
         let lists = [(&found.vectors, &canary.vectors), (&found.words, &canary.words)];
-        if let Some((place, found, kept)) = lists.into_iter().find_map(|(found, kept)| difference(found, kept)) {
+        if let Some((index, found, expected)) =
+            lists.into_iter().find_map(|(found, expected)| difference(found, expected))
+        {
             let shown = |score: Option<f32>| score.map_or_else(|| "none".to_owned(), |score| score.to_string());
-            let (query, rank) = (shortened(&canary.query), place + 1);
-            let expected =
-                format!("the score {} for hit {rank} of the query `{query}`, as when the index was made", shown(kept));
+            let (query, rank) = (shortened(&canary.query), index + 1);
+            let expected = format!(
+                "the score {} for hit {rank} of the query `{query}`, as when the index was made",
+                shown(expected)
+            );
             let error = Error::expected(ErrorKind::Mismatch, expected, shown(found));
             return Err(error.help("this program and the index do not fit").at(&segment.path));
         }
     }
-    Ok(kept.len())
+    Ok(canaries.len())
 }
 
-/// The first place where two lists of scores differ, and both scores there.
-fn difference(found: &[f32], kept: &[f32]) -> Option<(usize, Option<f32>, Option<f32>)> {
-    let at = |place: usize| (place, found.get(place).copied(), kept.get(place).copied());
+/// The first index at which two lists of scores differ, and both scores there.
+fn difference(found: &[f32], expected: &[f32]) -> Option<(usize, Option<f32>, Option<f32>)> {
+    let scores = |index: usize| (index, found.get(index).copied(), expected.get(index).copied());
     let is_near = |(_, a, b): &(usize, Option<f32>, Option<f32>)| match (a, b) {
         (Some(a), Some(b)) => (a - b).abs() <= TOLERANCE * a.abs().max(1.0),
         _ => false,
     };
-    (0..found.len().max(kept.len())).map(at).find(|scores| !is_near(scores))
+    (0..found.len().max(expected.len())).map(scores).find(|scores| !is_near(scores))
 }

@@ -34,11 +34,11 @@ pub(crate) struct Recipe<'a> {
 impl<'a> Recipe<'a> {
     /// Describes the first segment of an index.
     pub(crate) fn new(model: &'a Model, fusion: &'a Fusion, format: VectorFormat) -> Recipe<'a> {
-        Recipe { fusion: Some(fusion), ..Recipe::of_update(model, fusion, format) }
+        Recipe { fusion: Some(fusion), ..Recipe::for_update(model, fusion, format) }
     }
 
     /// Describes a segment that an update adds.
-    pub(crate) fn of_update(model: &'a Model, fusion: &'a Fusion, format: VectorFormat) -> Recipe<'a> {
+    pub(crate) fn for_update(model: &'a Model, fusion: &'a Fusion, format: VectorFormat) -> Recipe<'a> {
         let (trigrams, analysis) = (fusion.trigrams.as_ref().map(|trigrams| &*trigrams.0), fusion.analysis);
         Recipe { model, fusion: None, trigrams, analysis, format, lists_from: MANY_VECTORS }
     }
@@ -47,12 +47,12 @@ impl<'a> Recipe<'a> {
 /// Writes all parts that follow from the titles and the vectors in a folder.
 pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
     let Recipe { model, format, .. } = *recipe;
-    let titles = TitleLines::of_table(&folder.join(TITLES_FILE))?;
+    let titles = TitleLines::map_table(&folder.join(TITLES_FILE))?;
     let rounded = Rounded::open(folder, titles.len(), model.dimension(), format)?;
     let mut target = Target::new(folder);
     target.write(OFFSETS_FILE, &[bytemuck::cast_slice(titles.starts())])?;
     let ((ids, vectors, columns), written) = rayon::join(
-        || (Ids::of(&titles), rounded.searchable(recipe.lists_from), Fields::of(&titles)),
+        || (Ids::new(&titles), rounded.searchable(recipe.lists_from), Fields::new(&titles)),
         || words::write(folder, &titles, recipe.analysis),
     );
     let (mut vectors, word_files) = (vectors?, written?);
@@ -181,12 +181,12 @@ mod tests {
             }
             assert!(found * 100 >= wanted * 95, "{found} of {wanted}");
             // Pages of lists are pages of one list, too.
-            let whole = search(&listed, &Request::new("nylon drywall anchor", Part::Vectors).with_k(100));
+            let list = search(&listed, &Request::new("nylon drywall anchor", Part::Vectors).with_k(100));
             let page = |offset: usize| {
                 search(&listed, &Request::new("nylon drywall anchor", Part::Vectors).with_offset(offset))
             };
             let pages: Vec<_> = (0..30).flat_map(|number| page(10 * number)).collect();
-            assert_eq!(pages[..whole.len()], whole);
+            assert_eq!(pages[..list.len()], list);
             let ids: std::collections::HashSet<&String> = pages.iter().map(|(id, _)| id).collect();
             assert_eq!(ids.len(), pages.len());
             // Few titles meet this condition, and the best of them are found all the same.

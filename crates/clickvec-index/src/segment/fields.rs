@@ -56,7 +56,7 @@ fn files(field: usize) -> [String; 3] {
 
 impl Fields {
     /// The columns of titles in memory.
-    pub(crate) fn of(titles: &TitleLines) -> Fields {
+    pub(crate) fn new(titles: &TitleLines) -> Fields {
         let column = |(field, name): (usize, &String)| {
             let value = |position| titles.get(position).and_then(|line| line.values().nth(field)).unwrap_or("");
             let all: Vec<&str> = (0..titles.len() as u32).map(value).collect();
@@ -175,7 +175,7 @@ impl Column {
     }
 
     fn value(&self, code: usize) -> Option<&[u8]> {
-        let at = |place: usize| usize::try_from(*self.starts.get(place)?).ok();
+        let at = |value: usize| usize::try_from(*self.starts.get(value)?).ok();
         self.text.get(at(code)?..at(code + 1)?)
     }
 
@@ -204,9 +204,9 @@ mod tests {
         let prices = ["10", "x", "-3.5", "1e2", ""];
         let table: String = (0..200).map(|n| format!("{n}\tt\t{}\t{}\n", brands[n % 5], prices[n % 5])).collect();
         let titles =
-            TitleLines::of_bytes(format!("id\ttitle\tbrand\tprice\n{table}").into_bytes().into(), "t".as_ref())
+            TitleLines::from_table(format!("id\ttitle\tbrand\tprice\n{table}").into_bytes().into(), "t".as_ref())
                 .unwrap();
-        let fields = Fields::of(&titles);
+        let fields = Fields::new(&titles);
         let found = |field: &str, condition: Condition| -> Vec<usize> {
             let bits = fields.get(field).unwrap().matching(&condition);
             assert_eq!(bits.len(), 4);

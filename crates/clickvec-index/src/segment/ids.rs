@@ -22,7 +22,7 @@ pub(crate) struct Ids {
 
 impl Ids {
     /// Those of titles in memory.
-    pub(crate) fn of(titles: &TitleLines) -> Ids {
+    pub(crate) fn new(titles: &TitleLines) -> Ids {
         let hash = |position: u32| titles.get(position).map_or(0, |line| xxh3_64(line.id.as_bytes()));
         let mut entries: Vec<(u64, u32)> =
             (0..titles.len() as u32).map(|position| (hash(position), position)).collect();
@@ -77,8 +77,8 @@ mod tests {
     fn ids_are_found_in_memory_and_in_a_file() {
         let table: String = (0..1000).map(|n| format!("p{n}\ttitle {n}\n")).collect();
         let titles =
-            TitleLines::of_bytes(format!("id\ttitle\n{table}p7\tagain\n").into_bytes().into(), "t".as_ref()).unwrap();
-        let ids = Ids::of(&titles);
+            TitleLines::from_table(format!("id\ttitle\n{table}p7\tagain\n").into_bytes().into(), "t".as_ref()).unwrap();
+        let ids = Ids::new(&titles);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ids");
         std::fs::write(&path, ids.bytes().concat()).unwrap();

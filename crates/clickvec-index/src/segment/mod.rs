@@ -54,7 +54,7 @@ struct FileId {
 impl FileId {
     /// That of the file at `path`; `None` if there is none, or the system does not tell.
     #[cfg(unix)]
-    fn of(path: &Path) -> Option<FileId> {
+    fn at(path: &Path) -> Option<FileId> {
         use std::os::unix::fs::MetadataExt as _;
         let metadata = std::fs::metadata(path).ok()?;
         Some(FileId { device: metadata.dev(), number: metadata.ino() })
@@ -62,7 +62,7 @@ impl FileId {
 
     /// The system does not tell.
     #[cfg(not(unix))]
-    fn of(_: &Path) -> Option<FileId> {
+    fn at(_: &Path) -> Option<FileId> {
         None
     }
 }
@@ -71,7 +71,7 @@ impl Segment {
     /// Returns whether a file of `folder` is the very file that this segment was opened from, and not a copy of it.
     pub(crate) fn is_still(&self, folder: &Folder, name: &str) -> bool {
         let opened = self.on_disk.get(name);
-        opened.is_some() && opened == FileId::of(&folder.path().join(name)).as_ref()
+        opened.is_some() && opened == FileId::at(&folder.path().join(name)).as_ref()
     }
 
     /// Returns what the files of a folder are, without reading them.
@@ -94,7 +94,7 @@ impl Segment {
             identity: Segment::identity(folder),
             files: folder.files().map(|(name, file)| (name.clone(), file.clone())).collect(),
             on_disk: (folder.files())
-                .filter_map(|(name, _)| Some((name.clone(), FileId::of(&folder.path().join(name))?)))
+                .filter_map(|(name, _)| Some((name.clone(), FileId::at(&folder.path().join(name))?)))
                 .collect(),
             ids: Ids::open(folder, count)?,
             titles,
@@ -116,10 +116,10 @@ impl Segment {
             identity: String::new(),
             files: BTreeMap::new(),
             on_disk: BTreeMap::new(),
-            ids: Ids::of(&titles),
+            ids: Ids::new(&titles),
             vectors,
             words,
-            fields: Fields::of(&titles),
+            fields: Fields::new(&titles),
             canaries: Vec::new(),
             fusion: Some(Fusion::default()),
             trigrams: None,

@@ -170,7 +170,8 @@ fn shards_know_which_they_are() {
     let made = make();
     let shard = |name: &str, number: u64, of: u64, titles: u64| {
         let path = made.folder.path().join(name);
-        let mut builder = IndexBuilder::new(&made.model, &path).expect("begun").of_shard(Shard { number, of, titles });
+        let mut builder =
+            IndexBuilder::new(&made.model, &path).expect("begun").with_shard(Shard { number, of, titles });
         builder.add(Title { id: name.to_owned(), title: "red shoe".to_owned() }).expect("added");
         done(builder, &made.model).expect("written");
         path
@@ -274,7 +275,7 @@ fn what_cannot_be_saved_leaves_the_old_index() {
     let shards = [1, 2].map(|number| made.folder.path().join(number.to_string()));
     for (number, path) in (1..).zip(&shards) {
         let mut shard =
-            IndexBuilder::new(&made.model, path).expect("begun").of_shard(Shard { number, of: 2, titles: 2 });
+            IndexBuilder::new(&made.model, path).expect("begun").with_shard(Shard { number, of: 2, titles: 2 });
         shard.add(unknown[0].clone()).expect("left out");
         assert_eq!(done(shard, &made.model).expect("a shard may be empty").left_out, 1);
     }

@@ -37,7 +37,7 @@ fn each_encoder(wanted: impl Fn(&EncoderConfig) -> bool, mut check: impl FnMut(&
 /// Everything that can be read of a text.
 fn everything(text: TextStates<'_>) -> Vec<(Quantity, Vec<f32>)> {
     let mut all = Vec::new();
-    for quantity in text.of_words() {
+    for quantity in text.word_quantities() {
         for quantity in [quantity, quantity.before()] {
             let rows: Vec<_> = (0..text.words()).filter_map(|word| text.at(quantity, word)).collect();
             assert!(rows.is_empty() || rows.len() == text.words(), "{quantity:?}");
@@ -45,9 +45,9 @@ fn everything(text: TextStates<'_>) -> Vec<(Quantity, Vec<f32>)> {
             assert!(text.at(quantity, text.words()).is_none(), "{quantity:?} beyond the last word");
         }
     }
-    for quantity in text.of_texts() {
+    for quantity in text.text_quantities() {
         for quantity in [quantity, quantity.before()] {
-            let row = text.whole(quantity);
+            let row = text.at_text(quantity);
             assert_eq!(row.is_some(), text.words() > 0, "{quantity:?}");
             all.push((quantity, row.unwrap_or_default().into_owned()));
         }
@@ -64,7 +64,7 @@ fn an_encoder_is_what_its_description_says() {
         |config, reader| {
             let (text, description) = (reader.text(5), describe(config));
             assert!(text.words() > 1, "a text with words");
-            let states: Vec<State> = text.of_words().into_iter().map(|quantity| quantity.state).collect();
+            let states: Vec<State> = text.word_quantities().into_iter().map(|quantity| quantity.state).collect();
             for state in description.telling {
                 assert!(states.contains(state), "{config}: {state}");
             }
@@ -103,7 +103,8 @@ fn a_text_alone_has_the_states_it_has_among_many() {
                 let text = reader.text(number);
                 assert_eq!(text.words(), words.len());
                 assert_eq!((everything(text), text.embedding().to_vec()), one(number), "{config}: text {number}");
-                let first = text.of_words().into_iter().chain(text.of_texts()).next().expect("some state");
+                let first =
+                    text.word_quantities().into_iter().chain(text.text_quantities()).next().expect("some state");
                 assert!(
                     words.is_empty()
                         || everything(text).iter().any(|(quantity, all)| *quantity == first && !all.is_empty())
@@ -122,7 +123,7 @@ fn only_a_bidirectional_encoder_reads_backward() {
         |config, reader| {
             let number = (0..all.len()).find(|&number| !all[number].is_empty()).expect("a text with words");
             let text = reader.text(number);
-            let known = text.of_words();
+            let known = text.word_quantities();
             for state in [State::Cell, State::InputGate, State::Activation, State::Window] {
                 for direction in BOTH {
                     let quantity = state.read(direction);
@@ -170,7 +171,7 @@ fn gates_make_cells_and_cells_the_embedding() {
                         for (x, y) in inputs(State::CellInput).iter().zip(written.iter()) {
                             assert!((x.tanh() - y).abs() < 1e-5, "{config}: y_g of {number} at {word}");
                         }
-                        for state in text.of_words().into_iter().map(|quantity| quantity.state) {
+                        for state in text.word_quantities().into_iter().map(|quantity| quantity.state) {
                             if matches!(state, State::InputGate | State::ForgetGate | State::OutputGate) {
                                 for (x, y) in inputs(state).iter().zip(at(state, word).iter()) {
                                     assert!((1.0 / (1.0 + (-x).exp()) - y).abs() < 1e-5, "{config}: {state} at {word}");
@@ -206,18 +207,18 @@ fn winners_layers_and_activations_agree_with_the_embedding() {
         |config, reader| {
             for number in (0..all.len()).filter(|&number| !all[number].is_empty()) {
                 let text = reader.text(number);
-                let last = match text.of_texts().last() {
-                    Some(&layer) => text.whole(layer).expect("a layer"),
+                let last = match text.text_quantities().last() {
+                    Some(&layer) => text.at_text(layer).expect("a layer"),
                     None => text.at(State::Activation, text.words() - 1).expect("an activation"),
                 };
                 assert_eq!(&last[..], text.embedding(), "{config}: text {number}");
-                for quantity in text.of_texts() {
+                for quantity in text.text_quantities() {
                     let (before, after) =
-                        (text.whole(quantity.before()).expect("kept"), text.whole(quantity).expect("kept"));
+                        (text.at_text(quantity.before()).expect("kept"), text.at_text(quantity).expect("kept"));
                     assert!(before.iter().zip(after.iter()).all(|(x, y)| (x.tanh() - y).abs() < 1e-5), "{config}");
                 }
                 let Some(winners) = text.winners() else { continue };
-                let maximum = text.whole(State::Maximum).expect("a CLSM");
+                let maximum = text.at_text(State::Maximum).expect("a CLSM");
                 for (unit, (&winner, &maximum)) in winners.iter().zip(maximum.iter()).enumerate() {
                     let of = |word: usize| text.at(State::Window, word).expect("a window")[unit];
                     assert_eq!(of(winner as usize), maximum, "{config}: unit {unit}");

@@ -156,7 +156,7 @@ impl ClickLog {
         let (mut queries, mut positions) = (HashMap::new(), HashMap::new());
         let mut weights: Vec<Vec<f64>> = Vec::new();
         // Where a query has a title.
-        let mut places: HashMap<(usize, u32), usize> = HashMap::new();
+        let mut indexes: HashMap<(usize, u32), usize> = HashMap::new();
         for number in clicks {
             let pair = self.pair(number as usize);
             if !drawn.contains(&pair.query) {
@@ -178,10 +178,10 @@ impl ClickLog {
             let clicked = &mut held.queries[query].clicked;
             let weights = &mut weights[query];
             let worth = self.worth.get(number as usize).copied().map_or(1.0, f64::from);
-            match places.entry((query, title)) {
-                Entry::Occupied(place) => weights[*place.get()] += worth,
-                Entry::Vacant(place) => {
-                    place.insert(clicked.len());
+            match indexes.entry((query, title)) {
+                Entry::Occupied(entry) => weights[*entry.get()] += worth,
+                Entry::Vacant(entry) => {
+                    entry.insert(clicked.len());
                     clicked.push((title, 1));
                     weights.push(worth);
                 }

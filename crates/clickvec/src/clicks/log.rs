@@ -261,14 +261,14 @@ impl ClickLog {
     /// # Errors
     /// [`clickvec_tables::ErrorKind::Io`] if the temporary file cannot be written; [`clickvec_tables::ErrorKind::Memory`].
     pub(crate) fn distinct_titles(&self, storage: Storage<'_>) -> Result<Spooled<[u64; 2]>> {
-        self.distinct_titles_of(0..self.records.len() as u64, storage)
+        self.distinct_titles_in(0..self.records.len() as u64, storage)
     }
 
     /// Returns [`ClickLog::distinct_titles`] of the pairs with these numbers.
     ///
     /// # Errors
     /// Those of [`ClickLog::distinct_titles`].
-    pub(crate) fn distinct_titles_of(
+    pub(crate) fn distinct_titles_in(
         &self,
         numbers: std::ops::Range<u64>,
         storage: Storage<'_>,
@@ -360,7 +360,7 @@ impl ClickLog {
         let (mut scored, mut coverage) = Scored::read(&titles, |query| self.learns(query), teachers, limit, storage)?;
         if self.is_scored {
             let before = self.records.len();
-            self.records.retain(|record| record.is_title == 1 || !scored.of(record.query).is_empty())?;
+            self.records.retain(|record| record.is_title == 1 || !scored.lines(record.query).is_empty())?;
             coverage.alone = (before - self.records.len()) as u64;
             self.statistics.pairs -= coverage.alone;
             self.statistics.alone = coverage.alone;
@@ -372,8 +372,8 @@ impl ClickLog {
 
     /// Returns whether training learns from a query with this hash.
     pub(super) fn learns(&self, query: u64) -> bool {
-        let place = self.clicked.partition_point(|pair| pair[0] < query);
-        self.clicked.get(place).is_some_and(|pair| pair[0] == query) && !self.held_out.contains(&query)
+        let first = self.clicked.partition_point(|pair| pair[0] < query);
+        self.clicked.get(first).is_some_and(|pair| pair[0] == query) && !self.held_out.contains(&query)
     }
 
     /// Returns the scores of its teacher, if it has any.

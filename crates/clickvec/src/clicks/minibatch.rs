@@ -188,16 +188,16 @@ impl<'a> Minibatches<'a> {
     fn choose(&self, seed: u64, epoch: u64, index: u64, numbers: &mut Vec<u64>) {
         let (pairs, size) = (self.pairs(), self.config.size as u64);
         let order = Permutation::new(pairs, seed, "order", epoch);
-        let places = index * size..((index + 1) * size).min(pairs);
+        let indexes = index * size..((index + 1) * size).min(pairs);
         numbers.clear();
         let section = self.log.section(self.config.section);
         if self.titles_among_clicks() == 0 {
-            numbers.extend(places.map(|place| section.start + order.at(place)));
+            numbers.extend(indexes.map(|index| section.start + order.at(index)));
             return;
         }
         let titles = self.log.section(Section::Titles);
         let drawn = Permutation::new(titles.end - titles.start, seed, "titles among clicks", epoch);
-        numbers.extend(places.map(|place| match order.at(place) {
+        numbers.extend(indexes.map(|index| match order.at(index) {
             click if click < section.end => click,
             title => titles.start + drawn.at(title - section.end),
         }));
@@ -330,11 +330,11 @@ impl<'a> Minibatches<'a> {
             return;
         };
         let first_title = self.log.section(Section::Titles).start;
-        let of_pairs = numbers.iter().map(|&number| {
+        let shares = numbers.iter().map(|&number| {
             let share = if number < first_title { how.clicks } else { how.titles };
             (self.log.pair(number as usize).query, share)
         });
-        taught.fill(how.gamma, of_pairs, titles, pairs.targets.get_or_insert_default());
+        taught.fill(how.gamma, shares, titles, pairs.targets.get_or_insert_default());
     }
 
     /// Fills the scores of titles of these pairs' queries, which become rows of the minibatch: that of the clicked title, if
@@ -356,23 +356,23 @@ impl<'a> Minibatches<'a> {
         (margins.gamma, margins.share) = (how.gamma, how.scores);
         let first_title = self.log.section(Section::Titles).start;
         let mut stream = rng::stream(seed, "scored titles", minibatch);
-        let mut places: Vec<usize> = Vec::new();
+        let mut indexes: Vec<usize> = Vec::new();
         for &number in numbers {
             let pair = self.log.pair(number as usize);
-            let lines = if number < first_title { scored.of(pair.query) } else { &[] };
-            places.clear();
-            places.extend(0..lines.len());
+            let lines = if number < first_title { scored.lines(pair.query) } else { &[] };
+            indexes.clear();
+            indexes.extend(0..lines.len());
             let clicked = lines.binary_search_by_key(&pair.title, |line| line.title);
-            let first = clicked.map_or(0, |place| {
-                places.swap(0, place);
+            let first = clicked.map_or(0, |index| {
+                indexes.swap(0, index);
                 1
             });
             let count = lines.len().min(SCORED_TITLES);
-            for place in first..count {
-                let other = stream.random_range(place..lines.len());
-                places.swap(place, other);
+            for index in first..count {
+                let other = stream.random_range(index..lines.len());
+                indexes.swap(index, other);
             }
-            let drawn = places[..count].iter().map(|&place| &lines[place]);
+            let drawn = indexes[..count].iter().map(|&index| &lines[index]);
             margins.scores.extend(drawn.clone().map(|line| line.score));
             margins.titles.push(drawn.map(|line| rows.insert(line.title, line.pair)));
         }

@@ -69,15 +69,15 @@ impl Weighting {
     /// Returns [`Weighting::weigh`] before it is rounded.
     fn factor(self, weight: f64, count: Option<f64>) -> f64 {
         let one_click = |number: f64| if number > 0.0 { 1.0 } else { 0.0 };
-        let of_count = count.map_or(1.0, |count| match self {
+        let count_factor = count.map_or(1.0, |count| match self {
             Weighting::Log => count.ln_1p(),
             Weighting::Linear => count,
             Weighting::None => 1.0,
             Weighting::Binary => one_click(count),
         });
         match self {
-            Weighting::Binary => one_click(weight * of_count),
-            Weighting::Log | Weighting::Linear | Weighting::None => weight * of_count,
+            Weighting::Binary => one_click(weight * count_factor),
+            Weighting::Log | Weighting::Linear | Weighting::None => weight * count_factor,
         }
     }
 }

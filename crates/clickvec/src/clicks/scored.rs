@@ -77,8 +77,8 @@ impl Scored {
                 let query = text_hash(query, limit, &mut buffer);
                 let title = text_hash(title, limit, &mut buffer);
                 match titles.binary_search_by_key(&title, |title| title[0]) {
-                    Ok(place) if learns(query) => {
-                        let (pair, number) = (titles[place][1], u32::try_from(coverage.scores).unwrap_or(u32::MAX));
+                    Ok(index) if learns(query) => {
+                        let (pair, number) = (titles[index][1], u32::try_from(coverage.scores).unwrap_or(u32::MAX));
                         lines.push(&Line { query, title, pair, number, score })
                     }
                     _ => Ok(()),
@@ -93,10 +93,10 @@ impl Scored {
         lines.change(|lines: &mut [Line]| {
             lines.sort_unstable_by_key(|line| (line.query, line.title, line.number));
         })?;
-        let of_known = lines.len();
+        let known = lines.len();
         let mut lines = lines.dedup_by_key(|line| (line.query, line.title))?;
         coverage.known = lines.len() as u64;
-        coverage.repeated = (of_known - lines.len()) as u64;
+        coverage.repeated = (known - lines.len()) as u64;
         let spread = spread(&lines, &mut coverage.queries);
         if !(spread.is_finite() && spread > 0.0) {
             let broken: u64 = coverage.skipped.iter().map(|skipped| skipped.count).sum();
@@ -127,7 +127,7 @@ impl Scored {
     /// Looks up again which pairs have the titles, after pairs were left out. `titles` has the hash of each distinct title
     /// with a pair, in order.
     pub(super) fn find_titles(&mut self, titles: &[[u64; 2]]) -> Result<()> {
-        let pair_of = |title: u64| titles.binary_search_by_key(&title, |title| title[0]).map(|place| titles[place][1]);
+        let pair_of = |title: u64| titles.binary_search_by_key(&title, |title| title[0]).map(|index| titles[index][1]);
         self.lines.retain(|line| pair_of(line.title).is_ok())?;
         self.lines
             .change(|lines| lines.iter_mut().for_each(|line| line.pair = pair_of(line.title).unwrap_or(line.pair)))
@@ -139,21 +139,21 @@ impl Scored {
     }
 
     /// Returns the scores of the titles of the query with this hash, by title; none if there are fewer than two.
-    pub(crate) fn of(&self, query: u64) -> &[Line] {
+    pub(crate) fn lines(&self, query: u64) -> &[Line] {
         let from = &self.lines[self.lines.partition_point(|line| line.query < query)..];
-        let of_query = &from[..from.iter().take_while(|line| line.query == query).count()];
-        if of_query.len() > 1 { of_query } else { &[] }
+        let group = &from[..from.iter().take_while(|line| line.query == query).count()];
+        if group.len() > 1 { group } else { &[] }
     }
 }
 
 /// Returns the standard deviation of scores within their queries. Counts the queries with several.
 fn spread(lines: &[Line], queries: &mut u64) -> f64 {
     let (mut squares, mut free) = (0.0, 0);
-    for of_query in lines.chunk_by(|a, b| a.query == b.query).filter(|of_query| of_query.len() > 1) {
+    for group in lines.chunk_by(|a, b| a.query == b.query).filter(|group| group.len() > 1) {
         *queries += 1;
-        let mean = of_query.iter().map(|line| f64::from(line.score)).sum::<f64>() / of_query.len() as f64;
-        squares += of_query.iter().map(|line| (f64::from(line.score) - mean).powi(2)).sum::<f64>();
-        free += of_query.len() - 1;
+        let mean = group.iter().map(|line| f64::from(line.score)).sum::<f64>() / group.len() as f64;
+        squares += group.iter().map(|line| (f64::from(line.score) - mean).powi(2)).sum::<f64>();
+        free += group.len() - 1;
     }
     (squares / free as f64).sqrt()
 }
@@ -188,13 +188,13 @@ mod tests {
         let (scored, coverage) = read(&scores).expect("scores");
         assert_eq!((coverage.scores, coverage.known, coverage.queries), (6, 3, 1));
         let log = log();
-        let of_shoe = scored.of(log.pair(0).query);
-        let of = |title: u64| of_shoe.iter().find(|line| line.title == title).expect("a score").score;
+        let lines = scored.lines(log.pair(0).query);
+        let of = |title: u64| lines.iter().find(|line| line.title == title).expect("a score").score;
         // The first of two scores counts. Two scores 4 apart have a standard deviation of 4/√2.
         let difference = of(log.pair(0).title) - of(log.pair(2).title);
         assert!((difference - 2f32.sqrt()).abs() < 1e-6, "{difference}");
-        assert!(of_shoe.iter().all(|line| log.pair(line.pair as usize).title == line.title));
-        assert!(scored.of(log.pair(2).query).is_empty(), "one score has no difference");
+        assert!(lines.iter().all(|line| log.pair(line.pair as usize).title == line.title));
+        assert!(scored.lines(log.pair(2).query).is_empty(), "one score has no difference");
     }
 
     #[test]

@@ -179,8 +179,8 @@ impl<'a> Teacher<'a> {
                     match wrong {
                         None => take(text, vector),
                         Some(fault) => {
-                            let place = VectorPlace::Vector(number);
-                            Err(place.set(fault, Path::new("vectors from memory")))
+                            let position = VectorPlace::Vector(number);
+                            Err(position.set(fault, Path::new("vectors from memory")))
                         }
                     }
                 })
@@ -228,9 +228,9 @@ impl Entries for Checked<'_> {
         self.dimension = dimension;
     }
 
-    fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, _texts: bool) -> Result<(), Stop> {
+    fn add(&mut self, entry: &str, numbers: &[f32], position: VectorPlace, _texts: bool) -> Result<(), Stop> {
         if let Some(fault) = without_direction(entry, numbers) {
-            return Err(Stop::Fault(place, fault));
+            return Err(Stop::Fault(position, fault));
         }
         (self.take)(entry, numbers).map_err(|error| {
             self.failed = Some(error);

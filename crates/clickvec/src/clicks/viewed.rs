@@ -28,8 +28,8 @@ impl ViewedQueries {
     /// misspelt.
     pub(super) fn push(&mut self, log: &ClickLog, query: &[WordId], views: &Views, rng: &mut Xoshiro256PlusPlus) {
         views.choose(query.len(), rng, &mut self.chosen);
-        for &place in &self.chosen {
-            let mut word = query[place];
+        for &index in &self.chosen {
+            let mut word = query[index];
             let is_word = |word| !log.word(word).contains(JOINT);
             if views.misspells(rng) && is_word(word) && misspell(log.word(word), rng, &mut self.word) {
                 log.dictionary().hash_word(&self.word, &mut self.features);

@@ -59,10 +59,10 @@ mod tests {
     fn the_rarest_of_too_many_words_are_forgotten() {
         let mut counts = WordCounts::new(3);
         for (word, count) in [("a", 5), ("b", 1), ("c", 2), ("d", 1), ("e", 2), ("a", 1)] {
-            counts.add(WordHash::of(word), count).expect("room");
+            counts.add(WordHash::new(word), count).expect("room");
         }
         let mut left: Vec<u64> = counts.counts.values().copied().collect();
         left.sort_unstable();
-        assert_eq!((left, counts.counts[&WordHash::of("a")]), (vec![2, 2, 6], 6));
+        assert_eq!((left, counts.counts[&WordHash::new("a")]), (vec![2, 2, 6], 6));
     }
 }

@@ -3,7 +3,7 @@
 use super::input::Input;
 use super::kind::EncoderKind;
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
-use super::trace::{Direction, Place, Quantity, States};
+use super::trace::{Direction, Quantity, Slot, States};
 use super::{Bptt, Description, Encoder, Gradients, LstmConfig, Tensor, Trace};
 use crate::fields::Field;
 use crate::math::Buffer;
@@ -74,15 +74,15 @@ const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Backward];
 struct BidirectionalStates([LstmStates; 2]);
 
 impl States for BidirectionalStates {
-    fn of_words(&self) -> Vec<Quantity> {
+    fn word_quantities(&self) -> Vec<Quantity> {
         DIRECTIONS.into_iter().zip(&self.0).flat_map(|(direction, states)| states.read(direction)).collect()
     }
 
-    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+    fn at(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
         let [forward, backward] = &self.0;
         match quantity.direction {
-            Direction::Forward => forward.at_word(place, quantity, word),
-            Direction::Backward => backward.at_word(place, quantity, word),
+            Direction::Forward => forward.at_word(slot, quantity, word),
+            Direction::Backward => backward.at_word(slot, quantity, word),
         }
     }
 }
@@ -116,9 +116,9 @@ impl Encoder for Bidirectional {
         trace.embeddings.resize(batch.texts() * 2 * h, 0.0);
         for (i, states) in states.iter().enumerate() {
             for (block, states) in batch.blocks.iter().zip(&states.blocks) {
-                for (place, &text) in block.texts.iter().enumerate() {
+                for (slot, &text) in block.texts.iter().enumerate() {
                     let embedding = &mut trace.embeddings[text as usize * 2 * h..][..2 * h];
-                    embedding[i * h..][..h].copy_from_slice(states.last(block, place, h));
+                    embedding[i * h..][..h].copy_from_slice(states.last(block, slot, h));
                 }
             }
         }
@@ -132,7 +132,7 @@ impl Encoder for Bidirectional {
         let parts =
             states.iter_mut().zip(DIRECTIONS).zip(self.tensors.chunks(self.half())).zip(out.chunks_mut(self.half()));
         for (i, (((states, direction), tensors), out)) in parts.enumerate() {
-            let grad = EmbeddingGradient::of_last_words(grad, 2 * h, i * h);
+            let grad = EmbeddingGradient::last_words(grad, 2 * h, i * h);
             *table_squares += lstm::backward(self.config, tensors, batch, direction, states, grad, bptt, scratch, out);
         }
     }

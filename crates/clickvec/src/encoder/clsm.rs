@@ -7,7 +7,7 @@
 
 use super::input::{Input, gather_gradient, place_embeddings, split_by_block};
 use super::kind::{EncoderKind, MAX_LAYERS, UNIT_RANGE, UNITS};
-use super::trace::{Place, Quantity, Stage, State, States, row};
+use super::trace::{Quantity, Slot, Stage, State, States, row};
 use super::{
     BlockScratch, Bptt, Description, Encoder, Gradients, Group, Reading, Tensor, TensorKind, TextStatistics, Trace,
     for_each_block, reduce_blocks,
@@ -156,20 +156,20 @@ struct ClsmBlockStates {
 }
 
 impl States for ClsmStates {
-    fn of_words(&self) -> Vec<Quantity> {
+    fn word_quantities(&self) -> Vec<Quantity> {
         vec![State::Window.into()]
     }
 
-    fn of_texts(&self) -> Vec<Quantity> {
+    fn text_quantities(&self) -> Vec<Quantity> {
         let layers = (0..self.layers.len()).map(|layer| State::Layer(layer).into());
         [State::Maximum.into()].into_iter().chain(layers).collect()
     }
 
-    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+    fn at(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
         if quantity.state.read(quantity.direction) != State::Window.into() {
             return None;
         }
-        let before = row(&self.blocks[place.number].windows, place.row(quantity.direction, word), self.units)?;
+        let before = row(&self.blocks[slot.number].windows, slot.row(quantity.direction, word), self.units)?;
         Some(match quantity.stage {
             Stage::Before => before,
             Stage::After => {
@@ -180,25 +180,25 @@ impl States for ClsmStates {
         })
     }
 
-    fn whole(&self, place: Place<'_>, quantity: Quantity) -> Option<Cow<'_, [f32]>> {
-        let block = &self.blocks[place.number];
+    fn at_text(&self, slot: Slot<'_>, quantity: Quantity) -> Option<Cow<'_, [f32]>> {
+        let block = &self.blocks[slot.number];
         match (quantity.state, quantity.stage) {
-            (State::Maximum, Stage::After) => row(&block.pooled, place.place, self.units),
+            (State::Maximum, Stage::After) => row(&block.pooled, slot.index, self.units),
             (State::Maximum, Stage::Before) => {
-                let winners = self.winners(place)?.iter().enumerate();
-                let row = |word| place.row(quantity.direction, word as usize);
+                let winners = self.winners(slot)?.iter().enumerate();
+                let row = |word| slot.row(quantity.direction, word as usize);
                 Some(winners.map(|(unit, &word)| block.windows[row(word) * self.units + unit]).collect())
             }
             (State::Layer(layer), stage) => {
                 let layers = if stage == Stage::After { &block.semantic } else { &block.inputs };
-                row(layers.get(layer)?, place.place, self.layers[layer])
+                row(layers.get(layer)?, slot.index, self.layers[layer])
             }
             _ => None,
         }
     }
 
-    fn winners(&self, place: Place<'_>) -> Option<&[u32]> {
-        Some(&self.blocks[place.number].winners[place.place * self.units..][..self.units])
+    fn winners(&self, slot: Slot<'_>) -> Option<&[u32]> {
+        Some(&self.blocks[slot.number].winners[slot.index * self.units..][..self.units])
     }
 }
 
@@ -207,12 +207,12 @@ impl Clsm {
     pub(super) fn new(features: usize, config: &ClsmConfig) -> Clsm {
         let &ClsmConfig { window, convolution: units, bias, .. } = config;
         let layers = config.layers();
-        let places = |stem: &str| {
-            (0..window).map(|place| Group { name: format!("{stem}.{place}"), width: units }).collect::<Vec<_>>()
+        let groups = |stem: &str| {
+            (0..window).map(|position| Group { name: format!("{stem}.{position}"), width: units }).collect::<Vec<_>>()
         };
         let mut tensors = vec![
-            Tensor::new(TensorKind::Input, places("wc"), Matrix::zeros(features, window * units)),
-            Tensor::new(TensorKind::Dense, places("wc.padding"), Matrix::zeros(1, window * units)),
+            Tensor::new(TensorKind::Input, groups("wc"), Matrix::zeros(features, window * units)),
+            Tensor::new(TensorKind::Dense, groups("wc.padding"), Matrix::zeros(1, window * units)),
             Tensor::zeros(TensorKind::Dense, units, &["ws"], layers[0]),
         ];
         if bias {
@@ -233,7 +233,7 @@ impl Clsm {
     }
 
     /// Returns the places of a semantic layer's weights and of its bias, if there are biases.
-    fn places(&self, layer: usize) -> (usize, usize) {
+    fn layer_tensors(&self, layer: usize) -> (usize, usize) {
         match (layer, self.has_bias) {
             (0, _) => (SEMANTIC, SEMANTIC_BIAS),
             (_, true) => (SEMANTIC_BIAS + 2 * layer - 1, SEMANTIC_BIAS + 2 * layer),
@@ -253,12 +253,12 @@ impl Clsm {
         trace.pooled.resize(texts * k);
         trace.winners.resize(texts * k, 0);
         let padding = self.tensors[PADDING].value.data();
-        for place in 0..texts {
-            let length = block.length(place);
-            let pooled = &mut trace.pooled[place * k..][..k];
-            let winners = &mut trace.winners[place * k..][..k];
+        for index in 0..texts {
+            let length = block.length(index);
+            let pooled = &mut trace.pooled[index * k..][..k];
+            let winners = &mut trace.winners[index * k..][..k];
             for t in 0..length {
-                let row = block.row(place, t);
+                let row = block.row(index, t);
                 let sum = &mut trace.windows[row * k..][..k];
                 match self.bias(CONVOLUTION_BIAS) {
                     Some(bias) => sum.copy_from_slice(bias),
@@ -267,7 +267,7 @@ impl Clsm {
                 for slot in 0..self.window {
                     // The word at this place of the window is t + slot − d, if that is inside the text.
                     let vector = match (t + slot).checked_sub(d).filter(|&at| at < length) {
-                        Some(at) => &projected[block.words[block.row(place, at)] as usize * width..],
+                        Some(at) => &projected[block.words[block.row(index, at)] as usize * width..],
                         None => padding,
                     };
                     vector::add(sum, &vector[slot * k..][..k]);
@@ -291,7 +291,7 @@ impl Clsm {
         for (layer, &units) in self.layers.iter().enumerate() {
             let (below, now) = trace.semantic.split_at_mut(layer);
             let (below, now) = (below.last().unwrap_or(&trace.pooled), &mut now[0]);
-            let (weights, bias) = self.places(layer);
+            let (weights, bias) = self.layer_tensors(layer);
             now.resize(texts * units);
             for row in now.chunks_exact_mut(units) {
                 match self.bias(bias) {
@@ -326,10 +326,10 @@ impl Clsm {
         let BlockScratch { dense, buffers: [error, before, _] } = scratch;
         error.resize(texts * l);
         let last = self.layers.len() - 1;
-        for (place, &text) in block.texts.iter().enumerate() {
-            let y = &trace.semantic[last][place * l..][..l];
+        for (index, &text) in block.texts.iter().enumerate() {
+            let y = &trace.semantic[last][index * l..][..l];
             let grad = &grad[text as usize * l..][..l];
-            for ((error, &y), &grad) in error[place * l..][..l].iter_mut().zip(y).zip(grad) {
+            for ((error, &y), &grad) in error[index * l..][..l].iter_mut().zip(y).zip(grad) {
                 *error = grad * (1.0 - y * y);
             }
         }
@@ -337,7 +337,7 @@ impl Clsm {
         for layer in (0..=last).rev() {
             let (units, inputs) = (self.layers[layer], self.inputs_of(layer));
             let below = if layer == 0 { &trace.pooled } else { &trace.semantic[layer - 1] };
-            let (weights, bias) = self.places(layer);
+            let (weights, bias) = self.layer_tensors(layer);
             let into = (dense[weights].data_mut(), units);
             gemm((inputs, units, texts), Left::transposed(below, inputs), (&*error, units), into);
             if self.has_bias {
@@ -360,14 +360,14 @@ impl Clsm {
         }
         let d_pooled = &*error;
         errors.fill(0.0);
-        for place in 0..texts {
-            let length = block.length(place);
+        for index in 0..texts {
+            let length = block.length(index);
             for unit in 0..k {
-                let error = d_pooled[place * k + unit];
-                let winner = trace.winners[place * k + unit] as usize;
+                let error = d_pooled[index * k + unit];
+                let winner = trace.winners[index * k + unit] as usize;
                 for slot in 0..self.window {
                     match (winner + slot).checked_sub(d).filter(|&at| at < length) {
-                        Some(at) => errors[block.row(place, at) * width + slot * k + unit] += error,
+                        Some(at) => errors[block.row(index, at) * width + slot * k + unit] += error,
                         None => dense[PADDING].data_mut()[slot * k + unit] += error,
                     }
                 }
@@ -401,7 +401,7 @@ impl Encoder for Clsm {
         for_each_block(&batch.blocks, blocks, |block, states| {
             self.forward_block(block, &projected[0], trace.keep_inputs, states);
         });
-        place_embeddings(batch, l, &mut trace.embeddings, |b, place| &blocks[b].semantic[last][place * l..][..l]);
+        place_embeddings(batch, l, &mut trace.embeddings, |b, index| &blocks[b].semantic[last][index * l..][..l]);
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], _: Bptt, gradients: &mut Gradients) {
@@ -412,7 +412,7 @@ impl Encoder for Clsm {
         scratch.shape_blocks(batch.blocks.len());
         scratch.transposed.resize_with(self.layers.len(), Buffer::default);
         for (layer, transposed) in scratch.transposed.iter_mut().enumerate() {
-            self.tensors[self.places(layer).0].value.transpose_into(transposed);
+            self.tensors[self.layer_tensors(layer).0].value.transpose_into(transposed);
         }
         scratch.rows.resize(batch.rows() * width);
         let transposed = &scratch.transposed[..];

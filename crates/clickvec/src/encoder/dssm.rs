@@ -2,7 +2,7 @@
 
 use super::input::{Input, gather_gradient, place_embeddings, split_texts_by_block};
 use super::kind::{EncoderKind, LAYERS, layer_parameters};
-use super::trace::{Place, Quantity, Stage, State, States, row};
+use super::trace::{Quantity, Slot, Stage, State, States, row};
 use super::{
     BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, TextStatistics, Trace,
     for_each_block, reduce_blocks,
@@ -99,18 +99,18 @@ struct DssmBlockStates {
 }
 
 impl States for DssmStates {
-    fn of_texts(&self) -> Vec<Quantity> {
+    fn text_quantities(&self) -> Vec<Quantity> {
         (0..self.units.len()).map(|layer| State::Layer(layer).into()).collect()
     }
 
-    fn whole(&self, place: Place<'_>, quantity: Quantity) -> Option<Cow<'_, [f32]>> {
+    fn at_text(&self, slot: Slot<'_>, quantity: Quantity) -> Option<Cow<'_, [f32]>> {
         let State::Layer(layer) = quantity.state else { return None };
-        let block = &self.blocks[place.number];
+        let block = &self.blocks[slot.number];
         let layers = match quantity.stage {
             Stage::Before => &block.inputs,
             Stage::After => &block.layers,
         };
-        row(layers.get(layer)?, place.place, self.units[layer])
+        row(layers.get(layer)?, slot.index, self.units[layer])
     }
 }
 
@@ -151,9 +151,9 @@ impl Dssm {
             }
             match before.last() {
                 None => {
-                    for (place, row) in now.chunks_exact_mut(units).enumerate() {
+                    for (slot, row) in now.chunks_exact_mut(units).enumerate() {
                         words.clear();
-                        words.extend((0..block.length(place)).map(|t| block.words[block.row(place, t)]));
+                        words.extend((0..block.length(slot)).map(|t| block.words[block.row(slot, t)]));
                         add_rows(projected, words, row);
                     }
                 }
@@ -243,8 +243,8 @@ impl Encoder for Dssm {
             self.forward_block(block, &projected[0], trace.keep_inputs, states);
         });
         let dimension = self.dimension();
-        place_embeddings(batch, dimension, &mut trace.embeddings, |b, place| {
-            &blocks[b].layers[self.layers() - 1][place * dimension..][..dimension]
+        place_embeddings(batch, dimension, &mut trace.embeddings, |b, slot| {
+            &blocks[b].layers[self.layers() - 1][slot * dimension..][..dimension]
         });
     }
 

@@ -5,7 +5,7 @@
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
 use super::kind::{EncoderKind, UNITS, layer_parameters};
 use super::rnn::NEGLIGIBLE;
-use super::trace::{Place, Quantity, Stage, State, States, row};
+use super::trace::{Quantity, Slot, Stage, State, States, row};
 use super::{
     BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block_with_rows,
     reduce_blocks,
@@ -104,16 +104,16 @@ struct GruBlockStates {
 }
 
 impl States for GruStates {
-    fn of_words(&self) -> Vec<Quantity> {
+    fn word_quantities(&self) -> Vec<Quantity> {
         [State::UpdateGate, State::ResetGate, State::Candidate, State::Activation].map(Quantity::from).to_vec()
     }
 
-    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+    fn at(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
         if quantity != (Quantity { stage: quantity.stage, ..quantity.state.into() }) {
             return None;
         }
-        let (block, h, packed) = (&self.blocks[place.number], self.cells, place.row(quantity.direction, word));
-        let in_batch = place.batch_row(quantity.direction, word);
+        let (block, h, packed) = (&self.blocks[slot.number], self.cells, slot.row(quantity.direction, word));
+        let in_batch = slot.batch_row(quantity.direction, word);
         let group = match quantity.state {
             State::UpdateGate => 0,
             State::ResetGate => 1,
@@ -210,12 +210,12 @@ impl Gru {
         d_activation.resize(block.texts.len() * h);
         d_kept.resize(block.texts.len() * h);
         for t in (0..block.steps()).rev() {
-            // Errors flow through places low … n; those from `ending` on end here.
+            // Errors flow through slots low … n; those from `ending` on end here.
             let low = bptt.words.map_or(0, |words| block.running_at(t.saturating_add(words)));
             let (n, ending, first) = (block.running_at(t), block.running_at(t + 1), block.start[t] as usize);
-            for place in ending.max(low)..n {
-                let text = block.texts[place] as usize;
-                d_activation[place * h..][..h].copy_from_slice(&grad[text * h..][..h]);
+            for slot in ending.max(low)..n {
+                let text = block.texts[slot] as usize;
+                d_activation[slot * h..][..h].copy_from_slice(&grad[text * h..][..h]);
             }
             gates[first * 3 * h..(first + low) * 3 * h].fill(0.0);
             if low == n {
@@ -277,9 +277,9 @@ impl Encoder for Gru {
         for_each_block_with_rows(batch, (states, 3 * h), blocks, |block, gates, states| {
             self.forward_block(recurrent, block, &projected[0], keep_inputs, gates, states);
         });
-        place_embeddings(batch, h, &mut trace.embeddings, |b, place| {
+        place_embeddings(batch, h, &mut trace.embeddings, |b, slot| {
             let block = &batch.blocks[b];
-            let row = block.row(place, block.length(place) - 1);
+            let row = block.row(slot, block.length(slot) - 1);
             &blocks[b].activation[row * h..][..h]
         });
     }

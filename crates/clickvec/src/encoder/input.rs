@@ -72,11 +72,11 @@ pub(crate) fn gather_gradient(
     let (width, words) = (gradient.columns(), batch.distinct_words());
     squares.clear();
     squares.resize(gradient.rows(), 0.0);
-    let (of_words, of_shared) = gradient.data_mut().split_at_mut(words * width);
+    let (word_rows, shared_rows) = gradient.data_mut().split_at_mut(words * width);
     let (word_squares, shared_squares) = squares.split_at_mut(words);
-    gather(rows, width, of_words, word_squares, |word| occurrences.get(word));
-    let of_words = &*of_words;
-    gather(of_words, width, of_shared, shared_squares, |i| batch.words_of_touched.get(batch.shared[i] as usize));
+    gather(rows, width, word_rows, word_squares, |word| occurrences.get(word));
+    let word_rows = &*word_rows;
+    gather(word_rows, width, shared_rows, shared_squares, |i| batch.words_of_touched.get(batch.shared[i] as usize));
     batch.gradient_rows.iter().map(|&row| squares[row as usize]).sum()
 }
 
@@ -124,19 +124,19 @@ fn split(lengths: impl Iterator<Item = usize>, mut rows: &mut [f32]) -> Vec<&mut
     lengths.map(cut).collect()
 }
 
-/// Returns copies each text's vector from its place in a block to the text's row of `embeddings` [texts, L]. Rows of texts
+/// Copies each text's vector from its slot in a block to the text's row of `embeddings` [texts, L]. Rows of texts
 /// without words become zero.
 pub(crate) fn place_embeddings<'a>(
     batch: &Batch,
     dimension: usize,
     embeddings: &mut Vec<f32>,
-    of_block: impl Fn(usize, usize) -> &'a [f32],
+    vector: impl Fn(usize, usize) -> &'a [f32],
 ) {
     embeddings.clear();
     embeddings.resize(batch.texts() * dimension, 0.0);
     for (b, block) in batch.blocks.iter().enumerate() {
-        for (place, &text) in block.texts.iter().enumerate() {
-            embeddings[text as usize * dimension..][..dimension].copy_from_slice(of_block(b, place));
+        for (slot, &text) in block.texts.iter().enumerate() {
+            embeddings[text as usize * dimension..][..dimension].copy_from_slice(vector(b, slot));
         }
     }
 }

@@ -7,7 +7,7 @@
 use super::input::Input;
 use super::kind::{EncoderKind, UNITS};
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
-use super::trace::{Direction, Place, Quantity, States};
+use super::trace::{Direction, Quantity, Slot, States};
 use super::{Bptt, Description, Encoder, Gradients, LstmConfig, Peephole, Tensor, Trace};
 use crate::fields::{Field, Rule, fields};
 use crate::math::gemm::{Left, gemm, gemm_into};
@@ -141,9 +141,9 @@ pub(super) struct Members {
 impl Members {
     /// Returns all weights zero.
     pub(super) fn new(features: usize, config: MembersConfig) -> Members {
-        let of_member = |member: usize| config.lstm().tensors(features, &prefix(member));
+        let tensors = |member: usize| config.lstm().tensors(features, &prefix(member));
         let projection = config.dimension.map(|dimension| Tensor::named(PROJECTION, config.units(), dimension));
-        Members { config, tensors: (0..config.members).flat_map(of_member).chain(projection).collect() }
+        Members { config, tensors: (0..config.members).flat_map(tensors).chain(projection).collect() }
     }
 
     /// Returns the number of tensors of a member. The projection is one more, and there are two members or more then.
@@ -152,7 +152,7 @@ impl Members {
     }
 
     /// Returns the tensors of each member.
-    fn of_members(&self) -> impl Iterator<Item = &[Tensor]> {
+    fn member_tensors(&self) -> impl Iterator<Item = &[Tensor]> {
         self.tensors.chunks_exact(self.each()).take(self.config.members)
     }
 
@@ -179,18 +179,18 @@ struct MemberStates {
 }
 
 impl States for MemberStates {
-    fn of_words(&self) -> Vec<Quantity> {
+    fn word_quantities(&self) -> Vec<Quantity> {
         self.members.first().map_or_else(Vec::new, |states| states.read(Direction::Forward))
     }
 
     /// Returns the cells of all members, one member after the other.
-    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+    fn at(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
         if quantity.direction != Direction::Forward {
             return None;
         }
         let mut all = Vec::new();
         for states in &self.members {
-            all.extend_from_slice(&states.at_word(place, quantity, word)?);
+            all.extend_from_slice(&states.at_word(slot, quantity, word)?);
         }
         Some(Cow::Owned(all))
     }
@@ -210,7 +210,7 @@ impl Encoder for Members {
     }
 
     fn inputs(&self) -> Vec<Input<'_>> {
-        self.of_members()
+        self.member_tensors()
             .map(|tensors| Input { weights: &tensors[lstm::INPUT], bias: Some(&tensors[lstm::BIAS]) })
             .collect()
     }
@@ -225,7 +225,7 @@ impl Encoder for Members {
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
         let MemberStates { members, lengths, units, .. } = trace.states.begin(batch);
         members.resize_with(self.config.members, LstmStates::default);
-        let weights = self.of_members().zip(projected);
+        let weights = self.member_tensors().zip(projected);
         for (states, (tensors, projected)) in members.iter_mut().zip(weights) {
             lstm::forward(
                 self.config.lstm(),
@@ -245,9 +245,9 @@ impl Encoder for Members {
         lengths.resize(batch.texts() * self.config.members, 0.0);
         for (i, states) in members.iter().enumerate() {
             for (block, states) in batch.blocks.iter().zip(&states.blocks) {
-                for (place, &text) in block.texts.iter().enumerate() {
+                for (slot, &text) in block.texts.iter().enumerate() {
                     let part = &mut vectors[text as usize * all + i * h..][..h];
-                    part.copy_from_slice(states.last(block, place, h));
+                    part.copy_from_slice(states.last(block, slot, h));
                     lengths[text as usize * self.config.members + i] = normalize(part);
                 }
             }
@@ -270,12 +270,12 @@ impl Encoder for Members {
             None => (grad.to_vec(), &trace.embeddings),
             Some(projection) => {
                 let (texts, dimension) = (batch.texts(), self.dimension());
-                let of_projection = out[self.tensors.len() - 1].data_mut();
+                let projection_gradient = out[self.tensors.len() - 1].data_mut();
                 gemm(
                     (all, dimension, texts),
                     Left::transposed(units, all),
                     (grad, dimension),
-                    (of_projection, dimension),
+                    (projection_gradient, dimension),
                 );
                 projection.value.transpose_into(transposed);
                 let mut below = vec![0.0; texts * all];
@@ -301,9 +301,9 @@ impl Encoder for Members {
             grad.iter_mut().for_each(|g| *g *= scale);
         }
         let each = self.each();
-        let parts = members.iter_mut().zip(self.of_members()).zip(out.chunks_mut(each));
+        let parts = members.iter_mut().zip(self.member_tensors()).zip(out.chunks_mut(each));
         for (i, ((states, tensors), out)) in parts.enumerate() {
-            let grad = EmbeddingGradient::of_last_words(&grad, all, i * h);
+            let grad = EmbeddingGradient::last_words(&grad, all, i * h);
             let direction = Direction::Forward;
             *table_squares +=
                 lstm::backward(self.config.lstm(), tensors, batch, direction, states, grad, bptt, scratch, out);

@@ -2,7 +2,7 @@
 
 use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
 use super::kind::{EncoderKind, UNITS, layer_parameters};
-use super::trace::{Place, Quantity, Stage, State, States, row};
+use super::trace::{Quantity, Slot, Stage, State, States, row};
 use super::{
     BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block,
     reduce_blocks,
@@ -93,20 +93,20 @@ struct RnnBlockStates {
 }
 
 impl States for RnnStates {
-    fn of_words(&self) -> Vec<Quantity> {
+    fn word_quantities(&self) -> Vec<Quantity> {
         vec![State::Activation.into()]
     }
 
-    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+    fn at(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
         if quantity.state.read(quantity.direction) != State::Activation.into() {
             return None;
         }
-        let block = &self.blocks[place.number];
+        let block = &self.blocks[slot.number];
         let values = match quantity.stage {
             Stage::Before => &block.inputs,
             Stage::After => &block.activation,
         };
-        row(values, place.row(quantity.direction, word), self.hidden)
+        row(values, slot.row(quantity.direction, word), self.hidden)
     }
 }
 
@@ -171,12 +171,12 @@ impl Rnn {
         let d_activation = &mut scratch.buffers[0];
         d_activation.resize(block.texts.len() * h);
         for t in (0..block.steps()).rev() {
-            // Errors flow through places low … n; the texts from `ending` on end here.
+            // Errors flow through slots low … n; the texts from `ending` on end here.
             let low = bptt.words.map_or(0, |words| block.running_at(t.saturating_add(words)));
             let (n, ending, first) = (block.running_at(t), block.running_at(t + 1), block.start[t] as usize);
-            for place in ending.max(low)..n {
-                let text = block.texts[place] as usize;
-                d_activation[place * h..][..h].copy_from_slice(&grad[text * h..][..h]);
+            for slot in ending.max(low)..n {
+                let text = block.texts[slot] as usize;
+                d_activation[slot * h..][..h].copy_from_slice(&grad[text * h..][..h]);
             }
             errors[first * h..(first + low) * h].fill(0.0);
             let now = (first + low) * h..(first + n) * h;
@@ -223,9 +223,9 @@ impl Encoder for Rnn {
         for_each_block(&batch.blocks, blocks, |block, states| {
             self.forward_block(recurrent, block, &projected[0], trace.keep_inputs, states);
         });
-        place_embeddings(batch, h, &mut trace.embeddings, |b, place| {
+        place_embeddings(batch, h, &mut trace.embeddings, |b, slot| {
             let block = &batch.blocks[b];
-            let row = block.row(place, block.length(place) - 1);
+            let row = block.row(slot, block.length(slot) - 1);
             &blocks[b].activation[row * h..][..h]
         });
     }

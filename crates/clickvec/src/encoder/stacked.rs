@@ -7,7 +7,7 @@
 use super::input::{Input, place_embeddings, split_by_block};
 use super::kind::{EncoderKind, LAYERS};
 use super::lstm::{self, EmbeddingGradient, INPUT, LstmStates, Order};
-use super::trace::{Direction, Place, Quantity, States};
+use super::trace::{Direction, Quantity, Slot, States};
 use super::{
     BlockScratch, Bptt, Description, Encoder, Gradients, LstmConfig, Peephole, Tensor, TensorKind, Trace, reduce_blocks,
 };
@@ -114,12 +114,12 @@ struct StackedStates {
 
 impl States for StackedStates {
     /// Returns those of the last layer.
-    fn of_words(&self) -> Vec<Quantity> {
+    fn word_quantities(&self) -> Vec<Quantity> {
         self.layers.last().map_or_else(Vec::new, |states| states.read(Direction::Forward))
     }
 
-    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
-        (quantity.direction == Direction::Forward).then(|| self.layers.last()?.at_word(place, quantity, word))?
+    fn at(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+        (quantity.direction == Direction::Forward).then(|| self.layers.last()?.at_word(slot, quantity, word))?
     }
 }
 
@@ -129,11 +129,11 @@ impl Stacked {
         let mut tensors = Vec::new();
         let mut inputs = features;
         for (number, layer) in (1..).zip(config.layers()) {
-            let mut of_layer = layer.tensors(inputs, &format!("layer{number}."));
+            let mut layer_tensors = layer.tensors(inputs, &format!("layer{number}."));
             if number > 1 {
-                of_layer[INPUT].kind = TensorKind::Dense;
+                layer_tensors[INPUT].kind = TensorKind::Dense;
             }
-            tensors.extend(of_layer);
+            tensors.extend(layer_tensors);
             inputs = layer.cells;
         }
         Stacked { config, tensors }
@@ -188,7 +188,7 @@ impl Encoder for Stacked {
     }
 
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
-        let StackedStates { layers, projected: of_layer, rows, .. } = trace.states.begin(batch);
+        let StackedStates { layers, projected: products, rows, .. } = trace.states.begin(batch);
         layers.resize_with(self.config.layers.len(), LstmStates::default);
         rows.clear();
         rows.extend(0..batch.rows() as u32);
@@ -201,21 +201,21 @@ impl Encoder for Stacked {
                 continue;
             };
             let width = config.gates() * config.cells;
-            of_layer.resize(batch.rows() * width);
+            products.resize(batch.rows() * width);
             match &batch.blocks[..] {
                 // Entering the thread pool costs more than encoding a short text.
-                [_] => project(tensors, below.activations(0), of_layer),
+                [_] => project(tensors, below.activations(0), products),
                 blocks => {
-                    let parts = split_by_block(batch, width, of_layer);
+                    let parts = split_by_block(batch, width, products);
                     let numbered = (0..blocks.len()).into_par_iter().zip(parts);
                     numbered.for_each(|(number, projected)| project(tensors, below.activations(number), projected));
                 }
             }
-            lstm::forward(config, tensors, batch, Order::Rows(rows), of_layer, &mut states[0], trace.keep_inputs);
+            lstm::forward(config, tensors, batch, Order::Rows(rows), products, &mut states[0], trace.keep_inputs);
         }
         let h = self.dimension();
         let Some(last) = layers.last() else { unreachable!("a layer") };
-        place_embeddings(batch, h, &mut trace.embeddings, |b, place| last.blocks[b].last(&batch.blocks[b], place, h));
+        place_embeddings(batch, h, &mut trace.embeddings, |b, slot| last.blocks[b].last(&batch.blocks[b], slot, h));
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
@@ -228,9 +228,9 @@ impl Encoder for Stacked {
             let (config, tensors) = (self.config.layer(layer), &self.tensors[layer * each..][..each]);
             let out = &mut out[layer * each..][..each];
             let grad = if layer == last {
-                EmbeddingGradient::of_last_words(grad, config.cells, 0)
+                EmbeddingGradient::last_words(grad, config.cells, 0)
             } else {
-                EmbeddingGradient::of_every_word(below)
+                EmbeddingGradient::every_word(below)
             };
             let (lower, states) = layers.split_at_mut(layer);
             let states = &mut states[0];

@@ -31,13 +31,13 @@ impl Trace {
         if self.states.of != Some((batch.texts(), batch.rows())) {
             return None;
         }
-        let mut places = vec![None; batch.texts()];
+        let mut slots = vec![None; batch.texts()];
         for (number, block) in batch.blocks.iter().enumerate() {
-            for (place, &text) in block.texts.iter().enumerate() {
-                places[text as usize] = Some(Place { number, block, place, length: block.length(place) });
+            for (index, &text) in block.texts.iter().enumerate() {
+                slots[text as usize] = Some(Slot { number, block, index, length: block.length(index) });
             }
         }
-        Some(StateReader { states, embeddings: &self.embeddings, places })
+        Some(StateReader { states, embeddings: &self.embeddings, slots })
     }
 }
 
@@ -150,14 +150,14 @@ impl Quantity {
 pub struct StateReader<'t> {
     states: &'t dyn States,
     embeddings: &'t [f32],
-    /// The place of each text; `None` for a text without words.
-    places: Vec<Option<Place<'t>>>,
+    /// The slot of each text; `None` for a text without words.
+    slots: Vec<Option<Slot<'t>>>,
 }
 
 impl<'t> StateReader<'t> {
     /// Returns the number of texts.
     pub fn texts(&self) -> usize {
-        self.places.len()
+        self.slots.len()
     }
 
     /// Returns the states of the text with this number.
@@ -166,9 +166,9 @@ impl<'t> StateReader<'t> {
     ///
     /// If there is no such text.
     pub fn text(&self, text: usize) -> TextStates<'t> {
-        let dimension = self.embeddings.len() / self.places.len();
+        let dimension = self.embeddings.len() / self.slots.len();
         let embedding = &self.embeddings[text * dimension..][..dimension];
-        TextStates { states: self.states, place: self.places[text], embedding }
+        TextStates { states: self.states, slot: self.slots[text], embedding }
     }
 }
 
@@ -176,14 +176,14 @@ impl<'t> StateReader<'t> {
 #[derive(Clone, Copy)]
 pub struct TextStates<'t> {
     states: &'t dyn States,
-    place: Option<Place<'t>>,
+    slot: Option<Slot<'t>>,
     embedding: &'t [f32],
 }
 
 impl<'t> TextStates<'t> {
     /// Returns the number of words that the encoder read.
     pub fn words(&self) -> usize {
-        self.place.map_or(0, |place| place.length)
+        self.slot.map_or(0, |slot| slot.length)
     }
 
     /// Returns the text's vector as the encoder computes it, without scaling to unit length.
@@ -192,52 +192,52 @@ impl<'t> TextStates<'t> {
     }
 
     /// Returns the states that each word has: every state in every direction, after its activation.
-    pub fn of_words(&self) -> Vec<Quantity> {
-        self.states.of_words()
+    pub fn word_quantities(&self) -> Vec<Quantity> {
+        self.states.word_quantities()
     }
 
     /// Returns the states that the text as a whole has, after their activations.
-    pub fn of_texts(&self) -> Vec<Quantity> {
-        self.states.of_texts()
+    pub fn text_quantities(&self) -> Vec<Quantity> {
+        self.states.text_quantities()
     }
 
     /// Returns all units of a state at word `word` of the text. `None` if the encoder has no such state for words, if the text
     /// has fewer words, or if the state before its activation is asked for and the encoder has none.
     pub fn at(&self, quantity: impl Into<Quantity>, word: usize) -> Option<Cow<'t, [f32]>> {
-        let place = self.place.filter(|place| word < place.length)?;
-        self.states.at(place, quantity.into(), word)
+        let slot = self.slot.filter(|slot| word < slot.length)?;
+        self.states.at(slot, quantity.into(), word)
     }
 
     /// Returns all units of a state of the whole text. `None` as in [`TextStates::at`], and for a text without words.
-    pub fn whole(&self, quantity: impl Into<Quantity>) -> Option<Cow<'t, [f32]>> {
-        self.states.whole(self.place?, quantity.into())
+    pub fn at_text(&self, quantity: impl Into<Quantity>) -> Option<Cow<'t, [f32]>> {
+        self.states.at_text(self.slot?, quantity.into())
     }
 
     /// For each unit of [`State::Maximum`], the word at whose window it was largest, or the first of several.
     pub fn winners(&self) -> Option<&'t [u32]> {
-        self.states.winners(self.place?)
+        self.states.winners(self.slot?)
     }
 }
 
-/// The place of a text in a batch.
+/// The slot of a text in a batch.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'t> {
+pub(crate) struct Slot<'t> {
     /// The number of the block.
     pub(crate) number: usize,
     block: &'t Block,
-    /// The place of the text in the block.
-    pub(crate) place: usize,
+    /// The slot of the text in the block.
+    pub(crate) index: usize,
     length: usize,
 }
 
-impl Place<'_> {
+impl Slot<'_> {
     /// Returns the row of the block that was written when `word` was read in this direction.
     pub(crate) fn row(self, direction: Direction, word: usize) -> usize {
         let step = match direction {
             Direction::Forward => word,
             Direction::Backward => self.length - 1 - word,
         };
-        self.block.row(self.place, step)
+        self.block.row(self.index, step)
     }
 
     /// Returns the same row, counted over all blocks of the batch.
@@ -249,27 +249,27 @@ impl Place<'_> {
 /// The states of one kind of encoder over a batch. Each encoder's file says how they are stored.
 pub(crate) trait States: Any + fmt::Debug + Send + Sync {
     /// Returns the states that every word has, after activation.
-    fn of_words(&self) -> Vec<Quantity> {
+    fn word_quantities(&self) -> Vec<Quantity> {
         Vec::new()
     }
 
     /// Returns the states that every text has, after activation.
-    fn of_texts(&self) -> Vec<Quantity> {
+    fn text_quantities(&self) -> Vec<Quantity> {
         Vec::new()
     }
 
-    /// Returns a state at a word of the text at `place`.
-    fn at(&self, _place: Place<'_>, _quantity: Quantity, _word: usize) -> Option<Cow<'_, [f32]>> {
+    /// Returns a state at a word of the text at `slot`.
+    fn at(&self, _place: Slot<'_>, _quantity: Quantity, _word: usize) -> Option<Cow<'_, [f32]>> {
         None
     }
 
-    /// Returns a state of the text at `place`.
-    fn whole(&self, _place: Place<'_>, _quantity: Quantity) -> Option<Cow<'_, [f32]>> {
+    /// Returns a state of the text at `slot`.
+    fn at_text(&self, _place: Slot<'_>, _quantity: Quantity) -> Option<Cow<'_, [f32]>> {
         None
     }
 
     /// Returns the words that won each unit of a maximum.
-    fn winners(&self, _place: Place<'_>) -> Option<&[u32]> {
+    fn winners(&self, _place: Slot<'_>) -> Option<&[u32]> {
         None
     }
 }

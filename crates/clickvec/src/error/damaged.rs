@@ -23,18 +23,18 @@ pub fn content(name: impl Display, expected: impl Display, found: impl Display) 
 }
 
 /// Creates the error of a number that is too small or too large; infinity as `most` is no limit, but not allowed.
-pub fn range(name: impl Display, least: f64, most: f64, found: f64, place: usize) -> Error {
+pub fn range(name: impl Display, least: f64, most: f64, found: f64, index: usize) -> Error {
     let expected = if most.is_finite() {
         format!("numbers from {least} to {most}")
     } else {
         format!("finite numbers of {least} or more")
     };
-    content(name, expected, format_args!("{found} at place {place}"))
+    content(name, expected, format_args!("{found} at place {index}"))
 }
 
 /// Creates the error of a number of a row or word that does not exist.
-pub fn not_below(name: impl Display, bound: usize, found: u32, place: usize) -> Error {
-    content(name, format_args!("numbers below {bound}"), format_args!("{found} at place {place}"))
+pub fn not_below(name: impl Display, bound: usize, found: u32, index: usize) -> Error {
+    content(name, format_args!("numbers below {bound}"), format_args!("{found} at place {index}"))
 }
 
 /// Creates the error of a count that is not whole, or smaller than what it counts.

@@ -101,7 +101,7 @@ impl TextView {
         let activations = self.activations();
         let words = self.words.len();
         let (is_keyword, evidence) = if activations.is_empty() {
-            let maximum = self.whole.iter().find(|(state, _)| *state == State::Maximum);
+            let maximum = self.states.iter().find(|(state, _)| *state == State::Maximum);
             let maximum = maximum.map_or(&[][..], |(_, values)| values);
             let winner = |unit: usize| Winner { unit, value: maximum[unit], word: self.winners[unit] as usize };
             let winners: Vec<Winner> = largest(maximum, options.units, |value| value).into_iter().map(winner).collect();

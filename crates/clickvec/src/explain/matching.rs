@@ -228,7 +228,7 @@ fn pairs_of_units(units: &[SharedUnit]) -> Vec<WordPair> {
 /// Returns the max-pooling units that are positive on both sides (CLSM paper, fig. 4).
 fn shared_maximum(query: &TextView, title: &TextView) -> Vec<SharedUnit> {
     let maximum =
-        |text: &TextView| text.whole.iter().find(|(state, _)| *state == State::Maximum).map(|(_, v)| v.clone());
+        |text: &TextView| text.states.iter().find(|(state, _)| *state == State::Maximum).map(|(_, v)| v.clone());
     let (Some(q), Some(t)) = (maximum(query), maximum(title)) else { return Vec::new() };
     let both = (0..q.len()).filter(|&unit| q[unit] > 0.0 && t[unit] > 0.0);
     let shared = both.map(|unit| SharedUnit {

@@ -83,7 +83,7 @@ pub struct TextView {
     /// States at each word.
     pub panels: Vec<Panel>,
     /// States of the text as a whole.
-    pub whole: Vec<(State, Vec<f32>)>,
+    pub states: Vec<(State, Vec<f32>)>,
     /// For each max-pooling unit, the word that won it; empty for encoders without max-pooling.
     pub winners: Vec<u32>,
 }
@@ -165,7 +165,7 @@ impl Explainer<'_> {
             let rows: Vec<_> = (0..read).filter_map(|word| states.at(quantity, word)).collect();
             Panel { quantity, units: rows.first().map_or(0, |row| row.len()), values: rows.concat() }
         };
-        let whole = |quantity: Quantity| Some((quantity.state, states.whole(quantity)?.into_owned()));
+        let state = |quantity: Quantity| Some((quantity.state, states.at_text(quantity)?.into_owned()));
         TextView {
             text: text.to_owned(),
             side,
@@ -173,8 +173,8 @@ impl Explainer<'_> {
             words,
             vector: unit(states.embedding()),
             length: length(states.embedding()),
-            panels: states.of_words().into_iter().map(panel).collect(),
-            whole: states.of_texts().into_iter().filter_map(whole).collect(),
+            panels: states.word_quantities().into_iter().map(panel).collect(),
+            states: states.text_quantities().into_iter().filter_map(state).collect(),
             winners: states.winners().unwrap_or_default().to_vec(),
         }
     }

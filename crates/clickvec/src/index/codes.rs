@@ -74,11 +74,11 @@ impl Codes {
         let mut lows: Vec<&mut [u8]> = low.chunks_mut(bytes).collect();
         lows.resize_with(blocks, || &mut []);
         let planes = high.par_chunks_mut(bytes).zip(lows);
-        let of_blocks = planes.zip(scales.par_chunks_mut(ROWS)).enumerate();
-        let errors = of_blocks.map(|(block, ((high, low), scales))| {
+        let tasks = planes.zip(scales.par_chunks_mut(ROWS)).enumerate();
+        let errors = tasks.map(|(block, ((high, low), scales))| {
             let mut largest = [0.0f64; 2];
-            for (row, place) in (block * ROWS..count.min((block + 1) * ROWS)).enumerate() {
-                let position = rows.as_ref().map_or(place, |rows| rows[place] as usize);
+            for (row, index) in (block * ROWS..count.min((block + 1) * ROWS)).enumerate() {
+                let position = rows.as_ref().map_or(index, |rows| rows[index] as usize);
                 let Some(vector) = vectors.chunks_exact(dimension).nth(position) else { continue };
                 let errors = encode(vector, row, high, low, &mut scales[row]);
                 largest = [0, 1].map(|i| largest[i].max(errors[i]));
@@ -95,14 +95,14 @@ impl Codes {
 
     /// Vectors [n, dimension] as codes say them that are all there is, of unit length. Rounding them again changes no bit.
     pub fn rounded(dimension: usize, vectors: &[f32]) -> Vec<f32> {
-        let codes = Codes::encode(dimension, vectors, None).of_unit(dimension);
+        let codes = Codes::encode(dimension, vectors, None).scaled_to_unit(dimension);
         codes.decode(dimension, vectors.len() / dimension)
     }
 
     /// Codes of vectors that [`Codes::rounded`] made, which will be known from these codes alone: what the codes say is what
     /// they are.
     pub fn alone(dimension: usize, rounded: &[f32], rows: Option<Vec<u32>>) -> Codes {
-        let mut codes = Codes::encode(dimension, rounded, rows).of_unit(dimension);
+        let mut codes = Codes::encode(dimension, rounded, rows).scaled_to_unit(dimension);
         // A number that is computed from its code is off by its rounding, and so is the step that the errors were measured in.
         let rounding = 2.0 * f64::from(LARGEST) * (dimension as f64).sqrt() * f64::from(f32::EPSILON);
         (codes.error, codes.coarse_error) = (codes.error + rounding, codes.coarse_error + rounding);
@@ -111,7 +111,7 @@ impl Codes {
 
     /// The same codes with the steps that give vectors of unit length. They follow from the codes alone, so that a vector that
     /// was made from codes gets its own codes and its own step again.
-    fn of_unit(self, dimension: usize) -> Codes {
+    fn scaled_to_unit(self, dimension: usize) -> Codes {
         let bytes = nibbles::block_bytes(dimension);
         let scale = |row: usize| {
             if self.scales[row] == 0.0 {
@@ -138,8 +138,8 @@ impl Codes {
         for (block, scales) in self.scales.chunks_exact(ROWS).enumerate() {
             let [high, low] =
                 [&self.high, &self.low].map(|plane| nibbles::block_sums(&plane[block * bytes..][..bytes], &codes));
-            let of_row = |row: usize| (16 * high[row] + low[row] - i32::from(ZERO) * total) as f32 * scales[row];
-            products.extend((0..ROWS).map(|row| of_row(row) * step as f32));
+            let product = |row: usize| (16 * high[row] + low[row] - i32::from(ZERO) * total) as f32 * scales[row];
+            products.extend((0..ROWS).map(|row| product(row) * step as f32));
         }
         products
     }
@@ -186,7 +186,7 @@ impl Codes {
     }
 
     /// The codes in a file, whose numbers `numbers` and whose bytes `bytes` return for a range; `None` if it has another form.
-    pub fn of_file(
+    pub fn from_file(
         dimension: usize,
         file: &[u8],
         floats: impl Fn(Range<usize>) -> Option<Shared<f32>>,
@@ -213,12 +213,12 @@ impl Codes {
     }
 
     /// The codes in the bytes of a file; `None` if it has another form.
-    pub fn of_bytes(dimension: usize, file: &[u8]) -> Option<Codes> {
+    pub fn from_bytes(dimension: usize, file: &[u8]) -> Option<Codes> {
         let bytes = |range: Range<usize>| file.get(range);
         let floats = |range| Some(words(bytes(range)?).map(f32::from_le_bytes).collect::<Vec<f32>>().into());
         let positions = |range| Some(words(bytes(range)?).map(u32::from_le_bytes).collect::<Vec<u32>>().into());
         let planes = |range| Some(bytes(range)?.to_vec().into());
-        Codes::of_file(dimension, file, floats, positions, planes)
+        Codes::from_file(dimension, file, floats, positions, planes)
     }
 
     /// The lengths of the planes for this many blocks.

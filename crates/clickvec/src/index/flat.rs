@@ -67,7 +67,7 @@ impl FlatIndex {
     /// # Errors
     ///
     /// [`ErrorKind::Malformed`] if they are no whole vectors, or too many.
-    pub fn of_unit(dimension: usize, vectors: Shared<f32>) -> Result<FlatIndex> {
+    pub fn from_unit_unchecked(dimension: usize, vectors: Shared<f32>) -> Result<FlatIndex> {
         check_shape(dimension, vectors.len())?;
         Ok(FlatIndex { dimension, vectors })
     }

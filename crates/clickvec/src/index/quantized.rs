@@ -59,7 +59,7 @@ impl QuantizedIndex {
     /// # Errors
     ///
     /// [`clickvec_tables::ErrorKind::Malformed`] if their sizes do not fit the vectors.
-    pub fn of_codes(flat: FlatIndex, codes: Codes) -> Result<QuantizedIndex> {
+    pub fn from_codes(flat: FlatIndex, codes: Codes) -> Result<QuantizedIndex> {
         codes.check(flat.dimension(), flat.len())?;
         Ok(QuantizedIndex { rows: Rows::Floats(flat), codes, copies: None })
     }
@@ -68,9 +68,9 @@ impl QuantizedIndex {
     ///
     /// # Errors
     ///
-    /// Those of [`QuantizedIndex::of_codes`].
-    pub fn of_halves(dimension: usize, numbers: Shared<u16>, codes: Codes) -> Result<QuantizedIndex> {
-        let rows = Rows::of_halves(dimension, numbers)?;
+    /// Those of [`QuantizedIndex::from_codes`].
+    pub fn from_halves(dimension: usize, numbers: Shared<u16>, codes: Codes) -> Result<QuantizedIndex> {
+        let rows = Rows::from_halves(dimension, numbers)?;
         codes.check(dimension, rows.len())?;
         Ok(QuantizedIndex { rows, codes, copies: None })
     }
@@ -79,9 +79,9 @@ impl QuantizedIndex {
     ///
     /// # Errors
     ///
-    /// Those of [`QuantizedIndex::of_codes`].
-    pub fn of_codes_alone(dimension: usize, len: usize, codes: Codes) -> Result<QuantizedIndex> {
-        let rows = Rows::of_codes(dimension, len)?;
+    /// Those of [`QuantizedIndex::from_codes`].
+    pub fn from_codes_alone(dimension: usize, len: usize, codes: Codes) -> Result<QuantizedIndex> {
+        let rows = Rows::from_codes(dimension, len)?;
         codes.check(dimension, len)?;
         Ok(QuantizedIndex { rows, codes, copies: None })
     }
@@ -167,10 +167,10 @@ impl QuantizedIndex {
         let length = query_length(self.dimension(), query)?;
         let k = k.min(self.len());
         let (codes, best) = (mem::take(&mut scratch.codes), mem::take(&mut scratch.best));
-        let mut errors = Errors::of(&self.codes);
+        let mut errors = Errors::new(&self.codes);
         if scope.blocks.is_some() {
             if let Some(copies) = &self.copies {
-                errors = errors.max(Errors::of(copies));
+                errors = errors.max(Errors::new(copies));
             }
             errors.coarse *= (LIKELY / (query.len() as f64).sqrt()).min(1.0);
         }
@@ -208,7 +208,7 @@ impl QuantizedIndex {
         let k = k.min(self.len());
         let search = |part: Range<usize>| {
             let queries = queries.chunks_exact(self.dimension()).zip(&lengths);
-            let errors = Errors::of(&self.codes);
+            let errors = Errors::new(&self.codes);
             let question = |(query, &length)| Question::new(query, length, errors, k, Vec::new(), Best::default());
             let mut questions: Vec<Question<'_>> = queries.map(question).collect();
             for first in part.clone().step_by(CACHED_BLOCKS) {
@@ -275,8 +275,8 @@ impl QuantizedIndex {
             if !question.allows(position) || !question.is_new(position) {
                 continue;
             }
-            let of_row = (codes, row);
-            if let Some(score) = self.rows.score(question.query, position, of_row, &mut question.decoded) {
+            let code_row = (codes, row);
+            if let Some(score) = self.rows.score(question.query, position, code_row, &mut question.decoded) {
                 question.show(Hit { position, score });
             }
         }
@@ -338,7 +338,7 @@ struct Errors {
 }
 
 impl Errors {
-    fn of(codes: &Codes) -> Errors {
+    fn new(codes: &Codes) -> Errors {
         Errors { full: codes.error, coarse: codes.coarse_error }
     }
 

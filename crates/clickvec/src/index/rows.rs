@@ -53,12 +53,12 @@ fn convert(halves: &[u16], numbers: &mut [f32]) {
 }
 
 impl Rows {
-    pub(super) fn of_halves(dimension: usize, numbers: Shared<u16>) -> Result<Rows> {
+    pub(super) fn from_halves(dimension: usize, numbers: Shared<u16>) -> Result<Rows> {
         super::flat::check_shape(dimension, numbers.len())?;
         Ok(Rows::Halves { dimension, numbers })
     }
 
-    pub(super) fn of_codes(dimension: usize, len: usize) -> Result<Rows> {
+    pub(super) fn from_codes(dimension: usize, len: usize) -> Result<Rows> {
         let values = len.checked_mul(dimension).ok_or_else(|| super::flat::too_many(len))?;
         super::flat::check_shape(dimension, values)?;
         Ok(Rows::Codes { dimension, len })
@@ -113,11 +113,11 @@ impl Rows {
             Rows::Floats(flat) => Ok(flat.clone()),
             Rows::Halves { dimension, numbers } => {
                 room_for_numbers::<f32>("the vectors of an index", &[&[numbers.len()]])?;
-                FlatIndex::of_unit(*dimension, floats(numbers).into())
+                FlatIndex::from_unit_unchecked(*dimension, floats(numbers).into())
             }
             Rows::Codes { dimension, len } => {
                 room_for_numbers::<f32>("the vectors of an index", &[&[*dimension, *len]])?;
-                FlatIndex::of_unit(*dimension, codes.decode(*dimension, *len).into())
+                FlatIndex::from_unit_unchecked(*dimension, codes.decode(*dimension, *len).into())
             }
         }
     }

@@ -9,14 +9,14 @@ pub struct Shared<T>(Arc<dyn AsRef<[T]> + Send + Sync>);
 
 impl<T> Shared<T> {
     /// The slice of this owner, which always gives the same one.
-    pub fn of(owner: impl AsRef<[T]> + Send + Sync + 'static) -> Shared<T> {
+    pub fn new(owner: impl AsRef<[T]> + Send + Sync + 'static) -> Shared<T> {
         Shared(Arc::new(owner))
     }
 }
 
 impl<T: Send + Sync + 'static> From<Vec<T>> for Shared<T> {
     fn from(numbers: Vec<T>) -> Shared<T> {
-        Shared::of(numbers)
+        Shared::new(numbers)
     }
 }
 

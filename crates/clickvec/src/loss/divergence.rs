@@ -41,8 +41,8 @@ impl Divergence {
     pub(super) fn compute(&mut self, weight: f32, cosines: &[f32], targets: &Targets, pair: usize) -> f64 {
         let Targets { gamma, known, .. } = targets;
         let teachers = targets.of(pair);
-        let of_model = softmax(*gamma, cosines, known, &mut self.gradient);
-        let of_teacher = softmax(*gamma, teachers, known, &mut self.teacher);
+        let model_log_sum = softmax(*gamma, cosines, known, &mut self.gradient);
+        let teacher_log_sum = softmax(*gamma, teachers, known, &mut self.teacher);
         // ln p − ln q = γ (teacher's − model's cosine) − (ln of one sum − ln of the other).
         let mut mean = 0.0;
         let both = self.gradient.iter_mut().zip(&self.teacher);
@@ -50,7 +50,7 @@ impl Divergence {
             mean += f64::from(p) * f64::from(theirs - ours);
             *q = gamma * weight * (*q - p);
         }
-        f64::from(*gamma) * mean - of_teacher + of_model
+        f64::from(*gamma) * mean - teacher_log_sum + model_log_sum
     }
 }
 

@@ -25,7 +25,7 @@ impl Margins {
     }
 
     /// Returns the share of a pair's loss.
-    pub(super) fn share_of(&self, pair: usize) -> f32 {
+    pub(super) fn share(&self, pair: usize) -> f32 {
         if self.titles.get(pair).is_empty() { 0.0 } else { self.share }
     }
 

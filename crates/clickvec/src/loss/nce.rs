@@ -66,8 +66,8 @@ impl Loss {
             |(chunk, (mut deltas, clicked))| {
                 for (r, clicked) in (chunk * CHUNK..).zip(clicked) {
                     let (query, list) = (&queries[r * size..][..size], lists.get(r));
-                    let of_count = (list.len().max(1) as f32).ln();
-                    let delta = |title: u32| gamma * dot(query, of(title)) - noise[title as usize] - of_count;
+                    let log_count = (list.len().max(1) as f32).ln();
+                    let delta = |title: u32| gamma * dot(query, of(title)) - noise[title as usize] - log_count;
                     *clicked = delta(pairs.positive[r]);
                     let (own, after) = deltas.split_at_mut(list.len());
                     deltas = after;
@@ -130,9 +130,9 @@ impl Loss {
                 let n = clicked.len();
                 gemm((n, count, size), Left::rows(queries, size), (transposed, count), (rows, count));
                 for (r, (row, clicked)) in (chunk * CHUNK..).zip(rows.chunks_exact_mut(count).zip(clicked)) {
-                    let of_count = (left(r).max(1) as f32).ln();
+                    let log_count = (left(r).max(1) as f32).ln();
                     for (x, noise) in row.iter_mut().zip(noise) {
-                        *x = gamma * *x - noise - of_count;
+                        *x = gamma * *x - noise - log_count;
                     }
                     *clicked = row[pairs.positive[r] as usize];
                     exceptions.get(r).iter().for_each(|&title| row[title as usize] = f32::NEG_INFINITY);
@@ -236,11 +236,11 @@ impl Contrast {
         let parts: Vec<Sums> = tasks
             .map(|(chunk, (clicked, weights))| {
                 let mut sums = Sums::default();
-                let mut of_clicked = [0.0; CHUNK];
-                let of_clicked = &mut of_clicked[..clicked.len()];
-                of_clicked.iter_mut().zip(clicked).for_each(|(x, &clicked)| *x = -(clicked + c));
-                exp_slice(of_clicked);
-                for ((r, &weight), &x) in (chunk * CHUNK..).zip(weights).zip(&*of_clicked) {
+                let mut clicked_terms = [0.0; CHUNK];
+                let clicked_terms = &mut clicked_terms[..clicked.len()];
+                clicked_terms.iter_mut().zip(clicked).for_each(|(x, &clicked)| *x = -(clicked + c));
+                exp_slice(clicked_terms);
+                for ((r, &weight), &x) in (chunk * CHUNK..).zip(weights).zip(&*clicked_terms) {
                     let (weight, x) = (f64::from(weight), f64::from(x));
                     let wrong = x / (1.0 + x);
                     sums.clicked[0] += weight * wrong;
@@ -267,8 +267,8 @@ impl Contrast {
     fn finish(&self, r: usize, deltas: &mut [f32], c: f32, gamma: f32) -> (LossSum, f32) {
         let scale = gamma * self.weight[r];
         let mut wrong = [-self.clicked[r]];
-        let of_clicked = logistic_losses(&mut wrong, -c, 1.0);
-        let loss = of_clicked + logistic_losses(deltas, c, scale);
+        let clicked_loss = logistic_losses(&mut wrong, -c, 1.0);
+        let loss = clicked_loss + logistic_losses(deltas, c, scale);
         (LossSum { loss: f64::from(self.weight[r]) * loss, without_negatives: 0 }, -scale * wrong[0])
     }
 }
@@ -276,10 +276,10 @@ impl Contrast {
 impl EvenlyDrawn {
     /// Adds a pair, from γ times the cosines of its clicked title and of its negatives, of which there is at least one.
     pub fn push(&mut self, clicked: f64, negatives: impl ExactSizeIterator<Item = f64>) {
-        let of_count = (negatives.len() as f64).ln();
-        self.contrast.clicked.push((clicked - of_count) as f32);
+        let log_count = (negatives.len() as f64).ln();
+        self.contrast.clicked.push((clicked - log_count) as f32);
         self.contrast.weight.push(1.0);
-        self.deltas.push(negatives.map(|x| (x - of_count) as f32));
+        self.deltas.push(negatives.map(|x| (x - log_count) as f32));
     }
 
     /// Returns the number of pairs.

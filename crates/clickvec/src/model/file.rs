@@ -140,8 +140,8 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, clickvec_tables::Err
         towers.push(Arc::from(tower));
     }
     let groups: usize = towers[0].tensors().iter().map(|tensor| tensor.groups.len()).sum();
-    let of_dictionary = 1 + usize::from(!dictionary.words().is_empty());
-    let expected = of_dictionary + prefixes.len() * groups;
+    let dictionary_tensors = 1 + usize::from(!dictionary.words().is_empty());
+    let expected = dictionary_tensors + prefixes.len() * groups;
     if expected != tensors.len() {
         return Err(damaged::file(format_args!("{expected} tensors"), tensors.len()));
     }

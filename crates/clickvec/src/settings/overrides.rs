@@ -88,8 +88,8 @@ impl Overrides {
     ///
     /// There is no preset of this name.
     pub fn take_preset(&mut self) -> Result<Option<Preset>> {
-        let Some(place) = self.names().position(|name| name == "preset") else { return Ok(None) };
-        let (name, value) = self.0.remove(place);
+        let Some(index) = self.names().position(|name| name == "preset") else { return Ok(None) };
+        let (name, value) = self.0.remove(index);
         serde_json::from_value(value).map(Some).map_err(|error| refused(&error).within(name))
     }
 

@@ -92,7 +92,7 @@ pub struct WordHash(pub u64);
 
 impl WordHash {
     /// Returns the hash of a word.
-    pub fn of(word: &str) -> WordHash {
+    pub fn new(word: &str) -> WordHash {
         WordHash(xxh3_64(word.as_bytes()))
     }
 }
@@ -248,7 +248,7 @@ impl Dictionary {
         for_each_trigram(word, |trigram| features.extend(self.get(trigram).map(|id| Feature { id, count: 1 })));
         if !self.words.is_empty() {
             // A merged tail has several words.
-            let known = word.split(JOINT).filter_map(|part| self.word_positions.get(&WordHash::of(part)));
+            let known = word.split(JOINT).filter_map(|part| self.word_positions.get(&WordHash::new(part)));
             features.extend(known.map(|position| Feature { id: self.trigrams.len() as u32 + position, count: 1 }));
         }
         features.sort_unstable_by_key(|feature| feature.id);
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn known_words_are_features_after_the_trigrams() {
-        let [nana, pear, kiwi, fig] = ["nana", "pear", "kiwi", "fig"].map(WordHash::of);
+        let [nana, pear, kiwi, fig] = ["nana", "pear", "kiwi", "fig"].map(WordHash::new);
         let plain = Dictionary::from_trigrams(trigrams("nana")).unwrap(); // #na nan ana na#
         let dictionary = plain.clone().with_words([(pear, 2), (nana, 3), (kiwi, 1)], 2);
         assert_eq!((dictionary.words(), dictionary.len(), plain.len()), (&[nana, pear][..], 6, 4));

@@ -48,7 +48,7 @@ impl Probe {
         let from = if log.is_empty() { Section::Titles } else { Section::Clicks };
         let numbers = |from: std::ops::Range<u64>, name| {
             let order = Permutation::new(from.end - from.start, seed, name, 0);
-            (0..from.end - from.start).map(move |place| from.start + order.at(place))
+            (0..from.end - from.start).map(move |index| from.start + order.at(index))
         };
         // Take each text only once, so that no title is compared with itself.
         let mut seen = std::collections::HashSet::new();
@@ -72,13 +72,13 @@ impl Probe {
         };
         let section = log.section(from);
         let most = if log.is_empty() { QUERIES.min(section.end as usize / 5) } else { QUERIES };
-        let (queries, of_queries) = drawn(&mut numbers(section, "queries to agree on"), false, most);
-        let (titles, of_titles) = drawn(&mut numbers(0..all, "titles to agree on"), true, TITLES);
+        let (queries, query_vectors) = drawn(&mut numbers(section, "queries to agree on"), false, most);
+        let (titles, title_vectors) = drawn(&mut numbers(0..all, "titles to agree on"), true, TITLES);
         if queries.is_empty() || titles.len() < 2 {
             return None;
         }
         let cosines =
-            of_queries.iter().map(|query| of_titles.iter().map(|title| dot(query, title)).collect()).collect();
+            query_vectors.iter().map(|query| title_vectors.iter().map(|title| dot(query, title)).collect()).collect();
         Some(Probe { queries, titles, cosines })
     }
 
@@ -86,13 +86,13 @@ impl Probe {
     pub(super) fn agreement(&self, model: &Model) -> Agreement {
         let Probe { queries, titles, cosines } = self;
         let dimension = model.dimension();
-        let of_titles = model.embedder(Side::Title).embed(titles);
-        let of_queries = model.embedder(Side::Query).embed(queries);
-        let each: Vec<(f64, f64)> = of_queries
+        let title_vectors = model.embedder(Side::Title).embed(titles);
+        let query_vectors = model.embedder(Side::Query).embed(queries);
+        let each: Vec<(f64, f64)> = query_vectors
             .par_chunks_exact(dimension)
             .zip(cosines)
             .map(|(query, theirs)| {
-                let ours: Vec<f32> = of_titles.chunks_exact(dimension).map(|title| dot(query, title)).collect();
+                let ours: Vec<f32> = title_vectors.chunks_exact(dimension).map(|title| dot(query, title)).collect();
                 (spearman(&ours, theirs), overlap(&ours, theirs))
             })
             .collect();
@@ -126,7 +126,7 @@ fn ranks(numbers: &[f32]) -> Vec<f64> {
     }) {
         let (before, tied) = tied;
         let rank = before as f64 + (tied.len() as f64 - 1.0) / 2.0;
-        tied.iter().for_each(|&place| ranks[place] = rank);
+        tied.iter().for_each(|&index| ranks[index] = rank);
     }
     ranks
 }
@@ -138,7 +138,7 @@ fn overlap(a: &[f32], b: &[f32]) -> f64 {
         order[order.len().saturating_sub(BEST)..].to_vec()
     };
     let (a, b) = (best(a), best(b));
-    b.iter().filter(|place| a.contains(place)).count() as f64 / b.len().max(1) as f64
+    b.iter().filter(|index| a.contains(index)).count() as f64 / b.len().max(1) as f64
 }
 
 /// Returns the places of the numbers, in ascending order of the numbers.

@@ -334,12 +334,12 @@ fn read_first(
     if !file.has(FIRST) {
         return Ok(None);
     }
-    let of_tower = |(prefix, tower): (&str, &TowerState<'_>)| {
+    let tensors = |(prefix, tower): (&str, &TowerState<'_>)| {
         let mut tensors: Vec<Tensor> = tower.tensors.iter().map(like).collect();
         file.read(&format!("{FIRST}{prefix}"), &mut tensors)?;
         Ok(tensors)
     };
-    prefixes(towers.len() == 1).into_iter().zip(towers).map(of_tower).collect::<Result<_, _>>().map(Some)
+    prefixes(towers.len() == 1).into_iter().zip(towers).map(tensors).collect::<Result<_, _>>().map(Some)
 }
 
 /// Reads the states of all towers, which are shaped like `towers`.

@@ -330,10 +330,11 @@ fn finished_before(record: &TrainingRecord, output: &Path) -> Result<Option<Writ
     }
     // A model is at `output` only once its run has ended, which may happen before the last epoch.
     let config = &record.config;
-    let of_titles = config.titles.map_or(0, |titles| titles.epochs);
-    let of_clicks = if found.log.pairs > 0 { config.epochs } else { 0 };
-    let whole = found.epoch == of_titles + of_clicks || config.keep != Keep::Last || config.patience.is_some();
-    Ok(whole.then(|| Written { fingerprint: model.fingerprint().to_owned(), epoch: found.epoch, already: true }))
+    let title_epochs = config.titles.map_or(0, |titles| titles.epochs);
+    let click_epochs = if found.log.pairs > 0 { config.epochs } else { 0 };
+    let is_complete =
+        found.epoch == title_epochs + click_epochs || config.keep != Keep::Last || config.patience.is_some();
+    Ok(is_complete.then(|| Written { fingerprint: model.fingerprint().to_owned(), epoch: found.epoch, already: true }))
 }
 
 /// Returns the record of a stopped run in the checkpoint next to `output`; `None` if there is no checkpoint.

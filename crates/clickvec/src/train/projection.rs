@@ -35,7 +35,7 @@ pub(super) struct Projection {
 impl Projection {
     /// Returns the projection of a run, if its encoder has one. The titles are a sample of those that are learnt, clicked or not,
     /// drawn with the seed. Each counts once.
-    pub(super) fn of(config: &TrainConfig, log: &ClickLog, storage: Storage<'_>) -> Result<Option<Projection>> {
+    pub(super) fn new(config: &TrainConfig, log: &ClickLog, storage: Storage<'_>) -> Result<Option<Projection>> {
         let Some((units, dimension)) = config.encoder.projection() else { return Ok(None) };
         let distinct = log.distinct_titles(storage)?;
         let count = distinct.len().min(MOST_TITLES);
@@ -45,8 +45,8 @@ impl Projection {
             numbers(count, 4).zip(numbers(units, 24)).and_then(|(vectors, products)| vectors.checked_add(products));
         room_for("the projection of the members' vectors", bytes)?;
         let order = Permutation::new(distinct.len() as u64, config.seed, "titles to fit a projection to", 0);
-        let title = |place: usize| {
-            let [_, number] = distinct[order.at(place as u64) as usize];
+        let title = |index: usize| {
+            let [_, number] = distinct[order.at(index as u64) as usize];
             log.text(log.pair(number as usize).title_words)
         };
         Ok(Some(Projection { titles: (0..count).map(title).collect(), units, dimension }))
@@ -60,15 +60,15 @@ impl Projection {
         log: &ClickLog,
         towers: Vec<Vec<Tensor>>,
     ) -> (Vec<Box<dyn Encoder>>, f64) {
-        let of_titles = towers.last().into_iter().cloned().collect();
-        let members = encoders(config, log, of_titles).pop().map(Arc::from).expect("one or two towers");
+        let title_tower = towers.last().into_iter().cloned().collect();
+        let members = encoders(config, log, title_tower).pop().map(Arc::from).expect("one or two towers");
         let embedder = Embedder::new(members, Arc::new(log.dictionary().clone()), config.limit()).raw();
         let Principal { directions: components, share, .. } =
             principal(&embedder.embed(&self.titles), self.units, self.dimension);
         let projected = |tensors: Vec<Tensor>| {
             let mut encoder = config.encoder.build(log.dictionary().len());
-            let (projection, of_members) = encoder.tensors_mut().split_last_mut().expect("an encoder has tensors");
-            for (tensor, now) in of_members.iter_mut().zip(tensors) {
+            let (projection, members_only) = encoder.tensors_mut().split_last_mut().expect("an encoder has tensors");
+            for (tensor, now) in members_only.iter_mut().zip(tensors) {
                 tensor.value = now.value;
             }
             for (column, component) in components.iter().enumerate() {
@@ -96,8 +96,8 @@ pub(super) fn principal(vectors: &[f32], n: usize, count: usize) -> Principal {
     // Each number is one sum over the texts in their order, at any number of threads. Only the upper half is summed.
     products.par_chunks_mut(ROWS * n).enumerate().for_each(|(block, rows)| {
         for vector in vectors.chunks_exact(n) {
-            for (place, row) in rows.chunks_exact_mut(n).enumerate() {
-                let first = block * ROWS + place;
+            for (index, row) in rows.chunks_exact_mut(n).enumerate() {
+                let first = block * ROWS + index;
                 let x = f64::from(vector[first]);
                 row[first..].iter_mut().zip(&vector[first..]).for_each(|(sum, &y)| *sum += x * f64::from(y));
             }

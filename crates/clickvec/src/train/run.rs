@@ -75,7 +75,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let after_titles = options.after_titles.is_some() && stages.len() == 2;
         let has_weights = options.init.is_some() || after_titles || output.is_some_and(resumes);
         let is_fitted = !has_weights && Start::is_configured(config, log);
-        let start = if is_fitted { Start::of(config, log, storage)? } else { None };
+        let start = if is_fitted { Start::fit(config, log, storage)? } else { None };
         let towers = initial_towers(config, log, options.init, start.as_ref());
         let average = first_share.filter(|_| start.is_some()).map(|share| {
             let first = towers.iter().map(|tower| tower.tensors().to_vec()).collect();
@@ -85,7 +85,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let learner = Learner::new(&stages[0], towers);
         let validation = options.validation;
         let probe = log.taught().and_then(|taught| Probe::new(log, taught, config.seed));
-        let projection = Projection::of(config, log, storage)?;
+        let projection = Projection::new(config, log, storage)?;
         let progress = Progress::default();
         Ok(Run {
             config,

@@ -49,12 +49,12 @@ pub(super) fn initial_towers(
         vec![of(queries.0, queries.1, pairs), of(titles.0, titles.1, pairs)]
     };
     let tower = |(number, (prefix, statistics)): (usize, (&str, TextStatistics))| {
-        let of_members = config.encoder.without_projection();
-        let mut encoder = of_members.build(log.dictionary().len());
+        let members = config.encoder.without_projection();
+        let mut encoder = members.build(log.dictionary().len());
         let side = prefix.trim_end_matches('.');
         // Gates and recurrent weights that are not small would undo the start.
         let range = if start.is_some() { InitRange::Uniform(SMALL) } else { config.init_range };
-        initialize(&mut *encoder, &of_members, side, statistics, range, config.seed);
+        initialize(&mut *encoder, &members, side, statistics, range, config.seed);
         if let Some(start) = start {
             start.set(&mut *encoder);
         }

@@ -75,13 +75,13 @@ impl Towers {
         for (tower, batch) in self.towers.iter().zip(batches) {
             let inputs: usize = tower.encoder.inputs().into_iter().map(Input::width).sum();
             // Each distinct word is projected, and has a gradient.
-            let of_words = batch.distinct_words().saturating_mul(2 * inputs);
+            let word_numbers = batch.distinct_words().saturating_mul(2 * inputs);
             let states = batch.rows().saturating_mul(tower.encoder.numbers_per_word());
             // Each block has gradients of its own, which are summed.
             let dense = tower.encoder.tensors().iter().filter(|tensor| tensor.kind != TensorKind::Input);
             let dense: usize = dense.map(|tensor| tensor.value.rows() * tensor.value.columns()).sum();
             let gradients = dense.saturating_mul(batch.blocks.len() + 1);
-            numbers = numbers.saturating_add(of_words).saturating_add(states).saturating_add(gradients);
+            numbers = numbers.saturating_add(word_numbers).saturating_add(states).saturating_add(gradients);
         }
         if numbers > self.room {
             room_for_numbers::<f32>("the states and gradients of a minibatch", &[&[numbers]])?;

@@ -58,10 +58,10 @@ fn found(line: &[u8], error: serde_json::Error) -> String {
         (None, _) => "no `text`".to_owned(),
         (_, None) => "no `vector`".to_owned(),
         (Some(Value::String(_)), Some(Value::Array(items))) => {
-            let item = (1..).zip(items).find_map(|(place, value)| match value.as_f64() {
-                None => Some(format!("{} as item {place} of `vector`", JsonKind::of(value))),
+            let item = (1..).zip(items).find_map(|(position, value)| match value.as_f64() {
+                None => Some(format!("{} as item {position} of `vector`", JsonKind::of(value))),
                 Some(number) if (number as f32).is_infinite() => {
-                    Some(format!("item {place} of `vector` too large for a 32-bit float"))
+                    Some(format!("item {position} of `vector` too large for a 32-bit float"))
                 }
                 Some(_) => None,
             });

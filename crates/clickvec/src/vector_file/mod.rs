@@ -35,7 +35,7 @@ pub trait Entries {
     fn begin(&mut self, dimension: usize);
 
     /// Takes a word or, where the form knows `texts`, a text.
-    fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, texts: bool) -> Result<(), Stop>;
+    fn add(&mut self, entry: &str, numbers: &[f32], position: VectorPlace, texts: bool) -> Result<(), Stop>;
 
     /// Takes no more.
     fn end(&mut self) -> clickvec_tables::Result<()>;
@@ -76,7 +76,7 @@ pub fn read(path: &Path, entries: &mut impl Entries) -> Result<()> {
     let failed = |path: &Path, stop| match stop {
         Stop::Io(source) => Error::io(path, "read", source),
         Stop::NoRoom(fault) => fault.into(),
-        Stop::Fault(place, fault) => place.set(fault, path),
+        Stop::Fault(position, fault) => position.set(fault, path),
     };
     // Parquet is read from its end, which a pipe does not allow.
     if files::first_bytes::<4>(path).is_ok_and(|head| is_parquet(&head)) {
@@ -86,17 +86,17 @@ pub fn read(path: &Path, entries: &mut impl Entries) -> Result<()> {
     let mut source = files::open(path)?;
     let mut prefix = Vec::new();
     read_up_to(&mut source, PREFIX, &mut prefix).map_err(|error| failed(path, error.into()))?;
-    let whole = Cursor::new(prefix.clone()).chain(source);
-    match Form::of(&prefix).map_err(|stop| failed(path, stop))? {
+    let source = Cursor::new(prefix.clone()).chain(source);
+    match Form::detect(&prefix).map_err(|stop| failed(path, stop))? {
         Form::Npy => {
             let texts = texts_path(path);
-            let mut rows = npy::Rows::open(whole).map_err(|stop| failed(path, stop))?;
+            let mut rows = npy::Rows::open(source).map_err(|stop| failed(path, stop))?;
             rows.read(files::open(&texts)?, entries)
-                .map_err(|(of_texts, stop)| if of_texts { failed(&texts, stop) } else { failed(path, stop) })?;
+                .map_err(|(in_texts, stop)| if in_texts { failed(&texts, stop) } else { failed(path, stop) })?;
         }
-        Form::Json => json::read(whole, entries).map_err(|stop| failed(path, stop))?,
-        Form::Text { header } => read_text(whole, header, entries).map_err(|stop| failed(path, stop))?,
-        Form::Binary(header) => read_binary(whole, header, entries).map_err(|stop| failed(path, stop))?,
+        Form::Json => json::read(source, entries).map_err(|stop| failed(path, stop))?,
+        Form::Text { header } => read_text(source, header, entries).map_err(|stop| failed(path, stop))?,
+        Form::Binary(header) => read_binary(source, header, entries).map_err(|stop| failed(path, stop))?,
     }
     entries.end().or_else(in_file).map_err(|stop| failed(path, stop))
 }
@@ -133,7 +133,7 @@ enum Form {
 
 impl Form {
     /// Recognises the format by the beginning of the file.
-    fn of(prefix: &[u8]) -> Result<Form, Stop> {
+    fn detect(prefix: &[u8]) -> Result<Form, Stop> {
         if prefix.is_empty() {
             return in_file(fault::empty());
         }

@@ -58,33 +58,33 @@ impl<R: BufRead> Rows<R> {
     /// Hands over each row with its text, a line of `texts`. An error says whether it is one of the texts.
     pub(super) fn read(&mut self, texts: impl BufRead, entries: &mut impl Entries) -> Result<(), (bool, Stop)> {
         let Rows { array, rows, dimension } = self;
-        let of_rows = |stop: Stop| (false, stop);
-        let of_texts = |stop: Stop| (true, stop);
+        let in_rows = |stop: Stop| (false, stop);
+        let in_texts = |stop: Stop| (true, stop);
         entries.begin(*dimension);
         let (mut lines, mut bytes) = (Lines::new(texts, MAX_TEXT), Vec::new());
         let mut vector = vec![0.0; *dimension];
-        let whole = *dimension * array.width();
+        let row_bytes = *dimension * array.width();
         for row in 1..=*rows {
-            match array.read(&mut vector).map_err(|error| of_rows(error.into()))? {
-                found if found == whole => {}
+            match array.read(&mut vector).map_err(|error| in_rows(error.into()))? {
+                found if found == row_bytes => {}
                 0 => {
                     let fault = fault::too_few(*rows, row - 1);
-                    return in_file(fault).map_err(of_rows);
+                    return in_file(fault).map_err(in_rows);
                 }
                 found => {
-                    let cut = fault::cut(whole, found);
-                    return Err(of_rows(Stop::Fault(VectorPlace::Vector(row), cut)));
+                    let cut = fault::cut(row_bytes, found);
+                    return Err(in_rows(Stop::Fault(VectorPlace::Vector(row), cut)));
                 }
             }
-            let text = text_of(&mut lines, &mut bytes, row, *rows).map_err(of_texts)?;
-            entries.add(text, &vector, VectorPlace::Line(row), true).map_err(of_texts)?;
+            let text = text_of(&mut lines, &mut bytes, row, *rows).map_err(in_texts)?;
+            entries.add(text, &vector, VectorPlace::Line(row), true).map_err(in_texts)?;
         }
-        if !array.source().fill_buf().map_err(|error| of_rows(error.into()))?.is_empty() {
-            return in_file(fault::too_many(*rows)).map_err(of_rows);
+        if !array.source().fill_buf().map_err(|error| in_rows(error.into()))?.is_empty() {
+            return in_file(fault::too_many(*rows)).map_err(in_rows);
         }
-        match lines.next(&mut bytes).map_err(|error| of_texts(error.into()))? {
+        match lines.next(&mut bytes).map_err(|error| in_texts(error.into()))? {
             FoundLine::End => Ok(()),
-            _ => in_file(other_texts(*rows, *rows + 1)).map_err(of_texts),
+            _ => in_file(other_texts(*rows, *rows + 1)).map_err(in_texts),
         }
     }
 }

@@ -61,12 +61,12 @@ fn add_rows(
     };
     let (texts, vectors) = (column("text")?, column("vector")?);
     for (row, number) in (0..batch.num_rows()).zip(before + 1..) {
-        let place = VectorPlace::Row(number);
-        let missing = |expected: &'static str| Stop::Fault(place, malformed(expected, "none", LEAVE_OUT));
+        let position = VectorPlace::Row(number);
+        let missing = |expected: &'static str| Stop::Fault(position, malformed(expected, "none", LEAVE_OUT));
         let text = text(texts, row).or_else(in_file)?.ok_or_else(|| missing("a text"))?;
         let list = list(vectors, row).or_else(in_file)?.ok_or_else(|| missing("a vector"))?;
         let vector = numbers(&list).or_else(in_file)?.ok_or_else(|| {
-            Stop::Fault(place, malformed("a number at each position of the vector", "a null", LEAVE_OUT))
+            Stop::Fault(position, malformed("a number at each position of the vector", "a null", LEAVE_OUT))
         })?;
         let wrong = match *dimension {
             None if (1..=MAX_DIMENSION).contains(&vector.len()) => {
@@ -77,9 +77,9 @@ fn add_rows(
             Some(expected) => (vector.len() != expected).then(|| fault::numbers(expected, vector.len())),
         };
         if let Some(fault) = wrong {
-            return Err(Stop::Fault(place, fault));
+            return Err(Stop::Fault(position, fault));
         }
-        entries.add(text.trim(), &vector, place, true)?;
+        entries.add(text.trim(), &vector, position, true)?;
     }
     Ok(())
 }
@@ -172,7 +172,7 @@ mod tests {
         let refused = |columns: Vec<(&str, ArrayRef)>| {
             let batch = RecordBatch::try_from_iter(columns).unwrap();
             match add_rows(&batch, 7, &mut None, &mut Nothing) {
-                Err(Stop::Fault(place, fault)) => format!("{place}: {fault}"),
+                Err(Stop::Fault(position, fault)) => format!("{position}: {fault}"),
                 _ => unreachable!("it is refused"),
             }
         };

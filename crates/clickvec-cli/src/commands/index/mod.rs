@@ -242,7 +242,7 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
     let titles = &args.title_columns.checked(titles, &field)?;
     let finish = whole::Finish::new(&model, fusion, args.words, args.vectors)?;
     finish.note_what_is_lost(&args.output)?;
-    let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?.of_field(&field);
+    let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?.with_field(&field);
     let wanted = match args.shard {
         None => 0..u64::MAX,
         Some(_) if titles.path == Path::new("-") => {
@@ -251,7 +251,7 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
         Some(shard) => {
             let all = for_each_title(titles, &field, |_| Ok::<(), Error>(()))?.titles;
             let Shard { number, of } = shard;
-            builder = builder.of_shard(clickvec_index::Shard { number, of, titles: all });
+            builder = builder.with_shard(clickvec_index::Shard { number, of, titles: all });
             shard.range(all)
         }
     };

@@ -29,7 +29,7 @@ pub(super) fn write(
 ) -> Result<bool> {
     if let Some(index) = &args.index {
         let field = kept.field.as_ref().unwrap_or(&new.training().config.field);
-        let mut builder = IndexBuilder::with_fields(new, index, &kept.fields)?.of_field(field);
+        let mut builder = IndexBuilder::with_fields(new, index, &kept.fields)?.with_field(field);
         let bar = progress::counter("encoding", "titles");
         let mut listed = HashSet::new();
         // Read the titles again: for the comparison, titles with the same text were merged.

@@ -162,7 +162,7 @@ fn dictionary_of(corpus: &Corpus, titles: &[usize]) -> Dictionary {
     }
     let all = trigrams.len();
     let frequent = words.into_iter().filter(|&(_, count)| count >= LEAST_TITLES);
-    let hashed = frequent.map(|(word, count)| (WordHash::of(corpus.vocabulary.word(word)), count));
+    let hashed = frequent.map(|(word, count)| (WordHash::new(corpus.vocabulary.word(word)), count));
     Dictionary::from_counts(trigrams, all).with_words(hashed, usize::MAX)
 }
 

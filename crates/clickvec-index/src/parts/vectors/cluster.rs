@@ -43,14 +43,14 @@ pub(super) fn cluster(flat: &FlatIndex) -> Clusters {
     let lists = ((LISTS_OF_ROOT * (n as f64).sqrt()) as usize).min(n / 16).max(1);
     let sample: Vec<u32> = {
         let count = n.min(lists * SAMPLE_OF_LIST);
-        (0..count).map(|place| (place as u128 * n as u128 / count as u128) as u32).collect()
+        (0..count).map(|number| (number as u128 * n as u128 / count as u128) as u32).collect()
     };
     let vector = |position: u32| flat.vector(position).unwrap_or(&[]);
     let gathered: Vec<f32> = sample.iter().flat_map(|&position| vector(position).iter().copied()).collect();
     let first = (0..lists).flat_map(|list| vector(sample[list * sample.len() / lists]).iter().copied());
     let mut centroids: Vec<f32> = first.collect();
     for _ in 0..ROUNDS {
-        let nearest = of_all(&gathered, d, &centroids, |_, products| nearest(products));
+        let nearest = for_each_row(&gathered, d, &centroids, |_, products| nearest(products));
         let mut sums = vec![0.0f64; lists * d];
         for (vector, &list) in gathered.chunks_exact(d).zip(&nearest) {
             let sum = &mut sums[list as usize * d..][..d];
@@ -65,19 +65,19 @@ pub(super) fn cluster(flat: &FlatIndex) -> Clusters {
         }
     }
     // [lists, lists], the products of all centres.
-    let among: Vec<Vec<f32>> = of_all(&centroids, d, &centroids, |_, products| products.to_vec());
-    let both = of_all(flat.vectors(), d, &centroids, |vector, products| {
+    let among: Vec<Vec<f32>> = for_each_row(&centroids, d, &centroids, |_, products| products.to_vec());
+    let both = for_each_row(flat.vectors(), d, &centroids, |vector, products| {
         let first = nearest(products);
         (first, second(dot(vector, vector), products, first, &among[first as usize]))
     });
     let (first, second): (Vec<u32>, Vec<u32>) = both.into_iter().unzip();
-    let second = (lists > 1).then(|| Members::of(&second, lists));
-    Clusters { first: Members::of(&first, lists), second, centroids }
+    let second = (lists > 1).then(|| Members::new(&second, lists));
+    Clusters { first: Members::new(&first, lists), second, centroids }
 }
 
 impl Members {
     /// The members of each list, from the list of each vector.
-    fn of(list_of: &[u32], lists: usize) -> Members {
+    fn new(list_of: &[u32], lists: usize) -> Members {
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); lists];
         (0..).zip(list_of).for_each(|(position, &list)| members[list as usize].push(position));
         let (mut rows, mut blocks) = (Vec::with_capacity(list_of.len() + lists * Codes::BLOCK), vec![0]);
@@ -99,13 +99,13 @@ fn nearest(products: &[f32]) -> u32 {
 
 /// A second centre for a vector v whose first is c, given v·v, the products of v and those of c with all centres: the one with
 /// the least ‖v − c′‖² + λ·(r·(v − c′))², where r is the direction of v − c.
-fn second(square: f32, products: &[f32], first: u32, of_first: &[f32]) -> u32 {
+fn second(square: f32, products: &[f32], first: u32, first_products: &[f32]) -> u32 {
     let near = products[first as usize];
     // ‖v − c‖², where c has unit length.
     let weight = SPREAD / (square - 2.0 * near + 1.0).max(f32::EPSILON);
     let loss =
         |(&product, &between): (&f32, &f32)| weight * (square - near - product + between).powi(2) - 2.0 * product;
-    let losses = (0..).zip(products.iter().zip(of_first).map(loss));
+    let losses = (0..).zip(products.iter().zip(first_products).map(loss));
     let better = |best: (u32, f32), (list, loss): (u32, f32)| {
         if loss < best.1 && list != first { (list, loss) } else { best }
     };
@@ -113,7 +113,7 @@ fn second(square: f32, products: &[f32], first: u32, of_first: &[f32]) -> u32 {
 }
 
 /// What `choose` makes of each vector, [n, d], and its dot products with all centres.
-fn of_all<T: Send>(
+fn for_each_row<T: Send>(
     vectors: &[f32],
     d: usize,
     centroids: &[f32],
@@ -125,7 +125,7 @@ fn of_all<T: Send>(
     for (list, centroid) in centroids.chunks_exact(d).enumerate() {
         (0..d).for_each(|i| columns[i * lists + list] = centroid[i]);
     }
-    let of_rows = |vectors: &[f32]| -> Vec<T> {
+    let choose_rows = |vectors: &[f32]| -> Vec<T> {
         let rows = vectors.len() / d;
         let mut products = vec![0.0; rows * lists];
         gemm_into((rows, lists, d), Left::rows(vectors, d), (&columns[..], lists), (&mut products, lists));
@@ -135,7 +135,7 @@ fn of_all<T: Send>(
             .map(|(vector, products)| choose(vector, products))
             .collect()
     };
-    vectors.par_chunks(ROWS_AT_ONCE * d).flat_map_iter(of_rows).collect()
+    vectors.par_chunks(ROWS_AT_ONCE * d).flat_map_iter(choose_rows).collect()
 }
 
 #[cfg(test)]

@@ -98,15 +98,15 @@ impl Vectors {
         let index = match format {
             VectorFormat::F32 => {
                 let (bad, map) = numbers()?;
-                QuantizedIndex::of_codes(flat_of(&map, titles, dimension).ok_or(bad)?, codes)
+                QuantizedIndex::from_codes(flat_of(&map, titles, dimension).ok_or(bad)?, codes)
             }
             VectorFormat::F16 => {
                 let (bad, map) = numbers()?;
-                QuantizedIndex::of_halves(dimension, halves_of(&map, titles, dimension).ok_or(bad)?, codes)
+                QuantizedIndex::from_halves(dimension, halves_of(&map, titles, dimension).ok_or(bad)?, codes)
             }
             VectorFormat::Int8 => {
                 let rows = usize::try_from(titles).map_err(|_| bad(CODES_FILE, &map))?;
-                QuantizedIndex::of_codes_alone(dimension, rows, codes)
+                QuantizedIndex::from_codes_alone(dimension, rows, codes)
             }
         };
         let mut index = index.map_err(|_| bad(CODES_FILE, &map))?;
@@ -194,7 +194,7 @@ impl Lists {
         // Best first: the sooner the best are found, the more of the rest can be skipped.
         order.sort_unstable_by(nearer);
         let range = |blocks: &[u32], list: usize| {
-            let at = |place: usize| blocks.get(place).copied().unwrap_or(0) as usize;
+            let at = |list: usize| blocks.get(list).copied().unwrap_or(0) as usize;
             at(list)..at(list + 1)
         };
         let ListHeader { blocks, copies, .. } = &self.header;
@@ -205,12 +205,12 @@ impl Lists {
 /// The codes in a mapped file; `None` if it has another form.
 fn codes_of(map: &Map, dimension: usize) -> Option<Codes> {
     let (floats, positions) = (|range| map.numbers(range), |range| map.numbers(range));
-    Codes::of_file(dimension, map.bytes(), floats, positions, |range| map.numbers(range))
+    Codes::from_file(dimension, map.bytes(), floats, positions, |range| map.numbers(range))
 }
 
 /// Vectors in a NumPy file as `clickvec index` writes it; `None` if it has another form.
 fn flat_of(map: &Map, rows: u64, dimension: usize) -> Option<FlatIndex> {
-    FlatIndex::of_unit(
+    FlatIndex::from_unit_unchecked(
         dimension,
         numbers_of(map, &npy::header_of(npy::F32, usize::try_from(rows).ok()?, dimension), rows, dimension)?,
     )

@@ -37,10 +37,10 @@ impl Rounded {
             VectorFormat::F32 => (flat, None),
             VectorFormat::F16 => {
                 let halves = halves(flat.vectors());
-                (FlatIndex::of_unit(dimension, floats(&halves).into())?, Some(halves.into()))
+                (FlatIndex::from_unit_unchecked(dimension, floats(&halves).into())?, Some(halves.into()))
             }
             VectorFormat::Int8 => {
-                (FlatIndex::of_unit(dimension, Codes::rounded(dimension, flat.vectors()).into())?, None)
+                (FlatIndex::from_unit_unchecked(dimension, Codes::rounded(dimension, flat.vectors()).into())?, None)
             }
         };
         Ok(Rounded { path, flat, format, halves })
@@ -74,9 +74,9 @@ impl Rounded {
         let flat = &self.flat;
         let (vectors, d) = (flat.vectors(), flat.dimension());
         Ok(match (self.format, &self.halves) {
-            (VectorFormat::Int8, _) => QuantizedIndex::of_codes_alone(d, flat.len(), Codes::alone(d, vectors, rows))?,
-            (_, Some(halves)) => QuantizedIndex::of_halves(d, halves.clone(), Codes::encode(d, vectors, rows))?,
-            (_, None) => QuantizedIndex::of_codes(flat.clone(), Codes::encode(d, vectors, rows))?,
+            (VectorFormat::Int8, _) => QuantizedIndex::from_codes_alone(d, flat.len(), Codes::alone(d, vectors, rows))?,
+            (_, Some(halves)) => QuantizedIndex::from_halves(d, halves.clone(), Codes::encode(d, vectors, rows))?,
+            (_, None) => QuantizedIndex::from_codes(flat.clone(), Codes::encode(d, vectors, rows))?,
         })
     }
 

@@ -83,14 +83,14 @@ fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, TantivyError>) -> Re
 /// Returns an error of tantivy as ours. `path` is the folder of its files.
 fn failed(path: &Path, error: &TantivyError) -> Error {
     // A full disk, or too many open files, is no damage.
-    let of_system = match error {
+    let system_error = match error {
         TantivyError::IoError(error) => Some(("read", error)),
         TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => Some(("open", io_error)),
         TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => Some(("write", io_error)),
         TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => Some(("open", io_error)),
         _ => None,
     };
-    if let Some((action, code)) = of_system.and_then(|(action, error)| Some((action, error.raw_os_error()?))) {
+    if let Some((action, code)) = system_error.and_then(|(action, error)| Some((action, error.raw_os_error()?))) {
         return Error::io(path, action, io::Error::from_raw_os_error(code));
     }
     malformed(path, "a lexical index", format!("one that cannot be opened: {error}"))
@@ -100,7 +100,7 @@ impl Words {
     /// Makes the lexical part of some titles in memory. Their words are compared as they are.
     pub(crate) fn in_memory<'t>(titles: impl Iterator<Item = &'t str>) -> Result<Words> {
         let path = Path::new(FOLDER);
-        guarded(path, || Words::of(build(RamDirectory::create(), titles, Analysis::EXACT)?, path))
+        guarded(path, || Words::new(build(RamDirectory::create(), titles, Analysis::EXACT)?, path))
     }
 
     /// Opens the lexical part of a segment, after comparing the checksums of its files: tantivy panics on some damaged files, and these
@@ -117,11 +117,11 @@ impl Words {
         guarded(&path, || {
             let mut index = TantivyIndex::open(ReadOnly::new(&path)?)?;
             index.set_tokenizers(tokenizers());
-            Words::of(index, &path)
+            Words::new(index, &path)
         })
     }
 
-    fn of(index: TantivyIndex, path: &Path) -> Result<Words, TantivyError> {
+    fn new(index: TantivyIndex, path: &Path) -> Result<Words, TantivyError> {
         let field = index.schema().get_field(FIELD)?;
         let analysis = analysis_in(&index, field)?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
@@ -194,12 +194,12 @@ impl Words {
 /// The distinct terms in order of appearance, and how often there is each.
 fn counted(terms: &[String]) -> Vec<(&String, u32)> {
     let mut counted: Vec<(&String, u32)> = Vec::new();
-    let mut place_of: HashMap<&String, usize> = HashMap::new();
+    let mut indexes: HashMap<&String, usize> = HashMap::new();
     for term in terms {
-        match place_of.entry(term) {
-            Entry::Occupied(place) => counted[*place.get()].1 += 1,
-            Entry::Vacant(place) => {
-                place.insert(counted.len());
+        match indexes.entry(term) {
+            Entry::Occupied(index) => counted[*index.get()].1 += 1,
+            Entry::Vacant(index) => {
+                index.insert(counted.len());
                 counted.push((term, 1));
             }
         }

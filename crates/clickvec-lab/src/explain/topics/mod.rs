@@ -99,7 +99,7 @@ impl Topics {
         let mut table = Vec::with_capacity(queries.len());
         let (mut has_states, mut buffer) = (true, WordBuffer::default());
         explainer.read(side, queries, |number, states| {
-            has_states &= !states.of_words().is_empty();
+            has_states &= !states.word_quantities().is_empty();
             if states.words() > 0 {
                 let words = explainer.words(&queries[number], &mut buffer).0;
                 let cells = collected(&words, states, active, options);
@@ -131,7 +131,7 @@ fn collected(words: &[Word], states: TextStates<'_>, active: usize, options: &Ke
     let read = words.len();
     let named = |word: usize| Some(&words[word]).filter(|word| word.parts == 1).map(|word| word.text.clone());
     if let Some(winners) = states.winners() {
-        let maximum = states.whole(State::Maximum).expect("what winners win");
+        let maximum = states.at_text(State::Maximum).expect("what winners win");
         let units = largest(&maximum, active, |value| value).into_iter();
         return units
             .map(|unit| Collected { cell: unit, words: named(winners[unit] as usize).into_iter().collect() })

@@ -237,7 +237,7 @@ impl Building<'_> {
                 }
                 for_each_trigram(word, |trigram| *trigrams.entry(trigram).or_default() += count);
                 if config.word_count.is_some() {
-                    word.split(JOINT).try_for_each(|part| word_counts.add(WordHash::of(part), count))?;
+                    word.split(JOINT).try_for_each(|part| word_counts.add(WordHash::new(part), count))?;
                 }
             }
         }
@@ -297,7 +297,7 @@ impl Building<'_> {
 
         let (mut feature_start, mut features) = (Spool::new(self.storage)?, Spool::new(self.storage)?);
         let (letters, lengths) = (self.letters.finish()?, self.lengths.finish()?);
-        let mut of_word = Vec::new();
+        let mut word_features = Vec::new();
         let mut end = 0;
         let mut letter_start = Spool::new(self.storage)?;
         letter_start.push(&0)?;
@@ -306,8 +306,8 @@ impl Building<'_> {
             let word = std::str::from_utf8(&letters[end..end + length as usize]).expect("written from a str");
             end += length as usize;
             letter_start.push(&(end as u64))?;
-            dictionary.hash_word(word, &mut of_word);
-            features.extend(&of_word)?;
+            dictionary.hash_word(word, &mut word_features);
+            features.extend(&word_features)?;
             feature_start.push(&features.len())?;
         }
 

@@ -167,7 +167,7 @@ fn frequent_words_are_features() {
     };
     let (none, trigrams) = words(None);
     assert!(none.is_empty());
-    let [shoe, red, boot] = ["shoe", "red", "boot"].map(WordHash::of);
+    let [shoe, red, boot] = ["shoe", "red", "boot"].map(WordHash::new);
     assert_eq!(words(Some(3)), (vec![shoe], trigrams));
     assert_eq!(words(Some(2)), (vec![shoe, red], trigrams));
     assert_eq!(words(Some(1)), (vec![shoe, red, boot], trigrams));

@@ -27,7 +27,7 @@ pub(in super::super) struct EmbeddingGradient<'a> {
     values: &'a [f32],
     /// Size of the whole embedding.
     stride: usize,
-    /// The place where this LSTM's part begins.
+    /// The column where this LSTM's part begins.
     offset: usize,
     /// ∂L/∂y(t) of every packed row, [rows, H], for an LSTM that another one reads; otherwise empty.
     rows: &'a [f32],
@@ -35,12 +35,12 @@ pub(in super::super) struct EmbeddingGradient<'a> {
 
 impl<'a> EmbeddingGradient<'a> {
     /// Returns the gradient for an LSTM whose part of each embedding, which has `stride` numbers, begins at `offset`.
-    pub(in super::super) fn of_last_words(values: &'a [f32], stride: usize, offset: usize) -> EmbeddingGradient<'a> {
+    pub(in super::super) fn last_words(values: &'a [f32], stride: usize, offset: usize) -> EmbeddingGradient<'a> {
         EmbeddingGradient { values, stride, offset, rows: &[] }
     }
 
     /// Returns the gradient for an LSTM that another one reads.
-    pub(in super::super) fn of_every_word(rows: &'a [f32]) -> EmbeddingGradient<'a> {
+    pub(in super::super) fn every_word(rows: &'a [f32]) -> EmbeddingGradient<'a> {
         EmbeddingGradient { values: &[], stride: 0, offset: 0, rows }
     }
 }
@@ -173,16 +173,16 @@ fn backward_block(
     }
 }
 
-/// The texts through which errors flow at step t: places low … n.
+/// The texts through which errors flow at step t: slots low … n.
 struct Span {
-    /// Packed row of place 0.
+    /// Packed row of slot 0.
     first: usize,
-    /// Texts before this place have `bptt.words` words or more to come.
+    /// Texts before this slot have `bptt.words` words or more to come.
     cut: usize,
     /// `cut` for exact gradients. In the published form, where ∂c/∂W is a sum over all words read so far, the signals
     /// of the last words reach the weights by way of every earlier word, so this is 0.
     low: usize,
-    /// Texts from this place on end at step t.
+    /// Texts from this slot on end at step t.
     ending: usize,
     n: usize,
 }
@@ -226,14 +226,14 @@ impl Span {
         carry: &mut [f32],
     ) {
         let width = copies * h;
-        for place in self.ending.max(self.low)..self.n {
-            carry[place * width..][..width].fill(0.0);
-            let into = &mut into[place * width..][..width];
+        for slot in self.ending.max(self.low)..self.n {
+            carry[slot * width..][..width].fill(0.0);
+            let into = &mut into[slot * width..][..width];
             if grad.values.is_empty() {
                 into.fill(0.0);
                 continue;
             }
-            let start = block.texts[place] as usize * grad.stride + grad.offset;
+            let start = block.texts[slot] as usize * grad.stride + grad.offset;
             for copy in into.chunks_exact_mut(h) {
                 copy.copy_from_slice(&grad.values[start..][..h]);
             }
@@ -329,11 +329,11 @@ fn per_gate_step(
     span.begin_texts(block, grad, h, gates, signals, carried);
     // δ ends here, while f∘e goes on to the first word.
     signals[..span.cut * width].fill(0.0);
-    for place in low..n {
-        let row = place - low;
+    for slot in low..n {
+        let row = slot - low;
         let gate = &mut gates_and_errors[row * width..][..width];
-        let signal = &mut signals[place * width..][..width];
-        let carry = &mut carried[place * width..][..width];
+        let signal = &mut signals[slot * width..][..width];
+        let carry = &mut carried[slot * width..][..width];
         for j in 0..h {
             let (y_g, i, o) = (gate[j], gate[h + j], gate[width - h + j]);
             let f = if config.forget_gate { gate[2 * h + j] } else { 1.0 };

@@ -200,14 +200,14 @@ impl Encoder for Lstm {
         let order = Order::Words(Direction::Forward);
         forward(self.config, &self.tensors, batch, order, &projected[0], states, trace.keep_inputs);
         let h = self.config.cells;
-        place_embeddings(batch, h, &mut trace.embeddings, |b, place| states.blocks[b].last(&batch.blocks[b], place, h));
+        place_embeddings(batch, h, &mut trace.embeddings, |b, slot| states.blocks[b].last(&batch.blocks[b], slot, h));
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
         let states: &mut LstmStates = trace.states.spend();
         gradients.shape_like(&self.tensors, batch);
         let Gradients { tensors, table_squares, scratch, .. } = gradients;
-        let grad = EmbeddingGradient::of_last_words(grad, self.config.cells, 0);
+        let grad = EmbeddingGradient::last_words(grad, self.config.cells, 0);
         *table_squares =
             backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, bptt, scratch, tensors);
     }

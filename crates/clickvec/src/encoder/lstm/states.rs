@@ -1,7 +1,7 @@
 //! The states of an LSTM, and how they are read.
 
 use super::{Buffer, Direction, LstmConfig};
-use crate::encoder::trace::{Place, Quantity, Stage, State, States, row};
+use crate::encoder::trace::{Quantity, Slot, Stage, State, States, row};
 use crate::text::batch::Block;
 use std::borrow::Cow;
 
@@ -29,9 +29,9 @@ pub(in super::super) struct LstmBlockStates {
 }
 
 impl LstmBlockStates {
-    /// y(T) of the text at `place`.
-    pub(in super::super) fn last(&self, block: &Block, place: usize, cells: usize) -> &[f32] {
-        let row = block.row(place, block.length(place) - 1);
+    /// y(T) of the text at `slot`.
+    pub(in super::super) fn last(&self, block: &Block, slot: usize, cells: usize) -> &[f32] {
+        let row = block.row(slot, block.length(slot) - 1);
         &self.activation[row * cells..][..cells]
     }
 }
@@ -56,38 +56,33 @@ impl LstmStates {
     }
 
     /// Returns a state at a word, read in the quantity's direction.
-    pub(in super::super) fn at_word(
-        &self,
-        place: Place<'_>,
-        quantity: Quantity,
-        word: usize,
-    ) -> Option<Cow<'_, [f32]>> {
+    pub(in super::super) fn at_word(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
         let h = self.config.cells;
         let Quantity { state, direction, stage } = quantity;
-        let block = &self.blocks[place.number];
+        let block = &self.blocks[slot.number];
         let gate = match (state, stage) {
             (State::CellInput, _) => 0,
             (State::InputGate, _) => 1,
             (State::ForgetGate, _) if self.config.forget_gate => 2,
             (State::OutputGate, _) => self.config.gates() - 1,
-            (State::Cell, Stage::After) => return row(&block.cell, place.row(direction, word), h),
-            (State::Activation, Stage::After) => return row(&block.activation, place.row(direction, word), h),
+            (State::Cell, Stage::After) => return row(&block.cell, slot.row(direction, word), h),
+            (State::Activation, Stage::After) => return row(&block.activation, slot.row(direction, word), h),
             _ => return None,
         };
         let column = |row: usize| row * self.config.gates() + gate;
         match stage {
-            Stage::Before => row(&block.inputs, column(place.row(direction, word)), h),
-            Stage::After => row(&self.gates, column(place.batch_row(direction, word)), h),
+            Stage::Before => row(&block.inputs, column(slot.row(direction, word)), h),
+            Stage::After => row(&self.gates, column(slot.batch_row(direction, word)), h),
         }
     }
 }
 
 impl States for LstmStates {
-    fn of_words(&self) -> Vec<Quantity> {
+    fn word_quantities(&self) -> Vec<Quantity> {
         self.read(Direction::Forward)
     }
 
-    fn at(&self, place: Place<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
-        (quantity.direction == Direction::Forward).then(|| self.at_word(place, quantity, word))?
+    fn at(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+        (quantity.direction == Direction::Forward).then(|| self.at_word(slot, quantity, word))?
     }
 }

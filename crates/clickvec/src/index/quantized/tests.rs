@@ -78,14 +78,14 @@ fn rounded_vectors_are_what_is_searched() {
         vectors[5 * dimension..6 * dimension].fill(0.0);
         let backwards: Vec<u32> = (0..count as u32).rev().collect();
         let bits_of = halves(&vectors);
-        let of_halves = floats(&bits_of);
-        let of_codes = Codes::rounded(dimension, &vectors);
+        let from_halves = floats(&bits_of);
+        let from_codes = Codes::rounded(dimension, &vectors);
         for rows in [None, Some(backwards)] {
-            let codes = Codes::encode(dimension, &of_halves, rows.clone());
-            let one = QuantizedIndex::of_halves(dimension, bits_of.clone().into(), codes).unwrap();
-            let codes = Codes::alone(dimension, &of_codes, rows);
-            let other = QuantizedIndex::of_codes_alone(dimension, count, codes).unwrap();
-            for (index, rounded) in [(one, &of_halves), (other, &of_codes)] {
+            let codes = Codes::encode(dimension, &from_halves, rows.clone());
+            let one = QuantizedIndex::from_halves(dimension, bits_of.clone().into(), codes).unwrap();
+            let codes = Codes::alone(dimension, &from_codes, rows);
+            let other = QuantizedIndex::from_codes_alone(dimension, count, codes).unwrap();
+            for (index, rounded) in [(one, &from_halves), (other, &from_codes)] {
                 let kept = index.floats().unwrap();
                 let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-6;
                 assert!(index.flat().is_none() && kept.vectors().iter().zip(rounded).all(near), "{dimension}");
@@ -105,9 +105,9 @@ fn rounded_vectors_are_what_is_searched() {
             }
         }
         // Rounding what is rounded changes nothing.
-        assert_eq!(halves(&of_halves), bits_of);
-        let again = Codes::rounded(dimension, &of_codes);
-        assert!(again.iter().zip(&of_codes).all(|(a, b)| (a - b).abs() <= 1e-6), "{dimension}");
+        assert_eq!(halves(&from_halves), bits_of);
+        let again = Codes::rounded(dimension, &from_codes);
+        assert!(again.iter().zip(&from_codes).all(|(a, b)| (a - b).abs() <= 1e-6), "{dimension}");
     }
 }
 
@@ -122,8 +122,8 @@ fn what_comes_twice_is_found_once() {
         let scopes = [(0..blocks, 0..0), (0..0, 0..blocks), (0..blocks, 0..blocks), (0..blocks + 3, 5..usize::MAX)]
             .map(|(own, copies)| [Blocks { own, copies }]);
         let rounded = Codes::rounded(dimension, &vectors);
-        let of_codes = Codes::alone(dimension, &rounded, None);
-        let alone = QuantizedIndex::of_codes_alone(dimension, count, of_codes).unwrap();
+        let from_codes = Codes::alone(dimension, &rounded, None);
+        let alone = QuantizedIndex::from_codes_alone(dimension, count, from_codes).unwrap();
         let copied = [
             whole.clone().with_copies(Codes::encode_high(dimension, &vectors, Some(backwards.clone()))).unwrap(),
             alone.with_copies(Codes::alone(dimension, &rounded, Some(backwards.clone()))).unwrap(),
@@ -146,9 +146,10 @@ fn what_comes_twice_is_found_once() {
         assert!(whole.clone().with_copies(high(None)).is_err());
         let wider = Codes::encode_high(dimension + 8, &numbers(16 * (dimension + 8), 8), Some(backwards.clone()));
         assert!(whole.clone().with_copies(wider).is_err());
-        let alone = QuantizedIndex::of_codes_alone(dimension, count, Codes::alone(dimension, &rounded, None)).unwrap();
+        let alone =
+            QuantizedIndex::from_codes_alone(dimension, count, Codes::alone(dimension, &rounded, None)).unwrap();
         assert!(alone.with_copies(high(Some(backwards))).is_err());
-        assert!(QuantizedIndex::of_codes(flat(&whole).clone(), high(None)).is_err());
+        assert!(QuantizedIndex::from_codes(flat(&whole).clone(), high(None)).is_err());
     }
 }
 
@@ -175,7 +176,7 @@ fn few_vectors_are_looked_at_closer() {
     let index = QuantizedIndex::new(FlatIndex::new(d, numbers(n * d, 6)).unwrap());
     let query = numbers(d, 7);
     let length = query_length(d, &query).unwrap();
-    let mut question = Question::new(&query, length, Errors::of(&index.codes), 10, Vec::new(), Best::default());
+    let mut question = Question::new(&query, length, Errors::new(&index.codes), 10, Vec::new(), Best::default());
     index.scan(&index.codes, 0..index.blocks(), std::slice::from_mut(&mut question));
     // With the best hits known, which blocks would still pass?
     let probe = question.probe();

@@ -32,12 +32,12 @@ struct Layer {
 }
 
 impl Layer {
-    fn of(input: Input<'_>, tensors: &[Tensor]) -> Layer {
-        let place = |wanted: &Tensor| {
-            let place = tensors.iter().position(|tensor| std::ptr::eq(tensor, wanted));
-            place.expect("an encoder's input layers are of its tensors")
+    fn new(input: Input<'_>, tensors: &[Tensor]) -> Layer {
+        let index = |wanted: &Tensor| {
+            let index = tensors.iter().position(|tensor| std::ptr::eq(tensor, wanted));
+            index.expect("an encoder's input layers are of its tensors")
         };
-        Layer { weights: place(input.weights), bias: input.bias.map(place), width: input.width() }
+        Layer { weights: index(input.weights), bias: input.bias.map(index), width: input.width() }
     }
 
     fn input(self, tensors: &[Tensor]) -> Input<'_> {
@@ -50,7 +50,7 @@ impl ProjectedWords {
     /// waits for an allocation.
     pub(super) fn new(encoder: &dyn Encoder, bytes: usize) -> ProjectedWords {
         let layers: Vec<Layer> =
-            encoder.inputs().into_iter().map(|input| Layer::of(input, encoder.tensors())).collect();
+            encoder.inputs().into_iter().map(|input| Layer::new(input, encoder.tensors())).collect();
         let width: usize = layers.iter().map(|layer| layer.width).sum();
         let most = (bytes / (width * size_of::<f32>() + LETTERS + PLACE)).max(1);
         let capacity = most + SPARE;

@@ -68,7 +68,7 @@ impl Start {
 
     /// Returns the start of a run; `None` if its encoder does not add up, or if the teacher's vectors say too little: if they are of less
     /// than half of the titles, or would leave more than half of the cells random.
-    pub(super) fn of(config: &TrainConfig, log: &ClickLog, storage: Storage<'_>) -> Result<Option<Start>> {
+    pub(super) fn fit(config: &TrainConfig, log: &ClickLog, storage: Storage<'_>) -> Result<Option<Start>> {
         let begun = std::time::Instant::now();
         let (members, cells) = match &config.encoder {
             EncoderConfig::Lstm(config) => (1, config.cells),
@@ -76,7 +76,7 @@ impl Start {
             _ => return Ok(None),
         };
         let Some(taught) = log.taught().filter(|_| config.encoder.adds_up()) else { return Ok(None) };
-        let Some(texts) = Texts::of(log, taught, config.seed, MOST_TEXTS, storage)? else { return Ok(None) };
+        let Some(texts) = Texts::new(log, taught, config.seed, MOST_TEXTS, storage)? else { return Ok(None) };
         let (features, dimension) = (log.dictionary().len(), taught.dimension());
         let tasks = (members * cells).div_ceil(LANES).min(rayon::current_num_threads());
         let numbers = dimension.min(MOST_NUMBERS);
@@ -90,7 +90,7 @@ impl Start {
                 &[6, numbers, numbers],
             ],
         )?;
-        let targets = Targets::of(&texts, dimension);
+        let targets = Targets::new(&texts, dimension);
         let columns = targets.columns(members, cells, config.seed);
         let width = columns.len() / members;
         if 2 * width < cells {
@@ -146,7 +146,7 @@ struct Targets {
 }
 
 impl Targets {
-    fn of(texts: &Texts<'_>, dimension: usize) -> Targets {
+    fn new(texts: &Texts<'_>, dimension: usize) -> Targets {
         let mut sums = vec![0.0f64; dimension];
         for vector in &texts.vectors {
             sums.iter_mut().zip(*vector).for_each(|(sum, &x)| *sum += f64::from(x));
@@ -164,7 +164,7 @@ impl Targets {
         let sample: Vec<f32> = sample
             .flat_map(|(vector, scale)| {
                 let unit: Vec<f32> = centred(vector).iter().map(|x| x * scale).collect();
-                sketch.of(&unit)
+                sketch.project(&unit)
             })
             .collect();
         let principal = principal(&sample, sketch.numbers, sketch.numbers);
@@ -229,30 +229,30 @@ struct Sketch {
     /// How many there are.
     numbers: usize,
     /// For each number of a vector, where it goes and its sign.
-    places: Vec<(usize, f32)>,
+    targets: Vec<(usize, f32)>,
 }
 
 impl Sketch {
     /// That of vectors with this dimension; the vectors themselves up to [`MOST_NUMBERS`].
     fn new(dimension: usize) -> Sketch {
         if dimension <= MOST_NUMBERS {
-            return Sketch { numbers: dimension, places: (0..dimension).map(|number| (number, 1.0)).collect() };
+            return Sketch { numbers: dimension, targets: (0..dimension).map(|number| (number, 1.0)).collect() };
         }
         let mut stream = stream(0, "sketch of a teacher's vectors", 0);
         let sign = |is_negative: bool| if is_negative { -1.0 } else { 1.0 };
-        let places = (0..dimension).map(|number| (number % MOST_NUMBERS, sign(stream.random()))).collect();
-        Sketch { numbers: MOST_NUMBERS, places }
+        let targets = (0..dimension).map(|number| (number % MOST_NUMBERS, sign(stream.random()))).collect();
+        Sketch { numbers: MOST_NUMBERS, targets }
     }
 
-    fn of(&self, vector: &[f32]) -> Vec<f32> {
+    fn project(&self, vector: &[f32]) -> Vec<f32> {
         let mut sketch = vec![0.0; self.numbers];
-        vector.iter().zip(&self.places).for_each(|(x, &(place, sign))| sketch[place] += sign * x);
+        vector.iter().zip(&self.targets).for_each(|(x, &(target, sign))| sketch[target] += sign * x);
         sketch
     }
 
     /// Returns the direction whose product with a vector is that of `direction` with its sketch.
     fn back(&self, direction: &[f64]) -> Vec<f64> {
-        self.places.iter().map(|&(place, sign)| f64::from(sign) * direction[place]).collect()
+        self.targets.iter().map(|&(target, sign)| f64::from(sign) * direction[target]).collect()
     }
 }
 

@@ -44,7 +44,7 @@ fn targets_are_the_teachers_vectors_made_even() {
         .iter_mut()
         .for_each(|vector| vector.iter_mut().enumerate().for_each(|(i, x)| *x = *x / (i + 1) as f32 + 0.4));
     let texts = texts(&vectors);
-    let targets = Targets::of(&texts, 6);
+    let targets = Targets::new(&texts, 6);
     let products = |members: usize, cells: usize| -> Vec<f32> {
         let columns = targets.columns(members, cells, 1);
         assert_eq!(columns.len(), members * cells.min(6));
@@ -99,14 +99,14 @@ fn a_sketch_keeps_dot_products_nearly() {
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(x * y)).sum::<f64>();
     for a in &vectors {
         for b in &vectors {
-            let (found, expected) = (dot(&sketch.of(a), &sketch.of(b)), dot(a, b));
+            let (found, expected) = (dot(&sketch.project(a), &sketch.project(b)), dot(a, b));
             assert!((found - expected).abs() < 0.15, "{found} {expected}");
         }
     }
     let wide = |vector: &[f32]| vector.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
-    let back = sketch.back(&wide(&sketch.of(&vectors[0])));
+    let back = sketch.back(&wide(&sketch.project(&vectors[0])));
     let found: f64 = back.iter().zip(wide(&vectors[1])).map(|(x, y)| x * y).sum();
-    assert!((found - dot(&sketch.of(&vectors[0]), &sketch.of(&vectors[1]))).abs() < 1e-4);
+    assert!((found - dot(&sketch.project(&vectors[0]), &sketch.project(&vectors[1]))).abs() < 1e-4);
     let small = Sketch::new(5);
-    assert_eq!(small.of(&[1.0, 2.0, 3.0, 4.0, 5.0]), [1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!(small.project(&[1.0, 2.0, 3.0, 4.0, 5.0]), [1.0, 2.0, 3.0, 4.0, 5.0]);
 }

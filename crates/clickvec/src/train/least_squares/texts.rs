@@ -20,7 +20,7 @@ pub(super) struct Texts<'a> {
 impl<'a> Texts<'a> {
     /// Up to `most` titles that `taught` has vectors of, drawn with the seed, from those that are learnt without a click if there
     /// are any, otherwise from clicked ones. `None` if it has vectors of less than half of them.
-    pub(super) fn of(
+    pub(super) fn new(
         log: &'a ClickLog,
         taught: &'a Taught,
         seed: u64,
@@ -29,19 +29,19 @@ impl<'a> Texts<'a> {
     ) -> Result<Option<Texts<'a>>> {
         let sections = [Section::Titles, Section::Clicks].map(|section| log.section(section));
         let section = sections.into_iter().find(|numbers| !numbers.is_empty()).unwrap_or_default();
-        let distinct = log.distinct_titles_of(section, storage)?;
+        let distinct = log.distinct_titles_in(section, storage)?;
         let order = Permutation::new(distinct.len() as u64, seed, "titles to start from", 0);
-        let mut places = HashMap::new();
+        let mut numbers_of_words = HashMap::new();
         let (mut vectors, mut words, mut features) = (Vec::new(), Ragged::default(), Ragged::default());
         let mut unknown = 0;
-        for place in 0..distinct.len() as u64 {
-            let [title, number] = distinct[order.at(place) as usize];
+        for index in 0..distinct.len() as u64 {
+            let [title, number] = distinct[order.at(index) as usize];
             let Some(vector) = taught.vector(title) else {
                 unknown += 1;
                 continue;
             };
             let mut item = |&word: &WordId| {
-                let number = *places.entry(word).or_insert_with(|| {
+                let number = *numbers_of_words.entry(word).or_insert_with(|| {
                     features.push(log.features(word).iter().map(|&feature| Item::from(feature)));
                     features.len() as u32 - 1
                 });

@@ -20,8 +20,8 @@ impl Run<'_, '_> {
                 differences.push(SettingDifference { name: name.to_owned(), now, before });
             }
         };
-        let of_init = |record: &TrainingRecord| record.init.clone().unwrap_or_else(|| "none".to_owned());
-        compare("initial model", of_init(own), of_init(learnt));
+        let init = |record: &TrainingRecord| record.init.clone().unwrap_or_else(|| "none".to_owned());
+        compare("initial model", init(own), init(learnt));
         compare("fingerprint of the log", own.log_fingerprint.clone(), learnt.log_fingerprint.clone());
         let (now, before) = (self.log.dictionary(), model.dictionary());
         compare("trigrams", now.trigrams().len().to_string(), before.trigrams().len().to_string());
@@ -33,8 +33,8 @@ impl Run<'_, '_> {
                 of.trigrams().iter().map(ToString::to_string).chain(words).collect()
             };
             let mut both = entries(now).into_iter().zip(entries(before)).enumerate();
-            differences.extend(both.find(|(_, (now, before))| now != before).map(|(place, (now, before))| {
-                SettingDifference { name: format!("entry {place} of the dictionary"), now, before }
+            differences.extend(both.find(|(_, (now, before))| now != before).map(|(entry, (now, before))| {
+                SettingDifference { name: format!("entry {entry} of the dictionary"), now, before }
             }));
         }
         differences

@@ -118,7 +118,7 @@ impl Ranked {
             let found: Vec<Share> = hits.iter().filter_map(|hit| hit.parts.get(part).copied()).collect();
             Summand { part, weight: index.fusion().weight(part), scale: scale(&found, method) }
         };
-        let parts = index.parts_of(Mode::Fused)?.into_iter().map(summand).collect();
+        let parts = index.parts(Mode::Fused)?.into_iter().map(summand).collect();
         let is_wanted =
             |hit: &&Hit| if args.ids.is_empty() { hit.rank <= args.top } else { args.ids.contains(&hit.id) };
         let found: Vec<&Hit> = hits.iter().filter(is_wanted).collect();

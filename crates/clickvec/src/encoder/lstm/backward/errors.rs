@@ -73,8 +73,8 @@ fn inner_errors_row(gates: &mut [f32], cell_before: Option<&[f32]>, d_cell: &mut
         None => f.fill(0.0),
         Some(before) => {
             for ((f, &c_before), d_c) in f.iter_mut().zip(before).zip(d_cell) {
-                let (error, kept) = (*d_c * c_before * *f * (1.0 - *f), *d_c * *f);
-                (*f, *d_c) = (error, kept);
+                let (error, carried) = (*d_c * c_before * *f * (1.0 - *f), *d_c * *f);
+                (*f, *d_c) = (error, carried);
             }
         }
     }
