@@ -102,9 +102,9 @@ def check_judging(program, folder, forms):
     worst = {}
     for form, flags in forms.items():
         evaluator = pytrec_eval.RelevanceEvaluator(given, {"ndcg_cut.1,3,10", "recip_rank", "map", "P.10", "recall.10"})
-        run(program, folder, "evaluate", *flags, "--ranker", "bm25", "--model", "model", "--trec-eval",
-            "--run-out", "runs", "--per-query", "queries.tsv", "--json")
-        with open(folder / "queries.tsv", encoding="utf-8", newline="") as table:
+        run(program, folder, "evaluate", *flags, "bm25", "model", "--trec-eval",
+            "--output", "runs", "--json")
+        with open(folder / "runs" / "queries.tsv", encoding="utf-8", newline="") as table:
             ours = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
         with open(folder / "runs" / "judged.qrels", encoding="utf-8") as lines:
             written = pytrec_eval.parse_qrel(lines)
@@ -131,14 +131,14 @@ def check_searching(program, folder, forms):
     worst = 0.0
     names = {"bm25": "bm25", "trigram": "trigram", "model": "model", "fusion:reciprocal-rank": "fusion_reciprocal-rank"}
     for form, flags in forms.items():
-        run(program, folder, "evaluate", "--full", *flags, "--ranker", "bm25", "--ranker", "trigram", "--model", "model",
+        run(program, folder, "evaluate", "--full", *flags, "bm25", "trigram", "model",
             "--fusion", "reciprocal-rank", "--trec-eval", "--measures", ",".join(SEARCH_MEASURES),
-            "--run-out", "runs", "--per-query", "queries.tsv", "--json")
+            "--output", "runs", "--json")
         with open(folder / "runs" / "judged.qrels", encoding="utf-8") as lines:
             given = pytrec_eval.parse_qrel(lines)
         asked = {"ndcg_cut.1,10", "recip_rank", "map", "P.5", "recall.5,100", "bpref"}
         evaluator = pytrec_eval.RelevanceEvaluator(given, asked)
-        with open(folder / "queries.tsv", encoding="utf-8", newline="") as table:
+        with open(folder / "runs" / "queries.tsv", encoding="utf-8", newline="") as table:
             ours = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
         for system, file in names.items():
             with open(folder / "runs" / f"{file}.run", encoding="utf-8") as lines:

@@ -168,7 +168,7 @@ def check_page(program, folder, pictures):
             finally:
                 page.browser.quit()
                 service.process.kill()
-    subprocess.run([program, "evaluate", "--judged", str(judged), "--ranker", "bm25"], check=True, capture_output=True)
+    subprocess.run([program, "evaluate", "--judged", str(judged), "bm25"], check=True, capture_output=True)
     print("page: typed, explained, compared, judged, stopped and came back; axe finds nothing serious")
 
 

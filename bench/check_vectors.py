@@ -4,7 +4,7 @@
 python3 bench/check_vectors.py CLICKVEC
 
 Needs gensim and numpy. The vectors are random, of words in several scripts and spellings. Each file is read by
-`clickvec evaluate --ranker vectors`, which saves what it read; that must be the same numbers, bit for bit (a number as
+`clickvec evaluate vectors`, which saves what it read; that must be the same numbers, bit for bit (a number as
 text is the shortest that reads back to it). What clickvec ranks is checked against cosines computed here. The same goes
 for a file without a header, compressed ones, and for `.npy` with texts next to it.
 """
@@ -30,7 +30,7 @@ def ranker_of(clickvec, folder, path):
     """The words and numbers that clickvec has of a file, and its scores by query and title."""
     out = folder / "out"
     command = [clickvec, "evaluate", "--judged", folder / "judged.tsv", "--titles", folder / "titles.tsv",
-               "--ranker", f"vectors:file={path}", "--save-rankers", out, "--run-out", folder / "runs", "--json"]
+               f"vectors:file={path}", "--save-rankers", out, "--output", folder / "runs", "--json"]
     subprocess.run(command, check=True, capture_output=True)
     (saved,) = out.glob("*.safetensors")
     data = saved.read_bytes()

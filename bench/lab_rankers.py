@@ -23,5 +23,4 @@ def train(clickvec, specs, folder, *data):
 
 def judge(clickvec, files, runs, judged):
     """Writes the runs of rankers in files to a folder."""
-    models = [part for file in files for part in ("--model", file)]
-    subprocess.run([clickvec, "evaluate", "--judged", judged, *models, "--run-out", runs], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([clickvec, "evaluate", *files, "--judged", judged, "--output", runs], check=True, stdout=subprocess.DEVNULL)

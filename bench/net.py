@@ -140,59 +140,58 @@ inspect-model: json
 
 # Judged titles.
 evaluate: json
-    clickvec evaluate $JUDGED --ranker bm25 --ranker trigram --model shop.safetensors --json
+    clickvec evaluate $JUDGED bm25 trigram shop.safetensors --json
 evaluate-text: text
-    clickvec evaluate $JUDGED --ranker bm25 --ranker trigram --model shop.safetensors
+    clickvec evaluate $JUDGED bm25 trigram shop.safetensors
 evaluate-encoders: json
-    clickvec evaluate $JUDGED --model lstm.safetensors --model bilstm.safetensors --model gru.safetensors \
-        --model rnn.safetensors --model clsm.safetensors --model dssm.safetensors --model members.safetensors --json
-evaluate-files: queries.tsv, runs
-    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --per-query queries.tsv --run-out runs
+    clickvec evaluate $JUDGED lstm.safetensors bilstm.safetensors gru.safetensors \
+        rnn.safetensors clsm.safetensors dssm.safetensors members.safetensors --json
+evaluate-files: runs
+    clickvec evaluate $JUDGED bm25 shop.safetensors --output runs
 evaluate-runs: json
-    clickvec evaluate --judged runs/judged.qrels --run runs/bm25.run --run runs/shop.run --trec-eval --json
+    clickvec evaluate --judged runs/judged.qrels runs/bm25.run runs/shop.run --trec-eval --json
 evaluate-fused-runs: json
-    clickvec evaluate $JUDGED --run runs/bm25.run --run runs/shop.run --fusion z-score --json
+    clickvec evaluate $JUDGED runs/bm25.run runs/shop.run --fusion z-score --json
 evaluate-fusions: json
-    clickvec evaluate $JUDGED --ranker bm25:k1=0.5,stem=1,split=1 --ranker trigram --model shop.safetensors --fusion linear \
+    clickvec evaluate $JUDGED bm25:k1=0.5,stem=1,split=1 trigram shop.safetensors --fusion linear \
         --fusion min-max --fusion z-score --fusion reciprocal-rank --json
 evaluate-fitted: json, trained
-    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --fusion linear --fusion-weights shop/validation.tsv \
+    clickvec evaluate $JUDGED bm25 shop.safetensors --fusion linear:shop/validation.tsv \
         --save-rankers trained --json
 evaluate-papers: json
     clickvec lab table $JUDGED --clicks shop/clicks.tsv --ranker ulm --ranker lsa:dimensions=50 \
         --ranker plsa:topics=10,iterations=20 --ranker lda:topics=10,sweeps=30 --ranker bltm:topics=10,iterations=20 \
         --ranker wtm --ranker ptm --ranker mrf --ranker lce --ranker doc2vec:size=20,epochs=5 --cache rankers --json
 evaluate-restored: json
-    clickvec evaluate $JUDGED --model rankers/models/ptm-*.safetensors --model rankers/models/lsa-*.safetensors \
-        --model trained/fusion_linear.safetensors --json
+    clickvec evaluate $JUDGED rankers/models/ptm-*.safetensors rankers/models/lsa-*.safetensors \
+        trained/fusion_linear.safetensors --json
 evaluate-vectors: json
-    clickvec evaluate $JUDGED --ranker vectors:file=titles.npy,ridge=0.3 --json
+    clickvec evaluate $JUDGED vectors:file=titles.npy,ridge=0.3 --json
 evaluate-better: json
-    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --require shop:better:bm25 \
+    clickvec evaluate $JUDGED bm25 shop.safetensors --require shop:better:bm25 \
         --require shop:not-worse:bm25 --json
 evaluate-not-better: json
-    clickvec evaluate $JUDGED --ranker bm25 --model shop.safetensors --require bm25:better:shop --json || [ $? = 1 ]
+    clickvec evaluate $JUDGED bm25 shop.safetensors --require bm25:better:shop --json || [ $? = 1 ]
 evaluate-overlap: json
     clickvec lab table --judged shop/validation.tsv --titles shop/titles.tsv --clicks shop/clicks.tsv --ranker wtm --json
 
 # The whole collection.
 full: json
-    clickvec evaluate --full $JUDGED --ranker bm25:k1=0.5,stem=1,split=1 --ranker trigram --model shop.safetensors --json
+    clickvec evaluate --full $JUDGED bm25:k1=0.5,stem=1,split=1 trigram shop.safetensors --json
 full-text: text
-    clickvec evaluate --full $JUDGED --ranker bm25 --model shop.safetensors --measures ndcg@10,recall@100,map
-full-files: json, full.tsv, fullruns
-    clickvec evaluate --full=50 $JUDGED --ranker bm25 --model shop.safetensors --per-query full.tsv \
-        --run-out fullruns --json
+    clickvec evaluate --full $JUDGED bm25 shop.safetensors --measures ndcg@10,recall@100,map
+full-files: json, fullruns
+    clickvec evaluate --full=50 $JUDGED bm25 shop.safetensors --output fullruns --json
 full-runs: json
-    clickvec evaluate --full $JUDGED --run fullruns/bm25.run --run fullruns/shop.run --measures ndcg@10,recall@100 --json
+    clickvec evaluate --full $JUDGED fullruns/bm25.run fullruns/shop.run --measures ndcg@10,recall@100 --json
 full-fusions: json, fused
-    clickvec evaluate --full $JUDGED --ranker bm25:k1=0.5,stem=1,split=1 --ranker trigram --model shop.safetensors \
-        --fusion linear --fusion min-max --fusion z-score --fusion reciprocal-rank --fusion-weights shop/validation.tsv \
+    clickvec evaluate --full $JUDGED bm25:k1=0.5,stem=1,split=1 trigram shop.safetensors \
+        --fusion linear:shop/validation.tsv --fusion min-max:shop/validation.tsv --fusion z-score:shop/validation.tsv --fusion reciprocal-rank:shop/validation.tsv \
         --save-rankers fused --json >fused.json
     cat fused.json
 full-vectors: json, fusedvectors
-    clickvec evaluate --full $JUDGED --ranker bm25 --model shop.safetensors --ranker vectors:file=titles.npy,ridge=0.3 \
-        --fusion linear --fusion-weights shop/validation.tsv --save-rankers fusedvectors --json
+    clickvec evaluate --full $JUDGED bm25 vectors:file=titles.npy,ridge=0.3 shop.safetensors \
+        --fusion linear:shop/validation.tsv --save-rankers fusedvectors --json
 
 # Search: without an index, then in each mode of each kind of index.
 search-model: hits
@@ -221,7 +220,7 @@ search-trec: text
 search-nothing: text
     clickvec search shop.index --mode words 'zzyzx' || [ $? = 1 ]
 full-index: json
-    clickvec evaluate --full --judged shop/judged.tsv --model shop.index --ranker bm25 --json
+    clickvec evaluate --full --judged shop/judged.tsv bm25 shop.index --json
 index-fused: hits
     clickvec index --model fused/fusion_linear.safetensors --titles shop/titles.tsv --output fused.index
     queries | clickvec search fused.index --json
@@ -229,7 +228,7 @@ index-fused-vectors: hits
     clickvec index --model fusedvectors/fusion_linear.safetensors --titles shop/titles.tsv --output teacher.index
     queries | clickvec search teacher.index --json
 full-fused-index: json
-    clickvec evaluate --full --judged shop/judged.tsv --model fused.index --ranker bm25 --json
+    clickvec evaluate --full --judged shop/judged.tsv bm25 fused.index --json
 index-words: hits
     clickvec index --model shop.safetensors --titles shop/titles.tsv --words stem,split --output stems.index
     clickvec search stems.index --mode words --json sofas '2seat' 'oak sinks'
@@ -314,7 +313,7 @@ explain-errors: json
 # The papers' tables, and the demo.
 table: json, table.md
     clickvec lab table specs/quick.toml --judged shop/judged.tsv --clicks shop/clicks.tsv --titles shop/titles.tsv \
-        --cache cache --markdown table.md --json
+        --cache cache --output table.md --json
 demo: text, demo/clicks.tsv
     clickvec demo --pairs 4000 --epochs 1 --keep demo --output demo.html
 

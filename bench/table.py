@@ -103,7 +103,7 @@ def main():
     arguments = parser.parse_args()
     data = arguments.data
     evaluate = [arguments.program, "evaluate", "--judged", data / "judged.tsv", "--json"]
-    bm25 = ["--ranker", "bm25:k1=0.9,b=0.4", "--titles", data / "titles.tsv"]
+    bm25 = ["bm25:k1=0.9,b=0.4", "--titles", data / "titles.tsv"]
     rows, tests, queries, means = [], [], 0, {}
 
     with tempfile.TemporaryDirectory() as folder:
@@ -124,8 +124,7 @@ def main():
                 events = [json.loads(line) for line in run(train).splitlines()]
                 seconds.append(time.monotonic() - start)
                 parameters = next(e["parameters"] for e in events if e["event"] == "log")
-            flags = [part for model in models for part in ("--model", model)]
-            found = json.loads(run(evaluate + bm25 + flags + ["--per-query", folder / "queries.tsv"]))
+            found = json.loads(run(evaluate + bm25 + models + ["--output", folder]))
             of_seed = {s["name"]: s for s in found["systems"] if s["name"].startswith("seed-")}
             metrics = {}
             for metric in METRICS:

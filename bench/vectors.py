@@ -80,8 +80,8 @@ def files_of(names):
 def judged(program, path, systems, *more):
     """For each system, in order, NDCG@1 and @3 of each query."""
     with tempfile.TemporaryDirectory() as folder:
-        figures = pathlib.Path(folder) / "figures.tsv"
-        run(program, "evaluate", "--judged", path, "--json", "--per-query", figures, *systems, *more)
+        figures = pathlib.Path(folder) / "queries.tsv"
+        run(program, "evaluate", "--judged", path, "--json", "--output", folder, *systems, *more)
         found = collections.OrderedDict()
         for row in rows(figures):
             found.setdefault(row["system"], []).append((float(row["ndcg@1"]), float(row["ndcg@3"])))
@@ -93,10 +93,10 @@ def judged_in_sample(program, path, systems, method, folder):
     row = next(iter(rows(path)))
     other = folder / "other.tsv"
     other.write_text(f"query\ttitle\tgrade\nno such query\t{row['title']}\t1\n", encoding="utf-8")
-    told = json.loads(run(program, "evaluate", "--judged", other, "--json", *systems, "--fusion", method, "--fusion-weights", path))
+    told = json.loads(run(program, "evaluate", "--judged", other, "--json", *systems, "--fusion", f"{method}:{path}"))
     members = next(system["fusion"]["members"] for system in told["systems"] if system.get("fusion"))
     weights = ",".join(str(member["weight"]) for member in members)
-    return judged(program, path, systems, "--fusion", method, "--fusion-weights", weights)[-1]
+    return judged(program, path, systems, "--fusion", f"{method}:{weights}")[-1]
 
 
 def searched(program, path, titles, systems, *more):
@@ -107,7 +107,7 @@ def searched(program, path, titles, systems, *more):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         titles_of = {row["id"]: row["title"] for row in rows(titles)}
-        arguments = ["--full", "--measures", "ndcg@10", "--run-out", folder / "runs"]
+        arguments = ["--full", "--measures", "ndcg@10", "--output", folder / "runs"]
         told = json.loads(run(program, "evaluate", "--judged", path, "--json", *arguments, *systems, *more))
         # As the program names the files of runs.
         files = [re.sub(r"[^\w.=,-]", "_", system["name"]) for system in told["systems"]]
@@ -259,19 +259,19 @@ def measure(arguments, folder):
 
     fused_with = [arguments.bm25, TRIGRAM]
     baselines = list(dict.fromkeys([BM25, *fused_with]))
-    of_baselines, of_rankers = ([part for name in names for part in ("--ranker", name)] for names in (baselines, fused_with))
+    of_baselines, of_rankers = (list(baselines), list(fused_with))
     if arguments.vectors and arguments.ridge:
         name = f"vectors:{files_of(arguments.vectors)},ridge={arguments.ridge}"
-        files = ["--ranker", name, "--save-rankers", folder / "kept"]
+        files = [name, "--save-rankers", folder / "kept"]
         judged(program, development, files, "--titles", titles)
         # It is trained once.
-        kept = ["--model", next((folder / "kept").glob("vectors*.safetensors"))]
+        kept = [next((folder / "kept").glob("vectors*.safetensors"))]
         baselines.append(name)
         of_baselines, of_rankers = [*of_baselines, *kept], [*of_rankers, *kept]
     elif arguments.vectors:
         name = f"vectors:{files_of(arguments.vectors)}"
         baselines.append(name)
-        of_baselines, of_rankers = ([*rankers, "--ranker", name] for rankers in (of_baselines, of_rankers))
+        of_baselines, of_rankers = ([*rankers, name] for rankers in (of_baselines, of_rankers))
     of_other = [None] * len(baselines)
     if arguments.other:
         other_titles = ["--titles", arguments.other / "titles.tsv"]
@@ -282,13 +282,13 @@ def measure(arguments, folder):
     for variant in arguments.variants:
         name, options = variant.split("=", 1)
         models, seconds = zip(*(trained(program, arguments, name, options, seed) for seed in seeds))
-        runs = [columns(["--model", model])[0] for model in models]
+        runs = [columns([model])[0] for model in models]
         by_column = [list(each) for each in zip(*runs)]
         if arguments.other:
             others = [arguments.models / f"{arguments.other_name}-{seed}.safetensors" for seed in seeds]
             others = [model for model in others if model.exists()]
             by_column.append(
-                [judged(program, arguments.other / "judged.tsv", ["--model", model])[0] for model in others] or None
+                [judged(program, arguments.other / "judged.tsv", [model])[0] for model in others] or None
             )
         seconds = None if None in seconds else statistics.fmean(seconds)
         table.add(name, by_column, seconds)
@@ -297,14 +297,14 @@ def measure(arguments, folder):
         for method in arguments.fusion.split(","):
             fused = []
             for model in models:
-                systems = [*of_rankers, "--model", model, "--titles", titles, "--fusion", method, "--fusion-weights"]
+                systems = [*of_rankers, model, "--titles", titles, "--fusion"]
                 fused.append([])
                 for half, other in [(development, unseen), (unseen, development)]:
-                    fused[-1].append(judged(program, half, [*systems, other])[-1])
-                    fused[-1].append(searched(program, half, titles, [*systems, other])[-1])
+                    fused[-1].append(judged(program, half, [*systems, f"{method}:{other}"])[-1])
+                    fused[-1].append(searched(program, half, titles, [*systems, f"{method}:{other}"])[-1])
             rest = [None] if arguments.other else []
             table.add(f"{name}, fused by {method}", [*[list(each) for each in zip(*fused)], *rest])
-            systems = [[*of_rankers, "--model", model, "--titles", titles] for model in models]
+            systems = [[*of_rankers, model, "--titles", titles] for model in models]
             of_all = [judged_in_sample(program, arguments.data / "judged.tsv", each, method, folder) for each in systems]
             in_sample.append((f"{name}, fused by {method}", shown(*over_seeds(of_all))))
     table.tests(baselines)

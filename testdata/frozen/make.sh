@@ -71,13 +71,14 @@ lab() {
 lab rankers ulm lsa:dimensions=4 plsa:topics=3,iterations=5 lda:topics=3,sweeps=10 bltm:topics=3,iterations=5 \
     wtm:iterations=2,prune=0.05 ptm:iterations=2,prune=0.05 mrf lce doc2vec:size=4,epochs=2
 rankers=()
-for ranker in rankers/*; do rankers+=(--model "$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model rnn.safetensors "${rankers[@]}" \
-    --ranker bm25 --ranker trigram --ranker vectors:file=words.txt \
+for ranker in rankers/*; do rankers+=("$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
+    "${rankers[@]}" trigram vectors:file=words.txt rnn.safetensors \
     --fusion z-score --save-rankers rankers --json > "$work/evaluated"
 rankers=()
-for ranker in rankers/*; do rankers+=(--model "$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query rankers.tsv > /dev/null
+for ranker in rankers/*; do rankers+=("$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
+mv "$work/judged/queries.tsv" rankers.tsv
 
 # A run that was stopped, in a folder: its checkpoint, the best model so far, and what it comes to when it goes on.
 stopped() {
@@ -100,11 +101,12 @@ stopped checkpoint train "${small[@]}" --set encoder.cells=4 --validation judged
 tiny=(--clicks clicks.tsv --set max_trigrams=100 --batch-size 32 --seed 3)
 "$program" train "${tiny[@]}" --encoder members --set encoder.cells=2 --set encoder.members=2 --epochs 2 --output "$work/tiny.safetensors" 2> "$work/log"
 lab three-rankers lda:topics=3,sweeps=10,clicked=1
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
-    --ranker trigram --fusion z-score --save-rankers three-rankers --json > "$work/evaluated"
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
+    trigram "$work/tiny.safetensors" --fusion z-score --save-rankers three-rankers --json > "$work/evaluated"
 rankers=()
-for ranker in three-rankers/*; do rankers+=(--model "$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query three-rankers.tsv > /dev/null
+for ranker in three-rankers/*; do rankers+=("$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
+mv "$work/judged/queries.tsv" three-rankers.tsv
 "$program" index --model three-rankers/fusion_z-score.safetensors --titles <(head -n 32 titles.tsv) --output three 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output three 2> "$work/log"
 for mode in vectors words fused; do
@@ -115,11 +117,12 @@ done
 stopped checkpoint-members train "${tiny[@]}" --titles titles.tsv --encoder members --set encoder.cells=2 --set encoder.members=2 --validation judged.tsv --epochs 300
 
 # A fusion of scores as they are, as a folder of rankers and in an index with an update, and the two shards of an index.
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
-    --ranker trigram --fusion linear --save-rankers linear-rankers --json > "$work/evaluated"
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
+    trigram "$work/tiny.safetensors" --fusion linear --save-rankers linear-rankers --json > "$work/evaluated"
 rankers=()
-for ranker in linear-rankers/*; do rankers+=(--model "$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query linear-rankers.tsv > /dev/null
+for ranker in linear-rankers/*; do rankers+=("$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
+mv "$work/judged/queries.tsv" linear-rankers.tsv
 "$program" index --model linear-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output linear 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output linear 2> "$work/log"
 for mode in vectors words fused; do
@@ -134,11 +137,12 @@ done
 
 # BM25 of terms with other parameters, as a ranker of a fusion and in an index
 # with an update. `texts` has plurals and numbers with units too.
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" \
-    --ranker bm25:k1=0.5,stem=1,split=1 --ranker trigram --fusion linear --save-rankers terms-rankers --json > "$work/evaluated"
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv \
+    bm25:k1=0.5,stem=1,split=1 trigram "$work/tiny.safetensors" --fusion linear --save-rankers terms-rankers --json > "$work/evaluated"
 rankers=()
-for ranker in terms-rankers/*; do rankers+=(--model "$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query terms-rankers.tsv > /dev/null
+for ranker in terms-rankers/*; do rankers+=("$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
+mv "$work/judged/queries.tsv" terms-rankers.tsv
 "$program" index --model terms-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output terms 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output terms 2> "$work/log"
 for mode in vectors words fused; do
@@ -147,12 +151,13 @@ done
 
 # Vectors of titles and what gives other texts theirs, as a ranker of a fusion and in an index with an update.
 "$program" embed "$work/tiny.safetensors" --side title titles.tsv > "$work/titles.jsonl"
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv --model "$work/tiny.safetensors" --ranker bm25 \
-    --ranker trigram --ranker vectors:file="$work/titles.jsonl",ridge=0.3 --fusion linear --save-rankers taught-rankers \
+"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
+    trigram vectors:file="$work/titles.jsonl",ridge=0.3 "$work/tiny.safetensors" --fusion linear --save-rankers taught-rankers \
     --json > "$work/evaluated"
 rankers=()
-for ranker in taught-rankers/*; do rankers+=(--model "$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --per-query taught-rankers.tsv > /dev/null
+for ranker in taught-rankers/*; do rankers+=("$ranker"); done
+"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
+mv "$work/judged/queries.tsv" taught-rankers.tsv
 "$program" index --model taught-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output taught 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output taught 2> "$work/log"
 for mode in vectors words fused; do

@@ -16,6 +16,7 @@ mod output;
 mod program;
 mod progress;
 mod run;
+mod systems;
 mod test_set;
 mod titles;
 #[cfg(feature = "parquet")]

@@ -20,7 +20,7 @@ What to do first:
       learn from a table with the columns query and title, one clicked pair a line;
       `clickvec prepare` makes that table from raw logs
 
-  clickvec evaluate --judged judged.tsv --ranker bm25 --model shop.safetensors
+  clickvec evaluate bm25 shop.safetensors --judged judged.tsv
       find out whether it beats BM25, with a table of query, title and grade (0 to 4)
 
   clickvec search --model shop.safetensors --titles titles.tsv \"angle bracket\"

@@ -51,22 +51,22 @@ fn judged_titles_that_cannot_be_read() {
     let folder = Folder::with_data();
     for (file, message) in unreadable(&folder, "query") {
         // The cut file has complete columns but not all rows.
-        folder.run(&["evaluate", "--judged", file, "--ranker", "bm25"]).code(2).says(&message).prints_nothing();
+        folder.run(&["evaluate", "--judged", file, "bm25"]).code(2).says(&message).prints_nothing();
         folder.train("m", &["--validation", file]).code(2).says(&message);
     }
     for (grade, found) in [("11", "`11`"), ("good", "`good`"), ("2.5", "`2.5`")] {
         folder.write("bad", format!("query\ttitle\tgrade\na\tb\t1\na\tc\t{grade}\n"));
         let message = format!("bad:3: expected a grade, one of the integers 0 to 10, found {found}");
-        folder.run(&["evaluate", "--judged", "bad", "--ranker", "bm25"]).code(2).says(&message);
+        folder.run(&["evaluate", "--judged", "bad", "bm25"]).code(2).says(&message);
     }
     folder.write("bad", "query\ttitle\tgrade\na\tb\t1\na\tc\n");
     let broken = "bad:3: expected at least 3 columns, found 2";
-    folder.run(&["evaluate", "--judged", "bad", "--ranker", "bm25"]).code(2).says(broken);
+    folder.run(&["evaluate", "--judged", "bad", "bm25"]).code(2).says(broken);
     folder.write("bad", b"query\ttitle\tgrade\na\tb\xff\t1\n");
-    folder.run(&["evaluate", "--judged", "bad", "--ranker", "bm25"]).code(2).says("bad:2: expected UTF-8");
+    folder.run(&["evaluate", "--judged", "bad", "bm25"]).code(2).says("bad:2: expected UTF-8");
     folder.write("bad", "query\ttitle\tgrade\n");
     let nothing = "bad: expected judged titles below the header, found none";
-    folder.run(&["evaluate", "--judged", "bad", "--ranker", "bm25"]).code(2).says(nothing);
+    folder.run(&["evaluate", "--judged", "bad", "bm25"]).code(2).says(nothing);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn titles_that_cannot_be_read() {
     for (file, message) in unreadable(&folder, "id") {
         let search = ["search", "--model", "model.safetensors", "--titles", file, "red"];
         folder.run(&search).code(2).says(&message).prints_nothing();
-        let evaluate = ["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--titles", file];
+        let evaluate = ["evaluate", "--judged", "judged.tsv", "bm25", "--titles", file];
         folder.run(&evaluate).code(2).says(&message).prints_nothing();
     }
     folder.write("bad", "id\ttitle\n1\ta\n1\tb\n");
@@ -93,15 +93,12 @@ fn trec_files_that_cannot_be_read() {
     folder.write("r", "1 Q0 a 1 0.5 t\n");
     folder.write("bad", "1 0 a\n");
     folder.write("none", "");
-    folder.run(&["evaluate", "--judged", "q", "--run", "r"]).code(0).prints("1 query");
-    folder.run(&["evaluate", "--judged", "bad", "--run", "r"]).code(2).says("bad: expected ");
-    folder.run(&["evaluate", "--judged", "q", "--run", "bad"]).code(2).says("bad:1: expected 6 fields");
-    folder.run(&["evaluate", "--judged", "none", "--run", "r"]).code(2).says("none: expected a header line");
-    folder.run(&["evaluate", "--judged", "q", "--run", "none"]).code(2).says("but an empty run");
-    folder
-        .run(&["evaluate", "--judged", "q"])
-        .code(2)
-        .says("found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`");
+    folder.run(&["evaluate", "--judged", "q", "r"]).code(0).prints("1 query");
+    folder.run(&["evaluate", "--judged", "bad", "r"]).code(2).says("bad: expected ");
+    folder.run(&["evaluate", "--judged", "q", "bad"]).code(2).says("bad:1: expected 6 fields");
+    folder.run(&["evaluate", "--judged", "none", "r"]).code(2).says("none: expected a header line");
+    folder.run(&["evaluate", "--judged", "q", "none"]).code(2).says("but an empty run");
+    folder.run(&["evaluate", "--judged", "q"]).code(2).says("<SYSTEM>...");
 }
 
 #[test]

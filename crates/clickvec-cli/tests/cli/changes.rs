@@ -101,7 +101,7 @@ fn titles_are_added_replaced_and_deleted() {
     assert!(told[0]["files"].as_object().unwrap().contains_key("changes-000001/vectors.npy"));
     let ranked = folder.run(&["explain", "rank", "shop.index", "green hammer of brass", "--json"]);
     assert_eq!(ranked.code(0).json_lines()[0]["id"], "n1");
-    folder.run(&["evaluate", "--judged", "judged.tsv", "--full", "--model", "shop.index"]).code(0);
+    folder.run(&["evaluate", "--judged", "judged.tsv", "--full", "shop.index"]).code(0);
     // Joining leaves out what updates have deleted.
     folder.run(&["index", "--join", "shop.index", "--output", "joined.index"]).code(0).says("144 titles");
     let exact = ids(&folder, &["--mode=vectors", "-k", "144", "red drill"]);

@@ -81,7 +81,7 @@ fn what_reads_a_model_reads_the_projection() {
     let text = folder.run(&[&explain[..], &["--html=page.html"]].concat()).code(0).stdout();
     assert!(text.contains("\ndimension  ") && !text.contains("\ncell "), "{text}");
     assert!(folder.read("page.html").contains("of 6 dimensions add up to"));
-    folder.run(&["evaluate", "--judged=judged.tsv", "--model=model.safetensors"]).code(0).prints("model");
+    folder.run(&["evaluate", "--judged=judged.tsv", "model.safetensors"]).code(0).prints("model");
     let export = ["export", "model.safetensors", "--json", "--output=onnx", "--to=onnx"];
     assert_eq!(folder.run(&export).code(0).json_lines()[0]["dimension"], 6);
     folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop.index"]).code(0);

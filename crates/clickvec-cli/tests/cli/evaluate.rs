@@ -5,7 +5,7 @@ use crate::harness::Folder;
 #[test]
 fn titles_through_a_pipe_are_read_once() {
     let folder = Folder::with_data();
-    let evaluate = ["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--json", "--titles"];
+    let evaluate = ["evaluate", "--judged", "judged.tsv", "bm25", "--json", "--titles"];
     let whole = folder.run(&[&evaluate[..], &["titles.tsv"]].concat()).code(0).stdout();
     let piped = folder.run_with(&[&evaluate[..], &["-"]].concat(), folder.read("titles.tsv")).code(0).stdout();
     assert!(whole == piped, "{whole}{piped}");
@@ -15,7 +15,7 @@ fn titles_through_a_pipe_are_read_once() {
 fn models_and_rankers_stand_in_one_table() {
     let folder = Folder::with_model();
     let run = folder
-        .run(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--model", "model.safetensors"])
+        .run(&["evaluate", "--judged", "judged.tsv", "bm25", "model.safetensors"])
         .code(0)
         .says("the collection is the 104 distinct titles in --judged");
     let table = run.stdout();
@@ -28,9 +28,7 @@ fn models_and_rankers_stand_in_one_table() {
 #[test]
 fn json_is_what_programs_lean_on() {
     let folder = Folder::with_model();
-    let run = folder
-        .run(&["evaluate", "--judged", "judged.tsv", "--ranker=bm25", "--ranker=bm25:k1=2,b=0", "--json"])
-        .code(0);
+    let run = folder.run(&["evaluate", "--judged", "judged.tsv", "bm25", "bm25:k1=2,b=0", "--json"]).code(0);
     let [report] = run.json_lines().try_into().unwrap();
     assert_eq!(report["queries"], 48);
     let names: Vec<_> = report["systems"].as_array().unwrap().iter().map(|system| &system["name"]).collect();
@@ -49,7 +47,7 @@ fn json_is_what_programs_lean_on() {
 #[test]
 fn statistics_come_from_titles_or_clicks() {
     let folder = Folder::with_data();
-    let base = ["evaluate", "--judged", "judged.tsv", "--ranker", "bm25"];
+    let base = ["evaluate", "--judged", "judged.tsv", "bm25"];
     folder.run(&[&base[..], &["--clicks", "clicks.tsv"]].concat()).code(0).says("in --clicks and --judged");
     let run = folder.run(&[&base[..], &["--titles", "titles.tsv"]].concat()).code(0);
     assert_eq!(run.stderr(), "");
@@ -60,7 +58,7 @@ fn queries_without_a_relevant_title_are_told() {
     let folder = Folder::new();
     folder.write("j.tsv", "query\ttitle\tgrade\na\tred a\t3\na\tb\t0\nc\td\t0\n");
     folder
-        .run(&["evaluate", "--judged", "j.tsv", "--ranker", "bm25"])
+        .run(&["evaluate", "--judged", "j.tsv", "bm25"])
         .code(0)
         .prints("2 queries")
         .prints("1 query has no relevant title and scores 0")
@@ -72,7 +70,7 @@ fn two_models_of_one_stem_are_told_apart() {
     let folder = Folder::with_model();
     std::fs::create_dir(folder.path("old")).unwrap();
     std::fs::copy(folder.path("model.safetensors"), folder.path("old/model.safetensors")).unwrap();
-    let models = ["evaluate", "--judged", "judged.tsv", "--model", "model.safetensors", "--model"];
+    let models = ["evaluate", "--judged", "judged.tsv", "model.safetensors"];
     folder.run(&[&models[..], &["old/model.safetensors"]].concat()).code(0).prints("b  old/model.safetensors");
     folder
         .run(&[&models[..], &["model.safetensors"]].concat())
@@ -87,15 +85,15 @@ fn a_system_by_two_names_is_refused() {
         let run = folder.run(&[&["evaluate", "--judged", "judged.tsv"], more].concat()).code(2).prints_nothing();
         run.says(&format!("expected each system once, found {message} again; leave one of them out"));
     };
-    let twice = ["--model=model.safetensors", "--model=./model.safetensors"];
+    let twice = ["model.safetensors", "./model.safetensors"];
     refused(&twice, "`./model.safetensors`, which is `model.safetensors`");
     // Parameters that are not given have their defaults, and their order does not matter.
-    refused(&["--ranker=bm25", "--ranker=bm25:k1=0.9"], "`bm25:k1=0.9`, which is `bm25`");
-    refused(&["--ranker=bm25:b=0,k1=2", "--ranker=bm25:k1=2,b=0"], "`bm25:k1=2,b=0`, which is `bm25:b=0,k1=2`");
+    refused(&["bm25", "bm25:k1=0.9"], "`bm25:k1=0.9`, which is `bm25`");
+    refused(&["bm25:b=0,k1=2", "bm25:k1=2,b=0"], "`bm25:k1=2,b=0`, which is `bm25:b=0,k1=2`");
     folder.write("q.txt", "q1 0 t1 1\n");
     folder.write("a.run", "q1 Q0 t1 1 2.0 a\n");
     folder
-        .run(&["evaluate", "--judged", "q.txt", "--run", "a.run", "--run", "./a.run"])
+        .run(&["evaluate", "--judged", "q.txt", "a.run", "./a.run"])
         .code(2)
         .says("expected each system once, found `./a.run`, which is `a.run` again; leave one of them out");
 }
@@ -108,11 +106,9 @@ fn trec_files_come_back_with_the_same_numbers() {
             "evaluate",
             "--judged",
             "judged.tsv",
-            "--ranker",
             "bm25:k1=2",
-            "--model",
             "model.safetensors",
-            "--run-out",
+            "--output",
             "runs",
             "--trec-eval",
             "--json",
@@ -124,9 +120,7 @@ fn trec_files_come_back_with_the_same_numbers() {
             "evaluate",
             "--judged",
             "runs/judged.qrels",
-            "--run",
             "runs/bm25_k1=2.run",
-            "--run",
             "runs/model.run",
             "--trec-eval",
             "--json",
@@ -144,8 +138,8 @@ fn trec_files_come_back_with_the_same_numbers() {
 #[test]
 fn every_query_can_be_written() {
     let folder = Folder::with_data();
-    folder.run(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--per-query", "queries.tsv"]).code(0);
-    let table = folder.read("queries.tsv");
+    folder.run(&["evaluate", "--judged", "judged.tsv", "bm25", "--output", "out"]).code(0);
+    let table = folder.read("out/queries.tsv");
     let mut lines = table.lines();
     assert!(lines.next().unwrap().starts_with("system\tquery_id\tquery\tndcg@1\tndcg@3\tndcg@10\t"));
     assert!(lines.next().unwrap().starts_with("bm25\tq0000000\tred hammer\t"));
@@ -155,7 +149,7 @@ fn every_query_can_be_written() {
 #[test]
 fn gain_and_ties_are_choices() {
     let folder = Folder::with_data();
-    let base = ["evaluate", "--judged", "judged.tsv", "--ranker", "bm25"];
+    let base = ["evaluate", "--judged", "judged.tsv", "bm25"];
     folder.run(&base).code(0).prints("gain 2^grade − 1; mean over the orders of ties");
     folder.run(&[&base[..], &["--trec-eval"]].concat()).code(0).prints("gain = grade; ties by id, descending");
 }
@@ -164,31 +158,29 @@ fn gain_and_ties_are_choices() {
 fn what_cannot_be_judged_is_told() {
     let folder = Folder::with_data();
     let judged = ["evaluate", "--judged", "judged.tsv"];
-    let cases: [(&[&str], &str); 8] = [
-        (&[], "expected a system to evaluate, found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`"),
-        (
-            &["--ranker", "judged.tsv"],
-            "expected a ranker, found the file `judged.tsv`; name a model or a saved ranker with `--model`",
-        ),
-        (&["--ranker", "bm26"], "expected one of the rankers bm25, trigram, vectors"),
-        (&["--ranker", "bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, stem, split, found `k`"),
-        (&["--ranker", "bm25:b=2"], "expected 0 to 1 for `b`, found 2"),
-        (&["--ranker", "bm25", "--ranker", "bm25"], "expected each system once, found `bm25` again"),
-        (&["--model", "no.safetensors"], "no.safetensors: cannot open"),
-        (&["--model", "judged.tsv"], "judged.tsv: "),
+    let cases: [(&[&str], &str); 9] = [
+        (&[], "<SYSTEM>..."),
+        (&["titles.tsv"], "titles.tsv:1: expected 6 fields"),
+        (&["runs"], "no file `runs`; `clickvec lab table` has the systems of the papers"),
+        (&["bm26"], "expected one of the rankers bm25, trigram, vectors"),
+        (&["bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, stem, split, found `k`"),
+        (&["bm25:b=2"], "expected 0 to 1 for `b`, found 2"),
+        (&["bm25", "bm25"], "expected each system once, found `bm25` again"),
+        (&["no.safetensors"], "no.safetensors: cannot open"),
+        (&["judged.tsv"], "judged.tsv:1: expected 6 fields"),
     ];
     for (flags, message) in cases {
         folder.run(&[&judged[..], flags].concat()).code(2).says(message).prints_nothing();
     }
-    folder.run(&["evaluate", "--ranker", "bm25"]).code(2).says("--judged");
+    folder.run(&["evaluate", "bm25"]).code(2).says("--judged");
 }
 
 #[test]
 fn a_run_stands_beside_rankers_on_the_same_titles() {
     let folder = Folder::with_data();
-    let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--trec-eval", "--json"];
-    folder.run(&[&base[..], &["--run-out=runs"]].concat()).code(0);
-    let run = folder.run(&[&base[..], &["--run=runs/bm25.run"]].concat()).code(0);
+    let base = ["evaluate", "--judged=judged.tsv", "bm25", "--trec-eval", "--json"];
+    folder.run(&[&base[..], &["--output=runs"]].concat()).code(0);
+    let run = folder.run(&[&base[..], &["runs/bm25.run"]].concat()).code(0);
     // Named by its path, because its stem is taken.
     let [report] = run.json_lines().try_into().unwrap();
     let systems = report["systems"].as_array().unwrap();
@@ -204,32 +196,32 @@ fn a_run_stands_beside_rankers_on_the_same_titles() {
         .collect();
     folder.write("part.run", part);
     folder
-        .run(&[&base[..], &["--run=part.run", "--run-out=again"]].concat())
+        .run(&[&base[..], &["part.run", "--output=again"]].concat())
         .code(0)
         .says("part.run: lacks 1 judged query")
         .says(" of 144 judged titles, which come last");
     assert!(!folder.read("again/part.run").contains("inf"));
     folder.write("other.run", "x Q0 y 1 2.0 a\n");
     folder
-        .run(&[&base[..], &["--run=other.run"]].concat())
+        .run(&[&base[..], &["other.run"]].concat())
         .code(2)
         .says("other.run: expected a run with ids of the judged queries and titles, such as title");
-    folder.run(&["evaluate", "--judged=judged.tsv", "--run=runs/bm25.run"]).code(0).prints("a  bm25 ");
+    folder.run(&["evaluate", "--judged=judged.tsv", "runs/bm25.run"]).code(0).prints("a  bm25 ");
     #[cfg(unix)]
     {
-        let piped = ["evaluate", "--judged=judged.tsv", "--titles=/dev/stdin", "--run=runs/bm25.run"];
+        let piped = ["evaluate", "--judged=judged.tsv", "--titles=/dev/stdin", "runs/bm25.run"];
         let run = folder.run_with(&piped, folder.read("titles.tsv")).code(2).prints_nothing();
-        run.says("/dev/stdin: expected a file of titles, because `--run` needs the ids of the judged titles")
+        run.says("/dev/stdin: expected a file of titles, because a run needs the ids of the judged titles")
             .says("write the titles to a file first, or give the judged table a column `title_id`");
     }
-    let fused = [&base[..], &["--run=part.run", "--fusion=rrf"]].concat();
+    let fused = [&base[..], &["part.run", "--fusion=rrf"]].concat();
     let [report] = folder.run(&fused).code(0).json_lines().try_into().unwrap();
     assert_eq!(report["systems"][2]["fusion"]["members"][1]["name"], "part", "{report}");
     folder
         .run(&[&fused[..], &["--save-rankers=kept"]].concat())
         .code(2)
         .says("found a run or an index among its members");
-    let fitted = [&fused[..], &["--fusion-weights=judged.tsv"]].concat();
+    let fitted = [&fused[..], &["--fusion=sum:judged.tsv"]].concat();
     folder.run(&fitted).code(2).says("found a run, which has only the queries of `--judged`");
 }
 
@@ -237,19 +229,18 @@ fn a_run_stands_beside_rankers_on_the_same_titles() {
 fn outputs_are_checked_before_anything_is_trained() {
     let folder = Folder::with_data();
     let refused = |more: &[&str], message: &str| {
-        let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--clicks=clicks.tsv"];
+        let base = ["evaluate", "--judged=judged.tsv", "bm25", "--clicks=clicks.tsv"];
         let run = folder.run(&[&base[..], more].concat()).code(2).prints_nothing().says(message);
         // The corpus was not read.
         assert!(!run.stderr().contains("the collection is"), "{}", run.stderr());
     };
-    refused(&["--per-query=nodir/x"], "nodir: expected a folder to write into, found none; make it first");
-    folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--run-out=runs"]).code(0);
-    let both = "expected a file of its own for each output, found `runs/bm25.run` twice";
-    refused(&["--run-out=runs", "--per-query=runs/bm25.run"], both);
-    refused(&["--per-query=judged.tsv"], "an input, found `judged.tsv`; name another file");
+    folder.run(&["evaluate", "--judged=judged.tsv", "bm25", "--output=runs"]).code(0);
+    folder.write("runs/queries.tsv", folder.read("judged.tsv"));
+    let same = ["evaluate", "--judged=runs/queries.tsv", "bm25", "--output=runs"];
+    folder.run(&same).code(2).says("an input, found `runs/queries.tsv`; name another file").prints_nothing();
     folder.write("file", "");
-    refused(&["--run-out=file"], "file");
-    refused(&["--run=runs/bm25.run", "--run-out=runs", "--ranker=trigram"], "expected an output that is not an input");
+    refused(&["--output=file"], "file");
+    refused(&["runs/bm25.run", "--output=runs", "trigram"], "expected an output that is not an input");
 }
 
 #[test]
@@ -300,7 +291,7 @@ fn it_says_what_the_queries_can_show() {
     folder.write("judged.tsv", judged);
     folder.write("good.run", good);
     folder.write("half.run", half);
-    let base = ["evaluate", "--judged", "judged.tsv", "--run", "half.run", "--run", "good.run"];
+    let base = ["evaluate", "--judged", "judged.tsv", "half.run", "good.run"];
     // Half of the queries differ by 1 − 1 / log₂ 3 = 0.369: (2.02 + 0.85) · 0.5 · 0.369 / √39 = 0.085.
     folder
         .run(&base)
@@ -312,7 +303,7 @@ fn it_says_what_the_queries_can_show() {
 fn judged_queries_that_are_clicked_are_counted_and_named() {
     let folder = Folder::with_model();
     let evaluate = |more: &[&str]| {
-        let arguments = ["evaluate", "--judged", "judged.tsv", "--clicks", "clicks.tsv", "--ranker", "bm25"];
+        let arguments = ["evaluate", "--judged", "judged.tsv", "--clicks", "clicks.tsv", "bm25"];
         folder.run(&[&arguments, more].concat())
     };
     let named =
@@ -321,7 +312,7 @@ fn judged_queries_that_are_clicked_are_counted_and_named() {
         evaluate(more).code(0).says(named);
     }
     // A system that does not read the clicks now may have learnt them before.
-    let model = ["evaluate", "--judged", "judged.tsv", "--clicks", "clicks.tsv", "--model", "model.safetensors"];
+    let model = ["evaluate", "--judged", "judged.tsv", "--clicks", "clicks.tsv", "model.safetensors"];
     folder.run(&model).code(0).says(named);
     let [report] = evaluate(&["--json"]).code(0).json_lines().try_into().unwrap();
     assert_eq!((&report["overlap"]["queries"], &report["overlap"]["of_pairs"]), (&48.into(), &144.into()), "{report}");
@@ -337,7 +328,7 @@ fn qrels_without_texts_are_for_runs_alone() {
     let folder = Folder::with_data();
     folder.write("q.txt", "q1 0 t1 1\n");
     folder.write("r.txt", "q1 Q0 t1 1 0.5 r\n");
-    for option in ["--full", "--clicks=clicks.tsv", "--ranker=bm25"] {
-        folder.run(&["evaluate", "--judged=q.txt", "--run=r.txt", option]).code(2).says("which TREC qrels do not have");
+    for option in ["--full", "--clicks=clicks.tsv", "bm25"] {
+        folder.run(&["evaluate", "--judged=q.txt", "r.txt", option]).code(2).says("which TREC qrels do not have");
     }
 }

@@ -49,9 +49,10 @@ fn a_rank_is_the_sum_of_words_and_vectors() {
 #[test]
 fn a_rank_by_three_is_that_of_the_search() {
     let folder = Folder::with_model();
-    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "--model=model.safetensors"];
-    let members = ["--ranker=bm25:k1=1.2,b=0.75", "--ranker=trigram", "--fusion-weights=2,5,3", "--save-rankers=kept"];
-    let methods = ["--fusion=linear", "--fusion=min-max", "--fusion=z-score", "--fusion=reciprocal-rank"];
+    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv"];
+    let members = ["bm25:k1=1.2,b=0.75", "trigram", "model.safetensors", "--save-rankers=kept"];
+    let methods =
+        ["--fusion=linear:2,5,3", "--fusion=min-max:2,5,3", "--fusion=z-score:2,5,3", "--fusion=reciprocal-rank:2,5,3"];
     folder.run(&[&evaluate[..], &members, &methods].concat()).code(0);
     for method in ["linear", "min-max", "z-score", "reciprocal-rank"] {
         let model = format!("--model=kept/fusion_{method}.safetensors");

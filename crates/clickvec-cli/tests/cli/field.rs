@@ -44,7 +44,7 @@ fn a_body_is_learnt_judged_and_searched() {
     let (titles, bodies) = (evaluate(&[]), evaluate(&["--field", "Body"]));
     assert!(ndcg(&titles, 0) < 0.6, "titles say nothing: {titles}");
     assert!((0..2).all(|system| ndcg(&bodies, system) > 0.9), "{bodies}");
-    let model = ["evaluate", "--judged", "judged.tsv", "--json", "--field", "Body", "--model", "body"];
+    let model = ["evaluate", "--judged", "judged.tsv", "--json", "--field", "Body", "body"];
     let model = folder.run(&model).code(0).json_lines();
     assert!(ndcg(&model[0], 0) > 0.9, "{model:?}");
 
@@ -76,7 +76,7 @@ fn a_column_that_is_named_twice_is_refused() {
     folder.write("corpus.jsonl", "{\"_id\": \"a\", \"title\": \"red hammer\", \"body\": \"hammer in red\"}\n");
     let data = "[data]\njudged = \"judged.tsv\"\nfield = \"title+body+title\"\n";
     folder.write("spec.toml", format!("{data}[[system]]\nname = \"a\"\nranker = \"bm25\"\n"));
-    let evaluate = ["evaluate", "--judged=judged.tsv", "--ranker=bm25"];
+    let evaluate = ["evaluate", "--judged=judged.tsv", "bm25"];
     let commands: [&[&str]; 8] = [
         &["train", "--clicks=clicks.tsv", "--output=no", "--epochs=1", "--set", "encoder.cells=4"],
         &[
@@ -139,7 +139,7 @@ fn a_column_that_is_missing_is_named_with_those_that_are_there() {
         |file: &str, columns: &str| format!("{file}: expected a column `text` in the header, found {columns}");
     let (clicks, judged) = ("`query`, `title`, `body`", "`query`, `title`, `grade`, `body`");
     folder.train("m", &["--field", "text"]).code(2).says(&missing("clicks.tsv", clicks));
-    let evaluate = ["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--field", "text"];
+    let evaluate = ["evaluate", "--judged", "judged.tsv", "bm25", "--field", "text"];
     folder.run(&evaluate).code(2).says(&missing("judged.tsv", judged));
     folder.train("m", &[]).code(0);
     let index = ["index", "--model", "m", "--titles", "titles.tsv", "--output", "ix", "--field", "text"];

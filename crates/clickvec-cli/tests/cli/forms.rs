@@ -61,7 +61,7 @@ fn number(known: &mut Vec<String>, text: &str, mut new: impl FnMut(usize)) -> us
 const TREC: [&str; 6] = ["--judged", "qrels.txt", "--topics", "topics.txt", "--titles", "own.tsv"];
 
 fn evaluate(folder: &Folder, flags: &[&str]) -> Run {
-    let base = ["evaluate", "--model", "model.safetensors", "--ranker", "bm25", "--json"];
+    let base = ["evaluate", "bm25", "model.safetensors", "--json"];
     folder.run(&[&base, flags].concat())
 }
 
@@ -98,7 +98,7 @@ fn every_form_gives_the_same_numbers() {
 fn qrels_and_runs_go_out_with_the_ids_that_came_in() {
     let folder = folder();
     for (form, qrels) in [(&TREC[..], "qrels.txt"), (&["--judged", "beir"], "qrels.txt")] {
-        let out = ["--run-out", "runs", "--trec-eval"];
+        let out = ["--output", "runs", "--trec-eval"];
         let written = report(evaluate(&folder, &[form, &out].concat()));
         let sorted = |name: &str| {
             let mut lines: Vec<String> = folder.read(name).lines().map(str::to_owned).collect();
@@ -106,7 +106,7 @@ fn qrels_and_runs_go_out_with_the_ids_that_came_in() {
             lines
         };
         assert_eq!(sorted("runs/judged.qrels"), sorted(qrels));
-        let runs = ["--run", "runs/bm25.run", "--run", "runs/model.run", "--trec-eval", "--json"];
+        let runs = ["runs/bm25.run", "runs/model.run", "--trec-eval", "--json"];
         let read = report(folder.run(&[&["evaluate", "--judged", qrels], &runs[..]].concat()));
         for system in [0, 1] {
             for metric in ["ndcg@1", "ndcg@10", "mrr", "map", "precision@10", "recall@10"] {
@@ -114,9 +114,9 @@ fn qrels_and_runs_go_out_with_the_ids_that_came_in() {
                 assert!((a - b).abs() < 1e-12, "{metric}: {a} {b}");
             }
         }
-        let table = folder.run(&[&["evaluate", "--ranker", "bm25", "--per-query", "q.tsv"], form].concat());
+        let table = folder.run(&[&["evaluate", "bm25", "--output", "out"], form].concat());
         table.code(0);
-        assert!(folder.read("q.tsv").lines().nth(1).unwrap().starts_with("bm25\t0\tred hammer\t"));
+        assert!(folder.read("out/queries.tsv").lines().nth(1).unwrap().starts_with("bm25\t0\tred hammer\t"));
     }
 }
 
@@ -206,20 +206,25 @@ fn what_cannot_be_read_is_told_with_its_place() {
 }
 
 #[test]
+#[cfg(unix)]
 fn nothing_that_is_read_is_written_over() {
     let folder = folder();
-    for (form, outputs) in [
+    for (form, inputs) in [
         (&TREC[..], &["qrels.txt", "topics.txt", "own.tsv"][..]),
         (&["--judged", "beir"], &["beir/qrels/test.tsv", "beir/queries.jsonl", "beir/corpus.jsonl"]),
         (&["--judged", "ids.tsv", "--titles", "beir"], &["beir/corpus.jsonl"]),
         (&["--judged", "beir/qrels/dev.tsv"], &["beir/qrels/dev.tsv", "beir/queries.jsonl"]),
     ] {
-        for output in outputs {
-            let before = folder.read(output);
-            evaluate(&folder, &[form, &["--per-query", output]].concat())
+        for input in inputs {
+            // A link by the name of an output.
+            let (before, link) = (folder.read(input), folder.path("out/queries.tsv"));
+            std::fs::create_dir_all(folder.path("out")).unwrap();
+            let _ = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(folder.path(input), &link).unwrap();
+            evaluate(&folder, &[form, &["--output", "out"]].concat())
                 .code(2)
                 .says("expected an output that is not an input");
-            assert_eq!(folder.read(output), before);
+            assert_eq!(folder.read(input), before);
         }
     }
     let validation = ["--validation", "beir"];

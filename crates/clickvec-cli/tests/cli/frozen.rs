@@ -166,12 +166,12 @@ fn rankers_judge_as_they_did() {
         rankers.sort();
         assert!(rankers.len() >= least, "{rankers:?}");
         let [judged, titles] = ["judged.tsv", "titles.tsv"].map(|name| frozen(name).to_str().unwrap().to_owned());
-        let mut arguments = vec!["evaluate", "--judged", &judged, "--titles", &titles, "--per-query", "found"];
+        let mut arguments = vec!["evaluate", "--judged", &judged, "--titles", &titles, "--output", "found"];
         for ranker in &rankers {
-            arguments.extend(["--model", ranker.to_str().unwrap()]);
+            arguments.push(ranker.to_str().unwrap());
         }
         folder.run(&arguments).code(0);
-        let (found, expected) = (folder.read("found"), text(&frozen(&format!("{name}.tsv"))));
+        let (found, expected) = (folder.read("found/queries.tsv"), text(&frozen(&format!("{name}.tsv"))));
         assert_eq!(found.lines().count(), expected.lines().count());
         assert_eq!(found.lines().next(), expected.lines().next());
         for (found, expected) in found.lines().zip(expected.lines()).skip(1) {

@@ -11,9 +11,9 @@ const THREE: [&str; 9] = [
     "--full",
     "--judged=judged.tsv",
     "--titles=titles.tsv",
-    "--ranker=bm25",
-    "--ranker=trigram",
-    "--model=model.safetensors",
+    "bm25",
+    "trigram",
+    "model.safetensors",
     "--measures=ndcg@1,ndcg@10,recall@5,recall@100,precision@10,mrr@10,map,bpref,judged@10,condensed_ndcg@3",
     "--json",
 ];
@@ -133,7 +133,7 @@ fn with_ids(folder: &Folder) {
 fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
     let folder = Folder::with_model();
     with_ids(&folder);
-    let more = ["--run-out=runs", "--trec-eval", "--fusion=rrf", "--judged=with-ids.tsv"];
+    let more = ["--output=runs", "--trec-eval", "--fusion=rrf", "--judged=with-ids.tsv"];
     let arguments: Vec<&str> = THREE.iter().copied().filter(|of| !of.starts_with("--judged=")).chain(more).collect();
     let run = folder
         .run(&arguments)
@@ -155,8 +155,8 @@ fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
     assert!(row(&report, "bm25")["judged@10"].as_f64() < Some(0.5));
     // The run of one system, judged together with the others, is that system.
 
-    let base = ["evaluate", "--full", "--titles=titles.tsv", "--judged=with-ids.tsv", "--ranker=bm25"];
-    let more = ["--run=runs/trigram.run", "--trec-eval"];
+    let base = ["evaluate", "--full", "--titles=titles.tsv", "--judged=with-ids.tsv", "bm25"];
+    let more = ["runs/trigram.run", "--trec-eval"];
     let again = folder.run(&[&base[..], &more, &THREE[7..]].concat()).code(0);
     assert!(!again.stderr().contains("trigram.run: has only judged titles"), "{}", again.stderr());
     assert_same(row(&self::report(&again), "trigram"), row(&report, "trigram"));
@@ -169,15 +169,13 @@ fn a_run_that_did_not_search_the_collection_is_told() {
     let ids: Vec<String> =
         folder.read("titles.tsv").lines().skip(1).map(|line| line[..line.find('\t').unwrap()].to_owned()).collect();
     let known = |id: &str| ids.iter().any(|of| of == id);
-    folder.run(&["evaluate", "--judged=with-ids.tsv", "--ranker=bm25", "--run-out=runs"]).code(0);
+    folder.run(&["evaluate", "--judged=with-ids.tsv", "bm25", "--output=runs"]).code(0);
     // Titles that the collection lacks would be refused.
     let lines = folder.read("runs/bm25.run");
     let lines: Vec<&str> = lines.lines().filter(|line| known(line.split(' ').nth(2).unwrap())).collect();
     folder.write("anew.run", lines.join("\n") + "\n");
-    let run = |name: &str| {
-        let run = format!("--run={name}");
-        folder.run(&["evaluate", "--full", "--titles=titles.tsv", "--judged=with-ids.tsv", "--ranker=bm25", &run])
-    };
+    let run =
+        |name: &str| folder.run(&["evaluate", "--full", "--titles=titles.tsv", "--judged=with-ids.tsv", "bm25", name]);
     let expected =
         format!("anew.run: has only judged titles, {} for 48 queries, as a run has that ranks them anew", lines.len());
     run("anew.run").code(0).says(&expected);
@@ -221,7 +219,7 @@ fn titles_without_ids_are_known_by_their_texts() {
     assert!(!metrics.contains(&"judged@10") && metrics.contains(&"recall@5"), "{metrics:?}");
     // An index is its model and its titles, and needs no other.
     folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop.index"]).code(0);
-    let index = ["evaluate", "--full", "--judged=with-ids.tsv", "--model=shop.index", "--ranker=bm25"];
+    let index = ["evaluate", "--full", "--judged=with-ids.tsv", "shop.index", "bm25"];
     let of_index = report(&folder.run(&[&index[..], &THREE[7..]].concat()).code(0));
     assert!(row(&of_index, "shop")["ndcg@10"].is_number());
     assert_same(row(&of_index, "bm25"), row(&by_id, "bm25"));
@@ -246,15 +244,8 @@ fn titles_without_ids_are_known_by_their_texts() {
 #[test]
 fn people_get_a_table_with_tests() {
     let folder = Folder::with_model();
-    let base = [
-        "evaluate",
-        "--full",
-        "--judged=judged.tsv",
-        "--titles=titles.tsv",
-        "--ranker=bm25",
-        "--model=model.safetensors",
-    ];
-    let run = folder.run(&[&base[..], &["--fusion=rrf", "--per-query=q.tsv"]].concat()).code(0);
+    let base = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "bm25", "model.safetensors"];
+    let run = folder.run(&[&base[..], &["--fusion=rrf", "--output=out"]].concat()).code(0);
     let table = run.stdout();
     for part in [
         "NDCG@10",
@@ -271,7 +262,7 @@ fn people_get_a_table_with_tests() {
         assert!(table.contains(part), "no `{part}` in\n{table}");
     }
     assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
-    let rows = folder.read("q.tsv");
+    let rows = folder.read("out/queries.tsv");
     assert_eq!(rows.lines().count(), 1 + 3 * 48);
     assert!(
         rows.starts_with("system\tquery_id\tquery\tndcg@10\trecall@100\tmrr@10\tjudged@10\tcondensed_ndcg@10\tbpref\n")
@@ -290,7 +281,7 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
     let (head, lines) = judged.split_once('\n').unwrap();
     folder.write("other.tsv", format!("{head}\n{}", lines.lines().map(line).collect::<String>()));
     let more =
-        ["--fusion=linear", "--fusion=min-max", "--fusion=rrf", "--fusion-weights=other.tsv", "--save-rankers=kept"];
+        ["--fusion=linear:other.tsv", "--fusion=min-max:other.tsv", "--fusion=rrf:other.tsv", "--save-rankers=kept"];
     let run = report(&folder.run(&[&THREE[..], &more].concat()).code(0));
     for name in ["linear", "min-max", "reciprocal-rank"] {
         let fused = row(&run, &format!("fusion:{name}"));
@@ -299,7 +290,7 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
         assert!((weights.sum::<f64>() - 1.0).abs() < 1e-9);
         let best = ["bm25", "trigram", "model"].map(|of| objective(row(&run, of))).into_iter().fold(0.0, f64::max);
         assert!(objective(fused) > best - 0.02, "{fused} {best}");
-        let kept = format!("--model=kept/fusion_{name}.safetensors");
+        let kept = format!("kept/fusion_{name}.safetensors");
         let again = folder.run(&[&THREE[..4], &[&kept], &THREE[7..]].concat()).code(0);
         assert_same(row(&report(&again), &format!("fusion_{name}")), fused);
     }
@@ -315,7 +306,7 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
         .says("`zzz`: no results: no title has any of these words")
         .says("expected words, found none");
     // What the fit is for, on the queries that it saw.
-    let same = ["--fusion=rrf", "--fusion-weights=judged.tsv"];
+    let same = ["--fusion=rrf:judged.tsv"];
     folder.run(&[&THREE[..], &same].concat()).code(2).says("expected queries that are not in --judged, found none");
 }
 
@@ -324,22 +315,21 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
 fn an_index_gives_the_numbers_of_its_fusion() {
     let folder = Folder::with_model();
     for (method, bm25) in [
-        ("linear", "--ranker=bm25:k1=0.5,stem=1,split=1"),
-        ("min-max", "--ranker=bm25:k1=1.2,b=0.75"),
-        ("z-score", "--ranker=bm25:k1=1.2,b=0.75,stem=1"),
-        ("reciprocal-rank", "--ranker=bm25:k1=1.2,b=0.75"),
+        ("linear", "bm25:k1=0.5,stem=1,split=1"),
+        ("min-max", "bm25:k1=1.2,b=0.75"),
+        ("z-score", "bm25:k1=1.2,b=0.75,stem=1"),
+        ("reciprocal-rank", "bm25:k1=1.2,b=0.75"),
     ] {
-        let three = THREE.map(|argument| if argument == "--ranker=bm25" { bm25 } else { argument });
-        let fusion = format!("--fusion={method}");
-        let more = [&fusion[..], "--fusion-weights=2,5,3", "--save-rankers=kept"];
+        let three = THREE.map(|argument| if argument == "bm25" { bm25 } else { argument });
+        let fusion = format!("--fusion={method}:2,5,3");
+        let more = [&fusion[..], "--save-rankers=kept"];
         let run = report(&folder.run(&[&three[..], &more].concat()).code(0));
         let kept = format!("--model=kept/fusion_{method}.safetensors");
         folder.run(&["index", &kept, "--titles=titles.tsv", "--output=fused.index"]).code(0);
         let search = ["search", "fused.index", "--topics=judged.tsv", "--trec", "-k=1000"];
         let found = folder.run(&search).code(0).stdout();
         folder.write("fused.run", found);
-        let again =
-            [&THREE[..1], &["--full", "--judged=judged.tsv", "--titles=titles.tsv", "--run=fused.run", "--json"]];
+        let again = [&THREE[..1], &["--full", "--judged=judged.tsv", "--titles=titles.tsv", "fused.run", "--json"]];
         let again = report(&folder.run(&again.concat()).code(0));
         let (expected, found) = (row(&run, &format!("fusion:{method}")), row(&again, "fused"));
         for measure in ["ndcg@10", "recall@100", "mrr@10"] {
@@ -349,9 +339,9 @@ fn an_index_gives_the_numbers_of_its_fusion() {
         // It is not fused again.
         let twice = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "--fusion=rrf"];
         let one = "found 1 system besides fusions, which are not fused again";
-        folder.run(&[&twice[..], &["--model=fused.index", "--ranker=bm25"]].concat()).code(2).says(one);
+        folder.run(&[&twice[..], &["fused.index", "bm25"]].concat()).code(2).says(one);
         // The index is judged as it is searched, with the titles of the table and with its own.
-        let index = ["evaluate", "--full", "--judged=judged.tsv", "--model=fused.index", "--json"];
+        let index = ["evaluate", "--full", "--judged=judged.tsv", "fused.index", "--json"];
         for more in [&["--titles=titles.tsv"][..], &[]] {
             let judged = report(&folder.run(&[&index[..], more].concat()).code(0));
             for measure in ["ndcg@10", "recall@100", "mrr@10"] {
@@ -368,7 +358,7 @@ fn an_index_gives_the_numbers_of_its_fusion() {
     std::fs::copy(folder.path("model.safetensors"), folder.path("copy.safetensors")).unwrap();
     let twice = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "--fusion=rrf"];
     let alike = "warning: model and copy find the same for every query";
-    folder.run(&[&twice[..], &["--model=model.safetensors", "--model=copy.safetensors"]].concat()).code(0).says(alike);
+    folder.run(&[&twice[..], &["model.safetensors", "copy.safetensors"]].concat()).code(0).says(alike);
 }
 
 fn objective(row: &Value) -> f64 {
@@ -379,7 +369,7 @@ fn objective(row: &Value) -> f64 {
 fn what_cannot_be_searched_is_said() {
     let folder = Folder::with_model();
     let refused = |arguments: &[&str], message: &str| {
-        let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25"];
+        let base = ["evaluate", "--judged=judged.tsv", "bm25"];
         folder.run(&[&base[..], arguments].concat()).code(2).says(message).prints_nothing();
     };
     refused(&["--full"], "expected titles to search, found none; add `--titles FILE`");
@@ -392,17 +382,13 @@ fn what_cannot_be_searched_is_said() {
     folder.write("others.tsv", "id\ttitle\n1\tnothing of it\n");
     refused(&["--full", "--titles=others.tsv"], "found none; is this the collection that was judged?");
     folder.write("r.run", "q0000000 Q0 nobody 1 2.5 x\n");
-    refused(
-        &["--full", "--titles=titles.tsv", "--run=r.run"],
-        "r.run: expected titles of the collection, found `nobody`",
-    );
+    refused(&["--full", "--titles=titles.tsv", "r.run"], "r.run: expected titles of the collection, found `nobody`");
     folder.write("empty.tsv", "id\ttitle\n");
     refused(&["--full", "--titles=empty.tsv"], "empty.tsv: expected titles below the header, found none");
     // Nothing is left of a run that failed.
     let base = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv"];
-    folder.run(&[&base[..], &["--model=none.safetensors", "--run-out=runs"]].concat()).code(2);
+    folder.run(&[&base[..], &["none.safetensors", "--output=runs"]].concat()).code(2);
     // A ranker that cannot be trained: the others are judged, and the answer is no.
-    let run =
-        folder.run(&[&base[..], &["--ranker=vectors", "--ranker=bm25", "--ranker=trigram", "--fusion=rrf"]].concat());
+    let run = folder.run(&[&base[..], &["vectors", "bm25", "trigram", "--fusion=rrf"]].concat());
     run.code(1).says("left out").says("fusion:reciprocal-rank: its member `vectors` was left out").prints("bm25");
 }

@@ -41,22 +41,13 @@ fn folder() -> Folder {
     folder
 }
 
-const THREE: [&str; 9] = [
-    "evaluate",
-    "--judged",
-    "judged.tsv",
-    "--titles",
-    "titles.tsv",
-    "--ranker=bm25",
-    "--ranker=trigram",
-    "--model=model.safetensors",
-    "--json",
-];
+const THREE: [&str; 9] =
+    ["evaluate", "--judged", "judged.tsv", "--titles", "titles.tsv", "bm25", "trigram", "model.safetensors", "--json"];
 
 #[test]
 fn a_fusion_is_fitted_on_other_queries_kept_and_read_again() {
     let folder = folder();
-    let more = ["--fusion=min-max", "--fusion=rrf", "--fusion-weights=other.tsv", "--save-rankers=kept"];
+    let more = ["--fusion=min-max:other.tsv", "--fusion=rrf:other.tsv", "--save-rankers=kept"];
     let run = folder.run(&[&THREE[..], &more].concat()).code(0);
     let [sum, ranks] = ["fusion:min-max", "fusion:reciprocal-rank"].map(|name| row(&run, name));
     for (fusion, method) in [(&sum, "min-max"), (&ranks, "reciprocal-rank")] {
@@ -73,8 +64,7 @@ fn a_fusion_is_fitted_on_other_queries_kept_and_read_again() {
     std::fs::remove_file(folder.path("model.safetensors")).unwrap();
     std::fs::remove_file(folder.path("titles.tsv")).unwrap();
     let kept = ["moved/fusion_min-max.safetensors", "moved/fusion_reciprocal-rank.safetensors"];
-    let run =
-        folder.run(&["evaluate", "--judged", "judged.tsv", "--json", "--model", kept[0], "--model", kept[1]]).code(0);
+    let run = folder.run(&["evaluate", "--judged", "judged.tsv", "--json", kept[0], kept[1]]).code(0);
     assert_same_numbers(&row(&run, "fusion_min-max"), &sum);
     assert_same_numbers(&row(&run, "fusion_reciprocal-rank"), &ranks);
     // A table can read it too.
@@ -98,16 +88,19 @@ fn opposite(query: &str, right: &str) -> String {
 #[test]
 fn a_linear_fusion_adds_scores_as_they_are() {
     let folder = folder();
-    let linear = |more: &[&str]| folder.run(&[&THREE[..], &["--fusion=linear"], more].concat()).code(0);
-    for fitted in [&["--fusion-weights=other.tsv"][..], &[]] {
+    let linear = |weights: &str| {
+        let fusion = format!("--fusion=linear{weights}");
+        folder.run(&[&THREE[..], &[fusion.as_str()]].concat()).code(0)
+    };
+    for fitted in [":other.tsv", ""] {
         let fusion = row(&linear(fitted), "fusion:linear");
         let found = weights(&fusion);
         assert!((found.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-9, "{found:?}");
         let given: Vec<String> = found.iter().map(|(_, weight)| weight.to_string()).collect();
-        let again = row(&linear(&["--fusion-weights", &given.join(",")]), "fusion:linear");
+        let again = row(&linear(&format!(":{}", given.join(","))), "fusion:linear");
         assert_same_numbers(&again, &fusion);
     }
-    let alike = weights(&row(&linear(&[]), "fusion:linear"));
+    let alike = weights(&row(&linear(""), "fusion:linear"));
     assert!(alike[0].1 > 0.0 && alike[0].1 < 0.25 * alike[1].1, "{alike:?}");
     let text = folder.run(&[&THREE[..THREE.len() - 1], &["--fusion=linear"]].concat()).code(0).stdout();
     assert!(text.lines().any(|line| line == format!("  {:.4}  bm25", alike[0].1)), "{text}");
@@ -123,12 +116,15 @@ fn weights_follow_the_queries_they_are_fitted_on_alone() {
     folder.write("judged.tsv", table("words", &["green lamp", "small table"]));
     folder.write("words.tsv", table("words", &["white chair", "round mirror", "green lamp"]));
     folder.write("letters.tsv", table("letters", &["white chair", "round mirror", "Green, lamp!"]));
-    let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--fusion=min-max", "--json"];
-    let with = |more: &[&str]| folder.run(&[&base[..], more].concat()).code(0);
+    let base = ["evaluate", "--judged=judged.tsv", "bm25", "trigram", "--json"];
+    let with = |weights: &str| {
+        let fusion = format!("--fusion=min-max{weights}");
+        folder.run(&[&base[..], &[fusion.as_str()]].concat()).code(0)
+    };
     for (file, heavier, expected) in [("words.tsv", 0, 1.0), ("letters.tsv", 1, 0.0)] {
-        let run = with(&["--fusion-weights", file])
+        let run = with(&format!(":{file}"))
             .says(&format!("{file}: left out 1 query that --judged has too"))
-            .says("distinct titles in --judged and --fusion-weights");
+            .says("distinct titles in --judged and --fusion");
         let fusion = row(&run, "fusion:min-max");
         let weights = weights(&fusion);
         assert!(weights[heavier].1 > 0.5 && weights[1 - heavier].1 < 0.5, "{file}: {weights:?}");
@@ -136,23 +132,23 @@ fn weights_follow_the_queries_they_are_fitted_on_alone() {
         // The members are unchanged.
         assert_eq!((&row(&run, "bm25")["ndcg@1"], &row(&run, "trigram")["ndcg@1"]), (&1.0.into(), &0.0.into()));
     }
-    let equal = row(&with(&[]), "fusion:min-max");
+    let equal = row(&with(""), "fusion:min-max");
     assert_eq!(weights(&equal), [("bm25".to_owned(), 0.5), ("trigram".to_owned(), 0.5)]);
     assert_eq!((&equal["ndcg@1"], &equal["fusion"]["fitted_on"]), (&0.5.into(), &Value::Null));
-    let run = with(&["--fusion-weights", "3,0.5"]);
+    let run = with(":3,0.5");
     let given = row(&run, "fusion:min-max");
     assert_eq!(weights(&given), [("bm25".to_owned(), 6.0 / 7.0), ("trigram".to_owned(), 1.0 / 7.0)]);
     assert_same_numbers(&given, &row(&run, "bm25"));
     for (large, same) in [("1e308,1e308", "1,1"), ("1e308,5e307", "2,1"), ("5e-324,5e-324", "1,1")] {
-        let [large, same] = [large, same].map(|given| row(&with(&["--fusion-weights", given]), "fusion:min-max"));
+        let [large, same] = [large, same].map(|given| row(&with(&format!(":{given}")), "fusion:min-max"));
         assert_same_numbers(&large, &same);
         let [large, same] = [weights(&large), weights(&same)];
         let near = large.iter().zip(&same).all(|((_, a), (_, b))| (a - b).abs() < 1e-12);
         assert!(near, "{large:?} {same:?}");
     }
 
-    let whole = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--fusion=min-max"];
-    let text = folder.run(&[&whole[..], &["--fusion-weights=words.tsv"]].concat()).code(0).stdout();
+    let whole = ["evaluate", "--judged=judged.tsv", "bm25", "trigram", "--fusion=min-max:words.tsv"];
+    let text = folder.run(&whole).code(0).stdout();
     assert!(text.contains("c  fusion:min-max "), "{text}");
     assert!(text.contains("fusion:min-max, weights fitted on 2 other queries:\n"), "{text}");
     assert!(text.lines().any(|line| line.starts_with("  0.") && line.ends_with("  trigram")), "{text}");
@@ -162,10 +158,10 @@ fn weights_follow_the_queries_they_are_fitted_on_alone() {
 #[test]
 fn a_run_and_every_query_are_written_of_a_fusion_too() {
     let folder = folder();
-    let more = ["--fusion=z-score", "--run-out=runs", "--per-query=queries.tsv", "--trec-eval"];
+    let more = ["--fusion=z-score", "--output=runs", "--trec-eval"];
     let run = folder.run(&[&THREE[..], &more].concat()).code(0);
-    assert_eq!(folder.read("queries.tsv").lines().filter(|line| line.starts_with("fusion:z-score\t")).count(), 48);
-    let read = ["evaluate", "--judged=runs/judged.qrels", "--run=runs/fusion_z-score.run", "--trec-eval", "--json"];
+    assert_eq!(folder.read("runs/queries.tsv").lines().filter(|line| line.starts_with("fusion:z-score\t")).count(), 48);
+    let read = ["evaluate", "--judged=runs/judged.qrels", "runs/fusion_z-score.run", "--trec-eval", "--json"];
     let read = folder.run(&read).code(0);
     assert_same_numbers(&row(&read, "fusion_z-score"), &row(&run, "fusion:z-score"));
 }
@@ -173,8 +169,7 @@ fn a_run_and_every_query_are_written_of_a_fusion_too() {
 #[test]
 fn a_member_that_cannot_be_trained_leaves_the_fusion_out() {
     let folder = Folder::with_data();
-    let arguments =
-        ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=vectors", "--fusion=rrf", "--fusion=sum"];
+    let arguments = ["evaluate", "--judged=judged.tsv", "bm25", "vectors", "--fusion=rrf", "--fusion=sum"];
     let run = folder
         .run(&arguments)
         .code(1)
@@ -193,33 +188,31 @@ fn a_member_that_cannot_be_trained_leaves_the_fusion_out() {
 fn a_fusion_is_judged_but_not_fused_again() {
     let folder = folder();
     folder.run(&[&THREE[..], &["--fusion=rrf", "--save-rankers=kept"]].concat()).code(0);
-    let kept = "--model=kept/fusion_reciprocal-rank.safetensors";
+    let kept = "kept/fusion_reciprocal-rank.safetensors";
     let run = folder.run(&[&THREE[..], &["--fusion=rrf", kept]].concat()).code(0);
     assert_eq!(weights(&row(&run, "fusion:reciprocal-rank")).len(), 3);
     assert_same_numbers(&row(&run, "fusion_reciprocal-rank"), &row(&run, "fusion:reciprocal-rank"));
-    folder
-        .run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", kept, "--fusion=rrf"])
-        .code(2)
-        .says("expected two systems or more to fuse, found 1 system besides fusions, which are not fused again; add `--ranker` or `--model`");
+    folder.run(&["evaluate", "--judged=judged.tsv", "bm25", kept, "--fusion=rrf"]).code(2).says(
+        "expected two systems or more to fuse, found 1 system besides fusions, which are not fused again; name another",
+    );
 }
 
 #[test]
 fn what_cannot_be_fused_is_told_before_anything_is_done() {
     let folder = folder();
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["--fusion=none"], "invalid value 'none' for '--fusion"),
         (&["--fusion=rrf", "--fusion=rrf"], "expected each system once, found `fusion:reciprocal-rank` again"),
+        (&["--fusion=sum:1,2"], "expected a weight for each of bm25, trigram, model, in this order, found 2"),
+        (&["--fusion=sum:1,-2,1"], "expected weights of 0 or more, found -2"),
+        (&["--fusion=sum:1,nan,1"], "expected weights of 0 or more, found NaN"),
+        (&["--fusion=sum:0,0,0"], "expected a weight above 0, found none"),
         (
-            &["--fusion=sum", "--fusion-weights=1,2"],
-            "expected a weight for each of bm25, trigram, model, in this order, found 2",
+            &["--fusion=sum:other.tsv", "--fusion=rrf:judged.tsv"],
+            "expected one file to fit the weights of all fusions on, found `judged.tsv` too",
         ),
-        (&["--fusion=sum", "--fusion-weights=1,-2,1"], "expected weights of 0 or more, found -2"),
-        (&["--fusion=sum", "--fusion-weights=1,nan,1"], "expected weights of 0 or more, found NaN"),
-        (&["--fusion=sum", "--fusion-weights=0,0,0"], "expected a weight above 0, found none"),
-        (&["--fusion=sum", "--fusion-weights=1,1,1", "--fusion-weights=other.tsv"], "cannot be used multiple times"),
-        (&["--fusion-weights=other.tsv"], "--fusion <METHOD>"),
         (
-            &["--fusion=sum", "--fusion-weights=judged.tsv"],
+            &["--fusion=sum:judged.tsv"],
             "judged.tsv: expected queries that are not in --judged, found none; weights are fitted on other queries",
         ),
     ];
@@ -234,8 +227,8 @@ fn weights_that_few_queries_give_are_doubted() {
     let few: String = folder.read("other.tsv").lines().take(10).map(|line| format!("{line}\n")).collect();
     folder.write("few.tsv", few);
     let doubt = "warning: few.tsv: weights fitted on 3 queries follow chance; judge 20 or more";
-    folder.run(&[&THREE[..], &["--fusion=min-max", "--fusion-weights=few.tsv"]].concat()).code(0).says(doubt);
-    let enough = folder.run(&[&THREE[..], &["--fusion=min-max", "--fusion-weights=other.tsv"]].concat()).code(0);
+    folder.run(&[&THREE[..], &["--fusion=min-max:few.tsv"]].concat()).code(0).says(doubt);
+    let enough = folder.run(&[&THREE[..], &["--fusion=min-max:other.tsv"]].concat()).code(0);
     assert!(!enough.stderr().contains("follow chance"));
 }
 
@@ -244,10 +237,10 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
     let folder = folder();
     let save = ["--fusion=min-max", "--save-rankers=kept"];
     folder.run(&[&THREE[..], &save].concat()).code(0);
-    let judge = || folder.run(&["evaluate", "--judged=judged.tsv", "--model=kept/fusion_min-max.safetensors"]);
+    let judge = || folder.run(&["evaluate", "--judged=judged.tsv", "kept/fusion_min-max.safetensors"]);
     judge().code(0);
     // Another ranker in the place of a member, and a missing one.
-    folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--save-rankers=other"]).code(0);
+    folder.run(&["evaluate", "--judged=judged.tsv", "bm25", "--save-rankers=other"]).code(0);
     let kept = std::fs::read(folder.path("kept/bm25.safetensors")).unwrap();
     std::fs::copy(folder.path("other/bm25.safetensors"), folder.path("kept/bm25.safetensors")).unwrap();
     judge().code(2).says("expected member `bm25.safetensors` with the fingerprint ").prints_nothing();
@@ -256,9 +249,9 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
     folder.write("kept/bm25.safetensors", &kept);
     judge().code(0);
 
-    let again = ["evaluate", "--judged=judged.tsv", "--model=kept/fusion_min-max.safetensors", "--fusion=min-max"];
+    let again = ["evaluate", "--judged=judged.tsv", "kept/fusion_min-max.safetensors", "--fusion=min-max"];
     folder.run(&again).code(2).says("found 0 systems besides fusions, which are not fused again");
-    let beside = [&again[..], &["--ranker=bm25", "--ranker=trigram"]].concat();
+    let beside = [&again[..], &["bm25", "trigram"]].concat();
     folder.run(&beside).code(0).says("fusion_min-max: a fusion, which is judged but not fused again");
 
     // It is not a model.
@@ -267,17 +260,17 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
         .code(2)
         .says("expected a model, found a `fusion`");
     // Members that are already there stay. A ranker is not written over one that is read.
-    folder.run(&[&THREE[..5], &["--ranker=trigram", "--model=kept/bm25.safetensors"], &save[..]].concat()).code(0);
+    folder.run(&[&THREE[..5], &["trigram", "kept/bm25.safetensors"], &save[..]].concat()).code(0);
     assert!(std::fs::read(folder.path("kept/bm25.safetensors")).unwrap() == kept);
     folder
-        .run(&[&THREE[..5], &["--ranker=bm25", "--model=kept/bm25.safetensors", "--save-rankers=kept"]].concat())
+        .run(&[&THREE[..5], &["bm25", "kept/bm25.safetensors", "--save-rankers=kept"]].concat())
         .code(2)
         .says("expected outputs in `kept` that are not also inputs, found `bm25.safetensors`; name another folder");
     // Two members with the same file name.
     std::fs::create_dir(folder.path("old")).unwrap();
     std::fs::copy(folder.path("model.safetensors"), folder.path("old/a b.safetensors")).unwrap();
     std::fs::copy(folder.path("model.safetensors"), folder.path("old/a_b.safetensors")).unwrap();
-    let two = ["--model=old/a b.safetensors", "--model=old/a_b.safetensors"];
+    let two = ["old/a b.safetensors", "old/a_b.safetensors"];
     folder
         .run(&[&THREE[..5], &two, &save].concat())
         .code(2)
@@ -289,24 +282,21 @@ fn a_kept_fusion_that_is_damaged_is_refused_and_nothing_that_is_read_is_lost() {
 fn a_fusion_that_cannot_be_written_anew_stays() {
     let folder = folder();
     let fuse = |titles: &str, rankers: &[&str]| {
-        let base =
-            ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--fusion=linear", "--save-rankers=kept", "--titles"];
+        let base = ["evaluate", "--judged=judged.tsv", "bm25", "--fusion=linear", "--save-rankers=kept", "--titles"];
         folder.run(&[&base[..], &[titles], rankers].concat())
     };
-    fuse("titles.tsv", &["--ranker=trigram"]).code(0);
+    fuse("titles.tsv", &["trigram"]).code(0);
     let titles = folder.read("titles.tsv");
     folder.write("few.tsv", titles.lines().take(40).map(|line| format!("{line}\n")).collect::<String>());
-    let judge = || folder.run(&["evaluate", "--judged=judged.tsv", "--model=kept/fusion_linear.safetensors"]).code(0);
+    let judge = || folder.run(&["evaluate", "--judged=judged.tsv", "kept/fusion_linear.safetensors"]).code(0);
     let before = judge().stdout();
     // Without a file, `vectors` cannot be trained.
-    fuse("few.tsv", &["--ranker=vectors"])
-        .code(1)
-        .says("kept/bm25.safetensors: stays as it was, since a fusion needs it");
+    fuse("few.tsv", &["vectors"]).code(1).says("kept/bm25.safetensors: stays as it was, since a fusion needs it");
     assert_eq!(judge().stdout(), before);
     let names = std::fs::read_dir(folder.path("kept")).unwrap();
     assert!(names.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with('.')), "nothing is left");
     let kept = std::fs::read(folder.path("kept/bm25.safetensors")).unwrap();
-    fuse("few.tsv", &["--ranker=trigram"]).code(0);
+    fuse("few.tsv", &["trigram"]).code(0);
     judge();
     assert!(std::fs::read(folder.path("kept/bm25.safetensors")).unwrap() != kept, "the new one is there");
 }
@@ -316,7 +306,7 @@ fn a_fusion_that_cannot_be_written_anew_stays() {
 fn a_member_of_another_fusion_is_not_replaced() {
     let folder = folder();
     let fuse = |titles: &str, method: &str, more: &[&str]| {
-        let base = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--save-rankers=kept"];
+        let base = ["evaluate", "--judged=judged.tsv", "bm25", "trigram", "--save-rankers=kept"];
         folder.run(&[&base[..], &["--titles", titles, "--fusion", method], more].concat())
     };
     fuse("titles.tsv", "min-max", &[]).code(0);
@@ -334,19 +324,18 @@ fn a_member_of_another_fusion_is_not_replaced() {
     fuse("few.tsv", "min-max", &["--fusion=rrf"]).code(0);
     assert!(std::fs::read(folder.path("kept/bm25.safetensors")).unwrap() != kept);
     for name in ["min-max", "reciprocal-rank"] {
-        let fusion = format!("--model=kept/fusion_{name}.safetensors");
+        let fusion = format!("kept/fusion_{name}.safetensors");
         folder.run(&["evaluate", "--judged=judged.tsv", &fusion]).code(0);
     }
     // Models are copied: one of the same file name and other weights is refused as well.
     let model = |more: &[&str]| {
-        let base =
-            ["evaluate", "--judged=judged.tsv", "--ranker=trigram", "--model=model.safetensors", "--save-rankers=two"];
+        let base = ["evaluate", "--judged=judged.tsv", "trigram", "model.safetensors", "--save-rankers=two"];
         folder.run(&[&base[..], more].concat())
     };
     model(&["--fusion=min-max"]).code(0);
     folder.train("model.safetensors", &["--gamma", "3"]).code(0);
     model(&["--fusion=rrf"]).code(2).says("two/model.safetensors: expected the same system as before");
-    folder.run(&["evaluate", "--judged=judged.tsv", "--model=two/fusion_min-max.safetensors"]).code(0);
+    folder.run(&["evaluate", "--judged=judged.tsv", "two/fusion_min-max.safetensors"]).code(0);
     let names = std::fs::read_dir(folder.path("two")).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with('.')));
 }

@@ -20,7 +20,7 @@ fn folder() -> Folder {
     folder
 }
 
-const BASE: [&str; 4] = ["evaluate", "--judged=judged.tsv", "--run=bad.run", "--run=good.run"];
+const BASE: [&str; 4] = ["evaluate", "--judged=judged.tsv", "bad.run", "good.run"];
 
 #[test]
 fn a_job_goes_on_only_if_a_system_is_better() {
@@ -34,14 +34,14 @@ fn a_job_goes_on_only_if_a_system_is_better() {
     run(&["--require=good:better:bad", "--measures=ndcg@1", "--json"]).code(0).says("by ndcg@1: +1.000");
     // Equal systems: no difference was shown.
     folder.write("same.run", folder.read("good.run"));
-    run(&["--run=same.run", "--require=same:better:good"]).code(1).says("by ndcg@10: 0.000, p 1.0000");
+    run(&["same.run", "--require=same:better:good"]).code(1).says("by ndcg@10: 0.000, p 1.0000");
 }
 
 #[test]
 fn a_job_goes_on_unless_a_system_is_worse() {
     let folder = folder();
     folder.write("same.run", folder.read("good.run"));
-    let run = |more: &[&str]| folder.run(&[&BASE[..], &["--run=same.run"], more].concat());
+    let run = |more: &[&str]| folder.run(&[&BASE[..], &["same.run"], more].concat());
     run(&["--require=good:not-worse:bad"])
         .code(0)
         .says("required: good is not shown to be worse than bad by ndcg@10: +0.");
@@ -70,7 +70,7 @@ fn it_works_for_whole_collections_and_for_names_with_colons() {
     let mut titles = "id\ttitle\n".to_owned();
     (0..30).for_each(|i| titles.push_str(&format!("a{i}\tgood title {i}\nb{i}\tother title {i}\n")));
     folder.write("titles.tsv", titles);
-    let full = [&BASE[..], &["--full", "--titles=titles.tsv", "--ranker=bm25:b=0.4"]].concat();
+    let full = [&BASE[..], &["--full", "--titles=titles.tsv", "bm25:b=0.4"]].concat();
     let run = |more: &[&str]| folder.run(&[&full[..], more].concat());
     run(&["--require=good:better:bad"]).code(0).says("required: good is better than bad by ndcg@10");
     run(&["--require=bad:better:bm25:b=0.4"]).code(1).says("required: bad is not shown to be better than bm25:b=0.4");

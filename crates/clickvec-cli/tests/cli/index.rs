@@ -93,8 +93,8 @@ fn nothing_else_is_written_into_an_index() {
         "man --output shop.index",
         "demo --pairs 100 --epochs 1 --output shop.index/demo.html",
         "demo --pairs 100 --epochs 1 --output demo.html --keep shop.index/keep",
-        "evaluate --judged judged.tsv --ranker bm25 --run-out shop.index/runs",
-        "evaluate --judged judged.tsv --ranker bm25 --save-rankers shop.index/rankers",
+        "evaluate --judged judged.tsv bm25 --output shop.index/runs",
+        "evaluate --judged judged.tsv bm25 --save-rankers shop.index/rankers",
     ] {
         folder.run(&command.split(' ').collect::<Vec<_>>()).code(2).says("expected an output outside the index");
         assert_eq!(names(), before, "{command}");
@@ -135,7 +135,7 @@ fn an_index_in_the_place_of_a_model_is_known() {
     let folder = with_index();
     let hint = "found a folder; name a file inside it; in an index the model is the file model.safetensors";
     let full = "shop.index: expected a model, found an index; add `--full`";
-    folder.run(&["evaluate", "--judged", "judged.tsv", "--model", "shop.index"]).code(2).says(full).prints_nothing();
+    folder.run(&["evaluate", "--judged", "judged.tsv", "shop.index"]).code(2).says(full).prints_nothing();
     folder
         .run(&["search", "--model", "shop.index", "--titles", "titles.tsv", "red"])
         .code(2)
@@ -263,7 +263,7 @@ fn titles_that_are_lost_because_of_their_bytes_are_loud() {
         folder.write("clicks.tsv", [mark, &wide(&clicks)].concat());
         folder.train("m", &[]).code(2).says("clicks.tsv: expected UTF-8, found UTF-16; save it as UTF-8 text (iconv");
         folder.write("wide-judged.tsv", [mark, &wide(&folder.read("judged.tsv"))].concat());
-        let judged = ["evaluate", "--judged=wide-judged.tsv", "--model=model.safetensors"];
+        let judged = ["evaluate", "--judged=wide-judged.tsv", "model.safetensors"];
         folder.run(&judged).code(2).says("wide-judged.tsv: expected UTF-8, found UTF-16");
     }
 }

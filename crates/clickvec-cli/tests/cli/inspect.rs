@@ -41,8 +41,8 @@ fn a_model_that_is_cut_short_is_refused() {
 #[test]
 fn a_fusion_and_its_rankers_are_described() {
     let folder = Folder::with_model();
-    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "--model=model.safetensors"];
-    let members = ["--ranker=bm25:k1=1.2,b=0.75", "--fusion=z-score", "--fusion-weights=1,3", "--save-rankers=kept"];
+    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv"];
+    let members = ["bm25:k1=1.2,b=0.75", "model.safetensors", "--fusion=z-score:1,3", "--save-rankers=kept"];
     folder.run(&[&evaluate[..], &members].concat()).code(0);
     let fusion = "kept/fusion_z-score.safetensors";
     let text = folder.run(&["inspect", fusion]).code(0).stdout();
@@ -89,8 +89,8 @@ fn files(path: &std::path::Path, inside: &str) -> Vec<String> {
 #[test]
 fn a_changed_byte_in_any_file_of_an_index_is_named() {
     let folder = Folder::with_model();
-    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "--model=model.safetensors"];
-    let members = ["--ranker=bm25:k1=1.2,b=0.75", "--ranker=trigram", "--fusion=z-score", "--save-rankers=kept"];
+    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv"];
+    let members = ["bm25:k1=1.2,b=0.75", "trigram", "model.safetensors", "--fusion=z-score", "--save-rankers=kept"];
     folder.run(&[&evaluate[..], &members].concat()).code(0);
     let model = "--model=kept/fusion_z-score.safetensors";
     folder.run(&["index", model, "--titles=titles.tsv", "--output=shop.index"]).code(0);

@@ -66,10 +66,10 @@ fn files_of_this_program_are_known() {
     assert_eq!(kinds, ["clicks", "judged", "titles", "model", "index", "qrels", "run", "corpus", "preset"]);
     let next = |place: usize| found[place]["next"].as_str().unwrap().to_owned();
     assert_eq!(next(0), "clickvec train --titles titles.tsv --clicks clicks.tsv --output model-2.safetensors");
-    let judge = "clickvec evaluate --judged judged.tsv --titles titles.tsv --ranker bm25 --ranker trigram --model model.safetensors";
+    let judge = "clickvec evaluate bm25 trigram model.safetensors --judged judged.tsv --titles titles.tsv";
     assert_eq!(next(1), judge);
     assert_eq!(next(2), "clickvec index --model model.safetensors --titles titles.tsv --output titles.index");
-    assert_eq!(next(6), "clickvec evaluate --judged q.qrels --run r.run");
+    assert_eq!(next(6), "clickvec evaluate r.run --judged q.qrels");
     assert_eq!((&found[0]["rows"], &found[0]["faults"]), (&144.into(), &0.into()));
     let alone = folder.run(&["inspect", "titles.tsv"]).code(0);
     alone.prints("next: clickvec train --titles titles.tsv --output model-2.safetensors");
@@ -163,7 +163,7 @@ fn titles_and_judged_titles_are_fine_where_they_are_read() {
     let (titles, judged) = (folder.read("titles.tsv"), folder.read("judged.tsv"));
     let long = "x ".repeat(2 << 20);
     let index = "index --model=model.safetensors --output=i --titles=";
-    let evaluate = "evaluate --model=model.safetensors --judged=";
+    let evaluate = "evaluate model.safetensors --judged=";
     for (name, text, kind, read, faults) in [
         ("long.tsv", format!("{titles}long\t{long}\n"), "titles", index, 0),
         ("nul.tsv", format!("{titles}nul\ta\0b\n"), "titles", index, 0),

@@ -121,13 +121,13 @@ fn a_filled_sheet_is_a_test_set() {
         .run(&["judge", "read", "a.tsv", "--output", "j.tsv"])
         .code(0)
         .says(&format!("left out {open} rows without a grade"))
-        .says("next: clickvec evaluate --full --judged j.tsv");
+        .says("next: clickvec evaluate bm25 MODEL --full --judged j.tsv");
     let judged = folder.read("j.tsv");
     assert!(judged.starts_with("query\ttitle_id\ttitle\tgrade\n"));
     folder.run_with(&["judge", "read", "-", "--output", "piped.tsv"], folder.read("a.tsv")).code(0);
     assert_eq!(folder.read("piped.tsv"), judged);
-    folder.run(&["evaluate", "--judged", "j.tsv", "--ranker", "bm25", "--model", "model.safetensors"]).code(0);
-    folder.run(&["evaluate", "--full", "--judged", "j.tsv", "--titles", "titles.tsv", "--ranker", "bm25"]).code(0);
+    folder.run(&["evaluate", "--judged", "j.tsv", "bm25", "model.safetensors"]).code(0);
+    folder.run(&["evaluate", "--full", "--judged", "j.tsv", "--titles", "titles.tsv", "bm25"]).code(0);
 }
 
 #[test]
@@ -171,22 +171,22 @@ fn models_and_runs_are_pooled_too() {
     of("queries.tsv", &[]).code(0).says("which 3 systems found 12 times");
     let by_index = rows();
     // The model of the index finds nothing else.
-    of("queries.tsv", &["--model", "model.safetensors"]).code(0).says("which 4 systems found 16 times");
+    of("queries.tsv", &["model.safetensors"]).code(0).says("which 4 systems found 16 times");
     assert_eq!(rows(), by_index);
     let of_run = |rows: &[String]| rows.iter().filter(|row| row.contains("\tt75")).count();
-    of("queries.tsv", &["--run", "other.run"]).code(0).says("other.run: lacks 1 query");
+    of("queries.tsv", &["other.run"]).code(0).says("other.run: lacks 1 query");
     assert_eq!(of_run(&rows()), 2, "{:?}", rows());
     assert!(!rows().iter().any(|row| row.contains("t7520")), "{:?}", rows());
     folder.write("capitals.tsv", folder.read("queries.tsv").replacen("query_id", "Query_ID", 1));
     let before = rows();
-    of("capitals.tsv", &["--run", "other.run"]).code(0);
+    of("capitals.tsv", &["other.run"]).code(0);
     assert_eq!(rows(), before);
     // Lines of text have their numbers as ids.
     folder.write("queries.txt", "blue ladder\nred hammer\n");
     folder.write("lines.run", "2 Q0 t7520 1 1 x\n");
-    of("queries.txt", &["--run", "lines.run"]).code(0);
+    of("queries.txt", &["lines.run"]).code(0);
     assert!(rows().iter().any(|row| row.starts_with("red hammer\tt7520")), "{:?}", rows());
-    of("queries.txt", &["--run", "other.run"]).code(2).says("expected a run for the queries");
+    of("queries.txt", &["other.run"]).code(2).says("expected a run for the queries");
     folder.write("strange.run", "1 Q0 t9999 1 1 x\n");
-    of("queries.txt", &["--run", "strange.run"]).code(2).says("expected titles of the index, found the id `t9999`");
+    of("queries.txt", &["strange.run"]).code(2).says("expected titles of the index, found the id `t9999`");
 }

@@ -55,7 +55,7 @@ fn ten_times_the_judged_rows_take_no_more_than_their_texts() {
     folder.write("few.tsv", judged(QUERIES));
     folder.write("many.tsv", judged(10 * QUERIES));
     folder.run(&["train", "--clicks=clicks.tsv", "--output=m", "--epochs=1"]).code(0);
-    let evaluate = ["evaluate", "--model=m", "--ranker=bm25", "--judged"];
+    let evaluate = ["evaluate", "bm25", "m", "--judged"];
     let train = ["train", "--clicks=clicks.tsv", "--output=n", "--epochs=2", "--validation"];
     for command in [&evaluate[..], &train] {
         let [few, many] = ["few.tsv", "many.tsv"].map(|table| peak(&folder.path(""), &[command, &[table]].concat()));

@@ -56,7 +56,7 @@ fn a_model_is_no_table() {
     for arguments in [
         train("model.safetensors", "m"),
         vec!["prepare", "model.safetensors", "--output", "c.tsv"],
-        vec!["evaluate", "--judged", "model.safetensors", "--ranker", "bm25"],
+        vec!["evaluate", "--judged", "model.safetensors", "bm25"],
         vec!["search", "--model", "model.safetensors", "--titles", "model.safetensors", "red"],
         vec!["train", "--titles", "model.safetensors", "--output", "m"],
     ] {
@@ -94,7 +94,7 @@ fn a_sheet_with_open_rows_is_not_judged() {
     let folder = Folder::with_data();
     folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer in red\t\n");
     let message = "sheet.tsv:2: expected a grade, one of the integers 0 to 10, found nothing";
-    folder.run(&["evaluate", "--judged=sheet.tsv", "--ranker=bm25"]).code(2).says(message);
+    folder.run(&["evaluate", "--judged=sheet.tsv", "bm25"]).code(2).says(message);
     // Grades of a sheet are 0 to 4, and what it lacks is counted.
     folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer\t3\nladder\tt2\tladder\t\n");
     let judged = ["judge", "read", "sheet.tsv", "--output=j.tsv"];

@@ -10,7 +10,7 @@ fn a_reader_that_has_enough_is_success() {
     let base = "search --model model.safetensors --titles titles.tsv -k 144".split(' ').chain(["red", "blue", "green"]);
     let commands: [Vec<&str>; 6] = [
         base.collect(),
-        "evaluate --judged judged.tsv --ranker bm25".split(' ').collect(),
+        "evaluate --judged judged.tsv bm25".split(' ').collect(),
         "embed model.safetensors --side title titles.tsv".split(' ').collect(),
         "completions bash".split(' ').collect(),
         "lab simulate --pairs 100 --judged 2 --output log --json".split(' ').collect(),
@@ -37,9 +37,7 @@ fn a_reader_that_has_enough_is_success() {
 #[test]
 fn a_full_disk_is_an_error() {
     let folder = Folder::with_model();
-    for arguments in
-        ["inspect model.safetensors", "evaluate --judged judged.tsv --ranker bm25 --json", "completions zsh"]
-    {
+    for arguments in ["inspect model.safetensors", "evaluate --judged judged.tsv bm25 --json", "completions zsh"] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let output = Command::new(program())
             .args(arguments.split(' '))
@@ -62,7 +60,7 @@ fn a_device_without_an_end_is_refused() {
         &["prepare", "/dev/zero", "--format=tsv", "--output=c.tsv"],
         &["prepare", "/dev/zero", "--output=c.tsv"],
         &["train", "--clicks=/dev/zero", "--output=m"],
-        &["evaluate", "--judged=/dev/zero", "--ranker=bm25"],
+        &["evaluate", "--judged=/dev/zero", "bm25"],
         &["embed", "model.safetensors", "--side=title", "/dev/zero"],
         #[cfg(feature = "serve")]
         &["serve", "shop.index", "--listen=127.0.0.1:0", "--canaries=/dev/zero"],

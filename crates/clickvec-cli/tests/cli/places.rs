@@ -26,7 +26,6 @@ fn a_pipe_where_a_file_must_be_is_told_at_once() {
         "search pipe red",
         "embed pipe --side query --text-column query clicks.tsv",
         "index --model pipe --titles titles.tsv --output index",
-        "evaluate --judged judged.tsv --model pipe",
     ] {
         let mut child = Command::new(program())
             .args(arguments.split(' '))
@@ -56,7 +55,7 @@ fn who_may_read_a_file_stays_so_when_it_is_replaced() {
     let outputs: [(&str, &[&str]); 4] = [
         ("model", &[&["train", "--clicks", "clicks.tsv", "--output", "model"], &SMALL[..]].concat()),
         ("vectors", &["embed", "model.safetensors", "--side", "title", "-o", "vectors", "titles.tsv"]),
-        ("queries", &["evaluate", "--judged", "judged.tsv", "--ranker", "bm25", "--per-query", "queries"]),
+        ("out/queries.tsv", &["evaluate", "--judged", "judged.tsv", "bm25", "--output", "out"]),
         ("index", &["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "index"]),
     ];
     for (name, arguments) in outputs {
@@ -113,9 +112,9 @@ fn no_message_moves_the_cursor() {
         &["inspect", odd][..],
         &["search", "--model", odd, "--titles", "titles.tsv", "red"],
         &["search", "--model", "model.safetensors", "--titles", odd, "red"],
-        &["evaluate", "--judged", "judged.odd", "--ranker", "bm25"],
-        &["evaluate", "--judged", "judged.tsv", "--ranker", odd],
-        &["evaluate", "--judged", odd, "--ranker", "bm25"],
+        &["evaluate", "--judged", "judged.odd", "bm25"],
+        &["evaluate", "--judged", "judged.tsv", odd],
+        &["evaluate", "--judged", odd, "bm25"],
         &["train", "--clicks", "clicks.tsv", "--output", &format!("{odd}/m")],
         &["prepare", odd, "--output", "p"],
         &["lab", "table", odd],
@@ -286,8 +285,7 @@ fn standard_input_is_read_once() {
         "--epochs=1",
     ];
     folder.run_with(&twice, folder.read("clicks.tsv")).code(2).says("standard input was read before; give one of");
-    let twice =
-        ["evaluate", "--judged", "-", "--fusion-weights", "-", "--ranker=bm25", "--ranker=trigram", "--fusion=rrf"];
+    let twice = ["evaluate", "--judged", "-", "bm25", "trigram", "--fusion=rrf:-"];
     folder.run_with(&twice, judged).code(2).says("standard input was read before; give one of the inputs as a file");
     let titles = [
         "train",

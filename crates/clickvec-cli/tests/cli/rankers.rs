@@ -52,8 +52,7 @@ fn what_is_saved_scores_as_it_did() {
     let base = ["lab", "table", "--judged=judged.tsv", "--json"];
     let trained = folder.run(&[&base[..], &data, &rankers].concat()).code(0).json_lines();
     let system = |ranker: &&str| ranker.split(':').next().unwrap().to_owned();
-    let files: Vec<String> =
-        ALL.iter().map(|ranker| format!("--model={}", folder.saved_ranker("kept", &system(ranker)))).collect();
+    let files: Vec<String> = ALL.iter().map(|ranker| folder.saved_ranker("kept", &system(ranker))).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let kept = folder.run(&[&["evaluate", "--judged=judged.tsv", "--json"], &files[..]].concat()).code(0);
     let said = kept.stderr();
@@ -89,9 +88,8 @@ fn the_list_has_every_ranker_with_its_parameters() {
 #[test]
 fn a_system_of_the_lab_is_named_by_the_lab_alone() {
     let folder = Folder::with_data();
-    let says =
-        "one of the rankers bm25, trigram, vectors, found `lsa`; `clickvec lab table` has the systems of the papers";
-    folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=lsa"]).code(2).says(says).prints_nothing();
+    let says = "one of the rankers bm25, trigram, vectors, found `lsa`, and no file `lsa`; `clickvec lab table` has the systems of the papers";
+    folder.run(&["evaluate", "--judged=judged.tsv", "lsa"]).code(2).says(says).prints_nothing();
 }
 
 #[test]
@@ -101,17 +99,17 @@ fn vectors_of_another_program_are_judged() {
     folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
     folder.write("wrong.vec", "4 2\nsofa 1 0\ncouch 0 1\nlamp 0.9 0.1\nlight 0.8 0.1\n");
     for (file, expected) in [("right.vec", 1.0), ("wrong.vec", 0.5)] {
-        let ranker = format!("--ranker=vectors:file={file}");
-        for command in [&["lab", "table"][..], &["evaluate"]] {
-            let run = folder.run(&[command, &["--judged=j.tsv", &ranker, "--json"]].concat()).code(0);
+        let ranker = format!("vectors:file={file}");
+        for command in [&["lab", "table", "--ranker"][..], &["evaluate"]] {
+            let run = folder.run(&[command, &[&ranker, "--judged=j.tsv", "--json"]].concat()).code(0);
             assert_eq!(systems(&run.json_lines())[0]["ndcg@1"], expected, "{file}");
         }
     }
     let why =
         "expected a file of vectors that another program trained, found none; name it as in `vectors:file=words.vec`";
-    let rankers = ["--judged=j.tsv", "--ranker=vectors", "--ranker=bm25"];
-    folder.run(&[&["lab", "table"], &rankers[..]].concat()).code(1).says(&format!("vectors: left out: vectors: {why}"));
-    let run = folder.run(&[&["evaluate"], &rankers[..]].concat()).code(1);
+    let table = ["lab", "table", "--judged=j.tsv", "--ranker=vectors", "--ranker=bm25"];
+    folder.run(&table).code(1).says(&format!("vectors: left out: vectors: {why}"));
+    let run = folder.run(&["evaluate", "--judged=j.tsv", "vectors", "bm25"]).code(1);
     run.says(&format!("left out vectors: {why}")).prints("a  bm25");
 }
 
@@ -210,11 +208,7 @@ fn several_files_of_vectors_are_several_systems_and_what_they_lack_is_said() {
     folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
     folder.write("part.vec", "2 2\nsofa 1 0\ncouch 0.9 0.1\n");
     folder.write("none.vec", "1 2\nchair 1 0\n");
-    let evaluate = |rankers: &[&str]| {
-        let rankers: Vec<String> = rankers.iter().map(|ranker| format!("--ranker={ranker}")).collect();
-        let rankers: Vec<&str> = rankers.iter().map(String::as_str).collect();
-        folder.run(&[&["evaluate", "--judged=j.tsv", "--json"], &rankers[..]].concat())
-    };
+    let evaluate = |rankers: &[&str]| folder.run(&[&["evaluate", "--judged=j.tsv", "--json"], rankers].concat());
     let run = evaluate(&["vectors:file=right.vec", "vectors:file=./right.vec"]).code(2);
     run.says("expected each system once");
     let run = evaluate(&["vectors:file=right.vec", "vectors:file=part.vec"]).code(0);

@@ -140,7 +140,7 @@ fn a_run_is_what_evaluate_and_judge_take() {
     folder.write("first.run", &printed);
     // The run gets the figures of the search that it was written by.
     let evaluate = ["evaluate", "--full=20", "--judged", "j.tsv", "--titles", "titles.tsv", "--measures", "ndcg@10"];
-    let systems = ["--model", "model.safetensors", "--run", "first.run", "--json"];
+    let systems = ["model.safetensors", "first.run", "--json"];
     let [report] = folder.run(&[&evaluate[..], &systems].concat()).code(0).json_lines().try_into().unwrap();
     let figure = |place: usize| report["systems"][place]["ndcg@10"].as_f64().unwrap();
     assert!(figure(0) > 0.1 && figure(0) == figure(1), "{report}");

@@ -93,7 +93,7 @@ fn clicks_and_judgments_come_back() {
     }
     folder.run(&["prepare", "record/clicks.jsonl", "--output", "log.tsv"]).code(0).says("4 clicks");
     assert!(folder.read("log.tsv").contains("red hammer\thammer in red, 10 in.\t1"));
-    folder.run(&["evaluate", "--judged", "record/judged.tsv", "--ranker", "bm25"]).code(0).prints("bm25");
+    folder.run(&["evaluate", "--judged", "record/judged.tsv", "bm25"]).code(0).prints("bm25");
     let few: String = folder.read("titles.tsv").lines().take(30).map(|line| format!("{line}\n")).collect();
     folder.write("titles.tsv", &few);
     folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);

@@ -26,7 +26,7 @@ fn a_log_can_be_learnt_from_and_judged_by() {
     let learn =
         "train --clicks log/clicks.tsv --validation log/validation.tsv --set encoder.cells=8 --epochs 1 --output model";
     folder.run(&learn.split(' ').collect::<Vec<_>>()).code(0).says("log/clicks.tsv: 2,000 pairs");
-    let judge = "evaluate --judged log/judged-order.tsv --titles log/titles.tsv --ranker bm25 --model model --json";
+    let judge = "evaluate --judged log/judged-order.tsv --titles log/titles.tsv bm25 model --json";
     let [judged] = folder.run(&judge.split(' ').collect::<Vec<_>>()).code(0).json_lines().try_into().unwrap();
     assert_eq!(judged["queries"], 10);
 }

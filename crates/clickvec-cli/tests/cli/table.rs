@@ -16,7 +16,7 @@ fn folder() -> Folder {
 #[test]
 fn a_table_is_made_and_nothing_is_done_twice() {
     let folder = folder();
-    let run = folder.run(&["lab", "table", "spec.toml", "--html", "t.html", "--markdown", "t.md"]).code(0);
+    let run = folder.run(&["lab", "table", "spec.toml", "--output", "t.html", "--output", "t.md"]).code(0);
     let table = run.stdout();
     for part in ["Tiny", "a  BM25", "b  LSTM", "c  Both", "30.5 / 32.8 / 38.8", "48 queries, 2 folds", "against BM25"] {
         assert!(table.contains(part), "no `{part}` in\n{table}");
@@ -57,7 +57,7 @@ fn a_table_is_made_and_nothing_is_done_twice() {
         folder.write(&format!("spec.cache/{name}"), "{");
     }
     assert_eq!(results(&folder), first);
-    folder.run(&["lab", "table", "spec.toml", "--html", "again.html"]).code(0);
+    folder.run(&["lab", "table", "spec.toml", "--output", "again.html"]).code(0);
     assert!(folder.read("again.html").contains("\"curves\":[{\"name\":\"LSTM\""));
 
     // With other parameters a member gives another fusion, of the same members' points.
@@ -82,11 +82,11 @@ fn hostile_texts_do_not_leave_the_pages_script() {
     folder.write("j.tsv", "query\ttitle\tgrade\n<!--<script>\t</script><b>\t3\n<!--<script>\tother\t0\n");
     folder.write("s.toml", format!("title = \"</title><script>\"\n{}", row("<i>", "ranker = \"bm25\"")));
     folder
-        .run(&["lab", "table", "s.toml", "--judged", "j.tsv", "--html", "t.html"])
+        .run(&["lab", "table", "s.toml", "--judged", "j.tsv", "--output", "t.html"])
         .code(2)
         .says("expected at most 1 folds");
     folder.write("s.toml", format!("{}[evaluation]\nfolds = 1\n", folder.read("s.toml")));
-    folder.run(&["lab", "table", "s.toml", "--judged", "j.tsv", "--html", "t.html"]).code(0);
+    folder.run(&["lab", "table", "s.toml", "--judged", "j.tsv", "--output", "t.html"]).code(0);
     let page = folder.read("t.html");
     let data = page.split("const data = ").nth(1).unwrap().split('\n').next().unwrap();
     assert!(data.contains("\\u003c!--\\u003cscript>") && !data.contains('<'), "{data}");
@@ -154,14 +154,14 @@ fn any_system_can_be_the_one_that_all_are_compared_with() {
     folder
         .run(&["lab", "table", "spec.toml", "--against", "none"])
         .code(2)
-        .says("expected a system of the spec for `--against`, found `none`");
+        .says("expected a system of the table for `--against`, found `none`");
 }
 
 #[test]
 fn a_table_of_which_nothing_can_be_trained_says_why() {
     let folder = Folder::with_data();
     folder.write("spec.toml", row("a", "ranker = \"bltm\""));
-    let base = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv", "--html", "t.html"];
+    let base = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--titles", "titles.tsv", "--output", "t.html"];
     folder.run(&base).code(1).prints("a: left out: ");
     let [report] = folder.run(&[&base[..], &["--json"]].concat()).code(1).json_lines().try_into().unwrap();
     assert!(report["systems"][0]["error"].is_string(), "{report}");
@@ -212,9 +212,11 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     folder.write("spec.toml", a("ranker = \"bm25\""));
     folder.run(&["lab", "table", "spec.toml"]).code(2).says("expected judged titles, found none");
     folder.run(&["lab", "table", "missing.toml", "--judged", "judged.tsv"]).code(2).says("missing.toml: cannot read");
-    let missing = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--html", "none/t.html"];
+    let missing = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--output", "none/t.html"];
     folder.run(&missing).code(2).says("none: expected a folder to write into, found none");
-    let over = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--html", "spec.toml"];
+    let form = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--output", "t.txt"];
+    folder.run(&form).code(2).says("expected a name that ends in `.md` or `.html` for `--output`, found `t.txt`");
+    let over = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--output", "spec.toml"];
     folder.run(&over).code(2).says("not an input, found `spec.toml`");
 }
 
@@ -434,14 +436,14 @@ fn models_are_trained_with_several_seeds_and_every_row_searches_all_titles() {
     assert_eq!(system(&one, 1)["ndcg@1"], system(&three, 1)["seeds"][0]["ndcg@1"]);
     // What `evaluate --full` says of the same model. Its fold chooses nothing, since there is one point.
     folder.train("m", &["--held-out", "0"]).code(0);
-    let full = ["evaluate", "--full=100", "--judged", "judged.tsv", "--titles", "titles.tsv", "--model", "m", "--json"];
+    let full = ["evaluate", "--full=100", "--judged", "judged.tsv", "--titles", "titles.tsv", "m", "--json"];
     let full = folder.run(&[&full[..], &["--measures", "ndcg@10,recall@100"]].concat()).code(0);
     let full = full.json_lines()[0]["systems"][0].clone();
     for measure in ["ndcg@10", "recall@100"] {
         assert_eq!(system(&one, 1)["all_titles"][measure], full[measure], "{full}");
     }
     assert_eq!(three["all_titles_tests"].as_array().unwrap().len(), 6);
-    let text = folder.run(&["lab", "table", "spec.toml", "--html", "t.html"]).code(0).stdout().to_owned();
+    let text = folder.run(&["lab", "table", "spec.toml", "--output", "t.html"]).code(0).stdout().to_owned();
     for part in ["all titles: NDCG@10", "all titles: R@100", " ± 0.", "standard deviation over 3 seeds"] {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
@@ -473,7 +475,7 @@ fn models_are_trained_with_several_seeds_and_every_row_searches_all_titles() {
 fn judged_queries_that_are_clicked_are_counted() {
     let folder = Folder::with_data();
     folder.write("spec.toml", format!("{DATA}{}{}", row("BM25", "ranker = \"bm25\""), row("ULM", "ranker = \"ulm\"")));
-    let run = folder.run(&["lab", "table", "spec.toml", "--html", "t.html"]).code(0);
+    let run = folder.run(&["lab", "table", "spec.toml", "--output", "t.html"]).code(0);
     assert!(run.stderr().contains("48 of 48 judged queries are also in "), "{}", run.stderr());
     run.prints("48 judged queries are also in the click log, with 48 of 144 judged pairs");
     assert!(folder.read("t.html").contains("table 7 of the CLSM paper"));

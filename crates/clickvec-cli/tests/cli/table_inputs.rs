@@ -139,7 +139,7 @@ fn misspelt(query: &str) -> String {
 }
 
 fn evaluated(folder: &Folder) -> Run {
-    folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=trigram", "--ranker=bm25"]).code(0)
+    folder.run(&["evaluate", "--judged=judged.tsv", "trigram", "bm25"]).code(0)
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn two_queries_prove_nothing() {
         (&0.5.into(), &"not shown".into(), &Value::Null)
     );
     assert_eq!(against["difference"], 1.0);
-    let run = folder.run(&["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--ranker=trigram", "--json"]).code(0);
+    let run = folder.run(&["evaluate", "--judged=judged.tsv", "bm25", "trigram", "--json"]).code(0);
     let [report] = run.json_lines().try_into().unwrap();
     assert_eq!((&report["tests"][0]["p"], &report["tests"][0]["t"]), (&0.5.into(), &Value::Null), "{report}");
 }
@@ -237,7 +237,7 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
     folder.write("right.vec", "4 2\nsofa 1 0\ncouch 0.9 0.1\nlamp 0 1\nlight 0.2 0.8\n");
     folder.write("part.vec", "2 2\nsofa 1 0\ncouch 0.9 0.1\n");
     folder.write("none.vec", "1 2\nchair 1 0\n");
-    folder.run(&["evaluate", "--judged=j.tsv", "--ranker=vectors:file=right.vec", "--run-out=runs"]).code(0);
+    folder.run(&["evaluate", "--judged=j.tsv", "vectors:file=right.vec", "--output=runs"]).code(0);
     let ids: Vec<String> = folder.read("runs/judged.qrels").lines().map(str::to_owned).collect();
     assert_eq!(ids.len(), 4);
     let whole = folder.read("runs/vectors_file=right.vec.run");

@@ -118,7 +118,7 @@ fn scores_that_were_changed_are_made_again_and_that_is_said() {
     // A ranker of another training under its name, equally valid.
     let model = names.iter().find(|name| name.ends_with(".safetensors")).unwrap();
     folder.write("other.tsv", "id\ttitle\n1\tred hammer\n");
-    let other = ["--titles=other.tsv", "--ranker=bm25", "--save-rankers=other"];
+    let other = ["--titles=other.tsv", "bm25", "--save-rankers=other"];
     folder.run(&[&["evaluate", "--judged=judged.tsv"], &other[..]].concat()).code(0);
     std::fs::copy(folder.path("other/bm25.safetensors"), folder.path(model)).unwrap();
     std::fs::remove_file(folder.path(point)).unwrap();

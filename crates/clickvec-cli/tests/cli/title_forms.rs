@@ -46,8 +46,8 @@ fn every_command_that_takes_titles_takes_them() {
     folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "b.index"]).code(0);
     let file = |index: &str, name: &str| std::fs::read(folder.path(&format!("{index}/{name}"))).unwrap();
     assert!(["titles.tsv", "vectors.npy"].iter().all(|name| file("a.index", name) == file("b.index", name)));
-    with(&["evaluate", "--judged", "judged.tsv", "--ranker", "bm25"]);
-    with(&["evaluate", "--full", "--judged", "judged.tsv", "--ranker", "bm25", "--model", "model.safetensors"]);
+    with(&["evaluate", "--judged", "judged.tsv", "bm25"]);
+    with(&["evaluate", "--full", "--judged", "judged.tsv", "bm25", "model.safetensors"]);
     let train = [
         "train",
         "--set",
@@ -158,9 +158,9 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
     let commands: [&[&str]; 8] = [
         &["search", "shop.index", "red hammer"],
         &["train", "--clicks=clicks.tsv", "--output=new"],
-        &["evaluate", "--judged=judged.tsv", "--model=model.safetensors"],
-        &["evaluate", "--judged=judged.tsv", "--full", "--model=shop.index"],
-        &["evaluate", "--judged=q.qrels", "--run=r.run"],
+        &["evaluate", "--judged=judged.tsv", "model.safetensors"],
+        &["evaluate", "--judged=judged.tsv", "--full", "shop.index"],
+        &["evaluate", "--judged=q.qrels", "r.run"],
         &["lab", "simulate", "--pairs=100", "--output=new"],
         &["lab", "errors", "model.safetensors", "--judged=judged.tsv"],
         &["search", "--model=model.safetensors", "red hammer"],
@@ -240,7 +240,7 @@ fn two_names_for_the_texts_are_refused_where_only_titles_are_read() {
     assert!(!folder.path("new").exists());
     // The judged titles may be in a column of another name than the collection's.
     folder.write("judged.tsv", folder.read("judged.tsv").replace("\ttitle\t", "\tlabel\t"));
-    let evaluate = ["evaluate", "--judged=judged.tsv", "--ranker=bm25", "--titles=titles.csv", "--field=label"];
+    let evaluate = ["evaluate", "--judged=judged.tsv", "bm25", "--titles=titles.csv", "--field=label"];
     folder.run(&[&evaluate[..], &NAMES].concat()).code(0);
 }
 

@@ -35,14 +35,12 @@ const EVALUATE: [&str; 3] = ["evaluate", "--judged=judged.tsv", "--titles=titles
 fn queries_get_vectors_and_without_the_parameter_the_message_names_it() {
     let folder = folder();
     folder
-        .run(&[&EVALUATE[..], &["--ranker=vectors:file=vectors.jsonl"]].concat())
+        .run(&[&EVALUATE[..], &["vectors:file=vectors.jsonl"]].concat())
         .code(2)
         .says("expected vectors for the texts of the test set, found none for its")
         .says("`ridge=0.3` gives queries theirs");
-    let report = folder
-        .run(&[&EVALUATE[..], &["--ranker=vectors:file=vectors.jsonl,ridge=0.3", "--json"]].concat())
-        .code(0)
-        .json_lines();
+    let report =
+        folder.run(&[&EVALUATE[..], &["vectors:file=vectors.jsonl,ridge=0.3", "--json"]].concat()).code(0).json_lines();
     let system = &report[0]["systems"][0];
     assert!(
         system["name"] == "vectors:file=vectors.jsonl,ridge=0.3" && system["ndcg@10"].as_f64().unwrap() > 0.5,
@@ -50,17 +48,16 @@ fn queries_get_vectors_and_without_the_parameter_the_message_names_it() {
     );
     // Titles that the file does not know cannot be learnt from.
     folder.write("other.jsonl", "{\"text\": \"some other title\", \"vector\": [1, 2]}\n");
-    let other = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "--ranker=vectors:file=other.jsonl,ridge=1"];
+    let other = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "vectors:file=other.jsonl,ridge=1"];
     folder.run(&other).code(1).says("titles as whole texts to fit others to, found 0").says("leave out `ridge`");
-    folder.run(&[&EVALUATE[..], &["--ranker=vectors:file=vectors.jsonl,ridge=-1"]].concat()).code(2).says("ridge");
+    folder.run(&[&EVALUATE[..], &["vectors:file=vectors.jsonl,ridge=-1"]].concat()).code(2).says("ridge");
 }
 
 #[test]
 fn an_index_searches_with_them_and_its_sums_are_explained() {
     let folder = folder();
-    let members =
-        ["--ranker=bm25:k1=1.2,b=0.75", "--ranker=vectors:file=vectors.jsonl,ridge=0.3", "--model=model.safetensors"];
-    let fused = ["--fusion=linear", "--fusion=min-max", "--fusion-weights=2,5,3", "--save-rankers=kept"];
+    let members = ["bm25:k1=1.2,b=0.75", "vectors:file=vectors.jsonl,ridge=0.3", "model.safetensors"];
+    let fused = ["--fusion=linear:2,5,3", "--fusion=min-max:2,5,3", "--save-rankers=kept"];
     folder.run(&[&EVALUATE[..], &members, &fused].concat()).code(0);
     for method in ["linear", "min-max"] {
         let model = format!("--model=kept/fusion_{method}.safetensors");

@@ -102,8 +102,8 @@ fn while_learning(folder: &Folder, update: &str, meanwhile: impl FnOnce()) {
 fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) {
     let split = |command: &str| command.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let run = |command: &str| folder.run(&split(command).iter().map(String::as_str).collect::<Vec<_>>());
-    run("evaluate --judged=log/judged.tsv --titles=titles.tsv --model=m --ranker=bm25:k1=1.2,b=0.75 --fusion=min-max \
-         --fusion-weights=1,3 --save-rankers=kept")
+    run("evaluate --judged=log/judged.tsv --titles=titles.tsv bm25:k1=1.2,b=0.75 m --fusion=min-max:1,3 \
+         --save-rankers=kept")
     .code(0);
     run(&format!("{index} --fusion=kept/fusion_min-max.safetensors")).code(0);
     let fusion = || folder.read("index/fusion.json");
@@ -442,16 +442,7 @@ fn thirty_days_with_a_shifting_vocabulary() {
         late.push_str(&judged.lines().skip(1).map(row).collect::<String>());
     }
     folder.write("late.tsv", late);
-    let evaluate = [
-        "evaluate",
-        "--full",
-        "--judged=late.tsv",
-        "--titles=titles.tsv",
-        "--model=frozen",
-        "--model=m",
-        "--ranker=bm25",
-        "--json",
-    ];
+    let evaluate = ["evaluate", "--full", "--judged=late.tsv", "--titles=titles.tsv", "frozen", "m", "bm25", "--json"];
     let report = report(&folder.run(&evaluate).code(0));
     let found = |name: &str| {
         let systems = report["systems"].as_array().unwrap();

@@ -80,8 +80,8 @@ fn shards_are_joined_as_it_is_told() {
 #[test]
 fn a_fusion_brings_its_own() {
     let folder = folder();
-    let evaluate = ["evaluate", "--full", "--judged", "judged.tsv", "--titles", "titles.tsv", "--ranker"];
-    let more = ["bm25:k1=1.2,b=0.75,stem=1,split=1", "--model", "model.safetensors", "--fusion", "z-score"];
+    let evaluate = ["evaluate", "--full", "--judged", "judged.tsv", "--titles", "titles.tsv"];
+    let more = ["bm25:k1=1.2,b=0.75,stem=1,split=1", "model.safetensors", "--fusion", "z-score"];
     folder.run(&[&evaluate[..], &more, &["--save-rankers", "kept"]].concat()).code(0);
     let fusion = "kept/fusion_z-score.safetensors";
     index(&folder, &["--fusion", fusion]).code(0);
@@ -105,7 +105,7 @@ fn a_fusion_brings_its_own() {
     let join = ["index", "--join", "shop.index", "--words", "exact", "--output", "joined.index"];
     folder.run(&join).code(2).says("expected an index without a fitted fusion with `--words`");
     // An index has the parameters with which the weights were fitted.
-    let more = ["bm25:stem=1", "--model", "model.safetensors", "--fusion", "min-max", "--save-rankers", "other"];
+    let more = ["bm25:stem=1", "model.safetensors", "--fusion", "min-max", "--save-rankers", "other"];
     folder.run(&[&evaluate[..], &more].concat()).code(0);
     index(&folder, &["--fusion", "other/fusion_min-max.safetensors"]).code(0);
     let about = folder.run(&["inspect", "--json", "shop.index"]).code(0).json_lines();
@@ -127,7 +127,7 @@ fn what_is_no_way_to_compare_words_is_refused() {
         .says("cannot be used with");
     for (spec, fault) in [("stem=2", "expected 0 to 1 for `stem`, found 2"), ("split=0.5", "a whole number")] {
         let ranker = format!("bm25:{spec}");
-        folder.run(&["evaluate", "--judged", "judged.tsv", "--ranker", &ranker]).code(2).says(fault);
+        folder.run(&["evaluate", "--judged", "judged.tsv", &ranker]).code(2).says(fault);
     }
 }
 

@@ -37,7 +37,7 @@ class Fitted:
         return self._native.score(query, titles)
 
     def save(self, path: Path) -> None:
-        """Writes the ranker to a file, which :func:`load` and ``clickvec evaluate --model`` read."""
+        """Writes the ranker to a file, which :func:`load` and ``clickvec evaluate`` read."""
         self._native.save(os.fspath(path))
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ impl Next {
             ("learn from your log: columns query and title", "train --clicks clicks.tsv --output shop.safetensors"),
             (
                 "is it better than BM25? columns query, title, grade (0 to 4)",
-                "evaluate --judged judged.tsv --ranker bm25 --model shop.safetensors",
+                "evaluate bm25 shop.safetensors --judged judged.tsv",
             ),
             (
                 "search your titles: columns id and title",
@@ -48,7 +48,7 @@ impl Next {
         let query = quoted(report.searches.first().map_or("pizza recipe", |search| &search.query));
         let arguments = [
             ("search", format!("search --model {model} --titles {} {query}", path("log/titles.tsv"))),
-            ("judge", format!("evaluate --judged {judged} --ranker bm25 --model {model}")),
+            ("judge", format!("evaluate bm25 {model} --judged {judged}")),
             (
                 "train another model on its clicks",
                 format!(

@@ -8,8 +8,7 @@ use clickvec_eval::{Answers, equal_weights, fit_fusion};
 use serde::Serialize;
 
 use super::Args;
-use super::names::name_of_fusion;
-use super::options::Weights;
+use super::options::{FusionOption, Weights};
 use super::saved::SavedRankers;
 use super::systems::{Entry, Systems};
 use super::test::Test;
@@ -49,9 +48,7 @@ pub(super) struct LeftOut {
 
 /// The requested fusions. Members are added as they become ready.
 pub(super) struct Fusions<'a> {
-    methods: &'a [FusionMethod],
-    /// The weights on the command line, if they are numbers.
-    weights: Option<Vec<f64>>,
+    options: &'a [FusionOption],
     /// Where rankers and fusions are saved.
     pub(super) saved: Option<SavedRankers>,
     members: Vec<(String, Found)>,
@@ -71,24 +68,25 @@ impl<'a> Fusions<'a> {
                 } else {
                     ""
                 };
-                bail!("expected two systems or more to fuse, found {found}{besides}; add `--ranker` or `--model`");
+                bail!("expected two systems or more to fuse, found {found}{besides}; name another");
             }
             for fusion in systems.entries.iter().filter(|system| system.is_fusion()) {
                 let name = output::printable(&fusion.name);
                 output::note(format_args!("{name}: a fusion, which is judged but not fused again"));
             }
         }
-        let weights = match &args.fusion_weights {
-            Some(Weights::Fixed(weights)) => Some(checked(weights, &members)?),
-            _ => None,
-        };
+        for fusion in &systems.fusions {
+            if let Some(Weights::Fixed(weights)) = &fusion.weights {
+                check(weights, &members)?;
+            }
+        }
         let saved = args.save_rankers.as_deref().map(|folder| SavedRankers::new(folder, &systems.fusions));
-        Ok(Fusions { methods: &systems.fusions, weights, saved, members: Vec::new(), missing: None })
+        Ok(Fusions { options: &systems.fusions, saved, members: Vec::new(), missing: None })
     }
 
     /// Returns whether the system is a member.
     pub(super) fn wants(&self, system: &Entry) -> bool {
-        !self.methods.is_empty() && !system.is_fusion()
+        !self.options.is_empty() && !system.is_fusion()
     }
 
     /// Adds a member with its answers. If fusions are saved, copies the member to their folder.
@@ -103,13 +101,13 @@ impl<'a> Fusions<'a> {
     /// Returns each fusion that is left out because a member is missing, and reports it.
     pub(super) fn left_out(&self) -> Vec<LeftOut> {
         let Some(missing) = &self.missing else { return Vec::new() };
-        let left_out = |&method: &FusionMethod| {
-            let name = name_of_fusion(method);
+        let left_out = |fusion: &FusionOption| {
+            let name = fusion.name();
             let why = format!("{name}: its member `{}` was left out", output::printable(missing));
             output::note(format_args!("left out {why}"));
             LeftOut { name, why }
         };
-        self.methods.iter().map(left_out).collect()
+        self.options.iter().map(left_out).collect()
     }
 
     /// Makes every fusion, with the answers that it gives, and saves it if requested.
@@ -118,26 +116,26 @@ impl<'a> Fusions<'a> {
             self.saved.iter().for_each(SavedRankers::note_waiting);
             return Ok(Vec::new());
         }
-        if !self.methods.is_empty() && test.collection().is_some() {
+        if !self.options.is_empty() && test.collection().is_some() {
             self.note_alike();
         }
-        let weights = |&method: &FusionMethod| Ok((method, self.weights(method, test)?));
-        let fusions = self.methods.iter().map(weights).collect::<Result<Vec<_>>>()?;
+        let weights = |fusion: &FusionOption| Ok((fusion.method, self.weights(fusion, test)?));
+        let fusions = self.options.iter().map(weights).collect::<Result<Vec<_>>>()?;
         // All at once: the members of one may be those of another.
         if let Some(saved) = &self.saved {
             let names: Vec<&str> = self.members.iter().map(|(name, _)| name.as_str()).collect();
             saved.put_fusions(&fusions, &names)?;
         }
         let judged: Vec<&Answers> = self.members.iter().map(|(_, found)| &found.judged).collect();
-        let fuse = |(method, weights): (FusionMethod, Vec<f64>)| {
+        let fuse = |(fusion, (method, weights)): (&FusionOption, (FusionMethod, Vec<f64>))| {
             let mut answers = Answers::fused(&judged, &weights, method, FUSED_DEPTH);
             answers.truncate(test.depth);
             let members = self.members.iter().zip(weights);
             let members = members.map(|((name, _), weight)| Member { name: name.clone(), weight }).collect();
-            let fitted_on = test.fitting().map(|task| task.len());
-            (Fused { name: name_of_fusion(method), method: method.name(), members, fitted_on }, answers)
+            let fitted_on = fusion.file().and(test.fitting()).map(|task| task.len());
+            (Fused { name: fusion.name(), method: method.name(), members, fitted_on }, answers)
         };
-        Ok(fusions.into_iter().map(fuse).collect())
+        Ok(self.options.iter().zip(fusions).map(fuse).collect())
     }
 
     /// Warns if two members find the same, as a model and an index that was made with it do.
@@ -152,16 +150,17 @@ impl<'a> Fusions<'a> {
         }
     }
 
-    fn weights(&self, method: FusionMethod, test: &Test) -> Result<Vec<f64>> {
-        if let Some(weights) = &self.weights {
-            return Ok(weights.clone());
+    fn weights(&self, fusion: &FusionOption, test: &Test) -> Result<Vec<f64>> {
+        let method = fusion.method;
+        if let Some(Weights::Fixed(weights)) = &fusion.weights {
+            return Ok(scaled(weights));
         }
-        let Some(task) = test.fitting() else {
+        let Some(task) = fusion.file().and(test.fitting()) else {
             let answers: Vec<&Answers> = self.members.iter().map(|(_, found)| &found.judged).collect();
             return Ok(equal_weights(&answers, method));
         };
         let answers: Vec<&Answers> = self.members.iter().filter_map(|(_, found)| found.fitting.as_ref()).collect();
-        let bar = progress::bar(1, &name_of_fusion(method), "steps");
+        let bar = progress::bar(1, &fusion.name(), "steps");
         let fitted = fit_fusion(task, &answers, (method, FUSED_DEPTH), &test.options, &mut |progress| {
             bar.set_length(progress.of);
             bar.set_position(progress.done);
@@ -172,8 +171,8 @@ impl<'a> Fusions<'a> {
     }
 }
 
-/// Checks the weights on the command line, and scales them so that their sum is 1.
-fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
+/// Checks the weights on the command line.
+fn check(weights: &[f64], members: &[&Entry]) -> Result<()> {
     if weights.len() != members.len() {
         let names: Vec<_> = members.iter().map(|system| output::printable(&system.name)).collect();
         let names = names.join(", ");
@@ -185,8 +184,13 @@ fn checked(weights: &[f64], members: &[&Entry]) -> Result<Vec<f64>> {
     if weights.iter().all(|&weight| weight == 0.0) {
         bail!("expected a weight above 0, found none");
     }
+    Ok(())
+}
+
+/// Returns weights whose sum is 1.
+fn scaled(weights: &[f64]) -> Vec<f64> {
     // Divide by the largest first, because the sum of large weights may overflow.
     let largest = weights.iter().copied().fold(0.0, f64::max);
     let sum: f64 = weights.iter().map(|weight| weight / largest).sum();
-    Ok(weights.iter().map(|weight| weight / largest / sum).collect())
+    weights.iter().map(|weight| weight / largest / sum).collect()
 }

@@ -22,14 +22,14 @@ use clickvec::internals::files;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::tables::TITLE;
 use clickvec_eval::files_of_test_set;
-use clickvec_eval::ranker::{self, FusionMethod, RankerSpec};
+use clickvec_eval::ranker;
 use clickvec_eval::trec::{write_answers, write_judgments};
 use clickvec_eval::{Answers, EvaluateOptions, Gain, Metric, TestSetFiles, Ties, compare_all};
 
 pub(crate) use self::coverage::{lacking_in_run, lacking_vectors};
 use self::fusion::{Fusions, LeftOut};
 use self::names::run_file;
-use self::options::Weights;
+use self::options::FusionOption;
 use self::report::Report;
 pub(crate) use self::report::{rankers, systems_table, tests_table};
 use self::systems::Systems;
@@ -43,11 +43,18 @@ const DEPTH: &str = "1000";
 
 /// Measure how well systems rank judged titles: NDCG@1/3/10 of each, and paired t-tests between all of them.
 ///
-/// A system is a model or an index (`--model`), a ranker (`--ranker`), or a TREC run of another program (`--run`).
 /// docs/explanation/evaluation.md explains the figures.
 #[derive(clap::Args)]
 #[command(after_long_help = rankers(&ranker::SYSTEMS))]
 pub(crate) struct Args {
+    /// The systems: models written by `clickvec train`, rankers or fusions written by `--save-rankers`, TREC runs of other
+    /// programs with the ids of the judgments, and, with `--full`, indexes written by `clickvec index`, which are searched
+    /// as `search` does. What is no file is a ranker with its parameters and files, such as `bm25`, `bm25:k1=0.9,b=0.4` or
+    /// `vectors:file=words.vec`, and is trained first; `--help` lists them. The report names a file by its name without
+    /// extension. Name baselines first: a difference is that of the later system minus the earlier one.
+    #[arg(value_name = "SYSTEM", required = true)]
+    systems: Vec<PathBuf>,
+
     /// Judged titles: a table with the columns query, title and grade (0 to 10); a BEIR folder, or one of its files of
     /// judgments; or TREC qrels, with `--topics` and `--titles`, or alone if all systems are runs.
     #[arg(long, value_name = "FILE")]
@@ -56,21 +63,6 @@ pub(crate) struct Args {
     /// The texts of the queries of TREC qrels: TREC topics, lines of id and query, or JSON lines.
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
-
-    /// A model written by `clickvec train`, a ranker or fusion written by `--save-rankers`, or, with `--full`, an index
-    /// written by `clickvec index`, which is searched as `search` does. The report names it by its file name without
-    /// extension. May be repeated.
-    #[arg(long, value_name = "MODEL")]
-    model: Vec<PathBuf>,
-
-    /// A ranker with its parameters and files, such as `bm25`, `bm25:k1=0.9,b=0.4` or `vectors:file=words.vec`. It is
-    /// trained first. `--help` lists all rankers. May be repeated.
-    #[arg(long, value_name = "RANKER")]
-    ranker: Vec<String>,
-
-    /// A TREC run of another program, with the ids of the judgments. May be repeated.
-    #[arg(long, value_name = "FILE")]
-    run: Vec<PathBuf>,
 
     /// A click log, for rankers that learn from clicks. Without `--titles`, its titles are also the collection. Judged
     /// queries that are also in it are counted and named.
@@ -91,16 +83,13 @@ pub(crate) struct Args {
 
     /// Add a fusion: one more system that adds up the scores of all others, each multiplied by a weight: linear (scores
     /// as they are), min-max (scaled to the range from 0 to 1), z-score (standard deviations from their mean) or
-    /// reciprocal-rank (1 / (60 + rank)). May be repeated.
-    #[arg(long, value_name = "METHOD")]
-    fusion: Vec<FusionMethod>,
+    /// reciprocal-rank (1 / (60 + rank)). All systems count alike, unless weights follow: `linear:1,2,0.5` has a number of
+    /// 0 or more for each system in the order of the command, and `linear:FILE` fits them on the judged titles of a file,
+    /// without the queries of `--judged`. May be repeated.
+    #[arg(long, value_name = "METHOD[:WEIGHTS]")]
+    fusion: Vec<FusionOption>,
 
-    /// The fusion's weights: a number of 0 or more for each `--ranker`, then for each `--model`, such as 1,2,0.5; or a file
-    /// of other judged titles to fit them on, without the queries of `--judged` [default: all systems count alike].
-    #[arg(long, value_name = "NUMBERS|FILE", requires = "fusion")]
-    fusion_weights: Option<Weights>,
-
-    /// Save each trained ranker and each fusion, with all its members, in this folder. `--model` reads them back.
+    /// Save each trained ranker and each fusion, with all its members, in this folder. SYSTEM reads them back.
     #[arg(long, value_name = "FOLDER")]
     save_rankers: Option<PathBuf>,
 
@@ -131,13 +120,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "A:better:B")]
     require: Vec<String>,
 
-    /// Write the judgments to this folder as TREC qrels, judged.qrels, and each system's ranking as a TREC run, NAME.run.
-    #[arg(long, value_name = "FOLDER")]
-    run_out: Option<PathBuf>,
-
-    /// Write the figures of every query to this file, as a table.
-    #[arg(long, value_name = "FILE")]
-    per_query: Option<PathBuf>,
+    /// Write to this folder the judgments as TREC qrels, judged.qrels, each system's ranking as a TREC run, NAME.run, and the
+    /// figures of every query as a table, queries.tsv.
+    #[arg(long, short, value_name = "FOLDER")]
+    output: Option<PathBuf>,
 
     /// Print the results as one JSON object.
     #[arg(long)]
@@ -179,22 +165,22 @@ impl Args {
 /// Evaluates and prints.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     args.title_columns.need(args.titles.is_some())?;
-    check_files(&args)?;
     if let Some(titles) = &args.titles {
         args.title_columns.check(titles, &args.field)?;
     }
     let systems = Systems::new(&args)?;
+    check_files(&args, &systems)?;
     let requirements = gate::parse(&args.require, &systems.names())?;
     check_outputs(&args, &systems)?;
     let mut test = Test::read(&args, &systems)?;
-    if let Some(folder) = &args.run_out {
+    if let Some(folder) = &args.output {
         write_judgments(&folder.join(QRELS), &test.judgments)?;
     }
     let mut report = Report::new(&test);
     evaluate(&args, &systems, &mut test, &mut report)?;
     report.tests = compare_all(&report.systems)?;
-    if let Some(path) = &args.per_query {
-        report.write_per_query(path, &test)?;
+    if let Some(folder) = &args.output {
+        report.write_per_query(&folder.join(QUERIES), &test)?;
     }
     if report.systems.is_empty() {
         output::note("no system is left to evaluate");
@@ -211,8 +197,10 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(if test.is_mostly_there && report.left_out.is_empty() && holds { Answer::Done } else { Answer::No })
 }
 
-/// The judgments in the folder of `--run-out`.
+/// The judgments in the folder of `--output`.
 const QRELS: &str = "judged.qrels";
+/// The figures of every query in the folder of `--output`.
+const QUERIES: &str = "queries.tsv";
 
 /// Loads or trains each system in turn and judges its answers, then the fusions of all.
 fn evaluate(args: &Args, systems: &Systems, test: &mut Test, report: &mut Report) -> Result<()> {
@@ -222,7 +210,7 @@ fn evaluate(args: &Args, systems: &Systems, test: &mut Test, report: &mut Report
     let mut opened = std::mem::take(&mut test.opened);
     let judge = |report: &mut Report, name: &str, answers: &Answers| -> Result<()> {
         report.systems.push(test.task().judge(name, answers, &test.metrics, &test.options));
-        let Some(folder) = &args.run_out else { return Ok(()) };
+        let Some(folder) = &args.output else { return Ok(()) };
         Ok(write_answers(&folder.join(run_file(name)), &names::file_stem(name), test.task(), answers)?)
     };
     for system in &systems.entries {
@@ -258,27 +246,27 @@ fn evaluate(args: &Args, systems: &Systems, test: &mut Test, report: &mut Report
 }
 
 /// Refuses to write a file over one that is read.
-fn check_files(args: &Args) -> Result<()> {
-    input::check_outputs(&args.per_query)?;
-    let judged = files_of_test_set(&args.test_set());
-    let specs = args.ranker.iter().filter_map(|text| text.parse::<RankerSpec>().ok());
-    let vectors: Vec<PathBuf> = specs.flat_map(|spec| spec.files).map(|(_, path)| path).collect();
-    let texts: Vec<PathBuf> = vectors.iter().map(|path| texts_path(path)).collect();
-    let others = args.fusion_weights.iter().filter_map(Weights::file);
-    let read = judged.iter().chain(&args.model).chain(&args.clicks).chain(&args.titles).chain(&args.run);
-    let read: Vec<&PathBuf> = read.chain(others).chain(&vectors).chain(&texts).collect();
-    let qrels = args.run_out.as_ref().map(|folder| folder.join(QRELS));
-    for output in args.per_query.iter().chain(&qrels) {
-        input::refuse_overwriting(output, read.iter().copied())?;
+fn check_files(args: &Args, systems: &Systems) -> Result<()> {
+    let Some(folder) = &args.output else { return Ok(()) };
+    let mut read = files_of_test_set(&args.test_set());
+    read.extend(args.clicks.iter().chain(&args.titles).cloned());
+    read.extend(args.fusion.iter().filter_map(FusionOption::file).cloned());
+    for file in systems.entries.iter().flat_map(|system| system.source.files()) {
+        read.push(texts_path(&file));
+        read.push(file);
+    }
+    let runs = systems.names().into_iter().map(|name| run_file(&name));
+    for file in runs.chain([QRELS, QUERIES].map(str::to_owned)) {
+        input::refuse_overwriting(&folder.join(file), &read)?;
     }
     Ok(())
 }
 
 /// Checks before any training that every output can be written and that no two are the same file. Creates the folders.
 fn check_outputs(args: &Args, systems: &Systems) -> Result<()> {
-    let mut outputs: Vec<PathBuf> = args.per_query.iter().cloned().collect();
+    let mut outputs: Vec<PathBuf> = Vec::new();
     // Before a folder is made: one in an index would stay there.
-    for folder in args.save_rankers.iter().chain(&args.run_out) {
+    for folder in args.save_rankers.iter().chain(&args.output) {
         input::refuse_folder_in_index(folder)?;
     }
     if let Some(folder) = &args.save_rankers {
@@ -286,15 +274,12 @@ fn check_outputs(args: &Args, systems: &Systems) -> Result<()> {
         files::create_folder(folder)?;
         outputs.extend(saved);
     }
-    if let Some(folder) = &args.run_out {
+    if let Some(folder) = &args.output {
         let names = systems.names();
         let runs = names::distinct(names.iter().map(|name| run_file(name)))?;
         files::create_folder(folder)?;
-        for file in runs.iter().map(String::as_str).chain([QRELS]) {
-            let path = folder.join(file);
-            input::refuse_overwriting(&path, &args.run)?;
-            outputs.push(path);
-        }
+        let names = runs.iter().map(String::as_str).chain([QRELS, QUERIES]);
+        outputs.extend(names.map(|file| folder.join(file)));
     }
     input::check_outputs(&outputs)
 }

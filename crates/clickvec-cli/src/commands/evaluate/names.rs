@@ -1,12 +1,6 @@
 //! The names of systems in the report, and of their files.
 
 use anyhow::{Result, ensure};
-use clickvec_eval::ranker::FusionMethod;
-
-/// Returns the name of a fusion in the report.
-pub(super) fn name_of_fusion(method: FusionMethod) -> String {
-    format!("fusion:{}", method.name())
-}
 
 /// Returns a system's name as a file name and the tag of a run, without white space and path separators.
 pub(super) fn file_stem(name: &str) -> String {
@@ -19,7 +13,7 @@ pub(super) fn saved_file(name: &str) -> String {
     format!("{}.safetensors", file_stem(name))
 }
 
-/// Returns the file of a system in the folder of `--run-out`.
+/// Returns the file of a system in the folder of `--output`.
 pub(super) fn run_file(name: &str) -> String {
     format!("{}.run", file_stem(name))
 }

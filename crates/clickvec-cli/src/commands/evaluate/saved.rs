@@ -10,7 +10,8 @@ use clickvec_eval::internals::{save_fusion, stored_fingerprint};
 use clickvec_eval::ranker::FusionMethod;
 use tempfile::NamedTempFile;
 
-use super::names::{name_of_fusion, saved_file};
+use super::names::saved_file;
+use super::options::FusionOption;
 use crate::{input, output};
 
 /// Where trained rankers, models that are members of a fusion, and fusions are saved.
@@ -24,8 +25,8 @@ pub(super) struct SavedRankers {
 
 impl SavedRankers {
     /// Creates the saved rankers of a folder in which this run writes these fusions.
-    pub(super) fn new(folder: &Path, fusions: &[FusionMethod]) -> SavedRankers {
-        let fusions = fusions.iter().map(|&method| folder.join(saved_file(&name_of_fusion(method)))).collect();
+    pub(super) fn new(folder: &Path, fusions: &[FusionOption]) -> SavedRankers {
+        let fusions = fusions.iter().map(|fusion| folder.join(saved_file(&fusion.name()))).collect();
         SavedRankers { folder: folder.to_owned(), fusions, waiting: RefCell::default() }
     }
 

@@ -3,43 +3,29 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clickvec_eval::Run;
-use clickvec_eval::ranker::{
-    Corpus, FileKind, FusionMethod, Ranker, RankerSpec, Resources, SYSTEMS, System, Values, load,
-};
-use clickvec_index::looks_like_index;
+use clickvec_eval::ranker::{Corpus, Ranker, Resources};
 
 use super::Args;
 use super::index::Index;
-use super::names::{distinct, name_of_fusion, saved_file};
+use super::names::{distinct, saved_file};
+use super::options::FusionOption;
 use super::saved::SavedRankers;
+use crate::systems::{Source, load};
 use crate::{input, output, progress};
 
 /// The systems of a command line.
 pub(super) struct Systems {
-    /// Rankers first, because they are the baselines of the models.
     pub(super) entries: Vec<Entry>,
     /// The fusions of the others.
-    pub(super) fusions: Vec<FusionMethod>,
+    pub(super) fusions: Vec<FusionOption>,
 }
 
 /// A row of the report: its name, and the system.
 pub(super) struct Entry {
     pub(super) name: String,
-    source: Source,
-}
-
-/// The source of a system's answers.
-enum Source {
-    /// A ranker to be trained first.
-    Ranker { system: &'static System, values: Values, files: Vec<(String, PathBuf)> },
-    /// A model, ranker or fusion in a file.
-    File { path: PathBuf, is_fusion: bool },
-    /// A run from another program.
-    Run(PathBuf),
-    /// An index: titles, their vectors and the model.
-    Index(PathBuf),
+    pub(super) source: Source,
 }
 
 /// A system that is ready.
@@ -52,30 +38,22 @@ pub(super) enum Loaded {
 impl Systems {
     /// Checks the systems of a command line before any of them is loaded or trained.
     pub(super) fn new(args: &Args) -> Result<Systems> {
-        let mut entries = rankers(args)?;
-        let mut sources = args.model.iter().map(|path| Source::from_file(path)).collect::<Result<Vec<_>>>()?;
-        sources.extend(args.run.iter().cloned().map(Source::Run));
-        let files: Vec<PathBuf> = sources.iter().filter_map(Source::path).map(Path::to_owned).collect();
-        let taken: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-        let names = distinct_names(&files, &taken);
-        entries.extend(names.into_iter().zip(sources).map(|(name, source)| Entry { name, source }));
+        let sources = args.systems.iter().map(|system| Source::new(system)).collect::<Result<Vec<_>>>()?;
+        let names = names(&sources);
+        let entries = names.into_iter().zip(sources).map(|(name, source)| Entry { name, source }).collect();
         let systems = Systems { entries, fusions: args.fusion.clone() };
         systems.check(args)?;
         Ok(systems)
     }
 
     fn check(&self, args: &Args) -> Result<()> {
-        ensure!(
-            !self.entries.is_empty(),
-            "expected a system to evaluate, found none; add `--model MODEL`, `--ranker bm25` or `--run FILE`"
-        );
         let mut distinct = HashSet::new();
         for name in self.names() {
             ensure!(!distinct.contains(&name), "expected each system once, found `{}` again", output::printable(&name));
             distinct.insert(name);
         }
         for (at, entry) in self.entries.iter().enumerate() {
-            if let Some(first) = self.entries[..at].iter().find(|first| first.is_same(entry)) {
+            if let Some(first) = self.entries[..at].iter().find(|first| first.source.is_same(&entry.source)) {
                 let [name, first] = [&entry.name, &first.name].map(|name| output::printable(name));
                 bail!("expected each system once, found `{name}`, which is `{first}` again; leave one of them out");
             }
@@ -86,9 +64,9 @@ impl Systems {
         }
         // Queries without ids are numbered, and the same numbers in a run may mean other queries.
         ensure!(
-            args.run.is_empty() || args.fusion_weights.iter().all(|weights| weights.file().is_none()),
+            !self.entries.iter().any(Entry::is_run) || args.fusion.iter().all(|fusion| fusion.file().is_none()),
             "expected rankers and models to fit the weights of, found a run, which has only the queries of `--judged`; give \
-             `--fusion-weights` numbers, or leave `--run` out"
+             `--fusion` numbers, or leave the run out"
         );
         ensure!(
             self.fusions.is_empty() || args.save_rankers.is_none() || self.entries.iter().all(Entry::can_be_saved),
@@ -101,7 +79,7 @@ impl Systems {
     /// Returns the names of all systems and fusions in the report.
     pub(super) fn names(&self) -> Vec<String> {
         let names = self.entries.iter().map(|entry| entry.name.clone());
-        names.chain(self.fusions.iter().map(|&method| name_of_fusion(method))).collect()
+        names.chain(self.fusions.iter().map(FusionOption::name)).collect()
     }
 
     /// Returns the files that `--save-rankers` writes. An error if two have the same name or one would replace a model that is
@@ -113,7 +91,7 @@ impl Systems {
             Source::Run(_) | Source::Index(_) => false,
         };
         let members = self.entries.iter().filter(is_saved).map(|entry| (saved_file(&entry.name), entry.file()));
-        let fusions = self.fusions.iter().map(|&method| (saved_file(&name_of_fusion(method)), None));
+        let fusions = self.fusions.iter().map(|fusion| (saved_file(&fusion.name()), None));
         let saved: Vec<(String, Option<&Path>)> = members.chain(fusions).collect();
         distinct(saved.iter().map(|(file, _)| file.clone()))?;
         let mut files = Vec::new();
@@ -134,60 +112,7 @@ impl Systems {
     }
 }
 
-/// Returns the rankers to train.
-fn rankers(args: &Args) -> Result<Vec<Entry>> {
-    let entry = |text: &String| {
-        let spec: RankerSpec = text.parse()?;
-        let system = System::named(&spec.name, &SYSTEMS).map_err(|fault| {
-            if Path::new(text).exists() {
-                let file = output::printable(text);
-                return anyhow!(
-                    "expected a ranker, found the file `{file}`; name a model or a saved ranker with `--model`"
-                );
-            }
-            anyhow!("{fault}; `clickvec lab table` has the systems of the papers")
-        })?;
-        let values = system.values(&spec)?;
-        Ok(Entry { name: spec.to_string(), source: Source::Ranker { system, values, files: spec.files } })
-    };
-    args.ranker.iter().map(entry).collect()
-}
-
-impl Source {
-    fn from_file(path: &Path) -> Result<Source> {
-        if looks_like_index(path) {
-            return Ok(Source::Index(path.to_owned()));
-        }
-        Ok(Source::File { is_fusion: FileKind::of(path)? == FileKind::Fusion, path: path.to_owned() })
-    }
-
-    fn path(&self) -> Option<&Path> {
-        match self {
-            Source::File { path, .. } | Source::Run(path) | Source::Index(path) => Some(path),
-            Source::Ranker { .. } => None,
-        }
-    }
-}
-
 impl Entry {
-    /// Returns whether another system would give the same scores: a ranker whose parameters have the same values, explicit or
-    /// default, or the same file.
-    fn is_same(&self, other: &Entry) -> bool {
-        match (&self.source, &other.source) {
-            (
-                Source::Ranker { system, values, files },
-                Source::Ranker { system: other, values: others, files: other_files },
-            ) => {
-                let has = |(name, path): &(String, PathBuf)| {
-                    other_files.iter().any(|(other, file)| other == name && input::same_file(path, file))
-                };
-                let same_files = files.len() == other_files.len() && files.iter().all(has);
-                system.name == other.name && values == others && same_files
-            }
-            (one, other) => one.path().zip(other.path()).is_some_and(|(path, other)| input::same_file(path, other)),
-        }
-    }
-
     /// Returns whether the system learns from titles and clicks.
     pub(super) fn is_trained(&self) -> bool {
         matches!(self.source, Source::Ranker { .. })
@@ -237,8 +162,8 @@ impl Entry {
             return Ok(opened.swap_remove(at).1);
         }
         match &self.source {
-            Source::Ranker { system, values, files } => {
-                let resources = &Resources { corpus, files };
+            Source::Ranker { system, values, spec } => {
+                let resources = &Resources { corpus, files: &spec.files };
                 let bar = progress::bar(1, &output::printable(&self.name), "steps");
                 let ranker = system.train(values, resources, &mut |progress| {
                     bar.set_length(progress.of);
@@ -257,12 +182,20 @@ impl Entry {
     }
 }
 
-/// Returns the names of files in the report: the file name without extension, or the path if that name is not unique.
-fn distinct_names(paths: &[PathBuf], taken: &[&str]) -> Vec<String> {
-    let stem = |path: &PathBuf| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let stems: Vec<String> = paths.iter().map(stem).collect();
-    let is_free =
-        |name: &String| stems.iter().filter(|other| *other == name).count() == 1 && !taken.contains(&name.as_str());
-    let named = paths.iter().zip(&stems);
-    named.map(|(path, stem)| if is_free(stem) { stem.clone() } else { path.display().to_string() }).collect()
+/// Returns the names in the report: of a file, its name without extension, or its path if that name is not unique.
+fn names(sources: &[Source]) -> Vec<String> {
+    let stem = |path: &Path| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let name = |source: &Source| match source {
+        Source::Ranker { spec, .. } => spec.to_string(),
+        other => other.path().map(stem).unwrap_or_default(),
+    };
+    let names: Vec<String> = sources.iter().map(name).collect();
+    let is_unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let named = sources.iter().zip(&names);
+    named
+        .map(|(source, name)| match source.path() {
+            Some(path) if !is_unique(name) => path.display().to_string(),
+            _ => name.clone(),
+        })
+        .collect()
 }

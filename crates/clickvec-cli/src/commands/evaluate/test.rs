@@ -15,7 +15,7 @@ use clickvec_eval::{
 
 use super::Args;
 use super::index::Index;
-use super::options::Weights;
+use super::options::FusionOption;
 use super::systems::{Entry, Loaded, Systems};
 use crate::test_set::{self, query_key};
 use crate::{input, output};
@@ -69,7 +69,7 @@ impl Test {
             opened: Vec::new(),
         };
         if set.form == Form::Qrels {
-            test.read_runs(set.judgments, &args.run)?;
+            test.read_runs(set.judgments, systems)?;
         } else {
             test.read_collection(set, &files, args, systems)?;
         }
@@ -83,12 +83,16 @@ impl Test {
         args: &Args,
         systems: &Systems,
     ) -> Result<()> {
-        refuse_unknown_ids(&set, args)?;
+        refuse_unknown_ids(&set, args, systems)?;
         self.titles = test_set::collection(&set, args.titles.as_deref()).map(|path| args.title_columns.table(&path));
-        let fitting = match &args.fusion_weights {
-            Some(Weights::Fitted(path)) => Some(other_queries(path, files, &set.judgments)?),
-            _ => None,
-        };
+        let mut others = args.fusion.iter().filter_map(FusionOption::file);
+        let fitting = others.next().map(|path| {
+            if let Some(other) = others.find(|other| *other != path) {
+                bail!("expected one file to fit the weights of all fusions on, found `{}` too", other.display());
+            }
+            other_queries(path, files, &set.judgments)
+        });
+        let fitting = fitting.transpose()?;
         if args.full.is_some() {
             let titles = self.titles_to_search(args, systems)?;
             let mut collection = Collection::new(&set.judgments, set.title_ids, titles)?;
@@ -113,13 +117,13 @@ impl Test {
 
     /// Reads runs for TREC qrels without texts. As in `trec_eval -c`, a query that a run lacks scores 0, and a title without a
     /// judgment has grade 0.
-    fn read_runs(&mut self, judgments: Judgments, runs: &[PathBuf]) -> Result<()> {
+    fn read_runs(&mut self, judgments: Judgments, systems: &Systems) -> Result<()> {
         let judged = judgments.queries.iter().flat_map(|query| &query.titles);
         let mut titles: BTreeSet<String> = judged.map(|title| title.id.clone()).collect();
-        for path in runs {
+        for path in systems.entries.iter().filter(|entry| entry.is_run()).filter_map(|entry| entry.source.path()) {
             let run = Run::read(path)?;
             titles.extend(run.titles().map(str::to_owned));
-            self.opened.push((path.clone(), Loaded::Run(run)));
+            self.opened.push((path.to_owned(), Loaded::Run(run)));
         }
         let titles = titles.into_iter().map(|id| Title { id, title: String::new() }).collect();
         self.collection = Some(Collection::new(&judgments, true, titles)?);
@@ -195,7 +199,7 @@ impl Test {
             if self.collection.is_some() {
                 read.clicks.iter().for_each(|(path, skipped)| input::note_skipped(path, skipped));
             } else {
-                let judged = if all.len() > 1 { "--judged and --fusion-weights" } else { "--judged" };
+                let judged = if all.len() > 1 { "--judged and --fusion" } else { "--judged" };
                 input::note_corpus(&read, judged);
             }
             (corpus, overlap) = (read.corpus, read.overlap);
@@ -211,11 +215,13 @@ impl Test {
 }
 
 /// Refuses a run where the judged titles would have ids from a table of titles that can be read only once.
-fn refuse_unknown_ids(set: &TestSet, args: &Args) -> Result<()> {
+fn refuse_unknown_ids(set: &TestSet, args: &Args, systems: &Systems) -> Result<()> {
     let pipe = args.titles.as_deref().filter(|titles| files::is_stream(titles));
-    if let (Some(titles), false, Form::Table, false) = (pipe, args.run.is_empty(), &set.form, set.title_ids) {
+    if let (Some(titles), false, Form::Table, false) =
+        (pipe, !systems.entries.iter().any(Entry::is_run), &set.form, set.title_ids)
+    {
         bail!(
-            "{}: expected a file of titles, because `--run` needs the ids of the judged titles and they are looked up in it, \
+            "{}: expected a file of titles, because a run needs the ids of the judged titles and they are looked up in it, \
              found a pipe; write the titles to a file first, or give the judged table a column `title_id`",
             output::input(titles)
         );
@@ -243,7 +249,7 @@ fn other_queries(path: &Path, files: &TestSetFiles<'_>, judgments: &Judgments) -
     if others.len() < FEW_QUERIES {
         let few = output::counted(others.len() as u64, "query");
         output::note(format_args!(
-            "warning: {}: weights fitted on {few} follow chance; judge {FEW_QUERIES} or more, or leave --fusion-weights out",
+            "warning: {}: weights fitted on {few} follow chance; judge {FEW_QUERIES} or more, or leave the file out",
             path.display()
         ));
     }

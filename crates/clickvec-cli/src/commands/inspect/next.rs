@@ -44,10 +44,9 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
             format!("clickvec train{titles} --clicks {path} --output {}", free("model", "safetensors"))
         }
         InputKind::Judged if found.faults > 0 && found.format != Some("tsv") => return None,
-        InputKind::Judged => format!(
-            "clickvec evaluate --judged {path} {} --ranker bm25 --ranker trigram --model {model}",
-            titles_option(titles(), "")
-        ),
+        InputKind::Judged => {
+            format!("clickvec evaluate bm25 trigram {model} --judged {path} {}", titles_option(titles(), ""))
+        }
         InputKind::Sheet => format!("clickvec judge read {path} --output {}", free("judged", "tsv")),
         InputKind::Queries => {
             let index = of(InputKind::Index).map_or_else(|| "INDEX".to_owned(), |index| quoted(&index.path));
@@ -69,13 +68,12 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
                 free("titles", "index")
             )
         }
-        InputKind::Qrels => format!(
-            "clickvec evaluate --judged {path} --topics TOPICS {} --ranker bm25 --model {model}",
-            titles_option(titles(), "")
-        ),
+        InputKind::Qrels => {
+            format!("clickvec evaluate bm25 {model} --judged {path} --topics TOPICS {}", titles_option(titles(), ""))
+        }
         InputKind::Run => {
             let qrels = of(InputKind::Qrels).map_or_else(|| "QRELS".to_owned(), |qrels| quoted(&qrels.path));
-            format!("clickvec evaluate --judged {qrels} --run {path}")
+            format!("clickvec evaluate {path} --judged {qrels}")
         }
         InputKind::Model | InputKind::Fusion => {
             let titles = titles_option(titles(), "");
@@ -84,7 +82,7 @@ pub(super) fn command(place: usize, all: &[Found]) -> Option<String> {
         InputKind::Index if found.faults > 0 => return None,
         InputKind::Ranker => return None,
         InputKind::Index => format!("clickvec search {path} QUERY"),
-        InputKind::Beir => format!("clickvec evaluate --judged {path} --ranker bm25 --model {model}"),
+        InputKind::Beir => format!("clickvec evaluate bm25 {model} --judged {path}"),
         InputKind::Unknown => return None,
     })
 }

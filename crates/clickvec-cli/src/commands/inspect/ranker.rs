@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::facts::Facts;
 
-/// Describes a ranker: its system with its parameters, as `--ranker` takes them.
+/// Describes a ranker: its system with its parameters, as `evaluate` takes them.
 pub(super) fn ranker(path: &Path) -> Result<Facts> {
     // Whole, as what uses it would read it.
     load_with(path, &clickvec_lab::SYSTEMS)?;

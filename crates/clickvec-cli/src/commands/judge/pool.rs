@@ -14,6 +14,7 @@ use super::queries::{self, PoolQuery};
 use super::systems::Pool;
 use super::{GRADE, Row, open_table, page};
 use crate::answer::Answer;
+use crate::systems::Source;
 use crate::test_set::query_key;
 use crate::{input, output};
 
@@ -28,6 +29,12 @@ pub(super) struct Args {
     #[arg(value_name = "INDEX")]
     index: PathBuf,
 
+    /// Other systems, as for `evaluate`: models, rankers and fusions in files; rankers such as `bm25`, which learn from the
+    /// titles of the index; and TREC runs of other search engines over the same titles, whose query ids are the column
+    /// query_id of --queries or, without that column, the numbers of the lines.
+    #[arg(value_name = "SYSTEM")]
+    systems: Vec<PathBuf>,
+
     /// The queries: lines of text, or a table with the column query, such as a click log.
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
@@ -39,15 +46,6 @@ pub(super) struct Args {
     /// Leave out the queries of this file, for example of an earlier sheet. May be repeated.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     leave_out: Vec<PathBuf>,
-
-    /// Another model, ranker or fusion that ranks the titles. May be repeated.
-    #[arg(long, value_name = "MODEL")]
-    model: Vec<PathBuf>,
-
-    /// A TREC run of another search engine over the same titles. Its query ids are the column query_id of --queries or, without
-    /// that column, the numbers of the lines. May be repeated.
-    #[arg(long, value_name = "FILE")]
-    run: Vec<PathBuf>,
 
     /// The titles that each system may put into the sheet for a query.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]
@@ -68,11 +66,12 @@ const SEED: u64 = 1;
 /// Searches, pools and writes.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     for output in [&args.output].into_iter().chain(&args.html) {
-        let read = [&args.index, &args.queries].into_iter().chain(&args.leave_out).chain(&args.model).chain(&args.run);
+        let read = [&args.index, &args.queries].into_iter().chain(&args.leave_out).chain(&args.systems);
         input::refuse_overwriting(output, read)?;
     }
     refuse_graded(&args.output)?;
     input::check_outputs([&args.output].into_iter().chain(&args.html))?;
+    let systems = args.systems.iter().map(|system| Source::new(system)).collect::<Result<Vec<_>>>()?;
     let mut queries = queries::read(&args.queries, args.sample.is_some())?;
     for path in &args.leave_out {
         let known: HashSet<String> = queries::read(path, false)?.iter().map(|query| query_key(&query.text)).collect();
@@ -86,8 +85,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let queries = queries::sampled(queries, args.sample, SEED);
     let mut pool = Pool::open(&args.index, &queries, args.depth as usize)?;
     pool.add_index()?;
-    args.model.iter().try_for_each(|path| pool.add_model(path))?;
-    args.run.iter().try_for_each(|path| pool.add_run(path))?;
+    systems.iter().try_for_each(|system| pool.add(system))?;
     let rows = rows(&queries, &pool);
     ensure!(!rows.is_empty(), "expected titles to judge, found none: no system finds anything for these queries");
     write(args, &rows)?;

@@ -256,7 +256,7 @@ fn say(args: &Args, report: &Report) {
         ));
     }
     output::note(format_args!(
-        "next: clickvec evaluate --full --judged {} --titles TITLES --ranker bm25 --model MODEL",
+        "next: clickvec evaluate bm25 MODEL --full --judged {} --titles TITLES",
         output::path(&args.output)
     ));
 }

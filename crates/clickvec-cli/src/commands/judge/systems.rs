@@ -8,12 +8,13 @@ use clickvec::index::Query;
 use clickvec::internals::files;
 use clickvec::internals::text::words;
 use clickvec::tables::Title;
-use clickvec_eval::ranker::load_with;
+use clickvec_eval::ranker::{Corpus, Ranker, Resources};
 use clickvec_eval::trec::read_run;
 use clickvec_index::{Index, Mode, Part, Request};
 use rayon::prelude::*;
 
 use super::queries::PoolQuery;
+use crate::systems::{Source, load};
 use crate::{output, progress};
 
 /// The queries that are searched at once.
@@ -61,12 +62,31 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
+    /// Adds what a system finds.
+    pub(super) fn add(&mut self, system: &Source) -> Result<()> {
+        match system {
+            Source::Ranker { system, values, spec } => {
+                let corpus = Corpus::of_titles(self.titles.iter().map(|title| title.title.as_str()))?;
+                let resources = Resources { corpus: &corpus, files: &spec.files };
+                let ranker = system.train(values, &resources, &mut |_| ())?;
+                self.add_ranker(&spec.to_string(), ranker.as_ref())
+            }
+            Source::File { path, .. } => self.add_ranker(&path.display().to_string(), load(path)?.as_ref()),
+            Source::Run(path) => self.add_run(path),
+            Source::Index(path) => {
+                bail!(
+                    "{}: expected one index, found another one; name it first in a sheet of its own",
+                    output::path(path)
+                )
+            }
+        }
+    }
+
     /// Adds what a model, a ranker or a fusion finds.
-    pub(super) fn add_model(&mut self, path: &Path) -> Result<()> {
-        let ranker = load_with(path, &clickvec_lab::SYSTEMS)?;
+    fn add_ranker(&mut self, name: &str, ranker: &dyn Ranker) -> Result<()> {
         let texts: Vec<&str> = self.titles.iter().map(|title| title.title.as_str()).collect();
         let candidates = ranker.candidates(&texts)?;
-        let found = searched(&path.display().to_string(), self.queries, |queries| {
+        let found = searched(name, self.queries, |queries| {
             let search = |query: &&str| -> Result<Vec<usize>> {
                 if words(query).is_empty() {
                     return Ok(Vec::new());
@@ -82,7 +102,7 @@ impl<'a> Pool<'a> {
     }
 
     /// Adds the best titles of a run.
-    pub(super) fn add_run(&mut self, path: &Path) -> Result<()> {
+    fn add_run(&mut self, path: &Path) -> Result<()> {
         let mut lines: HashMap<String, Vec<(f64, String)>> = HashMap::new();
         for line in read_run(files::open(path)?, path)? {
             lines.entry(line.query_id).or_default().push((line.score, line.title_id));

@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let name = named.name.clone();
     if let Some(index) = args.model.index() {
         output::note(format_args!(
-            "{}: its model is compared by itself, without words and fusion; `evaluate --full --model` measures its searches",
+            "{}: its model is compared by itself, without words and fusion; `evaluate --full` measures its searches",
             output::path(index)
         ));
     }

@@ -74,18 +74,19 @@ pub(crate) struct Args {
     #[arg(long)]
     uncorrected: bool,
 
-    /// Write the table as Markdown.
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-
-    /// Write one page with the table, the grades of first titles, every query and all curves.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    /// Write the table to this file: as Markdown if its name ends in .md, and if it ends in .html, as one page with the
+    /// table, the grades of first titles, every query and all curves. May be repeated.
+    #[arg(long, short, value_name = "FILE")]
+    output: Vec<PathBuf>,
 
     /// Print the table as one JSON object.
     #[arg(long)]
     json: bool,
 }
+
+/// The endings of the forms of a written table.
+const MARKDOWN: &str = "md";
+const PAGE: &str = "html";
 
 /// Makes the table and prints it.
 pub(crate) fn run(args: &Args) -> Result<Answer> {
@@ -127,11 +128,9 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let statistics = made.statistics(args.against.as_deref())?;
     let correction = if args.uncorrected { Correction::None } else { Correction::Holm };
     let report = Report { spec: &spec, plan: &plan, table: &made, statistics, correction, overlap, told: advice::told };
-    if let Some(path) = &args.markdown {
-        files::write_bytes_atomically(path, report.markdown().as_bytes())?;
-    }
-    if let Some(path) = &args.html {
-        files::write_bytes_atomically(path, report.page().as_bytes())?;
+    for path in &args.output {
+        let text = if has_ending(path, PAGE) { report.page() } else { report.markdown() };
+        files::write_bytes_atomically(path, text.as_bytes())?;
     }
     if args.json {
         output::json_lines([&report])?;
@@ -173,11 +172,19 @@ fn size_of(folder: &Path) -> u64 {
 fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
     let mut read = plan.files();
     read.extend(args.spec.iter().chain([&plan.data.judged]).cloned());
-    let outputs: Vec<&PathBuf> = args.markdown.iter().chain(&args.html).collect();
-    for output in &outputs {
-        input::refuse_overwriting(output, &read)?;
+    for path in &args.output {
+        input::refuse_overwriting(path, &read)?;
+        ensure!(
+            has_ending(path, MARKDOWN) || has_ending(path, PAGE),
+            "expected a name that ends in `.{MARKDOWN}` or `.{PAGE}` for `--output`, found `{}`",
+            output::path(path)
+        );
     }
-    input::check_outputs(outputs)
+    input::check_outputs(&args.output)
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == ending)
 }
 
 /// Replaces files of the spec with those of the command line.

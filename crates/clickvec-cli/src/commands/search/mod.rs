@@ -59,7 +59,7 @@ pub(crate) struct Args {
     field: Option<String>,
 
     /// The queries with their ids, for --trec: TREC topics, a table with the columns query_id and query, JSON lines, or judged
-    /// titles as for `evaluate --judged`, whose queries get the ids that `evaluate --run` expects.
+    /// titles as for `evaluate --judged`, whose queries get the ids that `evaluate` expects of a run.
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
 
@@ -74,7 +74,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "trec")]
     json: bool,
 
-    /// Print a TREC run for trec_eval, `evaluate --run` and `judge pool --run`. A query's id is that of --topics, or its
+    /// Print a TREC run for trec_eval, `evaluate` and `judge pool`. A query's id is that of --topics, or its
     /// number: 1 for the first line.
     #[arg(long)]
     trec: bool,

@@ -84,8 +84,8 @@ fn verdict(summary: &HeldOutSummary, learns_titles: bool) -> String {
     };
     if summary.shares_no_words() {
         return "BM25 and letter trigrams find next to nothing, since queries and titles share no words, so this \
-                    comparison says little; compare with rankers that learn from clicks (`evaluate --full --ranker wtm`)"
-                .to_owned();
+                    comparison says little; compare with rankers that learn from clicks (`lab table --ranker wtm`)"
+            .to_owned();
     }
     let (better, worse, not_shown) = (of(Verdict::Better), of(Verdict::Worse), of(Verdict::NotShown));
     if worse.is_empty() && not_shown.is_empty() {
