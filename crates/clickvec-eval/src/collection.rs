@@ -42,8 +42,8 @@ pub struct SearchQuery {
 impl SearchQuery {
     /// The grade of the title at a position, if it has one.
     pub fn grade(&self, position: u32) -> Option<u8> {
-        let place = self.judged.binary_search_by_key(&position, |&(position, _)| position).ok()?;
-        Some(self.judged[place].1)
+        let position = self.judged.binary_search_by_key(&position, |&(position, _)| position).ok()?;
+        Some(self.judged[position].1)
     }
 
     /// Position and grade of each judged title that the collection has, by position.
@@ -134,11 +134,11 @@ fn key(title: &Title, by_id: bool) -> &str {
 fn room_for_places(titles: &[Title], by_id: bool) -> Result<HashMap<String, u32>> {
     const WHAT: &str = "the places of titles in the collection";
     room_for(WHAT, Some(titles.iter().map(|title| key(title, by_id).len() as u64).sum()))?;
-    let mut places = HashMap::new();
-    places
+    let mut positions = HashMap::new();
+    positions
         .try_reserve(titles.len())
         .map_err(|_| NoRoom { what: WHAT, bytes: bytes_of::<(String, u32)>(titles.len()) })?;
-    Ok(places)
+    Ok(positions)
 }
 
 /// Searches with `candidates` for every query, a few hundred at a time, and returns what it finds, at most `depth` titles for each

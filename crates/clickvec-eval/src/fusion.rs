@@ -20,23 +20,23 @@ const MANY_TITLES: usize = 100;
 /// Returns weights, with sum 1, with which all systems count alike. For all methods but [`FusionMethod::Linear`] they are equal.
 /// There, each is divided by the standard deviation of its system's scores within a query.
 pub fn equal_weights(systems: &[&Answers], method: FusionMethod) -> Vec<f64> {
-    let of_query = |system: &Answers, query: usize| match system {
+    let answered = |system: &Answers, query: usize| match system {
         Answers::Scores(scores) => method.apply(&scores[query]),
         Answers::Lists(lists) => method.apply(&lists[query].iter().map(|hit| f64::from(hit.score)).collect::<Vec<_>>()),
     };
-    let spreads = systems.iter().map(|system| spread((0..system.len()).map(|query| of_query(system, query))));
+    let spreads = systems.iter().map(|system| spread((0..system.len()).map(|query| answered(system, query))));
     alike(spreads, method)
 }
 
 /// The standard deviation of scores within a query: the root of the variances' mean.
-fn spread(of_queries: impl Iterator<Item = Vec<f64>>) -> f64 {
+fn spread(per_query: impl Iterator<Item = Vec<f64>>) -> f64 {
     let variance = |scores: Vec<f64>| {
         let n = scores.len() as f64;
         let mean = scores.iter().sum::<f64>() / n;
         scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n
     };
     // A query without titles, or with a score that is not a number, says nothing about the others.
-    let variances: Vec<f64> = of_queries.map(variance).filter(|variance| variance.is_finite()).collect();
+    let variances: Vec<f64> = per_query.map(variance).filter(|variance| variance.is_finite()).collect();
     (variances.iter().sum::<f64>() / variances.len().max(1) as f64).sqrt()
 }
 
@@ -139,7 +139,7 @@ impl JudgedPool {
         method: FusionMethod,
         options: &EvaluateOptions,
     ) -> JudgedPool {
-        let of_system = |scores: &&Scores| {
+        let pooled = |scores: &&Scores| {
             assert_eq!(scores[number].len(), query.titles.len(), "one score a title");
             method.apply(&scores[number])
         };
@@ -147,12 +147,12 @@ impl JudgedPool {
         let by_id = || {
             let mut order: Vec<usize> = (0..query.titles.len()).collect();
             order.sort_by(|&a, &b| query.titles[b].id.cmp(&query.titles[a].id));
-            let mut places = vec![0; order.len()];
-            order.iter().enumerate().for_each(|(place, &title)| places[title] = place);
-            places
+            let mut positions = vec![0; order.len()];
+            order.iter().enumerate().for_each(|(position, &title)| positions[title] = position);
+            positions
         };
         JudgedPool {
-            scores: scores.iter().map(of_system).collect(),
+            scores: scores.iter().map(pooled).collect(),
             gains: grades.iter().map(|&grade| options.gain.of(grade)).collect(),
             ideal: CUTOFFS.map(|k| Ranking::ideal_dcg(&grades, k, options.gain)),
             tied: (options.ties == Ties::Trec).then(by_id),
@@ -166,8 +166,8 @@ impl JudgedPool {
             fused.iter_mut().zip(scores).for_each(|(sum, score)| *sum += weight * score);
         }
         let mut order: Vec<(f64, usize)> = fused.iter().map(|&score| order_key(score)).zip(0..).collect();
-        let place = |title: usize| self.tied.as_ref().map_or(title, |places| places[title]);
-        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| place(a.1).cmp(&place(b.1))));
+        let position = |title: usize| self.tied.as_ref().map_or(title, |positions| positions[title]);
+        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| position(a.1).cmp(&position(b.1))));
         let mut dcg = [0.0; CUTOFFS.len()];
         let mut start = 0;
         let same = |a: &(f64, usize), b: &(f64, usize)| self.tied.is_none() && a.0 == b.0;
@@ -177,8 +177,8 @@ impl JudgedPool {
             }
             let mean_gain = group.iter().map(|&(_, title)| self.gains[title]).sum::<f64>() / group.len() as f64;
             for (dcg, &k) in dcg.iter_mut().zip(&CUTOFFS) {
-                let places = start..(start + group.len()).min(k).max(start);
-                *dcg += mean_gain * places.map(discount).sum::<f64>();
+                let positions = start..(start + group.len()).min(k).max(start);
+                *dcg += mean_gain * positions.map(discount).sum::<f64>();
             }
             start += group.len();
         }
@@ -210,26 +210,26 @@ impl FusedPool {
         }
         let relevant = |grade: u8| f64::from(u8::from(grade >= options.relevant_from));
         let all_relevant = query.grades.iter().map(|&grade| relevant(grade)).sum::<f64>().max(1.0);
-        let mut places: HashMap<u32, usize> = HashMap::new();
+        let mut positions: HashMap<u32, usize> = HashMap::new();
         let mut judged = Vec::new();
         for &(position, grade) in query.judged() {
             if lists.iter().any(|lists| lists[number].iter().any(|hit| hit.position == position)) {
-                places.insert(position, judged.len());
+                positions.insert(position, judged.len());
                 judged.push((options.gain.of(grade) / ideal, relevant(grade) / all_relevant));
             }
         }
         for hit in lists.iter().flat_map(|lists| &lists[number]) {
-            let next = places.len();
-            places.entry(hit.position).or_insert(next);
+            let next = positions.len();
+            positions.entry(hit.position).or_insert(next);
         }
-        let of_system = |lists: &&[Vec<Hit>]| {
-            let mut scores = vec![0.0; places.len()];
+        let pooled = |lists: &&[Vec<Hit>]| {
+            let mut scores = vec![0.0; positions.len()];
             for (position, score) in method.comparable(&lists[number], depth) {
-                scores[places[&position]] = score as f32;
+                scores[positions[&position]] = score as f32;
             }
             scores
         };
-        Some(FusedPool { scores: lists.iter().map(of_system).collect(), judged })
+        Some(FusedPool { scores: lists.iter().map(pooled).collect(), judged })
     }
 
     /// The mean of nDCG@10 and recall@100, averaged over all orders of tied titles.
@@ -246,7 +246,7 @@ impl FusedPool {
             }
             let tied: usize = fused.iter().map(|other| usize::from(*other == score)).sum();
             let ranks = before..before + tied;
-            let discounts: f64 = ranks.clone().take_while(|&place| place < FIRST_TITLES).map(discount).sum();
+            let discounts: f64 = ranks.clone().take_while(|&position| position < FIRST_TITLES).map(discount).sum();
             let shown = ranks.end.min(MANY_TITLES) - before;
             sum += (gain * discounts + relevance * shown as f64) / tied as f64;
         }

@@ -85,13 +85,13 @@ impl HeldOutTest {
         let scores = |number: usize| -> Vec<Vec<f64>> {
             let (query, clicked) = (&self.set.queries[number], &self.clicked[number]);
             let mut stream = rng::stream(SEED, "negatives of held-out queries", number as u64);
-            let of_pair = |&positive: &u32| {
+            let outcome = |&positive: &u32| {
                 let drawn = (0..negatives).map(|_| stream.random_range(0..texts.len()) as u32);
                 let others = drawn.filter(|title| !clicked.contains(title));
                 let titles: Vec<u32> = std::iter::once(positive).chain(others).collect();
                 (titles.len() > 1).then(|| scorer(&query.text, &titles))
             };
-            clicked.iter().filter_map(of_pair).collect()
+            clicked.iter().filter_map(outcome).collect()
         };
         let gamma = f64::from(gamma);
         let (mut sum, mut pairs) = (0.0, 0u64);
@@ -99,8 +99,8 @@ impl HeldOutTest {
         let numbers: Vec<usize> = (0..self.clicked.len()).collect();
         // Not all at once: a query has some thousand scores.
         for numbers in numbers.chunks(TOGETHER) {
-            let of_queries: Vec<Vec<Vec<f64>>> = numbers.par_iter().map(|&number| scores(number)).collect();
-            for scores in of_queries.iter().flatten() {
+            let by_query: Vec<Vec<Vec<f64>>> = numbers.par_iter().map(|&number| scores(number)).collect();
+            for scores in by_query.iter().flatten() {
                 match kind {
                     LossKind::Softmax => {
                         let terms = scores[1..].iter().map(|score| (-gamma * (scores[0] - score)).exp());

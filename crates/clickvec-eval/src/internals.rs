@@ -10,3 +10,4 @@ pub use crate::ranker::stored::ranker::{load as load_ranker, ranker_parameters};
 pub use crate::ranker::text_vectors::{TextReader, TextVectors};
 pub use crate::ranker::trigram::{LetterTrigrams, TrigramLists, TrigramQuery};
 pub use crate::ranker::word_vectors::WordVectors;
+pub use crate::significance::{compared, correct, paired_differences};

@@ -149,8 +149,8 @@ impl JudgmentsBuilder {
             }
         };
         let titles = &mut self.judgments.queries[query].titles;
-        if let Some(&(place, first_line)) = self.judged.get(&(query, number)) {
-            let first = &titles[place];
+        if let Some(&(position, first_line)) = self.judged.get(&(query, number)) {
+            let first = &titles[position];
             same_text("title_id", title_key, &first.text, first_line, row.title)?;
             if first.grade != grade {
                 let expected = format!("grade {} as in line {first_line} for the same query and title", first.grade);

@@ -28,9 +28,9 @@ pub fn kappa(grades: &[(u8, u8)], disagreement: Disagreement) -> Option<f64> {
         counts[0][usize::from(a)] += 1.0;
         counts[1][usize::from(b)] += 1.0;
     }
-    let given = |judge: usize| (0..=u8::MAX).filter(move |&grade| counts[judge][usize::from(grade)] > 0.0);
-    let by_chance: f64 = given(0)
-        .flat_map(|a| given(1).map(move |b| (a, b)))
+    let used = |judge: usize| (0..=u8::MAX).filter(move |&grade| counts[judge][usize::from(grade)] > 0.0);
+    let by_chance: f64 = used(0)
+        .flat_map(|a| used(1).map(move |b| (a, b)))
         .map(|(a, b)| counts[0][usize::from(a)] * counts[1][usize::from(b)] * disagreement.weight(a, b))
         .sum();
     let observed: f64 = grades.iter().map(|&(a, b)| disagreement.weight(a, b)).sum();

@@ -26,7 +26,6 @@
 
 mod collection;
 mod corpus;
-mod folds;
 mod fusion;
 mod held_out;
 // For the other crates of the workspace, which are built from the same commit.
@@ -50,7 +49,6 @@ pub mod update;
 
 pub use collection::{Collection, SearchQuery, room_for_lists, search_all};
 pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
-pub use folds::{CrossValidated, Folds, cross_validate};
 pub use fusion::{equal_weights, fit_fusion};
 pub use held_out::{HeldOutReport, HeldOutTest};
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
@@ -61,10 +59,8 @@ pub use queries::read_queries;
 pub use ranking::{Gain, Ranking, Scored, Ties};
 pub use run::{Run, RunCoverage};
 pub use significance::{
-    BaselineComparison, CONFIDENCE, Comparison, Correction, Interval, LEAST_DIFFERING, PairedTest, RandomizationTest,
-    Resampling, SIGNIFICANT, Verdict, beaten, bootstrap_difference, bootstrap_mean, compare_all, compare_with,
-    confidence_intervals, differing_pairs, holm, is_same, minimum_detectable_difference, paired_t_test,
-    randomization_test,
+    Comparison, Correction, LEAST_DIFFERING, PairedTest, SIGNIFICANT, Verdict, beaten, compare_all, differing_pairs,
+    holm, is_same, minimum_detectable_difference, paired_t_test,
 };
 pub use task::{Answers, Scores, Task, evaluate, judge, score};
 pub use test_set::{Form, Ids, TestSet, TestSetFiles, files_of_test_set, read_test_set, read_test_set_for_runs};

@@ -170,6 +170,11 @@ pub struct RankedTitle<'a> {
 }
 
 impl Metrics {
+    /// The value by which parameters are chosen: the mean of NDCG@1, @3 and @10.
+    pub fn objective(&self) -> f64 {
+        Metric::NDCG.iter().map(|&metric| self.get(metric)).sum::<f64>() / Metric::NDCG.len() as f64
+    }
+
     /// Computes `metrics` of a system's answer to a query. `grades` has the grades of all titles judged for the query, ranked or
     /// not.
     pub fn of(

@@ -15,22 +15,22 @@ use clickvec_tables::{Result, files};
 /// Those of [`read_test_set`], also for topics.
 pub fn read_queries(path: &Path) -> Result<Vec<Topic>> {
     let files = TestSetFiles { judged: path, topics: None, titles: None, field: TITLE };
-    let of_set = |set: TestSet| match set.judgments.queries {
+    let texts = |set: TestSet| match set.judgments.queries {
         queries if queries.is_empty() => Err(no_topics(path)),
         queries => Ok(queries.into_iter().map(|of| Topic { id: of.id, text: of.text }).collect()),
     };
     if path.is_dir() {
-        return of_set(read_test_set(&files)?);
+        return texts(read_test_set(&files)?);
     }
     let (first, reader) = files::first_line(files::open(path)?, path)?;
-    if is_judged(&first) { of_set(test_set_of(&files, &first, reader)?) } else { topics_of(path, &first, reader) }
+    if is_judged(&first) { texts(test_set_of(&files, &first, reader)?) } else { topics_of(path, &first, reader) }
 }
 
 /// Whether a first line is that of a table of judged titles or of BEIR's judgments. Topics may have further columns, too.
 fn is_judged(first: &str) -> bool {
     let has = |name: &str| first.split('\t').any(|column| column.trim().eq_ignore_ascii_case(name));
-    let of_table = has("query") && (has("grade") || (has(TITLE) && !is_table(first)));
-    of_table || (has("query-id") && has("corpus-id"))
+    let is_judged_table = has("query") && (has("grade") || (has(TITLE) && !is_table(first)));
+    is_judged_table || (has("query-id") && has("corpus-id"))
 }
 
 #[cfg(test)]

@@ -74,11 +74,12 @@ impl Ranking {
             Ties::Expected => titles.sort_by(by_score),
             Ties::Trec => titles.sort_by(|a, b| by_score(a, b).then_with(|| b.id.cmp(a.id))),
         }
-        let ends_group = |place: usize| match (ties, titles.get(place + 1)) {
-            (Ties::Expected, Some(next)) => by_score(&titles[place], next) != Ordering::Equal,
+        let ends_group = |position: usize| match (ties, titles.get(position + 1)) {
+            (Ties::Expected, Some(next)) => by_score(&titles[position], next) != Ordering::Equal,
             _ => true,
         };
-        let group_ends = (0..titles.len()).filter(|&place| ends_group(place)).map(|place| place + 1).collect();
+        let group_ends =
+            (0..titles.len()).filter(|&position| ends_group(position)).map(|position| position + 1).collect();
         judged.sort_unstable_by(|a, b| b.cmp(a));
         Ranking { grades: titles.iter().map(|title| title.grade).collect(), group_ends, judged }
     }
@@ -114,7 +115,7 @@ impl Ranking {
         let mut sum = 0.0;
         for group in self.groups().take_while(|group| group.start < k) {
             let mean_gain = group.grades.iter().map(|&grade| gain.of(grade)).sum::<f64>() / group.grades.len() as f64;
-            sum += mean_gain * group.places(k).map(discount).sum::<f64>();
+            sum += mean_gain * group.positions(k).map(discount).sum::<f64>();
         }
         // Summing in another order can round to slightly above the ideal.
         (sum / ideal).min(1.0)
@@ -133,9 +134,9 @@ impl Ranking {
         // place to the next it changes by the factor below.
         let mut probability = relevant as f64 / n as f64;
         let mut mean = 0.0;
-        for place in (0..=n - relevant).take_while(|place| group.start + place < k) {
-            mean += probability / (group.start + place + 1) as f64;
-            let after = (n - 1 - place) as f64;
+        for position in (0..=n - relevant).take_while(|position| group.start + position < k) {
+            mean += probability / (group.start + position + 1) as f64;
+            let after = (n - 1 - position) as f64;
             probability *= (after + 1.0 - relevant as f64) / after.max(1.0);
         }
         mean
@@ -155,8 +156,9 @@ impl Ranking {
                 // A place has a relevant title with probability r/n. If it does, each earlier place of the group has
                 // one with probability (r−1)/(n−1).
                 let earlier = if n > 1.0 { (relevant - 1) as f64 / (n - 1.0) } else { 0.0 };
-                let precisions = (0..group.grades.len())
-                    .map(|place| (before as f64 + 1.0 + place as f64 * earlier) / (group.start + place + 1) as f64);
+                let precisions = (0..group.grades.len()).map(|position| {
+                    (before as f64 + 1.0 + position as f64 * earlier) / (group.start + position + 1) as f64
+                });
                 sum += relevant as f64 / n * precisions.sum::<f64>();
             }
             before += relevant;
@@ -209,7 +211,7 @@ impl Ranking {
     /// The mean number of relevant titles among the first `k`.
     fn relevant_among(&self, k: usize, relevant_from: u8) -> f64 {
         let part = |group: Group<'_>| {
-            let (n, seen) = (group.grades.len(), group.places(k).len());
+            let (n, seen) = (group.grades.len(), group.positions(k).len());
             (group.relevant(relevant_from) * seen) as f64 / n as f64
         };
         self.groups().take_while(|group| group.start < k).map(part).sum()
@@ -218,12 +220,12 @@ impl Ranking {
 
 /// The discounted cumulative gain of the first `k` of these grades, best first.
 fn ideal_dcg(best_first: &[u8], k: usize, gain: Gain) -> f64 {
-    best_first.iter().take(k).enumerate().map(|(place, &grade)| gain.of(grade) * discount(place)).sum()
+    best_first.iter().take(k).enumerate().map(|(position, &grade)| gain.of(grade) * discount(position)).sum()
 }
 
 impl Group<'_> {
     /// The places of the group, counted from 0, that are among the first `k` of the ranking.
-    fn places(&self, k: usize) -> std::ops::Range<usize> {
+    fn positions(&self, k: usize) -> std::ops::Range<usize> {
         self.start..(self.start + self.grades.len()).min(k).max(self.start)
     }
 
@@ -238,8 +240,8 @@ pub(super) fn order_key(score: f64) -> f64 {
 }
 
 /// 1 / log₂(rank + 1) for a place counted from 0.
-pub(super) fn discount(place: usize) -> f64 {
-    1.0 / ((place + 2) as f64).log2()
+pub(super) fn discount(position: usize) -> f64 {
+    1.0 / ((position + 2) as f64).log2()
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl Run {
     }
 
     fn scores(&self, judgments: &Judgments, coverage: &mut RunCoverage) -> Result<Scores> {
-        let mut of_query = |query: &JudgedQuery| {
+        let mut answer = |query: &JudgedQuery| {
             let run = self.queries.get(&query.id);
             let score = |id: &String| run.and_then(|run| run.get(id)).copied();
             let scores: Vec<Option<f64>> = query.titles.iter().map(|title| score(&title.id)).collect();
@@ -86,7 +86,7 @@ impl Run {
             coverage.titles += scores.len();
             scores.into_iter().map(|score| score.unwrap_or(f64::NEG_INFINITY)).collect()
         };
-        let scores = judgments.queries.iter().map(&mut of_query).collect();
+        let scores = judgments.queries.iter().map(&mut answer).collect();
         if coverage.judged == 0 {
             let first = judgments.queries.iter().find_map(|query| Some((&query.id, &query.titles.first()?.id)));
             return Err(self.other_run(first.map(|(query, title)| (query.as_str(), Some(title.as_str())))));
@@ -102,7 +102,7 @@ impl Run {
         coverage: &mut RunCoverage,
     ) -> Result<Vec<Vec<Hit>>> {
         let positions: HashMap<&str, u32> = (0..).zip(titles).map(|(at, title)| (title.id.as_str(), at)).collect();
-        let mut of_query = |query: &SearchQuery| {
+        let mut answer = |query: &SearchQuery| {
             coverage.titles += query.grades.len();
             let Some(run) = self.queries.get(&query.id) else { return Ok(Vec::new()) };
             let scored = |(id, &score): (&String, &f64)| match positions.get(id.as_str()) {
@@ -119,7 +119,7 @@ impl Run {
             hits.truncate(depth);
             Ok(hits)
         };
-        let lists = queries.iter().map(&mut of_query).collect::<Result<Vec<_>>>()?;
+        let lists = queries.iter().map(&mut answer).collect::<Result<Vec<_>>>()?;
         if coverage.lacking_queries == queries.len() {
             return Err(self.other_run(queries.first().map(|query| (query.id.as_str(), None))));
         }

@@ -247,13 +247,13 @@ impl<'a> Task<'a> {
 ///
 /// If the ranker does not give each title one score.
 pub fn score(ranker: &dyn Ranker, judgments: &Judgments) -> Scores {
-    let of_query = |query: &JudgedQuery| {
+    let scores = |query: &JudgedQuery| {
         let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
         let scores = ranker.score(&query.text, &texts);
         assert_eq!(scores.len(), texts.len(), "{}: one score a title", ranker.name());
         scores
     };
-    judgments.queries.par_iter().map(of_query).collect()
+    judgments.queries.par_iter().map(scores).collect()
 }
 
 /// Judges the rankings that `scores` make of each query's judged titles, by [`Metric::OF_JUDGED`].

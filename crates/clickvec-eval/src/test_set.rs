@@ -105,10 +105,10 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
         (Some(folder), true) => qrels_of_folder(folder).unwrap_or_else(|_| files.judged.to_owned()),
         _ => files.judged.to_owned(),
     };
-    let of_folder = folder.iter().flat_map(|folder| [QUERIES, CORPUS].map(|name| beir_file(folder, name).ok()));
+    let in_folder = folder.iter().flat_map(|folder| [QUERIES, CORPUS].map(|name| beir_file(folder, name).ok()));
     let titles = files.topics.and(files.titles.as_ref()).map(|titles| titles.path.clone());
     let beside = files.topics.map(Path::to_owned).into_iter().chain(titles);
-    std::iter::once(judged).chain(of_folder.flatten()).chain(beside).collect()
+    std::iter::once(judged).chain(in_folder.flatten()).chain(beside).collect()
 }
 
 /// The test set in some files. A folder, or the first line of the file `judged`, tells the form:
@@ -339,10 +339,10 @@ fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Titles, fie
 
     let mut queries: HashMap<&str, &Topic> = topics.iter().map(|topic| (topic.id.as_str(), topic)).collect();
     // The places of queries in the order of first appearance; `None` for a query without text.
-    let mut places: HashMap<&str, Option<usize>> = HashMap::new();
+    let mut positions: HashMap<&str, Option<usize>> = HashMap::new();
     let mut told: HashSet<&str> = HashSet::new();
     for Qrel { query_id, title_id, grade } in &qrels {
-        let place = *places.entry(query_id).or_insert_with(|| match queries.remove(query_id.as_str()) {
+        let position = *positions.entry(query_id).or_insert_with(|| match queries.remove(query_id.as_str()) {
             None => {
                 set.queries_without_text.add(query_id);
                 None
@@ -356,10 +356,10 @@ fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Titles, fie
                 Some(set.judgments.queries.len() - 1)
             }
         });
-        match (place, texts.get(title_id.as_str()).and_then(|title| title.text.clone())) {
-            (Some(place), Some(text)) => {
+        match (position, texts.get(title_id.as_str()).and_then(|title| title.text.clone())) {
+            (Some(position), Some(text)) => {
                 let title = JudgedTitle { id: title_id.clone(), text, grade: *grade };
-                set.judgments.queries[place].titles.push(title);
+                set.judgments.queries[position].titles.push(title);
             }
             (_, None) if told.insert(title_id) => set.titles_without_text.add(title_id),
             _ => {}

@@ -174,8 +174,8 @@ pub(super) fn fields_of<'a, const N: usize>(
     let mut found = 0;
     let mut fields = [""; N];
     for field in line {
-        if let Some(place) = fields.get_mut(found) {
-            *place = field;
+        if let Some(slot) = fields.get_mut(found) {
+            *slot = field;
         }
         found += 1;
     }

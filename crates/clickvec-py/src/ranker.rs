@@ -79,7 +79,7 @@ pub(crate) fn systems(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
             "default": parameter.default,
             "least": parameter.least,
             "most": parameter.most,
-            "whole": parameter.whole,
+            "whole": parameter.integer,
             "stage": if parameter.stage == Stage::Training { "training" } else { "scoring" },
             "about": parameter.about,
         })

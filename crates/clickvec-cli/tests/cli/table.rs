@@ -191,7 +191,7 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     let folder = Folder::with_data();
     let a = |what: &str| row("a", what);
     let cases = [
-        (String::new(), "expected systems below `[[system]]`, found none"),
+        (String::new(), "expected at least one system, found none"),
         (a(""), "expected one of `ranker`, `train`, `model`, `run` and `fusion`, found none"),
         (a("ranker = \"bm26\""), "expected one of the rankers bm25, ulm"),
         (a("ranker = \"bm25\"\ngrid = { k1 = [] }"), "expected values for `k1`, found none"),

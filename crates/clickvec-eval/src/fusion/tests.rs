@@ -6,7 +6,7 @@ use rand::RngExt as _;
 
 use super::*;
 use crate::ranker::RECIPROCAL_RANK_K;
-use crate::{Gain, JudgedTitle, Judgments, folds, judge};
+use crate::{Gain, JudgedTitle, Judgments, judge};
 use clickvec::internals::rng::stream;
 
 /// Queries with 0 to 24 titles, and three systems whose scores are tied often and sometimes no numbers.
@@ -59,7 +59,7 @@ fn weights_are_those_of_judging_every_fusion() {
             };
             let mut slow = |weights: &[f64]| {
                 let fused = Answers::fused(&scores, &scaled(weights), method, 1);
-                folds::objective(&judge("fusion", fused.scores(), &judgments, &options).mean)
+                judge("fusion", fused.scores(), &judgments, &options).mean.objective()
             };
             // To the last bit, at every set of weights that was tried.
             let expected = fit_weights(3, &mut slow, goon).unwrap();

@@ -111,15 +111,15 @@ impl Bm25 {
 
     /// The query's distinct terms in their order, so that sums are always taken alike, and the weight of each.
     fn query_weights(&self, query: &str, buffer: &mut WordBuffer) -> (Interner, Vec<f64>) {
-        let (mut places, mut weights) = (Interner::default(), Vec::new());
+        let (mut positions, mut weights) = (Interner::default(), Vec::new());
         for_each_term(query, self.analysis, buffer, |term| {
             let weight = self.inverse_document_frequency(self.vocabulary.get(term)) * (self.k1 + 1.0);
-            match places.intern(term) {
+            match positions.intern(term) {
                 (_, _, true) => weights.push(weight),
-                (place, ..) => weights[place as usize] += weight,
+                (position, ..) => weights[position as usize] += weight,
             }
         });
-        (places, weights)
+        (positions, weights)
     }
 
     /// k₁ · (1 − b + b · |D| / mean length). In a collection without words every length counts as the mean.
@@ -140,15 +140,15 @@ impl Ranker for Bm25 {
 
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         let mut buffer = WordBuffer::default();
-        let (places, weights) = self.query_weights(query, &mut buffer);
+        let (positions, weights) = self.query_weights(query, &mut buffer);
         let mut counts = vec![0u32; weights.len()];
         let score = |title: &&str| {
             counts.fill(0);
             let mut length = 0;
             for_each_term(title, self.analysis, &mut buffer, |term| {
                 length += 1;
-                if let Some(place) = places.get(term) {
-                    counts[place as usize] += 1;
+                if let Some(position) = positions.get(term) {
+                    counts[position as usize] += 1;
                 }
             });
             let norm = self.length_norm(length);
@@ -192,8 +192,8 @@ impl Candidates for Bm25Candidates<'_> {
     fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
         let (terms, weights) = self.bm25.query_weights(query.text, &mut WordBuffer::default());
         let add = |sums: &mut [f64]| {
-            for (place, weight) in (0..).zip(&weights) {
-                let Some(term) = self.vocabulary.get(terms.word(place)) else { continue };
+            for (position, weight) in (0..).zip(&weights) {
+                let Some(term) = self.vocabulary.get(terms.word(position)) else { continue };
                 let of_titles = self.lists.counts(term).iter().zip(self.lists.lengths(term));
                 for (&title, (&tf, &length)) in self.lists.get(term).iter().zip(of_titles) {
                     let norm = self.bm25.length_norm(length as usize);

@@ -121,9 +121,9 @@ mod tests {
                     let hits = found.search(&Query::new(query, None), k).unwrap();
                     assert_eq!(hits, by_scores(ranker.as_ref(), query, &titles, k, 0.0), "{spec} {query} {k}");
                 }
-                let asked: Vec<Query<'_>> = queries.iter().map(|query| Query::new(query, None)).collect();
-                let batch = found.search_batch(&asked, k).unwrap();
-                let singly: Vec<_> = asked.iter().map(|query| found.search(query, k).unwrap()).collect();
+                let all: Vec<Query<'_>> = queries.iter().map(|query| Query::new(query, None)).collect();
+                let batch = found.search_batch(&all, k).unwrap();
+                let singly: Vec<_> = all.iter().map(|query| found.search(query, k).unwrap()).collect();
                 assert_eq!(batch, singly);
             }
         }
@@ -169,12 +169,12 @@ mod tests {
             let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let mean = all.iter().sum::<f64>() / n;
             let deviation = (all.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n).sqrt();
-            for (place, hit) in list.iter().enumerate() {
-                let tied: Vec<usize> = (0..list.len()).filter(|&other| scores[other] == scores[place]).collect();
+            for (position, hit) in list.iter().enumerate() {
+                let tied: Vec<usize> = (0..list.len()).filter(|&other| scores[other] == scores[position]).collect();
                 let value = match method {
-                    FusionMethod::Linear => scores[place] - least,
-                    FusionMethod::MinMax => (scores[place] - least) / (most - least),
-                    FusionMethod::ZScore => (scores[place] - mean) / deviation - (least - mean) / deviation,
+                    FusionMethod::Linear => scores[position] - least,
+                    FusionMethod::MinMax => (scores[position] - least) / (most - least),
+                    FusionMethod::ZScore => (scores[position] - mean) / deviation - (least - mean) / deviation,
                     FusionMethod::ReciprocalRank { k } => {
                         tied.iter().map(|rank| 1.0 / (k + 1.0 + *rank as f64)).sum::<f64>() / tied.len() as f64
                     }
@@ -202,10 +202,11 @@ mod tests {
                 std::sync::Arc::from(train(spec, &shop.corpus) as Box<dyn Ranker>)
             };
             let members = vec![(member("bm25"), 0.7), (member("trigram"), 0.3)];
-            let of_members: Vec<_> = members.iter().map(|(ranker, _)| ranker.candidates(&titles).unwrap()).collect();
+            let members_candidates: Vec<_> =
+                members.iter().map(|(ranker, _)| ranker.candidates(&titles).unwrap()).collect();
             let lists = |query: &str| -> Vec<Vec<Hit>> {
                 let query = Query::new(query, None);
-                of_members.iter().map(|found| found.search(&query, 1000).unwrap()).collect()
+                members_candidates.iter().map(|found| found.search(&query, 1000).unwrap()).collect()
             };
             let fusion = Fusion::new("both".to_owned(), members.clone(), method);
             let found = fusion.candidates(&titles).unwrap();

@@ -139,11 +139,11 @@ impl Candidates for FusedCandidates<'_> {
     }
 
     fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
-        let asked = k.max(FUSED_DEPTH);
-        let found = self.members.iter().map(|member| member.search(query, asked));
+        let depth = k.max(FUSED_DEPTH);
+        let found = self.members.iter().map(|member| member.search(query, depth));
         let lists = found.collect::<Result<Vec<_>>>()?;
         let lists: Vec<&[Hit]> = lists.iter().map(Vec::as_slice).collect();
-        Ok(best(fuse_hits(&lists, &self.weights, self.method, asked), k))
+        Ok(best(fuse_hits(&lists, &self.weights, self.method, depth), k))
     }
 }
 
@@ -171,15 +171,15 @@ pub fn fused_shares(list: &[Hit], weight: f64, method: FusionMethod, depth: usiz
 }
 
 /// One list of what several rankers add, best first.
-pub fn sum_shares(of_rankers: &[Vec<(u32, f64)>]) -> Vec<Hit> {
-    let mut shares: Vec<(u32, f64)> = of_rankers.concat();
+pub fn sum_shares(rankers: &[Vec<(u32, f64)>]) -> Vec<Hit> {
+    let mut shares: Vec<(u32, f64)> = rankers.concat();
     // Stable: the sum of a title's shares is taken in the order of the rankers.
     shares.sort_by_key(|&(position, _)| position);
-    let of_title = |shares: &[(u32, f64)]| {
+    let summed = |shares: &[(u32, f64)]| {
         let score: f64 = shares.iter().map(|&(_, share)| share).sum();
         Hit { position: shares[0].0, score: score as f32 }
     };
-    let mut fused: Vec<Hit> = shares.chunk_by(|a, b| a.0 == b.0).map(of_title).collect();
+    let mut fused: Vec<Hit> = shares.chunk_by(|a, b| a.0 == b.0).map(summed).collect();
     fused.sort_unstable_by(Hit::best_first);
     fused
 }
@@ -228,16 +228,16 @@ impl FusionMethod {
     /// What a ranker found, with scores that can be compared with those of other rankers: 0 is what it did not find.
     pub(crate) fn comparable(self, hits: &[Hit], depth: usize) -> impl Iterator<Item = (u32, f64)> {
         let mut scores: Vec<f64> = hits.iter().map(|hit| f64::from(hit.score)).collect();
-        let of_scores = !matches!(self, FusionMethod::ReciprocalRank { .. });
+        let uses_scores = !matches!(self, FusionMethod::ReciprocalRank { .. });
         // The list has all titles with anything of the query: the others would score 0. They do if all scores are the same, too: a
         // word that many titles have, all of one length, would be worth nothing otherwise. (Its z-score would be worth too much.)
         let is_ranged = matches!(self, FusionMethod::Linear | FusionMethod::MinMax);
         let is_alike = || scores.windows(2).all(|pair| pair[0] == pair[1]);
-        if of_scores && (hits.len() < depth || is_ranged && is_alike()) {
+        if uses_scores && (hits.len() < depth || is_ranged && is_alike()) {
             scores.push(scores.iter().copied().fold(0.0, f64::min));
         }
         let values = self.apply(&scores);
-        let least = if of_scores { values.iter().copied().fold(f64::INFINITY, f64::min) } else { 0.0 };
+        let least = if uses_scores { values.iter().copied().fold(f64::INFINITY, f64::min) } else { 0.0 };
         hits.iter().zip(values).map(move |(hit, value)| (hit.position, value - least))
     }
 }
@@ -283,7 +283,7 @@ fn reciprocal_ranks(scores: &mut [f64], k: f64) {
     let mut reciprocals = vec![0.0; scores.len()];
     for tied in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
         let sum: f64 = (rank..rank + tied.len()).map(|rank| 1.0 / (k + rank as f64)).sum();
-        tied.iter().for_each(|&place| reciprocals[place] = sum / tied.len() as f64);
+        tied.iter().for_each(|&position| reciprocals[position] = sum / tied.len() as f64);
         rank += tied.len();
     }
     scores.copy_from_slice(&reciprocals);
@@ -383,7 +383,7 @@ fn moved(weights: &[f64], member: usize, weight: f64) -> Vec<f64> {
     let other = |old: f64| {
         if others > 0.0 { old * (1.0 - weight) / others } else { (1.0 - weight) / (weights.len() - 1) as f64 }
     };
-    weights.iter().enumerate().map(|(place, &old)| if place == member { weight } else { other(old) }).collect()
+    weights.iter().enumerate().map(|(position, &old)| if position == member { weight } else { other(old) }).collect()
 }
 
 #[cfg(test)]

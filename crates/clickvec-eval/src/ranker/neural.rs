@@ -24,9 +24,9 @@ pub struct Neural<M = Model> {
 impl<M: Borrow<Model>> Neural<M> {
     /// A ranker named `name` in tables, with `model`.
     pub fn new(name: String, model: M) -> Neural<M> {
-        let whole: &Model = model.borrow();
+        let borrowed: &Model = model.borrow();
         let [queries, titles] =
-            [Side::Query, Side::Title].map(|side| whole.embedder(side).with_cache_bytes(CACHE_BYTES));
+            [Side::Query, Side::Title].map(|side| borrowed.embedder(side).with_cache_bytes(CACHE_BYTES));
         Neural { name, model, queries, titles, vectors: Pool::default() }
     }
 
@@ -43,11 +43,11 @@ impl<M: Borrow<Model> + Send + Sync> Ranker for Neural<M> {
 
     /// The same scores as a search, bit for bit.
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
-        self.vectors.with(Default::default, |[of_query, of_titles]| {
-            self.queries.embed_into(&[query], of_query);
-            self.titles.embed_into(titles, of_titles);
+        self.vectors.with(Default::default, |[query_vector, title_vectors]| {
+            self.queries.embed_into(&[query], query_vector);
+            self.titles.embed_into(titles, title_vectors);
             let mut found = vec![0.0; titles.len()];
-            scores(of_query, of_titles, &mut found);
+            scores(query_vector, title_vectors, &mut found);
             found.into_iter().map(f64::from).collect()
         })
     }
@@ -80,7 +80,7 @@ struct NeuralCandidates<'a> {
 
 impl NeuralCandidates<'_> {
     /// From places among the vectors to places among all titles; the order of equal scores stays.
-    fn of_all(&self, mut hits: Vec<Hit>) -> Vec<Hit> {
+    fn among_all(&self, mut hits: Vec<Hit>) -> Vec<Hit> {
         hits.iter_mut().for_each(|hit| hit.position = self.positions[hit.position as usize]);
         hits
     }
@@ -100,7 +100,7 @@ impl Candidates for NeuralCandidates<'_> {
             return Ok(Vec::new());
         }
         let vector = self.queries.embed(&[query.text]);
-        Ok(self.of_all(self.index.search(&Query::new(query.text, Some(&vector)), k)?))
+        Ok(self.among_all(self.index.search(&Query::new(query.text, Some(&vector)), k)?))
     }
 
     fn search_batch(&self, queries: &[Query<'_>], k: usize) -> Result<Vec<Vec<Hit>>> {
@@ -109,10 +109,11 @@ impl Candidates for NeuralCandidates<'_> {
         let is_known = self.queries.embed_known(&texts, &mut vectors);
         let known = texts.iter().zip(&is_known).filter(|&(_, &is_known)| is_known);
         let vectors = vectors.chunks_exact(self.queries.dimension());
-        let asked: Vec<Query<'_>> =
+        let with_vectors: Vec<Query<'_>> =
             known.zip(vectors).map(|((text, _), vector)| Query::new(text, Some(vector))).collect();
-        let mut hits = self.index.search_batch(&asked, k)?.into_iter();
-        let answer = |is_known: bool| if is_known { self.of_all(hits.next().unwrap_or_default()) } else { Vec::new() };
+        let mut hits = self.index.search_batch(&with_vectors, k)?.into_iter();
+        let answer =
+            |is_known: bool| if is_known { self.among_all(hits.next().unwrap_or_default()) } else { Vec::new() };
         Ok(is_known.into_iter().map(answer).collect())
     }
 }

@@ -34,7 +34,7 @@ pub struct Parameter {
     /// The largest allowed value.
     pub most: f64,
     /// Whether only whole numbers are allowed.
-    pub whole: bool,
+    pub integer: bool,
     /// The meaning, in a few words.
     pub about: &'static str,
 }
@@ -43,17 +43,17 @@ impl Parameter {
     /// A whole number that acts in training.
     pub const fn count(name: &'static str, default: u32, least: u32, most: u32, about: &'static str) -> Parameter {
         let (default, least, most) = (default as f64, least as f64, most as f64);
-        Parameter { name, stage: Stage::Training, default, least, most, whole: true, about }
+        Parameter { name, stage: Stage::Training, default, least, most, integer: true, about }
     }
 
     /// A number that acts in training.
     pub const fn training(name: &'static str, default: f64, least: f64, most: f64, about: &'static str) -> Parameter {
-        Parameter { name, stage: Stage::Training, default, least, most, whole: false, about }
+        Parameter { name, stage: Stage::Training, default, least, most, integer: false, about }
     }
 
     /// A number that acts in scoring.
     pub const fn scoring(name: &'static str, default: f64, least: f64, most: f64, about: &'static str) -> Parameter {
-        Parameter { name, stage: Stage::Scoring, default, least, most, whole: false, about }
+        Parameter { name, stage: Stage::Scoring, default, least, most, integer: false, about }
     }
 
     /// The random seed of training.
@@ -73,8 +73,8 @@ impl Values {
     /// # Panics
     /// If the system has no parameter with this name.
     pub fn get(&self, name: &str) -> f64 {
-        let place = self.parameters.iter().position(|parameter| parameter.name == name);
-        self.values[place.unwrap_or_else(|| panic!("no parameter `{name}`"))]
+        let position = self.parameters.iter().position(|parameter| parameter.name == name);
+        self.values[position.unwrap_or_else(|| panic!("no parameter `{name}`"))]
     }
 
     /// The value of an integer parameter.
@@ -199,9 +199,9 @@ impl System {
         let names: Vec<&'static str> = self.parameters.iter().map(|parameter| parameter.name).collect();
         spec.allow(&names, self.files)?;
         let value = |parameter: &Parameter| {
-            let Parameter { name, default, least, most, whole, .. } = *parameter;
+            let Parameter { name, default, least, most, integer, .. } = *parameter;
             let value = spec.number(name, default, least..=most)?;
-            if whole && value.fract() != 0.0 {
+            if integer && value.fract() != 0.0 {
                 return Err(spec.fault(format!("a whole number for `{name}`"), value.to_string()));
             }
             Ok(value)

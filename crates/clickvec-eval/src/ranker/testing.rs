@@ -58,13 +58,13 @@ pub(crate) fn is_kept_by_a_file(spec: &str, corpus: &Corpus) {
     let mut titles = texts(&corpus.titles);
     titles.extend(["".to_owned(), "unheard of".to_owned()]);
     let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-    let again = train(spec, corpus);
+    let retrained = train(spec, corpus);
     for query in
         texts(&corpus.titles).iter().chain(&texts(&corpus.clicks.queries)).map(String::as_str).chain(["", "unheard"])
     {
         let scores = ranker.score(query, &titles);
         assert!(scores.iter().all(|score| score.is_finite()), "{query}: {scores:?}");
         assert_eq!(scores, loaded.score(query, &titles), "{query}");
-        assert_eq!(scores, again.score(query, &titles), "{query}: trained again");
+        assert_eq!(scores, retrained.score(query, &titles), "{query}: trained again");
     }
 }

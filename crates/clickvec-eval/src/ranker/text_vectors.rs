@@ -63,7 +63,7 @@ fn push(joined: &mut String, word: &str) {
 /// probability of any collision is 3 in 10⁸.
 #[derive(Debug, Clone, Default)]
 pub struct TextVectors {
-    places: HashMap<u64, u32>,
+    positions: HashMap<u64, u32>,
     keys: Vec<u64>,
     dimension: usize,
     /// [texts, dimension]
@@ -92,11 +92,11 @@ impl TextVectors {
     /// If the vector has another dimension.
     pub fn insert(&mut self, key: u64, vector: &[f32]) -> Result<bool, NoRoom> {
         assert_eq!(vector.len(), self.dimension);
-        if self.places.contains_key(&key) || self.keys.len() >= UNKNOWN as usize {
+        if self.positions.contains_key(&key) || self.keys.len() >= UNKNOWN as usize {
             return Ok(false);
         }
         reserve(&mut self.vectors, vector.len(), "vectors of texts")?;
-        self.places.insert(key, self.keys.len() as u32);
+        self.positions.insert(key, self.keys.len() as u32);
         self.keys.push(key);
         self.vectors.extend_from_slice(vector);
         Ok(true)
@@ -104,7 +104,7 @@ impl TextVectors {
 
     /// The vector of the text with this key.
     pub fn get(&self, key: u64) -> Option<&[f32]> {
-        self.places.get(&key).map(|&place| &self.vectors[place as usize * self.dimension..][..self.dimension])
+        self.positions.get(&key).map(|&position| &self.vectors[position as usize * self.dimension..][..self.dimension])
     }
 
     /// The vectors, text by text.
@@ -137,7 +137,7 @@ impl TextVectors {
         let rows = keys.as_chunks::<2>().0.iter().zip(vectors.chunks_exact(dimension.max(1)));
         for (row, (halves, vector)) in rows.enumerate() {
             let key = u64::from(halves[0]) | u64::from(halves[1]) << 32;
-            if let Some(&first) = texts.places.get(&key) {
+            if let Some(&first) = texts.positions.get(&key) {
                 return Err(damaged::repeated_text(names, first as usize, row));
             }
             texts.insert(key, vector)?;
@@ -178,8 +178,11 @@ mod tests {
         let mut insert = |key, vector: &[f32]| texts.insert(key, vector).unwrap();
         assert!(insert(7, &[1.0, 2.0]) && insert(wide, &[3.0, 4.0]) && !insert(7, &[5.0, 6.0]));
         let state = texts.write(RankerState::default(), "");
-        let again = TextVectors::restore(&state, "", 2).unwrap();
-        assert_eq!((again.get(7), again.get(wide), again.get(8)), (Some(&[1.0, 2.0][..]), Some(&[3.0, 4.0][..]), None));
+        let restored = TextVectors::restore(&state, "", 2).unwrap();
+        assert_eq!(
+            (restored.get(7), restored.get(wide), restored.get(8)),
+            (Some(&[1.0, 2.0][..]), Some(&[3.0, 4.0][..]), None)
+        );
         assert!(TextVectors::restore(&state, "", 3).is_err());
         let twice = state.clone().with(KEYS, &[2, 2], Numbers::U32(vec![7, 0, 7, 0]));
         let fault = TextVectors::restore(&twice, "", 2).unwrap_err();

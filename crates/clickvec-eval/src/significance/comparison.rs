@@ -1,17 +1,11 @@
 //! The rule for calling a system better or worse: which tests are made between several systems, how they are corrected for
 //! their number, and the verdict.
 
-use super::{
-    Interval, PairedTest, RandomizationTest, Resampling, SIGNIFICANT, bootstrap_difference, bootstrap_mean, holm,
-    minimum_detectable_difference, paired_t_test, randomization_test,
-};
+use super::{PairedTest, SIGNIFICANT, holm, paired_t_test};
 use crate::{Evaluation, Metric};
 use clickvec::internals::error::shortened;
 use clickvec_tables::{Error, ErrorKind, Result};
 use serde::Serialize;
-
-/// The level of confidence intervals in reports.
-pub const CONFIDENCE: f64 = 0.95;
 
 /// The paired t-test between two systems.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -75,22 +69,6 @@ impl Comparison {
     }
 }
 
-/// The comparison of a system with the baseline.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BaselineComparison {
-    /// The system's position among the evaluations.
-    pub place: usize,
-    /// The t-test, with the system as `a` and the baseline as `b`, corrected for all comparisons with this baseline.
-    pub comparison: Comparison,
-    /// The mean difference with its confidence interval, at [`CONFIDENCE`].
-    pub interval: Interval,
-    /// The randomisation test of the same difference.
-    pub randomization: RandomizationTest,
-    /// The smallest true difference that a test on such queries detects in four of five cases, after the correction; `None`
-    /// as [`minimum_detectable_difference`] says.
-    pub minimum_detectable: Option<f64>,
-}
-
 /// Compares all pairs of systems by paired t-tests, for each metric of quality that they were judged by. `a` comes before `b` in
 /// `evaluations`. Holm's correction is over the pairs, for each metric on its own.
 ///
@@ -107,7 +85,6 @@ pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>> {
     let mut comparisons = Vec::new();
     for (i, a) in evaluations.iter().enumerate() {
         for b in &evaluations[i + 1..] {
-            same_queries(a, b)?;
             for &metric in &metrics {
                 comparisons.push(compared(a, b, metric)?);
             }
@@ -119,89 +96,54 @@ pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>> {
     Ok(comparisons)
 }
 
-/// All tests of every other system against the one at `base`, for each of [`Metric::NDCG`].
-///
-/// # Errors
-///
-/// `ErrorKind::Mismatch` if the systems were not evaluated on the same queries.
-///
-/// # Panics
-///
-/// If there is no evaluation at `base`.
-pub fn compare_with(
-    base: usize,
-    evaluations: &[Evaluation],
-    resampling: &Resampling,
-) -> Result<Vec<BaselineComparison>> {
-    let first = &evaluations[base];
-    let mut all = Vec::new();
-    for metric in Metric::NDCG {
-        let base_values = first.values(metric);
-        let mut of_metric = Vec::with_capacity(evaluations.len() - 1);
-        for (place, other) in evaluations.iter().enumerate().filter(|&(place, _)| place != base) {
-            same_queries(other, first)?;
-            let values = other.values(metric);
-            of_metric.push(BaselineComparison {
-                place,
-                comparison: compared(other, first, metric)?,
-                interval: bootstrap_difference(&values, &base_values, CONFIDENCE, resampling)?,
-                randomization: randomization_test(&values, &base_values, resampling)?,
-                minimum_detectable: minimum_detectable_difference(&values, &base_values, evaluations.len() - 1)?,
-            });
-        }
-        correct(of_metric.iter_mut().map(|of| &mut of.comparison));
-        all.extend(of_metric);
-    }
-    Ok(all)
-}
-
-/// The confidence intervals of a system's means, at [`CONFIDENCE`], for each of [`Metric::NDCG`].
-pub fn confidence_intervals(evaluation: &Evaluation, resampling: &Resampling) -> [Interval; 3] {
-    Metric::NDCG.map(|metric| bootstrap_mean(&evaluation.values(metric), CONFIDENCE, resampling))
-}
-
-/// The positions of the systems that the one at `place` is significantly better than, ascending. These are the letters
+/// The positions of the systems that the one at `position` is significantly better than, ascending. These are the letters
 /// in a paper's table. `tests` are those of [`compare_all`] for `systems`.
 ///
 /// # Panics
 ///
-/// If there is no system at `place`.
+/// If there is no system at `position`.
 pub fn beaten(
-    place: usize,
+    position: usize,
     metric: Metric,
     systems: &[Evaluation],
     tests: &[Comparison],
     correction: Correction,
 ) -> Vec<usize> {
-    let name = &systems[place].name;
+    let name = &systems[position].name;
     let loser = |test: &Comparison| match test.verdict(correction) {
         Verdict::Better if test.a == *name => Some(test.b.clone()),
         Verdict::Worse if test.b == *name => Some(test.a.clone()),
         _ => None,
     };
     let losers = tests.iter().filter(|test| test.metric == metric).filter_map(loser);
-    let mut places: Vec<usize> =
+    let mut positions: Vec<usize> =
         losers.filter_map(|loser| systems.iter().position(|system| system.name == loser)).collect();
-    places.sort_unstable();
-    places
+    positions.sort_unstable();
+    positions
 }
 
-pub(crate) fn compared(a: &Evaluation, b: &Evaluation, metric: Metric) -> Result<Comparison> {
+/// The test of one system against another.
+///
+/// # Errors
+///
+/// `ErrorKind::Mismatch` if the systems were not evaluated on the same queries.
+pub fn compared(a: &Evaluation, b: &Evaluation, metric: Metric) -> Result<Comparison> {
+    same_queries(a, b)?;
     let test = paired_t_test(&a.values(metric), &b.values(metric))?;
     Ok(Comparison { a: a.name.clone(), b: b.name.clone(), metric, test, holm: test.evidence() })
 }
 
 /// Corrects tests that are made together.
-pub(crate) fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
+pub fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
     let mut comparisons: Vec<&mut Comparison> = comparisons.collect();
     let p: Vec<f64> = comparisons.iter().map(|comparison| comparison.test.evidence()).collect();
     comparisons.iter_mut().zip(holm(&p)).for_each(|(comparison, holm)| comparison.holm = holm);
 }
 
 fn same_queries(a: &Evaluation, b: &Evaluation) -> Result<()> {
-    for (place, (a, b)) in (1..).zip(a.queries.iter().zip(&b.queries)) {
+    for (position, (a, b)) in (1..).zip(a.queries.iter().zip(&b.queries)) {
         if a.id != b.id {
-            let found = format!("`{}` and `{}` at place {place}", shortened(&a.id), shortened(&b.id));
+            let found = format!("`{}` and `{}` at place {position}", shortened(&a.id), shortened(&b.id));
             let error = Error::expected(ErrorKind::Mismatch, "the same queries for both systems", found);
             return Err(error.help(super::SAME_JUDGMENTS));
         }
@@ -232,10 +174,10 @@ mod tests {
     fn one_rule_says_who_is_better() {
         let systems = [system("a", 0, 100), system("b", 4, 100), system("c", 40, 100)];
         let tests = compare_all(&systems).unwrap();
-        let marks = |place, correction| beaten(place, Metric::Ndcg(1), &systems, &tests, correction);
+        let marks = |position, correction| beaten(position, Metric::Ndcg(1), &systems, &tests, correction);
         for correction in [Correction::None, Correction::Holm] {
             // Four of 100 queries show nothing, whatever t is, and 36 show a difference.
-            assert_eq!([0, 1, 2].map(|place| marks(place, correction)), [vec![], vec![], vec![0, 1]]);
+            assert_eq!([0, 1, 2].map(|position| marks(position, correction)), [vec![], vec![], vec![0, 1]]);
         }
         let [against_b, against_c] = [&tests[0], &tests[Metric::OF_JUDGED.len()]];
         assert!(against_b.test.p < 0.05 && against_b.holm == 0.125 && against_b.test.difference < 0.0);
@@ -243,13 +185,6 @@ mod tests {
             (against_b.verdict(Correction::Holm), against_c.verdict(Correction::Holm)),
             (Verdict::NotShown, Verdict::Worse)
         );
-        let with_b = compare_with(1, &systems, &Resampling::default()).unwrap();
-        assert_eq!(with_b.iter().map(|with| with.place).collect::<Vec<_>>(), [0, 2, 0, 2, 0, 2]);
-        let c = &with_b[1];
-        assert_eq!((c.comparison.a.as_str(), c.comparison.b.as_str()), ("c", "b"));
-        assert!((c.interval.mean - 0.36).abs() < 1e-12 && c.interval.mean == c.comparison.test.difference);
-        assert!(c.randomization.p < 0.05 && c.minimum_detectable.is_some() && with_b[0].minimum_detectable.is_none());
-        assert!(compare_with(0, &systems[..1], &Resampling::default()).unwrap().is_empty());
     }
 
     #[test]
@@ -265,9 +200,6 @@ mod tests {
         for test in &tests {
             assert_eq!((test.test.difference, test.test.t, test.test.p, test.holm), (0.0, 0.0, 1.0, 1.0));
             assert_eq!(test.verdict(Correction::None), Verdict::NotShown);
-        }
-        for with in compare_with(0, &systems, &Resampling::default()).unwrap() {
-            assert_eq!((with.randomization.p, with.interval.low, with.interval.high), (1.0, 0.0, 0.0));
         }
     }
 }

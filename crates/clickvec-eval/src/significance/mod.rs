@@ -1,24 +1,17 @@
-//! Statistical significance of differences between systems: paired tests over queries, confidence intervals, the
+//! Statistical significance of differences between systems: paired tests over queries, the
 //! correction for many tests, and the one rule by which all reports call a difference significant.
 
-mod bootstrap;
 mod comparison;
 mod holm;
 mod power;
-mod randomization;
 mod t_test;
 #[cfg(test)]
 mod tests;
 
-pub use self::bootstrap::{Interval, bootstrap_difference, bootstrap_mean};
-pub use self::comparison::{
-    BaselineComparison, CONFIDENCE, Comparison, Correction, Verdict, beaten, compare_all, compare_with,
-    confidence_intervals,
-};
-pub(super) use self::comparison::{compared, correct};
+pub use self::comparison::{Comparison, Correction, Verdict, beaten, compare_all};
+pub use self::comparison::{compared, correct};
 pub use self::holm::holm;
 pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference};
-pub use self::randomization::{RandomizationTest, randomization_test};
 pub use self::t_test::{PairedTest, paired_t_test};
 use clickvec_tables::{Error, ErrorKind, Result};
 
@@ -27,21 +20,6 @@ pub const SIGNIFICANT: f64 = 0.05;
 /// The relative difference up to which two values count as equal. Means over tied titles carry rounding errors, which are
 /// not differences.
 const ROUNDING: f64 = 1e-9;
-
-/// The number and the seed of random draws.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resampling {
-    /// The number of draws. With 10,000 draws, a p near 0.05 has a standard error of 0.002.
-    pub samples: u32,
-    /// The seed. Equal seeds give equal results.
-    pub seed: u64,
-}
-
-impl Default for Resampling {
-    fn default() -> Resampling {
-        Resampling { samples: 10_000, seed: 1 }
-    }
-}
 
 /// Whether two values differ by rounding at most.
 pub fn is_same(a: f64, b: f64) -> bool {
@@ -52,7 +30,11 @@ pub fn is_same(a: f64, b: f64) -> bool {
 const SAME_JUDGMENTS: &str = "evaluate both on the same judgments";
 
 /// The differences a − b, with 0 for those that may be due to rounding.
-fn paired_differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>> {
+///
+/// # Errors
+///
+/// `ErrorKind::Mismatch` if `a` and `b` have different lengths.
+pub fn paired_differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>> {
     if a.len() != b.len() {
         let found = format!("{} and {}", a.len(), b.len());
         let error = Error::expected(ErrorKind::Mismatch, "as many queries for both systems", found);

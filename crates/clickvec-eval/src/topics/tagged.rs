@@ -161,7 +161,7 @@ impl Partial {
             Some(other) if !own_end => &text[..other],
             _ => text,
         };
-        let (place, prefix) = match part {
+        let (position, prefix) = match part {
             Part::Number => (&mut self.number, "number:"),
             Part::Query => (&mut self.query, ""),
             Part::Title => (&mut self.title, "topic:"),
@@ -170,8 +170,8 @@ impl Partial {
         let plain = plain(&text[start..]);
         let starts = plain.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
         let content = if starts { plain[prefix.len()..].trim_start() } else { &plain };
-        if place.is_none() && !content.is_empty() {
-            *place = Some(content.to_owned());
+        if position.is_none() && !content.is_empty() {
+            *position = Some(content.to_owned());
         }
     }
 

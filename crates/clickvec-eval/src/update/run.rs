@@ -239,8 +239,8 @@ fn compare(
     for (on, queries) in sets.into_iter().filter(|(_, queries)| !queries.is_empty()) {
         report.trials.push(NamedTrial { on, trial: models.trial(&queries)? });
     }
-    let of_clicks = report.trials.iter().filter(|trial| [NEWEST, EARLIER].contains(&trial.on));
-    report.drift = Some(models.drift(&of_clicks.map(|trial| &trial.trial).collect::<Vec<_>>()));
+    let on_clicks = report.trials.iter().filter(|trial| [NEWEST, EARLIER].contains(&trial.on));
+    report.drift = Some(models.drift(&on_clicks.map(|trial| &trial.trial).collect::<Vec<_>>()));
     // Of the newest day's queries, those that the old model cannot have learnt decide if there are any. Earlier days do not decide: a
     // first model made by one training may have learnt some of their held-out clicks.
     let newest = if report.trials.iter().any(|trial| trial.on == UNSEEN) { UNSEEN } else { NEWEST };

@@ -75,8 +75,9 @@ impl Suspicion {
         earlier: &[SearchQuery],
     ) -> Result<Option<Suspicion>> {
         let candidates = ranker.candidates(texts)?;
-        let (of_newest, of_before) = (judged(&*candidates, titles, newest)?, judged(&*candidates, titles, earlier)?);
-        let [newest_mean, before] = [&of_newest.values, &of_before.values].map(|values| mean_and_error(values));
+        let (judged_newest, judged_before) =
+            (judged(&*candidates, titles, newest)?, judged(&*candidates, titles, earlier)?);
+        let [newest_mean, before] = [&judged_newest.values, &judged_before.values].map(|values| mean_and_error(values));
         // Few queries may all be odd ones.
         let is_far = newest.len() >= LEAST_QUERIES
             && newest_mean.0 < LEAST_OF_BEFORE * before.0

@@ -36,6 +36,6 @@ pub(super) fn setting(message: impl Into<Cow<'static, str>>) -> Error {
 }
 
 /// Returns an error with the row, or the part of it, in which it arose.
-pub(super) fn within(place: String, error: Error) -> Error {
-    Error::new(error.kind(), error.to_string()).within(place).caused_by(error)
+pub(super) fn within(position: String, error: Error) -> Error {
+    Error::new(error.kind(), error.to_string()).within(position).caused_by(error)
 }

@@ -38,10 +38,11 @@ impl Maker<'_> {
         let seeds = judged.iter().map(|row| row.seeds.len()).max().unwrap_or(1);
         let mut points = Vec::with_capacity(self.folds.count());
         for fold in 0..self.folds.count() {
-            let of_seed =
-                |seed: usize| -> Vec<&Point> { judged.iter().map(|row| row.of_seed(row.chosen[fold], seed)).collect() };
-            let of_fold = (0..seeds).map(|seed| self.fused(fold, &of_seed(seed), members, methods, rows, watch));
-            points.push(of_fold.collect::<Result<_>>()?);
+            let seed_points =
+                |seed: usize| -> Vec<&Point> { judged.iter().map(|row| row.point(row.chosen[fold], seed)).collect() };
+            let fold_points =
+                (0..seeds).map(|seed| self.fused(fold, &seed_points(seed), members, methods, rows, watch));
+            points.push(fold_points.collect::<Result<_>>()?);
         }
         Ok(Points { points, by_fold: true })
     }
@@ -57,7 +58,7 @@ impl Maker<'_> {
         watch: &mut Watch<'_>,
     ) -> Result<Point> {
         let key = self.fusion_key(fold, members, methods, rows, of)?;
-        if let Some(point) = self.kept(&key) {
+        if let Some(point) = self.finished(&key) {
             return Ok(point);
         }
         let began = Instant::now();
@@ -67,14 +68,14 @@ impl Maker<'_> {
             queries: queries.iter().map(|&query| self.judgments.queries[query].clone()).collect(),
             duplicates: 0,
         };
-        let of_chosen: Vec<Answers> = of
+        let members_answers: Vec<Answers> = of
             .iter()
             .map(|point| Answers::Scores(queries.iter().map(|&query| point.scores[query].clone()).collect()))
             .collect();
-        let of_chosen: Vec<&Answers> = of_chosen.iter().collect();
+        let members_answers: Vec<&Answers> = members_answers.iter().collect();
         let mut told = |progress| watch(Event::Step { system: "fusion", progress });
         let task = Task::Judged(&chosen);
-        let fit = |method| fit_fusion(task, &of_chosen, (method, DEPTH), &self.options, &mut told);
+        let fit = |method| fit_fusion(task, &members_answers, (method, DEPTH), &self.options, &mut told);
         let (judged_method, FittedWeights { weights: judged_weights, .. }) = best_of(methods, fit)?;
         let shown = |weights: &[f64]| {
             let named =
@@ -87,14 +88,16 @@ impl Maker<'_> {
         if let Some(set) = &self.collection {
             let lists: Vec<Vec<Vec<Hit>>> =
                 of.iter().map(|point| point.found.iter().map(|hits| unpack(hits)).collect()).collect();
-            let of_chosen: Vec<Answers> = lists
+            let members_answers: Vec<Answers> = lists
                 .iter()
                 .map(|lists| Answers::Lists(queries.iter().map(|&query| lists[query].clone()).collect()))
                 .collect();
-            let of_chosen: Vec<&Answers> = of_chosen.iter().collect();
-            let asked: Vec<SearchQuery> = queries.iter().map(|&query| set.queries[query].clone()).collect();
+            let members_answers: Vec<&Answers> = members_answers.iter().collect();
+            let search_queries: Vec<SearchQuery> = queries.iter().map(|&query| set.queries[query].clone()).collect();
             let mut told = |progress| watch(Event::Step { system: "fusion of all titles", progress });
-            let fit = |method| fit_fusion(set.task(&asked), &of_chosen, (method, DEPTH), &self.options, &mut told);
+            let fit = |method| {
+                fit_fusion(set.task(&search_queries), &members_answers, (method, DEPTH), &self.options, &mut told)
+            };
             let (method, FittedWeights { weights, .. }) = best_of(methods, fit)?;
             let lists: Vec<Answers> = lists.into_iter().map(Answers::Lists).collect();
             let mut fused = Answers::fused(&lists.iter().collect::<Vec<_>>(), &weights, method, DEPTH);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::cache::{Cache, changed, stamps};
 use super::fault::{self, Fault};
 use super::fields::{Field, fields};
+use super::folds::{CrossValidated, Folds, cross_validate};
 use super::full::{DEPTH, Full, pack, search, unpack};
 use super::seeds::mean_over;
 use super::{
@@ -18,8 +19,7 @@ use clickvec::internals::text::words;
 use clickvec_eval::files_of_test_set;
 use clickvec_eval::ranker::{self, Corpus, Ranker};
 use clickvec_eval::{
-    self as eval, Collection, CrossValidated, EvaluateOptions, Evaluation, Folds, Form, Judgments, Metrics, Run, Task,
-    cross_validate, judge, read_test_set,
+    self as eval, Collection, EvaluateOptions, Evaluation, Form, Judgments, Metrics, Run, Task, judge, read_test_set,
 };
 use clickvec_tables::{Error as Shared, ErrorKind, files};
 
@@ -172,12 +172,12 @@ impl Maker<'_> {
                 }
                 _ => Ok(()),
             };
-            checked.map_err(|error| of_row(&entry.name, error))?;
+            checked.map_err(|error| in_row(&entry.name, error))?;
         }
         let mut rows: Vec<Row> = Vec::with_capacity(plan.entries.len());
-        for (place, entry) in plan.entries.iter().enumerate() {
+        for (position, entry) in plan.entries.iter().enumerate() {
             let name = entry.name.as_str();
-            tell(watch, Event::Row { name, place })?;
+            tell(watch, Event::Row { name, position })?;
             let points = self.within(entry, |maker| match &entry.source {
                 Source::Ranker(points) => maker.rankers(name, points, entry.seeds.unwrap_or(1), watch),
                 Source::Model(points) => maker.models(name, points, entry.seeds.unwrap_or(plan.seeds), watch),
@@ -193,7 +193,7 @@ impl Maker<'_> {
                     Err(reason)
                 }
                 Err(Fault::Table(error)) if error.kind() == ErrorKind::Interrupted => return Err(error),
-                Err(Fault::Table(error)) => return Err(of_row(name, error)),
+                Err(Fault::Table(error)) => return Err(in_row(name, error)),
             };
             rows.push(Row { name: entry.name.clone(), outcome });
             tell(watch, Event::RowDone)?;
@@ -241,8 +241,8 @@ impl Maker<'_> {
         let runs: Vec<Vec<Evaluation>> = points
             .iter()
             .map(|seeds| {
-                let of_seed = |point: &Point| judge(&point.parameters, &point.scores, self.judgments, &self.options);
-                seeds.iter().map(of_seed).collect()
+                let by_seed = |point: &Point| judge(&point.parameters, &point.scores, self.judgments, &self.options);
+                seeds.iter().map(by_seed).collect()
             })
             .collect();
         let candidates: Vec<Evaluation> = runs.iter().map(|runs| mean_over(runs)).collect();
@@ -296,7 +296,7 @@ impl Maker<'_> {
         let files: Vec<_> = named("judged", &judged).chain([("model", Some(path))]).collect();
         let field = self.plan.data.field.clone();
         let key = self.scores_key(&files, &[&field])?;
-        if let Some(point) = self.kept(&key) {
+        if let Some(point) = self.finished(&key) {
             return Ok(Points { points: vec![vec![point]], by_fold: false });
         }
         let ranker = ranker::load_with(path, &SYSTEMS)?;
@@ -332,7 +332,7 @@ impl Maker<'_> {
     }
 
     /// The finished point with this name, if there is one and it fits the judgments and the collection.
-    pub(super) fn kept(&mut self, key: &str) -> Option<Point> {
+    pub(super) fn finished(&mut self, key: &str) -> Option<Point> {
         let point = self.cache.get(key, self.judgments)?;
         let fits = match &self.collection {
             None => point.found.is_empty(),
@@ -390,7 +390,7 @@ pub(super) fn named<'p>(role: &'p str, files: &'p [PathBuf]) -> impl Iterator<It
     files.iter().map(move |file| (role, Some(file.as_path())))
 }
 
-fn of_row(name: &str, error: Error) -> Error {
+fn in_row(name: &str, error: Error) -> Error {
     fault::within(format!("system `{name}`"), error)
 }
 

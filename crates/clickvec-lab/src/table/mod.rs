@@ -4,9 +4,11 @@
 //! A [`Plan`] says what to do, [`make`] does it and keeps finished work in a folder, and the [`Table`] has the
 //! results.
 
+mod baseline;
 mod cache;
 mod fault;
 mod fields;
+mod folds;
 mod full;
 mod fusion;
 mod maker;
@@ -15,6 +17,7 @@ mod models;
 mod plan;
 mod rankers;
 pub mod report;
+mod resampling;
 mod seeds;
 pub mod spec;
 mod statistics;
@@ -22,13 +25,16 @@ mod statistics;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+pub use self::baseline::{BaselineComparison, CONFIDENCE};
+pub use self::folds::Folds;
 pub use self::full::Full;
 pub use self::plan::{Data, Entry, Plan, Source, Training, Validation};
+pub use self::resampling::{Interval, RandomizationTest, Resampling};
 pub use self::statistics::Statistics;
 use clickvec::error::{Error, Result};
 use clickvec::train;
 use clickvec_eval::ranker::{self, VectorCoverage};
-use clickvec_eval::{Evaluation, Folds, Ids, Judgments, Metric, Metrics, ReadCorpus, RunCoverage, Scores, TestSet};
+use clickvec_eval::{Evaluation, Ids, Judgments, Metric, Metrics, ReadCorpus, RunCoverage, Scores, TestSet};
 
 /// Options for making a table.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +58,7 @@ pub enum Event<'a> {
         /// The row's name.
         name: &'a str,
         /// The row's position, counted from 0.
-        place: usize,
+        position: usize,
     },
     /// A step of a ranker's training, or of fitting the weights of a fusion, is finished.
     Step {
@@ -189,7 +195,7 @@ pub struct TrainingFacts {
 impl Judged {
     /// The points that are used on some fold, of all seeds.
     pub fn chosen(&self) -> impl Iterator<Item = &Point> {
-        self.chosen.iter().flat_map(|&place| std::iter::once(&self.points[place]).chain(&self.others[place]))
+        self.chosen.iter().flat_map(|&position| std::iter::once(&self.points[position]).chain(&self.others[position]))
     }
 
     /// The standard deviation of a metric's mean over the seeds; `None` with a single seed.
@@ -197,11 +203,11 @@ impl Judged {
         seeds::deviation(self.seeds.iter().map(|mean| mean.get(metric)))
     }
 
-    /// The point at `place` for a seed, counted from 0. What has no seed is the same for all.
-    fn of_seed(&self, place: usize, seed: usize) -> &Point {
+    /// The point at `position` for a seed, counted from 0. What has no seed is the same for all.
+    fn point(&self, position: usize, seed: usize) -> &Point {
         match seed.checked_sub(1) {
-            Some(other) => self.others[place].get(other).unwrap_or(&self.points[place]),
-            None => &self.points[place],
+            Some(other) => self.others[position].get(other).unwrap_or(&self.points[position]),
+            None => &self.points[position],
         }
     }
 

@@ -76,8 +76,8 @@ impl Maker<'_> {
             .collect();
         let key = self.cache.key(&files, &["train", &settings])?;
         let judged: Vec<_> = named("judged", &judged).collect();
-        let whole = self.scores_key(&judged, &["train", &data.field, &key])?;
-        if let Some(point) = self.kept(&whole) {
+        let scores = self.scores_key(&judged, &["train", &data.field, &key])?;
+        if let Some(point) = self.finished(&scores) {
             return Ok(point);
         }
         let model = match self.cache.load_model(&key)? {
@@ -96,7 +96,7 @@ impl Maker<'_> {
             }
         };
         let ranker = Neural::new(String::new(), model);
-        Ok(self.point(&whole, &key, training.label.clone(), &ranker)?)
+        Ok(self.point(&scores, &key, training.label.clone(), &ranker)?)
     }
 
     /// Trains the model with this name, from its checkpoint if there is one, and stores facts about the training.
@@ -108,13 +108,13 @@ impl Maker<'_> {
         key: &str,
         watch: &mut Watch<'_>,
     ) -> Result<(), Fault> {
-        let of_training = |fault| Fault::Row(within(format!("training with `{}`", training.label), fault));
-        let classified = |fault| if is_trainings_own(&fault) { of_training(fault) } else { fault.into() };
+        let in_training = |fault| Fault::Row(within(format!("training with `{}`", training.label), fault));
+        let classified = |fault| if is_trainings_own(&fault) { in_training(fault) } else { fault.into() };
         let judgments = match &training.validation {
             Some(validation) => {
                 let files = validation.test_set(&config.field);
                 let set = read_test_set(&files).map_err(&classified)?;
-                set.check_not_empty(&validation.judged).map_err(of_training)?;
+                set.check_not_empty(&validation.judged).map_err(in_training)?;
                 Some(set.judgments)
             }
             None => None,

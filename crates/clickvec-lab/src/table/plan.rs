@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::fault::{plan, within};
 use crate::systems::SYSTEMS;
 use clickvec::error::Result;
+use clickvec::internals::error::shortened;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::train::{Teacher, TrainConfig, Weighting};
 use clickvec_eval::TestSetFiles;
@@ -224,57 +225,57 @@ impl Plan {
             return Err(plan(format!("1 to {MOST_SEEDS} seeds"), self.seeds));
         }
         let mut names = HashSet::new();
-        for (place, entry) in self.entries.iter().enumerate() {
+        for (position, entry) in self.entries.iter().enumerate() {
             if !names.insert(entry.name.trim()) {
-                return Err(plan("each name once", format!("`{}` again", entry.name)));
+                return Err(plan("each name once", format!("`{}` again", shortened(&entry.name))));
             }
-            let of_row = |fault| Err(within(format!("system `{}`", entry.name), fault));
+            let in_row = |fault| Err(within(format!("system `{}`", entry.name), fault));
             if entry.field.is_some() && matches!(entry.source, Source::Run(_) | Source::Fusion { .. }) {
                 let expected = "a column of its own only for a row that scores texts";
-                return of_row(plan(expected, "it for a run or a fusion"));
+                return in_row(plan(expected, "it for a run or a fusion"));
             }
             if let Some(found) = entry.other_field(&self.data).filter(|_| self.full) {
                 let expected = format!("column `{}` for all rows, since each searches all titles", self.data.field);
-                return of_row(plan(expected, format!("`{found}`")));
+                return in_row(plan(expected, format!("`{found}`")));
             }
             if let Err(fault) = entry.check_seeds() {
-                return of_row(fault);
+                return in_row(fault);
             }
             match &entry.source {
                 Source::Ranker(points) => {
                     let Some(first) = points.first() else {
-                        return of_row(plan("at least one set of parameters", "none"));
+                        return in_row(plan("at least one set of parameters", "none"));
                     };
                     for point in points {
                         let known = System::named(&first.name, &SYSTEMS).and_then(|system| system.values(point));
                         if let Err(fault) = known {
-                            return of_row(fault);
+                            return in_row(fault);
                         }
                         if (&point.name, &point.files) != (&first.name, &first.files) {
-                            return of_row(plan("parameters of one system", format!("those of `{point}` too")));
+                            return in_row(plan("parameters of one system", format!("those of `{point}` too")));
                         }
                     }
                 }
                 Source::Model(points) => {
                     if points.is_empty() {
-                        return of_row(plan("at least one set of parameters", "none"));
+                        return in_row(plan("at least one set of parameters", "none"));
                     }
                 }
                 Source::File(_) | Source::Run(_) => {}
                 Source::Fusion { members, methods } => {
                     if members.is_empty() || methods.is_empty() {
-                        return of_row(plan("at least one set of parameters", "none"));
+                        return in_row(plan("at least one set of parameters", "none"));
                     }
                     let name = |member: usize| {
                         let entry = self.entries.get(member);
                         entry.map_or_else(|| (member + 1).to_string(), |entry| entry.name.clone())
                     };
-                    if let Some(&later) = members.iter().find(|&&member| member >= place) {
-                        return of_row(plan("members to be rows above the fusion", format!("`{}`", name(later))));
+                    if let Some(&later) = members.iter().find(|&&member| member >= position) {
+                        return in_row(plan("members to be rows above the fusion", format!("`{}`", name(later))));
                     }
                     let mut seen = HashSet::new();
-                    if let Some(&again) = members.iter().find(|&&member| !seen.insert(member)) {
-                        return of_row(plan("each member once", format!("`{}` again", name(again))));
+                    if let Some(&repeated) = members.iter().find(|&&member| !seen.insert(member)) {
+                        return in_row(plan("each member once", format!("`{}` again", name(repeated))));
                     }
                 }
             }

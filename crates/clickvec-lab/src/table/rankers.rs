@@ -55,34 +55,34 @@ impl Maker<'_> {
         // The current ranker, with the name of its training.
         let mut trained: Option<(String, Option<Box<dyn SystemRanker>>)> = None;
         // Points with the same training are next to each other for each seed.
-        let all = (0..seeds).flat_map(|seed| (0..specs.len()).map(move |place| (seed, place)));
-        for (seed, place) in all {
+        let all = (0..seeds).flat_map(|seed| (0..specs.len()).map(move |position| (seed, position)));
+        for (seed, position) in all {
             // Without the point of an earlier seed, that of this one is of no use.
-            if points[place].len() < seed {
+            if points[position].len() < seed {
                 continue;
             }
-            let (spec, values) = &specs[place];
+            let (spec, values) = &specs[position];
             let values = &if seed == 0 { values.clone() } else { values.reseeded(seed as u32) };
             let assigned = |stage: Option<Stage>| -> Vec<String> {
                 let of = values.iter().filter(|(parameter, _)| stage.is_none_or(|stage| parameter.stage == stage));
                 let named = of.map(|(parameter, value)| format!("{}={value}", parameter.name));
                 std::iter::once(system.name.to_owned()).chain(named).collect()
             };
-            let [whole, training] = [assigned(None), assigned(Some(Stage::Training))];
+            let [scores, training] = [assigned(None), assigned(Some(Stage::Training))];
             let weighting = format!("weighting {:?}", data.weighting);
             let parts =
                 |of: &[String]| -> Vec<String> { [&data.field, &weighting].into_iter().chain(of).cloned().collect() };
-            let (whole, training) = (parts(&whole), parts(&training));
-            let whole = self.scores_key(&files, &whole.iter().map(String::as_str).collect::<Vec<_>>())?;
+            let (scores, training) = (parts(&scores), parts(&training));
+            let scores = self.scores_key(&files, &scores.iter().map(String::as_str).collect::<Vec<_>>())?;
             let key = self.cache.key(&files, &training.iter().map(String::as_str).collect::<Vec<_>>())?;
             let training = format!("{}-{key}", system.name);
-            if let Some(point) = self.kept(&whole) {
+            if let Some(point) = self.finished(&scores) {
                 // What its vectors lack is said for a kept row too.
                 if !std::mem::replace(&mut has_told, true) && !own.is_empty() {
                     let ranker = self.load_or_train(&training, system, values, &inputs, watch)?;
                     self.tell_coverage(row, ranker.as_ref(), watch)?;
                 }
-                points[place].push(point);
+                points[position].push(point);
                 continue;
             }
             if trained.as_ref().is_none_or(|(key, _)| *key != training) {
@@ -95,7 +95,7 @@ impl Maker<'_> {
             if !std::mem::replace(&mut has_told, true) {
                 self.tell_coverage(row, ranker.as_ref(), watch)?;
             }
-            points[place].push(self.point(&whole, &training, spec.to_string(), ranker.as_ref())?);
+            points[position].push(self.point(&scores, &training, spec.to_string(), ranker.as_ref())?);
         }
         points.retain(|of_seeds| of_seeds.len() == seeds);
         refused.points(row, points, watch)

@@ -6,8 +6,8 @@ use clickvec_eval::{Evaluation, Metrics};
 pub(super) fn mean_over(runs: &[Evaluation]) -> Evaluation {
     let mut mean = runs[0].clone();
     if runs.len() > 1 {
-        for (place, query) in mean.queries.iter_mut().enumerate() {
-            query.metrics = Metrics::mean(runs.iter().map(|run| &run.queries[place].metrics));
+        for (position, query) in mean.queries.iter_mut().enumerate() {
+            query.metrics = Metrics::mean(runs.iter().map(|run| &run.queries[position].metrics));
         }
         mean.mean = Metrics::mean(mean.queries.iter().map(|query| &query.metrics));
     }

@@ -1,10 +1,10 @@
 //! Statistics of the differences between rows.
 
 use super::Table;
+use super::baseline::{BaselineComparison, compare_with, confidence_intervals};
+use super::resampling::{Interval, Resampling};
 use clickvec::error::Result;
-use clickvec_eval::{
-    BaselineComparison, Comparison, Evaluation, Interval, Resampling, compare_all, compare_with, confidence_intervals,
-};
+use clickvec_eval::{Comparison, Evaluation, compare_all};
 
 /// All tests of a table.
 #[derive(Debug, Clone, PartialEq)]

@@ -92,7 +92,7 @@ const PAGE: &str = "html";
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let mut spec = match &args.spec {
         Some(path) => spec::read(path)?,
-        None => Spec::from_rankers(args.ranker.clone())?,
+        None => Spec::from_rankers(args.ranker.clone()),
     };
     if let Some(name) = &args.against
         && !spec.systems.iter().any(|system| system.name == *name)

@@ -18,8 +18,9 @@ fn hand_computed_fusions() {
     let min_max = fuse(&scores, &[0.25, 0.75], FusionMethod::MinMax);
     assert_close(&min_max, &[0.25 * 0.5 + 0.5, 0.75, 0.25 * 0.25 + 0.5, 0.25]);
     // The means are 2.75 and −1.25, the variances 8.75 / 4 and 4.75 / 4.
-    let z = |place: usize| {
-        2.0 * (scores[0][place] - 2.75) / (8.75f64 / 4.0).sqrt() + (scores[1][place] + 1.25) / (4.75f64 / 4.0).sqrt()
+    let z = |position: usize| {
+        2.0 * (scores[0][position] - 2.75) / (8.75f64 / 4.0).sqrt()
+            + (scores[1][position] + 1.25) / (4.75f64 / 4.0).sqrt()
     };
     assert_close(&fuse(&scores, &[2.0, 1.0], FusionMethod::ZScore), &[z(0), z(1), z(2), z(3)]);
     // Positions 2 and 3 of the second ranker are tied.
@@ -32,7 +33,8 @@ fn hand_computed_fusions() {
 #[test]
 fn a_word_that_one_title_has_counts() {
     let hit = |position, score| Hit { position, score };
-    let by_vectors: Vec<Hit> = (0..FUSED_DEPTH as u32).map(|place| hit(place, 0.9 - place as f32 * 1e-4)).collect();
+    let by_vectors: Vec<Hit> =
+        (0..FUSED_DEPTH as u32).map(|position| hit(position, 0.9 - position as f32 * 1e-4)).collect();
     for method in METHODS {
         // The last of many by vectors, and the only one with the word.
         let last = FUSED_DEPTH as u32 - 1;
@@ -160,8 +162,8 @@ fn any_scores_fuse_to_finite_numbers() {
             assert!(fused.iter().all(|score| score.is_finite()), "{method:?} {scores:?}: {fused:?}");
             let first = scores.iter().copied().fold(f64::MIN, f64::max);
             let best = fused.iter().copied().fold(f64::MIN, f64::max);
-            let place = scores.iter().position(|&score| score == first || score == f64::INFINITY).unwrap();
-            assert_eq!(fused[place], best, "{method:?} {scores:?}: {fused:?}");
+            let position = scores.iter().position(|&score| score == first || score == f64::INFINITY).unwrap();
+            assert_eq!(fused[position], best, "{method:?} {scores:?}: {fused:?}");
         }
     }
 }

@@ -279,27 +279,27 @@ mod tests {
         assert!(!path.exists());
 
         save(&path, FusionMethod::MinMax, &MEMBERS).unwrap();
-        let whole = std::fs::read(&path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
         // Every byte matters.
-        for at in (0..whole.len()).step_by(7) {
-            let mut damaged = whole.clone();
+        for at in (0..bytes.len()).step_by(7) {
+            let mut damaged = bytes.clone();
             damaged[at] ^= 1;
             std::fs::write(&path, &damaged).unwrap();
             message(&path);
-            std::fs::write(&path, &whole[..at]).unwrap();
+            std::fs::write(&path, &bytes[..at]).unwrap();
             assert!(message(&path).contains("expected a safetensors file"), "cut at {at}");
         }
-        std::fs::write(&path, &whole).unwrap();
+        std::fs::write(&path, &bytes).unwrap();
         // Members that were replaced, that are fusions, or that are missing.
         let (bm25, trigram) = (folder.path().join("bm25.safetensors"), folder.path().join("trigram.safetensors"));
-        let kept = std::fs::read(&trigram).unwrap();
+        let member_bytes = std::fs::read(&trigram).unwrap();
         std::fs::copy(&bm25, &trigram).unwrap();
         assert!(message(&path).contains("expected member `trigram.safetensors` with the fingerprint "));
         std::fs::copy(&path, &trigram).unwrap();
         assert!(message(&path).ends_with("trigram.safetensors: expected a model or ranker, found a `fusion`"));
         std::fs::remove_file(&trigram).unwrap();
         assert!(message(&path).contains("trigram.safetensors: cannot open"));
-        std::fs::write(&trigram, &kept).unwrap();
+        std::fs::write(&trigram, &member_bytes).unwrap();
         assert!(load(&path, &SYSTEMS).is_ok());
         assert!(message(&trigram).ends_with("expected a fusion, found a `ranker`"));
     }

@@ -74,8 +74,8 @@ impl TrigramLists {
         })?;
         let mut squares = vec![0.0; titles().count()];
         for id in 0..ranker.len() {
-            for of_title in lists.get(id).chunk_by(|a, b| a == b) {
-                squares[of_title[0] as usize] += ranker.weight(id as u32, of_title.len() as u32).powi(2);
+            for occurrences in lists.get(id).chunk_by(|a, b| a == b) {
+                squares[occurrences[0] as usize] += ranker.weight(id as u32, occurrences.len() as u32).powi(2);
             }
         }
         let lengths: Vec<f64> = squares.into_iter().map(f64::sqrt).collect();
@@ -223,9 +223,10 @@ mod tests {
             let ranker = ranker(spec);
             let lists = TrigramLists::new(&ranker, || TITLES.iter().copied()).unwrap();
             let (starts, titles, lengths) = lists.parts();
-            let again = TrigramLists::of_parts(starts.to_vec().into(), titles.to_vec().into(), lengths.to_vec().into());
-            let again = again.unwrap();
-            assert_eq!((again.trigrams(), again.titles()), (ranker.len(), TITLES.len()));
+            let restored =
+                TrigramLists::of_parts(starts.to_vec().into(), titles.to_vec().into(), lengths.to_vec().into());
+            let restored = restored.unwrap();
+            assert_eq!((restored.trigrams(), restored.titles()), (ranker.len(), TITLES.len()));
             for query in ["red lamp", "banana", "нас", "", "zzz"] {
                 let scores = ranker.score(query, &TITLES);
                 for odd in [true, false] {
@@ -238,7 +239,7 @@ mod tests {
                     expected.sort_by(Hit::best_first);
                     expected.truncate(3);
                     assert_eq!(lists.search(&ranker, &ranker.query(query), 3, &allowed), expected, "{query}");
-                    assert_eq!(again.search(&ranker, &ranker.query(query), 3, &allowed), expected, "{query}");
+                    assert_eq!(restored.search(&ranker, &ranker.query(query), 3, &allowed), expected, "{query}");
                 }
             }
         }

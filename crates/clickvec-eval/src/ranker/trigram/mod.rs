@@ -53,11 +53,11 @@ impl LetterTrigrams {
         // The trigrams of each word, computed once, and for each trigram the last title, counted from 1, that had it.
         let mut numbers: HashMap<Trigram, usize> = HashMap::new();
         let mut counts: Vec<(Trigram, u64)> = Vec::new();
-        let mut of_word: Vec<Option<Vec<usize>>> = vec![None; corpus.vocabulary.len()];
+        let mut known: Vec<Option<Vec<usize>>> = vec![None; corpus.vocabulary.len()];
         let mut last: Vec<usize> = Vec::new();
         for (title, words) in (1..).zip(corpus.titles.iter()) {
             for &word in words {
-                let trigrams = of_word[word as usize].get_or_insert_with(|| {
+                let trigrams = known[word as usize].get_or_insert_with(|| {
                     let mut found = Vec::new();
                     for_each_trigram(corpus.vocabulary.word(word), |trigram| {
                         let number = *numbers.entry(trigram).or_insert(counts.len());
@@ -100,11 +100,11 @@ impl LetterTrigrams {
     /// [`clickvec_tables::ErrorKind::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<LetterTrigrams> {
         let (system, values, state) = stored::ranker::load_state(path, &[&SYSTEM])?;
-        let of_file = |fault: clickvec_tables::Error| fault.at(path);
+        let in_file = |fault: clickvec_tables::Error| fault.at(path);
         if system.name != SYSTEM.name {
-            return Err(of_file(damaged::other_kind(SYSTEM.name, system.name)));
+            return Err(in_file(damaged::other_kind(SYSTEM.name, system.name)));
         }
-        LetterTrigrams::restore(&values, &state).map_err(of_file)
+        LetterTrigrams::restore(&values, &state).map_err(in_file)
     }
 
     /// Writes it as the file of a trained `trigram`.
@@ -200,11 +200,11 @@ impl Ranker for LetterTrigrams {
 
     fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
         let mut vector = Vector::new(self.dictionary.len());
-        let mut of_query = vec![0.0; self.dictionary.len()];
-        let query_length = vector.read(self, query, |id, weight| of_query[id as usize] = weight);
+        let mut weights = vec![0.0; self.dictionary.len()];
+        let query_length = vector.read(self, query, |id, weight| weights[id as usize] = weight);
         let cosine = |title: &&str| {
             let mut product = 0.0;
-            let length = vector.read(self, title, |id, weight| product += weight * of_query[id as usize]);
+            let length = vector.read(self, title, |id, weight| product += weight * weights[id as usize]);
             let lengths = length * query_length;
             if lengths > 0.0 { product / lengths } else { 0.0 }
         };

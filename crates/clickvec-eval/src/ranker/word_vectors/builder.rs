@@ -35,7 +35,7 @@ impl Vectors {
     }
 
     /// The vector of a text as a whole, not made of its words'.
-    pub(super) fn whole(&self, reader: &mut TextReader, text: &str) -> Option<&[f32]> {
+    pub(super) fn text_vector(&self, reader: &mut TextReader, text: &str) -> Option<&[f32]> {
         let (key, words, count) = reader.read_counted(&self.vocabulary, text);
         match (words, count) {
             (&[word], 1) => Some(&self.words[word as usize * self.dimension..][..self.dimension]),
@@ -75,24 +75,24 @@ impl Entries for Builder {
     /// An entry counts for the word that it becomes as part of a text: `Don't` for `dont`. If several entries become one word,
     /// the one with exactly that spelling is used, or else the first in the file. An entry that becomes no word or several,
     /// such as `<s>`, is left out unless texts are wanted.
-    fn add(&mut self, entry: &str, numbers: &[f32], place: VectorPlace, texts: bool) -> Result<(), Stop> {
+    fn add(&mut self, entry: &str, numbers: &[f32], position: VectorPlace, texts: bool) -> Result<(), Stop> {
         self.entries += 1;
         if let Some(found) = not_finite(numbers) {
-            return Err(Stop::Fault(place, fault::not_finite(entry, found)));
+            return Err(Stop::Fault(position, fault::not_finite(entry, found)));
         }
         let hash = xxh3_64(bytemuck::cast_slice(numbers));
-        let (first, first_hash) = *self.seen.entry(xxh3_64(entry.as_bytes())).or_insert((place, hash));
+        let (first, first_hash) = *self.seen.entry(xxh3_64(entry.as_bytes())).or_insert((position, hash));
         let broken = entry.contains(char::REPLACEMENT_CHARACTER);
         if first_hash != hash && !broken {
             let found = format!("a second that differs from that of {first}");
             let expected = format!("one vector for `{}`", shortened(entry));
-            return Err(Stop::Fault(place, malformed(expected, found, "remove one of them")));
+            return Err(Stop::Fault(position, malformed(expected, found, "remove one of them")));
         }
         let is_mark = !texts && entry.starts_with('<') && entry.ends_with('>');
-        if first != place || broken || is_mark {
+        if first != position || broken || is_mark {
             return Ok(());
         }
-        let Vectors { vocabulary, words, texts: of_texts, .. } = &mut self.vectors;
+        let Vectors { vocabulary, words, texts: whole_texts, .. } = &mut self.vectors;
         let (mut count, mut last) = (0u64, String::new());
         for_each_word(entry, &mut self.buffer, |word| {
             count += 1;
@@ -112,7 +112,7 @@ impl Entries for Builder {
                 self.spelt[word as usize] = true;
             }
         } else if count > 1 && texts {
-            of_texts.insert(self.reader.read(vocabulary, entry).0, numbers)?;
+            whole_texts.insert(self.reader.read(vocabulary, entry).0, numbers)?;
         }
         Ok(())
     }

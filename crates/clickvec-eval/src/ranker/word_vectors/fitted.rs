@@ -127,8 +127,8 @@ fn known_titles(known: &Vectors, corpus: &Corpus) -> Result<(Vec<usize>, Vec<Vec
     let (mut titles, mut vectors) = (Vec::new(), Vec::new());
     let (mut reader, mut seen) = (TextReader::default(), HashSet::new());
     let order = Permutation::new(corpus.titles.len() as u64, 0, "titles to fit vectors to", 0);
-    for place in 0..corpus.titles.len() as u64 {
-        let number = order.at(place) as usize;
+    for position in 0..corpus.titles.len() as u64 {
+        let number = order.at(position) as usize;
         let Some(key) = reader.key(&corpus.vocabulary, corpus.titles.get(number)) else { continue };
         let vector = match corpus.titles.get(number) {
             &[word] => known.word(corpus.vocabulary.word(word)),
@@ -151,11 +151,11 @@ fn known_titles(known: &Vectors, corpus: &Corpus) -> Result<(Vec<usize>, Vec<Vec
 /// All trigrams of these titles, and the words that several of them have.
 fn dictionary_of(corpus: &Corpus, titles: &[usize]) -> Dictionary {
     let (mut trigrams, mut words) = (HashMap::<Trigram, u64>::new(), HashMap::<WordId, u64>::new());
-    let mut of_title = HashSet::new();
+    let mut distinct = HashSet::new();
     for &title in titles {
-        of_title.clear();
-        of_title.extend(corpus.titles.get(title).iter().copied());
-        of_title.iter().for_each(|&word| *words.entry(word).or_default() += 1);
+        distinct.clear();
+        distinct.extend(corpus.titles.get(title).iter().copied());
+        distinct.iter().for_each(|&word| *words.entry(word).or_default() += 1);
     }
     for (&word, &count) in &words {
         for_each_trigram(corpus.vocabulary.word(word), |trigram| *trigrams.entry(trigram).or_default() += count);
@@ -167,19 +167,19 @@ fn dictionary_of(corpus: &Corpus, titles: &[usize]) -> Dictionary {
 }
 
 fn design(corpus: &Corpus, titles: &[usize], dictionary: &Dictionary) -> Result<Design> {
-    let mut places = HashMap::new();
-    let (mut words, mut features, mut of_word) = (Ragged::default(), Ragged::default(), Vec::new());
+    let mut positions = HashMap::new();
+    let (mut words, mut features, mut trigrams) = (Ragged::default(), Ragged::default(), Vec::new());
     for &title in titles {
         let mut item = |&word: &WordId| {
-            let number = *places.entry(word).or_insert_with(|| {
-                dictionary.hash_word(corpus.vocabulary.word(word), &mut of_word);
-                features.push(of_word.iter().map(|&feature| Item::from(feature)));
+            let number = *positions.entry(word).or_insert_with(|| {
+                dictionary.hash_word(corpus.vocabulary.word(word), &mut trigrams);
+                features.push(trigrams.iter().map(|&feature| Item::from(feature)));
                 features.len() as u32 - 1
             });
             Item { number, count: 1 }
         };
-        let of_title: Vec<Item> = corpus.titles.get(title).iter().map(&mut item).collect();
-        words.push(of_title);
+        let distinct: Vec<Item> = corpus.titles.get(title).iter().map(&mut item).collect();
+        words.push(distinct);
     }
     Ok(Design::new(words, features, dictionary.len())?)
 }

@@ -163,11 +163,11 @@ impl WordVectors {
     /// [`ErrorKind::Io`], or an error if the file is of another system or not valid.
     pub fn load(path: &Path) -> Result<WordVectors> {
         let (system, values, state) = stored::ranker::load_state(path, &[&SYSTEM])?;
-        let of_file = |error: Error| error.at(path);
+        let in_file = |error: Error| error.at(path);
         if system.name != SYSTEM.name {
-            return Err(of_file(damaged::other_kind(SYSTEM.name, system.name)));
+            return Err(in_file(damaged::other_kind(SYSTEM.name, system.name)));
         }
-        WordVectors::restore(&values, &state).map_err(of_file)
+        WordVectors::restore(&values, &state).map_err(in_file)
     }
 
     /// Writes it as the file of a trained `vectors`.
@@ -189,7 +189,7 @@ impl WordVectors {
     fn vector(&self, reader: &mut TextReader, side: Side, text: &str) -> (Vec<f64>, f64) {
         let vectors = self.vectors(side);
         match &self.fitted {
-            Some(fitted) if vectors.vectors.whole(reader, text).is_none() => fitted.vector(text),
+            Some(fitted) if vectors.vectors.text_vector(reader, text).is_none() => fitted.vector(text),
             _ => vectors.vector(reader, text),
         }
     }

@@ -43,9 +43,9 @@ fn fault_of(path: &Path) -> String {
 
 /// Checks that a message has this text after its place: `:3`, or `, vector 2`.
 #[track_caller]
-fn says(message: String, place: &str, text: &str) {
-    let rest = message.split_once(&format!("{place}: ")).map_or("", |(_, rest)| rest);
-    assert!(rest.contains(text), "expected {text:?} at {place:?}: {message}");
+fn says(message: String, position: &str, text: &str) {
+    let rest = message.split_once(&format!("{position}: ")).map_or("", |(_, rest)| rest);
+    assert!(rest.contains(text), "expected {text:?} at {position:?}: {message}");
 }
 
 fn fault(bytes: &[u8]) -> String {
@@ -181,14 +181,14 @@ fn what_is_wrong_with_text_is_said() {
 #[test]
 fn what_is_wrong_with_a_binary_file_is_said() {
     let rows: [(&[u8], &[f32]); 2] = [(b"red", &[1.0, 0.1]), (b"door", &[0.3, 2.0])];
-    let whole = binary("2 2\n", &rows, b"\n");
-    assert_eq!(read(&whole).vocabulary.len(), 2);
-    says(fault(&whole[..whole.len() - 4]), ", vector 2", "expected 8 bytes of numbers, found 5");
+    let bytes = binary("2 2\n", &rows, b"\n");
+    assert_eq!(read(&bytes).vocabulary.len(), 2);
+    says(fault(&bytes[..bytes.len() - 4]), ", vector 2", "expected 8 bytes of numbers, found 5");
     let fewer = binary("5 2\n", &rows, b"\n");
     says(fault(&fewer), "", "expected 5 vectors, as its header says, found 2");
     let more = binary("1 2\n", &rows, b"\n");
     says(fault(&more), "", "expected 1 vectors, as its header says, found more");
-    let mut spaceless = whole[..whole.len() - 14].to_vec();
+    let mut spaceless = bytes[..bytes.len() - 14].to_vec();
     spaceless.resize(80_000, b'a');
     says(fault(&spaceless), ", vector 2", "expected a word of at most 65536 bytes and a space");
     let nan = binary("2 2\n", &[(b"red", &[1.0, 0.1]), (b"door", &[0.3, f32::NAN])], b"");
@@ -249,12 +249,12 @@ fn messages_say_where_and_what_to_do() {
 fn no_bytes_make_it_panic() {
     let rows: [(&[u8], &[f32]); 2] = [(b"red", &[1.0, 0.1]), (b"door", &[0.3, 2.0])];
     let (_folder, path) = npy(&header("<f4", "(2, 1)"), &floats(&[1.0, 2.0]), b"a\nb\n");
-    let whole = fs::read(&path).unwrap();
-    for form in [TEXT.as_bytes(), &binary("2 2\n", &rows, b"\n"), &whole] {
-        for place in 0..form.len() {
+    let bytes = fs::read(&path).unwrap();
+    for form in [TEXT.as_bytes(), &binary("2 2\n", &rows, b"\n"), &bytes] {
+        for position in 0..form.len() {
             for change in [0, 1, 7, 128] {
-                let mut bytes = form[..if change == 0 { place } else { form.len() }].to_vec();
-                if let Some(byte) = bytes.get_mut(place) {
+                let mut bytes = form[..if change == 0 { position } else { form.len() }].to_vec();
+                if let Some(byte) = bytes.get_mut(position) {
                     *byte ^= change;
                 }
                 fs::write(&path, bytes).unwrap();

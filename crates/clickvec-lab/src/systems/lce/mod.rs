@@ -14,11 +14,13 @@ use clickvec_eval::ranker::{Ranker, SystemRanker};
 use clickvec_tables::memory::NoRoom;
 
 const FEEDBACK: Parameter = Parameter {
-    whole: true,
+    integer: true,
     ..Parameter::scoring("feedback", 20.0, 0.0, 1000.0, "titles of the collection that the expansion is taken from")
 };
-const CONCEPTS: Parameter =
-    Parameter { whole: true, ..Parameter::scoring("concepts", 10.0, 0.0, 1000.0, "words that are added to the query") };
+const CONCEPTS: Parameter = Parameter {
+    integer: true,
+    ..Parameter::scoring("concepts", 10.0, 0.0, 1000.0, "words that are added to the query")
+};
 const EXPANSION: Parameter =
     Parameter::scoring("expansion", 0.2, 0.0, 1.0, "the weight of the expansion, from 0 (none) to 1 (it alone)");
 const RARITY: Parameter =

@@ -70,15 +70,15 @@ impl FirstGrades {
 
 /// The rank of each score as metrics see it: NaN counts as −∞. Equal scores have equal ranks.
 pub(super) fn ranks(scores: &[f64]) -> Vec<u32> {
-    let score = |place: usize| if scores[place].is_nan() { f64::NEG_INFINITY } else { scores[place] };
+    let score = |position: usize| if scores[position].is_nan() { f64::NEG_INFINITY } else { scores[position] };
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
     let mut ranks = vec![0; scores.len()];
-    for (place, &title) in order.iter().enumerate() {
-        let before = place.checked_sub(1).map(|before| order[before]);
+    for (position, &title) in order.iter().enumerate() {
+        let before = position.checked_sub(1).map(|before| order[before]);
         ranks[title] = match before {
             Some(before) if score(before) == score(title) => ranks[before],
-            _ => place as u32 + 1,
+            _ => position as u32 + 1,
         };
     }
     ranks

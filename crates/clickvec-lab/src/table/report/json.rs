@@ -120,7 +120,7 @@ impl Serialize for Report<'_> {
 }
 
 fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
-    let mut places = 0;
+    let mut positions = 0;
     let losses_of = |name: &str| report.trained().find(|(row, ..)| row.name == name).map(|(.., losses)| losses);
     let rows = report.table.rows.iter().zip(&report.spec.systems);
     let systems = rows.map(|(row, &RowSpec { paper, .. })| {
@@ -138,9 +138,9 @@ fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
                 made: None,
             };
         };
-        let intervals = report.statistics.intervals[places].map(|interval| [interval.low, interval.high]);
-        places += 1;
-        let parameters = judged.chosen.iter().map(|&place| judged.points[place].parameters.as_str()).collect();
+        let intervals = report.statistics.intervals[positions].map(|interval| [interval.low, interval.high]);
+        positions += 1;
+        let parameters = judged.chosen.iter().map(|&position| judged.points[position].parameters.as_str()).collect();
         let made = Made {
             parameters,
             train_seconds: judged.train_seconds(),
@@ -155,9 +155,9 @@ fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
         let intervals = Some(intervals);
         SystemJson { name: &row.name, mean, seeds, all_titles, intervals, paper, error: None, made: Some(made) }
     });
-    let name = |place: usize| report.statistics.evaluations[place].name.as_str();
+    let name = |position: usize| report.statistics.evaluations[position].name.as_str();
     let against = report.statistics.against.iter().map(|against| Against {
-        system: name(against.place),
+        system: name(against.position),
         against: name(report.statistics.base),
         metric: against.comparison.metric.to_string(),
         difference: against.interval.mean,
@@ -171,9 +171,14 @@ fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
     });
     let grades = report.first_grades().rounded(|count| (count * 1e5).round() / 1e5);
     let base = report.statistics.base;
-    let first_titles = (0..report.statistics.evaluations.len()).filter(|&place| place != base).filter_map(|place| {
-        Some(FirstTitles { system: name(place), against: name(base), queries: grades.as_in_the_paper(place, base)? })
-    });
+    let first_titles =
+        (0..report.statistics.evaluations.len()).filter(|&position| position != base).filter_map(|position| {
+            Some(FirstTitles {
+                system: name(position),
+                against: name(base),
+                queries: grades.as_in_the_paper(position, base)?,
+            })
+        });
     TableJson {
         title: report.spec.title.as_deref(),
         field: report.spec.data.field(),

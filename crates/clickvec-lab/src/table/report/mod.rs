@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use clickvec::Error;
 use clickvec::tables::TITLE;
 use clickvec::train::TrainConfig;
-use clickvec_eval::{BaselineComparison, Correction, Metric, Overlap, Verdict, beaten};
+use clickvec_eval::{Correction, Metric, Overlap, Verdict, beaten};
 
 use clickvec_report::aligned;
 use clickvec_report::numbers::{difference, probability};
@@ -18,7 +18,7 @@ use clickvec_tables::shown::{count, counted, printable};
 
 use self::grades::{FirstGrades, ranks};
 use super::spec::Spec;
-use super::{Full, Judged, Plan, Row, Source, Statistics, Table};
+use super::{BaselineComparison, Full, Judged, Plan, Row, Source, Statistics, Table};
 
 /// A finished table with what its reports need.
 pub struct Report<'a> {
@@ -42,7 +42,7 @@ impl Report<'_> {
     /// The rows that were judged, with their positions among the evaluations.
     fn judged(&self) -> impl Iterator<Item = (usize, &Row, &Judged)> {
         let judged = self.table.rows.iter().filter_map(|row| row.outcome.as_ref().ok().map(|judged| (row, judged)));
-        judged.enumerate().map(|(place, (row, judged))| (place, row, judged))
+        judged.enumerate().map(|(position, (row, judged))| (position, row, judged))
     }
 
     /// The rows that train a model, with the settings of the point that the first fold was judged with, and the loss of each
@@ -50,11 +50,11 @@ impl Report<'_> {
     fn trained(&self) -> impl Iterator<Item = (&Row, &TrainConfig, Vec<&[f64]>)> {
         self.table.rows.iter().zip(&self.plan.entries).filter_map(|(row, entry)| {
             let (Ok(judged), Source::Model(trainings)) = (&row.outcome, &entry.source) else { return None };
-            let &place = judged.chosen.first()?;
-            let point = &judged.points[place];
+            let &position = judged.chosen.first()?;
+            let point = &judged.points[position];
             // By its label, because a point that could not be trained is not among those of the row.
             let training = trainings.iter().find(|training| training.label == point.parameters)?;
-            let seeds = std::iter::once(point).chain(&judged.others[place]);
+            let seeds = std::iter::once(point).chain(&judged.others[position]);
             Some((row, &training.config, seeds.map(|point| &point.training.losses[..]).collect()))
         })
     }
@@ -72,15 +72,15 @@ impl Report<'_> {
         grades
     }
 
-    fn marks(&self, place: usize, metric: Metric) -> String {
+    fn marks(&self, position: usize, metric: Metric) -> String {
         let Statistics { evaluations, tests, .. } = &self.statistics;
-        marks(&beaten(place, metric, evaluations, tests, self.correction))
+        marks(&beaten(position, metric, evaluations, tests, self.correction))
     }
 
     /// The marks of a row that searches all titles.
-    fn marks_of_all(&self, place: usize, metric: Metric) -> String {
+    fn marks_of_all(&self, position: usize, metric: Metric) -> String {
         let Statistics { full, full_tests, .. } = &self.statistics;
-        marks(&beaten(place, metric, full, full_tests, self.correction))
+        marks(&beaten(position, metric, full, full_tests, self.correction))
     }
 
     /// The cells of the table, headings first.
@@ -100,26 +100,26 @@ impl Report<'_> {
         }
         head.push("size".to_owned());
         let mut cells = vec![head];
-        let mut places = 0;
+        let mut positions = 0;
         for (row, system) in self.table.rows.iter().zip(&self.spec.systems) {
             let name = printable(&row.name).into_owned();
             let paper = system.paper.map_or_else(String::new, with_like_decimals);
             let mut line = match &row.outcome {
                 Ok(judged) => {
-                    let place = places;
-                    places += 1;
-                    let mut line = vec![letter(place), name];
+                    let position = positions;
+                    positions += 1;
+                    let mut line = vec![letter(position), name];
                     let mean = &judged.evaluation.mean;
                     let number = |metric| {
                         let spread = spread(judged.spread(metric));
-                        format!("{:.3}{spread}{}", mean.get(metric), self.marks(place, metric))
+                        format!("{:.3}{spread}{}", mean.get(metric), self.marks(position, metric))
                     };
                     line.extend(Metric::NDCG.map(number));
                     if let Some(full) = &judged.full {
                         line.extend(Full::METRICS.map(|metric| {
                             let spread = spread(full.spread(metric));
                             let mean = full.evaluation.mean.get(metric);
-                            format!("{mean:.3}{spread}{}", self.marks_of_all(place, metric))
+                            format!("{mean:.3}{spread}{}", self.marks_of_all(position, metric))
                         }));
                     }
                     line
@@ -235,7 +235,7 @@ impl Report<'_> {
                 verdict => verdict.to_owned(),
             };
             cells.push(vec![
-                printable(&self.statistics.evaluations[against.place].name).into_owned(),
+                printable(&self.statistics.evaluations[against.position].name).into_owned(),
                 difference(interval.mean),
                 format!("{:+.3} to {:+.3}", interval.low, interval.high),
                 probability(test.p),
@@ -255,7 +255,7 @@ impl Report<'_> {
                 continue;
             }
             let mut chosen: Vec<&str> =
-                judged.chosen.iter().map(|&place| judged.points[place].parameters.as_str()).collect();
+                judged.chosen.iter().map(|&position| judged.points[position].parameters.as_str()).collect();
             if chosen.iter().all(|parameters| *parameters == chosen[0]) {
                 chosen.truncate(1);
             }
@@ -342,10 +342,10 @@ fn aligned(cells: &[Vec<String>], right: std::ops::Range<usize>) -> String {
 }
 
 fn markdown_table(text: &mut String, cells: &[Vec<String>]) {
-    for (place, row) in cells.iter().enumerate() {
+    for (position, row) in cells.iter().enumerate() {
         let escaped: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|").replace('<', "&lt;")).collect();
         let _ = writeln!(text, "| {} |", escaped.join(" | "));
-        if place == 0 {
+        if position == 0 {
             let _ = writeln!(text, "|{}", " --- |".repeat(row.len()));
         }
     }

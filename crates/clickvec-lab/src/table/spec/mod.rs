@@ -2,7 +2,7 @@
 
 mod source;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -232,44 +232,24 @@ fn text(path: &Path) -> Result<String> {
 
 impl Spec {
     /// The spec of rankers that are named after themselves, with one fold, since there is nothing to choose.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Setting`] for no ranker, or one that is named twice.
-    pub fn from_rankers(rankers: Vec<RankerSpec>) -> Result<Spec> {
+    pub fn from_rankers(rankers: Vec<RankerSpec>) -> Spec {
         let system =
             |ranker: RankerSpec| RowSpec { name: ranker.to_string(), ranker: Some(ranker), ..RowSpec::default() };
         let systems = rankers.into_iter().map(system).collect();
         let evaluation = Evaluation { folds: 1, ..Evaluation::default() };
-        let spec = Spec { title: None, data: Data::default(), evaluation, systems };
-        spec.check()?;
-        Ok(spec)
+        Spec { title: None, data: Data::default(), evaluation, systems }
     }
 
-    /// Checks what concerns no single system's source.
+    /// Checks what a plan does not have; [`super::make`] checks the plan.
     fn check(&self) -> clickvec_tables::Result<()> {
         let expected = |expected, found: String| Err(Error::expected(ErrorKind::Setting, expected, found));
-        let Evaluation { folds, seeds, .. } = self.evaluation;
-        if self.systems.is_empty() {
-            return expected("systems below `[[system]]`", "none".to_owned());
-        }
-        if !(1..=100).contains(&folds) {
-            return expected("1 to 100 folds", folds.to_string());
-        }
-        if !(1..=100).contains(&seeds) {
-            return expected("1 to 100 seeds", seeds.to_string());
-        }
-        let mut names = HashSet::new();
         for system in &self.systems {
-            let name = shortened(&system.name);
             if system.name.trim().is_empty() {
                 return expected("a name for each system", "``".to_owned());
             }
             if let Some(numbers) = system.paper.filter(|numbers| !numbers.iter().all(|number| number.is_finite())) {
-                return expected("three finite numbers for `paper`", format!("{numbers:?} for `{name}`"));
-            }
-            if !names.insert(system.name.trim()) {
-                return expected("each name once", format!("`{name}` again"));
+                let found = format!("{numbers:?} for `{}`", shortened(&system.name));
+                return expected("three finite numbers for `paper`", found);
             }
         }
         Ok(())
@@ -288,15 +268,15 @@ impl Spec {
                 all.map_or("more than 2^64".to_owned(), |all| all.to_string())
             )));
         }
-        let entries = (0..self.systems.len()).map(|place| self.entry(place)).collect::<Result<_>>()?;
+        let entries = (0..self.systems.len()).map(|position| self.entry(position)).collect::<Result<_>>()?;
         let Evaluation { folds, seed, seeds, full } = self.evaluation;
         Ok(Plan { data: self.data.planned()?, folds, seed, seeds, full, entries })
     }
 
-    /// Makes the row of the system at `place`.
-    fn entry(&self, place: usize) -> Result<Entry> {
-        let system = &self.systems[place];
-        let source = self.source(system, place);
+    /// Makes the row of the system at `position`.
+    fn entry(&self, position: usize) -> Result<Entry> {
+        let system = &self.systems[position];
+        let source = self.source(system, position);
         let source = source.map_err(|fault| within(format!("system `{}`", shortened(&system.name)), fault))?;
         Ok(Entry { name: system.name.clone(), field: system.field.clone(), seeds: system.seeds, source })
     }

@@ -88,7 +88,7 @@ impl Spec {
         Ok(Training { label, config, validation, titles, init: system.init.clone(), teachers, scores })
     }
 
-    pub(super) fn source(&self, system: &RowSpec, place: usize) -> Result<Source> {
+    pub(super) fn source(&self, system: &RowSpec, position: usize) -> Result<Source> {
         let grid = || grid(&system.grid);
         self.refuse_idle(system)?;
         Ok(match (&system.ranker, &system.train, &system.model, &system.fusion, &system.run) {
@@ -119,7 +119,7 @@ impl Spec {
             (None, None, None, None, Some(run)) => Source::Run(run.clone()),
             (None, None, None, Some(members), None) => {
                 let known = |name: &String| {
-                    let above = &self.systems[..place];
+                    let above = &self.systems[..position];
                     above.iter().position(|other| other.name == *name).ok_or_else(|| {
                         setting(format!("expected the name of a system above it, found `{}`", shortened(name)))
                     })

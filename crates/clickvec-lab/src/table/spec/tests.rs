@@ -69,7 +69,7 @@ fn a_spec_is_short_text() {
 
 #[test]
 fn faults_say_what_is_expected() {
-    let fault = |systems: &str, place: usize| match parse(systems).entry(place) {
+    let fault = |systems: &str, position: usize| match parse(systems).entry(position) {
         Ok(_) => panic!("{systems}: no fault"),
         Err(error) => format!("{error:#}"),
     };
@@ -127,8 +127,8 @@ fn the_specs_that_are_shipped_are_whole() {
     let mut systems = 0;
     for entry in entries {
         let spec = read(&entry.unwrap().path()).unwrap();
-        for place in 0..spec.systems.len() {
-            spec.entry(place).unwrap();
+        for position in 0..spec.systems.len() {
+            spec.entry(position).unwrap();
             systems += 1;
         }
     }
@@ -150,8 +150,8 @@ fn the_specs_of_the_papers_train_as_printed() {
     for (name, of_clsm) in [("lstm-table-4.toml", false), ("clsm-tables-5-6.toml", true)] {
         let spec = read(&folder.join(name)).unwrap();
         assert_eq!(spec.evaluation.seeds, 5, "{name}");
-        for (place, system) in spec.systems.iter().enumerate() {
-            let points = match spec.entry(place).unwrap().source {
+        for (position, system) in spec.systems.iter().enumerate() {
+            let points = match spec.entry(position).unwrap().source {
                 Source::Model(points) => points,
                 // Topics are learnt from the clicked titles, as both papers' were.
                 Source::Ranker(points) if ["plsa", "lda"].contains(&points[0].name.as_str()) => {

@@ -4,8 +4,9 @@ use rand::RngExt as _;
 use rayon::prelude::*;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-use super::{Resampling, paired_differences};
+use super::Resampling;
 use clickvec::internals::rng::stream;
+use clickvec_eval::internals::paired_differences;
 use clickvec_tables::Result;
 
 /// The number of resamples in a task.
@@ -38,7 +39,7 @@ pub struct Interval {
 /// # Panics
 ///
 /// If `level` is not between 0 and 1, or there are no samples.
-pub fn bootstrap_mean(values: &[f64], level: f64, resampling: &Resampling) -> Interval {
+pub(in crate::table) fn bootstrap_mean(values: &[f64], level: f64, resampling: &Resampling) -> Interval {
     assert!(level > 0.0 && level < 1.0, "a level between 0 and 1, not {level}");
     assert!(resampling.samples > 0, "a sample or more");
     let mean = if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 };
@@ -79,7 +80,12 @@ pub fn bootstrap_mean(values: &[f64], level: f64, resampling: &Resampling) -> In
 /// # Panics
 ///
 /// As [`bootstrap_mean`].
-pub fn bootstrap_difference(a: &[f64], b: &[f64], level: f64, resampling: &Resampling) -> Result<Interval> {
+pub(in crate::table) fn bootstrap_difference(
+    a: &[f64],
+    b: &[f64],
+    level: f64,
+    resampling: &Resampling,
+) -> Result<Interval> {
     Ok(bootstrap_mean(&paired_differences(a, b)?, level, resampling))
 }
 
@@ -97,8 +103,8 @@ fn resampled_means(values: &[f64], resampling: &Resampling) -> Vec<f64> {
 
 /// The quantile `at` of sorted values, interpolated: the first value is at 0 and the last at 1.
 fn quantile(sorted: &[f64], at: f64) -> f64 {
-    let place = at.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
-    let below = place.floor() as usize;
+    let position = at.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
+    let below = position.floor() as usize;
     let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (sorted[above] - sorted[below]) * place.fract()
+    sorted[below] + (sorted[above] - sorted[below]) * position.fract()
 }

@@ -2,8 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Evaluation, Judgments, Metric, Metrics, QueryMetrics};
 use clickvec::internals::text::words;
+use clickvec_eval::{Evaluation, Judgments, Metrics, QueryMetrics};
 
 /// The fold of each query of a test set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,11 +32,11 @@ impl Folds {
         order.sort_unstable();
         // Deal the queries out in the order of their hashes, so that folds have equal sizes.
         let mut fold_of_text: Vec<(&str, usize)> =
-            order.iter().enumerate().map(|(place, &(_, text))| (text, place % count)).collect();
+            order.iter().enumerate().map(|(position, &(_, text))| (text, position % count)).collect();
         fold_of_text.sort_unstable();
         let fold = |text: &str| {
-            let place = fold_of_text.binary_search_by(|(other, _)| (*other).cmp(text));
-            fold_of_text[place.expect("every text has a fold")].1
+            let position = fold_of_text.binary_search_by(|(other, _)| (*other).cmp(text));
+            fold_of_text[position.expect("every text has a fold")].1
         };
         Folds { of: of_queries.iter().map(|text| fold(text)).collect(), count, texts: texts.len() }
     }
@@ -63,14 +63,9 @@ impl Folds {
     }
 }
 
-/// The value by which parameters are chosen: the mean of NDCG@1, @3 and @10.
-pub(super) fn objective(metrics: &Metrics) -> f64 {
-    Metric::NDCG.iter().map(|&metric| metrics.get(metric)).sum::<f64>() / Metric::NDCG.len() as f64
-}
-
 /// The result of a system with free parameters.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CrossValidated {
+pub(super) struct CrossValidated {
     /// The candidate for each fold.
     pub chosen: Vec<usize>,
     /// The evaluation of each query with the candidate of its fold.
@@ -82,11 +77,12 @@ pub struct CrossValidated {
 ///
 /// # Panics
 /// If there is no candidate, or the queries of one differ from those of `folds`.
-pub fn cross_validate(name: &str, candidates: &[Evaluation], folds: &Folds) -> CrossValidated {
+pub(super) fn cross_validate(name: &str, candidates: &[Evaluation], folds: &Folds) -> CrossValidated {
     assert!(!candidates.is_empty(), "{name}: nothing to choose from");
     let best = |fold: usize| {
         let means = candidates.iter().map(|candidate| mean_objective(candidate, folds, fold));
-        let better = |best: (usize, f64), (place, mean): (usize, f64)| if mean > best.1 { (place, mean) } else { best };
+        let better =
+            |best: (usize, f64), (position, mean): (usize, f64)| if mean > best.1 { (position, mean) } else { best };
         means.enumerate().fold((0, f64::NEG_INFINITY), better).0
     };
     let chosen: Vec<usize> = (0..folds.count()).map(best).collect();
@@ -97,35 +93,27 @@ pub fn cross_validate(name: &str, candidates: &[Evaluation], folds: &Folds) -> C
     CrossValidated { chosen, evaluation }
 }
 
-/// The mean [`objective`] over the queries that help to choose for `fold`.
+/// The mean [`Metrics::objective`] over the queries that help to choose for `fold`.
 fn mean_objective(candidate: &Evaluation, folds: &Folds, fold: usize) -> f64 {
     assert_eq!(candidate.queries.len(), folds.of.len(), "{}: other queries", candidate.name);
     let chosen = candidate.queries.iter().enumerate().filter(|&(query, _)| folds.chooses(query, fold));
-    let (sum, count) = chosen.fold((0.0, 0), |(sum, count), (_, query)| (sum + objective(&query.metrics), count + 1));
+    let (sum, count) = chosen.fold((0.0, 0), |(sum, count), (_, query)| (sum + query.metrics.objective(), count + 1));
     sum / f64::from(count.max(1))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::judgments::JudgedRow;
-    use crate::{EvaluateOptions, judge};
+    use clickvec_eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Metric, judge};
 
     fn judgments(queries: usize) -> Judgments {
-        let texts: Vec<String> = (0..queries).map(|query| format!("query {query}")).collect();
-        let rows = texts.iter().flat_map(|query| {
-            [("good", "4"), ("bad", "0")].map(|(title, grade)| JudgedRow {
-                line: 2,
-                query,
-                query_id: None,
-                title,
-                title_id: None,
-                grade,
-            })
-        });
-        Judgments::from_rows(Path::new("j.tsv"), rows).unwrap()
+        let title = |id: &str, grade| JudgedTitle { id: id.to_owned(), text: id.to_owned(), grade };
+        let query = |number: usize| JudgedQuery {
+            id: number.to_string(),
+            text: format!("query {number}"),
+            titles: vec![title("good", 4), title("bad", 0)],
+        };
+        Judgments { queries: (0..queries).map(query).collect(), duplicates: 0 }
     }
 
     /// A system that is right on the queries for which `right` is true.

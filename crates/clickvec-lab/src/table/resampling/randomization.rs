@@ -4,8 +4,9 @@ use rand::Rng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use super::{Resampling, paired_differences};
+use super::Resampling;
 use clickvec::internals::rng::stream;
+use clickvec_eval::internals::paired_differences;
 use clickvec_tables::Result;
 
 /// The largest number of differing pairs for which all 2ⁿ assignments are tried.
@@ -40,7 +41,7 @@ pub struct RandomizationTest {
 /// # Errors
 ///
 /// `ErrorKind::Mismatch` if `a` and `b` have different lengths.
-pub fn randomization_test(a: &[f64], b: &[f64], resampling: &Resampling) -> Result<RandomizationTest> {
+pub(in crate::table) fn randomization_test(a: &[f64], b: &[f64], resampling: &Resampling) -> Result<RandomizationTest> {
     let mut differences = paired_differences(a, b)?;
     let n = differences.len().max(1) as f64;
     differences.retain(|&difference| difference != 0.0);
