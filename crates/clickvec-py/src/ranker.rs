@@ -109,7 +109,8 @@ impl Files {
         if !spec.files.is_empty() {
             return spec.files.clone();
         }
-        let names: &[&str] = if self.vectors.len() == 1 { &["file"] } else { &["queries", "titles"] };
+        // A third file is refused where the ranker is trained.
+        let names: &[&str] = if self.vectors.len() == 1 { &["file"] } else { &["queries", "titles", "file"] };
         let vectors = names.iter().zip(&self.vectors);
         let load = self.load.iter().map(|path| (&"encoder", path));
         vectors.chain(load).map(|(name, path)| ((*name).to_owned(), path.clone())).collect()
