@@ -26,7 +26,7 @@ fn main() -> clickvec::Result<()> {
     let files = TestSetFiles { judged, topics: None, titles: None, field: "title" };
     let judgments = read_test_set(&files)?.judgments;
     let titles = judgments.queries.iter().flat_map(|query| &query.titles);
-    let bm25 = ranker::train("bm25", &Corpus::of_titles(titles.map(|title| title.text.as_str()))?)?;
+    let bm25 = ranker::train("bm25", &Corpus::from_titles(titles.map(|title| title.text.as_str()))?)?;
     let systems = [&SharedWords as &dyn Ranker, &*bm25].map(|system| evaluate(system, &judgments, &Default::default()));
     for system in &systems {
         println!("{:12}  NDCG@1 {:.3}", system.name, system.mean.get(Metric::Ndcg(1)));

@@ -138,7 +138,7 @@ impl HeldOutTest {
     /// # Errors
     /// Those of [`HeldOutTest::judge`]; `ErrorKind::Empty` if the titles are not enough for a ranker.
     pub fn report(&self, ranker: &dyn Ranker) -> Result<HeldOutReport> {
-        let corpus = Corpus::of_titles(self.set.texts())?;
+        let corpus = Corpus::from_titles(self.set.texts())?;
         let mut systems = vec![self.judge(ranker)?];
         for (spec, name) in Self::BASELINES {
             systems.push(self.judge_as(name, &*ranker::train(spec, &corpus)?)?);

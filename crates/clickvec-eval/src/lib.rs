@@ -10,7 +10,7 @@
 //! # let judged = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/shop/judged.tsv"));
 //! let judgments = read_test_set(&TestSetFiles { judged, topics: None, titles: None, field: "title" })?.judgments;
 //! let titles = judgments.queries.iter().flat_map(|query| &query.titles);
-//! let corpus = Corpus::of_titles(titles.map(|title| title.text.as_str()))?;
+//! let corpus = Corpus::from_titles(titles.map(|title| title.text.as_str()))?;
 //! let rankers = [ranker::train("bm25", &corpus)?, ranker::train("trigram", &corpus)?];
 //! let judged = rankers.each_ref().map(|ranker| evaluate(&**ranker, &judgments, &Default::default()));
 //! for compared in compare_all(&judged)?.iter().filter(|compared| compared.metric == Metric::Ndcg(10)) {

@@ -211,7 +211,7 @@ fn ready(entry: Entry, data: &Data, files: &Files) -> clickvec::Result<Result<Sc
         Entry::Spec(spec) => {
             let spec: RankerSpec = spec.parse()?;
             let system = System::named(&spec.name, &clickvec_lab::SYSTEMS)?;
-            let resources = Resources { corpus: &data.corpus, files: &files.of_ranker(&spec) };
+            let resources = Resources { corpus: &data.corpus, files: &files.ranker_files(&spec) };
             match system.train(&system.values(&spec)?, &resources, &mut |_| ()) {
                 Ok(ranker) => Ok(Ok(Scorer::Native(Arc::new(Boxed(ranker))))),
                 Err(why) if why.is_of_data() => Ok(Err(why.to_string())),

@@ -105,7 +105,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// The files that another program trained: those of the spec, or else those of the arguments `load` and `vectors`.
-    pub(crate) fn of_ranker(&self, spec: &RankerSpec) -> Vec<(String, PathBuf)> {
+    pub(crate) fn ranker_files(&self, spec: &RankerSpec) -> Vec<(String, PathBuf)> {
         if !spec.files.is_empty() {
             return spec.files.clone();
         }
@@ -139,7 +139,7 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult
             weighting,
         };
         let read = read_corpus(&of, &[])?;
-        let ranker = system.train(&values, &Resources { corpus: &read.corpus, files: &files.of_ranker(&spec) }, &mut |_| ())?;
+        let ranker = system.train(&values, &Resources { corpus: &read.corpus, files: &files.ranker_files(&spec) }, &mut |_| ())?;
         Ok(TrainedSystem { system, values, ranker: Arc::new(Boxed(ranker)) })
     })?;
     let trained = trained.map_err(|fault| error::raise(py, &fault))?;

@@ -160,7 +160,7 @@ impl Ranker for Bm25 {
     }
 
     fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> Result<Box<dyn Candidates + 'a>> {
-        let corpus = Corpus::of_titles(titles.iter().copied())?;
+        let corpus = Corpus::from_titles(titles.iter().copied())?;
         let TitleTerms { vocabulary, titles } = corpus.title_terms(self.analysis)?;
         let (lists, sums) = (InvertedLists::new(&titles, vocabulary.len())?, Sums::new(titles.len()));
         let vocabulary = match vocabulary {
@@ -194,8 +194,8 @@ impl Candidates for Bm25Candidates<'_> {
         let add = |sums: &mut [f64]| {
             for (position, weight) in (0..).zip(&weights) {
                 let Some(term) = self.vocabulary.get(terms.word(position)) else { continue };
-                let of_titles = self.lists.counts(term).iter().zip(self.lists.lengths(term));
-                for (&title, (&tf, &length)) in self.lists.get(term).iter().zip(of_titles) {
+                let per_title = self.lists.counts(term).iter().zip(self.lists.lengths(term));
+                for (&title, (&tf, &length)) in self.lists.get(term).iter().zip(per_title) {
                     let norm = self.bm25.length_norm(length as usize);
                     sums[title as usize] += weight * f64::from(tf) / (f64::from(tf) + norm);
                 }

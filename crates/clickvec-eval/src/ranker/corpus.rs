@@ -104,7 +104,7 @@ impl Corpus {
     /// # Errors
     ///
     /// `ErrorKind::Memory`.
-    pub fn of_titles<'t>(titles: impl IntoIterator<Item = &'t str>) -> Result<Corpus> {
+    pub fn from_titles<'t>(titles: impl IntoIterator<Item = &'t str>) -> Result<Corpus> {
         let mut corpus = Corpus::default();
         titles.into_iter().try_for_each(|title| corpus.add_title(title))?;
         Ok(corpus)

@@ -27,13 +27,13 @@ impl InvertedLists {
     /// [`NoRoom`].
     pub fn new(titles: &WordLists, words: usize) -> Result<InvertedLists, NoRoom> {
         let what = "the titles of each word";
-        let of_titles =
+        let title_lists =
             Ragged::sorted(what, words, |each| for_each_distinct(titles, |title, word, _| each(word, title)))?;
-        room_for_numbers::<u32>(what, &[&[2, of_titles.items().len()], &[3, words]])?;
+        room_for_numbers::<u32>(what, &[&[2, title_lists.items().len()], &[3, words]])?;
         // The place of the next title of each word.
-        let mut next: Vec<usize> = (0..words).map(|word| of_titles.range(word).start).collect();
-        let [counts, lengths] = [(); 2].map(|()| vec![0; of_titles.items().len()]);
-        let mut lists = InvertedLists { titles: of_titles, counts, lengths, most: vec![0; words] };
+        let mut next: Vec<usize> = (0..words).map(|word| title_lists.range(word).start).collect();
+        let [counts, lengths] = [(); 2].map(|()| vec![0; title_lists.items().len()]);
+        let mut lists = InvertedLists { titles: title_lists, counts, lengths, most: vec![0; words] };
         for_each_distinct(titles, |title, word, count| {
             lists.counts[next[word]] = count;
             lists.lengths[next[word]] = titles.get(title as usize).len() as u32;

@@ -7,7 +7,7 @@
 //! use clickvec_eval::ranker::{self, Corpus};
 //!
 //! let titles = ["red oak table", "table lamp, red", "blue sofa", "two-seat sofas in grey"];
-//! let corpus = Corpus::of_titles(titles)?;
+//! let corpus = Corpus::from_titles(titles)?;
 //! let rankers = [ranker::train("bm25:k1=1.2", &corpus)?, ranker::train("trigram", &corpus)?];
 //!
 //! // Each query has judged titles with grades from 0 (bad) to 4 (perfect).

@@ -180,7 +180,7 @@ impl Update<'_> {
             let witness: (Witness, &dyn Ranker) = if has_left_out(old, held_out) {
                 (Witness::OldModel, &old_ranker)
             } else {
-                trigrams = ranker::train("trigram", &Corpus::of_titles(texts.iter().copied())?)?;
+                trigrams = ranker::train("trigram", &Corpus::from_titles(texts.iter().copied())?)?;
                 (Witness::LetterTrigrams, &*trigrams)
             };
             if let Some(suspicion) = Suspicion::of(witness, (&set.titles, &texts), &newest, &earlier)? {

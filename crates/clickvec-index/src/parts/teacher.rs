@@ -81,7 +81,7 @@ impl TeacherVectors {
         if let Some(index) = self.0.get() {
             return Ok(index);
         }
-        let vectors = teacher.ranker.of_titles(titles.len(), |position| titles.text(position as u32))?;
+        let vectors = teacher.ranker.index_titles(titles.len(), |position| titles.text(position as u32))?;
         Codes::room(vectors.dimension(), vectors.len())?;
         let index = QuantizedIndex::new(vectors);
         Ok(self.0.get_or_init(|| index))

@@ -53,7 +53,7 @@ pub(crate) fn open_lists(folder: &Folder, titles: usize) -> Result<Option<Trigra
     if let Some(found) = bad_places(&starts, entries) {
         return Err(bad(found));
     }
-    TrigramLists::of_parts(starts, all, lengths).map(Some).ok_or_else(|| bad("none".to_owned()))
+    TrigramLists::from_parts(starts, all, lengths).map(Some).ok_or_else(|| bad("none".to_owned()))
 }
 
 /// Writes the lists of the trigrams and, in the first segment, what they weigh.

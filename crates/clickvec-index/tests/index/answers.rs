@@ -48,7 +48,7 @@ fn words_score_like_our_bm25_at_the_same_parameters() {
         let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
         let [stem, split] = [analysis.stem, analysis.split].map(u8::from);
         let name = format!("bm25:k1={},b={},stem={stem},split={split}", parameters.k1, parameters.b);
-        let bm25 = ranker::train(&name, &Corpus::of_titles(titles.iter().copied()).unwrap()).unwrap();
+        let bm25 = ranker::train(&name, &Corpus::from_titles(titles.iter().copied()).unwrap()).unwrap();
         let candidates = bm25.candidates(&titles).unwrap();
         let mut compared = 0;
         let repeated = "leather sofa rug ".repeat(400);
@@ -109,7 +109,7 @@ fn both_are_fused_as_the_library_fuses() {
         let index = Index::open(&path).unwrap();
         assert_eq!((index.facts().fusion.weights, index.fusion()), (fusion.weights, &fusion));
         let model: Arc<dyn Ranker> = Arc::from(ranker::load(&path.join("model.safetensors")).unwrap());
-        let corpus = Corpus::of_titles(titles.iter().copied()).unwrap();
+        let corpus = Corpus::from_titles(titles.iter().copied()).unwrap();
         let bm25: Box<dyn Ranker> = ranker::train("bm25:k1=1.2,b=0.75", &corpus).unwrap();
         let bm25: Arc<dyn Ranker> = Arc::from(bm25);
         let fused = ranker::Fusion::new("fusion".to_owned(), vec![(model, 0.7), (bm25, 0.3)], method);

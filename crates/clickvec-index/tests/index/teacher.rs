@@ -51,7 +51,7 @@ fn four_are_fused_as_the_library_fuses() {
     let world = World::new();
     let kept = all_titles(&world.open());
     let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
-    let corpus = Corpus::of_titles(titles.iter().copied()).unwrap();
+    let corpus = Corpus::from_titles(titles.iter().copied()).unwrap();
     for method in [FusionMethod::Linear, FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K }] {
         let (path, fusion) = (world.folder.path().join("four"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);

@@ -20,7 +20,7 @@ const METHODS: [FusionMethod; 4] = [
 /// Writes a fusion as `evaluate --save-rankers` does, with these members: `model` or the names of rankers.
 pub(crate) fn save(folder: &Path, method: FusionMethod, members: &[(&str, f64)]) -> PathBuf {
     let titles = titles();
-    let corpus = Corpus::of_titles(titles.iter().map(|title| title.title.as_str())).unwrap();
+    let corpus = Corpus::from_titles(titles.iter().map(|title| title.title.as_str())).unwrap();
     let mut files = Vec::new();
     for (number, &(name, weight)) in members.iter().enumerate() {
         let file = format!("{number}.safetensors");
@@ -57,7 +57,7 @@ fn three_are_fused_as_the_library_fuses() {
     let world = World::new();
     let kept = all_titles(&world.open());
     let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
-    let corpus = Corpus::of_titles(titles.iter().copied()).unwrap();
+    let corpus = Corpus::from_titles(titles.iter().copied()).unwrap();
     for method in METHODS {
         let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);

@@ -294,7 +294,7 @@ fn a_window_tells_the_senses_of_a_word_apart() {
 fn the_words_of_a_ranker_have_neighbours_in_its_own_vectors() {
     let titles: Vec<String> =
         log_rows(600, 1).lines().skip(1).filter_map(|row| row.split('\t').nth(1)).map(str::to_owned).collect();
-    let corpus = Corpus::of_titles(titles.iter().map(String::as_str)).expect("memory");
+    let corpus = Corpus::from_titles(titles.iter().map(String::as_str)).expect("memory");
     let doc2vec = systems::train("doc2vec:size=24,epochs=40,sample=0", &corpus).expect("trained");
     let lsa = systems::train("lsa:dimensions=6", &corpus).expect("trained");
     for ranker in [&doc2vec, &lsa] {

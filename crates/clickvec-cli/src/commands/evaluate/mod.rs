@@ -169,7 +169,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         args.title_columns.check(titles, &args.field)?;
     }
     let systems = Systems::new(&args)?;
-    check_files(&args, &systems)?;
     let requirements = gate::parse(&args.require, &systems.names())?;
     check_outputs(&args, &systems)?;
     let mut test = Test::read(&args, &systems)?;
@@ -245,41 +244,32 @@ fn evaluate(args: &Args, systems: &Systems, test: &mut Test, report: &mut Report
     Ok(())
 }
 
-/// Refuses to write a file over one that is read.
-fn check_files(args: &Args, systems: &Systems) -> Result<()> {
-    let Some(folder) = &args.output else { return Ok(()) };
-    let mut read = files_of_test_set(&args.test_set());
-    read.extend(args.clicks.iter().chain(&args.titles).cloned());
-    read.extend(args.fusion.iter().filter_map(FusionOption::file).cloned());
-    for file in systems.entries.iter().flat_map(|system| system.source.files()) {
-        read.push(texts_path(&file));
-        read.push(file);
-    }
-    let runs = systems.names().into_iter().map(|name| run_file(&name));
-    for file in runs.chain([QRELS, QUERIES].map(str::to_owned)) {
-        input::refuse_overwriting(&folder.join(file), &read)?;
-    }
-    Ok(())
-}
-
-/// Checks before any training that every output can be written and that no two are the same file. Creates the folders.
+/// Checks before any training that every output can be written, is no input, and is one file alone. Creates the folders.
 fn check_outputs(args: &Args, systems: &Systems) -> Result<()> {
     let mut outputs: Vec<PathBuf> = Vec::new();
+    if let Some(folder) = &args.output {
+        let mut read = files_of_test_set(&args.test_set());
+        read.extend(args.clicks.iter().chain(&args.titles).cloned());
+        read.extend(args.fusion.iter().filter_map(FusionOption::file).cloned());
+        for file in systems.entries.iter().flat_map(|system| system.source.files()) {
+            read.push(texts_path(&file));
+            read.push(file);
+        }
+        let names = systems.names();
+        let runs = names::distinct(names.iter().map(|name| run_file(name)))?;
+        for file in runs.iter().map(String::as_str).chain([QRELS, QUERIES]) {
+            let path = folder.join(file);
+            input::refuse_overwriting(&path, &read)?;
+            outputs.push(path);
+        }
+    }
     // Before a folder is made: one in an index would stay there.
     for folder in args.save_rankers.iter().chain(&args.output) {
         input::refuse_folder_in_index(folder)?;
     }
     if let Some(folder) = &args.save_rankers {
-        let saved = systems.saved_files(folder)?;
-        files::create_folder(folder)?;
-        outputs.extend(saved);
+        outputs.extend(systems.saved_files(folder)?);
     }
-    if let Some(folder) = &args.output {
-        let names = systems.names();
-        let runs = names::distinct(names.iter().map(|name| run_file(name)))?;
-        files::create_folder(folder)?;
-        let names = runs.iter().map(String::as_str).chain([QRELS, QUERIES]);
-        outputs.extend(names.map(|file| folder.join(file)));
-    }
+    args.save_rankers.iter().chain(&args.output).try_for_each(|folder| files::create_folder(folder))?;
     input::check_outputs(&outputs)
 }

@@ -186,7 +186,7 @@ impl Test {
                 clicks.is_none(),
                 "expected a file of titles for rankers that learn from clicks, found none; add `--titles FILE`"
             );
-            return Ok((Corpus::of_titles(collection.texts())?, None));
+            return Ok((Corpus::from_titles(collection.texts())?, None));
         }
         let mut corpus = Corpus::default();
         let mut overlap = None;

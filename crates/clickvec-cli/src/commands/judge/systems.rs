@@ -66,7 +66,7 @@ impl<'a> Pool<'a> {
     pub(super) fn add(&mut self, system: &Source) -> Result<()> {
         match system {
             Source::Ranker { system, values, spec } => {
-                let corpus = Corpus::of_titles(self.titles.iter().map(|title| title.title.as_str()))?;
+                let corpus = Corpus::from_titles(self.titles.iter().map(|title| title.title.as_str()))?;
                 let resources = Resources { corpus: &corpus, files: &spec.files };
                 let ranker = system.train(values, &resources, &mut |_| ())?;
                 self.add_ranker(&spec.to_string(), ranker.as_ref())

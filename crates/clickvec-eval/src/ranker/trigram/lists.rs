@@ -86,7 +86,7 @@ impl TrigramLists {
     }
 
     /// Lists that were made earlier, from [`TrigramLists::parts`]. `None` if they do not fit each other.
-    pub fn of_parts(starts: Shared<u64>, titles: Shared<u32>, lengths: Shared<f64>) -> Option<TrigramLists> {
+    pub fn from_parts(starts: Shared<u64>, titles: Shared<u32>, lengths: Shared<f64>) -> Option<TrigramLists> {
         let fits = starts.first() == Some(&0)
             && starts.last() == Some(&(titles.len() as u64))
             && starts.windows(2).all(|pair| pair[0] <= pair[1]);
@@ -224,7 +224,7 @@ mod tests {
             let lists = TrigramLists::new(&ranker, || TITLES.iter().copied()).unwrap();
             let (starts, titles, lengths) = lists.parts();
             let restored =
-                TrigramLists::of_parts(starts.to_vec().into(), titles.to_vec().into(), lengths.to_vec().into());
+                TrigramLists::from_parts(starts.to_vec().into(), titles.to_vec().into(), lengths.to_vec().into());
             let restored = restored.unwrap();
             assert_eq!((restored.trigrams(), restored.titles()), (ranker.len(), TITLES.len()));
             for query in ["red lamp", "banana", "нас", "", "zzz"] {
@@ -268,7 +268,7 @@ mod tests {
     fn lists_that_do_not_fit_are_refused_and_others_never_panic() {
         let ranker = ranker("trigram");
         let of = |starts: &[u64], titles: &[u32]| {
-            TrigramLists::of_parts(starts.to_vec().into(), titles.to_vec().into(), vec![1.0; 2].into())
+            TrigramLists::from_parts(starts.to_vec().into(), titles.to_vec().into(), vec![1.0; 2].into())
         };
         for starts in [&[][..], &[1, 3], &[0, 2], &[0, 4], &[0, 3, 2, 3]] {
             assert!(of(starts, &[0, 0, 1]).is_none(), "{starts:?}");

@@ -13,7 +13,7 @@ pub(super) struct VectorCandidates<'a> {
 
 impl<'a> VectorCandidates<'a> {
     pub(super) fn new(ranker: &'a WordVectors, titles: &[&str]) -> Result<VectorCandidates<'a>> {
-        let index = ExactIndex::new(ranker.of_titles(titles.len(), |position| titles[position])?);
+        let index = ExactIndex::new(ranker.index_titles(titles.len(), |position| titles[position])?);
         Ok(VectorCandidates { ranker, index })
     }
 }

@@ -204,7 +204,7 @@ impl WordVectors {
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
-    pub fn of_titles<'t>(&self, count: usize, title: impl Fn(usize) -> &'t str + Sync) -> Result<FlatIndex> {
+    pub fn index_titles<'t>(&self, count: usize, title: impl Fn(usize) -> &'t str + Sync) -> Result<FlatIndex> {
         let dimension = self.dimension();
         // An index has codes besides.
         room_for_numbers::<f32>("the vectors of titles", &[&[2, count, dimension]])?;

@@ -49,7 +49,7 @@ fn shop() -> (tempfile::TempDir, PathBuf, Vec<String>) {
 }
 
 fn corpus_of(titles: &[String]) -> Corpus {
-    Corpus::of_titles(titles.iter().map(String::as_str)).unwrap()
+    Corpus::from_titles(titles.iter().map(String::as_str)).unwrap()
 }
 
 fn train(spec: &str, corpus: &Corpus, path: &Path) -> Result<WordVectors> {
