@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 
 use clickvec::internals::clicks::ClickReader;
-use clickvec::internals::files;
+use clickvec_tables::files;
 use clickvec::model::{Model, Side};
 use clickvec::tables::read_titles;
 use clickvec::train::Weighting;

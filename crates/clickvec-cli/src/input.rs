@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::internals::error::{NOT_UTF_8, UTF_16};
-use clickvec::internals::files::{self, Found};
-use clickvec::internals::tables::{FoundLine, Lines as BoundedLines, MAX_LINE_BYTES, is_utf16};
 use clickvec::tables::{self, RowFault, Skipped, TitleFile, Titles, TitlesSummary};
 use clickvec_eval::internals::fusion_members;
 use clickvec_eval::ranker::FileKind;
 use clickvec_eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec_index::MANIFEST;
+use clickvec_tables::files::{self, Found};
+use clickvec_tables::shown::{NOT_UTF_8, UTF_16};
+use clickvec_tables::table::{MAX_LINE_BYTES, is_utf16};
 use clickvec_tables::{Error, ErrorKind};
+use clickvec_tables::{FoundLine, Lines as BoundedLines};
 
 use crate::{json_file, output, test_set};
 

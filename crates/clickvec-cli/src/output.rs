@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
 
 use anyhow::Result;
-pub(crate) use clickvec::internals::error::printable;
+pub(crate) use clickvec_tables::shown::printable;
 pub(crate) use clickvec_tables::shown::{agreeing, count, counted, first_of};
 use serde::Serialize;
 
@@ -98,9 +98,9 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// A path, made [`printable`].
-pub(crate) use clickvec::internals::error::shown as path;
+pub(crate) use clickvec_tables::shown::shown as path;
 /// A path that is read, made [`printable`]; `-` is named.
-pub(crate) use clickvec::internals::error::shown_input as input;
+pub(crate) use clickvec_tables::shown::shown_input as input;
 
 /// Writes a path as JSON. Bytes that are not UTF-8 become U+FFFD, since JSON cannot express them.
 pub(crate) fn json_path<S: serde::Serializer>(path: impl AsRef<Path>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, ensure};
-use clickvec::internals::files;
+use clickvec_tables::files;
 use clickvec_eval::ranker::{self, FileKind, Ranker, RankerSpec, SYSTEMS, System, Values};
 use clickvec_index::looks_like_index;
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use clickvec::internals::files;
 use clickvec::internals::text::words;
 use clickvec_eval::{self as eval, Form, Ids, JudgedQuery, Overlap, TestSet, TestSetFiles};
+use clickvec_tables::files;
 
 use crate::output;
 

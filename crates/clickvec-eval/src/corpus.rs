@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::overlap::OverlapCounter;
 use super::{Judgments, Overlap};
 use crate::ranker::Corpus;
-use clickvec::error::Result;
 use clickvec::internals::clicks::ClickReader;
 use clickvec::tables::{Skipped, Titles, read_titles};
 use clickvec::train::Weighting;
+use clickvec_tables::Result;
 use clickvec_tables::{Error, ErrorKind};
 
 /// The files of a corpus.

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use super::ranking::{discount, order_key};
 use super::{Answers, EvaluateOptions, JudgedQuery, Ranking, Scores, SearchQuery, Task, Ties};
 use crate::ranker::{FitWatch, FittedWeights, FusionMethod, fit_weights};
-use clickvec::error::Result;
 use clickvec::index::Hit;
+use clickvec_tables::Result;
 
 /// The cutoffs k of NDCG@k to which the weights for judged titles are fitted, as parameters are chosen.
 const CUTOFFS: [usize; 3] = [1, 3, 10];

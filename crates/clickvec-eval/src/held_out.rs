@@ -6,12 +6,12 @@ use rayon::prelude::*;
 use super::significance::{compared, correct};
 use super::{Collection, Comparison, EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metric};
 use crate::ranker::{self, Corpus, Ranker};
-use clickvec::error::Result;
 use clickvec::internals::loss::EvenlyDrawn;
 use clickvec::internals::rng;
 use clickvec::tables::Title;
 use clickvec::train::LossKind;
 use clickvec::train::{HeldOut, HeldOutQuery};
+use clickvec_tables::Result;
 
 /// The seed of the negatives of held-out queries: the same for every run, so that their losses can be compared.
 const SEED: u64 = 0x686f_6c64_2d6f_7574;

@@ -53,7 +53,7 @@ pub use fusion::{equal_weights, fit_fusion};
 pub use held_out::{HeldOutReport, HeldOutTest};
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
 pub use kappa::{Disagreement, kappa};
-pub use metric::{Metric, Metrics, RankedTitle, UnknownMetric};
+pub use metric::{Metric, Metrics, RankedTitle};
 pub use overlap::{Overlap, overlap};
 pub use queries::read_queries;
 pub use ranking::{Gain, Ranking, Scored, Ties};

@@ -5,10 +5,11 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use clickvec::train::Score;
+use clickvec_tables::{Error, ErrorKind};
 use serde::{Serialize, Serializer};
 
 use super::{EvaluateOptions, Ranking, Scored};
-use clickvec::internals::error::shortened;
+use clickvec_tables::shown::shortened;
 
 /// A metric of the titles that a system ranks for a query, from 0 to 1. A title without a judgment counts as not relevant, unless
 /// the metric leaves such titles out.
@@ -32,17 +33,6 @@ pub enum Metric {
     /// Binary preference: how rarely a title judged not relevant comes before a relevant one (Buckley, Voorhees, "Retrieval
     /// evaluation with incomplete information", 2004), as trec_eval computes it.
     Bpref,
-}
-
-/// The error for an unknown name of a metric.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "expected a metric, one of `ndcg@K`, `recall@K`, `precision@K`, `mrr@K`, `judged@K`, `condensed_ndcg@K` with a K of 1 \
-     or more, `mrr`, `map` and `bpref`, found `{found}`"
-)]
-pub struct UnknownMetric {
-    /// The name.
-    pub found: String,
 }
 
 impl Metric {
@@ -123,10 +113,14 @@ impl Serialize for Metric {
 }
 
 impl FromStr for Metric {
-    type Err = UnknownMetric;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Metric, UnknownMetric> {
-        let unknown = || UnknownMetric { found: shortened(text) };
+    fn from_str(text: &str) -> Result<Metric, Error> {
+        let unknown = || {
+            let expected = "a metric, one of `ndcg@K`, `recall@K`, `precision@K`, `mrr@K`, `judged@K`, `condensed_ndcg@K` with a K \
+                            of 1 or more, `mrr`, `map` and `bpref`";
+            Error::expected(ErrorKind::Setting, expected, format!("`{}`", shortened(text)))
+        };
         let lower = text.to_ascii_lowercase();
         let Some((name, k)) = lower.split_once('@') else {
             return match lower.as_str() {
@@ -262,9 +256,9 @@ mod tests {
     #[test]
     fn names_go_there_and_back() {
         for metric in Metric::OF_SEARCH.into_iter().chain(Metric::OF_JUDGED) {
-            assert_eq!(metric.to_string().parse(), Ok(metric));
+            assert_eq!(metric.to_string().parse::<Metric>().unwrap(), metric);
         }
-        assert_eq!("P@5".parse(), Ok(Metric::Precision(5)));
+        assert_eq!("P@5".parse::<Metric>().unwrap(), Metric::Precision(5));
         for bad in ["", "ndcg", "ndcg@", "ndcg@0", "ndcg@-1", "map@10", "ndcg@10.5", "ndcg@99999999999", "f1@3"] {
             let message = bad.parse::<Metric>().unwrap_err().to_string();
             assert!(message.ends_with(&format!("found `{bad}`")), "{message}");

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::Judgments;
-use clickvec::error::Result;
 use clickvec::internals::clicks::ClickReader;
 use clickvec::internals::text::words;
 use clickvec::train::Weighting;
+use clickvec_tables::Result;
 use clickvec_tables::shown::{listed, shown};
 use serde::Serialize;
 

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::trec::read_run;
 use super::{Answers, JudgedQuery, Judgments, Scores, SearchQuery, Task};
-use clickvec::error::Result;
 use clickvec::index::Hit;
-use clickvec::internals::error::shortened;
 use clickvec::tables::Title;
+use clickvec_tables::Result;
 use clickvec_tables::files;
+use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, ErrorKind};
 
 /// The scores of a run, by query and title.

@@ -9,7 +9,6 @@ pub(crate) fn looks_like_user(name: &str) -> bool {
 }
 
 pub use clickvec_tables::table::is_header;
-pub(crate) use clickvec_tables::table::looks_like_name;
 
 /// The role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,8 +3,8 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use clickvec::internals::files::{Pending, Sealed};
 use clickvec::train::click_grades;
+use clickvec_tables::files::{Pending, Sealed};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::distinct::Distinct;

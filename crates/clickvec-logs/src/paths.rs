@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use clickvec::internals::files::Found;
+use clickvec_tables::files::Found;
 
 /// The name of a file in messages.
-pub(crate) use clickvec::internals::error::shown_input as named;
+pub(crate) use clickvec_tables::shown::shown_input as named;
 
 /// Whether an output is a pipe, a device or standard output, which nothing can replace.
 pub(crate) fn is_special(output: &Path) -> bool {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use clickvec::internals::files::Found;
 use clickvec_tables::ErrorKind;
+use clickvec_tables::files::Found;
 
 pub use clickvec_tables::{Error, Result};
 

@@ -5,7 +5,7 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use clickvec::internals::files::{Claim, write_bytes_atomically};
+use clickvec_tables::files::{Claim, write_bytes_atomically};
 use clickvec_tables::table::{Format, Options, Record, Table, Width, shown_names};
 use clickvec_tables::{Error, ErrorKind};
 

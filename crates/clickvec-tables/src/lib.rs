@@ -1,10 +1,10 @@
 //! What clickvec reads and writes: files, tables, and the one error of all its crates.
 
 pub mod collection;
+pub mod damaged;
 pub mod error;
 pub mod files;
 pub mod json;
-mod json_fault;
 mod lines;
 pub mod memory;
 pub mod shown;
@@ -13,6 +13,5 @@ pub mod titles;
 mod unique_ids;
 
 pub use error::{Error, ErrorKind, Result};
-pub use json_fault::{JsonFault, JsonKind, JsonProblem, NotAnObject, json_found_in};
 pub use lines::{FoundLine, Lines};
 pub use unique_ids::UniqueIds;

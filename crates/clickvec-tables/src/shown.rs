@@ -77,6 +77,14 @@ fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Returns whether a text looks like the name of a column rather than something that was typed.
+pub fn looks_like_name(name: &str) -> bool {
+    let name = name.trim();
+    (1..=40).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-$:".contains(&byte))
+        && !name.bytes().all(|byte| !byte.is_ascii_alphabetic())
+}
+
 /// Returns a count with separated thousands: `12,345`.
 pub fn count(number: impl TryInto<u64>) -> String {
     let digits = number.try_into().unwrap_or(u64::MAX).to_string();

@@ -22,27 +22,10 @@ pub mod encoder {
     pub use crate::encoder::trace::Trace;
 }
 
-/// How messages show paths, names and texts.
-pub mod error {
-    pub use crate::error::not_finite;
-    pub use crate::error::shown::{cut, fitted, listed, printable, shortened, shown, shown_input};
-    pub use clickvec_tables::json_found_in;
-    pub use clickvec_tables::shown::{CR_ALONE, NOT_UTF_8, UTF_16};
-}
-
 /// What explanations read of a model's states.
 pub mod explain {
     pub use crate::explain::keywords::{largest, mean_activation};
     pub use crate::explain::text::{changes, unit};
-}
-
-/// Reading plain and compressed files, and writing files that no reader sees half written.
-pub mod files {
-    pub use crate::files::{
-        Claim, Found, Pending, Sealed, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, check_writable, create_folder, first_bytes,
-        first_line, folder_of, is_stream, no_folder, open, publish, remove_abandoned, resolved, write_atomically,
-        write_bytes_atomically,
-    };
 }
 
 /// What a search by vectors keeps in addition to them.
@@ -87,18 +70,13 @@ pub mod math {
 
     /// Vectors.
     pub mod vector {
-        pub use crate::math::vector::{add, add_scaled, dot, normalize, scale_to_unit, sum_of_squares};
+        pub use crate::math::vector::{add, add_scaled, dot, normalize, not_finite, scale_to_unit, sum_of_squares};
     }
-}
-
-/// Memory that is asked for before it is taken.
-pub mod memory {
-    pub use clickvec_tables::memory::NoRoom;
 }
 
 /// NumPy's arrays.
 pub mod npy {
-    pub use crate::npy::{Appender, F16, F32, Fault, MAGIC, Reader, header_of};
+    pub use crate::npy::{Appender, F16, F32, MAGIC, Reader, header_of};
 }
 
 /// The optimiser.
@@ -121,16 +99,6 @@ pub mod ridge {
 /// Random streams.
 pub mod rng {
     pub use crate::rng::{Permutation, stream};
-}
-
-/// Tables, line by line.
-pub mod tables {
-    pub use clickvec_tables::json::json_object;
-    pub use clickvec_tables::table::{
-        MAX_LINE_BYTES, SHOWN_SKIPPED_LINES, is_parquet, is_tensors, is_utf16, repeated_in_field,
-    };
-    pub use clickvec_tables::titles::{CORPUS, beir_file};
-    pub use clickvec_tables::{FoundLine, Lines};
 }
 
 /// Tensors in a file.

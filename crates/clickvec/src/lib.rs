@@ -48,7 +48,6 @@
 pub mod click_model;
 mod clicks;
 pub mod encoder;
-pub mod error;
 pub mod explain;
 mod fields;
 pub mod index;
@@ -81,5 +80,4 @@ mod vector_file;
 pub mod vectors;
 mod views;
 
-use clickvec_tables::{files, memory};
-pub use error::{Error, ErrorKind, Result};
+pub use clickvec_tables::{Error, ErrorKind, Result};

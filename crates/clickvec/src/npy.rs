@@ -2,7 +2,9 @@
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use crate::error::shortened;
+use clickvec_tables::{Error, ErrorKind, Result};
+
+use clickvec_tables::shown::shortened;
 
 /// The header is padded to a multiple of this, so that the numbers can be mapped.
 const ALIGNMENT: usize = 64;
@@ -81,31 +83,6 @@ impl<W: Write + Seek> Appender<W> {
     }
 }
 
-/// Why an array could not be read.
-#[derive(Debug)]
-pub enum Fault {
-    /// Reading the source failed.
-    Io(io::Error),
-    /// The file does not begin like an array, but with these bytes.
-    NotNpy(String),
-    /// The version of the format does not exist.
-    Version(u8),
-    /// The header has this many bytes, which is too many.
-    HeaderLength(usize),
-    /// The header is not valid; shortened.
-    Header(String),
-    /// The numbers have another type; shortened.
-    Type(String),
-    /// The file ends before the first number.
-    Cut,
-}
-
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Fault {
-        Fault::Io(error)
-    }
-}
-
 /// A reader of an array of little-endian `f4` or `f8`, format 1 to 3, after its header was read. The source may
 /// contain anything, and no memory is allocated for more than it has.
 #[derive(Debug)]
@@ -121,34 +98,44 @@ pub struct Reader<R> {
 
 impl<R: Read> Reader<R> {
     /// Returns a reader of the array in `source`, whose header is read here.
-    pub fn open(mut source: R) -> Result<Reader<R>, Fault> {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Malformed`] for another header, [`ErrorKind::Damaged`] for one that ends too soon, and [`ErrorKind::Io`],
+    /// all without the path.
+    pub fn open(mut source: R) -> Result<Reader<R>> {
         let mut begin = [0; MAGIC.len() + 2];
-        let found = fill(&mut source, &mut begin)?;
+        let found = fill(&mut source, &mut begin).map_err(failed)?;
         if !begin[..found].starts_with(&MAGIC[..found.min(MAGIC.len())]) {
-            return Err(Fault::NotNpy(format!("`{}`", begin[..found].escape_ascii())));
+            let begin = begin[..found].escape_ascii();
+            return Err(not_npy(format!("a file that begins with `{begin}`")));
         }
         if found < begin.len() {
-            return Err(Fault::Cut);
+            return Err(cut());
         }
         let length_bytes = match begin[MAGIC.len()] {
             1 => 2,
             2 | 3 => 4,
-            version => return Err(Fault::Version(version)),
+            version => return Err(not_npy(format!("one of version {version}"))),
         };
         let mut length = [0; 4];
         fill_all(&mut source, &mut length[..length_bytes])?;
         let length = u32::from_le_bytes(length) as usize;
         if length > MAX_HEADER {
-            return Err(Fault::HeaderLength(length));
+            return Err(not_npy(format!("one of {length} bytes")));
         }
         let mut text = vec![0; length];
         fill_all(&mut source, &mut text)?;
         let text = String::from_utf8_lossy(&text);
-        let header = Header::parse(&text).ok_or_else(|| Fault::Header(shortened(text.trim())))?;
+        let header = Header::parse(&text).ok_or_else(|| not_npy(format!("`{}`", shortened(text.trim()))))?;
         let width = match header.kind.as_str() {
             "<f4" => 4,
             "<f8" => 8,
-            other => return Err(Fault::Type(shortened(other))),
+            other => {
+                let found = format!("`{}`", shortened(other));
+                return Err(Error::expected(ErrorKind::Malformed, "numbers of type <f4 or <f8", found)
+                    .help("convert them with .astype('<f4')"));
+            }
         };
         Ok(Reader { source, header, width, start: begin.len() + length_bytes + length, bytes: Vec::new() })
     }
@@ -213,8 +200,21 @@ fn fill(source: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(found)
 }
 
-fn fill_all(source: &mut impl Read, bytes: &mut [u8]) -> Result<(), Fault> {
-    if fill(source, bytes)? == bytes.len() { Ok(()) } else { Err(Fault::Cut) }
+fn fill_all(source: &mut impl Read, bytes: &mut [u8]) -> Result<()> {
+    if fill(source, bytes).map_err(failed)? == bytes.len() { Ok(()) } else { Err(cut()) }
+}
+
+fn not_npy(found: String) -> Error {
+    Error::expected(ErrorKind::Malformed, "the header of a .npy file", found).help("write it with numpy.save")
+}
+
+fn cut() -> Error {
+    Error::expected(ErrorKind::Damaged, "the header of a .npy file", "one that ends too soon")
+        .help("it was cut short, fetch it again")
+}
+
+fn failed(source: io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("cannot read: {source}")).caused_by(source)
 }
 
 /// The contents of a header: a Python dictionary with three keys.
@@ -293,8 +293,8 @@ pub(crate) mod tests {
         [MAGIC, &[version, 0], &length[..length_bytes], header.as_bytes(), data].concat()
     }
 
-    fn fault(bytes: &[u8]) -> Fault {
-        Reader::open(bytes).expect_err("a fault")
+    fn fault(bytes: &[u8]) -> String {
+        Reader::open(bytes).expect_err("a fault").to_string()
     }
 
     #[test]
@@ -331,17 +331,19 @@ pub(crate) mod tests {
     fn what_is_no_array() {
         let good = array("<f4", "False", "(2, 3)", 1, &[]);
         for end in 0..good.len() {
-            assert!(matches!(fault(&good[..end]), Fault::Cut), "{end}");
+            assert!(fault(&good[..end]).contains("ends too soon"), "{end}");
         }
-        assert!(matches!(fault(b"PK\x03\x04"), Fault::NotNpy(found) if found == "`PK\\x03\\x04`"));
-        assert!(matches!(fault(&[MAGIC, &[4, 0]].concat()), Fault::Version(4)));
+        assert!(fault(b"PK\x03\x04").contains("begins with `PK\\x03\\x04`"));
+        assert!(fault(&[MAGIC, &[4, 0]].concat()).contains("one of version 4;"));
         let long = [MAGIC, &[2, 0, 255, 255, 255, 255]].concat();
-        assert!(matches!(fault(&long), Fault::HeaderLength(0xffff_ffff)));
+        assert!(fault(&long).contains("one of 4294967295 bytes"));
         for kind in ["|O", ">f4", "<i4"] {
-            assert!(matches!(fault(&array(kind, "False", "(2, 3)", 1, &[])), Fault::Type(found) if found == kind));
+            let found = fault(&array(kind, "False", "(2, 3)", 1, &[]));
+            assert!(found.contains(&format!("found `{kind}`;")), "{found}");
         }
         for (order, shape) in [("Maybe", "(2, 3)"), ("False", "(-2, 3)"), ("False", "(1e9,)")] {
-            assert!(matches!(fault(&array("<f4", order, shape, 1, &[])), Fault::Header(_)));
+            let found = fault(&array("<f4", order, shape, 1, &[]));
+            assert!(found.contains("header of a .npy file, found `{"), "{found}");
         }
     }
 

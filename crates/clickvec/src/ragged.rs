@@ -2,7 +2,7 @@
 
 use std::ops::{AddAssign, Range};
 
-use crate::memory::{NoRoom, reserve, room_for_numbers};
+use clickvec_tables::memory::{NoRoom, reserve, room_for_numbers};
 
 /// Lists of different lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,11 +2,14 @@
 #![allow(unsafe_code, reason = "a memory map of the file that is read")]
 
 use crate::encoder::Tensor;
-use crate::error::{Error, JsonFault, Result, damaged, not_finite, shortened};
-use crate::files::{self, open_plain};
 use crate::math::Matrix;
-use crate::memory::room_for;
+use crate::math::vector::not_finite;
 use clickvec_tables::ErrorKind;
+use clickvec_tables::files::{self, open_plain};
+use clickvec_tables::json::json_found;
+use clickvec_tables::memory::room_for;
+use clickvec_tables::shown::shortened;
+use clickvec_tables::{Error, Result, damaged};
 use memmap2::Mmap;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
 use safetensors::{SafeTensorError, SafeTensors};
@@ -311,7 +314,7 @@ struct Fingerprinted {
 }
 
 fn bad_settings(error: serde_json::Error) -> clickvec_tables::Error {
-    let found = JsonFault::from(error).to_string();
+    let found = json_found(&error);
     clickvec_tables::Error::expected(ErrorKind::Malformed, "the settings of a clickvec file", found)
         .help("is it of another program?")
 }

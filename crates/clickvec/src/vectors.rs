@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::error::{not_finite, shortened};
+use crate::math::vector::not_finite;
 use crate::npy;
+use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, ErrorKind};
 
 /// The number and size of vectors that the beginning of a file announces.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap_complete::Shell;
-use clickvec::internals::files;
+use clickvec_tables::files;
 
 use crate::answer::Answer;
 use crate::output;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap_mangen::Man;
-use clickvec::internals::files;
+use clickvec_tables::files;
 
 use crate::answer::Answer;
 use crate::{input, output};

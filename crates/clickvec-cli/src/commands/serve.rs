@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use clickvec::internals::error::listed;
 use clickvec_serve::{Canary, Config, Limits, Server, Tokens};
+use clickvec_tables::shown::listed;
 use clickvec_tables::table::{Options, Record, Table};
 
 use crate::answer::Answer;

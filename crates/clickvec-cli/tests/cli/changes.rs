@@ -477,7 +477,7 @@ fn an_index_is_changed_from_within() {
         let mut command = std::process::Command::new(crate::harness::program());
         command.args(arguments).current_dir(folder.path("shop.index")).output().unwrap()
     };
-    let held = clickvec::internals::files::Claim::new(&folder.path("shop.index")).unwrap();
+    let held = clickvec_tables::files::Claim::new(&folder.path("shop.index")).unwrap();
     let mut waiting = std::process::Command::new(crate::harness::program());
     waiting.args(["index", "--delete", "../gone.txt", "--output", "."]).current_dir(folder.path("shop.index"));
     let mut waiting = waiting.stderr(std::process::Stdio::null()).spawn().unwrap();

@@ -9,9 +9,9 @@ use super::inverted::InvertedLists;
 use super::state::RankerState;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, SystemRanker};
-use clickvec::error::{Result, damaged};
 use clickvec::index::{Candidates, Hit, Query};
 use clickvec::internals::text::{Analysis, Interner, WordBuffer, WordId, for_each_term};
+use clickvec_tables::{Result, damaged};
 
 /// The array of the number of titles and their mean length.
 const SIZES: &str = "documents_and_mean_length";

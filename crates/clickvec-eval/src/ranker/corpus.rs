@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use clickvec::error::Result;
 use clickvec::internals::ragged::Ragged;
 use clickvec::internals::text::{Analysis, Interner, WordBuffer, WordId, for_each_word};
+use clickvec_tables::Result;
 use clickvec_tables::memory::{NoRoom, reserve};
 
 /// The number of every word that is not in the vocabulary.

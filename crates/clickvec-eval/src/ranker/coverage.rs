@@ -1,8 +1,8 @@
 //! How many texts have a vector in a table of vectors.
 
 use super::Ranker;
-use clickvec::error::Result;
 use clickvec::model::Side;
+use clickvec_tables::Result;
 use clickvec_tables::{Error, ErrorKind};
 
 /// The texts that a table of vectors lacks. Their scores are 0 with anything.

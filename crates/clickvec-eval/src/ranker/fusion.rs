@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::candidates::best;
 use super::{Progress, Ranker};
-use clickvec::error::Result;
 use clickvec::index::{Candidates, Hit, Query};
 use clickvec_tables::ErrorKind;
+use clickvec_tables::Result;
 use clickvec_tables::shown::shortened;
 
 /// The constant k of reciprocal rank fusion, as published.

@@ -49,9 +49,9 @@ pub(crate) mod trigram;
 pub(crate) mod word_vectors;
 
 use candidates::Scan;
-use clickvec::error::Result;
 use clickvec::index::Candidates;
 use clickvec::model::Side;
+use clickvec_tables::Result;
 
 pub use corpus::Corpus;
 pub use coverage::VectorCoverage;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use clickvec::error::{Result, damaged};
-use clickvec::internals::error::shortened;
 use clickvec::internals::tensor_file::Array;
 pub use clickvec::internals::tensor_file::Numbers;
 use clickvec::internals::text::{Interner, Trigram};
+use clickvec_tables::shown::shortened;
+use clickvec_tables::{Result, damaged};
 
 const WORDS: &str = "words";
 

@@ -6,9 +6,9 @@ pub(crate) mod ranker;
 use std::path::Path;
 
 use super::{Neural, Ranker, SYSTEMS, System};
-use clickvec::error::{Result, damaged};
 use clickvec::internals::tensor_file::TensorFile;
 use clickvec::model::Model;
+use clickvec_tables::{Result, damaged};
 
 /// `kind` in the JSON value of a model's file.
 const MODEL: &str = "model";

@@ -7,9 +7,9 @@ use super::SystemRanker;
 use super::corpus::Corpus;
 use super::spec::RankerSpec;
 use super::state::RankerState;
-use clickvec::error::Result;
-use clickvec::internals::error::shortened;
 use clickvec_tables::ErrorKind;
+use clickvec_tables::Result;
+use clickvec_tables::shown::shortened;
 
 /// The stage in which a parameter acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

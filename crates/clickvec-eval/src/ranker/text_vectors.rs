@@ -6,9 +6,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::corpus::UNKNOWN;
 use super::state::{Numbers, RankerState};
-use clickvec::error::damaged;
 use clickvec::internals::text::{Interner, WordBuffer, WordId, for_each_word};
 use clickvec::internals::vector_file::MAX_DIMENSION;
+use clickvec_tables::damaged;
 use clickvec_tables::memory::{NoRoom, reserve};
 
 const KEYS: &str = "text_keys";

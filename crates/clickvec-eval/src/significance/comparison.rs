@@ -3,7 +3,7 @@
 
 use super::{PairedTest, SIGNIFICANT, holm, paired_t_test};
 use crate::{Evaluation, Metric};
-use clickvec::internals::error::shortened;
+use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, ErrorKind, Result};
 use serde::Serialize;
 

@@ -36,13 +36,13 @@ use std::path::{Path, PathBuf};
 
 use clickvec::Result;
 use clickvec::internals::clicks::Storage;
-use clickvec::internals::files::{folder_of, is_stream};
 use clickvec::model::Model;
 use clickvec::tables::Titles;
 use clickvec::train::{
     ClickSource, Event, HeldOut, HeldOutCounts, Keep, Outcome, Output, RepeatableClicks, Teacher, TrainConfig,
     TrainOptions, Validation, Written, train, train_to_file, written_paths,
 };
+use clickvec_tables::files::{folder_of, is_stream};
 use clickvec_tables::{Error, ErrorKind};
 use serde::Serialize;
 

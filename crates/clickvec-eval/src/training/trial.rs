@@ -5,11 +5,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clickvec::Result;
-use clickvec::internals::files::{self, Found, check_writable};
 use clickvec::model::Model;
 use clickvec::train::{Keep, Output, RepeatableClicks, TrainConfig, written_paths};
 use clickvec_tables::Error;
 use clickvec_tables::files::not_replaceable;
+use clickvec_tables::files::{self, Found, check_writable};
 
 /// The first training. Its model is in a file next to the output, or in memory if there is no output.
 pub(super) struct Trial {

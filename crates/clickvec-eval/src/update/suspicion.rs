@@ -35,11 +35,10 @@ impl std::fmt::Display for Witness {
 }
 
 /// A reason not to learn from the newest day.
-#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "suspicion", rename_all = "kebab-case")]
 pub enum Suspicion {
     /// Clicks on texts that are not titles of the collection, for example because columns are swapped.
-    #[error("{known} of {pairs} clicks of the newest day are on titles of the collection; are its columns swapped?")]
     NotTitles {
         /// The number of clicks on titles of the collection.
         known: u64,
@@ -47,10 +46,6 @@ pub enum Suspicion {
         pairs: u64,
     },
     /// Clicks that a ranker finds far worse than earlier ones, as it would random clicks of robots.
-    #[error(
-        "{witness} far worse on the newest day's clicks than on earlier ones: nDCG@10 {newest:.3} instead of {earlier:.3}; \
-         do they come from users?"
-    )]
     NotLikeBefore {
         /// The ranker.
         witness: Witness,
@@ -59,6 +54,22 @@ pub enum Suspicion {
         /// Its nDCG@10 on held-out clicks of earlier days.
         earlier: f64,
     },
+}
+
+impl std::fmt::Display for Suspicion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Suspicion::NotTitles { known, pairs } => write!(
+                f,
+                "{known} of {pairs} clicks of the newest day are on titles of the collection; are its columns swapped?"
+            ),
+            Suspicion::NotLikeBefore { witness, newest, earlier } => write!(
+                f,
+                "{witness} far worse on the newest day's clicks than on earlier ones: nDCG@10 {newest:.3} instead of \
+                 {earlier:.3}; do they come from users?"
+            ),
+        }
+    }
 }
 
 impl Suspicion {

@@ -126,7 +126,7 @@ pub fn looks_like_index(folder: &Path) -> bool {
 fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest> {
     let manifest = path.join(MANIFEST);
     let bad = |error: serde_json::Error| {
-        malformed(&manifest, "the manifest of an index", clickvec_tables::JsonFault::from(error).to_string())
+        malformed(&manifest, "the manifest of an index", clickvec_tables::json::json_found(&error))
     };
     let head: Head = serde_json::from_slice(bytes).map_err(bad)?;
     if head.kind != KIND {

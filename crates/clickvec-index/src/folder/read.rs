@@ -98,7 +98,7 @@ impl Folder {
     /// Reads the value in a small file of JSON.
     pub(crate) fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
         serde_json::from_slice(&self.read(name)?).map_err(|error| {
-            let found = clickvec_tables::JsonFault::from(error).to_string();
+            let found = clickvec_tables::json::json_found(&error);
             malformed(&self.path.join(name), "the JSON of this part", found)
         })
     }

@@ -13,9 +13,9 @@ use super::judged::{Judged, judge};
 use super::market::Market;
 use super::users::ClickModel;
 use super::{Fewer, SimulateConfig, Summary};
-use clickvec::error::{Error, Result};
 use clickvec::tables::Title;
 use clickvec_tables::files::{self, Claim};
+use clickvec_tables::{Error, Result};
 
 /// The version of the format, `format` in the truth.
 const FORMAT: u32 = 1;

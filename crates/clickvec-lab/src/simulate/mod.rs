@@ -22,10 +22,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use clickvec::error::{Error, Result};
-use clickvec::internals::error::shortened;
 use clickvec::tables::Title;
 use clickvec_tables::ErrorKind;
+use clickvec_tables::shown::shortened;
+use clickvec_tables::{Error, Result};
 pub use folder::check_output;
 use market::Market as _;
 pub use market::QueryKind;

@@ -2,12 +2,12 @@
 //! language models applied to information retrieval", 2004).
 
 use super::language_model::CollectionModel;
-use clickvec::error::Result;
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::RankerState;
 use clickvec_eval::internals::WordReader;
 use clickvec_eval::ranker::{Parameter, Resources, System, Values, Watch};
 use clickvec_eval::ranker::{Ranker, SystemRanker};
+use clickvec_tables::Result;
 
 /// The parameter of Dirichlet smoothing, shared by all systems that have it.
 pub(super) const MU: Parameter =

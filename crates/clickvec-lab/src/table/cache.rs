@@ -13,14 +13,14 @@ use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::{Point, TrainingFacts};
-use clickvec::error::{Error, Result};
-use clickvec::internals::error::shortened;
 use clickvec::internals::math::Level;
 use clickvec::model::Model;
 use clickvec::train::written_paths;
 use clickvec_eval::Judgments;
 use clickvec_eval::internals::stored_fingerprint;
+use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error as Shared, ErrorKind as Kind, files};
+use clickvec_tables::{Error, Result};
 
 /// The folder of finished points.
 pub(super) struct Cache {

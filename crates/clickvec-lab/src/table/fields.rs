@@ -1,9 +1,9 @@
 //! Rows with a column of their own, such as the body of a document instead of its title.
 
 use super::Plan;
-use clickvec::error::Result;
-use clickvec::internals::error::shortened;
 use clickvec_eval::{Judgments, read_test_set};
+use clickvec_tables::Result;
+use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, ErrorKind};
 
 /// A column of a table other than that of `[data]`.

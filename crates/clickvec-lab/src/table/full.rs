@@ -1,9 +1,9 @@
 //! What the rows of a table find among all titles of the collection.
 
-use clickvec::error::Result;
 use clickvec::index::Hit;
 use clickvec_eval::ranker::Ranker;
 use clickvec_eval::{Answers, Collection, EvaluateOptions, Evaluation, Metric, Metrics};
+use clickvec_tables::Result;
 
 /// The number of titles that a row finds for each query.
 pub(super) const DEPTH: usize = 100;

@@ -9,11 +9,11 @@ use super::fault::Fault;
 use super::full::{DEPTH, pack, unpack};
 use super::maker::{Maker, Points, named};
 use super::{Event, Judged, Point, Row, TrainingFacts, Watch};
-use clickvec::error::Result;
 use clickvec::index::Hit;
 use clickvec_eval::ranker::{FittedWeights, FusionMethod};
 use clickvec_eval::{Answers, Judgments, SearchQuery, Task, fit_fusion};
 use clickvec_tables::ErrorKind;
+use clickvec_tables::Result;
 
 impl Maker<'_> {
     /// For each fold and each seed, fuses the members' scores on that fold, with the method and the weights that are best

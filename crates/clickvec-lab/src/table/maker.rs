@@ -13,15 +13,15 @@ use super::{
     Data, Entry, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell,
 };
 use crate::systems::SYSTEMS;
-use clickvec::error::{Error, Result};
-use clickvec::internals::error::shortened;
 use clickvec::internals::text::words;
 use clickvec_eval::files_of_test_set;
 use clickvec_eval::ranker::{self, Corpus, Ranker};
 use clickvec_eval::{
     self as eval, Collection, EvaluateOptions, Evaluation, Form, Judgments, Metrics, Run, Task, judge, read_test_set,
 };
+use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error as Shared, ErrorKind, files};
+use clickvec_tables::{Error, Result};
 
 /// What rows are made of and judged by.
 pub(super) struct Maker<'a> {

@@ -31,10 +31,10 @@ pub use self::full::Full;
 pub use self::plan::{Data, Entry, Plan, Source, Training, Validation};
 pub use self::resampling::{Interval, RandomizationTest, Resampling};
 pub use self::statistics::Statistics;
-use clickvec::error::{Error, Result};
 use clickvec::train;
 use clickvec_eval::ranker::{self, VectorCoverage};
 use clickvec_eval::{Evaluation, Ids, Judgments, Metric, Metrics, ReadCorpus, RunCoverage, Scores, TestSet};
+use clickvec_tables::{Error, Result};
 
 /// Options for making a table.
 #[derive(Debug, Clone, Copy)]

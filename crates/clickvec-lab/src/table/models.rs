@@ -10,7 +10,6 @@ use super::maker::{Maker, Points, Refused, named};
 use super::memory::PeakMemory;
 use super::plan::Training;
 use super::{Event, Point, TrainingFacts, Watch};
-use clickvec::error::{Error, Result};
 use clickvec::model::Model;
 use clickvec::train::ClickSource;
 use clickvec::train::{self, Output, TrainConfig, TrainOptions, Validation, train_to_file, written_paths};
@@ -18,6 +17,7 @@ use clickvec_eval::files_of_test_set;
 use clickvec_eval::ranker::Neural;
 use clickvec_eval::{self as eval, EvaluateOptions, Judgments, read_test_set};
 use clickvec_tables::{Error as Shared, ErrorKind};
+use clickvec_tables::{Error, Result};
 
 /// Enough minibatches that checkpoints cost no noticeable time, and few enough that little is lost.
 const CHECKPOINT_EVERY: u64 = 2000;

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use super::fault::{plan, within};
 use crate::systems::SYSTEMS;
-use clickvec::error::Result;
-use clickvec::internals::error::shortened;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::train::{Teacher, TrainConfig, Weighting};
 use clickvec_eval::TestSetFiles;
 use clickvec_eval::files_of_test_set;
 use clickvec_eval::ranker::{FusionMethod, RankerSpec, System};
+use clickvec_tables::Result;
+use clickvec_tables::shown::shortened;
 
 /// The largest number of folds.
 const MOST_FOLDS: usize = 100;

@@ -8,11 +8,11 @@ use super::maker::{Maker, Points, Refused, named, timed};
 use super::memory::PeakMemory;
 use super::{Event, TrainingFacts, Watch, tell};
 use crate::systems::SYSTEMS;
-use clickvec::error::Result;
 use clickvec::internals::vector_file::texts_path;
 use clickvec_eval::internals::load_ranker;
 use clickvec_eval::ranker::{Ranker, RankerSpec, Resources, Stage, System, SystemRanker, Values, VectorCoverage};
 use clickvec_eval::{CorpusFiles, read_corpus};
+use clickvec_tables::Result;
 
 /// The files that a ranker depends on.
 struct Inputs<'p> {

@@ -3,8 +3,8 @@
 use super::Table;
 use super::baseline::{BaselineComparison, compare_with, confidence_intervals};
 use super::resampling::{Interval, Resampling};
-use clickvec::error::Result;
 use clickvec_eval::{Comparison, Evaluation, compare_all};
+use clickvec_tables::Result;
 
 /// All tests of a table.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use clickvec::internals::files;
+use clickvec_tables::files;
 use clickvec_tables::table::RowFault;
 
 use super::asked::asked;
 use super::config::Config;
 use crate::columns::{Columns, Role};
-use clickvec_tables::shown::shown;
+use clickvec_tables::shown::{looks_like_name, shown};
 use clickvec_tables::table::shown_names;
 
 use crate::error::WRITE_TEMPORARY;
@@ -86,7 +86,7 @@ impl Inputs {
     /// Columns that seem to identify users, if no column is used for that.
     pub(super) fn look_like_user(&self) -> Vec<String> {
         let names = self.first.names().iter();
-        let found = names.filter(|name| crate::columns::looks_like_name(name) && crate::columns::looks_like_user(name));
+        let found = names.filter(|name| looks_like_name(name) && crate::columns::looks_like_user(name));
         found.filter(|_| !self.has(Role::User)).cloned().collect()
     }
 

@@ -10,7 +10,7 @@ mod seen;
 
 use std::path::{Path, PathBuf};
 
-use clickvec::internals::files::{self, Claim};
+use clickvec_tables::files::{self, Claim};
 
 use crate::columns::Role;
 use crate::emit::Emission;

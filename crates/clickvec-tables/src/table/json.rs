@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::head::{empty, json_array};
 use super::record::{Next, Record, RowFault};
-use super::{Lines, Source, looks_like_name};
+use super::{Lines, Source};
 use crate::json::json_object;
-use crate::{Error, FoundLine, NotAnObject, Result};
+use crate::{Error, FoundLine, Result};
 
 /// The number of first lines from which the columns are learnt.
 const FIRST_LINES: usize = 1_000;
@@ -129,15 +129,7 @@ impl Reader {
     }
 }
 
-fn not_json(found: NotAnObject) -> RowFault {
-    let found = match found {
-        // What is no name may be something that a user typed.
-        NotAnObject::KeyTwice { key, column } if !looks_like_name(&key) => {
-            let characters = key.chars().count();
-            format!("a key a second time in column {column}; its {characters} characters are not shown")
-        }
-        found => found.to_string(),
-    };
+fn not_json(found: String) -> RowFault {
     RowFault::expected("not a JSON object", "a JSON object", format_args!("{found}; see docs/reference/tables.md"))
 }
 

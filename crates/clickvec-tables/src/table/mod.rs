@@ -46,7 +46,7 @@ pub use field::{Field, field_names, repeated_in_field};
 pub use format::{Format, MAX_LINE_BYTES, Options, Width};
 pub use head::{is_parquet, is_tensors, is_utf16};
 pub use json::{lookup, scalar};
-pub use names::{is_header, looks_like_name, shown_names};
+pub use names::{is_header, shown_names};
 #[cfg(feature = "parquet")]
 pub use parquet::{guard_parquet, open_parquet, parquet_error};
 pub use record::{Next, Record, RowFault};

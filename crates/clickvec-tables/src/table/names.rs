@@ -1,17 +1,9 @@
 //! The names of columns.
 
-use crate::shown::{CR_ALONE, listed};
+use crate::shown::{CR_ALONE, listed, looks_like_name};
 
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
-
-/// Returns whether a text looks like the name of a column rather than something that was typed.
-pub fn looks_like_name(name: &str) -> bool {
-    let name = name.trim();
-    (1..=40).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-$:".contains(&byte))
-        && !name.bytes().all(|byte| !byte.is_ascii_alphabetic())
-}
 
 /// Words that occur in names of columns. They tell a header from a first row.
 const PARTS_OF_NAMES: [&str; 30] = [

@@ -9,9 +9,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::log::ClickLog;
 use super::{RepeatableClicks, Section, Storage, Weighting, click_grades};
-use crate::error::Result;
 use crate::rng::Permutation;
 use crate::text::words;
+use clickvec_tables::Result;
 
 /// The seed of the hash that says which queries are held out. It is the same for every run: another for each would let a
 /// model learn what the next one is judged by.

@@ -8,13 +8,13 @@ use negatives::{block, sample, sample_uniform};
 
 use super::viewed::ViewedQueries;
 use super::{ClickLog, Distillation, Section, Spooled, Storage, noise};
-use crate::error::Result;
 use crate::fields::number_or;
 use crate::loss::{LossKind, Margins, NegativeRows, Pairs, TitleLists};
 use crate::rng::{self, Permutation};
 use crate::text::WordId;
 use crate::text::batch::{Batch, WordFeatures};
 use crate::views::Views;
+use clickvec_tables::Result;
 use rand::RngExt as _;
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -2,7 +2,7 @@
 
 use super::spool::{Spool, Spooled};
 use super::{ClickLog, Section, Storage};
-use crate::error::Result;
+use clickvec_tables::Result;
 use rayon::prelude::*;
 
 /// What an epoch has of a log.

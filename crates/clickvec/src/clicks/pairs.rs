@@ -2,7 +2,7 @@
 
 use super::Storage;
 use super::spool::{Spool, Spooled};
-use crate::error::Result;
+use clickvec_tables::Result;
 
 /// A writer of [`SpooledPairs`].
 pub(super) struct PairSpool {

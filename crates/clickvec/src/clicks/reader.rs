@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::Weighting;
 use crate::Result;
-use crate::error::shortened;
 use crate::tables::{RowFault, Skipped};
+use clickvec_tables::shown::shortened;
 use clickvec_tables::table::{Field, Next, Options, Record, Table};
 use clickvec_tables::{Error, ErrorKind};
 

@@ -8,10 +8,10 @@ use xxhash_rust::xxh3::Xxh3;
 use super::hashes::text_hash;
 use super::spool::{Spool, Spooled};
 use super::{Storage, Teacher, teacher};
-use crate::error::Result;
-use crate::error::shown;
 use crate::tables::Skipped;
 use crate::text::{WordBuffer, WordLimit};
+use clickvec_tables::Result;
+use clickvec_tables::shown::shown;
 
 /// Coverage of a log by a teacher's scores.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::pairs::{PairSpool, SpooledPairs};
 use super::reader::{Click, WEIGHTS};
 use super::{ClickReader, Storage, Weighting};
-use crate::error::Result;
 use crate::tables::Skipped;
+use clickvec_tables::Result;
 use clickvec_tables::{Error, ErrorKind};
 
 /// How many pairs are spooled between two reports.

@@ -1,9 +1,9 @@
 //! Lists that are written once from front to back and then read, in temporary mapped files or in memory.
 #![allow(unsafe_code, reason = "memory maps of files that only this process can reach")]
 
-use crate::error::{Error, Result};
-use crate::memory::reserve;
 use bytemuck::Pod;
+use clickvec_tables::memory::reserve;
+use clickvec_tables::{Error, Result};
 use memmap2::{Mmap, MmapMut};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};

@@ -8,14 +8,14 @@ use xxhash_rust::xxh3::Xxh3;
 use super::hashes::text_hash;
 use super::spool::{Spool, Spooled};
 use super::{Storage, Teacher, teacher};
-use crate::error::Result;
 use crate::loss::Targets;
 use crate::math::gemm::{Left, gemm};
 use crate::math::matrix::transpose;
 use crate::math::vector::scale_to_unit;
-use crate::memory::NoRoom;
 use crate::text::{WordBuffer, WordLimit};
 use crate::vector_file::fault::other_dimension;
+use clickvec_tables::Result;
+use clickvec_tables::memory::NoRoom;
 
 /// The influence of a teacher on the loss.
 #[derive(Debug, Clone, Copy, PartialEq)]

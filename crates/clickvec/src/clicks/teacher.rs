@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use super::source::item_failed;
-use crate::error::{Error, Result, not_finite, shortened};
+use crate::math::vector::not_finite;
 use crate::vector_file::fault::{self, VectorPlace, malformed};
 use crate::vector_file::{self, Entries, Stop};
+use clickvec_tables::shown::shortened;
 use clickvec_tables::table::{Field, Next, Options, Record, RowFault, Skipped, Table};
+use clickvec_tables::{Error, Result};
 
 /// The name of the teacher in messages.
 pub(super) const NAME: &str = "teacher";

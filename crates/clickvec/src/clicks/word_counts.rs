@@ -1,8 +1,8 @@
 //! How often the words of a log occur.
 
-use crate::error::Result;
-use crate::memory::{NoRoom, bytes_of};
 use crate::text::WordHash;
+use clickvec_tables::Result;
+use clickvec_tables::memory::{NoRoom, bytes_of};
 use std::collections::HashMap;
 
 /// The number of words to count. If there are more, the rarest are forgotten.

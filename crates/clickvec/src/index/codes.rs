@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use super::Shared;
 use super::flat::bad_shape;
-use crate::error::Result;
 use crate::math::nibbles::{self, GROUP, MAX_DIMENSION, ROWS};
-use crate::memory::room_for_numbers;
 use clickvec_tables::Error;
+use clickvec_tables::Result;
+use clickvec_tables::memory::room_for_numbers;
 
 /// The largest code of a number.
 const LARGEST: f32 = 127.0;

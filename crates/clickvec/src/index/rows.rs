@@ -4,7 +4,7 @@ use super::codes::Codes;
 use super::{FlatIndex, Shared};
 use crate::Result;
 use crate::math::score::score;
-use crate::memory::room_for_numbers;
+use clickvec_tables::memory::room_for_numbers;
 
 /// The vectors that codes are of.
 #[derive(Debug, Clone, PartialEq)]

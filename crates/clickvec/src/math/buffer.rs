@@ -6,7 +6,7 @@ use std::panic::panic_any;
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
 
-use crate::memory::NoRoom;
+use clickvec_tables::memory::NoRoom;
 
 /// A cache line, which is also as long as the longest vector register. A load that does not begin at a line touches
 /// two.

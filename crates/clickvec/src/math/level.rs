@@ -2,6 +2,9 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use clickvec_tables::shown::shortened;
+use clickvec_tables::{Error, ErrorKind};
+
 /// A set of vector instructions, weakest first.
 ///
 /// Results have the same bytes in every run on one level. Between levels they differ by rounding.
@@ -75,17 +78,15 @@ impl Level {
 }
 
 impl std::str::FromStr for Level {
-    type Err = UnknownLevel;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Level, UnknownLevel> {
-        Level::ALL.into_iter().find(|level| level.name() == name).ok_or_else(|| UnknownLevel(name.to_owned()))
+    fn from_str(name: &str) -> Result<Level, Error> {
+        Level::ALL.into_iter().find(|level| level.name() == name).ok_or_else(|| {
+            let expected = "an instruction level `plain`, `avx2` or `avx512`";
+            Error::expected(ErrorKind::Setting, expected, format!("`{}`", shortened(name)))
+        })
     }
 }
-
-/// The name of a level that does not exist.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected an instruction level `plain`, `avx2` or `avx512`, found `{0}`")]
-pub struct UnknownLevel(pub String);
 
 /// Defines `fn name(arguments)` as the given generic body, compiled once for each [`Level`].
 ///

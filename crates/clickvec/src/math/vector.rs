@@ -71,6 +71,11 @@ by_level! {
     pub fn sum_of_squares(x: &[f32]) -> f64 = sum_of_squares_body
 }
 
+/// Returns the first of the numbers that is not finite, as text.
+pub fn not_finite(numbers: &[f32]) -> Option<String> {
+    numbers.iter().find(|number| !number.is_finite()).map(f32::to_string)
+}
+
 /// Returns the length of a vector, which is divided by it. A zero vector stays zero.
 pub fn normalize(x: &mut [f32]) -> f32 {
     let length = dot(x, x).sqrt();

@@ -2,11 +2,11 @@
 //! and one JSON value with all settings.
 
 use crate::encoder::Encoder;
-use crate::error::{Result, damaged};
 use crate::model::{Model, QueryModel, prefixes};
 use crate::settings::TrainingRecord;
 use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, write_for};
 use crate::text::{Dictionary, Trigram, WordHash};
+use clickvec_tables::{Result, damaged};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -120,10 +120,10 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, clickvec_tables::Err
             Ok(Trigram::from_chars([scalar(a)?, scalar(b)?, scalar(c)?]))
         })
         .collect::<Result<Vec<_>, clickvec_tables::Error>>()?;
-    let dictionary = Dictionary::from_trigrams(trigrams).map_err(damaged::contents)?;
+    let dictionary = Dictionary::from_trigrams(trigrams)?;
     let dictionary = match tensors.optional_counts(WORDS)? {
         None => dictionary,
-        Some(words) => dictionary.followed_by(words.into_iter().map(WordHash).collect()).map_err(damaged::contents)?,
+        Some(words) => dictionary.followed_by(words.into_iter().map(WordHash).collect())?,
     };
 
     // The file must contain every number before memory for it is allocated.

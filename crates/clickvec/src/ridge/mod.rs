@@ -9,9 +9,9 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
-use crate::memory::NoRoom;
 use crate::ragged::Ragged;
 use crate::text::Feature;
+use clickvec_tables::memory::NoRoom;
 
 pub(crate) use solve::Solved;
 pub use solve::{LANES, Row, solve};

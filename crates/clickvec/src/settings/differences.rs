@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::{TrainConfig, TrainingRecord};
 use crate::encoder::EncoderConfig;
-use crate::error::shortened;
 use crate::fields;
+use clickvec_tables::shown::shortened;
 
 /// A setting, or a figure of the log, in which two runs differ.
 #[derive(Debug, Clone, PartialEq, Eq)]

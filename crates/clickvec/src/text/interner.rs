@@ -5,7 +5,7 @@ use std::ops::Range;
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::memory::{NoRoom, reserve};
+use clickvec_tables::memory::{NoRoom, reserve};
 
 /// The number of a word in an [`Interner`] or a log.
 pub type WordId = u32;

@@ -3,6 +3,7 @@
 use super::limit::JOINT;
 use super::words::{WordBuffer, for_each_word};
 use crate::math::sparse::RowCount;
+use clickvec_tables::{Result, damaged};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -108,28 +109,6 @@ pub struct Dictionary {
     word_positions: HashMap<WordHash, u32, BuildHasherDefault<FoldedHasher>>,
 }
 
-/// The error of a list with a repeated trigram.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected distinct trigrams, found `{trigram}` at {first} and again at {second}; the list is damaged")]
-pub struct DuplicateTrigram {
-    /// The trigram.
-    pub trigram: Trigram,
-    /// Its first place, counted from 0.
-    pub first: usize,
-    /// Its second place.
-    pub second: usize,
-}
-
-/// The error of a list with a repeated word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected distinct words, found the same hash at {first} and again at {second}; the list is damaged")]
-pub struct DuplicateWord {
-    /// Its first place, counted from 0.
-    pub first: usize,
-    /// Its second place.
-    pub second: usize,
-}
-
 impl Dictionary {
     /// Returns the `max_trigrams` most frequent trigrams, most frequent first, ties in the order of the trigrams. The same
     /// counts in any order give the same ids. Counts of the same trigram add up.
@@ -177,12 +156,13 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// [`DuplicateTrigram`] if a trigram occurs twice.
-    pub fn from_trigrams(trigrams: Vec<Trigram>) -> Result<Dictionary, DuplicateTrigram> {
+    /// [`ErrorKind::Damaged`] if a trigram occurs twice.
+    pub fn from_trigrams(trigrams: Vec<Trigram>) -> Result<Dictionary> {
         let mut ids = HashMap::with_capacity_and_hasher(trigrams.len(), BuildHasherDefault::default());
         for (id, &trigram) in (0u32..).zip(&trigrams) {
             if let Some(first) = ids.insert(trigram, id) {
-                return Err(DuplicateTrigram { trigram, first: first as usize, second: id as usize });
+                let found = format_args!("`{trigram}` at {first} and again at {id}");
+                return Err(damaged::file("distinct trigrams", found));
             }
         }
         Ok(Dictionary { trigrams, ids, ..Dictionary::default() })
@@ -192,12 +172,13 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// [`DuplicateWord`] if a word occurs twice.
-    pub fn followed_by(mut self, words: Vec<WordHash>) -> Result<Dictionary, DuplicateWord> {
+    /// [`ErrorKind::Damaged`] if a word occurs twice.
+    pub fn followed_by(mut self, words: Vec<WordHash>) -> Result<Dictionary> {
         self.word_positions.reserve(words.len());
         for (position, &word) in (0u32..).zip(&words) {
             if let Some(first) = self.word_positions.insert(word, position) {
-                return Err(DuplicateWord { first: first as usize, second: position as usize });
+                let found = format_args!("the same hash at {first} and again at {position}");
+                return Err(damaged::file("distinct words", found));
             }
         }
         self.words = words;
@@ -355,7 +336,6 @@ mod tests {
         let [a, b] = [trigrams("a")[0], trigrams("b")[0]];
         assert_eq!(Dictionary::from_trigrams(vec![a, b]).unwrap().get(b), Some(1));
         let fault = Dictionary::from_trigrams(vec![a, b, a]).unwrap_err();
-        assert_eq!(fault, DuplicateTrigram { trigram: a, first: 0, second: 2 });
         assert!(fault.to_string().contains("`#a#` at 0 and again at 2"), "{fault}");
     }
 
@@ -382,7 +362,7 @@ mod tests {
         let same = plain.clone().followed_by(vec![nana, pear]).unwrap();
         assert_eq!((&same, features(&same, "pear")), (&dictionary, vec![(5, 1)]));
         let fault = plain.followed_by(vec![nana, pear, nana]).unwrap_err();
-        assert_eq!(fault, DuplicateWord { first: 0, second: 2 });
+        assert!(fault.to_string().contains("the same hash at 0 and again at 2"), "{fault}");
     }
 
     #[test]

@@ -9,9 +9,9 @@ use super::stage::Stage;
 use super::step::{OptimizerState, TowerState, Towers};
 use crate::clicks::Minibatch;
 use crate::encoder::{Encoder, Group, Tensor, member_prefix};
-use crate::error::Result;
 use crate::loss::LossSum;
 use crate::settings::TrainConfig;
+use clickvec_tables::Result;
 
 /// The number of pairs that each member learns before it waits for the others.
 const TOGETHER: usize = 2048;

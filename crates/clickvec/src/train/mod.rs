@@ -48,12 +48,12 @@ pub use crate::text::Tail;
 pub use crate::views::Views;
 
 use crate::clicks::Storage;
-use crate::error::{Error, Result};
-use crate::files::{Claim, check_replaceable, folder_of, is_folder, remove_abandoned, resolved};
 use crate::model::Model;
 use crate::settings::encoder_text;
 use crate::tables::Titles;
 use clickvec_tables::ErrorKind;
+use clickvec_tables::files::{Claim, check_replaceable, folder_of, is_folder, remove_abandoned, resolved};
+use clickvec_tables::{Error, Result};
 use read::read;
 use record::record;
 use run::Run;

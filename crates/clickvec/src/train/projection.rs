@@ -12,12 +12,12 @@ use rayon::prelude::*;
 use super::start::encoders;
 use crate::clicks::{ClickLog, Storage};
 use crate::encoder::{Encoder, Tensor};
-use crate::error::Result;
 use crate::math::eigen::Tridiagonal;
-use crate::memory::room_for;
 use crate::model::Embedder;
 use crate::rng::Permutation;
 use crate::settings::TrainConfig;
+use clickvec_tables::Result;
+use clickvec_tables::memory::room_for;
 
 /// The largest number of titles to fit it to.
 const MOST_TITLES: usize = 20_000;

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use super::{Event, TrainOptions};
 use crate::clicks::{ClickLog, ClickSource, LogConfig, Storage, Teacher};
-use crate::error::Result;
 use crate::model::Model;
 use crate::settings::TrainConfig;
+use clickvec_tables::Result;
 
 /// Reads the training pairs and the teachers, and reports what they contain.
 pub(super) fn read(

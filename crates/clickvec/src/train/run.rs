@@ -18,11 +18,12 @@ use super::start::{encoders, initial_towers};
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
 use crate::clicks::{ClickLog, Minibatch, Storage};
 use crate::encoder::Tensor;
-use crate::error::{Error, Result, shown};
-use crate::files::publish;
-use crate::memory::room_for;
 use crate::model::Model;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
+use clickvec_tables::files::publish;
+use clickvec_tables::memory::room_for;
+use clickvec_tables::shown::shown;
+use clickvec_tables::{Error, Result};
 
 /// A training run. What changes with every minibatch is in `learner` and `progress`.
 pub(super) struct Run<'a, 'v> {

@@ -1,10 +1,10 @@
 //! The stages of a run: titles first, then clicks. Each has its own settings, minibatches and optimiser.
 
 use crate::clicks::{ClickLog, Distillation, MinibatchConfig, Minibatches, Section, Storage};
-use crate::error::Result;
 use crate::optimizer::{MomentumSchedule, OptimizerConfig};
 use crate::settings::TrainConfig;
 use crate::views::Views;
+use clickvec_tables::Result;
 
 /// A part of a run: some epochs over one section of the log.
 pub(super) struct Stage<'a> {

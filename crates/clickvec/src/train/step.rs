@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use crate::clicks::Minibatch;
 use crate::encoder::{Encoder, Gradients, Input, Tensor, TensorKind, Trace};
-use crate::error::Result;
 use crate::loss::{Loss, LossSum, NegativeRows};
 use crate::math::Matrix;
-use crate::memory::room_for_numbers;
 use crate::optimizer::{Optimizer, OptimizerConfig, TensorState};
 use crate::settings::TrainConfig;
 use crate::text::batch::Batch;
+use clickvec_tables::Result;
+use clickvec_tables::memory::room_for_numbers;
 
 /// The weights in training and all working memory.
 pub(super) struct Towers {

@@ -6,7 +6,7 @@ use std::path::Path;
 use clickvec_tables::{Error, ErrorKind};
 
 use super::MAX_DIMENSION;
-use crate::error::{shortened, shown_input};
+use clickvec_tables::shown::{shortened, shown_input};
 
 /// What to do about one line.
 pub const MEND: &str = "mend or remove the line";

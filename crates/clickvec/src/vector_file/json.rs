@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use super::fault::{self, MEND, VectorPlace, malformed};
 use super::{Entries, MAX_DIMENSION, MAX_NUMBER, MAX_TEXT, Stop, at_line};
-use crate::error::{JsonFault, JsonKind};
-use clickvec_tables::json::json_object;
+use clickvec_tables::json::{json_found, json_kind, json_object};
 use clickvec_tables::{FoundLine, Lines};
 
 #[derive(Deserialize)]
@@ -51,21 +50,21 @@ pub(super) fn read(source: impl BufRead, entries: &mut impl Entries) -> Result<(
 fn found(line: &[u8], error: serde_json::Error) -> String {
     let object = match json_object(line) {
         Ok(object) => object,
-        Err(found) => return found.to_string(),
+        Err(found) => return found,
     };
-    let kind = |member, value| format!("{} as `{member}`", JsonKind::of(value));
+    let kind = |member, value| format!("{} as `{member}`", json_kind(value));
     match (object.get("text"), object.get("vector")) {
         (None, _) => "no `text`".to_owned(),
         (_, None) => "no `vector`".to_owned(),
         (Some(Value::String(_)), Some(Value::Array(items))) => {
             let item = (1..).zip(items).find_map(|(position, value)| match value.as_f64() {
-                None => Some(format!("{} as item {position} of `vector`", JsonKind::of(value))),
+                None => Some(format!("{} as item {position} of `vector`", json_kind(value))),
                 Some(number) if (number as f32).is_infinite() => {
                     Some(format!("item {position} of `vector` too large for a 32-bit float"))
                 }
                 Some(_) => None,
             });
-            item.unwrap_or_else(|| JsonFault::from(error).to_string())
+            item.unwrap_or_else(|| json_found(&error))
         }
         (Some(Value::String(_)), Some(other)) => kind("vector", other),
         (Some(other), _) => kind("text", other),

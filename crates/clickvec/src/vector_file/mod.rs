@@ -11,10 +11,11 @@ mod parquet;
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result, shortened};
-use crate::files;
-use crate::memory::NoRoom;
+use clickvec_tables::files;
+use clickvec_tables::memory::NoRoom;
+use clickvec_tables::shown::shortened;
 use clickvec_tables::table::is_parquet;
+use clickvec_tables::{Error, Result};
 use clickvec_tables::{FoundLine, Lines};
 use fault::{MEND, VectorPlace, malformed};
 

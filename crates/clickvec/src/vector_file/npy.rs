@@ -4,9 +4,9 @@ use std::io::BufRead;
 
 use super::fault::{self, VectorPlace, malformed};
 use super::{Entries, MAX_DIMENSION, MAX_TEXT, Stop, at_line, in_file};
-use crate::error::shortened;
-use crate::npy::{Fault, Reader};
+use crate::npy::Reader;
 use clickvec_tables::ErrorKind;
+use clickvec_tables::shown::shortened;
 use clickvec_tables::{FoundLine, Lines};
 
 /// The rows of a file, of which the header was read.
@@ -19,20 +19,7 @@ pub(super) struct Rows<R> {
 impl<R: BufRead> Rows<R> {
     /// Returns the rows of an array, whose header is read here.
     pub(super) fn open(source: R) -> Result<Rows<R>, Stop> {
-        let header = |found: String| in_file(malformed("the header of a .npy file", found, "write it with numpy.save"));
-        let array = Reader::open(source).or_else(|error| match error {
-            Fault::Io(error) => Err(Stop::Io(error)),
-            Fault::Type(found) => in_file(malformed(
-                "numbers of type <f4 or <f8",
-                format!("`{found}`"),
-                "convert them with .astype('<f4')",
-            )),
-            Fault::NotNpy(bytes) => header(format!("a file that begins with {bytes}")),
-            Fault::Version(version) => header(format!("one of version {version}")),
-            Fault::HeaderLength(length) => header(format!("one of {length} bytes")),
-            Fault::Header(text) => header(format!("`{text}`")),
-            Fault::Cut => header("one that ends too soon".to_owned()),
-        })?;
+        let array = Reader::open(source).or_else(in_file)?;
         if !array.is_by_rows() {
             return in_file(malformed(
                 "the matrix row by row (C order)",

@@ -13,7 +13,7 @@ use clickvec_tables::table::{guard_parquet, open_parquet, parquet_error};
 
 use super::fault::{self, VectorPlace, malformed};
 use super::{Entries, MAX_DIMENSION, Stop, in_file};
-use crate::error::Result;
+use clickvec_tables::Result;
 use clickvec_tables::shown::listed;
 
 /// The number of rows in memory at once.

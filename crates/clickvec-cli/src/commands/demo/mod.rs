@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use clickvec::internals::files;
 use clickvec::train::TrainConfig;
 use clickvec_eval::{Comparison, Evaluation};
 use clickvec_lab::simulate::SimulateConfig;
+use clickvec_tables::files;
 
 use self::next::Next;
 use self::searches::Search;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use clickvec::internals::error::fitted;
 use clickvec_eval::{Correction, Metric, beaten};
+use clickvec_tables::shown::fitted;
 
 use super::next::Next;
 use super::searches::{Found, Search};

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::Error;
-use clickvec::internals::files::Pending;
 use clickvec::model::{Embedder, Model};
 use clickvec::vectors::{NpyWriter, Word2vecWriter, word2vec_token, write_json_line};
+use clickvec_tables::files::Pending;
 
 use crate::answer::Answer;
 use crate::commands::explain::SideFlag;

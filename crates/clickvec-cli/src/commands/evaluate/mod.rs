@@ -18,13 +18,13 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clickvec::Error;
-use clickvec::internals::files;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::tables::TITLE;
 use clickvec_eval::files_of_test_set;
 use clickvec_eval::ranker;
 use clickvec_eval::trec::{write_answers, write_judgments};
 use clickvec_eval::{Answers, EvaluateOptions, Gain, Metric, TestSetFiles, Ties, compare_all};
+use clickvec_tables::files;
 
 pub(crate) use self::coverage::{lacking_in_run, lacking_vectors};
 use self::fusion::{Fusions, LeftOut};

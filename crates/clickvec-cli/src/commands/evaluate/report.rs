@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec::Error;
-use clickvec::internals::files;
 use clickvec_eval::ranker::{FusionMethod, Parameter, Stage, System};
 use clickvec_eval::{Comparison, Correction, Evaluation, Gain, Metric, Metrics, Overlap, Ties, beaten};
+use clickvec_tables::files;
 use serde::Serialize;
 
 use super::fusion::{Fused, LeftOut};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clickvec::Error;
-use clickvec::internals::files::{self, TEMPORARY_PREFIX, TEMPORARY_SUFFIX};
 use clickvec_eval::internals::{save_fusion, stored_fingerprint};
 use clickvec_eval::ranker::FusionMethod;
+use clickvec_tables::files::{self, TEMPORARY_PREFIX, TEMPORARY_SUFFIX};
 use tempfile::NamedTempFile;
 
 use super::names::saved_file;

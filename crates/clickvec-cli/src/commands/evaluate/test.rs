@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::internals::files;
 use clickvec::tables::{Title, Titles};
 use clickvec::train::Weighting;
 use clickvec_eval::ranker::Corpus;
@@ -12,6 +11,7 @@ use clickvec_eval::{
     self as eval, Collection, CorpusFiles, EvaluateOptions, Form, Judgments, Metric, Overlap, Run, SearchQuery, Task,
     TestSet, TestSetFiles,
 };
+use clickvec_tables::files;
 
 use super::Args;
 use super::index::Index;

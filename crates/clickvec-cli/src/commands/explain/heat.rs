@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use clickvec::explain::Word;
-use clickvec::internals::error::cut;
+use clickvec_tables::shown::cut;
 use maud::{Markup, PreEscaped, html};
 
 /// Steps of the colour scale, whose colours are in page.css.

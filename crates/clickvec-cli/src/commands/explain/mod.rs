@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec::explain::KeywordOptions;
-use clickvec::internals::error::listed;
-use clickvec::internals::files;
 use clickvec::internals::text::words;
 use clickvec::model::Side;
+use clickvec_tables::files;
+use clickvec_tables::shown::listed;
 
 use crate::answer::Answer;
 use crate::header::{self, Header};

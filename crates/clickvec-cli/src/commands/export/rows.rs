@@ -124,7 +124,7 @@ fn write_batch(
 /// Writes the titles as Apache Parquet with the columns `id`, `title` and `vector`, and returns their number.
 #[cfg(feature = "parquet")]
 pub(super) fn write_parquet(path: &Path, index: &Index) -> Result<u64> {
-    let mut file = clickvec::internals::files::Pending::new(path)?;
+    let mut file = clickvec_tables::files::Pending::new(path)?;
     let failed = |source| clickvec_tables::Error::io(path, "write", source);
     let dimension = index.model()?.dimension();
     let mut writer = crate::vectors_parquet::Writer::new(file.writer(), &["id", "title"], dimension).map_err(failed)?;

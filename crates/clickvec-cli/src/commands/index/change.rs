@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::internals::error::{listed, shortened};
 use clickvec_index::{Compacted, Document, ErrorKind, Updated, Updater, compact};
+use clickvec_tables::shown::{listed, shortened};
 use serde::Serialize;
 
 use super::Args;

@@ -17,11 +17,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use clickvec::internals::files;
-use clickvec::internals::tables::is_tensors;
 use clickvec::tables::titles_file;
 use clickvec_eval::ranker::FileKind;
 use clickvec_index::looks_like_index;
+use clickvec_tables::files;
+use clickvec_tables::table::is_tensors;
 use serde::Serialize;
 use serde_json::Value;
 

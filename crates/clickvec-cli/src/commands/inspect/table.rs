@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec::internals::files;
-use clickvec::internals::tables::is_parquet;
 use clickvec_eval::MAX_GRADE;
 use clickvec_logs::columns::{self as log_columns, Role};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
 use clickvec_logs::value_fault;
 use clickvec_tables::ErrorKind;
+use clickvec_tables::files;
+use clickvec_tables::table::is_parquet;
 
 use super::columns::{self, Meaning};
 use super::kind::{self, InputKind};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::Error;
-use clickvec::internals::files;
+use clickvec_tables::files;
 use clickvec_tables::table::{Next, Record};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

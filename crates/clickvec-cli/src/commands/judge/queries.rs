@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 
-use clickvec::internals::error::shortened;
-use clickvec::internals::files;
+use clickvec_tables::files;
+use clickvec_tables::shown::shortened;
 use clickvec_tables::table::{Next, Record, is_header};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::Error;
-use clickvec::internals::files;
 use clickvec_eval::{Disagreement, kappa};
+use clickvec_tables::files;
 use clickvec_tables::table::{Next, Record};
 use serde::Serialize;
 

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::index::Query;
-use clickvec::internals::files;
 use clickvec::internals::text::words;
 use clickvec::tables::Title;
 use clickvec_eval::ranker::{Corpus, Ranker, Resources};
 use clickvec_eval::trec::read_run;
 use clickvec_index::{Index, Mode, Part, Request};
+use clickvec_tables::files;
 use rayon::prelude::*;
 
 use super::queries::PoolQuery;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clickvec::explain::Explainer;
-use clickvec::internals::error::shortened;
 use clickvec::internals::text::words;
 use clickvec::tables::TITLE;
 use clickvec_eval::ranker::{self, FileKind};
 use clickvec_lab::explain::{Near, Neighbours, Space, neighbour_report};
+use clickvec_tables::shown::shortened;
 use serde::Serialize;
 
 use crate::answer::Answer;

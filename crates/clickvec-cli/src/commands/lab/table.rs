@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::internals::files;
 use clickvec::train::Weighting;
 use clickvec_eval::ranker::RankerSpec;
 use clickvec_eval::{self as eval, Correction, Overlap};
 use clickvec_lab::table::report::{self, Report};
 use clickvec_lab::table::spec::{self, Spec};
 use clickvec_lab::table::{self, Options, Plan};
+use clickvec_tables::files;
 
 use super::watch::Watcher;
 use crate::answer::Answer;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use clickvec::internals::files;
 use clickvec_logs::Split;
 use clickvec_logs::paths::is_standard_output;
+use clickvec_tables::files;
 use maud::html;
 
 pub(crate) use args::Args;

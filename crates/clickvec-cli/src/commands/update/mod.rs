@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use clickvec::internals::files::{self, Claim};
 use clickvec::model::Model;
 use clickvec::train::{Event, TrainConfig};
 use clickvec_eval::TestSetFiles;
 use clickvec_eval::update::{LEAST_QUERIES, LearntBefore, Notice, Progress, Update, Verdict, Window, training_config};
 use clickvec_index::IndexBuilder;
+use clickvec_tables::files::{self, Claim};
 use clickvec_tables::titles::TitleReader;
 
 use super::index::whole::{Kept, Unlisted};

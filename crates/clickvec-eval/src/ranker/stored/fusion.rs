@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::FileKind;
 use crate::ranker::state::check_range;
 use crate::ranker::{Fusion, FusionMethod, System};
-use clickvec::error::{Result, damaged};
-use clickvec::internals::error::shortened;
 use clickvec::internals::tensor_file::{Array, Data, Entry, FORMAT, Numbers, TensorFile, fingerprint, write};
 use clickvec_tables::ErrorKind;
 use clickvec_tables::files;
+use clickvec_tables::shown::shortened;
+use clickvec_tables::{Result, damaged};
 
 /// `kind` in the JSON value of a file.
 pub(super) const KIND: &str = "fusion";

@@ -9,10 +9,10 @@ use crate::ranker::SystemRanker;
 use crate::ranker::spec::RankerSpec;
 use crate::ranker::state::RankerState;
 use crate::ranker::system::{System, Values};
-use clickvec::error::{Result, damaged};
-use clickvec::internals::error::shortened;
 use clickvec::internals::tensor_file::{Data, Entry, FORMAT, TensorFile, fingerprint, write};
 use clickvec_tables::ErrorKind;
+use clickvec_tables::shown::shortened;
+use clickvec_tables::{Result, damaged};
 
 /// `kind` in the JSON value of a file.
 pub(super) const KIND: &str = "ranker";

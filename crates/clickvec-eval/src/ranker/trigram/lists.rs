@@ -1,11 +1,11 @@
 //! Inverted lists of letter trigrams: they find the titles with the best cosine.
 
 use super::LetterTrigrams;
-use clickvec::error::Result;
 use clickvec::index::{Candidates, Hit, Query};
 use clickvec::internals::Pool;
 use clickvec::internals::index::{Best, Shared};
 use clickvec::internals::ragged::Ragged;
+use clickvec_tables::Result;
 
 /// The number of titles of which sums are taken at a time, so that they stay in the nearest cache.
 const BLOCK: usize = 2048;

@@ -10,9 +10,9 @@ use super::state::{RankerState, check_range};
 use super::stored;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, RankerSpec, SystemRanker};
-use clickvec::error::{Result, damaged};
 use clickvec::index::Candidates;
 use clickvec::internals::text::{Dictionary, Trigram, WordBuffer, for_each_trigram, for_each_word};
+use clickvec_tables::{Result, damaged};
 use lists::TrigramCandidates;
 pub use lists::{TrigramLists, TrigramQuery};
 
@@ -135,7 +135,7 @@ impl LetterTrigrams {
         let trigrams = state.trigrams("trigrams")?;
         let document_frequency = state.u32s("document_frequency", &[Some(trigrams.len())])?.to_vec();
         let &[documents] = state.u32s("documents", &[Some(1)])? else { unreachable!("the shape was checked") };
-        let dictionary = Dictionary::from_trigrams(trigrams).map_err(damaged::contents)?;
+        let dictionary = Dictionary::from_trigrams(trigrams)?;
         check_range("document_frequency", &document_frequency, 0.0, f64::from(documents))?;
         Ok(LetterTrigrams::new(values, dictionary, document_frequency, documents))
     }

@@ -6,14 +6,15 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::super::text_vectors::{TextReader, TextVectors};
-use clickvec::error::Result;
-use clickvec::internals::error::{not_finite, shortened};
+use clickvec::internals::math::vector::not_finite;
 use clickvec::internals::text::{Interner, WordBuffer, for_each_word};
 use clickvec::internals::vector_file;
 use clickvec::internals::vector_file::fault::{self, VectorPlace, malformed};
 use clickvec::internals::vector_file::{Entries, Stop};
 use clickvec_tables::ErrorKind;
+use clickvec_tables::Result;
 use clickvec_tables::memory::reserve;
+use clickvec_tables::shown::shortened;
 
 /// What a file has.
 #[derive(Debug, Clone, Default)]

@@ -1,9 +1,9 @@
 //! Finding the best of all titles by the cosine of their vectors.
 
 use super::WordVectors;
-use clickvec::error::Result;
 use clickvec::index::{Candidates, ExactIndex, Hit, Query};
 use clickvec::model::Side;
+use clickvec_tables::Result;
 
 /// The vectors of titles. A title without one has the score 0.
 pub(super) struct VectorCandidates<'a> {

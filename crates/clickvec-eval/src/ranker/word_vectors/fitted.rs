@@ -15,7 +15,6 @@ use super::super::text_vectors::TextReader;
 use super::SYSTEM;
 use super::builder::Vectors;
 use super::weighted::dot;
-use clickvec::error::{Result, damaged};
 use clickvec::internals::math::vector::scale_to_unit;
 use clickvec::internals::ragged::Ragged;
 use clickvec::internals::ridge::{Design, Item, LANES, MOST_TEXTS, Row, solve};
@@ -23,6 +22,7 @@ use clickvec::internals::rng::Permutation;
 use clickvec::internals::text::{
     Dictionary, Feature, Trigram, WordBuffer, WordHash, WordId, for_each_trigram, for_each_word,
 };
+use clickvec_tables::Result;
 use clickvec_tables::memory::room_for_numbers;
 use clickvec_tables::{Error, ErrorKind};
 
@@ -110,11 +110,10 @@ impl Fitted {
 
     /// The rows that [`Fitted::write`] added.
     pub(super) fn restore(state: &RankerState, dimension: usize) -> Result<Fitted, clickvec_tables::Error> {
-        let trigrams = Dictionary::from_trigrams(state.trigrams(TRIGRAMS)?).map_err(damaged::contents)?;
+        let trigrams = Dictionary::from_trigrams(state.trigrams(TRIGRAMS)?)?;
         let halves = state.u32s(WORDS, &[None, Some(2)])?.as_chunks::<2>().0.iter();
         let words = halves.map(|&[low, high]| WordHash(u64::from(low) | u64::from(high) << 32)).collect();
-        let dictionary =
-            trigrams.followed_by(words).map_err(|twice| damaged::repeated_text(WORDS, twice.first, twice.second))?;
+        let dictionary = trigrams.followed_by(words)?;
         let rows = state.f32s(ROWS, &[Some(dictionary.len()), Some(dimension)])?.to_vec();
         Ok(Fitted { dictionary, dimension, rows })
     }

@@ -20,12 +20,12 @@ use super::stored;
 use super::system::{Parameter, Progress, Resources, System, Values, Watch};
 use super::text_vectors::TextReader;
 use super::{InnerWords, Ranker, RankerSpec, SystemRanker};
-use clickvec::error::{Result, damaged};
 use clickvec::index::{Candidates, FlatIndex};
 use clickvec::internals::vector_file::fault::other_dimension;
 use clickvec::model::Side;
 use clickvec_tables::memory::room_for_numbers;
 use clickvec_tables::{Error, ErrorKind};
+use clickvec_tables::{Result, damaged};
 
 /// The parameter for vectors of texts that the file lacks.
 const RIDGE: &str = "ridge";

@@ -6,9 +6,9 @@ use super::super::corpus::Corpus;
 use super::super::state::{Numbers, RankerState};
 use super::super::text_vectors::{TextReader, TextVectors};
 use super::builder::{self, Vectors};
-use clickvec::error::{Result, damaged};
 use clickvec::internals::text::Interner;
 use clickvec::internals::vector_file::MAX_DIMENSION;
+use clickvec_tables::{Result, damaged};
 
 const VOCABULARY: &str = "words";
 const WORDS: &str = "word_vectors";

@@ -7,12 +7,12 @@ mod pairs;
 use self::pairs::{PairCounts, REACH};
 use super::language_model::CollectionModel;
 use super::ulm::MU;
-use clickvec::error::damaged;
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::RankerState;
 use clickvec_eval::internals::WordLists;
 use clickvec_eval::ranker::Corpus;
 use clickvec_eval::ranker::{Parameter, Values};
+use clickvec_tables::damaged;
 use clickvec_tables::memory::NoRoom;
 
 /// λ_T.

@@ -10,7 +10,6 @@ use std::borrow::Cow;
 
 use self::network::{Access, Loss, Network, Options, Scratch, learn_text, random_coordinate, random_rows};
 use crate::systems::fault::diverged;
-use clickvec::error::{Result, damaged};
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::normalize;
 use clickvec::internals::rng::{Permutation, stream};
@@ -23,6 +22,7 @@ use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
 use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watch};
 use clickvec_tables::memory::{NoRoom, room_for_numbers};
 use clickvec_tables::{Error, ErrorKind};
+use clickvec_tables::{Result, damaged};
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(super) const SYSTEM: System = System {

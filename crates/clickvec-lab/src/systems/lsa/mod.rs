@@ -5,7 +5,6 @@ mod svd;
 
 use self::svd::{Singular, Sparse, singular_vectors};
 use crate::systems::fault::{too_few_titles, too_many};
-use clickvec::error::{Result, damaged};
 use clickvec::internals::math::vector::{add_scaled, dot, normalize, sum_of_squares};
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::{Numbers, RankerState, check_range};
@@ -14,6 +13,7 @@ use clickvec_eval::ranker::Corpus;
 use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
 use clickvec_eval::ranker::{Parameter, Progress, System, Values, Watch};
 use clickvec_tables::memory::NoRoom;
+use clickvec_tables::{Result, damaged};
 
 const DIMENSIONS: Parameter = Parameter::count("dimensions", 300, 1, 10_000, "singular values that are kept");
 const WEIGHTING: Parameter = Parameter::count("weighting", 2, 0, 2, "0 counts words, 1 is log-entropy, 2 tf-idf");

@@ -10,16 +10,16 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::gru::Gru;
-use super::numpy::{self, Fault};
+use super::numpy;
 use super::{LARGEST, Part, SkipThought, large};
 use clickvec::Result;
 use clickvec::internals::math::Matrix;
-use clickvec::internals::tables::{FoundLine, Lines};
 use clickvec::internals::text::{Interner, WordBuffer, for_each_word};
 use clickvec_tables::files::open_plain;
 use clickvec_tables::memory::room_for_numbers;
 use clickvec_tables::shown::shown_input;
 use clickvec_tables::{Error, ErrorKind};
+use clickvec_tables::{FoundLine, Lines};
 
 /// The line of the dictionary whose vector is used for unknown words. It is not a word itself.
 const UNKNOWN: &str = "UNK";
@@ -119,7 +119,7 @@ impl Dictionary {
     /// The vectors of the words and of the unknown word.
     fn word_vectors(&self, path: &Path) -> Result<Matrix> {
         let (reader, bytes) = open(path)?;
-        let failed = |fault| unread(path, None, fault);
+        let failed = |error| unread(path, None, error);
         let mut npy = numpy::open(reader, bytes).map_err(failed)?;
         let columns = match *npy.shape() {
             _ if !npy.is_by_rows() => {
@@ -161,7 +161,7 @@ fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>
     let mut array = |name: String, expected: &[Option<usize>]| -> Result<Matrix> {
         let member = archive.by_name(&format!("{name}.npy")).map_err(|error| zipped(path, Some(&name), error))?;
         let size = member.size();
-        let failed = |fault| unread(path, Some(&name), fault);
+        let failed = |error| unread(path, Some(&name), error);
         let npy = numpy::open(member, size).map_err(failed)?;
         let fits = npy.shape().len() == expected.len()
             && npy.shape().iter().zip(expected).all(|(&found, expected)| expected.is_none_or(|size| size == found));
@@ -221,14 +221,14 @@ fn in_array(error: Error, path: &Path, array: Option<&str>) -> Error {
     }
 }
 
-fn unread(path: &Path, array: Option<&str>, fault: Fault) -> Error {
-    match fault {
+fn unread(path: &Path, array: Option<&str>, error: Error) -> Error {
+    match numpy::io_cause(&error) {
         // The method of compression is looked at when the first bytes are read.
-        Fault::Io(source) => match source.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(cause) => match cause.get_ref().and_then(|inner| inner.downcast_ref()) {
             Some(inner) => in_array(unreadable(inner), path, array),
-            None => Error::io(path, "read", source),
+            None => error.at(path),
         },
-        Fault::Content(error) => in_array(error, path, array),
+        None => in_array(error, path, array),
     }
 }
 

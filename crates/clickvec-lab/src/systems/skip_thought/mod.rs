@@ -8,7 +8,6 @@ mod packed;
 #[cfg(test)]
 mod tests;
 
-use clickvec::error::{Result, damaged};
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::normalize;
 use clickvec::internals::math::{Buffer, Matrix};
@@ -18,6 +17,7 @@ use clickvec_eval::internals::{UNKNOWN, WordReader};
 use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
 use clickvec_eval::ranker::{Parameter, Resources, System, Values};
 use clickvec_tables::{Error, ErrorKind};
+use clickvec_tables::{Result, damaged};
 use gru::{Gru, Scratch};
 use packed::Packed;
 

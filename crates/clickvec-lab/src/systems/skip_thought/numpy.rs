@@ -1,36 +1,19 @@
 //! Reading weights in NumPy's format, from arrays whose size in bytes is known. The contents may be anything.
 
-use std::borrow::Cow;
 use std::io::{self, Read};
 
 use clickvec::internals::math::Matrix;
-use clickvec::internals::npy::{self, Reader};
-use clickvec_tables::{Error, ErrorKind};
+use clickvec::internals::npy::Reader;
+use clickvec_tables::{Error, ErrorKind, Result};
 
 /// The number of values that are read at once, and the most that are allocated before anything was read.
 const PART: usize = 16 * 1024;
 
-/// Why an array could not be read.
-#[derive(Debug)]
-pub(super) enum Fault {
-    Io(io::Error),
-    /// Without the place, which the caller knows.
-    Content(Error),
-}
-
 /// A reader of an array that takes `bytes` bytes in all, whose header is read here.
-pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>, Fault> {
-    let array = Reader::open(source).map_err(|fault| match fault {
-        npy::Fault::Io(error) => failed(error),
-        npy::Fault::NotNpy(found) => {
-            malformed("an array in NumPy's .npy format", format!("a file that begins with {found}"))
-        }
-        npy::Fault::Version(found) => malformed("version 1, 2 or 3 of the .npy format", found.to_string()),
-        npy::Fault::HeaderLength(found) => malformed("a short .npy header", format!("one of {found} bytes")),
-        npy::Fault::Header(found) => malformed("a valid .npy header", found),
-        npy::Fault::Type(found) if found == "|O" => malformed(TYPES, "Python objects".to_owned()),
-        npy::Fault::Type(found) => malformed(TYPES, format!("`{found}`")),
-        npy::Fault::Cut => cut(),
+pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>> {
+    let array = Reader::open(source).map_err(|error| match io_cause(&error) {
+        Some(cause) => content_fault(cause).unwrap_or(error),
+        None => error,
     })?;
     if array.file_bytes().map(|bytes| bytes as u64) != Some(bytes) {
         let expected = format!("the bytes of an array of shape {:?}", array.shape());
@@ -40,7 +23,7 @@ pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>, Fault> {
 }
 
 /// Reads the next numbers.
-pub(super) fn read<R: Read>(array: &mut Reader<R>, numbers: &mut [f32]) -> Result<(), Fault> {
+pub(super) fn read<R: Read>(array: &mut Reader<R>, numbers: &mut [f32]) -> Result<()> {
     match array.read(numbers).map_err(failed)? {
         found if found == numbers.len() * array.width() => Ok(()),
         _ => Err(cut()),
@@ -48,12 +31,12 @@ pub(super) fn read<R: Read>(array: &mut Reader<R>, numbers: &mut [f32]) -> Resul
 }
 
 /// The whole array as a matrix; a list becomes a single row.
-pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix, Fault> {
+pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix> {
     let (rows, columns) = match *array.shape() {
         [columns] => (1, columns),
         [rows, columns] => (rows, columns),
         ref shape => {
-            return Err(Fault::Content(other_shape(&[None, None], shape)));
+            return Err(other_shape(&[None, None], shape));
         }
     };
     let count = rows * columns;
@@ -72,9 +55,6 @@ pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix, Fault> {
     Ok(Matrix::from_vec(rows, columns, numbers))
 }
 
-/// The types of numbers that are read.
-const TYPES: &str = "numbers of type <f4 or <f8";
-
 /// Returns the error of an array of another shape; `None` stands for any size but 0.
 pub(super) fn other_shape(expected: &[Option<usize>], found: &[usize]) -> Error {
     let size = |size: &Option<usize>| size.map_or("any".to_owned(), |size| size.to_string());
@@ -82,25 +62,37 @@ pub(super) fn other_shape(expected: &[Option<usize>], found: &[usize]) -> Error 
     Error::expected(ErrorKind::Malformed, format!("an array of shape [{expected}]"), format!("{found:?}"))
 }
 
-fn malformed(expected: impl Into<Cow<'static, str>>, found: String) -> Fault {
-    Fault::Content(Error::expected(ErrorKind::Malformed, expected, found))
+fn malformed(expected: String, found: String) -> Error {
+    Error::expected(ErrorKind::Malformed, expected, found)
 }
 
-fn cut() -> Fault {
-    let error = Error::expected(ErrorKind::Damaged, "the rest of the array", "the end of the file");
-    Fault::Content(error.help("it was cut short, fetch it again"))
+fn cut() -> Error {
+    Error::expected(ErrorKind::Damaged, "the rest of the array", "the end of the file")
+        .help("it was cut short, fetch it again")
 }
 
-fn failed(error: io::Error) -> Fault {
+/// Returns the error of the operating system, or of the archive, behind an error.
+pub(super) fn io_cause(error: &Error) -> Option<&io::Error> {
+    std::error::Error::source(error)?.downcast_ref()
+}
+
+/// Returns the fault of the contents that made reading fail; `None` for another reason.
+fn content_fault(error: &io::Error) -> Option<Error> {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => cut(),
+        io::ErrorKind::UnexpectedEof => Some(cut()),
         // A compressed member is damaged.
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-            let error = Error::expected(ErrorKind::Damaged, "an array that is whole", "other bytes than were stored");
-            Fault::Content(error.help("fetch it again"))
+            let error =
+                Error::expected(ErrorKind::Damaged, "an array that is complete", "other bytes than were stored");
+            Some(error.help("fetch it again"))
         }
-        _ => Fault::Io(error),
+        _ => None,
     }
+}
+
+fn failed(source: io::Error) -> Error {
+    content_fault(&source)
+        .unwrap_or_else(|| Error::new(ErrorKind::Io, format!("cannot read: {source}")).caused_by(source))
 }
 
 #[cfg(test)]
@@ -109,7 +101,7 @@ mod tests {
     use crate::systems::testing::npy;
     use clickvec::internals::npy::MAGIC;
 
-    fn read(bytes: &[u8]) -> Result<Matrix, Fault> {
+    fn read(bytes: &[u8]) -> Result<Matrix> {
         open(bytes, bytes.len() as u64).and_then(matrix)
     }
 
@@ -140,28 +132,28 @@ mod tests {
         let good = npy("<f4", "False", "(2, 3)", 1, &[0; 24]);
         let cases: [(Vec<u8>, &str); 13] = [
             (Vec::new(), "cut short"),
-            (b"PK\x03\x04 a zip file".to_vec(), "in NumPy's .npy format, found a file that begins with `PK"),
+            (b"PK\x03\x04 a zip file".to_vec(), "of a .npy file, found a file that begins with `PK"),
             (good[..good.len() - 1].to_vec(), "array of shape [2, 3], found 151 bytes"),
             (good[..20].to_vec(), "cut short"),
             ([&good[..], &[0]].concat(), "found 153 bytes"),
-            ([MAGIC, &[4, 0, 0, 0]].concat(), "found 4"),
+            ([MAGIC, &[4, 0, 0, 0]].concat(), "found one of version 4"),
             ([MAGIC, &[2, 0, 255, 255, 255, 255]].concat(), "found one of 4294967295 bytes"),
-            (npy("|O", "False", "(2, 3)", 1, &[0; 24]), "Python objects"),
+            (npy("|O", "False", "(2, 3)", 1, &[0; 24]), "found `|O`; convert them"),
             (npy(">f4", "False", "(2, 3)", 1, &[0; 24]), "found `>f4`"),
             (npy("<i4", "False", "(2, 3)", 1, &[0; 24]), "found `<i4`"),
-            (npy("<f4", "Maybe", "(2, 3)", 1, &[0; 24]), "header, found {"),
-            (npy("<f4", "False", "(-2, 3)", 1, &[0; 24]), "header, found {"),
+            (npy("<f4", "Maybe", "(2, 3)", 1, &[0; 24]), "header of a .npy file, found `{"),
+            (npy("<f4", "False", "(-2, 3)", 1, &[0; 24]), "header of a .npy file, found `{"),
             (npy("<f4", "False", "(4294967296, 4294967296, 4)", 1, &[0; 24]), "found 152 bytes"),
         ];
         for (bytes, expected) in cases {
             match read(&bytes) {
-                Err(Fault::Content(fault)) => {
-                    let found = fault.to_string();
+                Err(error) => {
+                    let found = error.to_string();
                     assert!(found.contains(expected), "{found}, expected {expected}");
                 }
                 other => panic!("{other:?}, expected {expected}"),
             }
         }
-        assert!(matches!(read(&npy("<f4", "False", "()", 1, &[0; 4])), Err(Fault::Content(_))));
+        assert!(read(&npy("<f4", "False", "()", 1, &[0; 4])).is_err());
     }
 }

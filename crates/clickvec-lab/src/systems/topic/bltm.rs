@@ -7,9 +7,9 @@ use super::side::Side;
 use super::{LAMBDA, TOPICS, TopicRanker, enough_words};
 use crate::systems::fault::no_clicks;
 use crate::systems::ulm::MU;
-use clickvec::error::Result;
 use clickvec_eval::internals::ClickedPairs;
 use clickvec_eval::ranker::{Parameter, Resources, System, Values, Watch};
+use clickvec_tables::Result;
 
 /// The system before training: name, parameters, how to train and restore it.
 pub(in crate::systems) const SYSTEM: System = System {

@@ -9,10 +9,10 @@ use super::fold::Inference;
 use super::side::{ABSENT, Side};
 use super::{CLICKED, LAMBDA, TOPICS, TopicRanker, Topics, titles_side};
 use crate::systems::ulm::MU;
-use clickvec::error::Result;
 use clickvec::internals::rng::stream;
 use clickvec::internals::text::WordId;
 use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watch};
+use clickvec_tables::Result;
 use clickvec_tables::memory::{NoRoom, room_for_numbers};
 
 const SWEEPS: Parameter = Parameter::count("sweeps", 300, 1, 1_000_000, "how often each word's topic is drawn again");

@@ -20,7 +20,6 @@ use super::language_model::CollectionModel;
 use super::ulm::MU;
 use crate::systems::fault::{no_clicks, too_few_titles, too_many};
 use cache::Cache;
-use clickvec::error::damaged;
 use clickvec::internals::math::vector::dot;
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::{Numbers, RankerState, check_range};
@@ -29,6 +28,7 @@ use clickvec_eval::ranker::Corpus;
 use clickvec_eval::ranker::{Parameter, Values};
 use clickvec_eval::ranker::{Ranker, SystemRanker};
 use clickvec_tables::Error;
+use clickvec_tables::damaged;
 use fold::{Folder, Inference};
 use side::{ABSENT, Side};
 

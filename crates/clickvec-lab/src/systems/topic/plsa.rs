@@ -6,8 +6,8 @@ use super::fold::Inference;
 use super::{CLICKED, LAMBDA, TOPICS, TopicRanker, titles_side};
 use crate::systems::topic::em;
 use crate::systems::ulm::MU;
-use clickvec::error::Result;
 use clickvec_eval::ranker::{Parameter, Resources, System, Values, Watch};
+use clickvec_tables::Result;
 
 pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 100, 1, 100_000, "iterations of EM");
 pub(super) const ALPHA: Parameter =

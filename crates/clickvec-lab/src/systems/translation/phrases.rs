@@ -8,11 +8,11 @@ use rayon::prelude::*;
 
 use super::alignment::Alignment;
 use super::table::{Row, TranslationTable};
-use clickvec::error::damaged;
 use clickvec::internals::ragged::starts;
 use clickvec::internals::text::WordId;
 use clickvec_eval::internals::UNKNOWN;
 use clickvec_eval::internals::{Numbers, RankerState};
+use clickvec_tables::damaged;
 use clickvec_tables::memory::{NoRoom, bytes_of, reserve, room_for_numbers};
 
 /// The number of words in the longest phrase.

@@ -9,12 +9,12 @@ use super::phrases::{LONGEST, PhraseCounts, PhraseTable};
 use super::table::Row;
 use super::wtm::{ALPHA, ITERATIONS, PRIOR, PRUNE, QueryWord, SELF, Wtm};
 use crate::systems::fault::no_clicks;
-use clickvec::error::Result;
 use clickvec::internals::text::WordId;
 use clickvec_eval::internals::RankerState;
 use clickvec_eval::internals::WordReader;
 use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watch};
 use clickvec_eval::ranker::{Ranker, SystemRanker};
+use clickvec_tables::Result;
 
 const WORDS: Parameter = Parameter::count("words", 3, 1, LONGEST as u32, "words of the longest phrase");
 const DISCOUNT: Parameter = Parameter::training(

@@ -1,9 +1,9 @@
 //! A sparse table of translation probabilities.
 
-use clickvec::error::damaged;
 use clickvec::internals::ragged::starts;
 use clickvec::internals::text::WordId;
 use clickvec_eval::internals::{RankerState, check_range};
+use clickvec_tables::damaged;
 use clickvec_tables::{Error, Result};
 
 /// P(q|w) of query words q and title words w, or of phrases by number; 0 where it has no entry. Its three arrays are those

@@ -5,13 +5,13 @@ use super::table::{Row, TranslationTable};
 use super::{background, clicks};
 use crate::systems::fault::no_clicks;
 use crate::systems::language_model::CollectionModel;
-use clickvec::error::Result;
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::RankerState;
 use clickvec_eval::internals::{UNKNOWN, WordReader};
 use clickvec_eval::ranker::Corpus;
 use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watch};
 use clickvec_eval::ranker::{Ranker, SystemRanker};
+use clickvec_tables::Result;
 
 pub(super) const ITERATIONS: Parameter = Parameter::count("iterations", 10, 1, 1000, "iterations of EM");
 pub(super) const PRIOR: Parameter = Parameter::training(

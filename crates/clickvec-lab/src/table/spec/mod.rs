@@ -8,11 +8,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clickvec::error::Result;
-use clickvec::internals::error::shortened;
 use clickvec::tables::{TITLE, titles_file};
 use clickvec::train::Weighting;
 use clickvec_eval::ranker::{FusionMethod, RankerSpec};
+use clickvec_tables::Result;
+use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, ErrorKind};
 use serde::{Deserialize, Deserializer};
 

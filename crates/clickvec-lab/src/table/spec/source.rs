@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use clickvec::error::Result;
-use clickvec::internals::error::shortened;
 use clickvec::model::Model;
 use clickvec::train::{Inputs, Overrides, Teacher};
 use clickvec_eval::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
+use clickvec_tables::Result;
+use clickvec_tables::shown::shortened;
 
 use super::super::fault::setting;
 use super::super::{Source, Training, Validation};

@@ -13,11 +13,11 @@ use crate::clicks::source::{Found, SourcePair};
 use crate::clicks::spool::{Spool, Storage};
 use crate::clicks::statistics::LogStatistics;
 use crate::clicks::word_counts::WordCounts;
-use crate::error::Result;
-use crate::memory::{NoRoom, bytes_of};
 use crate::ragged::starts;
 use crate::tables::{Skipped, Titles};
 use crate::text::{Dictionary, Interner, JOINT, Trigram, WordBuffer, WordHash, WordId, for_each_trigram, trigrams_in};
+use clickvec_tables::Result;
+use clickvec_tables::memory::{NoRoom, bytes_of};
 use clickvec_tables::titles::TitleReader;
 use clickvec_tables::{Error, ErrorKind};
 

@@ -17,12 +17,12 @@ use self::texts::Texts;
 use super::projection::{Principal, principal};
 use crate::clicks::{ClickLog, Storage};
 use crate::encoder::{Encoder, EncoderConfig, TensorKind};
-use crate::error::Result;
 use crate::math::vector::sum_of_squares;
-use crate::memory::room_for_numbers;
 use crate::ridge::{LANES, MOST_TEXTS, Row, Solved, solve};
 use crate::rng::stream;
 use crate::settings::{TeacherStart, TrainConfig};
+use clickvec_tables::Result;
+use clickvec_tables::memory::room_for_numbers;
 use rand::RngExt as _;
 
 /// The largest number of titles that principal components are taken from.

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use crate::clicks::{ClickLog, Section, Storage, Taught};
-use crate::error::Result;
 use crate::ragged::Ragged;
 use crate::ridge::{Design, Item};
 use crate::rng::Permutation;
 use crate::text::WordId;
 use crate::text::batch::WordFeatures as _;
+use clickvec_tables::Result;
 
 /// Distinct titles with the teacher's vectors, and their features.
 pub(super) struct Texts<'a> {

@@ -2,12 +2,12 @@
 
 use super::Run;
 use crate::encoder::Tensor;
-use crate::error::Result;
 use crate::model::Model;
 use crate::settings::differences::{SettingDifference, listed_figures, listed_settings};
 use crate::settings::{TrainConfig, TrainingRecord};
 use crate::text::Dictionary;
 use crate::train::{Output, checkpoint};
+use clickvec_tables::Result;
 use clickvec_tables::{Error, ErrorKind};
 
 impl Run<'_, '_> {

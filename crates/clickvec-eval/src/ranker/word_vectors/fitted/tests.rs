@@ -9,10 +9,10 @@ use crate::ranker::corpus::Corpus;
 use crate::ranker::state::{Numbers, RankerState};
 use crate::ranker::stored;
 use crate::ranker::{Ranker as _, Resources, SystemRanker as _, Values};
-use clickvec::error::Result;
 use clickvec::index::Query;
 use clickvec::internals::rng::stream;
 use clickvec::model::Side;
+use clickvec_tables::Result;
 use rand::RngExt as _;
 
 const DIMENSION: usize = 20;

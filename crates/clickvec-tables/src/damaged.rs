@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use clickvec_tables::{Error, ErrorKind};
+use crate::{Error, ErrorKind};
 
 /// What to conclude from contents that no version of the program writes.
 const DAMAGED: &str = "the file is damaged";
