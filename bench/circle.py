@@ -107,7 +107,7 @@ def main():
             relevant[row["query"]].add(row["title"])
             wanted += [row["query"]] * int(row["count"])
         (folder / "first.tsv").write_text("query\ttitle\n" + "".join(f"{row['query']}\t{row['title']}\n" for row in clicks[:FIRST_CLICKS]))
-        run("train", "--clicks", "first.tsv", "--output", "model.safetensors", "--set", "encoder.cells=32", "--epochs", 4, "--batch-size", 64)
+        run("train", "--clicks", "first.tsv", "--output", "model.safetensors", "--set", "encoder.cells=32", "--epochs", 4, "--set", "batch_size=64")
         run("index", "--model", "model.safetensors", "--titles", "world/titles.tsv", "--output", "shop.index")
         service, rng, qualities, read = Service(program, folder), random.Random(1), [], 0
         lost, searching = [], threading.Event()

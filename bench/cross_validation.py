@@ -7,7 +7,7 @@ candidates (grade 0), the titles of the log that BM25 ranks best among those not
 Printed for each setting: the mean over folds and seeds of NDCG@1 and NDCG@3 after the epoch with
 the best sum, and after the last epoch.
 
-    cross_validation.py --clicks clicks.tsv "--gamma 5" "--gamma 10 --epochs 20"
+    cross_validation.py --clicks clicks.tsv "--set loss.gamma=5" "--set loss.gamma=10 --epochs 20"
 
 Each setting is one argument, options of `clickvec train` as they would be typed; without any,
 settings are read from standard input, one a line. Python 3.9 or later, nothing else.

@@ -62,7 +62,7 @@ def spec(epochs, seeds, validation, only):
         for towers, more in TOWERS.items():
             network(f"{name}, {towers}", options + more)
     for name, (of, negatives) in SAMPLED.items():
-        network(name, f"{NETWORKS[of]} --negatives {negatives}")
+        network(name, f"{NETWORKS[of]} --set negatives={negatives}")
     return "\n".join(out) + "\n"
 
 

@@ -39,7 +39,7 @@ prepare: json, clicks.tsv
 prepare-private: json, private.tsv
     clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --private --output private.tsv --json
 prepare-all: json, all.tsv
-    clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --min-users 1 --keep-case --output all.tsv --json
+    clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --min-users 1 --keep case --output all.tsv --json
 prepare-validation: json, part.tsv, held.tsv
     clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --min-users 2 --validation held.tsv \
         --validation-split 0.1 --output part.tsv --json
@@ -90,13 +90,13 @@ train-clsm: clsm.safetensors
 train-dssm: dssm.safetensors
     $TRAIN --encoder dssm --set encoder.layers=64,48,32 --set shared_towers=false --output dssm.safetensors
 train-preset-lstm: preset.safetensors
-    $TRAIN --preset lstm-dssm --set encoder.cells=32 --batch-size 256 --output preset.safetensors
+    $TRAIN --preset lstm-dssm --set encoder.cells=32 --set batch_size=256 --output preset.safetensors
 train-preset-clsm: presetclsm.safetensors
-    $TRAIN --preset clsm --batch-size 256 --output presetclsm.safetensors
+    $TRAIN --preset clsm --set batch_size=256 --output presetclsm.safetensors
 train-members: members.safetensors
     $TRAIN --encoder members --set encoder.cells=24 --set encoder.members=2 --set encoder.dimension=32 --output members.safetensors
 train-nce: nce.safetensors
-    $TRAIN --set loss.kind=nce --negatives 4 --set negative_source=uniform --set optimizer=momentum \
+    $TRAIN --set loss.kind=nce --set negatives=4 --set negative_source=uniform --set optimizer=momentum \
         --set encoder.cells=24 --output nce.safetensors
 train-words: words.safetensors
     $TRAIN --set encoder.cells=24 --set word_count=3 --set max_trigrams=800 --set max_words=4 --set tail=merge --output words.safetensors

@@ -113,7 +113,7 @@ def main():
         for initial in arguments.init_ranges.split(","):
             for signals in COLOURS:
                 for dash, rate in enumerate(rates):
-                    options = f"{arguments.options} --set bptt.signals={signals} --learning-rate {rate} --set init_range={initial}"
+                    options = f"{arguments.options} --set bptt.signals={signals} --set learning_rate={rate} --set init_range={initial}"
                     measured, _ = train(arguments.program, folder, 0, options, 1, arguments.threads)
                     if not measured:
                         print(f"| {initial} | {signals} | {rate:g} | stopped: not finite | |", flush=True)

@@ -27,9 +27,12 @@ impl<C: Copy + PartialEq> ColumnNames<C> {
     }
 
     /// Returns the last name for a column.
-    pub(crate) fn last(all: &[ColumnNames<C>], column: C) -> Option<&str> {
-        let mut names = all.iter().flat_map(|ColumnNames(names)| names).rev();
-        names.find(|(known, _)| *known == column).map(|(_, name)| name.as_str())
+    pub(crate) fn last<'a>(all: impl IntoIterator<Item = &'a ColumnNames<C>>, column: C) -> Option<&'a str>
+    where
+        C: 'a,
+    {
+        let names = all.into_iter().flat_map(|ColumnNames(names)| names);
+        names.filter(|(known, _)| *known == column).last().map(|(_, name)| name.as_str())
     }
 }
 

@@ -286,7 +286,9 @@ fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<Tes
     let missing = |texts: &str, file: &str| {
         let expected = format!("the texts of the {texts}, which TREC qrels do not have");
         let error = Error::expected(ErrorKind::Setting, expected, "none");
-        error.help(format!("name a file of {file}")).at(files.judged)
+        error
+            .help(format!("name a file of {file}, or make a BEIR folder of them; see docs/reference/tables.md"))
+            .at(files.judged)
     };
     let topics = files.topics.ok_or_else(|| missing("queries", "topics"))?;
     let titles = files.titles.as_ref().ok_or_else(|| missing("titles", "titles"))?;

@@ -17,6 +17,9 @@ use crate::{Error, ErrorKind, Result};
 /// The largest number of words with a bar of its own in a histogram.
 const WORDS: u64 = 12;
 
+/// The number of titles without a click that each query of the validation set has besides.
+const UNCLICKED: usize = 10;
+
 /// A title, its counts, and its clicks.
 type Clicked<'g> = (&'g [u8], &'g [Cell], u64);
 
@@ -24,15 +27,12 @@ type Clicked<'g> = (&'g [u8], &'g [Cell], u64);
 pub(crate) struct Emission<'a> {
     pub(crate) output: &'a Path,
     pub(crate) validation: Option<&'a Path>,
-    pub(crate) min_count: u64,
     /// The fewest users of a query; `None` if any number will do.
     pub(crate) min_users: Option<usize>,
     /// Whether queries of fewer users are marked instead of left out.
     pub(crate) private: bool,
     /// The share of queries that goes into the validation set, whatever the split of the rows.
     pub(crate) validation_part: Option<f64>,
-    /// The number of titles without a click to add to each query of the validation set.
-    pub(crate) validation_titles: usize,
     /// The weight of a click at each position; if empty, there is no column of weights.
     pub(crate) weights: &'a [f64],
 }
@@ -158,10 +158,10 @@ impl Emission<'_> {
                     put(path, target, &row)?;
                 }
                 if is_validation {
-                    // This includes titles whose clicks are too few to be written or are in the other part of the log.
+                    // This includes titles whose clicks are in the other part of the log.
                     let any = group.titles.iter().filter(|title| title.cells.iter().any(|cell| cell.clicks > 0));
                     let clicked: Vec<&[u8]> = any.map(|title| title.title.as_slice()).collect();
-                    for title in beside(&sample, &group.query, &clicked, self.validation_titles) {
+                    for title in beside(&sample, &group.query, &clicked, UNCLICKED) {
                         row.clear();
                         push(&mut row, &[&group.query, title]);
                         row.extend_from_slice(b"\t0\t0\n");
@@ -210,7 +210,7 @@ impl Emission<'_> {
             let clicks = sum(title.cells.iter().filter(|cell| cell.part == part).map(|cell| cell.clicks));
             (title.title.as_slice(), title.cells.as_slice(), clicks)
         });
-        let mut clicked: Vec<_> = clicked.filter(|&(_, _, clicks)| clicks > 0).collect();
+        let clicked: Vec<_> = clicked.filter(|&(_, _, clicks)| clicks > 0).collect();
         if clicked.is_empty() {
             return None;
         }
@@ -222,17 +222,7 @@ impl Emission<'_> {
             left.clicks = left.clicks.saturating_add(all);
             return None;
         }
-        let before = clicked.len();
-        clicked.retain(|&(_, _, clicks)| clicks >= self.min_count);
-        let stay = sum(clicked.iter().map(|&(_, _, clicks)| clicks));
-        let left = &mut report.too_few_clicks;
-        left.pairs += (before - clicked.len()) as u64;
-        left.clicks = left.clicks.saturating_add(all - stay);
-        if clicked.is_empty() {
-            left.queries += 1;
-            return None;
-        }
-        report.clicks_per_query.add_doubling(stay);
+        report.clicks_per_query.add_doubling(all);
         report.query_words.add_single(words(&group.query), WORDS);
         Some(clicked)
     }
@@ -286,11 +276,10 @@ fn put(path: &Path, target: &mut dyn Write, bytes: &[u8]) -> Result<()> {
 fn nothing_left(report: &Report) -> Error {
     let left = &report.left_out;
     let few_users = format!("clicks of queries with fewer than {} users", report.min_users.unwrap_or(0));
-    let few_clicks = format!("clicks of pairs with fewer than {}", report.min_count);
     let reasons = [
         ("broken", report.broken, ""),
         ("not clicked", left.not_clicked, ""),
-        ("of robots", left.robots, "`max_queries_per_day`, `max_queries`"),
+        ("of robots", left.robots, "`max_queries`"),
         ("without a query", left.without_query + left.only_personal, ""),
         ("without their search", left.without_search, ""),
         ("without an item or title", left.without_item, ""),
@@ -298,7 +287,6 @@ fn nothing_left(report: &Report) -> Error {
         ("with a count of 0", left.count_zero, ""),
         ("of no known event", left.other_events, ""),
         (&few_users, report.too_few_users.clicks, "`min_users`"),
-        (&few_clicks, report.too_few_clicks.clicks, "`min_count`"),
     ];
     let reasons: Vec<_> = reasons.iter().filter(|(_, count, _)| *count > 0).collect();
     let rows = match reasons[..] {

@@ -17,7 +17,7 @@ pub(crate) fn missing_column(path: &Path, column: &str, role: Role, names: &[Str
         }
         role if names.is_empty() || is_header(names) => format!("name it as `{}=NAME` in `columns`", role.name()),
         role => format!(
-            "name it as `{}=NAME` in `columns`, or give all names as `header` if the first line is none",
+            "name it as `{}=NAME` in `columns`, or list the names of all columns in `columns` if the first line has none",
             role.name()
         ),
     };

@@ -57,8 +57,8 @@ impl Preset {
     pub fn log(self, options: &mut Options) -> Result<()> {
         if options.header.is_some() && self != Preset::Aol {
             let message =
-                format!("a log of `{}` has fixed columns; expected no header of your own, found one", self.name());
-            return Err(Error::new(ErrorKind::Setting, message).help("leave `header` out"));
+                format!("a log of `{}` has fixed columns; expected no names for them, found some", self.name());
+            return Err(Error::new(ErrorKind::Setting, message).help("leave the list of names out of `columns`"));
         }
         options.judgments = matches!(self, Preset::MsmarcoPassage | Preset::MsmarcoDocument);
         let format = match self {

@@ -66,10 +66,6 @@ pub struct Report {
     pub rare: Counts,
     /// Those that were written for validation, where nothing marks them.
     pub rare_validation: Counts,
-    /// The fewest clicks of a pair that stays.
-    pub min_count: u64,
-    /// Pairs and clicks left out because the pair has too few clicks; `queries` counts those with no pair left.
-    pub too_few_clicks: Counts,
     /// What was written for training.
     pub training: Counts,
     /// What was written for validation.

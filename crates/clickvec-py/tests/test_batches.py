@@ -94,7 +94,7 @@ def counted(program, folder, tables, *more):
 def test_duckdb_counts_as_the_program_does(program, raw_log, users):
     duckdb = pytest.importorskip("duckdb")
     log, folder = raw_log
-    expected = counted(program, folder, [log], "--min-users", users, "--keep-personal", "--columns", "user=who")
+    expected = counted(program, folder, [log], "--min-users", users, "--keep=personal", "--columns", "user=who")
     database = duckdb.connect()
     columns = {"log": "query, item, position, clicked::int as clicked, who, time", "titles": "id"}
     for name, path in (("log", log), ("titles", folder / "titles.tsv")):
@@ -102,7 +102,7 @@ def test_duckdb_counts_as_the_program_does(program, raw_log, users):
         database.execute(f"create view {name} as select {columns[name]} from {file}")
     table = folder / "counts.parquet"
     database.execute(f"copy ({count_sql(min_users=users)}) to '{table}' (format parquet)")
-    assert counted(program, folder, [table], "--keep-personal") == expected
+    assert counted(program, folder, [table], "--keep=personal") == expected
     assert expected.count(b"\n") > 100
     # The table has positions and what was shown, so clicks get the weights of a raw log with the queries of the table alone.
     # The whole log also has queries of too few users, which say something about positions too.
@@ -111,7 +111,7 @@ def test_duckdb_counts_as_the_program_does(program, raw_log, users):
     of_them = folder / "of_them.tsv"
     rows = [row for row in rows if " ".join(row.split("\t")[0].lower().split()) in clicked]
     of_them.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
-    positions = ["--keep-personal", "--correct-position-bias"]
+    positions = ["--keep=personal", "--correct-position-bias"]
     weighted = counted(program, folder, [of_them], "--min-users", users, "--columns", "user=who", *positions)
     assert weighted.startswith(b"query\ttitle\tcount\tweight\n") and weighted.count(b"\n") == expected.count(b"\n")
     assert counted(program, folder, [table], *positions) == weighted

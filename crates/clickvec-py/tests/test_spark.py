@@ -116,7 +116,7 @@ def test_a_fault_of_a_batch_is_an_error(spark, model):
 
 def test_spark_counts_as_the_program_does(spark, program, raw_log):
     log, folder = raw_log
-    expected = counted(program, folder, [log], "--min-users", 2, "--keep-personal", "--columns", "user=who")
+    expected = counted(program, folder, [log], "--min-users", 2, "--keep=personal", "--columns", "user=who")
     read = spark.read.option("sep", "\t").option("header", True).option("quote", "")
     # Spark takes an empty field for null.
     read.csv(str(log)).selectExpr(
@@ -127,4 +127,4 @@ def test_spark_counts_as_the_program_does(spark, program, raw_log):
     spark.sql(count_sql()).write.mode("overwrite").parquet(str(table))
     parts = sorted(part for part in table.glob("*.parquet") if arrow.parquet.read_metadata(part).num_rows)
     assert len(parts) >= 1
-    assert counted(program, folder, parts, "--keep-personal") == expected
+    assert counted(program, folder, parts, "--keep=personal") == expected

@@ -333,7 +333,7 @@ fn a_member_of_another_fusion_is_not_replaced() {
         folder.run(&[&base[..], more].concat())
     };
     model(&["--fusion=min-max"]).code(0);
-    folder.train("model.safetensors", &["--gamma", "3"]).code(0);
+    folder.train("model.safetensors", &["--set", "loss.gamma=3"]).code(0);
     model(&["--fusion=rrf"]).code(2).says("two/model.safetensors: expected the same system as before");
     folder.run(&["evaluate", "--judged=judged.tsv", "two/fusion_min-max.safetensors"]).code(0);
     let names = std::fs::read_dir(folder.path("two")).unwrap().map(|entry| entry.unwrap().file_name());

@@ -27,8 +27,8 @@ fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
     }
     let worse =
         "training does not pay here by itself: the model is worse than BM25 and than letter trigrams; learn from";
-    folder.train("worse.safetensors", &["--learning-rate", "1e-9"]).code(0).says(worse);
-    let with_titles = ["--learning-rate", "1e-9", "--set", "titles.learning_rate=1e-9", "--titles", "titles.tsv"];
+    folder.train("worse.safetensors", &["--set", "learning_rate=1e-9"]).code(0).says(worse);
+    let with_titles = ["--set", "learning_rate=1e-9", "--set", "titles.learning_rate=1e-9", "--titles", "titles.tsv"];
     folder
         .train("worse.safetensors", &with_titles)
         .code(0)
@@ -53,7 +53,7 @@ fn all_clicks_are_learnt_for_as_long_as_was_best() {
     let folder = Folder::with_data();
     folder.write("clicks.tsv", many_queries(1400));
     let titles = ["--titles", "titles.tsv", "--set", "titles.epochs=2", "--set", "encoder.members=2"];
-    let settings = ["--set", "encoder.cells=8", "--batch-size", "32", "--seed", "7"];
+    let settings = ["--set", "encoder.cells=8", "--set", "batch_size=32", "--seed", "7"];
     for more in [&[][..], &titles[..]] {
         let events = folder.train("m", &[more, &["--json"]].concat()).code(0).json_lines();
         let at = events.iter().position(|event| event["event"] == "all_clicks").unwrap();
@@ -105,8 +105,8 @@ fn the_epoch_with_the_smallest_loss_of_held_out_pairs_can_be_kept() {
         "encoder.cells=8",
     ];
     // A large step, so that the loss rises again; and a preset, which holds nothing out unless it is asked for.
-    let much = ["--batch-size", "32", "--epochs", "8", "--learning-rate", "0.05"];
-    for more in [&much[..], &["--preset", "lstm-dssm", "--epochs", "3", "--learning-rate", "0.003"]] {
+    let much = ["--set", "batch_size=32", "--epochs", "8", "--set", "learning_rate=0.05"];
+    for more in [&much[..], &["--preset", "lstm-dssm", "--epochs", "3", "--set", "learning_rate=0.003"]] {
         let events = folder.run(&[&run[..], more].concat()).code(0).json_lines();
         let trial = events.iter().take_while(|event| event["event"] != "judged");
         let losses: Vec<f64> = trial.filter_map(|event| event["held_out"]["loss"].as_f64()).collect();

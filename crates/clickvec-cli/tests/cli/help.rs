@@ -91,7 +91,10 @@ fn wrong_usage_is_2() {
         .run(&["search", "--model", "m", "--titles", "t", "-k", "-1", "a"])
         .code(2)
         .says("expected a whole number of 1 or more");
-    folder.run(&["train", "--clicks", "c", "--output", "m", "--gamma", "-1"]).code(2).says("expected a number above 0");
+    folder
+        .run(&["train", "--clicks", "c", "--output", "m", "--set", "loss.gamma=-1"])
+        .code(2)
+        .says("expected a number above 0");
     folder.run(&["judge", "read", "sheet.tsv", "--output", "-"]).code(2).says("expected a file to write, found `-`");
 }
 

@@ -123,7 +123,7 @@ fn an_index_that_cannot_be_read() {
     folder.write("shop.index/titles.tsv", &titles[..titles.len() - 1]);
     search("shop.index").says(&format!("shop.index/titles.tsv: expected {} bytes", titles.len()));
     folder.write("shop.index/titles.tsv", titles);
-    let other = ["--gamma", "3", "--set", "shared_towers=false"];
+    let other = ["--set", "loss.gamma=3", "--set", "shared_towers=false"];
     folder.train("shop.index/model.safetensors", &other).code(2).says("expected an output outside the index ");
     folder.train("other.safetensors", &other).code(0);
     std::fs::rename(folder.path("other.safetensors"), folder.path("shop.index/model.safetensors")).unwrap();

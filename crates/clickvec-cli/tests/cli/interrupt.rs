@@ -13,12 +13,12 @@ const RUN: [&str; 11] = [
     "clicks.tsv",
     "--set",
     "encoder.cells=24",
-    "--batch-size",
-    "8",
+    "--set",
+    "batch_size=8",
     "--preset",
     "lstm-dssm",
-    "--negatives",
-    "2",
+    "--set",
+    "negatives=2",
 ];
 
 /// A run that is being watched. It ends with the test.

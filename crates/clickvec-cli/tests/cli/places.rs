@@ -222,9 +222,9 @@ fn memory_that_is_not_there_is_told_before_the_work() {
     let mrf = ["lab", "table", "--judged", "judged.tsv", "--titles", "spelt.tsv", "--ranker", "mrf"];
     let once = ["train", "--clicks", "pairs.tsv", "--epochs", "1", "--output"];
     let states =
-        [&once[..], &["m", "--encoder", "lstm", "--set", "encoder.cells=500", "--batch-size", "12000"]].concat();
+        [&once[..], &["m", "--encoder", "lstm", "--set", "encoder.cells=500", "--set", "batch_size=12000"]].concat();
     let cosines =
-        [&once[..], &["m", "--encoder", "dssm", "--set", "encoder.layers=2", "--batch-size", "12000"]].concat();
+        [&once[..], &["m", "--encoder", "dssm", "--set", "encoder.layers=2", "--set", "batch_size=12000"]].concat();
     // Its words have trigrams of all titles.
     folder.write("few.tsv", pairs_of(64));
     let flat = [

@@ -40,8 +40,7 @@ fn what_one_person_typed_stays_out_unless_it_is_private() {
         "rare: 3 queries, 4 pairs, 5 clicks, of fewer than 5 users, are in clicks.tsv (--private): keep it where the log is",
     );
     // Each of two tables has its own rare queries, and only that for training marks them.
-    let split =
-        ["--private", "--validation", "held.tsv", "--validation-split", "2024-05-04", "--validation-titles", "0"];
+    let split = ["--private", "--validation", "held.tsv", "--validation-split", "2024-05-04"];
     let run = prepare(&folder, &split).code(0);
     let said = run.stderr();
     let rare = |name: &str| {

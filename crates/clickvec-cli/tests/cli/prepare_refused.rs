@@ -222,10 +222,10 @@ fn outputs_are_told_apart_by_where_they_lead() {
 fn limits_that_cannot_be_held_are_an_error() {
     let folder = Folder::new();
     folder.write("log.tsv", "query\ttitle\tuser\na\tt\tu\n");
-    prepare(&folder, &["--max-queries-per-day", "9"])
+    prepare(&folder, &["--max-queries", "9/day"])
         .code(2)
         .says("a limit of queries for each user and day needs a column of times")
-        .says("leave `max_queries_per_day` out");
+        .says("leave `max_queries` out");
     folder.write("log.tsv", "query\ttitle\na\tt\n");
     prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `max_queries` out");
     let split = ["--validation", "held.tsv", "--validation-split", "2024"];

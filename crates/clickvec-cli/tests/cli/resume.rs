@@ -11,12 +11,12 @@ const RUN: [&str; 11] = [
     "clicks.tsv",
     "--set",
     "encoder.cells=24",
-    "--batch-size",
-    "8",
+    "--set",
+    "batch_size=8",
     "--preset",
     "lstm-dssm",
-    "--negatives",
-    "2",
+    "--set",
+    "negatives=2",
 ];
 
 fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
@@ -111,7 +111,11 @@ fn another_setting_is_refused_and_named() {
         kill_after(&folder, &run, Duration::from_millis(time));
         time *= 2;
     }
-    folder.run(&[&run[..], &["--resume", "--gamma", "3"]].concat()).code(2).says("loss.gamma").prints_nothing();
+    folder
+        .run(&[&run[..], &["--resume", "--set", "loss.gamma=3"]].concat())
+        .code(2)
+        .says("loss.gamma")
+        .prints_nothing();
     folder.run(&[&run[..], &["--resume", "--seed", "3"]].concat()).code(2).says("seed");
     assert!(!folder.path("m").exists());
 }
@@ -135,7 +139,7 @@ fn kills_of_both_runs_change_nothing_where_queries_are_held_out() {
         "titles.epochs=1",
     ];
     let run =
-        [&run[..], &["--batch-size", "16", "--epochs", "3", "--encoder", "members", "--set", "encoder.members=2"]]
+        [&run[..], &["--set", "batch_size=16", "--epochs", "3", "--encoder", "members", "--set", "encoder.members=2"]]
             .concat();
     folder.run(&[&run[..], &["--output", "alone"]].concat()).code(0);
     let killed = [&run[..], &["--output", "killed", "--checkpoint-every", "1", "--resume"]].concat();
@@ -184,7 +188,8 @@ fn other_held_out_settings_are_refused_before_anything_is_learnt() {
     let folder = Folder::with_data();
     let row = |i: usize| format!("thing {i}\tthing {i} no {}\n", i % 300);
     folder.write("clicks.tsv", format!("query\ttitle\n{}", (0..1100).map(row).collect::<String>()));
-    let run = ["train", "--clicks", "clicks.tsv", "--set", "encoder.cells=8", "--batch-size", "16", "--output", "m"];
+    let run =
+        ["train", "--clicks", "clicks.tsv", "--set", "encoder.cells=8", "--set", "batch_size=16", "--output", "m"];
     // Often enough to be stopped at one, and seldom enough for the disk where the run goes to its end.
     let [run, seldom] = ["1", "50"].map(|minibatches| [&run[..], &["--checkpoint-every", minibatches]].concat());
     let refused = |more: &[&str], says: &str| {
@@ -222,8 +227,8 @@ fn other_held_out_settings_are_refused_before_anything_is_learnt() {
         "clicks.tsv",
         "--set",
         "encoder.cells=8",
-        "--batch-size",
-        "16",
+        "--set",
+        "batch_size=16",
         "--output",
         "alone",
         "--epochs",

@@ -171,7 +171,7 @@ fn what_does_not_fit_is_refused() {
     folder.write("t.jsonl", "{\"text\":\"red hammer\",\"vector\":[0,0]}\n");
     with(&[]).code(2).says("t.jsonl:1: expected a number other than 0 in the vector of `red hammer`");
     with(&["--set", "teacher.clicks=2"]).code(2).says("teacher.clicks: expected a number from 0 to 1, found 2");
-    with(&["--negatives", "4"]).code(2).says("negatives: expected `all` with a teacher");
+    with(&["--set", "negatives=4"]).code(2).says("negatives: expected `all` with a teacher");
     assert!(!folder.path("m").exists());
 }
 

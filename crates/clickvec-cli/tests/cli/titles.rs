@@ -104,9 +104,9 @@ fn what_only_clicks_need_is_refused_for_titles_alone() {
     let folder = Folder::with_data();
     for (flag, value, name) in [
         ("--epochs", "3", "epochs"),
-        ("--batch-size", "32", "batch_size"),
-        ("--gamma", "9", "loss.gamma"),
-        ("--learning-rate", "0.1", "learning_rate"),
+        ("--set", "batch_size=32", "batch_size"),
+        ("--set", "loss.gamma=9", "loss.gamma"),
+        ("--set", "learning_rate=0.1", "learning_rate"),
         ("--set", "augment.drop=0.1", "augment.drop"),
         ("--set", "weighting=linear", "weighting"),
         ("--set", "titles.among_clicks=2", "titles.among_clicks"),

@@ -170,11 +170,11 @@ fn noise_contrastive_estimation_is_a_loss() {
 fn numbers_are_checked() {
     let folder = Folder::with_data();
     for (option, name) in [
-        ("--negatives=0", "negatives: "),
-        ("--negatives=some", "negatives: "),
-        ("--gamma=0", "loss.gamma: "),
-        ("--gamma=nan", "loss.gamma: "),
-        ("--learning-rate=-1", "learning_rate: "),
+        ("--set=negatives=0", "negatives: "),
+        ("--set=negatives=some", "negatives: "),
+        ("--set=loss.gamma=0", "loss.gamma: "),
+        ("--set=loss.gamma=nan", "loss.gamma: "),
+        ("--set=learning_rate=-1", "learning_rate: "),
         ("--set=clip_norm=inf", "clip_norm: "),
         ("--set=init_range=wide", "init_range: "),
         ("--set=max_words=0", "max_words: "),

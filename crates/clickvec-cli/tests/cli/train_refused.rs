@@ -102,7 +102,7 @@ fn settings_come_from_a_file_too_and_options_replace_them() {
         std::fs::read(folder.path(name)).unwrap()
     };
     let file = with("file", &["--settings=settings.toml", "--epochs=1", "--set", "seed=7"]);
-    let typed = ["--encoder=dssm", "--set", "encoder.layers=8,4", "--gamma=7", "--epochs=1", "--seed=7"];
+    let typed = ["--encoder=dssm", "--set", "encoder.layers=8,4", "--set=loss.gamma=7", "--epochs=1", "--seed=7"];
     assert!(file == with("typed", &typed));
     folder.write("settings.toml", "epochs = ");
     refused(&folder, &["--settings=settings.toml"]).says("settings.toml: expected settings in TOML");

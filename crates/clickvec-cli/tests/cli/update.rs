@@ -138,7 +138,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
 #[test]
 #[ignore = "some seconds; .ci/run runs it"]
 fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
-    let folder = world(3, 2_000, 0.5, &["--batch-size", "64", "--epochs=8"]);
+    let folder = world(3, 2_000, 0.5, &["--set", "batch_size=64", "--epochs=8"]);
     let old = bytes(&folder, "m");
     let run = update(&folder, &days(0, 1), &["--index=index", "--json"]).code(0);
     let good = report(&run);
@@ -305,7 +305,7 @@ fn members_in_fewer_numbers_are_updated() {
 
 #[test]
 fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
-    let folder = world(2, 1_500, 0.2, &["--batch-size", "64", "--epochs=2"]);
+    let folder = world(2, 1_500, 0.2, &["--set", "batch_size=64", "--epochs=2"]);
     let old = bytes(&folder, "m");
     update(&folder, &days(0, 1), &["--output=new"]).code(0);
     let new = bytes(&folder, "new");
@@ -342,7 +342,7 @@ fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
 
 #[test]
 fn what_cannot_be_done_is_said_and_changes_nothing() {
-    let folder = world(2, 300, 0.0, &["--batch-size", "64", "--epochs=1"]);
+    let folder = world(2, 300, 0.0, &["--set", "batch_size=64", "--epochs=1"]);
     let old = bytes(&folder, "m");
     let refused = |arguments: &str, message: &str| {
         folder.run(&arguments.split(' ').collect::<Vec<_>>()).code(2).says(message).prints_nothing();
@@ -407,7 +407,7 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
 #[ignore = "a minute; .ci/run runs it"]
 fn thirty_days_with_a_shifting_vocabulary() {
     const DAYS: usize = 30;
-    let folder = world(DAYS, 2_000, 0.6, &["--batch-size", "64", "--epochs=8"]);
+    let folder = world(DAYS, 2_000, 0.6, &["--set", "batch_size=64", "--epochs=8"]);
     folder.write("frozen", bytes(&folder, "m"));
     let (mut seconds, mut refused) = (Vec::new(), Vec::new());
     for day in 1..DAYS {

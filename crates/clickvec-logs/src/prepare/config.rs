@@ -50,8 +50,6 @@ pub struct Config {
     pub keep_case: bool,
     /// Whether queries keep addresses and numbers.
     pub keep_personal: bool,
-    /// The fewest clicks of a pair that stays.
-    pub min_count: u64,
     /// The fewest users of a query that stays; `None`: [`DEFAULT_MIN_USERS`] if the log has users, or
     /// [`DEFAULT_PRIVATE_USERS`] for a private table.
     pub min_users: Option<usize>,
@@ -60,12 +58,10 @@ pub struct Config {
     pub private: bool,
     /// The limits above which a user is a robot. Without users there are no robots.
     pub limits: Limits,
-    /// Whether the limit per day was requested, so that a log without users or times is an error.
-    pub day_limit_asked: bool,
+    /// Whether a log without users or times is an error if there is a limit per day.
+    pub needs_day_limit: bool,
     /// Which rows go into the validation set.
     pub split: Split,
-    /// The number of titles without a click to add to each query of the validation set.
-    pub validation_titles: usize,
     /// How clicks are weighted by their position, if at all.
     pub position_weighting: Option<PositionWeighting>,
     /// The share of rows that may be broken, 0 to 1.

@@ -61,7 +61,7 @@ pub fn prepare(
     let budget = |share: f64| (config.memory as f64 * share) as usize;
     // What is left for everything but counting.
     let mut left = budget(1.0 - COUNTING);
-    let mut report = Report { min_count: config.min_count, ..Report::default() };
+    let mut report = Report::default();
 
     let titles = match &config.titles {
         None => None,
@@ -186,14 +186,12 @@ pub fn prepare(
     let emission = Emission {
         output: &config.output,
         validation: config.validation.as_deref(),
-        min_count: config.min_count,
         min_users,
         private: config.private,
         validation_part: match config.split {
             Split::Part(part) => Some(part),
             Split::None | Split::After(_) => None,
         },
-        validation_titles: config.validation_titles,
         weights: &weights,
     };
     emission.write(&gathered, &mut report, standard_output)?;
@@ -257,9 +255,9 @@ fn check_columns(
     if config.limits.log.is_some() {
         needs("a limit of queries for each user", "max_queries", Role::User)?;
     }
-    if config.day_limit_asked && config.limits.day.is_some() {
-        needs("a limit of queries for each user and day", "max_queries_per_day", Role::User)?;
-        needs("a limit of queries for each user and day", "max_queries_per_day", Role::Time)?;
+    if config.needs_day_limit && config.limits.day.is_some() {
+        needs("a limit of queries for each user and day", "max_queries", Role::User)?;
+        needs("a limit of queries for each user and day", "max_queries", Role::Time)?;
     }
     if config.position_weighting.is_some() {
         needs("the correction of position bias", "correct_position_bias", Role::Position)?;

@@ -33,27 +33,21 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FILE")]
     pub(super) output: PathBuf,
 
-    /// The format of the logs [default: recognised by the name and the first bytes].
-    #[arg(long, value_name = "FORMAT", value_parser = format())]
-    format: Option<Format>,
+    /// The format of the logs: tsv (fields between tabs, nothing quoted), csv, json (one object a line) or parquet (in a program built
+    /// with it). `csv:;` or `csv:tab` sets the separator of fields [default: recognised by the name and the first bytes; a comma, or a
+    /// semicolon if the header has only those].
+    #[arg(long, value_name = "FORMAT", value_parser = form)]
+    format: Option<Form>,
 
     /// The source of the log, if its form is known.
     #[arg(long, value_name = "PRESET", value_parser = preset())]
     preset: Option<Preset>,
 
-    /// The separator of fields in CSV [default: a comma, or a semicolon if the header has only those].
-    #[arg(long, value_name = "CHARACTER", value_parser = delimiter, conflicts_with = "preset")]
-    delimiter: Option<u8>,
-
-    /// The names of the columns, for logs without a header, such as `query,title,-`.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    header: Option<Vec<String>>,
-
     /// Columns that have other names than usual, as in `query=search_term,item=sku`; may be repeated. The usual names are query, title, item,
     /// clicked, count, position, time, user and session; and, of other tables, query_id, titles.id and titles.title. A column that is
-    /// named must exist.
-    #[arg(long, value_name = "COLUMN=NAME,…", value_parser = column_names)]
-    columns: Vec<ColumnNames<Column>>,
+    /// named must exist. A list without `=`, as in `query,title,-`, has the names of all columns of logs without a header.
+    #[arg(long, value_name = "COLUMN=NAME,…", value_parser = log_columns)]
+    columns: Vec<LogColumns>,
 
     /// A table with the title of each item, with the columns id and title; or a BEIR corpus.
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
@@ -67,17 +61,10 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Titles and queries", conflicts_with = "titles")]
     item_as_title: bool,
 
-    /// Keep the case of queries; by default they are lower-cased.
-    #[arg(long, help_heading = "What stays")]
-    keep_case: bool,
-
-    /// Keep e-mail addresses, phone and card numbers in queries; by default they are removed.
-    #[arg(long, help_heading = "What stays")]
-    keep_personal: bool,
-
-    /// Leave out pairs with fewer clicks than this.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::numbers::at_least_one::<u64>, help_heading = "What stays")]
-    min_count: u64,
+    /// What to keep in queries: their case, which is lowered by default; or what is personal, e-mail addresses, phone and card
+    /// numbers, which are removed by default; or both.
+    #[arg(long, value_name = "case,personal", value_delimiter = ',', value_parser = ["case", "personal"], hide_possible_values = true, help_heading = "What stays")]
+    keep: Vec<String>,
 
     /// Leave out queries for which fewer different users clicked; 1 keeps all [default: 2 if the log has users, 5 with
     /// --private].
@@ -89,17 +76,13 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "What stays")]
     private: bool,
 
-    /// Leave out all rows of a user who makes more queries than this on any day; 0 sets no limit. Needs users and times
-    /// [default: 200 if the log has them].
-    #[arg(long, value_name = "N", help_heading = "What stays")]
-    max_queries_per_day: Option<u64>,
-
-    /// Leave out all rows of a user who makes more queries than this in the whole log; 0 sets no limit.
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What stays")]
-    max_queries: u64,
+    /// Leave out all rows of a user who makes more queries than this on any day (`200/day`), in the log (`5000`), or either
+    /// (`200/day,5000`); 0 sets no limit. Needs users, and times for a day [default: 200/day if the log has them].
+    #[arg(long, value_name = "N/day,N", value_parser = max_queries, help_heading = "What stays")]
+    max_queries: Option<MaxQueries>,
 
     /// Where to write the validation set: a table with the columns query, title, grade and count, for `train
-    /// --validation`.
+    /// --validation`. Clicked titles have grade 1, and ten others drawn at random grade 0.
     #[arg(long, value_name = "FILE", help_heading = "Validation")]
     validation: Option<PathBuf>,
 
@@ -107,10 +90,6 @@ pub(crate) struct Args {
     /// query is in both outputs.
     #[arg(long, value_name = "DATE|PART", value_parser = split, help_heading = "Validation")]
     validation_split: Option<Split>,
-
-    /// The number of random titles with grade 0 to add to each query of the validation set.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=1000), requires = "validation", help_heading = "Validation")]
-    validation_titles: u16,
 
     /// Weight clicks by how rarely their position is looked at, which a click model learns from the log. Needs positions, and rows for
     /// titles that were shown but not clicked. `clip` is the largest weight that a click can get because of its position. Clicks are
@@ -144,37 +123,42 @@ enum Column {
     Title,
 }
 
+/// Names of columns.
+#[derive(Debug, Clone)]
+enum LogColumns {
+    /// The names of some.
+    Some(ColumnNames<Column>),
+    /// The names of all in order, which the logs do not have.
+    All(Vec<String>),
+}
+
+/// A format, and the separator of fields in CSV.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Form {
+    format: Format,
+    delimiter: Option<u8>,
+}
+
+/// How many queries a user may make; 0: any number.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct MaxQueries {
+    day: Option<u64>,
+    log: Option<u64>,
+}
+
 /// Parses names of columns.
-fn column_names(text: &str) -> Result<ColumnNames<Column>, String> {
+fn log_columns(text: &str) -> Result<LogColumns, String> {
+    if !text.contains('=') && text.contains(',') {
+        return Ok(LogColumns::All(text.split(',').map(str::to_owned).collect()));
+    }
     let mut known: Vec<_> = columns::ALL.into_iter().map(|role| (role.name(), Column::Log(role))).collect();
     known.extend([("titles.id", Column::TitleId), ("titles.title", Column::Title)]);
-    ColumnNames::parse(text, &known)
+    ColumnNames::parse(text, &known).map(LogColumns::Some)
 }
 
-/// Returns a parser of values that have a name each, with a line of help for each.
-fn named<T: Copy + Send + Sync + 'static>(
-    all: &'static [T],
-    name: fn(T) -> &'static str,
-    about: fn(T) -> &'static str,
-) -> impl TypedValueParser<Value = T> {
-    let values = all.iter().map(|&value| PossibleValue::new(name(value)).help(about(value)));
-    PossibleValuesParser::new(values).try_map(move |found| {
-        let value = all.iter().copied().find(|&value| name(value) == found);
-        value.ok_or("expected one of the possible values")
-    })
-}
-
-fn format() -> impl TypedValueParser<Value = Format> {
-    named(&Format::ALL, Format::name, |format| match format {
-        Format::Tsv => "Fields between tabs, nothing quoted",
-        Format::Csv => "Fields between commas, in quotes where they need it",
-        Format::Json => "One JSON object a line",
-        Format::Parquet => "Apache Parquet; needs a program built with it",
-    })
-}
-
+/// Returns a parser of presets, with a line of help for each.
 fn preset() -> impl TypedValueParser<Value = Preset> {
-    named(&preset::ALL, Preset::name, |preset| match preset {
+    let about = |preset| match preset {
         Preset::Ubi => "User Behavior Insights: dumps of ubi_queries and ubi_events",
         Preset::Ga4 => "Events of Google Analytics 4, exported from BigQuery as JSON lines",
         Preset::Snowplow => "Enriched events of Snowplow as JSON lines",
@@ -182,6 +166,11 @@ fn preset() -> impl TypedValueParser<Value = Preset> {
         Preset::MsmarcoPassage => "Qrels of MS MARCO's passages; needs --queries and --titles collection.tsv",
         Preset::MsmarcoDocument => "Qrels of MS MARCO's documents; needs --queries and --titles msmarco-docs.tsv",
         Preset::Aol => "The AOL log of 2006; needs --titles or --item-as-title",
+    };
+    let values = preset::ALL.map(|preset| PossibleValue::new(preset.name()).help(about(preset)));
+    PossibleValuesParser::new(values).try_map(|found| {
+        let preset = preset::ALL.into_iter().find(|preset| preset.name() == found);
+        preset.ok_or("expected one of the possible values")
     })
 }
 
@@ -198,7 +187,19 @@ impl Args {
 
     /// Returns the name of a column, if it was set.
     fn column(&self, column: Column) -> Option<String> {
-        ColumnNames::last(&self.columns, column).map(str::to_owned)
+        let names = self.columns.iter().filter_map(|names| match names {
+            LogColumns::Some(names) => Some(names),
+            LogColumns::All(_) => None,
+        });
+        ColumnNames::last(names, column).map(str::to_owned)
+    }
+
+    /// Returns the names of all columns, if they were set.
+    fn header(&self) -> Option<Vec<String>> {
+        self.columns.iter().rev().find_map(|names| match names {
+            LogColumns::All(names) => Some(names.clone()),
+            LogColumns::Some(_) => None,
+        })
     }
 
     /// Returns the settings for the library.
@@ -223,18 +224,14 @@ impl Args {
         if self.queries.is_some() && !columns.is_named(Role::Key) && self.preset.is_none() {
             columns.name(Role::Key, Role::Key.name());
         }
-        let format = match (self.format, self.delimiter) {
-            (None, Some(_)) => Some(Format::Csv),
-            (Some(found), Some(_)) if found != Format::Csv => {
-                bail!("`--delimiter` is for CSV, found `--format {}`; leave one of them out", found.name());
-            }
-            (format, _) => format,
-        };
         if self.private && self.min_users == Some(1) {
             bail!("`--private` needs a `--min-users` of 2 or more, which says what is rare; found 1");
         }
         let limit = |limit: u64| (limit > 0).then_some(limit);
-        let (delimiter, header) = (self.delimiter, self.header.clone());
+        let (format, delimiter) = self.format.map_or((None, None), |form| (Some(form.format), form.delimiter));
+        let header = self.header();
+        let max_queries = self.max_queries.unwrap_or_default();
+        let keeps = |what: &str| self.keep.iter().any(|keep| keep == what);
         Ok(Config {
             inputs: self.logs.clone(),
             table: Options { format, delimiter, header, columns, extract: None, short_rows: false, judgments: false },
@@ -244,18 +241,16 @@ impl Args {
             title_text_column: self.column(Column::Title),
             queries: self.queries.clone(),
             item_as_title: self.item_as_title,
-            keep_case: self.keep_case,
-            keep_personal: self.keep_personal,
-            min_count: self.min_count,
+            keep_case: keeps("case"),
+            keep_personal: keeps("personal"),
             min_users: self.min_users.map(usize::from),
             private: self.private,
             limits: Limits {
-                day: limit(self.max_queries_per_day.unwrap_or(DEFAULT_PER_DAY)),
-                log: limit(self.max_queries),
+                day: limit(max_queries.day.unwrap_or(DEFAULT_PER_DAY)),
+                log: max_queries.log.and_then(limit),
             },
-            day_limit_asked: self.max_queries_per_day.is_some(),
+            needs_day_limit: max_queries.day.is_some(),
             split: self.split(),
-            validation_titles: usize::from(self.validation_titles),
             position_weighting: self.correct_position_bias,
             max_bad: self.max_bad,
             memory: self.memory,
@@ -265,7 +260,34 @@ impl Args {
     }
 }
 
-fn delimiter(text: &str) -> Result<u8, String> {
+/// Parses a format, which for CSV may have the separator of fields behind it.
+fn form(text: &str) -> Result<Form, String> {
+    let (name, delimiter) = text.split_once(':').map_or((text, None), |(name, delimiter)| (name, Some(delimiter)));
+    let format = Format::ALL.into_iter().find(|format| format.name() == name);
+    match (format, delimiter) {
+        (Some(format), None) => Ok(Form { format, delimiter: None }),
+        (Some(Format::Csv), Some(text)) => Ok(Form { format: Format::Csv, delimiter: Some(separator(text)?) }),
+        _ => Err("expected tsv, csv, csv:CHARACTER, json or parquet".to_owned()),
+    }
+}
+
+/// Parses limits such as `200/day,5000`.
+fn max_queries(text: &str) -> Result<MaxQueries, String> {
+    let mut limits = MaxQueries::default();
+    for part in text.split(',') {
+        let (number, limit) = match part.strip_suffix("/day") {
+            Some(number) => (number, &mut limits.day),
+            None => (part, &mut limits.log),
+        };
+        let number = number.parse().map_err(|_| "expected N/day, N or both, as in 200/day,5000".to_owned())?;
+        if limit.replace(number).is_some() {
+            return Err("expected one limit a day and one for the log, found two of a kind".to_owned());
+        }
+    }
+    Ok(limits)
+}
+
+fn separator(text: &str) -> Result<u8, String> {
     match text {
         "\\t" | "tab" => Ok(b'\t'),
         text => match text.as_bytes() {

@@ -168,7 +168,7 @@ fn cost_of_privacy(report: &Report) -> Option<String> {
         return None;
     }
     let validation = report.validation.unwrap_or_default();
-    let queries = report.training.queries + validation.queries + few.queries + report.too_few_clicks.queries;
+    let queries = report.training.queries + validation.queries + few.queries;
     let share = few.clicks as f64 / report.clicks.max(1) as f64;
     let (warning, keep) = if share < WORTH_KNOWING {
         ("", String::new())
@@ -310,9 +310,6 @@ fn left_out(report: &Report) -> Vec<(String, String)> {
     if report.too_few_users.queries > 0 {
         let least = report.min_users.unwrap_or(0);
         all.push((format!("query of fewer than {least} users"), counts(&report.too_few_users)));
-    }
-    if report.too_few_clicks.pairs > 0 {
-        all.push((format!("pair of fewer than {} clicks", report.min_count), counts(&report.too_few_clicks)));
     }
     all
 }

@@ -12,7 +12,7 @@ use anyhow::{Result, anyhow, ensure};
 use clickvec::Error;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;
-use clickvec::tables::{TITLE, Titles};
+use clickvec::tables::TITLE;
 use clickvec::train::{ClickSource, Event, Inputs, Outcome, Output, Teacher, reference, written_paths};
 use clickvec_eval::training::{Progress, Trained, Training, held_out_path};
 use clickvec_eval::{TestSetFiles, files_of_test_set};
@@ -73,18 +73,10 @@ pub(crate) struct Args {
     )]
     output: PathBuf,
 
-    /// Evaluate the model on these judged titles after every epoch: a table with the columns query, title and grade, or
-    /// any other form that `evaluate --judged` reads.
+    /// Evaluate the model on these judged titles after every epoch: a table with the columns query, title and grade, or a
+    /// BEIR folder.
     #[arg(long, value_name = "FILE")]
     validation: Option<PathBuf>,
-
-    /// The texts of the queries, if the validation set is TREC qrels.
-    #[arg(long, value_name = "FILE", requires = "validation")]
-    validation_topics: Option<PathBuf>,
-
-    /// The texts of the titles, if the validation set is TREC qrels.
-    #[arg(long, value_name = "FILE", requires = "validation_topics")]
-    validation_titles: Option<PathBuf>,
 
     /// Write a checkpoint next to the model after every N minibatches [default: never].
     #[arg(long, value_name = "MINIBATCHES", value_parser = crate::numbers::at_least_one::<u64>)]
@@ -109,9 +101,7 @@ pub(crate) struct Args {
 
 impl Args {
     fn validation<'a>(&'a self, field: &'a str) -> Option<TestSetFiles<'a>> {
-        let topics = self.validation_topics.as_deref();
-        let titles = self.validation_titles.as_ref().map(Titles::from);
-        self.validation.as_deref().map(|judged| TestSetFiles { judged, topics, titles, field })
+        self.validation.as_deref().map(|judged| TestSetFiles { judged, topics: None, titles: None, field })
     }
 
     /// Returns all files that are read.

@@ -19,18 +19,6 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", help = help("epochs", "epochs"))]
     epochs: Option<String>,
 
-    #[arg(long, value_name = "RATE", help = help("learning_rate", "learning_rate"))]
-    learning_rate: Option<String>,
-
-    #[arg(long, value_name = "G", help = help("loss.gamma", "loss.gamma"))]
-    gamma: Option<String>,
-
-    #[arg(long, value_name = "N|all", help = help("negatives", "negatives"))]
-    negatives: Option<String>,
-
-    #[arg(long, value_name = "PAIRS", help = help("batch_size", "batch_size"))]
-    batch_size: Option<String>,
-
     #[arg(long, value_name = "SHARE", help = help("held_out", "held_out"))]
     held_out: Option<String>,
 
@@ -40,7 +28,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", help = help("seed", "seed"))]
     seed: Option<String>,
 
-    /// Set any setting by name, such as loss.kind=nce or encoder.cells=192. May be repeated. See --help-settings.
+    /// Set any setting by name, such as loss.gamma=20, batch_size=512 or encoder.cells=192. May be repeated. See --help-settings.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
 
@@ -68,10 +56,6 @@ impl Settings {
             ("preset", &self.preset),
             ("encoder", &self.encoder),
             ("epochs", &self.epochs),
-            ("learning_rate", &self.learning_rate),
-            ("loss.gamma", &self.gamma),
-            ("negatives", &self.negatives),
-            ("batch_size", &self.batch_size),
             ("held_out", &self.held_out),
             ("seed", &self.seed),
         ] {
