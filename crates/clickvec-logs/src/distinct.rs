@@ -1,7 +1,9 @@
 //! Counting distinct values in bounded memory.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
+
+use clickvec_tables::IdentityHasher;
 
 /// The number of hashes to keep. Above it, the count is an estimate with a relative standard error of 1.2 / √(KEPT /
 /// 2).
@@ -11,7 +13,7 @@ const KEPT: usize = 1 << 16;
 /// 0 (Wegman's adaptive sampling; Flajolet, "On adaptive sampling", Computing 43, 1990).
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
-    kept: HashSet<u64, BuildHasherDefault<Itself>>,
+    kept: HashSet<u64, BuildHasherDefault<IdentityHasher>>,
     /// The number of first bits that must be 0.
     bits: u32,
 }
@@ -35,26 +37,6 @@ impl Distinct {
     /// Whether [`Distinct::count`] is exact.
     pub(crate) fn is_exact(&self) -> bool {
         self.bits == 0
-    }
-}
-
-/// A hasher for values that are hashes already.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Itself(u64);
-
-impl Hasher for Itself {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
     }
 }
 

@@ -304,60 +304,6 @@ impl From<&Distinct> for Count {
     }
 }
 
-impl LeftOut {
-    /// Adds the counts of another.
-    pub(crate) fn add(&mut self, other: LeftOut) {
-        let LeftOut {
-            not_clicked,
-            headers,
-            robots,
-            without_query,
-            only_personal,
-            without_search,
-            without_item,
-            without_title,
-            count_zero,
-            other_events,
-        } = other;
-        self.not_clicked += not_clicked;
-        self.headers += headers;
-        self.robots += robots;
-        self.without_query += without_query;
-        self.only_personal += only_personal;
-        self.without_search += without_search;
-        self.without_item += without_item;
-        self.without_title += without_title;
-        self.count_zero += count_zero;
-        self.other_events += other_events;
-    }
-
-    /// The sum over all reasons.
-    pub fn total(&self) -> u64 {
-        let LeftOut {
-            not_clicked,
-            headers,
-            robots,
-            without_query,
-            only_personal,
-            without_search,
-            without_item,
-            without_title,
-            count_zero,
-            other_events,
-        } = *self;
-        not_clicked
-            + headers
-            + robots
-            + without_query
-            + only_personal
-            + without_search
-            + without_item
-            + without_title
-            + count_zero
-            + other_events
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

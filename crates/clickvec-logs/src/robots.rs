@@ -9,9 +9,9 @@ use std::hash::BuildHasherDefault;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use clickvec_tables::IdentityHasher;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::distinct::Itself;
 use crate::error::{READ_TEMPORARY, WRITE_TEMPORARY};
 use crate::{Error, Result};
 
@@ -49,10 +49,10 @@ pub(crate) struct UserCounts {
     partitions: Vec<BufWriter<File>>,
 }
 
-type Map = HashMap<u64, Entry, BuildHasherDefault<Itself>>;
+type Map = HashMap<u64, Entry, BuildHasherDefault<IdentityHasher>>;
 
 /// Users by hash.
-pub(crate) type Robots = HashSet<u64, BuildHasherDefault<Itself>>;
+pub(crate) type Robots = HashSet<u64, BuildHasherDefault<IdentityHasher>>;
 
 #[derive(Clone, Copy)]
 struct Entry {

@@ -14,4 +14,4 @@ mod unique_ids;
 
 pub use error::{Error, ErrorKind, Result};
 pub use lines::{FoundLine, Lines};
-pub use unique_ids::UniqueIds;
+pub use unique_ids::{IdentityHasher, UniqueIds};

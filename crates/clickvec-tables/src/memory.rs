@@ -9,6 +9,7 @@ use std::fmt;
 
 use memmap2::MmapMut;
 
+use crate::shown::count;
 use crate::{Error, ErrorKind};
 
 /// Memory that the system does not have.
@@ -34,17 +35,8 @@ impl fmt::Display for NoRoom {
 }
 
 /// Returns memory in MiB, with separated thousands.
-pub fn mebibytes(bytes: Option<u64>) -> String {
-    let Some(bytes) = bytes else { return "more than 2^64 bytes".to_owned() };
-    let digits = bytes.div_ceil(1 << 20).to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    format!("{text} MiB")
+fn mebibytes(bytes: Option<u64>) -> String {
+    bytes.map_or("more than 2^64 bytes".to_owned(), |bytes| format!("{} MiB", count(bytes.div_ceil(1 << 20))))
 }
 
 /// Up to here, the system is only asked whether it would hand out the memory, not how much is free.

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_128;
 /// 128-bit hashes tell them apart. The chance of any collision among a thousand million ids is below 1e-20.
 #[derive(Debug, Default)]
 pub struct UniqueIds {
-    places: HashMap<(u64, u64), u64, BuildHasherDefault<Taken>>,
+    places: HashMap<(u64, u64), u64, BuildHasherDefault<IdentityHasher>>,
 }
 
 impl UniqueIds {
@@ -29,10 +29,10 @@ impl UniqueIds {
 }
 
 /// A hasher for values that are hashes already.
-#[derive(Debug, Default)]
-struct Taken(u64);
+#[derive(Debug, Default, Clone, Copy)]
+pub struct IdentityHasher(u64);
 
-impl Hasher for Taken {
+impl Hasher for IdentityHasher {
     fn write(&mut self, _: &[u8]) {
         unreachable!("only numbers are hashed");
     }

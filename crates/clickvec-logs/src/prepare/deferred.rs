@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::asked::Asked;
-use super::seen::{Fate, Seen};
+use super::seen::{Fate, Reason, Seen};
+use super::user_query::UserQuery;
 use crate::error::{READ_TEMPORARY, WRITE_TEMPORARY};
 use crate::gather::{AT_ONCE, Gatherer, Names, Sighting, Waiting};
 use crate::privacy::Removed;
@@ -22,7 +22,7 @@ const WAITING_BYTES: usize = 256 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
     /// The user and query; `None` if the user is not known.
-    pub(super) asked: Option<Asked>,
+    pub(super) user_query: Option<UserQuery>,
     /// What the row adds to the counts; `None` if the row is broken.
     pub(super) seen: Option<Seen<u32>>,
 }
@@ -66,9 +66,9 @@ impl Deferred {
     }
 
     /// Adds a row.
-    pub(super) fn add(&mut self, asked: Option<Asked>, seen: Option<Seen<&str>>) -> Result<()> {
+    pub(super) fn add(&mut self, user_query: Option<UserQuery>, seen: Option<Seen<&str>>) -> Result<()> {
         let seen = seen.map(|seen| seen.with(|query, title| (self.queries.push(query), self.titles.push(title))));
-        self.waiting.push(Row { asked, seen });
+        self.waiting.push(Row { user_query, seen });
         let is_full = self.waiting.len() == AT_ONCE || self.queries.bytes() + self.titles.bytes() >= WAITING_BYTES;
         if is_full { self.number() } else { Ok(()) }
     }
@@ -77,10 +77,10 @@ impl Deferred {
     fn number(&mut self) -> Result<()> {
         self.names.number_all(&mut self.queries, &mut self.titles);
         self.rows += self.waiting.len() as u64;
-        for Row { asked, seen } in self.waiting.drain(..) {
+        for Row { user_query, seen } in self.waiting.drain(..) {
             let seen =
                 seen.map(|seen| seen.with(|query, title| (self.queries.number(query), self.titles.number(title))));
-            put(&mut self.file, &Row { asked, seen })
+            put(&mut self.file, &Row { user_query, seen })
                 .map_err(|source| Error::io(&self.folder, WRITE_TEMPORARY, source))?;
         }
         self.queries.clear();
@@ -97,12 +97,12 @@ impl Deferred {
     }
 
     /// Passes on the user and query of each row, in order.
-    pub(super) fn each_asked(&mut self, mut each: impl FnMut(Asked) -> Result<()>) -> Result<()> {
+    pub(super) fn each_user_query(&mut self, mut each: impl FnMut(UserQuery) -> Result<()>) -> Result<()> {
         self.number()?;
         let mut rows = self.rows()?;
         for _ in 0..self.rows {
             let row = get(&mut rows).map_err(|source| Error::io(&self.folder, READ_TEMPORARY, source))?;
-            row.asked.map_or(Ok(()), &mut each)?;
+            row.user_query.map_or(Ok(()), &mut each)?;
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ fn put(file: &mut impl Write, row: &Row) -> io::Result<()> {
         length += number.len();
     };
     let mut has = 0;
-    if let Some(Asked { user, day, query }) = row.asked {
+    if let Some(UserQuery { user, day, query }) = row.user_query {
         has |= USER;
         push(&user.to_le_bytes());
         push(&query.to_le_bytes());
@@ -200,18 +200,20 @@ fn put(file: &mut impl Write, row: &Row) -> io::Result<()> {
             let Removed { emails, phones, cards } = seen.removed;
             [emails, phones, cards].iter().for_each(|count| push(&count.to_le_bytes()));
         }
-        if let Fate::Counted(Sighting { query, title, part, position, shown, clicks, .. }) = seen.fate {
-            push(&query.to_le_bytes());
-            push(&title.to_le_bytes());
-            if (part, position, shown, clicks) != (0, 0, 1, 1) {
-                has |= TALLY;
-                push(&[part]);
-                push(&position.to_le_bytes());
-                push(&shown.to_le_bytes());
-                push(&clicks.to_le_bytes());
-            }
+        let Sighting { query, title, part, position, shown, clicks, .. } = match seen.fate {
+            Fate::LeftOut(reason) => return reason as u8,
+            Fate::Counted(sighting) => sighting,
+        };
+        push(&query.to_le_bytes());
+        push(&title.to_le_bytes());
+        if (part, position, shown, clicks) != (0, 0, 1, 1) {
+            has |= TALLY;
+            push(&[part]);
+            push(&position.to_le_bytes());
+            push(&shown.to_le_bytes());
+            push(&clicks.to_le_bytes());
         }
-        number(&seen.fate)
+        COUNTED
     });
     (bytes[0], bytes[1]) = (fate, has);
     file.write_all(&bytes[..length])
@@ -224,14 +226,14 @@ fn get(file: &mut impl Read) -> io::Result<Row> {
         Ok(bytes)
     }
     let [fate, has] = take(file)?;
-    let mut asked = None;
+    let mut user_query = None;
     if has & USER > 0 {
         let (user, query) = (u64::from_le_bytes(take(file)?), u64::from_le_bytes(take(file)?));
         let day = if has & DAY > 0 { Some(i32::from_le_bytes(take(file)?)) } else { None };
-        asked = Some(Asked { user, day, query });
+        user_query = Some(UserQuery { user, day, query });
     }
     if fate == BROKEN {
-        return Ok(Row { asked, seen: None });
+        return Ok(Row { user_query, seen: None });
     }
     let item = if has & ITEM > 0 { Some(u64::from_le_bytes(take(file)?)) } else { None };
     let mut removed = Removed::default();
@@ -240,11 +242,11 @@ fn get(file: &mut impl Read) -> io::Result<Row> {
             *count = u64::from_le_bytes(take(file)?);
         }
     }
-    let fate = match UNCOUNTED.get(usize::from(fate)) {
-        Some(&fate) => fate,
+    let fate = match Reason::ALL.get(usize::from(fate)) {
+        Some(&reason) => Fate::LeftOut(reason),
         None => {
             let (query, title) = (u32::from_le_bytes(take(file)?), u32::from_le_bytes(take(file)?));
-            let user = asked.map(|asked| asked.user);
+            let user = user_query.map(|user_query| user_query.user);
             let mut sighting = Sighting { query, title, part: 0, position: 0, shown: 1, clicks: 1, user };
             if has & TALLY > 0 {
                 [sighting.part] = take(file)?;
@@ -255,24 +257,12 @@ fn get(file: &mut impl Read) -> io::Result<Row> {
             Fate::Counted(sighting)
         }
     };
-    Ok(Row { asked, seen: Some(Seen { item, removed, fate }) })
+    Ok(Row { user_query, seen: Some(Seen { item, removed, fate }) })
 }
 
-/// The fates by number. A row that is counted has the number after the last.
-const UNCOUNTED: [Fate<u32>; 7] = [
-    Fate::NotClicked,
-    Fate::CountZero,
-    Fate::WithoutSearch,
-    Fate::WithoutQuery,
-    Fate::OnlyPersonal,
-    Fate::WithoutItem,
-    Fate::WithoutTitle,
-];
+/// The number of a row that is counted. One that is left out has the number of its reason.
+const COUNTED: u8 = Reason::ALL.len() as u8;
 const BROKEN: u8 = u8::MAX;
-
-fn number(fate: &Fate<u32>) -> u8 {
-    UNCOUNTED.iter().position(|other| other == fate).unwrap_or(UNCOUNTED.len()) as u8
-}
 
 #[cfg(test)]
 mod tests {
@@ -285,17 +275,20 @@ mod tests {
             Fate::Counted(Sighting { query, title, part: 1, position: 9, shown: 1, clicks, user: Some(5) })
         };
         let once = Sighting { query: 0, title: 1, part: 0, position: 0, shown: 1, clicks: 1, user: None };
-        let asked = |day| Some(Asked { user: 5, day, query: u64::MAX });
+        let user_query = |day| Some(UserQuery { user: 5, day, query: u64::MAX });
         let mut rows = vec![
-            Row { asked: asked(Some(-3)), seen: None },
-            Row { asked: asked(None), seen: Some(Seen { item: Some(3), removed, fate: counted(u64::MAX) }) },
-            Row { asked: asked(Some(9)), seen: Some(Seen { item: None, removed, fate: counted(1) }) },
+            Row { user_query: user_query(Some(-3)), seen: None },
+            Row { user_query: user_query(None), seen: Some(Seen { item: Some(3), removed, fate: counted(u64::MAX) }) },
+            Row { user_query: user_query(Some(9)), seen: Some(Seen { item: None, removed, fate: counted(1) }) },
             Row {
-                asked: None,
+                user_query: None,
                 seen: Some(Seen { fate: Fate::Counted(once), item: None, removed: Removed::default() }),
             },
         ];
-        rows.extend(UNCOUNTED.map(|fate| Row { asked: None, seen: Some(Seen { fate, item: Some(1), removed }) }));
+        rows.extend(Reason::ALL.map(|reason| {
+            let seen = Seen { fate: Fate::LeftOut(reason), item: Some(1), removed };
+            Row { user_query: None, seen: Some(seen) }
+        }));
         rows
     }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clickvec_tables::files;
 use clickvec_tables::table::RowFault;
 
-use super::asked::asked;
 use super::config::Config;
+use super::user_query::user_query;
 use crate::columns::{Columns, Role};
 use clickvec_tables::shown::{looks_like_name, shown};
 use clickvec_tables::table::shown_names;
@@ -113,9 +113,9 @@ impl Inputs {
                 searches.add(path, key, time, query.unwrap_or_default())?;
             }
             if let Some(users) = &mut users
-                && let Some(asked) = asked(record, time)
+                && let Some(user_query) = user_query(record, time)
             {
-                users.add(asked.user, asked.day.map(i64::from), asked.query)?;
+                users.add(user_query.user, user_query.day.map(i64::from), user_query.query)?;
             }
             Ok(None)
         })

@@ -1,12 +1,12 @@
 //! Preparing a log: raw logs in, tables of counted pairs out.
 
-mod asked;
 mod config;
 mod deferred;
 mod inputs;
 mod positions;
 mod rows;
 mod seen;
+mod user_query;
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::gather::{Gatherer, Stay};
 use crate::join::Searches;
 use crate::paths::{is_special, is_standard_output};
 use crate::preset::Preset;
-use crate::report::{Count, Report};
+use crate::report::{Count, LeftOut, Report};
 use crate::robots::{Limits, Robots, SharedCounts, UserCounts};
 use crate::tables::Options;
 use crate::titles::TitleTexts;
@@ -143,9 +143,9 @@ pub fn prepare(
         if let Some(suspects) = queries.over(limit) {
             limits.day = limits.day.filter(|_| counter.saw_a_time());
             let mut users = UserCounts::new(limits, left / 2, &folder);
-            deferred.each_asked(|asked| {
-                if suspects.contains(asked.user) {
-                    users.add(asked.user, asked.day.map(i64::from), asked.query)
+            deferred.each_user_query(|user_query| {
+                if suspects.contains(user_query.user) {
+                    users.add(user_query.user, user_query.day.map(i64::from), user_query.query)
                 } else {
                     Ok(())
                 }
@@ -160,7 +160,9 @@ pub fn prepare(
     }
     report.robots = limited.then_some(robots.len() as u64);
     let found = counter.finish();
-    report.left_out.add(found.left_out);
+    // Headers and events that are unknown were counted while reading.
+    let LeftOut { headers, other_events, .. } = report.left_out;
+    report.left_out = LeftOut { headers, other_events, ..found.left_out };
     report.personal = found.personal;
     report.searches = found.searches;
     report.clicks = found.clicks;

@@ -3,10 +3,10 @@
 use clickvec_tables::table::RowFault;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::asked::{Asked, asked, who};
 use super::config::{Config, Split};
 use super::deferred::{self, Deferred};
-use super::seen::{Fate, Seen};
+use super::seen::{Fate, Reason, Seen};
+use super::user_query::{UserQuery, user_query, who};
 use crate::Result;
 use crate::columns::Role;
 use crate::distinct::Distinct;
@@ -62,22 +62,26 @@ impl Found {
         if let Some(item) = seen.item {
             self.items.add(item);
         }
-        match seen.fate {
-            Fate::NotClicked => left.not_clicked += 1,
-            Fate::CountZero => left.count_zero += 1,
-            Fate::WithoutSearch => left.without_search += 1,
-            Fate::WithoutQuery => left.without_query += 1,
-            Fate::OnlyPersonal => left.only_personal += 1,
-            Fate::WithoutItem => left.without_item += 1,
-            Fate::WithoutTitle => {
-                left.without_title += 1;
-                seen.item.into_iter().for_each(|item| self.without_title.add(item));
-            }
+        let reason = match seen.fate {
+            Fate::LeftOut(reason) => reason,
             Fate::Counted(sighting) => {
                 self.clicks = self.clicks.saturating_add(sighting.clicks);
                 return Some(sighting);
             }
-        }
+        };
+        let count = match reason {
+            Reason::NotClicked => &mut left.not_clicked,
+            Reason::CountZero => &mut left.count_zero,
+            Reason::WithoutSearch => &mut left.without_search,
+            Reason::WithoutQuery => &mut left.without_query,
+            Reason::OnlyPersonal => &mut left.only_personal,
+            Reason::WithoutItem => &mut left.without_item,
+            Reason::WithoutTitle => {
+                seen.item.into_iter().for_each(|item| self.without_title.add(item));
+                &mut left.without_title
+            }
+        };
+        *count += 1;
         None
     }
 }
@@ -160,19 +164,19 @@ impl<'a> Counter<'a> {
             Ok(values) => values.time,
             Err(_) => record.get(Role::Time).and_then(Time::parse),
         };
-        let asked = asked(record, time);
-        if let Some(Asked { user, query, .. }) = asked {
+        let user_query = user_query(record, time);
+        if let Some(UserQuery { user, query, .. }) = user_query {
             queries.add(user, query);
         }
-        let user = asked.map(|asked| asked.user);
+        let user = user_query.map(|user_query| user_query.user);
         match values {
             Ok(values) => {
                 self.found.sees(time, user);
-                deferred.add(asked, Some(self.reader.read(record, &values, user)))?;
+                deferred.add(user_query, Some(self.reader.read(record, &values, user)))?;
                 Ok(None)
             }
             Err(fault) => {
-                deferred.add(asked, None)?;
+                deferred.add(user_query, None)?;
                 Ok(Some(fault))
             }
         }
@@ -182,7 +186,7 @@ impl<'a> Counter<'a> {
     #[inline]
     pub(super) fn judge(&mut self, row: deferred::Row, robots: &Robots) -> Option<Sighting<u32>> {
         let seen = row.seen?;
-        if row.asked.is_some_and(|asked| !robots.is_empty() && robots.contains(&asked.user)) {
+        if row.user_query.is_some_and(|user_query| !robots.is_empty() && robots.contains(&user_query.user)) {
             self.found.left_out.robots += 1;
             return None;
         }
@@ -207,10 +211,10 @@ impl Reader<'_> {
     #[inline]
     fn read(&mut self, record: &Record, values: &Values, user: Option<u64>) -> Seen<&str> {
         let mut removed = Removed::default();
-        let without = |removed, item, fate| Seen { removed, item, fate };
+        let without = |removed, item, reason| Seen { removed, item, fate: Fate::LeftOut(reason) };
         if values.clicks == 0 && (values.shown == 0 || self.config.position_weighting.is_none()) {
-            let fate = if values.shown == 0 { Fate::CountZero } else { Fate::NotClicked };
-            return without(removed, None, fate);
+            let reason = if values.shown == 0 { Reason::CountZero } else { Reason::NotClicked };
+            return without(removed, None, reason);
         }
         // A click has its query, or a key that leads to it.
         let own = record.get(Role::Query).filter(|query| !query.trim().is_empty());
@@ -218,19 +222,19 @@ impl Reader<'_> {
             (Some(query), _, _) => query,
             (None, Some(searches), Some(key)) => match searches.find(key.trim(), values.time) {
                 Some(query) => query,
-                None => return without(removed, None, Fate::WithoutSearch),
+                None => return without(removed, None, Reason::WithoutSearch),
             },
             (None, _, _) => "",
         };
         text::clean_query(query, !self.config.keep_case, &mut self.query);
         // Some logs have `-` for an empty query.
         if !self.query.chars().any(char::is_alphanumeric) {
-            return without(removed, None, Fate::WithoutQuery);
+            return without(removed, None, Reason::WithoutQuery);
         }
         if !self.config.keep_personal {
             removed = privacy::remove_personal(&mut self.query);
             if self.query.is_empty() {
-                return without(removed, None, Fate::OnlyPersonal);
+                return without(removed, None, Reason::OnlyPersonal);
             }
         }
         let item = record.get(Role::Item).map(str::trim).filter(|item| !item.is_empty());
@@ -242,7 +246,7 @@ impl Reader<'_> {
                     self.title.clear();
                     self.title.push_str(title);
                 }
-                None => return without(removed, hash, Fate::WithoutTitle),
+                None => return without(removed, hash, Reason::WithoutTitle),
             },
             (Some(_), None) => self.title.clear(),
             (None, Some(item)) if self.config.item_as_title => text::clean(item, false, &mut self.title),
@@ -250,7 +254,7 @@ impl Reader<'_> {
             (None, _) => text::clean(record.get(Role::Title).unwrap_or_default(), false, &mut self.title),
         }
         if self.title.is_empty() {
-            return without(removed, hash, Fate::WithoutItem);
+            return without(removed, hash, Reason::WithoutItem);
         }
         let part = match (self.config.split, values.time) {
             (Split::After(after), Some(time)) => u8::from(time >= after),

@@ -16,6 +16,13 @@ pub(super) struct Seen<T> {
 /// What becomes of a valid row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate<T> {
+    LeftOut(Reason),
+    Counted(Sighting<T>),
+}
+
+/// Why a valid row is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
     NotClicked,
     CountZero,
     WithoutSearch,
@@ -23,21 +30,27 @@ pub(super) enum Fate<T> {
     OnlyPersonal,
     WithoutItem,
     WithoutTitle,
-    Counted(Sighting<T>),
+}
+
+impl Reason {
+    /// All reasons, in order.
+    pub(super) const ALL: [Reason; 7] = [
+        Reason::NotClicked,
+        Reason::CountZero,
+        Reason::WithoutSearch,
+        Reason::WithoutQuery,
+        Reason::OnlyPersonal,
+        Reason::WithoutItem,
+        Reason::WithoutTitle,
+    ];
 }
 
 impl<T> Seen<T> {
-    /// The same with other texts for query and title.
+    /// Returns the same with other texts for query and title.
     #[inline]
     pub(super) fn with<U>(self, texts: impl FnOnce(T, T) -> (U, U)) -> Seen<U> {
         let fate = match self.fate {
-            Fate::NotClicked => Fate::NotClicked,
-            Fate::CountZero => Fate::CountZero,
-            Fate::WithoutSearch => Fate::WithoutSearch,
-            Fate::WithoutQuery => Fate::WithoutQuery,
-            Fate::OnlyPersonal => Fate::OnlyPersonal,
-            Fate::WithoutItem => Fate::WithoutItem,
-            Fate::WithoutTitle => Fate::WithoutTitle,
+            Fate::LeftOut(reason) => Fate::LeftOut(reason),
             Fate::Counted(sighting) => Fate::Counted(sighting.with(texts)),
         };
         Seen { removed: self.removed, item: self.item, fate }
