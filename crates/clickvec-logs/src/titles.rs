@@ -1,13 +1,12 @@
 //! Titles of items.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use clickvec::tables::titles_file;
 use clickvec_tables::table::{Next, Record, Table};
+use clickvec_tables::titles::{BEIR_ID, BEIR_TEXT, ID, TITLE, Titles};
 
 use crate::Result;
-use crate::columns::Role;
 use crate::error::{lacks as lacks_column, too_large};
 use crate::report::SideTable;
 use crate::tables::Options;
@@ -15,9 +14,6 @@ use crate::text;
 
 /// The bytes that a title takes in addition to its texts.
 const TITLE_BYTES: usize = 64;
-
-/// The id of a document of BEIR.
-const BEIR_ID: &str = "_id";
 
 /// Titles by item.
 pub(crate) struct TitleTexts {
@@ -28,24 +24,23 @@ pub(crate) struct TitleTexts {
 }
 
 impl TitleTexts {
-    /// Reads a table with the columns that `options` name, or a BEIR corpus or its folder, where the text replaces a
+    /// Reads a table of titles, or a BEIR corpus or its folder, where the text replaces a
     /// missing title. If an item has several titles, the first counts.
-    pub(crate) fn read(path: &Path, options: Options, budget: usize, max_bad: f64) -> Result<TitleTexts> {
-        let path = &titles_file(path)?;
+    pub(crate) fn read(titles: &Titles, options: &Options, budget: usize, max_bad: f64) -> Result<TitleTexts> {
+        let path = &titles_file(&titles.path)?;
         let mut table = Table::open(path, &options.of_table())?;
-        let lacks = |role: Role, table: &Table| {
-            let error = lacks_column(path, options.columns.of(role).unwrap_or_default(), table.names());
-            error.help("a table of titles has the columns id and title")
+        let lacks = |column: &str, table: &Table| {
+            lacks_column(path, column, table.names()).help("a table of titles has the columns id and title")
         };
-        let [id, text] = [Role::Item, Role::Title].map(|role| options.columns.of(role).unwrap_or(role.name()));
+        let (id, text) = (titles.id.as_deref().unwrap_or(ID), titles.text.as_deref().unwrap_or(TITLE));
         let is_corpus = !table.has(id) && table.has(BEIR_ID);
-        let id = table.column(if is_corpus { BEIR_ID } else { id })?.ok_or_else(|| lacks(Role::Item, &table))?;
+        let id = table.column(if is_corpus { BEIR_ID } else { id })?.ok_or_else(|| lacks(id, &table))?;
         let text = match table.column(text)? {
-            None if !is_corpus => return Err(lacks(Role::Title, &table)),
-            text => text,
+            None if !is_corpus => return Err(lacks(text, &table)),
+            column => column,
         };
         // The documents of a corpus need not have titles.
-        let replacement = if is_corpus { table.column("text")? } else { None };
+        let replacement = if is_corpus { table.column(BEIR_TEXT)? } else { None };
         let mut titles = TitleTexts { by_item: HashMap::new(), bytes: 0, table: SideTable::new(path) };
         let (mut record, mut title) = (Record::default(), String::new());
         loop {

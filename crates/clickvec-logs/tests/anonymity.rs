@@ -21,8 +21,6 @@ fn config(folder: &Path, split: Split, min_users: usize, limits: Limits, memory:
         table: Options::default(),
         preset: None,
         titles: None,
-        title_id_column: None,
-        title_text_column: None,
         queries: None,
         item_as_title: false,
         keep_case: false,
@@ -216,7 +214,7 @@ fn ids_that_repeat_in_a_table_of_titles_are_counted() {
     std::fs::write(&titles, "id\ttitle\n1\tRed\n1\tRed\n1\tBlue\n\tNone\n2\t\n3\tGreen\n").unwrap();
     let (written, report) = prepared("shoes\t1\tp\t\nshoes\t1\tp\t\n", |config| {
         config.table.columns.name(Role::Item, "title");
-        config.titles = Some(titles);
+        config.titles = Some((&titles).into());
     });
     assert_eq!(written, "query\ttitle\tcount\nshoes\tRed\t2\n");
     let report = report.unwrap();

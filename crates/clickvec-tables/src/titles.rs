@@ -14,9 +14,9 @@ pub const TITLE: &str = "title";
 /// The corpus of a BEIR folder.
 pub const CORPUS: &str = "corpus.jsonl";
 /// The column of ids of a BEIR corpus.
-const BEIR_ID: &str = "_id";
+pub const BEIR_ID: &str = "_id";
 /// The column of a BEIR corpus that replaces a missing title.
-const BEIR_TEXT: &str = "text";
+pub const BEIR_TEXT: &str = "text";
 
 /// A file of titles, and the names of its columns.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clickvec_tables::titles::Titles;
+
 use super::positions::PositionWeighting;
 use crate::preset::Preset;
 use crate::robots::Limits;
@@ -37,11 +39,7 @@ pub struct Config {
     /// The source of the logs, if it is known.
     pub preset: Option<Preset>,
     /// The table that gives items their titles.
-    pub titles: Option<PathBuf>,
-    /// The column of that table with the ids, if it is not `id`.
-    pub title_id_column: Option<String>,
-    /// The column of that table with the texts, if it is not `title`.
-    pub title_text_column: Option<String>,
+    pub titles: Option<Titles>,
     /// The table that gives queries their texts.
     pub queries: Option<PathBuf>,
     /// Whether items are their own titles.
@@ -72,4 +70,11 @@ pub struct Config {
     pub output: PathBuf,
     /// The output for the validation set.
     pub validation: Option<PathBuf>,
+}
+
+impl Config {
+    /// Returns the paths of all outputs.
+    pub(super) fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.output).chain(&self.validation)
+    }
 }

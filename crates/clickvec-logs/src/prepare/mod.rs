@@ -52,11 +52,9 @@ pub fn prepare(
     refuse_redirections(config)?;
     let folder = temporary_folder(config)?;
     let mut claims = Vec::new();
-    for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
-        if !is_special(output) {
-            claims.push(Claim::new(&files::resolved(output))?);
-            files::remove_abandoned(output);
-        }
+    for output in config.outputs().filter(|output| !is_special(output)) {
+        claims.push(Claim::new(&files::resolved(output))?);
+        files::remove_abandoned(output);
     }
     let budget = |share: f64| (config.memory as f64 * share) as usize;
     // What is left for everything but counting.
@@ -65,12 +63,9 @@ pub fn prepare(
 
     let titles = match &config.titles {
         None => None,
-        Some(path) => {
-            let mut options = config.preset.and_then(Preset::titles).unwrap_or_default();
-            let (id, text) = (config.title_id_column.as_deref(), config.title_text_column.as_deref());
-            options.columns.name(Role::Item, id.unwrap_or("id"));
-            options.columns.name(Role::Title, text.unwrap_or("title"));
-            let titles = TitleTexts::read(path, options, left, config.max_bad)?;
+        Some(titles) => {
+            let options = config.preset.and_then(Preset::titles).unwrap_or_default();
+            let titles = TitleTexts::read(titles, &options, left, config.max_bad)?;
             left = left.saturating_sub(titles.bytes());
             report.side_tables.push(titles.table.clone());
             report.titles_read = Some(titles.len() as u64);
@@ -203,7 +198,7 @@ pub fn prepare(
 /// Refuses an output that the shell has redirected to a file: replacing the file would leave its reader with the old
 /// one.
 fn refuse_redirections(config: &Config) -> Result<()> {
-    for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
+    for output in config.outputs() {
         let named = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| output.starts_with(folder));
         let is_file = output.metadata().is_ok_and(|metadata| metadata.is_file());
         if (named || output == Path::new("/dev/stderr")) && !is_standard_output(output) && is_file {
@@ -218,12 +213,7 @@ fn refuse_redirections(config: &Config) -> Result<()> {
 /// The folder for temporary files: that of the output, or the current one if the output is a pipe or a device. Reports
 /// now whatever would keep the outputs from being written later.
 fn temporary_folder(config: &Config) -> Result<PathBuf> {
-    for output in [Some(&config.output), config.validation.as_ref()].into_iter().flatten() {
-        if is_special(output) {
-            continue;
-        }
-        files::check_writable(output)?;
-    }
+    config.outputs().filter(|output| !is_special(output)).try_for_each(|output| files::check_writable(output))?;
     let here = PathBuf::from(".");
     Ok(if is_special(&config.output) { here } else { files::folder_of(&files::resolved(&config.output)) })
 }

@@ -10,6 +10,7 @@ use clickvec_logs::robots::Limits;
 use clickvec_logs::tables::{Format, Options};
 use clickvec_logs::time::Time;
 use clickvec_logs::{Config, PositionWeighting, Split};
+use clickvec_tables::titles::Titles;
 
 use crate::columns::ColumnNames;
 use crate::output;
@@ -230,15 +231,17 @@ impl Args {
         let limit = |limit: u64| (limit > 0).then_some(limit);
         let (format, delimiter) = self.format.map_or((None, None), |form| (Some(form.format), form.delimiter));
         let header = self.header();
+        let titles = self.titles.clone().map(|path| {
+            let (id, text) = (self.column(Column::TitleId), self.column(Column::Title));
+            Titles { path, id, text }
+        });
         let max_queries = self.max_queries.unwrap_or_default();
         let keeps = |what: &str| self.keep.iter().any(|keep| keep == what);
         Ok(Config {
             inputs: self.logs.clone(),
             table: Options { format, delimiter, header, columns, extract: None, short_rows: false, judgments: false },
             preset: self.preset,
-            titles: self.titles.clone(),
-            title_id_column: self.column(Column::TitleId),
-            title_text_column: self.column(Column::Title),
+            titles,
             queries: self.queries.clone(),
             item_as_title: self.item_as_title,
             keep_case: keeps("case"),
