@@ -73,7 +73,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     what: What,
-    place: Option<Place>,
+    location: Option<Location>,
     help: Option<Cow<'static, str>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
@@ -85,7 +85,7 @@ enum What {
     Message(Cow<'static, str>),
 }
 
-enum Place {
+enum Location {
     Path {
         path: PathBuf,
         line: Option<u64>,
@@ -127,7 +127,7 @@ impl Error {
     }
 
     fn with(kind: ErrorKind, what: What) -> Error {
-        Error(Box::new(Inner { kind, what, place: None, help: None, source: None }))
+        Error(Box::new(Inner { kind, what, location: None, help: None, source: None }))
     }
 
     /// Sets what the reader of the message can do.
@@ -138,21 +138,21 @@ impl Error {
 
     /// Sets the file or folder. A place that is already set stays, because the inner one is more precise.
     pub fn at(self, path: &Path) -> Error {
-        self.at_place(|| Place::Path { path: path.to_owned(), line: None })
+        self.at_location(|| Location::Path { path: path.to_owned(), line: None })
     }
 
     /// Sets the file and the line, counted from 1. A place that is already set stays.
     pub fn at_line(self, path: &Path, line: u64) -> Error {
-        self.at_place(|| Place::Path { path: path.to_owned(), line: Some(line) })
+        self.at_location(|| Location::Path { path: path.to_owned(), line: Some(line) })
     }
 
     /// Sets a place that is not in a file, such as `pair 17`. A place that is already set stays.
-    pub fn within(self, place: impl Into<Cow<'static, str>>) -> Error {
-        self.at_place(|| Place::Named(place.into()))
+    pub fn within(self, location: impl Into<Cow<'static, str>>) -> Error {
+        self.at_location(|| Location::Named(location.into()))
     }
 
-    fn at_place(mut self, place: impl FnOnce() -> Place) -> Error {
-        self.0.place.get_or_insert_with(place);
+    fn at_location(mut self, location: impl FnOnce() -> Location) -> Error {
+        self.0.location.get_or_insert_with(location);
         self
     }
 
@@ -190,24 +190,24 @@ impl Error {
 
     /// Returns the file or folder.
     pub fn path(&self) -> Option<&Path> {
-        match &self.0.place {
-            Some(Place::Path { path, .. }) => Some(path),
+        match &self.0.location {
+            Some(Location::Path { path, .. }) => Some(path),
             _ => None,
         }
     }
 
     /// Returns the line in [`Error::path`], counted from 1.
     pub fn line(&self) -> Option<u64> {
-        match &self.0.place {
-            Some(Place::Path { line, .. }) => *line,
+        match &self.0.location {
+            Some(Location::Path { line, .. }) => *line,
             _ => None,
         }
     }
 
     /// Returns the place if it is not in a file, such as the field of a request.
     pub fn named_place(&self) -> Option<&str> {
-        match &self.0.place {
-            Some(Place::Named(name)) => Some(name),
+        match &self.0.location {
+            Some(Location::Named(name)) => Some(name),
             _ => None,
         }
     }
@@ -233,10 +233,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0.place {
-            Some(Place::Path { path, line: Some(line) }) => write!(f, "{}:{line}: ", shown_input(path))?,
-            Some(Place::Path { path, line: None }) => write!(f, "{}: ", shown_input(path))?,
-            Some(Place::Named(name)) => write!(f, "{name}: ")?,
+        match &self.0.location {
+            Some(Location::Path { path, line: Some(line) }) => write!(f, "{}:{line}: ", shown_input(path))?,
+            Some(Location::Path { path, line: None }) => write!(f, "{}: ", shown_input(path))?,
+            Some(Location::Named(name)) => write!(f, "{name}: ")?,
             None => {}
         }
         f.write_str(&self.message())

@@ -11,17 +11,17 @@ use xxhash_rust::xxh3::xxh3_128;
 /// 128-bit hashes tell them apart. The chance of any collision among a thousand million ids is below 1e-20.
 #[derive(Debug, Default)]
 pub struct UniqueIds {
-    places: HashMap<(u64, u64), u64, BuildHasherDefault<IdentityHasher>>,
+    lines: HashMap<(u64, u64), u64, BuildHasherDefault<IdentityHasher>>,
 }
 
 impl UniqueIds {
     /// Adds an id at a place. Returns the place where it was seen before, if it was.
-    pub fn add(&mut self, id: &str, place: u64) -> Option<u64> {
+    pub fn add(&mut self, id: &str, line: u64) -> Option<u64> {
         let hash = xxh3_128(id.as_bytes());
-        match self.places.entry((hash as u64, (hash >> 64) as u64)) {
+        match self.lines.entry((hash as u64, (hash >> 64) as u64)) {
             Entry::Occupied(seen) => Some(*seen.get()),
             Entry::Vacant(new) => {
-                new.insert(place);
+                new.insert(line);
                 None
             }
         }

@@ -36,8 +36,8 @@ static STANDARD_INPUT_READ: AtomicBool = AtomicBool::new(false);
 pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     if path == Path::new("-") {
         if STANDARD_INPUT_READ.swap(true, Ordering::Relaxed) {
-            let again = io::Error::other("standard input was read before; give one of the inputs as a file");
-            return Err(Error::io(path, "read", again));
+            let repeated = io::Error::other("standard input was read before; give one of the inputs as a file");
+            return Err(Error::io(path, "read", repeated));
         }
         refuse_device(path, &io::stdin())?;
         return decode(io::stdin()).map_err(|source| Error::io(path, "read", source));
@@ -79,13 +79,13 @@ fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead 
     let gzip = head.starts_with(&GZIP_MAGIC);
     let zstd = head == ZSTD_MAGIC
         || (head.first().is_some_and(|first| first & 0xf0 == 0x50) && head[1..] == ZSTD_SKIPPABLE_TAIL);
-    let whole = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(source));
+    let stream = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(source));
     Ok(if gzip {
-        Box::new(BufReader::with_capacity(BUFFER_BYTES, flate2::bufread::MultiGzDecoder::new(whole)))
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, flate2::bufread::MultiGzDecoder::new(stream)))
     } else if zstd {
-        Box::new(BufReader::with_capacity(BUFFER_BYTES, zstd::Decoder::with_buffer(whole)?))
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, zstd::Decoder::with_buffer(stream)?))
     } else {
-        Box::new(whole)
+        Box::new(stream)
     })
 }
 
@@ -223,9 +223,9 @@ mod tests {
     #[test]
     fn a_compressed_stream_cut_short_is_an_error_wherever_it_is_cut() {
         let text = TEXT.repeat(50);
-        for whole in [gzip(&text), zstd::encode_all(&text[..], 0).unwrap()] {
-            for length in 4..whole.len() {
-                let error = read_back(&whole[..length]).expect_err("a cut stream");
+        for stream in [gzip(&text), zstd::encode_all(&text[..], 0).unwrap()] {
+            for length in 4..stream.len() {
+                let error = read_back(&stream[..length]).expect_err("a cut stream");
                 assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "cut after {length}");
             }
         }

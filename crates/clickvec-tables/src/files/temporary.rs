@@ -16,7 +16,7 @@ pub const TEMPORARY_SUFFIX: &str = ".tmp";
 pub(super) const LOCK_SUFFIX: &str = ".lock";
 
 /// Most systems allow names of 255 bytes, and a temporary name is longer than that of its target.
-const KEPT_NAME_BYTES: usize = 200;
+const SHORT_NAME_BYTES: usize = 200;
 
 /// The name of a file while it is written.
 #[derive(Debug)]
@@ -52,12 +52,12 @@ impl Readers {
 /// The name of a path, short enough to add something before and after it.
 pub(super) fn short_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if name.len() <= KEPT_NAME_BYTES {
+    if name.len() <= SHORT_NAME_BYTES {
         return name.into_owned();
     }
     // A hash tells apart long names with the same beginning.
-    let kept = name.floor_char_boundary(KEPT_NAME_BYTES - 17);
-    format!("{}-{:016x}", &name[..kept], xxh3_64(name.as_bytes()))
+    let end = name.floor_char_boundary(SHORT_NAME_BYTES - 17);
+    format!("{}-{:016x}", &name[..end], xxh3_64(name.as_bytes()))
 }
 
 fn prefix(target: &Path) -> String {
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(short_name(Path::new("a/model")), "model");
         let long = ["a", "b"].map(|end| short_name(Path::new(&format!("{}{end}", "é".repeat(120)))));
         // A letter of two bytes is not cut in half.
-        assert!(long.iter().all(|name| (KEPT_NAME_BYTES - 1..=KEPT_NAME_BYTES).contains(&name.len())), "{long:?}");
+        assert!(long.iter().all(|name| (SHORT_NAME_BYTES - 1..=SHORT_NAME_BYTES).contains(&name.len())), "{long:?}");
         assert_ne!(long[0], long[1]);
     }
 

@@ -16,7 +16,7 @@ pub(super) struct Reader {
     line: Vec<u8>,
     /// Lines that were read in search of a closing quote that never came, with their numbers; none if a line was too long.
     /// They are read again on their own.
-    again: VecDeque<(u64, Option<Vec<u8>>)>,
+    reread: VecDeque<(u64, Option<Vec<u8>>)>,
     /// So many of these, of so many bytes with their ends, close no quote that is open before them. Without it, every row with an
     /// open quote would look through them again.
     open: (usize, usize),
@@ -34,16 +34,16 @@ struct Fields {
 }
 
 /// The separator of fields, unless one was given: a comma, or a semicolon if the header has only those.
-pub(super) fn delimiter(header: &[u8], asked: Option<u8>) -> u8 {
+pub(super) fn delimiter(header: &[u8], requested: Option<u8>) -> u8 {
     let only_semicolons = header.contains(&b';') && !header.contains(&b',');
-    asked.unwrap_or(if only_semicolons { b';' } else { b',' })
+    requested.unwrap_or(if only_semicolons { b';' } else { b',' })
 }
 
 /// The names in a header.
 pub(super) fn names(header: &[u8], delimiter: u8) -> Vec<String> {
     let (mut rules, mut fields) = (rules(delimiter), Fields::new());
     fields.feed_line(&mut rules, header);
-    (0..fields.count).map(|place| String::from_utf8_lossy(fields.get(place)).into_owned()).collect()
+    (0..fields.count).map(|index| String::from_utf8_lossy(fields.get(index)).into_owned()).collect()
 }
 
 fn rules(delimiter: u8) -> csv_core::Reader {
@@ -52,8 +52,8 @@ fn rules(delimiter: u8) -> csv_core::Reader {
 
 impl Reader {
     pub(super) fn new(rows: Rows, delimiter: u8) -> Reader {
-        let (line, again, open) = (Vec::new(), VecDeque::new(), (0, 0));
-        Reader { rows, rules: rules(delimiter), line, again, open, fields: Fields::new(), tried: Fields::new() }
+        let (line, reread, open) = (Vec::new(), VecDeque::new(), (0, 0));
+        Reader { rows, rules: rules(delimiter), line, reread, open, fields: Fields::new(), tried: Fields::new() }
     }
 
     pub(super) fn next(&mut self, record: &mut Record) -> io::Result<Next> {
@@ -97,8 +97,8 @@ impl Reader {
 
     /// Reads the next line and its number.
     fn next_line(&mut self, number: &mut u64) -> io::Result<FoundLine> {
-        if let Some((again, line)) = self.again.pop_front() {
-            *number = again;
+        if let Some((reread, line)) = self.reread.pop_front() {
+            *number = reread;
             let Some(line) = line else { return Ok(FoundLine::TooLong) };
             let (lines, bytes) = self.open;
             self.open = if lines > 0 { (lines - 1, bytes - line.len() - 1) } else { (0, 0) };
@@ -123,15 +123,15 @@ impl Reader {
         let fault = Ok(Some(RowFault::expected("quote not closed", expected, found)));
         loop {
             let (lines, bytes) = self.open;
-            if lines == self.again.len() {
+            if lines == self.reread.len() {
                 let mut line = Vec::new();
                 match self.rows.lines.next(&mut line)? {
                     FoundLine::End => return fault,
-                    FoundLine::TooLong => self.again.push_back((self.rows.lines.number(), None)),
-                    FoundLine::Whole => self.again.push_back((self.rows.lines.number(), Some(line))),
+                    FoundLine::TooLong => self.reread.push_back((self.rows.lines.number(), None)),
+                    FoundLine::Whole => self.reread.push_back((self.rows.lines.number(), Some(line))),
                 }
             }
-            let Some((_, Some(line))) = self.again.get(lines) else { return fault };
+            let Some((_, Some(line))) = self.reread.get(lines) else { return fault };
             if self.line.len() + bytes + line.len() + 1 > limit {
                 return fault;
             }
@@ -146,7 +146,7 @@ impl Reader {
         self.rules.reset();
         self.fields.clear();
         self.fields.feed_line(&mut self.rules, &self.line);
-        for (_, line) in self.again.drain(..=self.open.0) {
+        for (_, line) in self.reread.drain(..=self.open.0) {
             self.fields.feed_line(&mut self.rules, &line.unwrap_or_default());
         }
         self.open = (0, 0);
@@ -163,9 +163,9 @@ impl Fields {
         (self.length, self.count) = (0, 0);
     }
 
-    fn get(&self, place: usize) -> &[u8] {
-        let start = if place == 0 { 0 } else { self.ends[place - 1] };
-        &self.text[start..self.ends[place]]
+    fn get(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.text[start..self.ends[index]]
     }
 
     /// Adds a line and its end to the record; returns whether it has ended.

@@ -15,9 +15,10 @@ pub fn field_names(field: &str) -> impl Iterator<Item = &str> {
 /// Returns the error of a field that names a column twice, which would count its words twice; `None` if it does not.
 pub fn repeated_in_field(field: &str) -> Option<Error> {
     let names: Vec<&str> = field_names(field).collect();
-    let mut places = names.iter().enumerate();
-    let is_repeated = |place: usize, name: &str| names[..place].iter().any(|before| before.eq_ignore_ascii_case(name));
-    let (_, name) = places.find(|&(place, name)| is_repeated(place, name))?;
+    let mut positions = names.iter().enumerate();
+    let is_repeated =
+        |position: usize, name: &str| names[..position].iter().any(|before| before.eq_ignore_ascii_case(name));
+    let (_, name) = positions.find(|&(position, name)| is_repeated(position, name))?;
     let found = format!("`{}` twice", shortened(name));
     Some(Error::expected(ErrorKind::Setting, "each column once in the field to read", found).help("name it once"))
 }

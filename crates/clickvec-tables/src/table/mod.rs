@@ -202,8 +202,8 @@ impl Table {
     }
 
     fn missing(&self, name: &str) -> Error {
-        let place = if matches!(self.form, Form::Json(_)) { "" } else { " in the header" };
-        let expected = format!("a column `{}`{place}", shortened(name));
+        let scope = if matches!(self.form, Form::Json(_)) { "" } else { " in the header" };
+        let expected = format!("a column `{}`{scope}", shortened(name));
         let error = Error::expected(ErrorKind::Malformed, expected, shown_names(&self.names));
         error.help("see docs/reference/tables.md").at(&self.path)
     }
@@ -215,16 +215,16 @@ impl Table {
             return Ok(column);
         }
         let key = self.key(name).to_owned();
-        let place = self.position(name);
-        let repeated = place.is_some_and(|place| self.names[place + 1..].iter().any(|other| is(other, name)));
+        let position = self.position(name);
+        let repeated = position.is_some_and(|position| self.names[position + 1..].iter().any(|other| is(other, name)));
         if repeated && !matches!(self.form, Form::Json(_)) {
             let expected = format!("one column `{}` in the header", shortened(name));
             let error = Error::expected(ErrorKind::Malformed, expected, "several");
             return Err(error.help("rename all but one").at(&self.path));
         }
         match &mut self.form {
-            Form::Tsv(reader) => reader.rows.select(place.unwrap_or_default(), required),
-            Form::Csv(reader) => reader.rows.select(place.unwrap_or_default(), required),
+            Form::Tsv(reader) => reader.rows.select(position.unwrap_or_default(), required),
+            Form::Csv(reader) => reader.rows.select(position.unwrap_or_default(), required),
             Form::Json(reader) => reader.select(&key),
             #[cfg(feature = "parquet")]
             Form::Parquet(reader) => {
@@ -243,7 +243,7 @@ impl Table {
     /// The key of JSON lines that has this name.
     fn key<'a>(&'a self, name: &'a str) -> &'a str {
         match self.position(name) {
-            Some(place) if !self.names.iter().any(|other| other == name) => &self.names[place],
+            Some(position) if !self.names.iter().any(|other| other == name) => &self.names[position],
             _ => name,
         }
     }

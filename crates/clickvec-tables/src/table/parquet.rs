@@ -63,8 +63,8 @@ pub fn open_parquet(path: &Path) -> Result<SerializedFileReader<File>> {
 }
 
 /// Creates the error of Parquet that cannot be read from its end.
-pub(super) fn not_a_file(path: &Path, place: &str) -> Error {
-    let found = format!("it {place}");
+pub(super) fn not_a_file(path: &Path, problem: &str) -> Error {
+    let found = format!("it {problem}");
     let error = Error::expected(ErrorKind::Malformed, "Parquet in a plain file", found);
     error.help("Parquet is read from its end, so name a plain file").at(path)
 }
@@ -148,8 +148,8 @@ impl Reader {
 
     /// Returns the path to a column.
     pub(super) fn find(&self, name: &str) -> Option<Vec<String>> {
-        let whole = |field: &&Arc<Type>| field.name().trim().eq_ignore_ascii_case(name.trim());
-        if let Some(field) = self.fields.iter().find(whole) {
+        let is_same = |field: &&Arc<Type>| field.name().trim().eq_ignore_ascii_case(name.trim());
+        if let Some(field) = self.fields.iter().find(is_same) {
             return Some(vec![field.name().to_owned()]);
         }
         let (first, _) = name.split_once('.')?;

@@ -20,10 +20,10 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Selects a column of the header.
-    pub(super) fn select(&mut self, place: usize, required: bool) {
-        self.selected.push(place);
+    pub(super) fn select(&mut self, column: usize, required: bool) {
+        self.selected.push(column);
         if required {
-            self.required = self.required.max(place + 1);
+            self.required = self.required.max(column + 1);
         }
     }
 
