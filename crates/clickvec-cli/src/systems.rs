@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, ensure};
-use clickvec_tables::files;
 use clickvec_eval::ranker::{self, FileKind, Ranker, RankerSpec, SYSTEMS, System, Values};
 use clickvec_index::looks_like_index;
+use clickvec_tables::files;
 
 use crate::{input, output};
 

@@ -14,7 +14,7 @@ const ID: &str = "id";
 /// The names of columns in tables of titles.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TitleColumns {
-    /// Columns of --titles with other names than `id` and `title`, as in `id=sku,title=name`; may be repeated.
+    /// Columns of --titles that have other names, as in `id=sku,title=name`; may be repeated [default: id=id,title=title].
     #[arg(long, value_name = "COLUMN=NAME,…", value_parser = names)]
     columns: Vec<ColumnNames<Column>>,
 }
