@@ -10,7 +10,7 @@ use std::ops::Range;
 use clap::{Parser, ValueEnum};
 use clickvec::encoder::{Bptt, ClsmConfig, DssmConfig, EncoderConfig, InitRange, LstmConfig, RnnConfig};
 use clickvec::index::{FlatIndex, QuantizedIndex, SearchScratch};
-use clickvec::internals::encoder::{Encoder, Gradients, TextStatistics, Trace, build, initialize};
+use clickvec::internals::encoder::{Encoder, Gradients, TextStatistics, Trace, initialize};
 use clickvec::internals::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::internals::math::Level;
 use clickvec::internals::math::gemm::{Left, gemm};
@@ -286,7 +286,7 @@ struct Tower {
 
 impl Tower {
     fn new(config: EncoderConfig, texts: usize, words: usize) -> Tower {
-        let mut encoder = build(&config, FEATURES);
+        let mut encoder = config.build(FEATURES);
         let statistics = TextStatistics { trigrams_per_word: 8.0, words_per_text: words as f64 };
         initialize(&mut *encoder, &config, "both", statistics, InitRange::Fan, 1);
         let numbers_of_words: Vec<WordId> = numbers_of_words(texts, words).collect();

@@ -12,7 +12,7 @@ use anyhow::Result;
 use clap::Parser;
 use clickvec::encoder::{EncoderConfig, Peephole};
 use clickvec::internals::clicks::{ClickLog, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage};
-use clickvec::internals::encoder::{Gradients, TextStatistics, Trace, build, initialize};
+use clickvec::internals::encoder::{Gradients, TextStatistics, Trace, initialize};
 use clickvec::internals::loss::Loss;
 use clickvec::internals::math::Buffer;
 use clickvec::internals::math::gemm::{Left, gemm_into};
@@ -128,7 +128,7 @@ fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Res
     let EncoderConfig::Lstm(lstm) = &config.encoder else { anyhow::bail!("the preset is an LSTM") };
     assert!(lstm.cells == CELLS && !lstm.forget_gate && lstm.peephole == Peephole::None, "the preset has other gates");
     let mut towers = ["query", "document"].map(|side| {
-        let mut encoder = build(&config.encoder, log.dictionary().len());
+        let mut encoder = config.encoder.build(log.dictionary().len());
         let statistics = TextStatistics { trigrams_per_word: 6.0, words_per_text: 5.0 };
         initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, 1);
         let settings = OptimizerConfig {

@@ -62,7 +62,7 @@ pub fn join(
     }
     let order = order_of_shards(&all)?;
     let mut builder =
-        IndexBuilder::with_fields(all[0].model()?, path, all[0].stored_fields())?.with_field(all[0].field());
+        IndexBuilder::with_fields(all[0].model(), path, all[0].stored_fields())?.with_field(all[0].field());
     let mut ids = UniqueIds::default();
     for number in order {
         let index = &all[number];
@@ -78,12 +78,12 @@ pub fn join(
         })?;
         builder.count_left_out(index.facts().left_out);
     }
-    finish(builder, all[0].model()?, common, common_format)
+    finish(builder, all[0].model(), common, common_format)
 }
 
 /// Checks that an index has the model, the column and the stored fields of the first one.
 fn check_alike(index: &Index, first: &Index) -> Result<()> {
-    let (expected, found) = (first.model()?.fingerprint(), index.model()?.fingerprint());
+    let (expected, found) = (first.model().fingerprint(), index.model().fingerprint());
     if found != expected {
         let expected = format!("vectors of the model {expected}, as in the first index to join");
         return Err(mismatch(index.path(), expected, format!("those of {found}")));

@@ -125,15 +125,11 @@ impl Index {
     }
 
     /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.
-    ///
-    /// # Errors
-    ///
-    /// None now, since the model is read as the index is opened.
-    pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S], side: Side) -> Result<Vec<f32>> {
-        Ok(match side {
+    pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S], side: Side) -> Vec<f32> {
+        match side {
             Side::Query => self.model.queries.embed(texts),
             Side::Title => self.model.titles.embed(texts),
-        })
+        }
     }
 
     /// The title with this id.
@@ -152,12 +148,8 @@ impl Index {
     }
 
     /// The model.
-    ///
-    /// # Errors
-    ///
-    /// None now, since it is read as the index is opened.
-    pub fn model(&self) -> Result<&Model> {
-        Ok(&self.model.model)
+    pub fn model(&self) -> &Model {
+        &self.model.model
     }
 
     /// The fusion of the lists.

@@ -288,7 +288,7 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
         return fault("no title".to_owned());
     }
     // Read now: a later generation in the same folder would have another file in its place.
-    let model = index.model()?.fingerprint();
+    let model = index.model().fingerprint();
     if model != facts.model.fingerprint {
         let vectors = &facts.model.fingerprint;
         return fault(format!("another model ({model}) than the one of its vectors ({vectors})"));

@@ -9,7 +9,7 @@ use clickvec::encoder::{
     Bptt, ClsmConfig, DssmConfig, EncoderConfig, GruConfig, LstmConfig, Peephole, RnnConfig, Signals, StackedConfig,
     State,
 };
-use clickvec::internals::encoder::{Encoder, Gradients, Tensor, Trace, build};
+use clickvec::internals::encoder::{Encoder, Gradients, Tensor, Trace};
 use clickvec::internals::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::internals::math::Level;
 use clickvec::internals::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
@@ -147,7 +147,7 @@ impl Case {
     }
 
     fn tower(&self, key: &str) -> Box<dyn Encoder> {
-        let mut encoder = build(&self.config, self.features);
+        let mut encoder = self.config.build(self.features);
         let source = &self.golden[key];
         for tensor in encoder.tensors_mut() {
             each_number(tensor, self.features, |name, row, column| lookup(source, &name, row, column));

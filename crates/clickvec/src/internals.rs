@@ -12,7 +12,6 @@ pub mod clicks {
 
 /// Encoders, their weights and their buffers.
 pub mod encoder {
-    pub use crate::encoder::config::{about, build, describe, unit_of_vectors};
     pub use crate::encoder::description::{Description, Reading};
     pub use crate::encoder::gradients::Gradients;
     pub use crate::encoder::init::{TextStatistics, initialize};
@@ -36,7 +35,6 @@ pub mod index {
     pub use crate::index::quantized::{Blocks, Scope};
     pub use crate::index::rows::{floats, halves};
     pub use crate::index::shared::Shared;
-    pub use crate::npy::{F16, header as npy_header, header_of as npy_header_of};
 }
 
 /// The loss.
@@ -76,7 +74,7 @@ pub mod math {
 
 /// NumPy's arrays.
 pub mod npy {
-    pub use crate::npy::{Appender, F16, F32, MAGIC, Reader, header_of};
+    pub use crate::npy::{Appender, F16, F32, MAGIC, Reader, header};
 }
 
 /// The optimiser.

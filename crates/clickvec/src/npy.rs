@@ -18,14 +18,9 @@ pub const F32: &str = "<f4";
 /// NumPy's name of little-endian numbers of 16 bits.
 pub const F16: &str = "<f2";
 
-/// Everything before the numbers: format 1.0, little-endian f32, row-major, [rows, dimension]. The length is the same
-/// for any number of rows.
-pub fn header(rows: usize, dimension: usize) -> Vec<u8> {
-    header_of(F32, rows, dimension)
-}
-
-/// Like [`header`] for numbers of another kind, by NumPy's name.
-pub fn header_of(kind: &str, rows: usize, dimension: usize) -> Vec<u8> {
+/// Everything before the numbers: format 1.0, row-major, [rows, dimension], numbers of a kind by NumPy's name. The length is the
+/// same for any number of rows.
+pub fn header(kind: &str, rows: usize, dimension: usize) -> Vec<u8> {
     let description = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {dimension}), }}");
     let mut header = [MAGIC, b"\x01\x00"].concat();
     // The length of the rest in two bytes, the description, spaces, and a line end follow.
@@ -58,7 +53,7 @@ pub struct Appender<W> {
 impl<W: Write + Seek> Appender<W> {
     /// Returns a writer at the start of the target.
     pub fn new(mut target: W, dimension: usize) -> io::Result<Appender<W>> {
-        target.write_all(&header(0, dimension))?;
+        target.write_all(&header(F32, 0, dimension))?;
         Ok(Appender { target, rows: 0, dimension })
     }
 
@@ -78,7 +73,7 @@ impl<W: Write + Seek> Appender<W> {
     /// Writes the number of rows, and flushes.
     pub fn finish(mut self) -> io::Result<()> {
         self.target.seek(SeekFrom::Start(0))?;
-        self.target.write_all(&header(self.rows, self.dimension))?;
+        self.target.write_all(&header(F32, self.rows, self.dimension))?;
         self.target.flush()
     }
 }
@@ -370,8 +365,8 @@ pub(crate) mod tests {
     fn headers_are_aligned_and_as_long_for_any_number_of_rows() {
         for dimension in [1, 300, usize::MAX] {
             for rows in [0, 9, 99_999, usize::MAX] {
-                assert_eq!(header(rows, dimension).len() % ALIGNMENT, 0);
-                assert_eq!(header(rows, dimension).len(), header(0, dimension).len());
+                assert_eq!(header(F32, rows, dimension).len() % ALIGNMENT, 0);
+                assert_eq!(header(F32, rows, dimension).len(), header(F32, 0, dimension).len());
             }
         }
     }
@@ -385,7 +380,7 @@ pub(crate) mod tests {
             numbers.chunks(6).for_each(|rows| appender.write(rows).unwrap());
             assert_eq!(appender.rows(), rows);
             appender.finish().unwrap();
-            let mut expected = header(rows, 3);
+            let mut expected = header(F32, rows, 3);
             expected.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
             assert_eq!(file.into_inner(), expected);
         }

@@ -53,7 +53,7 @@ impl<W: Write> NpyWriter<W> {
     ///
     /// What `target` returns.
     pub fn new(mut target: W, rows: usize, dimension: usize) -> io::Result<NpyWriter<W>> {
-        target.write_all(&npy::header(rows, dimension))?;
+        target.write_all(&npy::header(npy::F32, rows, dimension))?;
         Ok(NpyWriter { target, promise: Promise::new(rows, dimension) })
     }
 

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use clickvec::encoder::{self, Direction, EncoderConfig};
 use clickvec::explain::{KeywordOptions, Match, Panel, SharedUnit, TextReport, TextView, WordPair, WordShares};
-use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vectors};
+use clickvec::internals::encoder::{Description, Reading};
 use clickvec_index::{ByPart, Explanation, WordShare};
 use serde::{Deserialize, Serialize};
 
@@ -134,12 +134,12 @@ fn explained(
 ) -> Result<Vec<u8>, Fault> {
     let explain = |id: &str| generation.index.explain(query, id);
     let (first, second) = (explain(id)?, other.map(explain).transpose()?);
-    let model = generation.index.model()?;
+    let model = generation.index.model();
     let shown = Shown::new(&first.vectors, model.encoder_config(), units);
     let explained = Explained {
         index: &generation.name,
         generation: generation.number,
-        unit: unit_of_vectors(model.encoder_config()),
+        unit: model.encoder_config().unit_name(),
         title: title(&first, &shown),
         other: second.as_ref().map(|second| title(second, &shown)),
         gap: second.as_ref().map(|second| gap(&first, second)),
@@ -160,7 +160,7 @@ struct Shown {
 
 impl Shown {
     fn new(first: &Match, encoder: &EncoderConfig, most: usize) -> Shown {
-        let Description { reading, telling, .. } = describe(encoder);
+        let Description { reading, telling, .. } = encoder.description();
         let dimensions: Vec<usize> = first.shared.iter().take(most).map(|unit| unit.unit).collect();
         let cells = match reading {
             Reading::Windows => None,

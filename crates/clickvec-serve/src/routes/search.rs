@@ -166,7 +166,7 @@ fn found<'a>(
     marks: Marks,
 ) -> Result<Found<'a>, Fault> {
     let titles: Vec<&str> = answer.hits.iter().map(|hit| hit.title.as_str()).collect();
-    let explainer = if marks.keywords { Some(Explainer::new(generation.index.model()?)) } else { None };
+    let explainer = if marks.keywords { Some(Explainer::new(generation.index.model())) } else { None };
     let keywords = explainer.as_ref().map(|explainer| keyword_texts(&explainer.text(Side::Query, query)));
     let title_keywords: Option<Vec<_>> =
         explainer.map(|explainer| explainer.texts(Side::Title, &titles).iter().map(keyword_texts).collect());

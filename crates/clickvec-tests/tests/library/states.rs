@@ -2,7 +2,7 @@
 
 use super::support::*;
 use clickvec::encoder::{ClsmConfig, Direction, EncoderConfig, Peephole, Quantity, State, StateReader, TextStates};
-use clickvec::internals::encoder::{Encoder, Gradients, Reading, Trace, describe};
+use clickvec::internals::encoder::{Encoder, Gradients, Reading, Trace};
 use clickvec::internals::text::WordId;
 use clickvec::internals::text::batch::Batch;
 
@@ -62,7 +62,7 @@ fn an_encoder_is_what_its_description_says() {
     each_encoder(
         |_| true,
         |config, reader| {
-            let (text, description) = (reader.text(5), describe(config));
+            let (text, description) = (reader.text(5), config.description());
             assert!(text.words() > 1, "a text with words");
             let states: Vec<State> = text.word_quantities().into_iter().map(|quantity| quantity.state).collect();
             for state in description.telling {

@@ -6,7 +6,7 @@ use clickvec::encoder::{
     Bptt, ClsmConfig, DssmConfig, EncoderConfig, GruConfig, InitRange, LstmConfig, MembersConfig, Peephole, RnnConfig,
     StackedConfig,
 };
-use clickvec::internals::encoder::{Encoder, Gradients, Tensor, TensorKind, Trace, build};
+use clickvec::internals::encoder::{Encoder, Gradients, Tensor, TensorKind, Trace};
 use clickvec::internals::loss::{Loss, NegativeRows, Pairs, TitleLists};
 use clickvec::internals::optimizer::Optimizer;
 use clickvec::internals::rng;
@@ -100,7 +100,7 @@ pub(crate) fn all_encoders() -> Vec<EncoderConfig> {
 
 /// An encoder with all weights, biases too, uniform in ±`range`.
 pub(crate) fn random_encoder(config: &EncoderConfig, features: usize, range: f32, seed: u64) -> Box<dyn Encoder> {
-    let mut encoder = build(config, features);
+    let mut encoder = config.build(features);
     let mut stream = rng::stream(seed, "weights", 0);
     for tensor in encoder.tensors_mut() {
         for x in tensor.value.data_mut() {

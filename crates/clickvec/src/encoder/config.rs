@@ -34,30 +34,6 @@ pub enum EncoderConfig {
     Members(MembersConfig),
 }
 
-/// Returns an encoder with all weights zero, over `features` trigrams.
-pub fn build(config: &EncoderConfig, features: usize) -> Box<dyn Encoder> {
-    config.build(features)
-}
-
-/// Returns what the kind of an encoder is, in a line.
-pub fn about(config: &EncoderConfig) -> &'static str {
-    config.ask(|kind| kind.about())
-}
-
-/// Returns what a number of the vectors is called: only an encoder with gates has cells, and a projection mixes them.
-pub fn unit_of_vectors(config: &EncoderConfig) -> &'static str {
-    match config.projection() {
-        Some(_) => "dimension",
-        None if config.description().gates.is_empty() => "unit",
-        None => "cell",
-    }
-}
-
-/// Returns how an encoder reads, and what it has inside.
-pub fn describe(config: &EncoderConfig) -> Description {
-    config.description()
-}
-
 impl EncoderConfig {
     /// The sizes of each kind, with documentation and bounds.
     pub(crate) const FIELDS: &'static [(&'static str, &'static [Field])] = &[
@@ -100,7 +76,8 @@ impl EncoderConfig {
     }
 
     /// Returns an encoder with all weights zero, over `features` trigrams.
-    pub(crate) fn build(&self, features: usize) -> Box<dyn Encoder> {
+    #[doc(hidden)]
+    pub fn build(&self, features: usize) -> Box<dyn Encoder> {
         self.ask(|kind| kind.build(features))
     }
 
@@ -180,6 +157,22 @@ impl EncoderConfig {
     #[doc(hidden)]
     pub fn description(&self) -> Description {
         self.ask(|kind| kind.description())
+    }
+
+    /// Returns what the kind is, in a line.
+    #[doc(hidden)]
+    pub fn about(&self) -> &'static str {
+        self.ask(|kind| kind.about())
+    }
+
+    /// Returns what a number of the vectors is called: only an encoder with gates has cells, and a projection mixes them.
+    #[doc(hidden)]
+    pub fn unit_name(&self) -> &'static str {
+        match self.projection() {
+            Some(_) => "dimension",
+            None if self.description().gates.is_empty() => "unit",
+            None => "cell",
+        }
     }
 
     /// Returns how many trigrams one number of the input layer sums on average.

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::{Preset, TeacherConfig, TitleConfig, TrainConfig};
 use crate::encoder::EncoderConfig;
-use crate::encoder::config::about;
 use crate::fields::{self, Field, Rule, dotted, shown};
 
 /// Returns the documentation of a setting with the defaults of `value`, which is the setting or a part of it, as in the help of
@@ -29,7 +28,7 @@ pub fn reference() -> String {
     page.push_str(TABLE);
     add_rows(&mut page, "", TrainConfig::FIELDS);
     for encoder in EncoderConfig::defaults() {
-        let _ = write!(page, "\n### `encoder.kind={}`\n\n{}.\n\n{TABLE}", encoder.kind(), about(&encoder));
+        let _ = write!(page, "\n### `encoder.kind={}`\n\n{}.\n\n{TABLE}", encoder.kind(), encoder.about());
         let sizes = fields::json(&encoder);
         for field in fields::parts(&Rule::Kinds(EncoderConfig::FIELDS), &sizes) {
             add_row(&mut page, &dotted("encoder", field.name), field, &shown(&sizes[field.name]));

@@ -8,7 +8,7 @@ use clickvec::encoder::{EncoderConfig, State};
 use clickvec::explain::{
     Evidence, Explainer, KeywordOptions, Keywords, Match, MatchReport, SharedUnit, TextView, Word, WordShares,
 };
-use clickvec::internals::encoder::{Reading, describe};
+use clickvec::internals::encoder::Reading;
 use clickvec::tables::{Skipped, TITLE};
 use clickvec_tables::table::{self, Next, Options, Record, RowFault};
 use serde::Serialize;
@@ -517,7 +517,7 @@ fn meaning(models: &[NamedModel], options: &KeywordOptions) -> String {
         lines.push(format!("{} has no gates, so there is no input gate to show.", capitalized(&a_kind(config))));
     }
     for config in one_of_each_kind(models, |of| !of.gates.is_empty() && !of.gates.contains(&State::InputGate)) {
-        let names: Vec<String> = describe(config).gates.iter().map(|gate| format!("the {gate}")).collect();
+        let names: Vec<String> = config.description().gates.iter().map(|gate| format!("the {gate}")).collect();
         let kind = capitalized(&a_kind(config));
         lines.push(format!("{kind} has no input gate: its page shows {}.", names.join(" and ")));
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clickvec::encoder::EncoderConfig;
-use clickvec::internals::encoder::{Description, Reading, describe, unit_of_vectors};
+use clickvec::internals::encoder::{Description, Reading};
 use clickvec::model::Model;
 
 /// The model's file in an index.
@@ -46,7 +46,7 @@ impl NamedModel {
 
     /// Returns what is known of its encoder.
     pub(in super::super) fn description(&self) -> Description {
-        describe(self.model.encoder_config())
+        self.model.encoder_config().description()
     }
 
     /// Returns what a part of its state at a word is called: only an encoder with gates has cells.
@@ -56,7 +56,7 @@ impl NamedModel {
 
     /// Returns what a number of the model's vectors is called.
     pub(in super::super) fn unit(&self) -> &'static str {
-        unit_of_vectors(self.model.encoder_config())
+        self.model.encoder_config().unit_name()
     }
 }
 

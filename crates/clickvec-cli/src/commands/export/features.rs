@@ -62,7 +62,7 @@ pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Inde
         }
         Ok(())
     })?;
-    let model = Neural::new("model".to_owned(), index.model()?);
+    let model = Neural::new("model".to_owned(), index.model());
     let (bm25, trigrams) = (ranker::train("bm25", &corpus)?, ranker::train("trigram", &corpus)?);
     let mut files = Vec::new();
     for file in template.files.iter().filter(|file| file.each == Each::Query) {

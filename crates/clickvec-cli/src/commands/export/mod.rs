@@ -148,7 +148,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let source = args.index.as_deref().context("expected an index")?;
     let output = args.output.as_deref().context("expected an output")?;
     if to == Some(ONNX) {
-        let model = if source.is_dir() { Index::open(source)?.model()?.clone() } else { Model::load(source)? };
+        let model = if source.is_dir() { Index::open(source)?.model().clone() } else { Model::load(source)? };
         refuse_inputs(output, &args)?;
         let mut folder = ExportFolder::new(output, ONNX)?;
         onnx::write(&mut folder, &model)?;
@@ -161,7 +161,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         output::path(source)
     );
     let index = Index::open(source)?;
-    let model = index.model()?;
+    let model = index.model();
     let rows = if to == Some(PARQUET) {
         input::refuse_overwriting(output, &args.index)?;
         rows::write_parquet(output, &index)?

@@ -34,7 +34,7 @@ pub(super) struct Globals<'a> {
 
 impl<'a> Globals<'a> {
     pub(super) fn new(name: &'a str, index: &'a Index, fusion: WordsAndVectors) -> Result<Globals<'a>> {
-        let model = index.model()?;
+        let model = index.model();
         let (dimension, model) = (model.dimension(), model.fingerprint());
         Ok(Globals { name, dimension, model, field: index.field(), fusion, features: FEATURES })
     }
@@ -126,7 +126,7 @@ fn write_batch(
 pub(super) fn write_parquet(path: &Path, index: &Index) -> Result<u64> {
     let mut file = clickvec_tables::files::Pending::new(path)?;
     let failed = |source| clickvec_tables::Error::io(path, "write", source);
-    let dimension = index.model()?.dimension();
+    let dimension = index.model().dimension();
     let mut writer = crate::vectors_parquet::Writer::new(file.writer(), &["id", "title"], dimension).map_err(failed)?;
     let rows = each_batch(index, |_, titles, vectors| {
         let column = |text: fn(&Document) -> &str| titles.iter().map(text).collect();
@@ -150,7 +150,7 @@ pub(super) fn write_parquet(_: &Path, _: &Index) -> Result<u64> {
 /// Passes on the titles with their vectors, [titles, dimension], and the number of the first; returns the number of titles.
 fn each_batch(index: &Index, mut each: impl FnMut(u64, &[Document], &[f32]) -> Written<()>) -> Result<u64> {
     let bar = progress::counter("encoding", "titles");
-    let embedder = index.model()?.embedder(Side::Title);
+    let embedder = index.model().embedder(Side::Title);
     let mut rows = 0;
     let mut flush = |titles: &mut Vec<Document>| -> Written<()> {
         if !titles.is_empty() {

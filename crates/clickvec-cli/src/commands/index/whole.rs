@@ -188,7 +188,7 @@ pub(super) fn join(
     vectors: Option<VectorFormat>,
 ) -> Result<BuiltIndex> {
     let fusion = match (fusion, indexes.first()) {
-        (Some(fusion), Some(first)) => Some(fusion_of(Some(fusion), Index::open(first)?.model()?.fingerprint())?),
+        (Some(fusion), Some(first)) => Some(fusion_of(Some(fusion), Index::open(first)?.model().fingerprint())?),
         _ => None,
     };
     if words.is_some() {

@@ -31,7 +31,7 @@ pub(super) fn look(found: &mut Found) -> Result<()> {
         }
         facts.add("dimension", own.model.dimension)?;
         facts.add("model", &own.model.fingerprint)?;
-        facts.add("encoder", index.model()?.encoder_config())?;
+        facts.add("encoder", index.model().encoder_config())?;
         facts.add("searches", own.parts)?;
         facts.add("fusion", own.fusion)?;
         facts.add("parts", files.parts)?;

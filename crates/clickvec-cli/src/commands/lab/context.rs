@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use clickvec::encoder::EncoderConfig;
 use clickvec::explain::Explainer;
-use clickvec::internals::encoder::{Reading, describe};
+use clickvec::internals::encoder::Reading;
 use clickvec_lab::explain::{Context, context_report, contexts};
 use serde::Serialize;
 
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     args.form.check(args.model.files().chain(&args.file))?;
     let word = &explain::one_word(&args.word)?;
     let model = args.model.load()?;
-    let windows = |config: &EncoderConfig| describe(config).reading == Reading::Windows;
+    let windows = |config: &EncoderConfig| config.description().reading == Reading::Windows;
     if !windows(model.model.encoder_config()) {
         bail!(
             "expected a clsm, because only a clsm has windows of words, found {}; train one with `--encoder clsm`",

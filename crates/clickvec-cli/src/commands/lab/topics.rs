@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use clickvec::encoder::EncoderConfig;
 use clickvec::explain::{Explainer, KeywordOptions};
-use clickvec::internals::encoder::{Reading, describe};
+use clickvec::internals::encoder::Reading;
 use clickvec::model::Side;
 use clickvec_lab::explain::{PageOptions, Topics, topics_page};
 
@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     );
     args.form.check(args.model.files().chain([&args.queries]))?;
     let model = args.model.load()?;
-    let bag = |config: &EncoderConfig| describe(config).reading == Reading::Bag;
+    let bag = |config: &EncoderConfig| config.description().reading == Reading::Bag;
     if bag(model.model.encoder_config()) {
         bail!(
             "expected a model with a state at each word, which all encoders but the dssm have, found a {}, which reads bags of words",

@@ -212,14 +212,14 @@ fn codes_of(map: &Map, dimension: usize) -> Option<Codes> {
 fn flat_of(map: &Map, rows: u64, dimension: usize) -> Option<FlatIndex> {
     FlatIndex::from_unit_unchecked(
         dimension,
-        numbers_of(map, &npy::header_of(npy::F32, usize::try_from(rows).ok()?, dimension), rows, dimension)?,
+        numbers_of(map, &npy::header(npy::F32, usize::try_from(rows).ok()?, dimension), rows, dimension)?,
     )
     .ok()
 }
 
 /// The same in 16 bits a number.
 fn halves_of(map: &Map, rows: u64, dimension: usize) -> Option<Shared<u16>> {
-    numbers_of(map, &npy::header_of(npy::F16, usize::try_from(rows).ok()?, dimension), rows, dimension)
+    numbers_of(map, &npy::header(npy::F16, usize::try_from(rows).ok()?, dimension), rows, dimension)
 }
 
 /// The numbers of a mapped file after its header, which fill it.

@@ -88,7 +88,7 @@ impl Rounded {
         }
         fs::remove_file(&path).map_err(|source| Error::io(&path, "write", source))?;
         let Some(halves) = halves else { return Ok(()) };
-        let header = npy::header_of(npy::F16, flat.len(), flat.dimension());
+        let header = npy::header(npy::F16, flat.len(), flat.dimension());
         target.write(VECTORS_FILE, &[&header, bytemuck::cast_slice(&halves)])
     }
 }

@@ -105,7 +105,7 @@ pub(super) struct GapOfPart {
 impl Ranked {
     /// Returns the titles that the arguments name, as a search of the index ranks them; `None` if it finds nothing.
     pub(super) fn by_search(args: &Args, index: &Index) -> Result<Option<Ranked>> {
-        let (query, model, facts) = (args.query.as_str(), index.model()?, index.facts());
+        let (query, model, facts) = (args.query.as_str(), index.model(), index.facts());
         let depth = facts.fusion.depth.max(args.top);
         // All that any part found.
         let request = Request::new(query, Mode::Fused).with_k(depth.saturating_mul(4)).with_depth(depth);
