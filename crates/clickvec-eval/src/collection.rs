@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::{Ids, Judgments, Task};
+use crate::ranker::Candidates;
 use clickvec::Result;
-use clickvec::index::{Candidates, Hit, Query};
+use clickvec::index::Hit;
 use clickvec::tables::Title;
 use clickvec_tables::memory::{NoRoom, bytes_of, room_for, room_for_numbers};
 
@@ -153,10 +154,10 @@ pub fn search_all(
     depth: usize,
     done: &mut dyn FnMut(usize),
 ) -> Result<Vec<Vec<Hit>>> {
-    room_for_lists(queries.len(), depth.min(candidates.len()))?;
+    room_for_lists(queries.len(), depth.min(candidates.titles()))?;
     let mut lists = Vec::with_capacity(queries.len());
     for some in queries.chunks(QUERIES_AT_ONCE) {
-        let batch: Vec<Query<'_>> = some.iter().map(|query| Query::new(&query.text, None)).collect();
+        let batch: Vec<&str> = some.iter().map(|query| query.text.as_str()).collect();
         lists.extend(candidates.search_batch(&batch, depth)?);
         done(lists.len());
     }

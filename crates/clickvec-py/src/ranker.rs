@@ -4,7 +4,7 @@ use clickvec::tables::Titles;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clickvec::index::Candidates;
+use clickvec_eval::ranker::Candidates;
 use clickvec::train::Weighting;
 use clickvec_eval::ranker::{
     self, FileKind, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, Stage, System, SystemRanker, Values,

@@ -142,7 +142,7 @@ fn lists_do_not_depend_on_how_many_queries_are_asked_at_once() {
     assert_eq!(found.len(), many.queries.len());
     let one = shop.judgments.queries.len();
     assert_eq!(found[..one], found[one..2 * one]);
-    let singly = set.queries[..one].iter().map(|query| candidates.search(&Query::new(&query.text, None), 50).unwrap());
+    let singly = set.queries[..one].iter().map(|query| candidates.search(&query.text, 50).unwrap());
     assert_eq!(singly.collect::<Vec<_>>(), found[..one]);
     let options = EvaluateOptions::default();
     let judged = set.task(&set.queries).judge("bm25", &Answers::Lists(found), &Metric::OF_SEARCH, &options);

@@ -9,7 +9,8 @@ use super::inverted::InvertedLists;
 use super::state::RankerState;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, SystemRanker};
-use clickvec::index::{Candidates, Hit, Query};
+use crate::ranker::Candidates;
+use clickvec::index::Hit;
 use clickvec::internals::text::{Analysis, Interner, WordBuffer, WordId, for_each_term};
 use clickvec_tables::{Result, damaged};
 
@@ -181,16 +182,12 @@ struct Bm25Candidates<'a> {
 }
 
 impl Candidates for Bm25Candidates<'_> {
-    fn len(&self) -> usize {
+    fn titles(&self) -> usize {
         self.sums.len()
     }
 
-    fn needs_vector(&self) -> bool {
-        false
-    }
-
-    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
-        let (terms, weights) = self.bm25.query_weights(query.text, &mut WordBuffer::default());
+    fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>> {
+        let (terms, weights) = self.bm25.query_weights(query, &mut WordBuffer::default());
         let add = |sums: &mut [f64]| {
             for (position, weight) in (0..).zip(&weights) {
                 let Some(term) = self.vocabulary.get(terms.word(position)) else { continue };

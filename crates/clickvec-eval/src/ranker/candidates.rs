@@ -1,10 +1,34 @@
 //! Finding the best of all titles by the scores of a ranker.
 
 use clickvec::Result;
-use clickvec::index::{Candidates, Hit, Query};
+use clickvec::index::Hit;
 use clickvec::internals::Pool;
+use rayon::prelude::*;
 
 use super::Ranker;
+
+/// A source of candidates: it proposes the best titles for a query. Titles are identified by their positions, counted from 0. Any
+/// number of threads may ask at the same time.
+pub trait Candidates: Send + Sync {
+    /// Returns the number of titles.
+    fn titles(&self) -> usize;
+
+    /// Returns the best `k` titles in the order of [`Hit::best_first`], or fewer.
+    ///
+    /// # Errors
+    ///
+    /// Those of a search among vectors.
+    fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>>;
+
+    /// Returns the best `k` titles for each of many queries, as [`Candidates::search`] finds them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Candidates::search`].
+    fn search_batch(&self, queries: &[&str], k: usize) -> Result<Vec<Vec<Hit>>> {
+        queries.par_iter().map(|query| self.search(query, k)).collect()
+    }
+}
 
 /// A scan that scores every title for every query: the way that is open to any ranker.
 pub(super) struct Scan<'a, R: ?Sized> {
@@ -19,16 +43,12 @@ impl<'a, R: Ranker + ?Sized> Scan<'a, R> {
 }
 
 impl<R: Ranker + ?Sized> Candidates for Scan<'_, R> {
-    fn len(&self) -> usize {
+    fn titles(&self) -> usize {
         self.titles.len()
     }
 
-    fn needs_vector(&self) -> bool {
-        false
-    }
-
-    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
-        let scores = self.ranker.score(query.text, self.titles);
+    fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>> {
+        let scores = self.ranker.score(query, self.titles);
         Ok(best((0..).zip(scores).map(|(position, score)| Hit { position, score: score as f32 }).collect(), k))
     }
 }
@@ -86,7 +106,6 @@ mod tests {
     use crate::ranker::shop::Shop;
     use crate::ranker::testing::train;
     use crate::ranker::{Corpus, Fusion, FusionMethod, RECIPROCAL_RANK_K, Ranker};
-    use clickvec::index::Query;
 
     /// What scoring every title finds, without titles whose score is no more than `least`.
     fn by_scores(ranker: &dyn Ranker, query: &str, titles: &[&str], k: usize, least: f64) -> Vec<Hit> {
@@ -113,17 +132,16 @@ mod tests {
         for spec in ["bm25", "bm25:k1=2,b=1", "trigram", "trigram:tf_power=0.5,idf_power=2"] {
             let ranker = train(spec, &shop.corpus);
             let found = ranker.candidates(&titles).unwrap();
-            assert_eq!((found.len(), found.needs_vector()), (titles.len(), false));
+            assert_eq!(found.titles(), titles.len());
             let queries = shop.judgments.queries.iter().step_by(10).map(|query| query.text.as_str());
             let queries: Vec<&str> = queries.chain(["", "!", "never never seen", "qqqq"]).collect();
             for k in [0, 1, 7, titles.len() + 1] {
                 for query in &queries {
-                    let hits = found.search(&Query::new(query, None), k).unwrap();
+                    let hits = found.search(query, k).unwrap();
                     assert_eq!(hits, by_scores(ranker.as_ref(), query, &titles, k, 0.0), "{spec} {query} {k}");
                 }
-                let all: Vec<Query<'_>> = queries.iter().map(|query| Query::new(query, None)).collect();
-                let batch = found.search_batch(&all, k).unwrap();
-                let singly: Vec<_> = all.iter().map(|query| found.search(query, k).unwrap()).collect();
+                let batch = found.search_batch(&queries, k).unwrap();
+                let singly: Vec<_> = queries.iter().map(|query| found.search(query, k).unwrap()).collect();
                 assert_eq!(batch, singly);
             }
         }
@@ -147,7 +165,7 @@ mod tests {
         let ranker = Lengths;
         let titles = ["lamp", "red door", "red"];
         let found = ranker.candidates(&titles).unwrap();
-        let hits = found.search(&Query::new("red", None), 2).unwrap();
+        let hits = found.search("red", 2).unwrap();
         assert_eq!(hits, by_scores(&ranker, "red", &titles, 2, f64::NEG_INFINITY));
         assert_eq!(hits.len(), 2);
     }
@@ -155,7 +173,7 @@ mod tests {
     #[test]
     fn there_may_be_no_title() {
         let ranker = train("bm25", &Corpus::default());
-        assert!(ranker.candidates(&[]).unwrap().search(&Query::new("red", None), 3).unwrap().is_empty());
+        assert!(ranker.candidates(&[]).unwrap().search("red", 3).unwrap().is_empty());
     }
 
     /// One after the other, with loops that are easy to believe.
@@ -205,22 +223,21 @@ mod tests {
             let members_candidates: Vec<_> =
                 members.iter().map(|(ranker, _)| ranker.candidates(&titles).unwrap()).collect();
             let lists = |query: &str| -> Vec<Vec<Hit>> {
-                let query = Query::new(query, None);
-                members_candidates.iter().map(|found| found.search(&query, 1000).unwrap()).collect()
+                members_candidates.iter().map(|found| found.search(query, 1000).unwrap()).collect()
             };
             let fusion = Fusion::new("both".to_owned(), members.clone(), method);
             let found = fusion.candidates(&titles).unwrap();
             let queries = shop.judgments.queries.iter().step_by(5).map(|query| query.text.as_str());
             for query in queries.chain(["", "qqqq"]) {
                 let expected = naive_fusion(&lists(query), &[0.7, 0.3], method, titles.len());
-                let hits = found.search(&Query::new(query, None), titles.len()).unwrap();
+                let hits = found.search(query, titles.len()).unwrap();
                 assert_eq!(hits.len(), expected.len(), "{method:?} {query}");
                 assert!(hits.is_sorted_by(|a, b| a.best_first(b).is_lt()));
                 for hit in &hits {
                     let (_, score) = expected[expected.binary_search_by_key(&hit.position, |of| of.0).unwrap()];
                     assert!((f64::from(hit.score) - score).abs() < 1e-5, "{method:?} {query} {hit:?} {score}");
                 }
-                assert_eq!(found.search(&Query::new(query, None), 3).unwrap(), hits[..hits.len().min(3)]);
+                assert_eq!(found.search(query, 3).unwrap(), hits[..hits.len().min(3)]);
             }
         }
     }

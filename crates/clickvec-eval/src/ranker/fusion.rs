@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::candidates::best;
 use super::{Progress, Ranker};
-use clickvec::index::{Candidates, Hit, Query};
+use crate::ranker::Candidates;
+use clickvec::index::Hit;
 use clickvec_tables::ErrorKind;
 use clickvec_tables::Result;
 use clickvec_tables::shown::shortened;
@@ -130,15 +131,11 @@ struct FusedCandidates<'a> {
 }
 
 impl Candidates for FusedCandidates<'_> {
-    fn len(&self) -> usize {
+    fn titles(&self) -> usize {
         self.titles
     }
 
-    fn needs_vector(&self) -> bool {
-        false
-    }
-
-    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
+    fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>> {
         let depth = k.max(FUSED_DEPTH);
         let found = self.members.iter().map(|member| member.search(query, depth));
         let lists = found.collect::<Result<Vec<_>>>()?;

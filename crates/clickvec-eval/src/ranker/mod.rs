@@ -48,8 +48,8 @@ pub(crate) mod text_vectors;
 pub(crate) mod trigram;
 pub(crate) mod word_vectors;
 
+pub use candidates::Candidates;
 use candidates::Scan;
-use clickvec::index::Candidates;
 use clickvec::model::Side;
 use clickvec_tables::Result;
 

@@ -3,8 +3,9 @@
 use std::borrow::Borrow;
 
 use super::{Ranker, Scorer};
+use crate::ranker::Candidates;
 use clickvec::Result;
-use clickvec::index::{Candidates, ExactIndex, FlatIndex, Hit, Query};
+use clickvec::index::{ExactIndex, FlatIndex, Hit};
 use clickvec::internals::Pool;
 use clickvec::internals::math::score::{score, scores};
 use clickvec::model::{Embedder, Model, Side};
@@ -87,31 +88,22 @@ impl NeuralCandidates<'_> {
 }
 
 impl Candidates for NeuralCandidates<'_> {
-    fn len(&self) -> usize {
+    fn titles(&self) -> usize {
         self.positions.len()
     }
 
-    fn needs_vector(&self) -> bool {
-        false
-    }
-
-    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
-        if !self.queries.dictionary().knows_a_word(query.text) {
+    fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>> {
+        if !self.queries.dictionary().knows_a_word(query) {
             return Ok(Vec::new());
         }
-        let vector = self.queries.embed(&[query.text]);
-        Ok(self.among_all(self.index.search(&Query::new(query.text, Some(&vector)), k)?))
+        let vector = self.queries.embed(&[query]);
+        Ok(self.among_all(self.index.search(&vector, k)?))
     }
 
-    fn search_batch(&self, queries: &[Query<'_>], k: usize) -> Result<Vec<Vec<Hit>>> {
-        let texts: Vec<&str> = queries.iter().map(|query| query.text).collect();
+    fn search_batch(&self, queries: &[&str], k: usize) -> Result<Vec<Vec<Hit>>> {
         let mut vectors = Vec::new();
-        let is_known = self.queries.embed_known(&texts, &mut vectors);
-        let known = texts.iter().zip(&is_known).filter(|&(_, &is_known)| is_known);
-        let vectors = vectors.chunks_exact(self.queries.dimension());
-        let with_vectors: Vec<Query<'_>> =
-            known.zip(vectors).map(|((text, _), vector)| Query::new(text, Some(vector))).collect();
-        let mut hits = self.index.search_batch(&with_vectors, k)?.into_iter();
+        let is_known = self.queries.embed_known(queries, &mut vectors);
+        let mut hits = self.index.search_batch(&vectors, k)?.into_iter();
         let answer =
             |is_known: bool| if is_known { self.among_all(hits.next().unwrap_or_default()) } else { Vec::new() };
         Ok(is_known.into_iter().map(answer).collect())

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
+use crate::ranker::Candidates;
 use crate::ranker::{Neural, Ranker as _};
 use crate::{Answers, EvaluateOptions, Metric, PairedTest, SIGNIFICANT, SearchQuery, Task, paired_t_test, search_all};
 use clickvec::Result;
-use clickvec::index::Candidates;
 use clickvec::model::Model;
 use clickvec::tables::Title;
 

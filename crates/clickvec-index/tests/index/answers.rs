@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clickvec::index::Query;
 use clickvec::tables::Title;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
 use clickvec_index::{Analysis, Bm25, Condition, ErrorKind, Filter, Fusion, Hit, Index, Mode, Part, Request, Share};
@@ -53,7 +52,7 @@ fn words_score_like_our_bm25_at_the_same_parameters() {
         let mut compared = 0;
         let repeated = "leather sofa rug ".repeat(400);
         for query in QUERIES.into_iter().chain(["nylons anchor kits", "8ft rugs", "rug sofa rug lamp rug", &repeated]) {
-            let expected = candidates.search(&Query::new(query, None), 50).unwrap();
+            let expected = candidates.search(query, 50).unwrap();
             let hits = search(&index, query, Part::Words, 50).hits;
             assert_eq!(hits.len(), expected.len(), "{query}");
             for (hit, expected) in hits.iter().zip(&expected) {
@@ -115,7 +114,7 @@ fn both_are_fused_as_the_library_fuses() {
         let fused = ranker::Fusion::new("fusion".to_owned(), vec![(model, 0.7), (bm25, 0.3)], method);
         let candidates = fused.candidates(&titles).unwrap();
         for query in QUERIES {
-            let expected = candidates.search(&Query::new(query, None), 10).unwrap();
+            let expected = candidates.search(query, 10).unwrap();
             let answer = search(&index, query, Mode::Fused, 10);
             assert_eq!(answer.hits.len(), expected.len(), "{query}");
             for (hit, expected) in answer.hits.iter().zip(&expected) {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clickvec::index::Query;
 use clickvec_eval::internals::save_fusion;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, RankerSpec, Resources, System};
 use clickvec_index::{Fusion, Index, Mode, Part, PartFacts, Request, Updater, compact};
@@ -79,7 +78,7 @@ fn three_are_fused_as_the_library_fuses() {
         let candidates = library.candidates(&titles).unwrap();
         let mut by_trigrams_alone = 0;
         for query in QUERIES.into_iter().chain(["nilon anchr", "tolet"]) {
-            let expected = candidates.search(&Query::new(query, None), 10).unwrap();
+            let expected = candidates.search(query, 10).unwrap();
             let hits = search(&index, query, Mode::Fused, 10).hits;
             assert_eq!(hits.len(), expected.len(), "{query}");
             for (hit, expected) in hits.iter().zip(&expected) {

@@ -102,7 +102,7 @@ pub(super) async fn embeddings(
             if Instant::now() >= end {
                 return Err(Fault::late());
             }
-            vectors.extend(generation.index.embed(texts, side)?);
+            vectors.extend(generation.index.embed(texts, side));
         }
         let stages = vec![("encode", began.elapsed())];
         // The words that were read are what comes nearest to tokens.

@@ -17,7 +17,7 @@ fn vectors_are_those_of_the_model_as_numbers_and_in_base64() {
     let dimension = index.facts().model.dimension;
     for (model, side) in [("shop", Side::Query), ("shop:query", Side::Query), ("shop:title", Side::Title)] {
         let texts = ["leather sofa", "lamp"];
-        let vectors = index.embed(&texts, side).unwrap();
+        let vectors = index.embed(&texts, side);
         let vectors: Vec<Value> =
             vectors.chunks_exact(dimension).map(|vector| read(&serde_json::to_string(vector).unwrap())).collect();
         let answer = ask(&service, json!({"input": texts, "model": model}));

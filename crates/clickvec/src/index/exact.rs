@@ -3,10 +3,9 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Candidates, Codes, FlatIndex, Hit, QuantizedIndex, Query, SearchScratch};
+use super::{Codes, FlatIndex, Hit, QuantizedIndex, SearchScratch};
 use crate::Result;
 use crate::pool::Pool;
-use crate::vectors::other_dimension;
 
 /// The number of searches after which codes save more time than they take to build.
 const WORTH_CODES: usize = 20;
@@ -36,16 +35,6 @@ impl ExactIndex {
         }
     }
 
-    /// The vector of a query, checked to have the right dimension.
-    fn vector<'q>(&self, query: &Query<'q>) -> Result<&'q [f32]> {
-        let (vector, expected) = (query.vector.unwrap_or_default(), self.flat.dimension());
-        if vector.len() == expected {
-            Ok(vector)
-        } else {
-            Err(other_dimension(expected, vector.len()).within("vectors"))
-        }
-    }
-
     /// Counts searches. The search that reaches the limit builds the codes; others that run at the same time go on
     /// without them.
     fn count(&self, searches: usize) {
@@ -54,36 +43,42 @@ impl ExactIndex {
             self.quantize();
         }
     }
-}
 
-impl Candidates for ExactIndex {
-    fn len(&self) -> usize {
+    /// The number of vectors.
+    pub fn len(&self) -> usize {
         self.flat.len()
     }
 
-    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
-        let vector = self.vector(query)?;
+    /// Whether there are no vectors.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The best `k` vectors for one, as [`FlatIndex::search`] finds them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FlatIndex::search`].
+    pub fn search(&self, query: &[f32], k: usize) -> Result<Vec<Hit>> {
         self.count(1);
         self.scratch.with(SearchScratch::default, |scratch| {
             Ok(match self.codes.get() {
-                Some(codes) => codes.search(vector, k, scratch)?.to_vec(),
-                None => self.flat.search(vector, k, scratch)?.to_vec(),
+                Some(codes) => codes.search(query, k, scratch)?.to_vec(),
+                None => self.flat.search(query, k, scratch)?.to_vec(),
             })
         })
     }
 
-    fn search_batch(&self, queries: &[Query<'_>], k: usize) -> Result<Vec<Vec<Hit>>> {
-        if let [query] = queries {
-            return Ok(vec![self.search(query, k)?]);
-        }
-        let mut vectors = Vec::with_capacity(queries.len() * self.flat.dimension());
-        for query in queries {
-            vectors.extend_from_slice(self.vector(query)?);
-        }
-        self.count(queries.len());
+    /// The best `k` vectors for each of many, [queries, dimension], as [`ExactIndex::search`] finds them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ExactIndex::search`].
+    pub fn search_batch(&self, queries: &[f32], k: usize) -> Result<Vec<Vec<Hit>>> {
+        self.count(queries.len() / self.flat.dimension());
         match self.codes.get() {
-            Some(codes) => codes.search_batch(&vectors, k),
-            None => self.flat.search_batch(&vectors, k),
+            Some(codes) => codes.search_batch(queries, k),
+            None => self.flat.search_batch(queries, k),
         }
     }
 }
@@ -101,17 +96,16 @@ mod tests {
     fn codes_are_made_once_and_change_no_hit() {
         let index = index();
         let vectors: Vec<[f32; 6]> = (0..50).map(|i| [1.0, i as f32, 0.5, -1.0, 0.25, 2.0]).collect();
-        let queries: Vec<Query<'_>> = vectors.iter().map(|vector| Query::new("", Some(vector))).collect();
-        let first: Vec<Vec<Hit>> = queries[..19].iter().map(|query| index.search(query, 5).unwrap()).collect();
+        let first: Vec<Vec<Hit>> = vectors[..19].iter().map(|query| index.search(query, 5).unwrap()).collect();
         assert!(index.codes.get().is_none());
-        let second = index.search(&queries[19], 5).unwrap();
+        let second = index.search(&vectors[19], 5).unwrap();
         assert!(index.codes.get().is_some());
-        let batch = index.search_batch(&queries, 5).unwrap();
+        let batch = index.search_batch(vectors.as_flattened(), 5).unwrap();
         assert_eq!((&batch[..19], &batch[19]), (&first[..], &second));
         assert_eq!(batch[0].len(), 5);
         // Each query of a batch counts as a search.
         let other = self::index();
-        assert_eq!(other.search_batch(&queries, 5).unwrap(), batch);
+        assert_eq!(other.search_batch(vectors.as_flattened(), 5).unwrap(), batch);
         assert!(other.codes.get().is_some());
     }
 
@@ -119,12 +113,12 @@ mod tests {
     fn threads_ask_at_the_same_time() {
         let index = index();
         let vector = [1.0, 2.0, 0.5, -1.0, 0.25, 2.0];
-        let expected = index.search(&Query::new("", Some(&vector)), 7).unwrap();
+        let expected = index.search(&vector, 7).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..20 {
-                        assert_eq!(index.search(&Query::new("", Some(&vector)), 7).unwrap(), expected);
+                        assert_eq!(index.search(&vector, 7).unwrap(), expected);
                     }
                 });
             }
@@ -133,12 +127,9 @@ mod tests {
     }
 
     #[test]
-    fn a_query_without_a_vector_is_refused() {
-        for vector in [None, Some(&[1.0][..])] {
-            let query = Query::new("red", vector);
-            let error = index().search(&query, 1).unwrap_err().to_string();
-            assert!(error.contains('6'), "{error}");
-            assert_eq!(index().search_batch(&[query, query], 1).unwrap_err().to_string(), error);
-        }
+    fn a_query_of_another_dimension_is_refused() {
+        let error = index().search(&[1.0], 1).unwrap_err().to_string();
+        assert!(error.contains('6'), "{error}");
+        assert!(index().search_batch(&[1.0], 1).is_err());
     }
 }

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
-use clickvec::index::Query;
 use clickvec::internals::text::words;
 use clickvec::tables::Title;
 use clickvec_eval::ranker::{Corpus, Ranker, Resources};
@@ -91,7 +90,7 @@ impl<'a> Pool<'a> {
                 if words(query).is_empty() {
                     return Ok(Vec::new());
                 }
-                let hits = candidates.search(&Query::new(query, None), self.depth)?;
+                let hits = candidates.search(query, self.depth)?;
                 Ok(hits.iter().map(|hit| hit.position as usize).collect())
             };
             queries.par_iter().map(search).collect()

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-use clickvec::index::{Candidates, Hit, Query};
+use clickvec::index::Hit;
 use clickvec::internals::text::words;
 use clickvec::tables::Title;
+use clickvec_eval::ranker::Candidates;
 use serde::Serialize;
 
 /// What was found for a query.
@@ -66,8 +67,7 @@ pub(super) fn of_candidates(
     queries: &[String],
     top: usize,
 ) -> clickvec::Result<Vec<Outcome>> {
-    let asked: Vec<Query<'_>> =
-        queries.iter().filter(|query| !words(query).is_empty()).map(|query| Query::new(query, None)).collect();
+    let asked: Vec<&str> = queries.iter().map(String::as_str).filter(|query| !words(query).is_empty()).collect();
     let mut lists = candidates.search_batch(&asked, top)?.into_iter();
     let mut outcomes = Vec::with_capacity(queries.len());
     for query in queries {

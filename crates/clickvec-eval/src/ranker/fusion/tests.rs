@@ -110,7 +110,7 @@ fn a_ranker_without_weight_takes_no_part() {
         });
         let fusion = Fusion::new("fused".to_owned(), members.into_iter().zip([1.0, 0.0]).collect(), method);
         let candidates = fusion.candidates(&titles).unwrap();
-        assert_eq!(candidates.search(&Query::new("reds", None), 5).unwrap(), [], "{method:?}");
+        assert_eq!(candidates.search("reds", 5).unwrap(), [], "{method:?}");
     }
 }
 

@@ -1,7 +1,8 @@
 //! Inverted lists of letter trigrams: they find the titles with the best cosine.
 
 use super::LetterTrigrams;
-use clickvec::index::{Candidates, Hit, Query};
+use crate::ranker::Candidates;
+use clickvec::index::Hit;
 use clickvec::internals::Pool;
 use clickvec::internals::index::{Best, Shared};
 use clickvec::internals::ragged::Ragged;
@@ -191,16 +192,12 @@ pub(super) struct TrigramCandidates<'a> {
 }
 
 impl Candidates for TrigramCandidates<'_> {
-    fn len(&self) -> usize {
+    fn titles(&self) -> usize {
         self.lists.titles()
     }
 
-    fn needs_vector(&self) -> bool {
-        false
-    }
-
-    fn search(&self, query: &Query<'_>, k: usize) -> clickvec::Result<Vec<Hit>> {
-        Ok(self.lists.search(self.ranker, &self.ranker.query(query.text), k, &|_| true))
+    fn search(&self, query: &str, k: usize) -> clickvec::Result<Vec<Hit>> {
+        Ok(self.lists.search(self.ranker, &self.ranker.query(query), k, &|_| true))
     }
 }
 

@@ -10,7 +10,7 @@ use super::state::{RankerState, check_range};
 use super::stored;
 use super::system::{Parameter, System, Values};
 use super::{Ranker, RankerSpec, SystemRanker};
-use clickvec::index::Candidates;
+use crate::ranker::Candidates;
 use clickvec::internals::text::{Dictionary, Trigram, WordBuffer, for_each_trigram, for_each_word};
 use clickvec_tables::{Result, damaged};
 use lists::TrigramCandidates;

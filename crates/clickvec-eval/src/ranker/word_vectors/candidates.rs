@@ -1,7 +1,8 @@
 //! Finding the best of all titles by the cosine of their vectors.
 
 use super::WordVectors;
-use clickvec::index::{Candidates, ExactIndex, Hit, Query};
+use crate::ranker::Candidates;
+use clickvec::index::{ExactIndex, Hit};
 use clickvec::model::Side;
 use clickvec_tables::Result;
 
@@ -19,17 +20,13 @@ impl<'a> VectorCandidates<'a> {
 }
 
 impl Candidates for VectorCandidates<'_> {
-    fn len(&self) -> usize {
+    fn titles(&self) -> usize {
         self.index.len()
     }
 
-    fn needs_vector(&self) -> bool {
-        false
-    }
-
-    fn search(&self, query: &Query<'_>, k: usize) -> Result<Vec<Hit>> {
-        match self.ranker.unit(Side::Query, query.text) {
-            Some(vector) => self.index.search(&Query::new(query.text, Some(&vector)), k),
+    fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>> {
+        match self.ranker.unit(Side::Query, query) {
+            Some(vector) => self.index.search(&vector, k),
             None => Ok(Vec::new()),
         }
     }

@@ -9,7 +9,6 @@ use crate::ranker::corpus::Corpus;
 use crate::ranker::state::{Numbers, RankerState};
 use crate::ranker::stored;
 use crate::ranker::{Ranker as _, Resources, SystemRanker as _, Values};
-use clickvec::index::Query;
 use clickvec::internals::rng::stream;
 use clickvec::model::Side;
 use clickvec_tables::Result;
@@ -78,7 +77,7 @@ fn a_query_that_the_file_lacks_finds_the_titles_of_its_words() {
         };
         assert!(mean(true) > mean(false) + 0.25, "{query}: {} {}", mean(true), mean(false));
         // The best of all titles are those with the best scores.
-        let found = ranker.candidates(&all).unwrap().search(&Query::new(query, None), 5).unwrap();
+        let found = ranker.candidates(&all).unwrap().search(query, 5).unwrap();
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
         assert_eq!(found.iter().map(|hit| hit.position as usize).collect::<Vec<_>>(), order[..5], "{query}");
@@ -91,7 +90,7 @@ fn a_query_that_the_file_lacks_finds_the_titles_of_its_words() {
     assert!(cosine > 0.99 && cosine < 1.0 - 1e-9, "{cosine}");
     for nothing in ["", "?", "北京"] {
         assert_eq!(ranker.score(nothing, &all[..2]), [0.0, 0.0]);
-        assert!(ranker.candidates(&all).unwrap().search(&Query::new(nothing, None), 5).unwrap().is_empty());
+        assert!(ranker.candidates(&all).unwrap().search(nothing, 5).unwrap().is_empty());
     }
 
     let saved = folder.path().join("ranker.safetensors");
