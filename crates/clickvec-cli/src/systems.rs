@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, ensure};
+use clickvec::tables::Title;
 use clickvec_eval::ranker::{self, FileKind, Ranker, RankerSpec, SYSTEMS, System, Values};
-use clickvec_index::looks_like_index;
+use clickvec_index::{Index, looks_like_index};
 use clickvec_tables::files;
 
 use crate::{input, output};
@@ -88,6 +89,16 @@ impl Source {
 /// Loads a model, a fusion, or a ranker of `evaluate` or the lab.
 pub(crate) fn load(path: &Path) -> clickvec::Result<Box<dyn Ranker>> {
     ranker::load_with(path, &clickvec_lab::SYSTEMS)
+}
+
+/// Returns all titles of an index.
+pub(crate) fn titles(index: &Index) -> clickvec::Result<Vec<Title>> {
+    let mut titles = Vec::new();
+    index.for_each_title(|title| {
+        titles.push(Title { id: title.id, title: title.title });
+        Ok(())
+    })?;
+    Ok(titles)
 }
 
 /// Returns whether a file is one of clickvec's, whole or damaged, and not a run: it begins with the length of a header in JSON.

@@ -6,6 +6,7 @@ use clickvec_eval::{Answers, Task};
 
 use super::coverage;
 use super::fusion::Found;
+use super::index::search_all;
 use super::systems::{Entry, Loaded};
 use super::test::Test;
 use crate::{output, progress};
@@ -44,7 +45,7 @@ fn answers_to(
             Ok(answers)
         }
         (Loaded::Index(index), Task::Search { queries, .. }, Some(collection)) => {
-            Ok(Answers::Lists(index.search_all(entry.file_name(), collection, queries, depth, done)?))
+            Ok(Answers::Lists(search_all(index, collection, queries, depth, done)?))
         }
         (Loaded::Index(_), ..) => bail!("{}: expected `--full` with an index", entry.file_name().display()),
     }

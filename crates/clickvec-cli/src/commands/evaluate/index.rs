@@ -5,57 +5,36 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clickvec::index::Hit;
-use clickvec::tables::Title;
 use clickvec_eval::room_for_lists;
 use clickvec_eval::{Collection, SearchQuery};
-use clickvec_index::{Mode, Request};
+use clickvec_index::{Index, Mode, Request};
 
 use crate::output;
 
 /// The number of queries that are searched for at once.
 const QUERIES_AT_ONCE: usize = 256;
 
-/// An open index.
-pub(super) struct Index(clickvec_index::Index);
-
-impl Index {
-    pub(super) fn open(path: &Path) -> Result<Index> {
-        Ok(Index(clickvec_index::Index::open(path)?))
-    }
-
-    /// Returns all titles of the index.
-    pub(super) fn titles(&self) -> Result<Vec<Title>> {
-        let mut titles = Vec::new();
-        self.0.for_each_title(|title| {
-            titles.push(Title { id: title.id, title: title.title });
-            Ok(())
-        })?;
-        Ok(titles)
-    }
-
-    /// Searches for every query and returns the titles by their positions in the collection, at most `depth` for each query. Calls
-    /// `done` with the number of queries answered so far. `path` is for messages.
-    pub(super) fn search_all(
-        &self,
-        path: &Path,
-        set: &Collection,
-        queries: &[SearchQuery],
-        depth: usize,
-        done: &mut dyn FnMut(usize),
-    ) -> Result<Vec<Vec<Hit>>> {
-        room_for_lists(queries.len(), depth.min(set.titles.len()))?;
-        let known = Known::new(path, set);
-        let mut lists = Vec::with_capacity(queries.len());
-        for some in queries.chunks(QUERIES_AT_ONCE) {
-            let request = |query: &SearchQuery| Request::new(&query.text, Mode::Fused).with_k(depth);
-            let requests: Vec<Request> = some.iter().map(request).collect();
-            for answer in self.0.search_all(&requests)? {
-                lists.push(known.hits(answer.hits.iter().map(|hit| (&hit.id[..], &hit.title[..], hit.score)))?);
-            }
-            done(lists.len());
+/// Searches for every query and returns the titles by their positions in the collection, at most `depth` for each query. Calls
+/// `done` with the number of queries answered so far.
+pub(super) fn search_all(
+    index: &Index,
+    set: &Collection,
+    queries: &[SearchQuery],
+    depth: usize,
+    done: &mut dyn FnMut(usize),
+) -> Result<Vec<Vec<Hit>>> {
+    room_for_lists(queries.len(), depth.min(set.titles.len()))?;
+    let known = Known::new(index.path(), set);
+    let mut lists = Vec::with_capacity(queries.len());
+    for some in queries.chunks(QUERIES_AT_ONCE) {
+        let request = |query: &SearchQuery| Request::new(&query.text, Mode::Fused).with_k(depth);
+        let requests: Vec<Request> = some.iter().map(request).collect();
+        for answer in index.search_all(&requests)? {
+            lists.push(known.hits(answer.hits.iter().map(|hit| (&hit.id[..], &hit.title[..], hit.score)))?);
         }
-        Ok(lists)
+        done(lists.len());
     }
+    Ok(lists)
 }
 
 /// The positions of titles in the collection, by id or, if judged titles have no ids, by text.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clickvec_eval::Run;
 use clickvec_eval::ranker::{Corpus, Ranker, Resources};
+use clickvec_index::Index;
 
 use super::Args;
-use super::index::Index;
 use super::names::{distinct, saved_file};
 use super::options::FusionOption;
 use super::saved::SavedRankers;
@@ -137,7 +137,7 @@ impl Entry {
     pub(super) fn is_fusion(&self) -> bool {
         match &self.source {
             Source::File { is_fusion, .. } => *is_fusion,
-            Source::Index(path) => clickvec_index::Index::open(path).is_ok_and(|index| index.fusion().fitted),
+            Source::Index(path) => Index::open(path).is_ok_and(|index| index.fusion().fitted),
             _ => false,
         }
     }

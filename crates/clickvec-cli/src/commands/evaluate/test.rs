@@ -11,12 +11,13 @@ use clickvec_eval::{
     self as eval, Collection, CorpusFiles, EvaluateOptions, Form, Judgments, Metric, Overlap, Run, SearchQuery, Task,
     TestSet, TestSetFiles,
 };
+use clickvec_index::Index;
 use clickvec_tables::files;
 
 use super::Args;
-use super::index::Index;
 use super::options::FusionOption;
 use super::systems::{Entry, Loaded, Systems};
+use crate::systems::titles;
 use crate::test_set::{self, query_key};
 use crate::{input, output};
 
@@ -145,7 +146,7 @@ impl Test {
             bail!("expected titles to search, found none; add `--titles FILE`");
         };
         let index = Index::open(path)?;
-        let titles = index.titles()?;
+        let titles = titles(&index)?;
         self.opened.push((path.to_owned(), Loaded::Index(Box::new(index))));
         Ok(titles)
     }

@@ -13,7 +13,7 @@ use clickvec_tables::files;
 use rayon::prelude::*;
 
 use super::queries::PoolQuery;
-use crate::systems::{Source, load};
+use crate::systems::{Source, load, titles};
 use crate::{output, progress};
 
 /// The queries that are searched at once.
@@ -37,11 +37,7 @@ impl<'a> Pool<'a> {
     /// Opens an index for these queries. A system adds at most `depth` titles for each.
     pub(super) fn open(path: &Path, queries: &'a [PoolQuery], depth: usize) -> Result<Pool<'a>> {
         let index = Index::open(path)?;
-        let mut titles = Vec::new();
-        index.for_each_title(|title| {
-            titles.push(Title { id: title.id, title: title.title });
-            Ok(())
-        })?;
+        let titles = titles(&index)?;
         let found = vec![HashSet::new(); queries.len()];
         Ok(Pool { index, titles, queries, depth, found, systems: 0, hits: 0 })
     }
