@@ -278,27 +278,27 @@ serve-explain: json
 explain-match: json
     clickvec explain match shop.index 'lether couch' 'Norrland 3-Seat Leather Sofa with Mounting Kit' --json
 explain-match-text: text
-    clickvec explain match lstm.safetensors --compare rnn.safetensors --grade 4 \
+    clickvec explain match lstm.safetensors --compare rnn.safetensors \
         'lether couch' 'Norrland 3-Seat Leather Sofa with Mounting Kit'
 explain-match-encoders: json
     for model in bilstm gru clsm dssm; do
         clickvec explain match $model.safetensors 'lether couch' 'Norrland 3-Seat Leather Sofa' --json
     done
 explain-match-judged: json
-    clickvec explain match shop.safetensors --judged shop/judged.tsv --limit 5 --json
+    clickvec explain match shop.safetensors --pairs shop/judged.tsv --limit 5 --json
 explain-keywords: json
     clickvec explain keywords bilstm.safetensors 'lether couch' 'oak sink cabinet' --json
 explain-keywords-claims: json
     tail -n +2 shop/titles.tsv | cut -f 2 >texts.txt
-    clickvec lab claims lstm.safetensors --compare rnn.safetensors --file texts.txt --side title --json
+    for model in lstm rnn; do clickvec lab claims $model.safetensors --file texts.txt --side title --json; done
 explain-keywords-search: json
     clickvec index --model clsm.safetensors --titles shop/titles.tsv --output clsm.index
     clickvec explain keywords --search clsm.index 'leather sofa' --json
 explain-topics: json
     queries >judged.txt
-    clickvec lab topics lstm.safetensors --queries judged.txt --json
+    clickvec lab topics lstm.safetensors --file judged.txt --json
 explain-topics-table: text
-    clickvec lab topics lstm.safetensors --queries judged.txt --table
+    clickvec lab topics lstm.safetensors --file judged.txt --table 20
 explain-context: json
     clickvec lab context clsm.safetensors leather 'leather sofa' 'leather shoe' --json
 explain-neighbours: json

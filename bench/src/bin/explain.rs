@@ -70,11 +70,11 @@ fn main() -> Result<()> {
     let judged: Vec<String> = judgments.queries.iter().map(|query| query.text.clone()).collect();
     let queries: Vec<String> = judged.iter().cycle().take(args.queries).cloned().collect();
     let started = Instant::now();
-    let Some(topics) = Topics::new(&explainer, Side::Query, &queries, 5, &options) else {
+    let Some(topics) = Topics::new(&explainer, Side::Query, &queries, &options) else {
         println!("topics: this model reads bags of words");
         return Ok(());
     };
-    println!("topics over {} queries: {:.2} s", topics.queries, started.elapsed().as_secs_f64());
+    println!("topics over {} queries: {:.2} s", topics.table.len(), started.elapsed().as_secs_f64());
 
     let asked: Vec<&str> = judged.iter().map(String::as_str).collect();
     let known: Vec<(String, usize)> = asked
@@ -86,7 +86,7 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let queries: Vec<String> = known.iter().map(|(query, _)| query.clone()).collect();
-    let found = Topics::new(&explainer, Side::Query, &queries, 5, &options).expect("states at words");
+    let found = Topics::new(&explainer, Side::Query, &queries, &options).expect("states at words");
     let both = found.main_cells().zip(&known).filter_map(|(cell, known)| Some((cell?, known.1)));
     let (cells, mut true_ones): (Vec<usize>, Vec<usize>) = both.unzip();
     let own = information(&cells, &true_ones);

@@ -87,7 +87,12 @@ fn cells_match_the_known_topics_better_than_by_chance() {
     assert!(known.len() > 300, "only {} queries have a topic", known.len());
     let queries: Vec<String> = known.iter().map(|(query, _)| (*query).to_owned()).collect();
     for model in [&world.lstm, &world.clsm] {
-        let found = Topics::new(&Explainer::new(model), Side::Query, &queries, 5, &KeywordOptions::default());
+        let found = Topics::new(
+            &Explainer::new(model),
+            Side::Query,
+            &queries,
+            &KeywordOptions { cells: 5, ..KeywordOptions::default() },
+        );
         let found = found.expect("states at words");
         assert_eq!(found.table.len(), queries.len());
         let both = found.main_cells().zip(&known);

@@ -1,9 +1,9 @@
-//! The parts that only pages about models have: the switch of the heat maps, bars for shares, and a small script
-//! that shows the value under the pointer. The pages can be read without the script.
+//! The parts that only pages about models have: the switch of the heat maps, and a small script that
+//! shows the value under the pointer. The pages can be read without the script.
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::{page, report};
+use crate::page;
 
 /// The styles that these pages add to those of all pages, with the colours of heat maps.
 pub const STYLE: &str = include_str!("explanation.css");
@@ -25,11 +25,6 @@ pub fn page(title: &str, has_heat: bool, contents: &Markup) -> String {
 /// Returns the switch that gives each heat map its own colour range instead of a common one.
 pub fn switch() -> Markup {
     html! { label.switch for="own" { "give each heat map its own colour range" } }
-}
-
-/// Returns a share as a number and a bar: filled if positive, hollow if negative.
-pub fn share(value: f64, largest: f64) -> Markup {
-    html! { td.n { (format!("{value:+.3}")) } td.share { (report::page_bar(value, largest)) } }
 }
 
 #[cfg(test)]

@@ -279,6 +279,11 @@ impl Report {
         self.blocks.push(Block::Picture(picture));
     }
 
+    /// Returns whether there is anything that only a page can show.
+    pub fn has_picture(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block, Block::Picture(_)))
+    }
+
     /// Returns the report for a terminal.
     pub fn to_text(&self) -> String {
         let width = |block: &Block| match block {
@@ -343,7 +348,7 @@ fn bar(share: f64, largest: f64) -> String {
 }
 
 /// Returns a share as a bar of a page: filled if positive, hollow if negative.
-pub fn page_bar(share: f64, largest: f64) -> Markup {
+fn page_bar(share: f64, largest: f64) -> Markup {
     let length = if largest > 0.0 { (share.abs() / largest * 1000.0).round() / 1000.0 } else { 0.0 };
     html! { @if length > 0.0 { span.bar.minus[share < 0.0] style={ "--length:" (length) } {} } }
 }

@@ -23,8 +23,9 @@ pub mod encoder {
 
 /// What explanations read of a model's states.
 pub mod explain {
-    pub use crate::explain::keywords::{largest, mean_activation};
-    pub use crate::explain::text::{changes, unit};
+    pub use crate::explain::keywords::{direction_counts, largest};
+    pub use crate::explain::report::from_one;
+    pub use crate::explain::text::unit;
 }
 
 /// What a search by vectors keeps in addition to them.

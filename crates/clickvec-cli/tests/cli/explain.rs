@@ -68,7 +68,7 @@ fn models_stand_side_by_side_with_the_grade() {
     let kinds = ["model", "bilstm", "rnn", "clsm", "dssm"];
     let files = kinds.map(|kind| format!("{kind}.safetensors"));
     let models: Vec<&str> = files[1..].iter().flat_map(|file| ["--compare", file]).collect();
-    let arguments = [&["explain", "match", &files[0], "--judged", "judged.tsv", "--limit", "2"][..], &models].concat();
+    let arguments = [&["explain", "match", &files[0], "--pairs", "judged.tsv", "--limit", "2"][..], &models].concat();
     let text = folder.run(&arguments).code(0).stdout();
     for part in ["grade  4", "grade  0", "bilstm (bilstm, 8 cells in each direction)", "max-pooling unit", "dssm (dssm"]
     {
@@ -143,7 +143,7 @@ fn keywords_of_every_encoder() {
         let model = format!("{kind}.safetensors");
         folder.run(&[&["explain", "keywords", &model, "red hammer in <b>white</b>"][..], more].concat())
     };
-    let text = run("model", &["--threshold", "0"]).code(0).stdout();
+    let text = run("model", &["--keyword", "threshold=0"]).code(0).stdout();
     // With a threshold of zero every word except the first has every cell.
     assert!(text.contains("*hammer*") && text.contains("cells of 8, left to right"), "{text}");
     assert!(text.contains("mean input gate") && text.contains("by more than 0 of"), "{text}");
@@ -172,7 +172,7 @@ fn topics_contexts_and_neighbours() {
     let judged = folder.read("judged.tsv");
     let queries: Vec<&str> = judged.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
     folder.write("queries.txt", queries.join("\n"));
-    let topics = ["lab", "topics", "--queries", "queries.txt", "--threshold", "0.01"];
+    let topics = ["lab", "topics", "--file", "queries.txt", "--keyword", "threshold=0.01"];
     let text = folder.run(&[&topics[..], &["model.safetensors", "--html", "topics.html"]].concat()).code(0).stdout();
     assert!(text.contains("purity") && text.contains("144 queries"), "{text}");
     assert!(folder.read("topics.html").contains("What the cells represent"));
@@ -194,17 +194,17 @@ fn topics_contexts_and_neighbours() {
     let one = ["lab", "context", "clsm.safetensors", "red", "red hammer"];
     folder.run(&one).code(1).says("expected other texts with the word `red` to compare with this one").prints_nothing();
     folder.write("none.txt", "?!\n");
-    folder.run(&["lab", "topics", "model.safetensors", "--queries", "none.txt"]).code(1).prints("no query has a word");
-    let few = ["lab", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "100"];
+    folder.run(&["lab", "topics", "model.safetensors", "--file", "none.txt"]).code(1).prints("no query has a word");
+    let few = ["lab", "topics", "model.safetensors", "--file", "queries.txt", "--keyword", "threshold=100"];
     folder.run(&few).code(1).prints("no cell collects a word of 144 queries; try a threshold below 100");
     let two = ["lab", "context", "clsm.safetensors", "red hammer", "red"];
     folder.run(&two).code(2).says("expected one word, found 2");
 
-    let near = ["lab", "neighbours", "model.safetensors", "hamer", "--words", "queries.txt", "--json"];
+    let near = ["lab", "neighbours", "model.safetensors", "hamer", "--file", "queries.txt", "--json"];
     let lines = folder.run(&near).code(0).json_lines();
     assert_eq!((&lines[0]["space"], &lines[0]["neighbours"][0]["word"]), (&"input layer".into(), &"hammer".into()));
     assert_eq!(lines[1]["space"], "embedding");
-    let strange = ["lab", "neighbours", "model.safetensors", "北", "--words", "queries.txt"];
+    let strange = ["lab", "neighbours", "model.safetensors", "北", "--file", "queries.txt"];
     folder.run(&strange).code(2).says("expected a word with a letter trigram that the model knows");
 }
 
@@ -233,7 +233,9 @@ fn odd_texts_and_places_are_told() {
         .run(&[&MATCH[..], &["--html", "model.safetensors"]].concat())
         .code(2)
         .says("expected an output that is not an input");
-    folder.run(&[&MATCH[..], &["--threshold", "NaN"]].concat()).code(2).says("expected a number of 0 or more");
+    folder.run(&[&MATCH[..], &["--keyword", "threshold=NaN"]].concat()).code(2).says("expected a number of 0 or more");
+    folder.run(&[&MATCH[..], &["--keyword", "cells=0"]].concat()).code(2).says("expected a whole number of 1 or more");
+    folder.run(&[&MATCH[..], &["--keyword", "cell=1"]].concat()).code(2).says("expected cells=N, units=N, at-least=N");
     folder.write("empty.txt", "\n \n");
     let empty = ["explain", "keywords", "model.safetensors", "--file", "empty.txt"];
     folder.run(&empty).code(2).says("empty.txt: expected texts, one a line, found none");
@@ -315,11 +317,11 @@ fn what_is_said_of_keywords_is_tested() {
     let judged = folder.read("judged.tsv");
     let queries: Vec<&str> = judged.lines().skip(1).filter_map(|line| line.split('\t').nth(1)).collect();
     folder.write("texts.txt", queries.join("\n"));
-    let claims = ["lab", "claims", "--file", "texts.txt", "--threshold"];
-    let text = folder.run(&[&claims[..], &["0.2", "model.safetensors"]].concat()).code(0).stdout();
+    let claims = ["lab", "claims", "--file", "texts.txt", "--keyword"];
+    let text = folder.run(&[&claims[..], &["threshold=0.2", "model.safetensors"]].concat()).code(0).stdout();
     assert!(text.contains("change of the vector without it") && text.contains("mean input gate"), "{text}");
     let [line] = folder
-        .run(&[&claims[..], &["0.5", "rnn.safetensors", "--json"]].concat())
+        .run(&[&claims[..], &["threshold=0.5", "rnn.safetensors", "--json"]].concat())
         .code(0)
         .json_lines()
         .try_into()
@@ -327,10 +329,10 @@ fn what_is_said_of_keywords_is_tested() {
     let p = line["removal"]["p"].as_f64().unwrap();
     assert!((0.0..=1.0).contains(&p) && line["texts"].as_u64().unwrap() > 1, "{line}");
     assert!(line.get("input_gate").is_none(), "an RNN has no gates");
-    folder.run(&[&claims[..], &["0.2", "dssm.safetensors"]].concat()).code(1).says("reads a bag of words");
+    folder.run(&[&claims[..], &["threshold=0.2", "dssm.safetensors"]].concat()).code(1).says("reads a bag of words");
     folder.write("texts.txt", "hammer\n");
     folder
-        .run(&[&claims[..], &["0.2", "model.safetensors"]].concat())
+        .run(&[&claims[..], &["threshold=0.2", "model.safetensors"]].concat())
         .code(1)
         .says("at least two texts with a keyword");
 }
@@ -339,26 +341,30 @@ fn what_is_said_of_keywords_is_tested() {
 fn topics_are_printed_as_the_paper_does() {
     let folder = Folder::with_model();
     folder.write("queries.txt", "red hammer\nblue paint for kitchens\nwhite shelf\n");
-    let topics = ["lab", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
-    let text = folder.run(&[&topics[..], &["--table"]].concat()).code(0).stdout();
+    let topics = ["lab", "topics", "model.safetensors", "--file", "queries.txt", "--keyword", "threshold=0"];
+    let text = folder.run(&[&topics[..], &["--table", "20"]].concat()).code(0).stdout();
     let header = text.lines().next().unwrap();
     assert!(header.starts_with("query") && header.contains("cell "), "{text}");
     assert!(text.contains("red hammer") && text.contains("hammer"), "{text}");
-    let rows = folder.run(&[&topics[..], &["--table", "--json"]].concat()).code(0).json_lines();
+    let rows = folder.run(&[&topics[..], &["--table", "20", "--json"]].concat()).code(0).json_lines();
     assert_eq!((rows.len(), rows[0]["cells"].as_array().unwrap().len()), (3, 5));
     // At a threshold of zero each of the five cells collects every word but the first.
     assert_eq!(rows[1]["cells"][0]["words"], serde_json::json!(["paint", "for", "kitchens"]));
-    let short = folder.run(&[&topics[..], &["--table", "--rows", "1"]].concat()).code(0).stdout();
+    let short = folder.run(&[&topics[..], &["--table", "1"]].concat()).code(0).stdout();
     assert!(short.contains("The first 1 of 3 queries."), "{short}");
-    let rows = folder.run(&[&topics[..], &["--rows", "1"]].concat()).code(2).prints_nothing();
-    rows.says("expected `--table` or `--html FILE` with `--rows`, which says how long the table is, found neither");
+    let idle = ["lab", "topics", "model.safetensors", "--file", "queries.txt", "--keyword", "cells=2,at-least=3"];
+    folder
+        .run(&idle)
+        .code(2)
+        .says("expected cells, units or threshold with `--keyword`, found at-least")
+        .prints_nothing();
     // A query of one word has no word that a cell could collect.
     folder.write("queries.txt", "red hammer\nhammer\nblue paint for kitchens\nwhite shelf\n");
-    let mut all = folder.run(&[&topics[..], &["--table"]].concat()).code(0).stdout();
+    let mut all = folder.run(&[&topics[..], &["--table", "20"]].concat()).code(0).stdout();
     assert!(all.contains("\nAll 4 queries; 1 is left out, since no cell collects a word of it.\n"), "{all}");
-    all = folder.run(&[&topics[..], &["--table", "--rows", "3"]].concat()).code(0).stdout();
+    all = folder.run(&[&topics[..], &["--table", "3"]].concat()).code(0).stdout();
     assert!(all.contains("\nThe first 3 of 4 queries; 1 is left out, since no cell collects a word of it.\n"), "{all}");
-    folder.run(&[&topics[..], &["--html", "topics.html", "--rows", "1"]].concat()).code(0);
+    folder.run(&[&topics[..], &["--html", "topics.html", "--table", "1"]].concat()).code(0);
     folder.run(&[&topics[..], &["--html", "topics.html"]].concat()).code(0);
     let page = folder.read("topics.html");
     for part in ["id=\"cells\"", "id=\"words\"", "id=\"queries\"", "data-w=\"hammer\"", "blue paint for kitchens"] {
@@ -383,11 +389,11 @@ fn a_rankers_own_words_have_neighbours() {
         assert!(found.iter().all(|near| near["cosine"].as_f64().unwrap() <= 1.0 + 1e-6 && near["word"] != "hammer"));
     }
     folder.write("some.txt", "red hammer\n");
-    let [line] = near("lsa", "hammer", &["--json", "--words", "some.txt"]).code(0).json_lines().try_into().unwrap();
+    let [line] = near("lsa", "hammer", &["--json", "--file", "some.txt"]).code(0).json_lines().try_into().unwrap();
     assert_eq!(line["neighbours"].as_array().unwrap().len(), 1);
     near("doc2vec", "plutonium", &[]).code(2).says("expected a word that doc2vec knows");
     near("bm25", "hammer", &[]).code(2).says("which has none");
-    folder.run(&["lab", "neighbours", "model.safetensors", "red"]).code(2).says("expected `--words FILE`");
+    folder.run(&["lab", "neighbours", "model.safetensors", "red"]).code(2).says("expected `--file FILE`");
     folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "n.index"]).code(0);
     folder.run(&["lab", "neighbours", "n.index", "hamer"]).code(0).prints("hammer");
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::Folder;
 
-const TOPICS: [&str; 7] = ["lab", "topics", "model.safetensors", "--queries", "queries.txt", "--threshold", "0"];
+const TOPICS: [&str; 7] = ["lab", "topics", "model.safetensors", "--file", "queries.txt", "--keyword", "threshold=0"];
 
 #[test]
 fn a_cell_has_the_same_number_in_text_and_json() {
@@ -22,7 +22,7 @@ fn a_cell_has_the_same_number_in_text_and_json() {
     let text = folder.run(&TOPICS).code(0).stdout();
     assert_eq!(column(&text)[..cells.len()], cells, "{text}");
     assert!(cells.iter().all(|cell| (1..=8).contains(cell)), "{cells:?}");
-    let rows = folder.run(&[&TOPICS[..], &["--table", "--json"]].concat()).code(0).json_lines();
+    let rows = folder.run(&[&TOPICS[..], &["--table", "20", "--json"]].concat()).code(0).json_lines();
     let in_rows: BTreeSet<u64> =
         rows.iter().flat_map(|row| numbers(row["cells"].as_array().unwrap(), "cell")).collect();
     assert!(cells.iter().all(|cell| in_rows.contains(cell)), "{in_rows:?} {cells:?}");

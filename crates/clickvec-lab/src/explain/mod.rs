@@ -13,4 +13,4 @@ pub use context::{Context, context_report, contexts};
 pub use errors::{Difficulty, GradedTitle, Misspelt, Outcome, error_report, outcomes};
 pub use neighbours::{Near, Neighbour, Neighbours, Space, neighbour_report};
 pub use quantity::{Quantity, quantities};
-pub use topics::{CellTopic, CellWord, Collected, PageOptions, QueryTopics, Topics, topics_page};
+pub use topics::{CellTopic, CellWord, Collected, QueryTopics, Topics};

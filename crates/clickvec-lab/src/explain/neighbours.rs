@@ -1,8 +1,7 @@
 //! The words most similar to a word.
 
 use clickvec::explain::Explainer;
-use clickvec::internals::explain::largest;
-use clickvec::internals::explain::unit;
+use clickvec::internals::explain::{largest, unit};
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::scale_to_unit;
 use clickvec::model::Side;
@@ -36,6 +35,8 @@ pub struct Neighbour {
 /// The words most similar to a word in one space.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Near {
+    /// The word that they are similar to.
+    pub word: String,
     /// The space, or the ranker whose vectors they are.
     pub space: String,
     /// The words, most similar first.
@@ -81,8 +82,8 @@ impl Neighbours {
     /// Returns the `n` words most similar to `word`, most similar first, without `word` itself. `None` if `word` is unknown.
     pub fn nearest(&self, word: &str, n: usize) -> Option<Vec<Neighbour>> {
         let own = self.words.iter().position(|each| each == word)?;
-        let vector = |place: usize| &self.vectors[place * self.dimension..][..self.dimension];
-        let cosines: Vec<f32> = (0..self.words.len()).map(|place| score(vector(own), vector(place))).collect();
+        let vector = |word: usize| &self.vectors[word * self.dimension..][..self.dimension];
+        let cosines: Vec<f32> = (0..self.words.len()).map(|other| score(vector(own), vector(other))).collect();
         let nearest = largest(&cosines, n.saturating_add(1), |cosine| cosine).into_iter().filter(|&other| other != own);
         let neighbour = |other: usize| Neighbour { word: self.words[other].clone(), cosine: cosines[other] };
         Some(nearest.take(n).map(neighbour).collect())

@@ -184,7 +184,7 @@ fn what_is_explained_has_the_tail_as_one_word() {
         }
         // A tail is not a word that a cell could represent.
         let queries = [title.to_owned(), query.to_owned()];
-        if let Some(topics) = Topics::new(&explainer, Side::Title, &queries, 5, &options) {
+        if let Some(topics) = Topics::new(&explainer, Side::Title, &queries, &options) {
             let collected = topics.cells.iter().flat_map(|cell| &cell.words).map(|word| word.word.as_str());
             let known = ["leather", "boots", "with", "red", "shoe"];
             assert!(collected.into_iter().all(|word| known.contains(&word)), "{encoder}: {:?}", topics.cells);

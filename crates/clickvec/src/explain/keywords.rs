@@ -3,13 +3,13 @@
 
 use serde::Serialize;
 
-use super::TextView;
 use super::report::{from_one, from_one_each, from_one_each_word};
 use super::text::changes;
+use super::{Panel, TextView};
 use crate::encoder::{Direction, State};
 
 /// The definition of a keyword.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct KeywordOptions {
     /// The number of most active cells to consider in each direction.
     pub cells: usize,
@@ -140,12 +140,8 @@ impl TextView {
     }
 }
 
-/// Returns the mean of |y| over some cells.
-pub fn mean_activation(activation: &[f32], cells: &[usize]) -> f32 {
-    cells.iter().map(|&cell| activation[cell].abs()).sum::<f32>() / cells.len().max(1) as f32
-}
-
-fn direction_counts(panel: &super::Panel, words: usize, options: &KeywordOptions) -> DirectionCounts {
+/// Returns which of the most active cells each of the words changed, given the activations of one direction.
+pub fn direction_counts(panel: &Panel, words: usize, options: &KeywordOptions) -> DirectionCounts {
     let direction = panel.quantity.direction;
     let (first, last) = match direction {
         Direction::Forward => (0, words.saturating_sub(1)),
@@ -156,7 +152,8 @@ fn direction_counts(panel: &super::Panel, words: usize, options: &KeywordOptions
     }
     let cells = largest(panel.at(last), options.cells, f32::abs);
     let changes = changes(panel, words);
-    let threshold = options.threshold * mean_activation(panel.at(last), &cells);
+    let total: f32 = cells.iter().map(|&cell| panel.at(last)[cell].abs()).sum();
+    let threshold = options.threshold * (total / cells.len().max(1) as f32);
     let assigned = |word: usize| {
         let changed = |&cell: &usize| changes[word][cell].abs() > threshold;
         (word != first).then(|| cells.iter().copied().filter(changed).collect())

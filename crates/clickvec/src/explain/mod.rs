@@ -8,7 +8,7 @@
 
 pub(crate) mod keywords;
 mod matching;
-mod report;
+pub(crate) mod report;
 pub(crate) mod text;
 
 pub use keywords::{DirectionCounts, Evidence, KeywordOptions, Keywords, Winner};

@@ -103,7 +103,7 @@ impl Match {
 }
 
 /// Writes the number of a cell or unit, counted from 1.
-pub(super) fn from_one<S: Serializer>(number: &usize, serializer: S) -> Result<S::Ok, S::Error> {
+pub fn from_one<S: Serializer>(number: &usize, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(*number as u64 + 1)
 }
 

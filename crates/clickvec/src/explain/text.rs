@@ -124,7 +124,7 @@ impl TextView {
 
 /// Returns the change of each unit at each word: y(t) minus y at the word read before it, in the panel's direction; for the
 /// word that is read first, y itself. [words, units]
-pub fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
+pub(super) fn changes(panel: &Panel, words: usize) -> Vec<Vec<f32>> {
     let before = |word: usize| match panel.quantity.direction {
         Direction::Forward => word.checked_sub(1),
         Direction::Backward => Some(word + 1).filter(|&word| word < words),

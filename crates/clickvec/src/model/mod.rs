@@ -7,14 +7,14 @@ pub use embedder::Embedder;
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::encoder::{Encoder, EncoderConfig};
 use crate::settings::TrainingRecord;
 use crate::text::Dictionary;
 
 /// A side of a pair, and the tower that encodes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// The tower that reads queries.

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clickvec::Error;
-use clickvec::model::{Embedder, Model};
+use clickvec::model::{Embedder, Model, Side};
 use clickvec::vectors::{NpyWriter, Word2vecWriter, word2vec_token, write_json_line};
 use clickvec_tables::files::Pending;
 
 use crate::answer::Answer;
-use crate::commands::explain::SideFlag;
 use crate::input;
+use crate::numbers::choice;
 use crate::output;
 use texts::{Batch, Texts};
 
@@ -37,9 +37,9 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE", default_value = "-")]
     texts: PathBuf,
 
-    /// Whether the texts are queries or titles: a model has one tower for each.
-    #[arg(long, value_enum)]
-    side: SideFlag,
+    /// What the texts are, query or title: a model has one tower for each.
+    #[arg(long, value_name = "SIDE", value_parser = choice::<Side>)]
+    side: Side,
 
     /// The column of a table with the texts [default: query or title, as --side says].
     #[arg(long, value_name = "NAME")]
@@ -121,7 +121,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         input::check_output(output)?;
     }
     let model = Model::load(&args.model)?;
-    let embedder = model.embedder(args.side.side());
+    let embedder = model.embedder(args.side);
     let embedder = if args.raw { embedder.raw() } else { embedder };
     let mut job = Job { texts: Texts::open(&args)?, embedder, format };
     match &args.output {

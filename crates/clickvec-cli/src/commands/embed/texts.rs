@@ -4,12 +4,12 @@ use std::io::{BufRead, Cursor, Read as _};
 use std::path::Path;
 
 use anyhow::{Result, anyhow, ensure};
+use clickvec::model::Side;
 use clickvec_tables::files;
 use clickvec_tables::shown::listed;
 use clickvec_tables::table::{Next, Options, Record, RowFault, Table, Width, is_parquet};
 
 use super::{Args, Format};
-use crate::commands::explain::SideFlag;
 use crate::header::{self, Header};
 use crate::input::{self, Lines};
 use crate::output;
@@ -130,8 +130,8 @@ fn first_line(reader: &mut impl BufRead, path: &Path) -> Result<Vec<u8>> {
 /// Returns the column of texts, unless another is named.
 fn usual_column(args: &Args) -> &'static str {
     match args.side {
-        SideFlag::Query => "query",
-        SideFlag::Title => "title",
+        Side::Query => "query",
+        Side::Title => "title",
     }
 }
 

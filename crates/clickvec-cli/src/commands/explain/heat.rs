@@ -141,8 +141,8 @@ fn scale((low, high): (f32, f32)) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::page::STYLE;
     use super::*;
+    use clickvec_report::explanation::STYLE;
 
     /// Returns the colour of a level in page.css.
     fn colour(level: usize) -> [f64; 3] {

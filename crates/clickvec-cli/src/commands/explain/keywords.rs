@@ -1,21 +1,19 @@
 //! `clickvec explain keywords`: which words of a text a model keeps (LSTM paper, tables I, II, IX, X; CLSM paper,
 //! tables 3 and 8).
 
-use std::io::Write as _;
-use std::path::PathBuf;
-
 use anyhow::{Result, bail};
 use clickvec::encoder::Direction;
 use clickvec::explain::{DirectionCounts, Evidence, Explainer, KeywordOptions, Keywords, TextReport, TextView};
-use clickvec::internals::encoder::Reading;
 use clickvec::model::Side;
 use clickvec_index::{Hit, Index, Part, Request};
 use maud::html;
 use serde::Serialize;
 
-use super::models::{one_of_each_kind, states};
+use super::arguments::{KeywordFlags, ModelAndTexts};
+use super::marks;
+use super::models::{NO_STATES, NamedModel, definition};
 use super::pictures::{self, Shown};
-use super::{Form, KeywordFlags, Models, NamedModel, SideFlag, marks, page};
+use super::printer::Printer;
 use crate::answer::Answer;
 use crate::output;
 use crate::report::{Cell, Column, Report, Table};
@@ -32,29 +30,18 @@ use crate::report::{Cell, Column, Report, Table};
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    models: Models,
+    shared: ModelAndTexts,
 
     /// The texts.
     #[arg(value_name = "TEXT", required_unless_present = "file")]
     texts: Vec<String>,
-
-    /// More texts, one a line; `-` for standard input.
-    #[arg(long, value_name = "FILE")]
-    file: Option<PathBuf>,
-
-    /// Whether the model reads them as queries or as titles.
-    #[arg(long, value_enum, default_value_t = SideFlag::Query)]
-    side: SideFlag,
 
     /// Show each query with the title that a search ranks first, and the keywords of both (CLSM paper, table 8).
     #[arg(long, conflicts_with = "side")]
     search: bool,
 
     #[command(flatten)]
-    keywords: KeywordFlags,
-
-    #[command(flatten)]
-    form: Form,
+    keyword: KeywordFlags,
 }
 
 /// A text as a model sees it.
@@ -64,54 +51,37 @@ struct Seen {
     keywords: Option<Keywords>,
 }
 
-/// A line of JSON.
-#[derive(Serialize)]
-struct Line<'a, T> {
-    model: &'a str,
-    encoder: String,
-    threshold: f32,
-    #[serde(flatten)]
-    shown: T,
-}
-
 /// A query with the title that a search ranks first.
 #[derive(Serialize)]
-struct Ranked<'a> {
+struct FirstTitle<'a> {
     query: TextReport<'a>,
-    first: Option<First<'a>>,
+    first: Option<ScoredTitle<'a>>,
 }
 
 #[derive(Serialize)]
-struct First<'a> {
+struct ScoredTitle<'a> {
     id: &'a str,
     score: f32,
     title: TextReport<'a>,
 }
 
-/// Shows the keywords. The answer is no if no text has words or nothing is found, or if no model has states word by word.
+/// Shows the keywords. The answer is no if no text has words or nothing is found, or if the model has no states word by word.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    args.form.check(args.models.files().chain(&args.file))?;
-    if let Some(file) = args.models.files().find(|path| args.search && !path.is_dir()) {
-        bail!("{}: expected an index for `--search`, found a file; `clickvec index` makes one", output::path(file));
+    let mut printer = args.shared.printer()?;
+    let path = &args.shared.model;
+    if args.search && !path.is_dir() {
+        bail!("{}: expected an index for `--search`, found a file; `clickvec index` makes one", output::path(path));
     }
-    let models = args.models.load()?;
-    let texts = super::texts(&args.texts, args.file.as_deref())?;
-    let options = args.keywords.options();
-    let mut report = Report::default();
-    let (mut lines, mut any) = (Vec::new(), false);
-    for model in &models {
-        any |= if args.search {
-            search(model, &texts, &options, &mut report, &mut lines)?
-        } else {
-            look(args, model, models.len() > 1, &texts, &options, &mut report, &mut lines)?
-        };
-    }
-    report.note(what_is_counted(&models, &options));
-    let mut out = output::stdout();
-    output::written(if args.form.json { out.write_all(&lines) } else { write!(out, "{}", report.to_text()) })?;
-    output::written(out.flush())?;
-    let title = if args.search { "Queries and the titles ranked first" } else { "Keywords" };
-    args.form.write_page(|| page::page(title, !args.search, &report.to_markup()))?;
+    let model = args.shared.load()?;
+    let texts = args.shared.texts(&args.texts)?;
+    let options = args.keyword.over(KeywordOptions::default());
+    let (title, any) = if args.search {
+        ("Queries and the titles ranked first", search(&model, &texts, &options, &mut printer)?)
+    } else {
+        ("Keywords", look(args.shared.side, &model, &texts, &options, &mut printer)?)
+    };
+    printer.legend(&definition(&[model], &options).join("\n"))?;
+    printer.finish(title)?;
     Ok(if any { Answer::Done } else { Answer::No })
 }
 
@@ -130,31 +100,22 @@ impl Seen {
     }
 }
 
-fn add_line(lines: &mut Vec<u8>, model: &NamedModel, options: &KeywordOptions, shown: impl Serialize) -> Result<()> {
-    let encoder = model.model.encoder_config().to_string();
-    output::json_line(lines, &Line { model: &model.name, encoder, threshold: options.threshold, shown })
-}
-
-/// Adds the keywords of texts; returns whether any text has words that can be keywords.
+/// Shows the keywords of texts; returns whether any text has words that can be keywords.
 fn look(
-    args: &Args,
+    side: Side,
     model: &NamedModel,
-    is_one_of_several: bool,
     texts: &[String],
     options: &KeywordOptions,
-    report: &mut Report,
-    lines: &mut Vec<u8>,
+    printer: &mut Printer<'_>,
 ) -> Result<bool> {
-    if is_one_of_several {
-        report.heading(2, model.title());
-    }
-    let views = Explainer::new(&model.model).texts(args.side.side(), texts);
     let mut any = false;
-    for seen in views.into_iter().map(|view| Seen::new(view, options)) {
-        add_line(lines, model, options, seen.json())?;
+    for view in Explainer::new(&model.model).texts(side, texts) {
+        let seen = Seen::new(view, options);
+        printer.line(&model.explained(options, seen.json()))?;
+        let mut report = Report::default();
         report.subject("", &seen.view.text);
         match &seen.keywords {
-            _ if seen.view.words.is_empty() => report.paragraph(NO_WORDS),
+            _ if seen.view.words.is_empty() => report.paragraph("no keywords: the text has no words"),
             None => report.paragraph(NO_STATES),
             Some(keywords) => {
                 any = true;
@@ -163,25 +124,20 @@ fn look(
                     let more = output::count(seen.view.cut as u64);
                     report.note(format!("and {more} more words, which the model does not read"));
                 }
-                if args.form.html.is_some() {
-                    let text = Shown { name: "", view: &seen.view, keywords: Some(keywords) };
-                    let inside = pictures::inside(&[text], model.state());
+                let text = Shown { name: "", view: &seen.view, keywords: Some(keywords) };
+                if let Some(inside) = printer.has_page().then(|| pictures::inside(&[text], model.state())).flatten() {
                     report.picture(html! { details { summary { "inside the model, word by word" } (inside) } });
                 }
             }
         }
+        printer.report(&report)?;
     }
     Ok(any)
 }
 
-/// Adds queries next to the titles that a search ranks first (CLSM paper, table 8); returns whether it finds any.
-fn search(
-    model: &NamedModel,
-    queries: &[String],
-    options: &KeywordOptions,
-    report: &mut Report,
-    lines: &mut Vec<u8>,
-) -> Result<bool> {
+/// Shows queries next to the titles that a search ranks first (CLSM paper, table 8); returns whether it finds any.
+fn search(model: &NamedModel, queries: &[String], options: &KeywordOptions, printer: &mut Printer<'_>) -> Result<bool> {
+    let mut report = Report::default();
     report.heading(2, model.title());
     let explainer = Explainer::new(&model.model);
     let requests: Vec<Request> = queries.iter().map(|query| Request::new(query, Part::Vectors).with_k(1)).collect();
@@ -192,8 +148,9 @@ fn search(
         let query = Seen::new(explainer.text(Side::Query, query), options);
         let title = |hit: &Hit| Seen::new(explainer.text(Side::Title, &hit.title), options);
         let first = answer.hits.first().map(|hit| (hit, title(hit)));
-        let json = first.as_ref().map(|(hit, title)| First { id: &hit.id, score: hit.score, title: title.json() });
-        add_line(lines, model, options, Ranked { query: query.json(), first: json })?;
+        let json =
+            first.as_ref().map(|(hit, title)| ScoredTitle { id: &hit.id, score: hit.score, title: title.json() });
+        printer.line(&model.explained(options, FirstTitle { query: query.json(), first: json }))?;
         table.add(match &first {
             Some((hit, title)) => [query.marked(), format!("{:.3}", hit.score).into(), title.marked()],
             None if query.view.words.is_empty() => {
@@ -204,15 +161,9 @@ fn search(
         any |= first.is_some();
     }
     report.table(table);
+    printer.report(&report)?;
     Ok(any)
 }
-
-/// The message for a model without states word by word.
-pub(in super::super) const NO_STATES: &str =
-    "no keywords: this model reads a bag of words, so it has no states word by word";
-
-/// The message for a text without words.
-const NO_WORDS: &str = "no keywords: the text has no words";
 
 /// Returns how many cells, or `unit`s, each word changed, or how many units it won, with words in columns.
 fn counts(view: &TextView, keywords: &Keywords, unit: &str, options: &KeywordOptions) -> Table {
@@ -227,8 +178,8 @@ fn counts(view: &TextView, keywords: &Keywords, unit: &str, options: &KeywordOpt
                 Some(count) if count >= options.at_least => Cell::Strong(count.to_string()),
                 Some(count) => count.to_string().into(),
             };
-            for of in directions {
-                add(row_name(of, unit), of.counts().map(cell).collect());
+            for counts in directions {
+                add(row_name(counts, unit), counts.counts().map(cell).collect());
             }
         }
         Evidence::Winners(winners) => {
@@ -247,24 +198,4 @@ fn counts(view: &TextView, keywords: &Keywords, unit: &str, options: &KeywordOpt
 fn row_name(counts: &DirectionCounts, unit: &str) -> String {
     let way = if counts.direction == Direction::Forward { "left to right" } else { "right to left" };
     format!("{unit}s of {}, {way}", counts.cells.len())
-}
-
-/// Returns what makes a word a keyword, for each kind of model.
-fn what_is_counted(models: &[NamedModel], options: &KeywordOptions) -> String {
-    let mut lines = Vec::new();
-    if models.iter().any(|named| named.description().reading == Reading::WordByWord) {
-        let (least, cells, threshold, states) = (options.at_least, options.cells, options.threshold, states(models));
-        lines.push(format!(
-            "*word* (underlined on a page): a keyword: it changes at least {least} of the {cells} most active {states},\n   \
-             in each direction that counts it, by more than {threshold} of their mean activation;\n   \
-             the word that is read first changes all of them (-)"
-        ));
-    }
-    for config in one_of_each_kind(models, |of| of.reading == Reading::Windows) {
-        let (kind, units) = (config.kind(), options.units);
-        lines.push(format!(
-            "*word* (underlined on a page): a keyword of a {kind}: it wins at least one of the {units} most active max-pooling units"
-        ));
-    }
-    lines.join("\n")
 }

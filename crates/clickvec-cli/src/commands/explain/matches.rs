@@ -1,42 +1,42 @@
 //! `clickvec explain match`: why a title matches a query.
 
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clickvec::encoder::{EncoderConfig, State};
 use clickvec::explain::{
     Evidence, Explainer, KeywordOptions, Keywords, Match, MatchReport, SharedUnit, TextView, Word, WordShares,
 };
-use clickvec::internals::encoder::Reading;
 use clickvec::tables::{Skipped, TITLE};
 use clickvec_tables::table::{self, Next, Options, Record, RowFault};
 use serde::Serialize;
 
-use super::models::{one_of_each_kind, states};
+use super::arguments::{Form, KeywordFlags};
+use super::marks;
+use super::models::{Explained, NamedModel, definition, what_is_missing};
 use super::pictures::{self, Shown};
-use super::{Form, KeywordFlags, Models, NamedModel, marks, page};
 use crate::answer::Answer;
 use crate::report::{Cell, Column, Report, Table};
 use crate::{input, output};
 
 /// How many pairs of words are named next to the score.
 const PAIRS: usize = 3;
+/// How many cells are shown, those with the largest shares.
+const UNITS: usize = 10;
 
 /// Show why a title matches a query: what each word and each cell adds to the score, and the keywords of both texts.
 ///
-/// Several models are shown side by side, next to a human grade if there is one.
+/// Several models are shown side by side.
 ///
 /// The score is the cosine of the two vectors, and the shares of the cells sum to it. A word has two shares. `along` is
 /// how far the vector moves towards the other text while the word is read: these sum to the score and depend on the
 /// order of the words. `without` is how much the score falls when the word is removed: these do not sum to the score.
 #[derive(clap::Args)]
 #[command(override_usage = "clickvec explain match [OPTIONS] MODEL QUERY TITLE\n       \
-    clickvec explain match [OPTIONS] MODEL --judged FILE\n       \
     clickvec explain match [OPTIONS] MODEL --pairs FILE")]
 pub(super) struct Args {
-    #[command(flatten)]
-    models: Models,
+    /// A model that `clickvec train` wrote, or an index that has one.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
 
     /// The query.
     #[arg(value_name = "QUERY", requires = "title")]
@@ -46,32 +46,25 @@ pub(super) struct Args {
     #[arg(value_name = "TITLE")]
     title: Option<String>,
 
-    /// Explain the pairs of a table of judged titles, with the columns query, title and grade.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "pairs"])]
-    judged: Option<PathBuf>,
+    /// Another model or index to show next to it; may be repeated.
+    #[arg(long, value_name = "MODEL")]
+    compare: Vec<PathBuf>,
 
-    /// Explain the pairs of a table with the columns query and title.
+    /// Explain the pairs of a table with the columns query and title; the column grade is shown next to the scores. Judged titles are
+    /// such a table.
     #[arg(long, value_name = "FILE", conflicts_with = "query")]
     pairs: Option<PathBuf>,
 
-    /// A human grade of the pair, 0 to 10, to show next to the scores; with `--judged` it comes from the file.
-    #[arg(long, value_name = "GRADE", requires = "query", value_parser = clap::value_parser!(u8).range(0..=10))]
-    grade: Option<u8>,
-
-    /// How many pairs of a file to explain; 0 means all.
+    /// How many pairs of the file to explain; 0 means all.
     #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "query")]
     limit: usize,
-
-    /// How many cells to show, those with the largest shares.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = crate::numbers::at_least_one::<usize>)]
-    top: usize,
 
     /// With `--json`: also print the states at every word.
     #[arg(long, requires = "json")]
     states: bool,
 
     #[command(flatten)]
-    keywords: KeywordFlags,
+    keyword: KeywordFlags,
 
     #[command(flatten)]
     form: Form,
@@ -87,7 +80,8 @@ struct Pair {
 }
 
 /// A pair as one model sees it.
-struct Seen {
+struct Seen<'a> {
+    model: &'a NamedModel,
     found: Match,
     keywords: [Option<Keywords>; 2],
 }
@@ -96,122 +90,102 @@ struct Seen {
 struct JsonPair<'a> {
     #[serde(flatten)]
     pair: &'a Pair,
-    threshold: f32,
-    models: Vec<JsonMatch<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonMatch<'a> {
-    model: &'a str,
-    encoder: String,
-    #[serde(flatten)]
-    report: MatchReport<'a>,
+    models: Vec<Explained<'a, MatchReport<'a>>>,
 }
 
 /// Explains the pairs.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    args.form.check(args.models.files().chain(&args.judged).chain(&args.pairs))?;
-    let models = args.models.load()?;
-    let pairs = args.pairs()?;
-    let options = args.keywords.options();
-    let look = |model: &NamedModel, pair: &Pair| -> Seen {
-        let found = Explainer::new(&model.model).explain(&pair.query, &pair.title);
-        let keywords = [found.query.keywords(&options), found.title.keywords(&options)];
-        Seen { found, keywords }
-    };
-    let mut legend = Report::default();
-    legend.note(meaning(&models, &options));
-    let mut out = output::stdout();
-    let (mut shown, mut has_heat) = (vec![legend.to_markup()], false);
-    for (number, pair) in pairs.iter().enumerate() {
-        let seen: Vec<Seen> = models.iter().map(|model| look(model, pair)).collect();
-        let mut report = Report::default();
-        add_pair(&mut report, pair, &models, &seen, args);
-        if args.form.json {
-            let models = models.iter().zip(&seen).map(|(model, seen)| args.json(model, seen)).collect();
-            output::json_line(&mut out, &JsonPair { pair, threshold: options.threshold, models })?;
-        } else {
-            let gap = if number > 0 { "\n" } else { "" };
-            output::written(write!(out, "{gap}{}", report.to_text()))?;
-        }
-        if args.form.html.is_some() {
-            has_heat |= seen.iter().any(|seen| pictures::has_heat(&seen.found.query));
-            shown.push(report.to_markup());
+    let files = || std::iter::once(&args.model).chain(&args.compare);
+    let mut printer = args.form.printer(files().chain(&args.pairs))?;
+    let mut models = files().map(|path| NamedModel::load(path)).collect::<Result<Vec<_>>>()?;
+    // Models whose files have the same name are called by their paths.
+    let names: Vec<String> = models.iter().map(|named| named.name.clone()).collect();
+    for named in &mut models {
+        if names.iter().filter(|&name| *name == named.name).count() > 1 {
+            named.name = named.path.display().to_string();
         }
     }
-    if !args.form.json {
-        output::written(write!(out, "\n{}", legend.to_text()))?;
+    let options = args.keyword.over(KeywordOptions::default());
+    for pair in &args.pairs()? {
+        let seen: Vec<Seen<'_>> = models.iter().map(|model| Seen::new(model, pair, &options)).collect();
+        let models = seen.iter().map(|seen| seen.explained(&options, args.states)).collect();
+        printer.line(&JsonPair { pair, models })?;
+        printer.report(&report(pair, &seen, printer.has_page()))?;
     }
-    output::written(out.flush())?;
-    args.form.write_page(|| {
-        page::page("Why these texts match", has_heat, &maud::html! { @for part in &shown { (part) } })
-    })?;
+    let mut legend = vec![
+        "along: how far the vector moves towards the other text while the word is read; these sum to the score"
+            .to_owned(),
+        "without: how much the score falls when the word is removed; these do not sum to it".to_owned(),
+    ];
+    legend.extend(definition(&models, &options));
+    legend.extend(what_is_missing(&models));
+    printer.legend(&legend.join("\n"))?;
+    printer.finish("Why these texts match")?;
     Ok(Answer::Done)
 }
 
 impl Args {
-    fn json<'a>(&self, model: &'a NamedModel, seen: &'a Seen) -> JsonMatch<'a> {
-        let mut report = seen.found.report(seen.keywords.each_ref().map(Option::as_ref), self.top);
-        if self.states {
-            report.query.states = Some(&seen.found.query.panels);
-            report.title.states = Some(&seen.found.title.panels);
-        }
-        JsonMatch { model: &model.name, encoder: model.model.encoder_config().to_string(), report }
-    }
-
     /// Returns the pairs to explain.
     fn pairs(&self) -> Result<Vec<Pair>> {
-        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
-        let pairs: Vec<Pair> = match (&self.query, &self.title, &self.judged, &self.pairs) {
-            (Some(query), Some(title), None, None) => {
-                vec![Pair { query: query.clone(), title: title.clone(), grade: self.grade }]
-            }
-            (None, None, Some(judged), None) => {
-                let judgments = input::judgments(judged, TITLE)?;
-                let pairs = judgments.queries.iter().flat_map(|query| {
-                    let pair = |title: &clickvec_eval::JudgedTitle| Pair {
-                        query: query.text.clone(),
-                        title: title.text.clone(),
-                        grade: Some(title.grade),
-                    };
-                    query.titles.iter().map(pair).collect::<Vec<_>>()
-                });
-                pairs.take(limit).collect()
-            }
-            (None, None, None, Some(path)) => {
-                let mut rows = table::Table::open(path, &Options::default())?;
-                let (query, title) = (rows.require("query")?, rows.require(TITLE)?);
-                let (mut pairs, mut skipped, mut record) = (Vec::new(), Skipped::default(), Record::default());
-                while pairs.len() < limit {
-                    match rows.next(&mut record)? {
-                        Next::Row => pairs.push(Pair {
-                            query: record.get(query).unwrap_or_default().to_owned(),
-                            title: record.get(title).unwrap_or_default().to_owned(),
-                            grade: None,
-                        }),
-                        Next::Broken(fault) => skipped.add(record.line, fault),
-                        Next::Header => skipped.add(record.line, RowFault::header_again()),
-                        Next::End => break,
-                    }
-                }
-                input::note_skipped(path, &skipped);
-                ensure!(!pairs.is_empty(), "{}: expected pairs below the header, found none", path.display());
-                pairs
-            }
+        match (&self.query, &self.title, &self.pairs) {
+            (Some(query), Some(title), _) => Ok(vec![Pair { query: query.clone(), title: title.clone(), grade: None }]),
+            (_, _, Some(path)) => read_pairs(path, if self.limit == 0 { usize::MAX } else { self.limit }),
             _ => bail!(
-                "expected a query and a title, or `--judged FILE`, or `--pairs FILE`, found none of them; see \
-                 `clickvec explain match --help`"
+                "expected a query and a title, or `--pairs FILE`, found neither; see `clickvec explain match --help`"
             ),
-        };
-        Ok(pairs)
+        }
     }
 }
 
-impl Seen {
+/// Reads the first pairs of a table, at most so many.
+fn read_pairs(path: &Path, limit: usize) -> Result<Vec<Pair>> {
+    let mut rows = table::Table::open(path, &Options::default())?;
+    let (query, title, grade) = (rows.require("query")?, rows.require(TITLE)?, rows.column("grade")?);
+    let (mut pairs, mut skipped, mut record) = (Vec::new(), Skipped::default(), Record::default());
+    while pairs.len() < limit {
+        match rows.next(&mut record)? {
+            Next::Row => {
+                let text = |column| record.get(column).unwrap_or_default().to_owned();
+                let grade = grade.map(|grade| record.get(grade).unwrap_or_default().trim());
+                let number = grade.map(str::parse).transpose();
+                match number {
+                    Ok(grade) => pairs.push(Pair { query: text(query), title: text(title), grade }),
+                    Err(_) => {
+                        let found = format!("`{}`", output::printable(grade.unwrap_or_default()));
+                        skipped.add(record.line, RowFault::expected("grade", "a grade, a whole number", found));
+                    }
+                }
+            }
+            Next::Broken(fault) => skipped.add(record.line, fault),
+            Next::Header => skipped.add(record.line, RowFault::header_again()),
+            Next::End => break,
+        }
+    }
+    input::note_skipped(path, &skipped);
+    ensure!(!pairs.is_empty(), "{}: expected pairs below the header, found none", path.display());
+    Ok(pairs)
+}
+
+impl<'a> Seen<'a> {
+    fn new(model: &'a NamedModel, pair: &Pair, options: &KeywordOptions) -> Seen<'a> {
+        let found = Explainer::new(&model.model).explain(&pair.query, &pair.title);
+        let keywords = [found.query.keywords(options), found.title.keywords(options)];
+        Seen { model, found, keywords }
+    }
+
+    fn explained(&self, options: &KeywordOptions, states: bool) -> Explained<'_, MatchReport<'_>> {
+        let mut report = self.found.report(self.keywords.each_ref().map(Option::as_ref), UNITS);
+        if states {
+            report.query.states = Some(&self.found.query.panels);
+            report.title.states = Some(&self.found.title.panels);
+        }
+        self.model.explained(options, report)
+    }
+
     /// Returns the units with a positive product, largest first; for a CLSM, its max-pooling units.
-    fn shared(&self, top: usize) -> Vec<&SharedUnit> {
+    fn shared(&self) -> Vec<&SharedUnit> {
         let units = if self.is_maximum() { &self.found.maximum } else { &self.found.shared };
-        units.iter().filter(|unit| unit.product > 0.0).take(top).collect()
+        units.iter().filter(|unit| unit.product > 0.0).take(UNITS).collect()
     }
 
     /// Returns whether [`Seen::shared`] gives max-pooling units.
@@ -252,10 +226,10 @@ impl Half<'_> {
     fn cells(&self, position: usize) -> String {
         match self.keywords.map(|keywords| &keywords.evidence) {
             Some(Evidence::Changes(directions)) => {
-                let count = |counts: &clickvec::explain::DirectionCounts| {
-                    counts.assigned[position].as_ref().map_or("-".to_owned(), |cells| cells.len().to_string())
-                };
-                directions.iter().map(count).collect::<Vec<_>>().join("/")
+                let counts = directions.iter().map(|direction| &direction.assigned[position]);
+                let count =
+                    |cells: &Option<Vec<usize>>| cells.as_ref().map_or("-".into(), |cells| cells.len().to_string());
+                counts.map(count).collect::<Vec<_>>().join("/")
             }
             Some(Evidence::Winners(winners)) => {
                 winners.iter().filter(|winner| winner.word == position).count().to_string()
@@ -273,59 +247,60 @@ impl Half<'_> {
     }
 }
 
-/// Adds a pair as all models see it.
-fn add_pair(report: &mut Report, pair: &Pair, models: &[NamedModel], seen: &[Seen], args: &Args) {
+/// Returns a pair as all models see it, with pictures if there is a page for them.
+fn report(pair: &Pair, seen: &[Seen<'_>], has_page: bool) -> Report {
+    let mut report = Report::default();
     report.subject("query", &pair.query);
     report.line("title", &pair.title);
     if let Some(grade) = pair.grade {
         report.line("grade", &grade.to_string());
     }
-    if models.len() > 1 {
-        report.table(scores(models, seen));
-        report.table(words_side_by_side(models, seen));
+    if seen.len() > 1 {
+        report.table(scores(seen));
+        report.table(words_side_by_side(seen));
     }
-    for (model, seen) in models.iter().zip(seen) {
-        if models.len() > 1 {
-            report.heading(3, model.title());
+    for one in seen {
+        if seen.len() > 1 {
+            report.heading(3, one.model.title());
         } else {
-            report.line("model", &model.title());
+            report.line("model", &one.model.title());
         }
-        let through = pairs_of_words(&seen.found, PAIRS).join(", ");
+        let through = pairs_of_words(&one.found, PAIRS).join(", ");
         let through = if through.is_empty() { through } else { format!("  mostly through {through}") };
-        report.line("score", &format!("{:.3}{through}", seen.found.score));
-        for line in nothing(&seen.found).into_iter().chain(beyond(&seen.found)) {
+        report.line("score", &format!("{:.3}{through}", one.found.score));
+        for line in nothing(&one.found).into_iter().chain(beyond(&one.found)) {
             report.paragraph(line);
         }
-        report.table(words(seen, model));
-        add_units(report, model, seen, args.top);
-        if args.form.html.is_some() {
-            let texts = seen.sides().map(|of| Shown { name: of.name, view: of.view, keywords: of.keywords });
-            report.picture(pictures::inside(&texts, model.state()));
+        report.table(words(one));
+        add_units(&mut report, one);
+        let texts = one.sides().map(|half| Shown { name: half.name, view: half.view, keywords: half.keywords });
+        if let Some(inside) = has_page.then(|| pictures::inside(&texts, one.model.state())).flatten() {
+            report.picture(inside);
         }
     }
+    report
 }
 
 /// Returns the scores of several models.
-fn scores(models: &[NamedModel], seen: &[Seen]) -> Table {
-    let columns = ["model", "encoder"].map(Column::text);
-    let [model, encoder] = columns;
+fn scores(seen: &[Seen<'_>]) -> Table {
+    let [model, encoder] = ["model", "encoder"].map(Column::text);
     let mut table = Table::new([model, Column::number("score"), Column::long("mostly through"), encoder]);
-    for (model, seen) in models.iter().zip(seen) {
+    for seen in seen {
         table.add([
-            model.name.as_str().into(),
+            seen.model.name.as_str().into(),
             format!("{:.3}", seen.found.score).into(),
             pairs_of_words(&seen.found, PAIRS).join(", ").into(),
-            model.model.encoder_config().to_string().into(),
+            seen.model.model.encoder_config().to_string().into(),
         ]);
     }
     table
 }
 
 /// Tables V–VIII of the LSTM paper: for each model the counts of the words; here also their shares.
-fn words_side_by_side(models: &[NamedModel], seen: &[Seen]) -> Table {
-    let model_columns = |model: &NamedModel| [model.name.clone(), "along".to_owned()].map(Column::number);
+fn words_side_by_side(seen: &[Seen<'_>]) -> Table {
+    let model_columns = |seen: &Seen<'_>| [seen.model.name.clone(), "along".to_owned()].map(Column::number);
     let columns = [Column::text(""), Column::text("word")];
-    let mut table = Table::new(columns.into_iter().chain(models.iter().flat_map(model_columns)));
+    let mut table = Table::new(columns.into_iter().chain(seen.iter().flat_map(model_columns)));
     for side in 0..2 {
         let halves: Vec<Half<'_>> = seen.iter().map(|seen| seen.sides()[side]).collect();
         for (number, (word, positions)) in rows(&halves).into_iter().enumerate() {
@@ -343,14 +318,14 @@ fn words_side_by_side(models: &[NamedModel], seen: &[Seen]) -> Table {
 }
 
 /// Returns the words of both texts as one model sees them, without columns for which this model has no values.
-fn words(seen: &Seen, model: &NamedModel) -> Table {
+fn words(seen: &Seen<'_>) -> Table {
     let sides = seen.sides();
     let has_states = sides.iter().any(|half| half.keywords.is_some());
     let has_gates = sides.iter().any(Half::has_gates);
     let all = sides.iter().flat_map(|half| half.shares.along.iter().chain(&half.shares.without));
     let largest = all.fold(0.0f64, |largest, share| largest.max(share.abs()));
     let mut columns = vec![Column::text(""), Column::text("word")];
-    columns.extend(has_states.then(|| Column::number(sides[0].cells_title(model))));
+    columns.extend(has_states.then(|| Column::number(sides[0].cells_title(seen.model))));
     columns.extend(has_gates.then(|| Column::number("input gate")));
     columns.extend([Column::share("along", largest), Column::share("without", largest)]);
     let mut table = Table::new(columns);
@@ -368,10 +343,11 @@ fn words(seen: &Seen, model: &NamedModel) -> Table {
     table
 }
 
-fn add_units(report: &mut Report, model: &NamedModel, seen: &Seen, top: usize) {
-    let (shared, found) = (seen.shared(top), &seen.found);
+fn add_units(report: &mut Report, seen: &Seen<'_>) {
+    let (shared, found) = (seen.shared(), &seen.found);
     let largest = shared.iter().fold(0.0f64, |largest, unit| largest.max(unit.product));
-    let (unit, product) = if seen.is_maximum() { ("max-pooling unit", "product") } else { (model.unit(), "share") };
+    let (unit, product) =
+        if seen.is_maximum() { ("max-pooling unit", "product") } else { (seen.model.unit(), "share") };
     let has_words = shared.iter().any(|unit| unit.query_word.is_some());
     let mut columns = vec![Column::number(unit), Column::share(product, largest)];
     columns.extend(["query", "title"].map(Column::number));
@@ -488,54 +464,4 @@ fn rows<'a>(halves: &[Half<'a>]) -> Vec<(&'a Word, Vec<Option<usize>>)> {
 
 fn word_at(view: &TextView, position: Option<usize>) -> String {
     position.and_then(|position| view.words.get(position)).map_or(String::new(), |word| word.shown().into_owned())
-}
-
-/// Returns what the columns mean, once for all pairs.
-fn meaning(models: &[NamedModel], options: &KeywordOptions) -> String {
-    let mut lines = vec![
-        "along: how far the vector moves towards the other text while the word is read; these sum to the score"
-            .to_owned(),
-        "without: how much the score falls when the word is removed; these do not sum to it".to_owned(),
-    ];
-    if models.iter().any(|named| named.description().reading == Reading::WordByWord) {
-        let (least, cells, threshold, states) = (options.at_least, options.cells, options.threshold, states(models));
-        lines.push(format!(
-            "* (bold on a page): a keyword: it changes at least {least} of the {cells} most active {states}\n   \
-             by more than {threshold} of their mean activation; the word that is read first changes all of them (-)"
-        ));
-    }
-    if models.iter().any(|named| named.model.encoder_config().projection().is_some()) {
-        lines.push("A dimension of a projection mixes all cells, so it has no words of its own.".to_owned());
-    }
-    for config in one_of_each_kind(models, |of| of.reading == Reading::Windows) {
-        let (kind, units) = (a_kind(config), options.units);
-        lines.push(format!(
-            "* (bold on a page): a keyword of {kind}: it wins at least one of the {units} most active max-pooling units"
-        ));
-    }
-    for config in one_of_each_kind(models, |of| of.reading == Reading::WordByWord && of.gates.is_empty()) {
-        lines.push(format!("{} has no gates, so there is no input gate to show.", capitalized(&a_kind(config))));
-    }
-    for config in one_of_each_kind(models, |of| !of.gates.is_empty() && !of.gates.contains(&State::InputGate)) {
-        let names: Vec<String> = config.description().gates.iter().map(|gate| format!("the {gate}")).collect();
-        let kind = capitalized(&a_kind(config));
-        lines.push(format!("{kind} has no input gate: its page shows {}.", names.join(" and ")));
-    }
-    for config in one_of_each_kind(models, |of| of.reading == Reading::Bag) {
-        let kind = capitalized(&a_kind(config));
-        lines.push(format!("{kind} reads a bag of words, so it has no states word by word."));
-    }
-    lines.join("\n")
-}
-
-/// Returns the kind of an encoder with its article, which depends on how its letters are read: `an lstm`.
-fn a_kind(config: &EncoderConfig) -> String {
-    let article = if config.kind().starts_with(['l', 'r']) { "an" } else { "a" };
-    format!("{article} {}", config.kind())
-}
-
-/// Returns a sentence's beginning, in letters from a to z.
-fn capitalized(text: &str) -> String {
-    let (first, rest) = text.split_at(1);
-    format!("{}{rest}", first.to_uppercase())
 }

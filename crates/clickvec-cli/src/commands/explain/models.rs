@@ -1,34 +1,20 @@
-//! The models to explain, and their names.
+//! Models that are explained: their names, and what their encoders have.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use clickvec::encoder::EncoderConfig;
+use clickvec::encoder::{EncoderConfig, State};
+use clickvec::explain::KeywordOptions;
 use clickvec::internals::encoder::{Description, Reading};
 use clickvec::model::Model;
+use serde::Serialize;
 
 /// The model's file in an index.
 const MODEL_OF_INDEX: &str = "model.safetensors";
 
-/// The models to explain.
-#[derive(clap::Args)]
-pub(in super::super) struct Models {
-    /// A model that `clickvec train` wrote, or an index that has one.
-    #[arg(value_name = "MODEL")]
-    first: PathBuf,
-
-    /// Another model or index to show next to it; may be repeated.
-    #[arg(long, value_name = "MODEL")]
-    compare: Vec<PathBuf>,
-}
-
-/// The one model to explain.
-#[derive(clap::Args)]
-pub(in super::super) struct OneModel {
-    /// A model that `clickvec train` wrote, or an index that has one.
-    #[arg(value_name = "MODEL")]
-    pub(in super::super) path: PathBuf,
-}
+/// The message for a model without states word by word.
+pub(in super::super) const NO_STATES: &str =
+    "no keywords: this model reads a bag of words, so it has no states word by word";
 
 /// A model and its name.
 pub(in super::super) struct NamedModel {
@@ -38,7 +24,29 @@ pub(in super::super) struct NamedModel {
     pub(in super::super) model: Model,
 }
 
+/// What a model makes of a text or of several, as JSON.
+#[derive(Serialize)]
+pub(in super::super) struct Explained<'a, T> {
+    model: &'a str,
+    encoder: String,
+    settings: KeywordOptions,
+    #[serde(flatten)]
+    explanation: T,
+}
+
 impl NamedModel {
+    /// Loads the model in a file or an index.
+    pub(in super::super) fn load(path: &Path) -> Result<NamedModel> {
+        let model = if path.is_dir() { Model::load(&path.join(MODEL_OF_INDEX))? } else { Model::load(path)? };
+        Ok(NamedModel { name: name_of(path), path: path.to_owned(), model })
+    }
+
+    /// Returns an explanation with what it comes from, for JSON.
+    pub(in super::super) fn explained<T>(&self, settings: &KeywordOptions, explanation: T) -> Explained<'_, T> {
+        let encoder = self.model.encoder_config().to_string();
+        Explained { model: &self.name, encoder, settings: *settings, explanation }
+    }
+
     /// Returns the name with the encoder: `lstm (lstm, 96 cells)`.
     pub(in super::super) fn title(&self) -> String {
         format!("{} ({})", self.name, self.model.encoder_config())
@@ -55,29 +63,60 @@ impl NamedModel {
     }
 
     /// Returns what a number of the model's vectors is called.
-    pub(in super::super) fn unit(&self) -> &'static str {
+    pub(super) fn unit(&self) -> &'static str {
         self.model.encoder_config().unit_name()
     }
 }
 
-/// Returns what [`NamedModel::state`] says of those models that read word by word, in the plural.
-pub(in super::super) fn states(models: &[NamedModel]) -> &'static str {
-    let has = |state: &str| {
-        let word_by_word = models.iter().filter(|named| named.description().reading == Reading::WordByWord);
-        word_by_word.into_iter().any(|named| named.state() == state)
+/// Returns what makes a word a keyword of these models, a line for each kind.
+pub(super) fn definition(models: &[NamedModel], options: &KeywordOptions) -> Vec<String> {
+    let KeywordOptions { cells, units, threshold, at_least } = options;
+    let mark = "* (bold or underlined on a page): a keyword";
+    let recurrent = one_of_each_kind(models, |model| model.reading == Reading::WordByWord);
+    let has_gates = |config: &&EncoderConfig| !config.description().gates.is_empty();
+    let states = match (recurrent.iter().any(has_gates), recurrent.iter().all(has_gates)) {
+        (true, true) => "cells",
+        (true, false) => "cells or units",
+        _ => "units",
     };
-    match (has("cell"), has("unit")) {
-        (true, true) => "cells or units",
-        (false, true) => "units",
-        _ => "cells",
+    let mut lines = Vec::new();
+    if !recurrent.is_empty() {
+        lines.push(format!(
+            "{mark}: it changes at least {at_least} of the {cells} most active {states},\n   \
+             in each direction that counts it, by more than {threshold} of their mean activation;\n   \
+             the word that is read first changes all of them (-)"
+        ));
     }
+    for config in one_of_each_kind(models, |model| model.reading == Reading::Windows) {
+        let kind = a_kind(config);
+        lines.push(format!("{mark} of {kind}: it wins at least one of the {units} most active max-pooling units"));
+    }
+    lines
+}
+
+/// Returns what encoders of these models lack, a line for each kind.
+pub(super) fn what_is_missing(models: &[NamedModel]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if models.iter().any(|named| named.model.encoder_config().projection().is_some()) {
+        lines.push("A dimension of a projection mixes all cells, so it has no words of its own.".to_owned());
+    }
+    for config in one_of_each_kind(models, |model| !model.gates.contains(&State::InputGate)) {
+        let (kind, Description { reading, gates, .. }) = (capitalized(&a_kind(config)), config.description());
+        let names: Vec<String> = gates.iter().map(|gate| format!("the {gate}")).collect();
+        match reading {
+            Reading::Bag => lines.push(format!("{kind} reads a bag of words, so it has no states word by word.")),
+            Reading::WordByWord if gates.is_empty() => {
+                lines.push(format!("{kind} has no gates, so there is no input gate to show."));
+            }
+            _ if gates.is_empty() => {}
+            _ => lines.push(format!("{kind} has no input gate: its page shows {}.", names.join(" and "))),
+        }
+    }
+    lines
 }
 
 /// Returns the encoders of the models of which `is` is true, one of each kind.
-pub(in super::super) fn one_of_each_kind(
-    models: &[NamedModel],
-    is: impl Fn(Description) -> bool,
-) -> Vec<&EncoderConfig> {
+fn one_of_each_kind(models: &[NamedModel], is: impl Fn(Description) -> bool) -> Vec<&EncoderConfig> {
     let mut found: Vec<&EncoderConfig> = Vec::new();
     for config in models.iter().filter(|named| is(named.description())).map(|named| named.model.encoder_config()) {
         if found.iter().all(|other| other.kind() != config.kind()) {
@@ -87,43 +126,16 @@ pub(in super::super) fn one_of_each_kind(
     found
 }
 
-impl Models {
-    /// Loads all of them. Models whose files have the same name are called by their paths.
-    pub(in super::super) fn load(&self) -> Result<Vec<NamedModel>> {
-        let mut models: Vec<NamedModel> = self.files().map(|path| load(path)).collect::<Result<_>>()?;
-        let names: Vec<String> = models.iter().map(|named| named.name.clone()).collect();
-        for named in &mut models {
-            if names.iter().filter(|&name| *name == named.name).count() > 1 {
-                named.name = named.path.display().to_string();
-            }
-        }
-        Ok(models)
-    }
-
-    pub(in super::super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        std::iter::once(&self.first).chain(&self.compare)
-    }
+/// Returns the kind of an encoder with its article, which depends on how its letters are read: `an lstm`.
+fn a_kind(config: &EncoderConfig) -> String {
+    let article = if config.kind().starts_with(['l', 'r']) { "an" } else { "a" };
+    format!("{article} {}", config.kind())
 }
 
-impl OneModel {
-    /// Returns the folder if the model is that of an index.
-    pub(in super::super) fn index(&self) -> Option<&Path> {
-        Some(self.path.as_path()).filter(|path| path.is_dir())
-    }
-
-    pub(in super::super) fn load(&self) -> Result<NamedModel> {
-        load(&self.path)
-    }
-
-    pub(in super::super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        std::iter::once(&self.path)
-    }
-}
-
-/// Loads the model in a file or an index.
-fn load(path: &Path) -> Result<NamedModel> {
-    let model = if path.is_dir() { Model::load(&path.join(MODEL_OF_INDEX))? } else { Model::load(path)? };
-    Ok(NamedModel { name: name_of(path), path: path.to_owned(), model })
+/// Returns a sentence's beginning, in letters from a to z.
+fn capitalized(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    format!("{}{rest}", first.to_uppercase())
 }
 
 /// Returns a file's name without its extension.

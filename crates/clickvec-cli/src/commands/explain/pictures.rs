@@ -5,7 +5,7 @@ use clickvec::explain::{Evidence, Keywords, Panel, TextView};
 use maud::{Markup, html};
 
 use super::heat::{COLUMNS, Heat, legend};
-use super::page;
+use clickvec_report::explanation;
 
 /// A text on a page, with its label and, if it has any, its keywords.
 #[derive(Clone, Copy)]
@@ -22,11 +22,6 @@ fn range<'a>(panels: impl Iterator<Item = &'a Panel>) -> (f32, f32) {
     (-largest, largest)
 }
 
-/// Returns whether a text has states to draw word by word.
-pub(super) fn has_heat(text: &TextView) -> bool {
-    text.panels.iter().any(|panel| panel.units > 0)
-}
-
 /// Returns a panel's name: `input gate`, or `input gate, read from the end`.
 fn name(quantity: Quantity) -> String {
     match quantity.direction {
@@ -36,11 +31,10 @@ fn name(quantity: Quantity) -> String {
 }
 
 /// Draws all states, word by word: first the most active cells (LSTM paper, fig. 6, 11, 12), then every state (fig. 4, 5,
-/// 8–10). All texts are side by side and share one colour range.
-/// A row is a `unit`.
-pub(super) fn inside(texts: &[Shown<'_>], unit: &str) -> Markup {
-    if !texts.iter().any(|text| has_heat(text.view)) {
-        return html! {};
+/// 8–10). All texts are side by side and share one colour range. A row is a `unit`. `None` if there are no states word by word.
+pub(super) fn inside(texts: &[Shown<'_>], unit: &str) -> Option<Markup> {
+    if !texts.iter().flat_map(|text| &text.view.panels).any(|panel| panel.units > 0) {
+        return None;
     }
     let all = range(texts.iter().flat_map(|text| &text.view.panels));
     let active = range(texts.iter().flat_map(|text| text.view.activations()));
@@ -54,10 +48,10 @@ pub(super) fn inside(texts: &[Shown<'_>], unit: &str) -> Markup {
     let most = texts.iter().map(|text| text.view.words.len()).max().unwrap_or(0);
     let columns = |view: &TextView| view.words.len().max(most.min(COLUMNS));
     let has_cells = texts.iter().any(|text| matches!(text.keywords.map(|k| &k.evidence), Some(Evidence::Changes(_))));
-    html! {
+    Some(html! {
         h3 { "Inside the model, word by word" }
         p.note { "Each row is a " (unit) " and each column a word. Light means high, dark means low; columns after the end of a text stay empty." }
-        p { (page::switch()) }
+        p { (explanation::switch()) }
         @if has_cells {
             h4 { "Activation at each word of the " (unit) "s that are most active after the last word" }
             (legend(active))
@@ -79,7 +73,7 @@ pub(super) fn inside(texts: &[Shown<'_>], unit: &str) -> Markup {
                 }
             }
         }
-    }
+    })
 }
 
 fn heat_map(text: &Shown<'_>, panel: &Panel, columns: usize, common: (f32, f32)) -> Markup {

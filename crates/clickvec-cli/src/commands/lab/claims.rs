@@ -1,78 +1,46 @@
 //! `clickvec lab claims`: tests of what the LSTM paper says about keywords.
 
-use std::path::PathBuf;
-
 use anyhow::Result;
-use clickvec::explain::Explainer;
+use clickvec::explain::{Explainer, KeywordOptions};
 use clickvec::internals::encoder::Reading;
-use clickvec_lab::explain::{KeywordClaims, keyword_claims};
+use clickvec_lab::explain::keyword_claims;
 use clickvec_report::report::Report;
-use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::commands::explain::keywords::NO_STATES;
-use crate::commands::explain::{self, KeywordFlags, Models, SideFlag};
+use crate::commands::explain::arguments::{KeywordFlags, ModelAndTexts};
+use crate::commands::explain::models::NO_STATES;
 use crate::output;
 
 /// Test over many texts what the LSTM paper says about keywords: that removing one changes the vector more than removing
 /// another word (partly true by construction), and that input gates close at the other words.
 #[derive(clap::Args)]
+#[command(mut_arg("file", |file| file.required(true)))]
 pub(super) struct Args {
     #[command(flatten)]
-    models: Models,
-
-    /// The texts.
-    #[arg(value_name = "TEXT", required_unless_present = "file")]
-    texts: Vec<String>,
-
-    /// More texts, one a line; `-` for standard input.
-    #[arg(long, value_name = "FILE")]
-    file: Option<PathBuf>,
-
-    /// Whether the model reads them as queries or as titles.
-    #[arg(long, value_enum, default_value_t = SideFlag::Query)]
-    side: SideFlag,
+    shared: ModelAndTexts,
 
     #[command(flatten)]
-    keywords: KeywordFlags,
-
-    /// Print JSON, one object a line.
-    #[arg(long)]
-    json: bool,
+    keyword: KeywordFlags,
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    model: &'a str,
-    encoder: String,
-    threshold: f32,
-    #[serde(flatten)]
-    claims: KeywordClaims,
-}
-
-/// Tests the claims. The answer is no if no model has texts to test them on.
+/// Tests the claims. The answer is no if there are no texts to test them on.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    let models = args.models.load()?;
-    let texts = explain::texts(&args.texts, args.file.as_deref())?;
-    let options = &args.keywords.options();
-    let (mut lines, mut report) = (Vec::new(), Report::default());
-    for model in &models {
-        let Some(claims) = keyword_claims(&Explainer::new(&model.model), args.side.side(), &texts, options) else {
-            let why = match model.description().reading {
-                Reading::Bag => NO_STATES,
-                _ => "nothing to test; expected at least two texts with a keyword and another word",
-            };
-            output::note(format_args!("{}: {why}", model.title()));
-            continue;
+    let mut printer = args.shared.printer()?;
+    let model = args.shared.load()?;
+    let texts = args.shared.texts(&[])?;
+    let options = args.keyword.over(KeywordOptions::default());
+    let Some(claims) = keyword_claims(&Explainer::new(&model.model), args.shared.side, &texts, &options) else {
+        let why = match model.description().reading {
+            Reading::Bag => NO_STATES,
+            _ => "nothing to test; expected at least two texts with a keyword and another word",
         };
-        claims.report(&mut report, &model.title(), texts.len(), model.state());
-        let encoder = model.model.encoder_config().to_string();
-        lines.push(Line { model: &model.name, encoder, threshold: options.threshold, claims });
-    }
-    if args.json {
-        output::json_lines(&lines)?;
-    } else {
-        output::print(report.to_text())?;
-    }
-    Ok(if lines.is_empty() { Answer::No } else { Answer::Done })
+        output::note(format_args!("{}: {why}", model.title()));
+        return Ok(Answer::No);
+    };
+    let mut report = Report::default();
+    claims.report(&mut report, &model.title(), texts.len(), model.state());
+    printer.line(&model.explained(&options, claims))?;
+    printer.report(&report)?;
+    printer.finish("What is said of keywords")?;
+    Ok(Answer::Done)
 }

@@ -1,26 +1,22 @@
 //! `clickvec lab context`: a word in different contexts (CLSM paper, table 2).
 
-use std::path::PathBuf;
-
 use anyhow::{Result, bail, ensure};
-use clickvec::encoder::EncoderConfig;
 use clickvec::explain::Explainer;
 use clickvec::internals::encoder::Reading;
-use clickvec_lab::explain::{Context, context_report, contexts};
-use serde::Serialize;
+use clickvec_lab::explain::{context_report, contexts};
 
 use crate::answer::Answer;
-use crate::commands::explain::{self, Form, OneModel, SideFlag, page};
+use crate::commands::explain::arguments::{ModelAndTexts, one_word};
 use crate::output;
 
 /// Compare a word in different contexts, for a CLSM: is `office` a room or software?
 ///
 /// Compares the window features of the word in the first text with those in every other text, and shows the most
-/// similar texts first.
+/// similar texts first. Lines of `--file` without the word are left out.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    model: OneModel,
+    shared: ModelAndTexts,
 
     /// The word.
     #[arg(value_name = "WORD")]
@@ -29,47 +25,25 @@ pub(super) struct Args {
     /// Texts that contain the word; the first one is compared with all others.
     #[arg(value_name = "CONTEXT", required_unless_present = "file")]
     contexts: Vec<String>,
-
-    /// More texts, one a line; those without the word are left out; `-` for standard input.
-    #[arg(long, value_name = "FILE")]
-    file: Option<PathBuf>,
-
-    /// Whether the model reads them as queries or as titles.
-    #[arg(long, value_enum, default_value_t = SideFlag::Query)]
-    side: SideFlag,
-
-    /// How many texts to show.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = crate::numbers::at_least_one::<usize>)]
-    top: usize,
-
-    #[command(flatten)]
-    form: Form,
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    word: &'a str,
-    #[serde(flatten)]
-    context: &'a Context,
 }
 
 /// Shows the contexts. The answer is no if there is only one.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    args.form.check(args.model.files().chain(&args.file))?;
-    let word = &explain::one_word(&args.word)?;
-    let model = args.model.load()?;
-    let windows = |config: &EncoderConfig| config.description().reading == Reading::Windows;
-    if !windows(model.model.encoder_config()) {
+    let mut printer = args.shared.printer()?;
+    let word = &one_word(&args.word)?;
+    let model = args.shared.load()?;
+    // Before the texts are read: the encoder is the first thing that can be wrong.
+    if model.description().reading != Reading::Windows {
         bail!(
             "expected a clsm, because only a clsm has windows of words, found {}; train one with `--encoder clsm`",
             model.title()
         );
     }
-    let texts = explain::texts(&args.contexts, args.file.as_deref())?;
+    let texts = args.shared.texts(&args.contexts)?;
     let explainer = Explainer::new(&model.model);
-    let mut found = contexts(&explainer, args.side.side(), word, &texts).expect("an encoder with windows");
+    let mut found = contexts(&explainer, args.shared.side, word, &texts).expect("an encoder with windows");
     ensure!(!found.is_empty(), "expected texts with the word `{}`, found none", output::printable(word));
-    // Those of a file may be anything; whoever types a text means it.
+    // Lines of a file may be anything; a text on the command line is meant.
     if let Some(without) = args.contexts.iter().find(|text| found.iter().all(|context| context.text != **text)) {
         bail!(
             "expected texts with the word `{}`, found `{}`; leave it out, or give the texts as lines of `--file`",
@@ -78,19 +52,16 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         );
     }
     found[1..].sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
-    found.truncate(args.top.saturating_add(1));
-    let report = context_report(word, &found);
-    if args.form.json {
-        output::json_lines(found.iter().map(|context| Line { word, context }))?;
-    } else if found.len() == 1 {
+    found.iter().try_for_each(|context| printer.line(context))?;
+    if let [alone] = &found[..] {
         output::note(format_args!(
             "expected other texts with the word `{}` to compare with this one, found none: {}",
             output::printable(word),
-            output::printable(&found[0].text)
+            output::printable(&alone.text)
         ));
     } else {
-        output::print(report.to_text())?;
+        printer.report(&context_report(&found))?;
     }
-    args.form.write_page(|| page::page(&format!("{word} in contexts"), false, &report.to_markup()))?;
+    printer.finish(&format!("{word} in contexts"))?;
     Ok(if found.len() > 1 { Answer::Done } else { Answer::No })
 }

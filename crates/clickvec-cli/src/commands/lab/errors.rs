@@ -9,7 +9,8 @@ use clickvec_eval::{CorpusFiles, Metric, read_corpus, score};
 use clickvec_lab::explain::{error_report, outcomes};
 
 use crate::answer::Answer;
-use crate::commands::explain::{Form, OneModel, page};
+use crate::commands::explain::arguments::Form;
+use crate::commands::explain::models::NamedModel;
 use crate::titles::TitleColumns;
 use crate::{input, output};
 
@@ -23,8 +24,9 @@ const METRIC: Metric = Metric::Ndcg(10);
 /// a good title and in the bad title that the model ranks first), other.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    #[command(flatten)]
-    model: OneModel,
+    /// A model that `clickvec train` wrote, or an index that has one.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
 
     /// Judged titles: a table with the columns query, title and grade.
     #[arg(long, value_name = "FILE")]
@@ -41,10 +43,6 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     clicks: Option<PathBuf>,
 
-    /// How many examples to show for each group.
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    examples: usize,
-
     #[command(flatten)]
     form: Form,
 }
@@ -52,7 +50,8 @@ pub(super) struct Args {
 /// Shows the groups.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     args.title_columns.need(args.titles.is_some())?;
-    args.form.check(args.model.files().chain([&args.judged]).chain(&args.titles).chain(&args.clicks))?;
+    let files = [&args.model, &args.judged].into_iter().chain(&args.titles).chain(&args.clicks);
+    let mut printer = args.form.printer(files)?;
     let judgments = input::judgments(&args.judged, TITLE)?;
     let titles = args.titles.as_deref().map(|titles| args.title_columns.checked(titles, TITLE)).transpose()?;
     let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: TITLE, ..CorpusFiles::default() };
@@ -62,12 +61,12 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     }
     // Words as they are, which is how the model reads them.
     let bm25 = ranker::train("bm25:stem=0,split=0", &read.corpus)?;
-    let named = args.model.load()?;
+    let named = NamedModel::load(&args.model)?;
     let name = named.name.clone();
-    if let Some(index) = args.model.index() {
+    if args.model.is_dir() {
         output::note(format_args!(
             "{}: its model is compared by itself, without words and fusion; `evaluate --full` measures its searches",
-            output::path(index)
+            output::path(&args.model)
         ));
     }
     let learnt_titles = named.model.training().config.titles.is_some();
@@ -79,12 +78,8 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         METRIC,
         &read.corpus.known_words()?,
     );
-    let report = error_report(&name, &found, METRIC, args.examples, learnt_titles);
-    if args.form.json {
-        output::json_lines(&found)?;
-    } else {
-        output::print(report.to_text())?;
-    }
-    args.form.write_page(|| page::page(&format!("Where {name} is worse than BM25"), false, &report.to_markup()))?;
+    found.iter().try_for_each(|outcome| printer.line(outcome))?;
+    printer.report(&error_report(&name, &found, METRIC, learnt_titles))?;
+    printer.finish(&format!("Where {name} is worse than BM25"))?;
     Ok(Answer::Done)
 }

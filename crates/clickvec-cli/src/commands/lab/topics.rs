@@ -1,17 +1,11 @@
 //! `clickvec lab topics`: what each cell represents (LSTM paper, table III).
 
-use std::path::PathBuf;
-
-use anyhow::{Result, bail, ensure};
-use clickvec::encoder::EncoderConfig;
+use anyhow::{Result, bail};
 use clickvec::explain::{Explainer, KeywordOptions};
-use clickvec::internals::encoder::Reading;
-use clickvec::model::Side;
-use clickvec_lab::explain::{PageOptions, Topics, topics_page};
+use clickvec_lab::explain::Topics;
 
 use crate::answer::Answer;
-use crate::commands::explain::{self, Form, OneModel};
-use crate::output;
+use crate::commands::explain::arguments::{KeywordFlags, ModelAndTexts};
 
 /// Show what each cell represents: the keywords that it collects over many queries.
 ///
@@ -21,78 +15,49 @@ use crate::output;
 ///
 /// `--table` instead shows queries in rows and cells in columns, like table III of the LSTM paper.
 #[derive(clap::Args)]
+#[command(mut_arg("file", |file| file.required(true)))]
+#[command(mut_arg("keyword", |keyword| keyword.help("Which cells collect which words, as `cells=5,threshold=0.4` or a part of it: \
+    the 5 most active cells of a query in each direction collect the words that change them by more than 0.4 of their mean activation. \
+    For a CLSM, `units=5`: the 5 most active max-pooling units collect the words that win them. These are the defaults")))]
 pub(super) struct Args {
     #[command(flatten)]
-    model: OneModel,
-
-    /// The queries, one a line; `-` for standard input.
-    #[arg(long, value_name = "FILE")]
-    queries: PathBuf,
-
-    /// How many of the most active cells of a query collect its words, in each direction.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = crate::numbers::at_least_one::<usize>)]
-    active: usize,
-
-    /// A cell collects a word that changes it by more than this fraction of the cells' mean activation.
-    #[arg(long, value_name = "X", default_value_t = KeywordOptions::default().threshold, value_parser = explain::threshold)]
-    threshold: f32,
-
-    /// How many words to show for each cell.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = crate::numbers::at_least_one::<usize>)]
-    words: usize,
-
-    /// Show table III of the LSTM paper: a row for each query, a column for each cell, and the words that the cell
-    /// collects.
-    #[arg(long)]
-    table: bool,
-
-    /// How many queries this table shows [default: 20 on the terminal, 200 on the page].
-    #[arg(long, value_name = "N", value_parser = crate::numbers::at_least_one::<usize>)]
-    rows: Option<usize>,
+    shared: ModelAndTexts,
 
     #[command(flatten)]
-    form: Form,
+    keyword: KeywordFlags,
+
+    /// Show table III of the LSTM paper for the first N queries: a row for each query, a column for each cell, and the words that the
+    /// cell collects. Without it, a page shows the first 200.
+    #[arg(long, value_name = "N", value_parser = crate::numbers::at_least_one::<usize>)]
+    table: Option<usize>,
 }
 
-/// Rows of the paper's table on a terminal and on a page, by default.
-const ROWS: usize = 20;
+/// Rows of the paper's table on a page, by default.
 const PAGE_ROWS: usize = 200;
+/// The number of most active cells that collect words of a query, by default, as in the paper's table.
+const ACTIVE: usize = 5;
 
 /// Shows the cells. The answer is no if none collects a word.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    ensure!(
-        args.rows.is_none() || args.table || args.form.html.is_some(),
-        "expected `--table` or `--html FILE` with `--rows`, which says how long the table is, found neither; add one of them, or \
-         leave `--rows` out"
-    );
-    args.form.check(args.model.files().chain([&args.queries]))?;
-    let model = args.model.load()?;
-    let bag = |config: &EncoderConfig| config.description().reading == Reading::Bag;
-    if bag(model.model.encoder_config()) {
+    args.keyword.refuse_at_least()?;
+    let mut printer = args.shared.printer()?;
+    let model = args.shared.load()?;
+    let queries = args.shared.texts(&[])?;
+    let options = args.keyword.over(KeywordOptions { cells: ACTIVE, ..KeywordOptions::default() });
+    let Some(topics) = Topics::new(&Explainer::new(&model.model), args.shared.side, &queries, &options) else {
         bail!(
             "expected a model with a state at each word, which all encoders but the dssm have, found a {}, which reads bags of words",
             model.model.encoder_config().kind()
         );
-    }
-    let queries = explain::texts(&[], Some(&args.queries))?;
-    let options = KeywordOptions { threshold: args.threshold, ..KeywordOptions::default() };
-    let explainer = Explainer::new(&model.model);
-    let mut topics =
-        Topics::new(&explainer, Side::Query, &queries, args.active, &options).expect("states at each word");
-    let (title, rows) = (&model.title(), args.rows.unwrap_or(PAGE_ROWS));
-    let options = PageOptions { title, active: args.active, threshold: args.threshold, words: args.words, rows };
-    args.form.write_page(|| topics_page(&topics, &options))?;
-    if !args.form.json {
-        output::print(if args.table {
-            topics.table_text(args.rows.unwrap_or(ROWS))
-        } else {
-            topics.text(args.words, args.active, args.threshold)
-        })?;
-    } else if args.table {
-        output::json_lines(topics.table.iter().take(args.rows.unwrap_or(usize::MAX)))?;
+    };
+    printer.page(|| topics.to_markup(&model.title(), args.table.unwrap_or(PAGE_ROWS)));
+    if let Some(rows) = args.table {
+        topics.table.iter().take(rows).try_for_each(|row| printer.line(row))?;
+        printer.text(&topics.table_report(rows))?;
     } else {
-        topics.cells.iter_mut().for_each(|cell| cell.words.truncate(args.words));
-        output::json_lines(&topics.cells)?;
+        topics.cells.iter().try_for_each(|cell| printer.line(cell))?;
+        printer.text(&topics.report())?;
     }
+    printer.finish("What the cells represent")?;
     Ok(if topics.cells.is_empty() { Answer::No } else { Answer::Done })
 }

@@ -7,6 +7,8 @@ use clickvec_tables::shown::count;
 
 use super::{Difficulty, Outcome, numbers};
 
+/// The most examples of a group.
+const EXAMPLES: usize = 3;
 /// The least difference that two decimals show.
 const VISIBLE: f64 = 0.01;
 
@@ -29,8 +31,8 @@ impl Group<'_> {
     }
 
     /// Iterates over the queries on which the model is worse by a difference that can be seen, worst first.
-    fn worst(&self, most: usize) -> impl Iterator<Item = &Outcome<'_>> {
-        self.outcomes.iter().copied().filter(|outcome| outcome.bm25 - outcome.model >= VISIBLE).take(most)
+    fn worst(&self) -> impl Iterator<Item = &Outcome<'_>> {
+        self.outcomes.iter().copied().filter(|outcome| outcome.bm25 - outcome.model >= VISIBLE).take(EXAMPLES)
     }
 
     /// Returns the p-value of a paired t-test over the group's queries; empty if too few of them differ, or if they are in the group
@@ -53,13 +55,7 @@ impl Group<'_> {
 }
 
 /// Reports the groups, then the worst queries of each. `learnt_titles` says whether the model has learnt from titles too.
-pub fn error_report(
-    name: &str,
-    outcomes: &[Outcome<'_>],
-    metric: Metric,
-    examples: usize,
-    learnt_titles: bool,
-) -> Report {
+pub fn error_report(name: &str, outcomes: &[Outcome<'_>], metric: Metric, learnt_titles: bool) -> Report {
     let groups = groups(outcomes);
     let mut report = Report::default();
     let heads = ["queries", name, "bm25", "difference", "p", "worse than bm25"].map(Column::number);
@@ -85,10 +81,10 @@ pub fn error_report(
     if groups.iter().any(Group::is_chosen_by_failure) {
         report.note("shared word: queries on which the model's first title is bad, so no p");
     }
-    for group in groups.iter().filter(|group| group.worst(examples).next().is_some()) {
+    for group in groups.iter().filter(|group| group.worst().next().is_some()) {
         report.heading(2, group.difficulty.name());
         report.paragraph(advice(group.difficulty, learnt_titles));
-        for outcome in group.worst(examples) {
+        for outcome in group.worst() {
             let Outcome { query, model, bm25, first, best, .. } = outcome;
             report.heading(3, format!("{query}  ({model:.2}, bm25 {bm25:.2})"));
             let detail = detail(group.difficulty, outcome);

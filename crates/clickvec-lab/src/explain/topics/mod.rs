@@ -3,25 +3,28 @@
 mod page;
 mod text;
 
-pub use page::{PageOptions, topics_page};
-
 use clickvec::encoder::{Direction, State, TextStates};
 use clickvec::explain::{Explainer, KeywordOptions, Panel, Word};
-use clickvec::internals::explain::changes;
-use clickvec::internals::explain::{largest, mean_activation};
+use clickvec::internals::encoder::Reading;
+use clickvec::internals::explain::{direction_counts, from_one, largest};
 use clickvec::internals::text::WordBuffer;
 use clickvec::model::Side;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The most words of a cell that a text or a page shows.
+const WORDS: usize = 8;
 
 /// The words that a model's cells collect over a set of queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topics {
-    /// Number of queries with a word.
-    pub queries: usize,
+    /// The number of most active cells that collect words of a query, in each direction.
+    pub active: usize,
+    /// See [`KeywordOptions::threshold`].
+    pub threshold: f32,
     /// The cells that collected a word, those with the most queries first.
     pub cells: Vec<CellTopic>,
-    /// Table III: the queries, each with the words of its most active cells.
+    /// Table III: the queries with a word, each with the words of its most active cells.
     pub table: Vec<QueryTopics>,
 }
 
@@ -77,36 +80,27 @@ pub struct CellWord {
 /// Words in a cell's name.
 const NAME_WORDS: usize = 3;
 
-/// Writes the number of a cell, counted from 1.
-fn from_one<S: Serializer>(cell: &usize, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(*cell as u64 + 1)
-}
-
 impl Topics {
-    /// Finds the words that the `active` most active cells of each query collect. `None` if the encoder reads a bag of words,
+    /// Finds the words that the most active cells of each query collect. `None` if the encoder reads a bag of words,
     /// because it then has no states word by word.
     ///
-    /// A cell of a recurrent encoder collects the words that change it by more than [`KeywordOptions::threshold`],
-    /// except the word that is read first. A max-pooling unit of a CLSM collects the word that wins it. No cell
-    /// collects a merged tail.
-    pub fn new(
-        explainer: &Explainer<'_>,
-        side: Side,
-        queries: &[String],
-        active: usize,
-        options: &KeywordOptions,
-    ) -> Option<Topics> {
+    /// A cell of a recurrent encoder, one of the [`KeywordOptions::cells`] most active, collects the words that change it by more
+    /// than [`KeywordOptions::threshold`], except the word that is read first. A max-pooling unit of a CLSM, one of the
+    /// [`KeywordOptions::units`] most active, collects the word that wins it. No cell collects a merged tail.
+    pub fn new(explainer: &Explainer<'_>, side: Side, queries: &[String], options: &KeywordOptions) -> Option<Topics> {
         let mut table = Vec::with_capacity(queries.len());
         let (mut has_states, mut buffer) = (true, WordBuffer::default());
         explainer.read(side, queries, |number, states| {
             has_states &= !states.word_quantities().is_empty();
             if states.words() > 0 {
                 let words = explainer.words(&queries[number], &mut buffer).0;
-                let cells = collected(&words, states, active, options);
+                let cells = collected(&words, states, options);
                 table.push(QueryTopics { query: queries[number].clone(), cells });
             }
         });
-        has_states.then(|| Topics { queries: table.len(), cells: by_cell(&table), table })
+        let has_windows = explainer.encoder_config().description().reading == Reading::Windows;
+        let active = if has_windows { options.units } else { options.cells };
+        has_states.then(|| Topics { active, threshold: options.threshold, cells: by_cell(&table), table })
     }
 
     /// Returns for each query of the table its most active cell that collects a word.
@@ -127,12 +121,11 @@ fn collected_by(row: &QueryTopics, cell: usize) -> &[String] {
 }
 
 /// Returns a query's most active cells with the words that each collects.
-fn collected(words: &[Word], states: TextStates<'_>, active: usize, options: &KeywordOptions) -> Vec<Collected> {
-    let read = words.len();
+fn collected(words: &[Word], states: TextStates<'_>, options: &KeywordOptions) -> Vec<Collected> {
     let named = |word: usize| Some(&words[word]).filter(|word| word.parts == 1).map(|word| word.text.clone());
     if let Some(winners) = states.winners() {
         let maximum = states.at_text(State::Maximum).expect("what winners win");
-        let units = largest(&maximum, active, |value| value).into_iter();
+        let units = largest(&maximum, options.units, |value| value).into_iter();
         return units
             .map(|unit| Collected { cell: unit, words: named(winners[unit] as usize).into_iter().collect() })
             .collect();
@@ -141,19 +134,13 @@ fn collected(words: &[Word], states: TextStates<'_>, active: usize, options: &Ke
     let mut offset = 0;
     for direction in [Direction::Forward, Direction::Backward] {
         let quantity = State::Activation.read(direction);
-        let rows: Vec<_> = (0..read).filter_map(|word| states.at(quantity, word)).collect();
+        let rows: Vec<_> = (0..words.len()).filter_map(|word| states.at(quantity, word)).collect();
         let Some(units) = rows.first().map(|row| row.len()) else { continue };
         let panel = Panel { quantity, units, values: rows.concat() };
-        let (first, last) = match direction {
-            Direction::Forward => (0, read - 1),
-            Direction::Backward => (read - 1, 0),
-        };
-        let changes = changes(&panel, read);
-        let most_active = largest(panel.at(last), active, f32::abs);
-        let threshold = options.threshold * mean_activation(panel.at(last), &most_active);
-        for cell in most_active {
-            let collects = |word: &usize| *word != first && changes[*word][cell].abs() > threshold;
-            let words = (0..read).filter(collects).filter_map(named).collect();
+        let counts = direction_counts(&panel, words.len(), options);
+        for cell in counts.cells {
+            let changed = |word: &usize| counts.assigned[*word].as_ref().is_some_and(|cells| cells.contains(&cell));
+            let words = (0..words.len()).filter(changed).filter_map(named).collect();
             cells.push(Collected { cell: offset + cell, words });
         }
         offset += units;
@@ -164,14 +151,14 @@ fn collected(words: &[Word], states: TextStates<'_>, active: usize, options: &Ke
 fn by_cell(table: &[QueryTopics]) -> Vec<CellTopic> {
     let mut counts: BTreeMap<usize, BTreeMap<&str, usize>> = BTreeMap::new();
     let mut queries: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut of_word: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut with_word: BTreeMap<&str, usize> = BTreeMap::new();
     let mut total = 0usize;
     for query in table {
         let mut seen = BTreeSet::new();
         for Collected { cell, words } in &query.cells {
             for word in words {
                 *counts.entry(*cell).or_default().entry(word).or_default() += 1;
-                *of_word.entry(word).or_default() += 1;
+                *with_word.entry(word).or_default() += 1;
                 total += 1;
             }
             if !words.is_empty() && seen.insert(cell) {
@@ -180,15 +167,15 @@ fn by_cell(table: &[QueryTopics]) -> Vec<CellTopic> {
         }
     }
     let topic = |(cell, words): (usize, BTreeMap<&str, usize>)| {
-        let of_cell: usize = words.values().sum();
+        let in_cell: usize = words.values().sum();
         let word = |(&word, &count): (&&str, &usize)| {
-            let information = ((count * total) as f64 / (of_cell * of_word[word]) as f64).log2();
+            let information = ((count * total) as f64 / (in_cell * with_word[word]) as f64).log2();
             CellWord { word: word.to_owned(), count, information }
         };
         let mut words: Vec<CellWord> = words.iter().map(word).collect();
         let says = |word: &CellWord| word.count as f64 * word.information;
         words.sort_by(|a, b| says(b).total_cmp(&says(a)).then(b.count.cmp(&a.count)).then(a.word.cmp(&b.word)));
-        let purity = words.iter().map(says).sum::<f64>() / of_cell as f64;
+        let purity = words.iter().map(says).sum::<f64>() / in_cell as f64;
         let name = words.iter().take(NAME_WORDS).map(|word| word.word.as_str()).collect::<Vec<_>>().join(", ");
         let share = queries[&cell] as f64 / table.len() as f64;
         CellTopic { cell, name, queries: queries[&cell], share, purity, words }

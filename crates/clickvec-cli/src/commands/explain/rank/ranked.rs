@@ -1,24 +1,19 @@
 //! What a search of an index says of its titles, and what each part and each word adds.
 
 use anyhow::{Result, bail, ensure};
-use clickvec::explain::{Explainer, Match, Word, WordShares};
+use clickvec::explain::{Explainer, Word};
 use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
-use clickvec::tables::Title;
 use clickvec_eval::ranker::FusionMethod;
 use clickvec_index::{ByPart, Hit, Index, Mode, Part, Request, Share};
+use serde::Serialize;
 
 use super::Args;
 use crate::commands::explain::models::name_of;
 use crate::output;
 
-/// Returns whether each word of the query has a share of a part's score.
-fn has_words(part: Part) -> bool {
-    matches!(part, Part::Words | Part::Vectors)
-}
-
 /// Returns what the score of a part is.
-pub(super) fn score_of(part: Part) -> String {
+pub(super) fn score_name(part: Part) -> String {
     match part {
         Part::Words => "BM25".to_owned(),
         other => format!("the cosine of {other}"),
@@ -28,83 +23,80 @@ pub(super) fn score_of(part: Part) -> String {
 /// A part of the sum.
 pub(super) struct Summand {
     pub(super) part: Part,
-    pub(super) weight: f64,
+    weight: f64,
     /// What one point of the score adds to the sum, for titles that this part found; `None` if no such number exists.
-    pub(super) scale: Option<f64>,
+    scale: Option<f64>,
 }
 
-/// A title with its rank and what its sum is made of.
-pub(super) struct Placed {
+/// A title with its rank and what its sum is made of, as a line of JSON.
+#[derive(Serialize)]
+pub(super) struct RankedTitle {
     /// Its rank by the sum, from 1.
     pub(super) rank: usize,
-    pub(super) title: Title,
-    /// Its place in the list of each part that found it.
-    pub(super) shares: ByPart<Share>,
+    id: String,
+    pub(super) title: String,
+    pub(super) sum: f64,
+    /// What each part adds; `None` if the part did not find the title. Other parts take no part in the sum.
+    adds: ByPart<Option<f64>>,
     /// Its score by each part of the index.
     pub(super) scores: ByPart<f32>,
-    /// What each word of the query adds to BM25.
-    pub(super) lexical: Vec<f64>,
-    /// `None` if the model knows no word of the query: then its vector means nothing, and no search uses it.
-    pub(super) found: Option<Match>,
+    pub(super) query: Vec<QueryWord>,
+}
+
+/// A word of the query, and what it adds to the scores of a title.
+#[derive(Serialize)]
+pub(super) struct QueryWord {
+    pub(super) word: String,
+    /// What it adds to BM25.
+    pub(super) bm25: f64,
+    /// See [`WordShares`](clickvec::explain::WordShares). A word that the model does not read adds nothing.
+    pub(super) along: f64,
+    without: f64,
 }
 
 /// The titles that are shown, best first.
-pub(super) struct Ranked {
+pub(super) struct Ranking {
     pub(super) query: String,
-    pub(super) words: Vec<String>,
     pub(super) model: String,
-    pub(super) titles: Vec<Placed>,
-    /// The number of all titles.
-    pub(super) of: usize,
-    pub(super) parts: Vec<Summand>,
-    pub(super) method: FusionMethod,
+    /// Not empty.
+    pub(super) titles: Vec<RankedTitle>,
+    /// The number of titles in the index.
+    pub(super) index_size: u64,
+    pub(super) summands: Vec<Summand>,
+    method: FusionMethod,
     /// The number of titles that each part finds at most.
-    pub(super) depth: usize,
-}
-
-impl Placed {
-    /// Returns what a part adds to the sum; a part that did not find the title adds nothing.
-    pub(super) fn adds(&self, part: Part) -> f64 {
-        self.shares.get(part).and_then(|share| share.adds).map_or(0.0, f64::from)
-    }
-
-    pub(super) fn sum(&self) -> f64 {
-        Part::ALL.into_iter().map(|part| self.adds(part)).sum()
-    }
-
-    /// What each word of the query adds to the cosine; a word that the model does not read adds nothing.
-    pub(super) fn along(&self, place: usize) -> f64 {
-        self.share(place, |shares| &shares.along)
-    }
-
-    pub(super) fn without(&self, place: usize) -> f64 {
-        self.share(place, |shares| &shares.without)
-    }
-
-    pub(super) fn share(&self, place: usize, of: impl Fn(&WordShares) -> &Vec<f64>) -> f64 {
-        let shares = self.found.as_ref().map(|found| of(&found.query_words));
-        shares.and_then(|shares| shares.get(place)).copied().unwrap_or(0.0)
-    }
+    depth: usize,
 }
 
 /// Why a title ranks above the next one: the differences of their sums' parts.
 pub(super) struct Gap<'a> {
-    pub(super) above: &'a Placed,
-    pub(super) below: &'a Placed,
-    pub(super) parts: Vec<GapOfPart>,
+    pub(super) above: &'a RankedTitle,
+    pub(super) below: &'a RankedTitle,
+    pub(super) parts: Vec<PartGap>,
 }
 
 /// The difference of a part.
-pub(super) struct GapOfPart {
+pub(super) struct PartGap {
     pub(super) part: Part,
     pub(super) adds: f64,
     /// What each word of the query adds; empty if words have no share of their own in it.
     pub(super) words: Vec<f64>,
 }
 
-impl Ranked {
+impl RankedTitle {
+    pub(super) fn is_found_by(&self, part: Part) -> bool {
+        self.adds.get(part).is_some_and(Option::is_some)
+    }
+
+    /// Returns what a part adds to the sum; a part that did not find the title adds nothing.
+    pub(super) fn added(&self, part: Part) -> f64 {
+        self.adds.get(part).copied().flatten().unwrap_or(0.0)
+    }
+}
+
+impl Ranking {
     /// Returns the titles that the arguments name, as a search of the index ranks them; `None` if it finds nothing.
-    pub(super) fn by_search(args: &Args, index: &Index) -> Result<Option<Ranked>> {
+    pub(super) fn search(args: &Args, index: &Index) -> Result<Option<Ranking>> {
         let (query, model, facts) = (args.query.as_str(), index.model(), index.facts());
         let depth = facts.fusion.depth.max(args.top);
         // All that any part found.
@@ -118,7 +110,7 @@ impl Ranked {
             let found: Vec<Share> = hits.iter().filter_map(|hit| hit.parts.get(part).copied()).collect();
             Summand { part, weight: index.fusion().weight(part), scale: scale(&found, method) }
         };
-        let parts = index.parts(Mode::Fused)?.into_iter().map(summand).collect();
+        let summands: Vec<Summand> = index.parts(Mode::Fused)?.into_iter().map(summand).collect();
         let is_wanted =
             |hit: &&Hit| if args.ids.is_empty() { hit.rank <= args.top } else { args.ids.contains(&hit.id) };
         let found: Vec<&Hit> = hits.iter().filter(is_wanted).collect();
@@ -135,61 +127,75 @@ impl Ranked {
                 output::printable(id)
             );
         }
+        // If the model knows no word of the query, its vector means nothing, and no search uses it.
         let is_known = model.dictionary().knows_a_word(query);
         let words = words_of(model, query);
         let mut titles = Vec::new();
         for hit in found {
             let explanation = index.explain(query, &hit.id)?;
-            // Each time that a word is in the query it adds the same.
-            let adds = |word: &String| {
-                let of = explanation.words.iter().find(|of| of.word == *word);
-                of.map_or(0.0, |of| f64::from(of.share) / f64::from(of.in_query.max(1)))
+            let vectors = Some(&explanation.vectors.query_words).filter(|_| is_known);
+            let query_word = |(position, word): (usize, &Word)| {
+                let share = |shares: &[f64]| shares.get(position).copied().unwrap_or(0.0);
+                // Each time that a word is in the query it adds the same.
+                let bm25 = explanation.words.iter().find(|share| share.word == word.text);
+                QueryWord {
+                    word: word.shown().into_owned(),
+                    bm25: bm25.map_or(0.0, |share| f64::from(share.share) / f64::from(share.in_query.max(1))),
+                    along: vectors.map_or(0.0, |shares| share(&shares.along)),
+                    without: vectors.map_or(0.0, |shares| share(&shares.without)),
+                }
             };
-            titles.push(Placed {
+            let added = |share: &Share| share.adds.map_or(0.0, f64::from);
+            let adds = summands.iter().map(|summand| (summand.part, hit.parts.get(summand.part).map(added)));
+            titles.push(RankedTitle {
                 rank: hit.rank,
-                title: Title { id: hit.id.clone(), title: hit.title.clone() },
-                shares: hit.parts,
+                id: hit.id.clone(),
+                title: hit.title.clone(),
+                sum: hit.parts.iter().map(|(_, share)| added(share)).sum(),
+                adds: adds.collect(),
                 scores: explanation.scores,
-                lexical: words.iter().map(|word| adds(&word.text)).collect(),
-                found: is_known.then_some(explanation.vectors),
+                query: words.iter().enumerate().map(query_word).collect(),
             });
         }
-        Ok(Some(Ranked {
+        Ok(Some(Ranking {
             query: query.to_owned(),
-            words: words.iter().map(|word| word.shown().into_owned()).collect(),
             model: format!("{} ({})", name_of(&args.index), model.encoder_config()),
             titles,
-            of: usize::try_from(facts.titles)?,
-            parts,
+            index_size: facts.titles,
+            summands,
             method,
             depth,
         }))
     }
 
-    pub(super) fn gaps(&self) -> Vec<Gap<'_>> {
-        self.titles.windows(2).map(|pair| self.gap(&pair[0], &pair[1])).collect()
+    /// Returns the words of the query, with what they add to the first title.
+    pub(super) fn words(&self) -> &[QueryWord] {
+        &self.titles[0].query
     }
 
-    pub(super) fn gap<'a>(&self, above: &'a Placed, below: &'a Placed) -> Gap<'a> {
+    pub(super) fn gap<'a>(&self, above: &'a RankedTitle, below: &'a RankedTitle) -> Gap<'a> {
         let gap = |&Summand { part, scale, .. }: &Summand| {
-            let is_found = above.shares.get(part).is_some() && below.shares.get(part).is_some();
-            let of_word = |word: usize, scale: f64| match part {
-                Part::Words => (above.lexical[word] - below.lexical[word]) * scale,
-                _ => (above.along(word) - below.along(word)) * scale,
+            let share: Option<fn(&QueryWord) -> f64> = match part {
+                Part::Words => Some(|word| word.bm25),
+                Part::Vectors => Some(|word| word.along),
+                _ => None,
             };
-            let scale = scale.filter(|_| is_found && has_words(part));
-            let words = scale.map(|scale| (0..self.words.len()).map(|word| of_word(word, scale)).collect());
-            GapOfPart { part, adds: above.adds(part) - below.adds(part), words: words.unwrap_or_default() }
+            let is_found = above.is_found_by(part) && below.is_found_by(part);
+            let words = scale.zip(share).filter(|_| is_found).map(|(scale, share)| {
+                let pairs = above.query.iter().zip(&below.query);
+                pairs.map(|(above, below)| (share(above) - share(below)) * scale).collect()
+            });
+            PartGap { part, adds: above.added(part) - below.added(part), words: words.unwrap_or_default() }
         };
-        Gap { above, below, parts: self.parts.iter().map(gap).collect() }
+        Gap { above, below, parts: self.summands.iter().map(gap).collect() }
     }
 
-    /// A part of the sum; cosines differ little, and reciprocal ranks are small.
+    /// Shows a part of the sum; cosines differ little, and reciprocal ranks are small.
     pub(super) fn signed(&self, part: f64) -> String {
         format!("{part:+.*}", self.digits())
     }
 
-    /// The decimals that sums and their parts are shown with.
+    /// Returns the decimals that sums and their parts are shown with.
     pub(super) fn digits(&self) -> usize {
         match self.method {
             FusionMethod::MinMax | FusionMethod::ZScore => 2,
@@ -198,10 +204,10 @@ impl Ranked {
         }
     }
 
-    /// What the sum is, in words.
-    pub(super) fn sum_of(&self) -> String {
+    /// Returns what the sum is, in words.
+    pub(super) fn meaning(&self) -> String {
         let part = |&Summand { part, weight, .. }: &Summand| {
-            let score = score_of(part);
+            let score = score_name(part);
             let normalised = match self.method {
                 FusionMethod::Linear => score,
                 FusionMethod::ZScore => format!("the z-score of {score}"),
@@ -216,8 +222,8 @@ impl Ranked {
                 weight => format!("{part}: {weight:.2} times {normalised}"),
             }
         };
-        let names: Vec<&str> = self.parts.iter().map(|of| of.part.name()).collect();
-        let parts: Vec<String> = self.parts.iter().map(part).collect();
+        let names: Vec<&str> = self.summands.iter().map(|summand| summand.part.name()).collect();
+        let parts: Vec<String> = self.summands.iter().map(part).collect();
         let mut text = format!("sum: {}; {}", names.join(" + "), parts.join("; "));
         match self.method {
             FusionMethod::ZScore => {
@@ -235,13 +241,7 @@ impl Ranked {
     }
 }
 
-impl Gap<'_> {
-    pub(super) fn sum(&self) -> f64 {
-        self.parts.iter().map(|part| part.adds).sum()
-    }
-}
-
-/// The words of a query as the model reads them, and after them those that it leaves out.
+/// Returns the words of a query as the model reads them, and after them those that it leaves out.
 fn words_of(model: &Model, query: &str) -> Vec<Word> {
     let view = Explainer::new(model).text(Side::Query, query);
     let left_out = words(query).into_iter().skip(words(query).len() - view.cut);
@@ -249,7 +249,7 @@ fn words_of(model: &Model, query: &str) -> Vec<Word> {
     view.words.into_iter().chain(left_out).collect()
 }
 
-/// What one point of a score adds to the sum, if it is the same for all titles of a list.
+/// Returns what one point of a score adds to the sum, if it is the same for all titles of a list.
 fn scale(shares: &[Share], method: FusionMethod) -> Option<f64> {
     // A reciprocal rank is not in proportion to the score.
     if matches!(method, FusionMethod::ReciprocalRank { .. }) {

@@ -1,0 +1,80 @@
+//! What all commands do with what they found: they print it as text or as lines of JSON, and write it as a page.
+
+use std::io::{BufWriter, StdoutLock, Write as _};
+
+use anyhow::Result;
+use clickvec_report::explanation;
+use clickvec_report::report::Report;
+use clickvec_tables::files;
+use maud::{Markup, html};
+use serde::Serialize;
+
+use super::arguments::Form;
+use crate::output;
+
+/// Prints explanations one after the other, and collects them for the page.
+pub(in super::super) struct Printer<'a> {
+    form: &'a Form,
+    out: BufWriter<StdoutLock<'static>>,
+    has_text: bool,
+    page: Vec<Markup>,
+    has_heat: bool,
+}
+
+impl<'a> Printer<'a> {
+    pub(super) fn new(form: &'a Form) -> Printer<'a> {
+        Printer { form, out: output::stdout(), has_text: false, page: Vec::new(), has_heat: false }
+    }
+
+    /// Prints a line of JSON, if that is the form.
+    pub(in super::super) fn line(&mut self, line: &impl Serialize) -> Result<()> {
+        if self.form.json { output::json_line(&mut self.out, line) } else { Ok(()) }
+    }
+
+    /// Prints a text, unless the form is JSON.
+    pub(in super::super) fn text(&mut self, report: &Report) -> Result<()> {
+        let text = report.to_text();
+        if self.form.json || text.is_empty() {
+            return Ok(());
+        }
+        let gap = if std::mem::replace(&mut self.has_text, true) { "\n" } else { "" };
+        output::written(write!(self.out, "{gap}{text}"))
+    }
+
+    /// Adds to the page, if there is one.
+    pub(in super::super) fn page(&mut self, contents: impl FnOnce() -> Markup) {
+        if self.form.html.is_some() {
+            self.page.push(contents());
+        }
+    }
+
+    /// Prints a report as text, and adds it to the page.
+    pub(in super::super) fn report(&mut self, report: &Report) -> Result<()> {
+        self.has_heat |= report.has_picture();
+        self.page(|| report.to_markup());
+        self.text(report)
+    }
+
+    /// Prints what columns and marks mean: below the text, at the top of the page.
+    pub(in super::super) fn legend(&mut self, legend: &str) -> Result<()> {
+        let mut report = Report::default();
+        report.note(legend);
+        self.page.insert(0, report.to_markup());
+        if legend.is_empty() { Ok(()) } else { self.text(&report) }
+    }
+
+    /// Returns whether there is a page, for which more is drawn.
+    pub(in super::super) fn has_page(&self) -> bool {
+        self.form.html.is_some()
+    }
+
+    /// Writes the page, under this title.
+    pub(in super::super) fn finish(mut self, title: &str) -> Result<()> {
+        output::written(self.out.flush())?;
+        let Some(html) = &self.form.html else { return Ok(()) };
+        let page = explanation::page(title, self.has_heat, &html! { @for part in &self.page { (part) } });
+        files::write_bytes_atomically(html, page.as_bytes())?;
+        output::note(format_args!("{}: written", html.display()));
+        Ok(())
+    }
+}
