@@ -14,8 +14,8 @@ pub fn plain() -> Table {
 
 /// Aligns columns of numbers to the right.
 pub fn align_right(table: &mut Table, columns: Range<usize>) {
-    for place in columns {
-        if let Some(column) = table.column_mut(place) {
+    for number in columns {
+        if let Some(column) = table.column_mut(number) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }

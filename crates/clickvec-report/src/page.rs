@@ -1,6 +1,6 @@
 //! The frame of every HTML page: a self-contained file, light or dark like the reader's system, and fit for printing.
 
-use maud::{Markup, PreEscaped, Render, html};
+use maud::{Markup, PreEscaped, html};
 
 /// The style of all pages.
 const STYLE: &str = include_str!("page.css");
@@ -23,32 +23,16 @@ pub fn page(title: &str, style: &'static str, body: &Markup) -> String {
     page.into_string()
 }
 
-/// Returns a table. The columns from `numbers_from` on contain numbers.
-pub fn table<T: Render>(head: &[&str], numbers_from: usize, rows: &[Vec<T>]) -> Markup {
-    html! {
-        div.wide {
-            table {
-                @if !head.is_empty() {
-                    thead { tr { @for (place, cell) in head.iter().enumerate() { th.n[place >= numbers_from] { (cell) } } } }
-                }
-                tbody {
-                    @for row in rows {
-                        tr { @for (place, cell) in row.iter().enumerate() { td.n[place >= numbers_from] { (cell) } } }
-                    }
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::{Column, Table};
 
     #[test]
     fn texts_from_outside_are_escaped() {
-        let rows = [vec!["<b>".to_owned(), "\"&".to_owned()]];
-        let body = html! { p title=("\"><script>") { ("</script>") } (table(&["<i>", "n"], 1, &rows)) };
+        let mut table = Table::new([Column::text("<i>"), Column::number("n")]);
+        table.add(["<b>".into(), "\"&".into()]);
+        let body = html! { p title=("\"><script>") { ("</script>") } (table.to_markup()) };
         let page = page("</title><script>", "", &body);
         assert!(page.starts_with("<!doctype html>\n<html lang=\"en\">") && page.ends_with("</html>\n"), "{page}");
         for hostile in ["<script", "</script", "<b>", "<i>"] {

@@ -74,8 +74,8 @@ pub enum Cell {
 pub struct Mark {
     /// The word.
     pub word: String,
-    /// What the word stands for, if it stands for several.
-    pub whole: Option<String>,
+    /// The words that it stands for, if it stands for several.
+    pub stands_for: Option<String>,
     /// Whether it is a keyword.
     pub is_keyword: bool,
     /// Whether the model does not know it.
@@ -141,7 +141,7 @@ impl Cell {
             @match self {
                 Cell::Text(text) | Cell::Share(text, _) => (text),
                 Cell::Strong(text) => b { (text) },
-                Cell::Words(words) => @for (place, word) in words.iter().enumerate() { @if place > 0 { " " } (word.to_markup()) },
+                Cell::Words(words) => @for (position, word) in words.iter().enumerate() { @if position > 0 { " " } (word.to_markup()) },
             }
         }
     }
@@ -150,7 +150,7 @@ impl Cell {
 impl Mark {
     /// Creates a word without marks.
     pub fn plain(word: &str) -> Mark {
-        Mark { word: word.to_owned(), whole: None, is_keyword: false, is_unknown: false }
+        Mark { word: word.to_owned(), stands_for: None, is_keyword: false, is_unknown: false }
     }
 
     fn to_text(&self) -> String {
@@ -160,11 +160,11 @@ impl Mark {
     }
 
     fn to_markup(&self) -> Markup {
-        let whole = self.whole.as_deref();
+        let stands_for = self.stands_for.as_deref();
         html! {
-            @if self.is_keyword { b.key title=[whole] { (self.word) } }
+            @if self.is_keyword { b.key title=[stands_for] { (self.word) } }
             @else if self.is_unknown { s title="unknown to the model" { (self.word) } }
-            @else if whole.is_some() { span title=[whole] { (self.word) } }
+            @else if stands_for.is_some() { span title=[stands_for] { (self.word) } }
             @else { (self.word) }
         }
     }
@@ -210,7 +210,8 @@ impl Table {
         aligned::show(&mut table)
     }
 
-    fn to_markup(&self) -> Markup {
+    /// Returns the table for a page.
+    pub fn to_markup(&self) -> Markup {
         let is_number = |form: Form| matches!(form, Form::Number | Form::Share(_));
         html! {
             div.wide {
@@ -247,14 +248,14 @@ impl Report {
         self.blocks.push(Block::Heading(level, text.into()));
     }
 
-    /// Adds a text with a label; a word takes the place of a text with nothing to be seen.
+    /// Adds a text with a label; `(empty)` stands for a text without visible characters.
     pub fn line(&mut self, label: &'static str, text: &str) {
-        self.blocks.push(Block::Line(label, seen(text)));
+        self.blocks.push(Block::Line(label, visible(text)));
     }
 
     /// Adds a line that begins a part, as [`Report::line`].
     pub fn subject(&mut self, label: &'static str, text: &str) {
-        self.blocks.push(Block::Subject(label, seen(text)));
+        self.blocks.push(Block::Subject(label, visible(text)));
     }
 
     /// Adds a paragraph.
@@ -336,8 +337,8 @@ impl Report {
     }
 }
 
-/// Returns a text, or a word for one that has nothing to be seen.
-fn seen(text: &str) -> String {
+/// Returns a text, or `(empty)` for one without visible characters.
+fn visible(text: &str) -> String {
     if text.trim().is_empty() { "(empty)".to_owned() } else { text.to_owned() }
 }
 

@@ -31,28 +31,28 @@ const LETTERS: [(char, char); 25] = [
 /// The number of consecutive letters from which only the first and the last are written.
 const ROW_OF_LETTERS: usize = 3;
 
-/// Returns the letter of the system at a place, with a prime for each time that all letters were used before.
-pub fn letter(place: usize) -> String {
-    format!("{}{}", LETTERS[place % LETTERS.len()].0, primes(place))
+/// Returns the letter of a system, with a prime for each time that all letters were used before.
+pub fn letter(system: usize) -> String {
+    format!("{}{}", LETTERS[system % LETTERS.len()].0, primes(system))
 }
 
-fn superscript(place: usize) -> String {
-    format!("{}{}", LETTERS[place % LETTERS.len()].1, primes(place))
+fn superscript(system: usize) -> String {
+    format!("{}{}", LETTERS[system % LETTERS.len()].1, primes(system))
 }
 
-fn primes(place: usize) -> String {
-    "′".repeat(place / LETTERS.len())
+fn primes(system: usize) -> String {
+    "′".repeat(system / LETTERS.len())
 }
 
-/// Returns superscript letters; consecutive ones as `ᵃ⁻ᵈ`.
-pub fn marks(places: &[usize]) -> String {
+/// Returns the superscript letters of systems; consecutive ones as `ᵃ⁻ᵈ`.
+pub fn marks(systems: &[usize]) -> String {
     let mut marks = String::new();
-    for row in places.chunk_by(|a, b| a + 1 == *b) {
+    for row in systems.chunk_by(|a, b| a + 1 == *b) {
         match row {
             [first, .., last] if row.len() >= ROW_OF_LETTERS => {
                 marks.extend([superscript(*first), "⁻".to_owned(), superscript(*last)]);
             }
-            few => marks.extend(few.iter().map(|&place| superscript(place))),
+            few => marks.extend(few.iter().map(|&system| superscript(system))),
         }
     }
     marks

@@ -89,20 +89,20 @@ fn unit(text: &str) -> Option<&'static str> {
     UNITS.iter().find(same).map(|unit| unit[0])
 }
 
-/// The numbers of a text with their units, in order. They are read from the raw text, because its normalised words have
+/// Returns the numbers of a text with their units, in order. They are read from the raw text, because its normalised words have
 /// no fractions and no decimal points.
 pub fn quantities(text: &str) -> Vec<Quantity> {
     let tokens = tokens(text);
     let mut found = Vec::new();
-    let mut place = 0;
-    while place < tokens.len() {
-        let Some((number, used)) = number(&tokens[place..]) else {
-            place += 1;
+    let mut position = 0;
+    while position < tokens.len() {
+        let Some((number, used)) = number(&tokens[position..]) else {
+            position += 1;
             continue;
         };
-        place += used;
-        let unit = tokens.get(place).and_then(|token| unit(token));
-        place += usize::from(unit.is_some());
+        position += used;
+        let unit = tokens.get(position).and_then(|token| unit(token));
+        position += usize::from(unit.is_some());
         // `two` and `half` are numbers only with a unit.
         if unit.is_some() || number.starts_with(|c: char| c.is_ascii_digit()) {
             let spelt = NUMBER_WORDS.iter().find(|(word, _)| *word == number);
@@ -112,7 +112,7 @@ pub fn quantities(text: &str) -> Vec<Quantity> {
     found
 }
 
-/// The number at the start of these tokens, and how many tokens it takes: `3/8`, `1 1/2`, `2 x 4`.
+/// Returns the number at the start of these tokens, and how many tokens it takes: `3/8`, `1 1/2`, `2 x 4`.
 fn number(tokens: &[String]) -> Option<(String, usize)> {
     let first = tokens.first()?;
     if NUMBER_WORDS.iter().any(|(word, _)| word == first) {
@@ -130,7 +130,7 @@ fn number(tokens: &[String]) -> Option<(String, usize)> {
         number = format!("{number} {fraction}");
         used = 2;
     }
-    // A size. Of the units in `2 in. x 4 in.` only the last one is kept.
+    // A size. Of the units in `2 in. x 4 in.` only the last one counts.
     loop {
         let skip = usize::from(tokens.get(used).is_some_and(|token| unit(token).is_some()));
         let is_times = tokens.get(used + skip).is_some_and(|token| token == "x" || token == "×");
@@ -144,29 +144,29 @@ fn number(tokens: &[String]) -> Option<(String, usize)> {
     }
 }
 
-/// Numbers with their fractions and decimal points, words, and symbols that are units; all in lower case.
+/// Returns numbers with their fractions and decimal points, words, and symbols that are units; all in lower case.
 fn tokens(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.to_lowercase().chars().collect();
     let mut tokens = Vec::new();
-    let mut place = 0;
-    while place < characters.len() {
-        let c = characters[place];
-        let start = place;
+    let mut position = 0;
+    while position < characters.len() {
+        let c = characters[position];
+        let start = position;
         if c.is_ascii_digit() {
-            while place < characters.len() {
-                let joins = matches!(characters[place], '.' | '/' | ',')
-                    && characters.get(place + 1).is_some_and(char::is_ascii_digit);
-                if !characters[place].is_ascii_digit() && !joins {
+            while position < characters.len() {
+                let joins = matches!(characters[position], '.' | '/' | ',')
+                    && characters.get(position + 1).is_some_and(char::is_ascii_digit);
+                if !characters[position].is_ascii_digit() && !joins {
                     break;
                 }
-                place += 1;
+                position += 1;
             }
         } else if c.is_alphabetic() {
-            while place < characters.len() && characters[place].is_alphabetic() {
-                place += 1;
+            while position < characters.len() && characters[position].is_alphabetic() {
+                position += 1;
             }
         } else {
-            place += 1;
+            position += 1;
             // A quotation mark after a number means inches or feet.
             let follows_digit = start > 0 && characters[start - 1].is_ascii_digit();
             let mark = match c {
@@ -181,13 +181,13 @@ fn tokens(text: &str) -> Vec<String> {
             tokens.push(mark.to_owned());
             continue;
         }
-        let token: String = characters[start..place].iter().collect();
+        let token: String = characters[start..position].iter().collect();
         tokens.push(token.replace(',', ""));
     }
     tokens
 }
 
-/// Whether a query asks for a number, a size or a unit.
+/// Returns whether a query asks for a number, a size or a unit.
 pub(super) fn has_number_or_unit(text: &str) -> bool {
     // Units of one or two letters are often ordinary words: `a`, `in`, `m`.
     let spelt =

@@ -101,10 +101,9 @@ impl TextView {
         let activations = self.activations();
         let words = self.words.len();
         let (is_keyword, evidence) = if activations.is_empty() {
-            let maximum = self.states.iter().find(|(state, _)| *state == State::Maximum);
-            let maximum = maximum.map_or(&[][..], |(_, values)| values);
-            let winner = |unit: usize| Winner { unit, value: maximum[unit], word: self.winners[unit] as usize };
-            let winners: Vec<Winner> = largest(maximum, options.units, |value| value).into_iter().map(winner).collect();
+            let winner = |unit: usize| Winner { unit, value: self.maximum[unit], word: self.winners[unit] as usize };
+            let winners: Vec<Winner> =
+                largest(&self.maximum, options.units, |value| value).into_iter().map(winner).collect();
             let is_winner = |word: usize| self.words[word].known && winners.iter().any(|winner| winner.word == word);
             let is_keyword = (0..words).map(is_winner).collect();
             (is_keyword, Evidence::Winners(winners))

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::report::from_one;
 use super::text::{Panel, changes};
 use super::{Explainer, TextView};
-use crate::encoder::{Direction, State};
+use crate::encoder::Direction;
 use crate::math::score::score;
 use crate::math::vector::add_scaled;
 use crate::model::Side;
@@ -227,10 +227,8 @@ fn pairs_of_units(units: &[SharedUnit]) -> Vec<WordPair> {
 
 /// Returns the max-pooling units that are positive on both sides (CLSM paper, fig. 4).
 fn shared_maximum(query: &TextView, title: &TextView) -> Vec<SharedUnit> {
-    let maximum =
-        |text: &TextView| text.states.iter().find(|(state, _)| *state == State::Maximum).map(|(_, v)| v.clone());
-    let (Some(q), Some(t)) = (maximum(query), maximum(title)) else { return Vec::new() };
-    let both = (0..q.len()).filter(|&unit| q[unit] > 0.0 && t[unit] > 0.0);
+    let (q, t) = (&query.maximum, &title.maximum);
+    let both = (0..q.len().min(t.len())).filter(|&unit| q[unit] > 0.0 && t[unit] > 0.0);
     let shared = both.map(|unit| SharedUnit {
         unit,
         product: f64::from(q[unit]) * f64::from(t[unit]),

@@ -17,7 +17,6 @@ pub use report::{MatchReport, TextReport, WordReport};
 pub use text::{Panel, TextView, Word};
 
 use crate::encoder::{EncoderConfig, TextStates};
-use crate::math::score::score;
 use crate::model::{Model, Side};
 use crate::text::{Feature, JOINT, WordBuffer, Words, for_each_trigram};
 
@@ -66,14 +65,6 @@ impl<'m> Explainer<'m> {
     pub fn text(&self, side: Side, text: &str) -> TextView {
         let mut views = self.texts(side, &[text]);
         views.pop().expect("one text gives one view")
-    }
-
-    /// Returns the scores of titles for a query, bit for bit as in a search.
-    pub fn scores<S: AsRef<str>>(&self, query: &str, titles: &[S]) -> Vec<f32> {
-        let query = self.text(Side::Query, query).vector;
-        let mut scores = Vec::with_capacity(titles.len());
-        self.read(Side::Title, titles, |_, states| scores.push(score(&query, &text::unit(states.embedding()))));
-        scores
     }
 
     /// Returns the sums of the word's rows in every input matrix, one after the other.

@@ -66,7 +66,7 @@ impl Serialize for Panel {
 /// A text with everything that the encoder computed for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextView {
-    /// The text as it was given.
+    /// The text, before it is split into words.
     pub text: String,
     /// The tower that read it.
     pub side: Side,
@@ -82,8 +82,8 @@ pub struct TextView {
     pub length: f64,
     /// States at each word.
     pub panels: Vec<Panel>,
-    /// States of the text as a whole.
-    pub states: Vec<(State, Vec<f32>)>,
+    /// The max-pooling units; empty for encoders without max-pooling.
+    pub maximum: Vec<f32>,
     /// For each max-pooling unit, the word that won it; empty for encoders without max-pooling.
     pub winners: Vec<u32>,
 }
@@ -165,7 +165,6 @@ impl Explainer<'_> {
             let rows: Vec<_> = (0..read).filter_map(|word| states.at(quantity, word)).collect();
             Panel { quantity, units: rows.first().map_or(0, |row| row.len()), values: rows.concat() }
         };
-        let state = |quantity: Quantity| Some((quantity.state, states.at_text(quantity)?.into_owned()));
         TextView {
             text: text.to_owned(),
             side,
@@ -174,7 +173,7 @@ impl Explainer<'_> {
             vector: unit(states.embedding()),
             length: length(states.embedding()),
             panels: states.word_quantities().into_iter().map(panel).collect(),
-            states: states.text_quantities().into_iter().filter_map(state).collect(),
+            maximum: states.at_text(State::Maximum).map(Cow::into_owned).unwrap_or_default(),
             winners: states.winners().unwrap_or_default().to_vec(),
         }
     }

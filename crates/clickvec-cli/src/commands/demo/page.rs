@@ -9,6 +9,7 @@ use super::{OfKind, Report};
 use crate::superscripts::letter;
 use crate::{output, page, progress};
 use clickvec_report::numbers::{difference, probability};
+use clickvec_report::report::{Column, Table};
 
 /// The highest grade of a title that is not what was meant.
 const MOST_WRONG: u8 = 1;
@@ -17,8 +18,10 @@ const STYLE: &str = include_str!("page.css");
 /// The whole page.
 pub(super) fn page(report: &Report, next: &Next) -> String {
     let time = std::time::Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
-    let steps: Vec<Vec<String>> =
-        report.steps.iter().map(|(name, seconds)| vec![name.clone(), format!("{seconds:.1} s")]).collect();
+    let mut steps = Table::new([Column::text(""), Column::number("")]);
+    for (name, seconds) in &report.steps {
+        steps.add([name.as_str().into(), format!("{seconds:.1} s").into()]);
+    }
     let body = html! {
         h1 { "What a search engine’s clicks can teach" }
         p.lead {
@@ -64,7 +67,7 @@ pub(super) fn page(report: &Report, next: &Next) -> String {
         }
         (commands(&next.own))
         h2 { "How long it took" }
-        (page::table(&[], 1, &steps))
+        (steps.to_markup())
         footer {
             "This invented world is far easier than a real one: it shows what each system can do at all, not what it will do for \
              you. clickvec " (env!("CARGO_PKG_VERSION")) "."
@@ -112,17 +115,18 @@ fn systems(systems: &[Evaluation], tests: &[Comparison]) -> Markup {
 }
 
 fn tests(tests: &[Comparison]) -> Markup {
-    let row = |test: &Comparison| {
-        let shown = test.verdict(Correction::None) != Verdict::NotShown;
-        vec![
-            format!("{} − {}", label(&test.b), label(&test.a)),
-            difference(-test.test.difference),
-            probability(test.test.p),
-            if shown { String::new() } else { "(not significant)".to_owned() },
-        ]
-    };
-    let rows: Vec<Vec<String>> = tests.iter().filter(|test| test.metric == Metric::Ndcg(1)).map(row).collect();
-    page::table(&["difference", "NDCG@1", "p", ""], 1, &rows)
+    let numbers = ["NDCG@1", "p", ""].map(Column::number);
+    let mut table = Table::new([Column::text("difference")].into_iter().chain(numbers));
+    for test in tests.iter().filter(|test| test.metric == Metric::Ndcg(1)) {
+        let is_shown = test.verdict(Correction::None) != Verdict::NotShown;
+        table.add([
+            format!("{} − {}", label(&test.b), label(&test.a)).into(),
+            difference(-test.test.difference).into(),
+            probability(test.test.p).into(),
+            if is_shown { "" } else { "(not significant)" }.into(),
+        ]);
+    }
+    table.to_markup()
 }
 
 fn kind(kind: &OfKind) -> Markup {

@@ -8,7 +8,7 @@ use crate::report::{Cell, Mark};
 pub(super) fn word(word: &Word, is_keyword: bool) -> Mark {
     Mark {
         word: word.shown().into_owned(),
-        whole: (word.parts > 1).then(|| word.text.clone()),
+        stands_for: (word.parts > 1).then(|| word.text.clone()),
         is_keyword,
         is_unknown: !word.known,
     }

@@ -133,7 +133,7 @@ pub fn outcomes<'a>(
     let values = |scores: &Scores| judge("system", scores, judgments, &options).values(metric);
     let (model_values, bm25_values) = (values(model), values(bm25));
     let mut outcomes = Vec::new();
-    for (place, query) in judgments.queries.iter().enumerate() {
+    for (number, query) in judgments.queries.iter().enumerate() {
         if query.titles.is_empty() {
             continue;
         }
@@ -141,7 +141,7 @@ pub fn outcomes<'a>(
         let largest = |value: &dyn Fn(usize) -> f64| {
             (1..query.titles.len()).fold(0, |best, title| if value(title) > value(best) { title } else { best })
         };
-        let first = largest(&|title| model[place][title]);
+        let first = largest(&|title| model[number][title]);
         let best = largest(&|title| f64::from(query.titles[title].grade));
         let [first, best] = [first, best].map(|title| GradedTitle::from(&query.titles[title]));
         let (unseen, misspelt) = unknown_words(&query.text, vocabulary);
@@ -151,11 +151,11 @@ pub fn outcomes<'a>(
             unseen,
             misspelt,
             numbers: numbers(&query.text),
-            model: model_values[place],
-            bm25: if is_same(model_values[place], bm25_values[place]) {
-                model_values[place]
+            model: model_values[number],
+            bm25: if is_same(model_values[number], bm25_values[number]) {
+                model_values[number]
             } else {
-                bm25_values[place]
+                bm25_values[number]
             },
             first,
             best,
@@ -213,7 +213,7 @@ fn difficulties(
     found
 }
 
-/// The known word that is one edit away: one letter inserted, deleted or replaced, or two adjacent letters swapped. If
+/// Returns the known word that is one edit away: one letter inserted, deleted or replaced, or two adjacent letters swapped. If
 /// there are several, it is the one with the lowest number: titles are numbered before clicks, which have misspellings
 /// of their own. A word with a digit has no correction.
 fn correction(word: &str, vocabulary: &Interner) -> Option<String> {

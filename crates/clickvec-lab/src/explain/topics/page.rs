@@ -109,14 +109,14 @@ fn examples(topics: &Topics) -> BTreeMap<usize, Vec<&str>> {
 
 /// Returns the words, most frequent first, each with the cells that collect it.
 fn words_section(topics: &Topics) -> Markup {
-    let mut cells_of_word = BTreeMap::<&str, Vec<(usize, usize)>>::new();
+    let mut cells_by_word = BTreeMap::<&str, Vec<(usize, usize)>>::new();
     for cell in &topics.cells {
         for word in &cell.words {
-            cells_of_word.entry(&word.word).or_default().push((word.count, cell.cell));
+            cells_by_word.entry(&word.word).or_default().push((word.count, cell.cell));
         }
     }
     let total = |cells: &[(usize, usize)]| cells.iter().map(|(count, _)| count).sum::<usize>();
-    let mut words: Vec<(&str, Vec<(usize, usize)>)> = cells_of_word.into_iter().collect();
+    let mut words: Vec<(&str, Vec<(usize, usize)>)> = cells_by_word.into_iter().collect();
     words.iter_mut().for_each(|(_, cells)| cells.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1))));
     words.sort_by(|a, b| total(&b.1).cmp(&total(&a.1)).then(a.0.cmp(b.0)));
     html! {
