@@ -26,7 +26,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clickvec_report::{aligned, page, report, superscripts};
+use clickvec_report::{page, report, superscripts};
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {

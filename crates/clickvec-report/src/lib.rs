@@ -3,13 +3,11 @@
 //! | module | what it is for |
 //! | --- | --- |
 //! | [`report`] | blocks that become text or a page |
-//! | [`aligned`] | tables of text |
 //! | [`page`] | the frame of every page |
 //! | [`explanation`] | the frame of pages about models, with heat maps and filters |
 //! | [`numbers`] | differences and p-values |
 //! | [`superscripts`] | letters that mark significant differences |
 
-pub mod aligned;
 pub mod explanation;
 pub mod numbers;
 pub mod page;

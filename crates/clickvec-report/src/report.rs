@@ -1,11 +1,9 @@
 //! Reports: a list of blocks that is printed as text or shown as a page.
 
-use comfy_table::{Cell as TextCell, CellAlignment};
+use comfy_table::{Cell as TextCell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
 use maud::{Markup, html};
 
 use clickvec_tables::shown::printable;
-
-use crate::aligned;
 
 /// Length of the longest bar of a text, in characters.
 const BAR: f64 = 12.0;
@@ -186,8 +184,12 @@ impl Table {
         self.columns.iter().any(|column| !matches!(&column.head, Cell::Text(head) if head.is_empty()))
     }
 
-    fn to_text(&self) -> String {
-        let mut table = aligned::plain();
+    /// Returns the table as aligned text with a line under the heads. It neither wraps nor colours, so a pipe gets the same as a
+    /// terminal.
+    pub fn to_text(&self) -> String {
+        let mut table = comfy_table::Table::new();
+        table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')));
+        table.set_content_arrangement(ContentArrangement::Disabled);
         let cells = |row: &mut dyn Iterator<Item = &Cell>| -> Vec<TextCell> {
             let mut cells = Vec::new();
             for (column, cell) in self.columns.iter().zip(row) {
@@ -207,7 +209,10 @@ impl Table {
         for row in &self.rows {
             table.add_row(cells(&mut row.iter()));
         }
-        aligned::show(&mut table)
+        if let Some(first) = table.column_mut(0) {
+            first.set_padding((0, 1));
+        }
+        table.trim_fmt()
     }
 
     /// Returns the table for a page.

@@ -6,10 +6,10 @@ use maud::{Markup, html};
 use super::next::Next;
 use super::searches::{Found, Search};
 use super::{OfKind, Report};
+use crate::report::{Column, Table};
 use crate::superscripts::letter;
 use crate::{output, page, progress};
 use clickvec_report::numbers::{difference, probability};
-use clickvec_report::report::{Column, Table};
 
 /// The highest grade of a title that is not what was meant.
 const MOST_WRONG: u8 = 1;

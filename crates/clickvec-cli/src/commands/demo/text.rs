@@ -10,8 +10,9 @@ use super::next::Next;
 use super::searches::{Found, Search};
 use super::{OfKind, Report};
 use crate::commands::evaluate::{systems_table, tests_table};
+use crate::output;
+use crate::report::{Cell, Column, Table};
 use crate::superscripts::{letter, marks};
-use crate::{aligned, output};
 
 /// The width of the report in columns.
 const WIDTH: usize = 80;
@@ -71,17 +72,16 @@ fn push_commands(text: &mut String, commands: &[(&str, String)]) {
 
 /// One row for each kind, with NDCG@1 of each system.
 fn kinds_table(kinds: &[OfKind]) -> String {
-    let mut table = aligned::plain();
     let systems = kinds.first().map_or(&[][..], |kind| &kind.systems);
     let names = (0..).zip(systems).map(|(place, system)| format!("{} {}", letter(place), system.name));
-    table.set_header(["kind", "difficulty", "queries"].into_iter().map(str::to_owned).chain(names));
+    let heads = [Column::text("kind"), Column::text("difficulty"), Column::number("queries")];
+    let mut table = Table::new(heads.into_iter().chain(names.map(Column::text)));
     for kind in kinds {
         let mut row = vec![kind.name.to_owned(), kind.about.to_owned(), kind.queries.to_string()];
         row.extend((0..kind.systems.len()).map(|place| shown(kind, place)));
-        table.add_row(row);
+        table.add(row.into_iter().map(Cell::from));
     }
-    aligned::align_right(&mut table, 2..3);
-    aligned::show(&mut table)
+    table.to_text()
 }
 
 fn shown(kind: &OfKind, place: usize) -> String {

@@ -14,8 +14,9 @@ use serde::Serialize;
 use super::fusion::{Fused, LeftOut};
 use super::power;
 use super::test::Test;
+use crate::output;
+use crate::report::{Cell, Column, Table};
 use crate::superscripts::{letter, marks};
-use crate::{aligned, output};
 use clickvec_report::numbers::{difference, probability};
 
 /// The largest number of systems for which all tests are listed. Eight systems make 28 pairs.
@@ -236,27 +237,25 @@ impl Report {
 /// Returns a table with a row for each system and a column for each of the first `shown` metrics.
 pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison], shown: usize) -> String {
     let metrics: Vec<Metric> = metrics_of(systems).take(shown).collect();
-    let mut table = aligned::plain();
     let heads = metrics.iter().map(|metric| metric.heading());
-    table.set_header(["", "system"].map(str::to_owned).into_iter().chain(heads));
+    let mut table = Table::new(["", "system"].map(str::to_owned).into_iter().chain(heads).map(Column::text));
     for (place, system) in systems.iter().enumerate() {
-        let mut row = vec![letter(place), output::printable(&system.name).into_owned()];
+        let mut row = vec![letter(place), system.name.clone()];
         row.extend(metrics.iter().map(|&metric| {
             let beaten = beaten(place, metric, systems, tests, Correction::None);
             format!("{:.3}{}", system.mean.get(metric), marks(&beaten))
         }));
-        table.add_row(row);
+        table.add(row.into_iter().map(Cell::from));
     }
-    aligned::show(&mut table)
+    table.to_text()
 }
 
 /// Returns a table with a row for each pair of systems: the difference and its p-value for the first metrics. The difference is the
 /// later system minus the earlier one, as in `table`. Baselines come first, so an improvement is positive.
 pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
     let metrics: Vec<Metric> = metrics_of(systems).filter(|metric| metric.is_quality()).take(TESTED_METRICS).collect();
-    let mut table = aligned::plain();
     let heads = metrics.iter().flat_map(|metric| [metric.heading(), "p".to_owned()]);
-    table.set_header(["difference".to_owned()].into_iter().chain(heads));
+    let mut table = Table::new([Column::text("difference")].into_iter().chain(heads.map(Column::number)));
     let label = |name: &str| match systems.iter().position(|system| system.name == name) {
         Some(place) => letter(place),
         None => name.to_owned(),
@@ -269,10 +268,9 @@ pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> Strin
                 None => row.extend([String::new(), String::new()]),
             }
         }
-        table.add_row(row);
+        table.add(row.into_iter().map(Cell::from));
     }
-    aligned::align_right(&mut table, 1..2 * metrics.len() + 1);
-    aligned::show(&mut table)
+    table.to_text()
 }
 
 /// Iterates over the metrics that the systems were judged by.

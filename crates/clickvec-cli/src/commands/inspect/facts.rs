@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde::ser::Serializer;
 use serde_json::Value;
 
-use crate::{aligned, output};
+use crate::output;
+use crate::report::{Column, Table};
 
 /// Names with their values, in the order in which they are shown.
 #[derive(Default)]
@@ -81,14 +82,12 @@ fn table(rows: &[Value]) -> String {
     let Some(first) = rows.first().and_then(Value::as_object) else { return String::new() };
     let mut names: Vec<&String> = first.keys().collect();
     names.sort_by_key(|name| !first[*name].is_string());
-    let texts = names.iter().filter(|name| first[**name].is_string()).count();
-    let mut table = aligned::plain();
-    table.set_header(names.iter().map(|name| words(name)));
+    let column = |name: &&String| if first[*name].is_string() { Column::text } else { Column::number }(words(name));
+    let mut table = Table::new(names.iter().map(column));
     for row in rows {
-        table.add_row(names.iter().map(|name| row.get(name).map_or_else(String::new, shown)));
+        table.add(names.iter().map(|name| row.get(name).map_or_else(String::new, shown).into()));
     }
-    aligned::align_right(&mut table, texts..names.len());
-    aligned::show(&mut table)
+    table.to_text()
 }
 
 #[cfg(test)]

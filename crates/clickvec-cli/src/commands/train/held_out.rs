@@ -6,7 +6,8 @@ use clickvec::train::HeldOutCounts;
 use clickvec_eval::training::{HeldOutMeans, HeldOutSummary};
 use clickvec_eval::{Comparison, Correction, HeldOutTest, Metric, Verdict};
 
-use crate::{aligned, output};
+use crate::output;
+use crate::report::{Cell, Column, Table};
 use clickvec_report::numbers::{difference, probability};
 
 /// Says which queries are held out, or that all are learnt. `then_all`: whether all are learnt in the end.
@@ -38,14 +39,13 @@ pub(super) fn line(means: &HeldOutMeans) -> String {
 /// Returns the report for people. `learns_titles`: whether the model has learnt from titles too.
 pub(super) fn text(summary: &HeldOutSummary, learns_titles: bool) -> String {
     let HeldOutSummary { counts, report } = summary;
-    let mut rows = aligned::plain();
-    rows.set_header(std::iter::once("held-out queries".to_owned()).chain(HeldOutTest::METRICS.map(Metric::heading)));
+    let metrics = HeldOutTest::METRICS.map(|metric| Column::number(metric.heading()));
+    let mut table = Table::new([Column::text("held-out queries")].into_iter().chain(metrics));
     for system in &report.systems {
         let means = system.mean.iter().map(|(_, mean)| format!("{mean:.3}"));
-        rows.add_row(std::iter::once(system.name.clone()).chain(means));
+        table.add(std::iter::once(system.name.clone()).chain(means).map(Cell::from));
     }
-    aligned::align_right(&mut rows, 1..1 + HeldOutTest::METRICS.len());
-    let mut text = format!("\n{}\n\n", aligned::show(&mut rows));
+    let mut text = format!("\n{}\n\n", table.to_text());
     let titles = if counts.titles == counts.of_titles {
         format!("all {}", output::counted(counts.titles, "distinct title"))
     } else {

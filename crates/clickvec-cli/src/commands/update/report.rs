@@ -12,7 +12,8 @@ use clickvec_eval::update::{
 use serde::Serialize;
 
 use super::Args;
-use crate::{aligned, output, progress};
+use crate::report::{Cell, Column, Table};
+use crate::{output, progress};
 use clickvec_report::numbers::difference;
 
 /// Prints the report. `old` is the old model's fingerprint, and `unlisted` the number of titles of the index that `--titles` lacks.
@@ -104,8 +105,8 @@ fn mix(mix: &QueryMix) -> String {
 
 /// A table with one row for each trial.
 fn trials(trials: &[NamedTrial]) -> String {
-    let mut table = aligned::plain();
-    table.set_header(["searching all titles", "queries", "nDCG@10 old", "new", "difference", "p"]);
+    let numbers = ["queries", "nDCG@10 old", "new", "difference", "p"].map(Column::number);
+    let mut table = Table::new([Column::text("searching all titles")].into_iter().chain(numbers));
     for NamedTrial { on, trial } in trials {
         let p = trial.test.evidence();
         let p = match trial.queries {
@@ -113,17 +114,17 @@ fn trials(trials: &[NamedTrial]) -> String {
             _ if p < 0.0001 => "<0.0001".to_owned(),
             _ => format!("{p:.4}"),
         };
-        table.add_row([
+        let row = [
             (*on).to_owned(),
             output::count(trial.queries as u64),
             format!("{:.3}", trial.old),
             format!("{:.3}", trial.new),
             difference(trial.test.difference),
             p,
-        ]);
+        ];
+        table.add(row.map(Cell::from));
     }
-    aligned::align_right(&mut table, 1..6);
-    let mut text = format!("{}\n", aligned::show(&mut table));
+    let mut text = format!("{}\n", table.to_text());
     if trials.iter().any(|trial| trial.on == EARLIER) {
         text.push_str("\nclicks of earlier days do not decide: the old model may have learnt them\n");
     }

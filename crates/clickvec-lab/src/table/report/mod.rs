@@ -11,8 +11,8 @@ use clickvec::tables::TITLE;
 use clickvec::train::TrainConfig;
 use clickvec_eval::{Correction, Metric, Overlap, Verdict, beaten};
 
-use clickvec_report::aligned;
 use clickvec_report::numbers::{difference, probability};
+use clickvec_report::report::{self, Cell, Column};
 use clickvec_report::superscripts::{letter, marks};
 use clickvec_tables::shown::{count, counted, printable};
 
@@ -329,16 +329,15 @@ fn verdict(comparison: &BaselineComparison) -> &'static str {
 }
 
 fn aligned(cells: &[Vec<String>], right: std::ops::Range<usize>) -> String {
-    let mut shown = aligned::plain();
-    if let Some((head, rows)) = cells.split_first() {
-        shown.set_header(head);
-        for row in rows {
-            shown.add_row(row);
-        }
-        let end = right.end.min(head.len());
-        aligned::align_right(&mut shown, right.start..end);
+    let Some((head, rows)) = cells.split_first() else { return String::new() };
+    let column = |(number, head): (usize, &String)| {
+        if right.contains(&number) { Column::number(head.clone()) } else { Column::text(head.clone()) }
+    };
+    let mut table = report::Table::new(head.iter().enumerate().map(column));
+    for row in rows {
+        table.add(row.iter().cloned().map(Cell::from));
     }
-    aligned::show(&mut shown)
+    table.to_text()
 }
 
 fn markdown_table(text: &mut String, cells: &[Vec<String>]) {
