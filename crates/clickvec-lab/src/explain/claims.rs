@@ -82,8 +82,9 @@ fn counted_words(view: &TextView, found: &Keywords) -> [Vec<usize>; 2] {
 }
 
 impl KeywordClaims {
-    /// Adds the tests to a report. The model was shown so many texts; `state` is what a part of its state is called.
-    pub fn report(&self, report: &mut Report, title: &str, texts: usize, state: &str) {
+    /// Reports the tests. The model was shown so many texts; `state` is what a part of its state is called.
+    pub fn report(&self, title: &str, texts: usize, state: &str) -> Report {
+        let mut report = Report::default();
         report.subject("", title);
         report.paragraph(format!(
             "{} of {} have a keyword and another word and are compared; {} and {} in all texts",
@@ -106,6 +107,7 @@ impl KeywordClaims {
             "p: paired t-test over the compared texts. Part of the first difference is by construction: keywords are the words\n\
              that activate the most active {state}s."
         ));
+        report
     }
 }
 

@@ -4,7 +4,6 @@ use anyhow::Result;
 use clickvec::explain::{Explainer, KeywordOptions};
 use clickvec::internals::encoder::Reading;
 use clickvec_lab::explain::keyword_claims;
-use clickvec_report::report::Report;
 
 use crate::answer::Answer;
 use crate::commands::explain::arguments::{KeywordFlags, ModelAndTexts};
@@ -37,10 +36,8 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         output::note(format_args!("{}: {why}", model.title()));
         return Ok(Answer::No);
     };
-    let mut report = Report::default();
-    claims.report(&mut report, &model.title(), texts.len(), model.state());
     printer.line(&model.explained(&options, claims))?;
-    printer.report(&report)?;
+    printer.report(&claims.report(&model.title(), texts.len(), model.state()))?;
     printer.finish("What is said of keywords")?;
     Ok(Answer::Done)
 }
