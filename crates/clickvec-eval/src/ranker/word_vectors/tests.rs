@@ -27,7 +27,7 @@ fn train(spec: &str, corpus: &Corpus, path: &Path) -> Result<WordVectors> {
 }
 
 fn train_files(spec: &str, corpus: &Corpus, files: &[PathBuf]) -> Result<WordVectors> {
-    let names: &[&str] = if files.len() == 1 { &["file"] } else { &["queries", "titles"] };
+    let names: &[&str] = if files.len() == 1 { &["file"] } else { &["queries", "titles", "file"] };
     let files: Vec<_> = names.iter().zip(files).map(|(name, path)| ((*name).to_owned(), path.clone())).collect();
     let resources = Resources { corpus, files: &files };
     WordVectors::train(&values(spec), &resources, &mut |_| ())
@@ -384,5 +384,6 @@ fn queries_and_titles_may_have_files_of_their_own() {
     let refused = |files: &[PathBuf]| train_files("vectors", &Corpus::default(), files).unwrap_err().to_string();
     let message = refused(&[queries.clone(), other]);
     assert!(message.contains("expected vectors of 2 numbers, as the first file has, found 3"), "{message}");
-    assert!(refused(&[queries.clone(), queries.clone(), queries]).contains("found 3"));
+    let message = refused(&[queries.clone(), queries.clone(), queries]);
+    assert!(message.contains("expected `file`, or `queries` and `titles`, found `queries` and `titles` and `file`"));
 }

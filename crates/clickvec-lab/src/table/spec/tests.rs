@@ -211,7 +211,7 @@ fn what_would_not_be_looked_at_is_refused() {
     for (system, wants) in [
         ("model = \"m\"\ngrid = { x = [1] }", "`grid` only with `ranker` or `train`"),
         ("ranker = \"bm25\"\nmethod = \"z-score\"", "`method` only with `fusion`"),
-        ("ranker = \"bm25:encoder=x\"", "expected one of the parameters k1, b, found `encoder`"),
+        ("ranker = \"bm25:encoder=x\"", "expected one of the parameters k1, b, stem, split, found `encoder`"),
     ] {
         assert!(fault(system).contains(wants), "{}", fault(system));
     }
