@@ -285,7 +285,7 @@ fn a_published_folder_that_is_not_right_is_told() {
         ),
         (
             write("utable.npy", b"nothing"),
-            "/utable.npy: expected an array in NumPy's .npy format, found a file that begins with `nothing`",
+            "/utable.npy: expected the header of a .npy file, found a file that begins with `nothing`",
         ),
         (
             write("uni_skip.npz", b"nothing at all"),
