@@ -1,152 +1,154 @@
 //! Which columns of a file are what, guessed from their names.
 
-/// What a column can be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
-    Query,
-    Title,
-    Item,
-    Grade,
-    Clicked,
-    Count,
-    Position,
-    Time,
-    User,
-    Session,
-}
+use clickvec_logs::columns::Role;
+use serde::{Serialize, Serializer};
 
-/// All meanings, in the order in which they are shown.
-pub(super) const MEANINGS: [Meaning; 10] = [
-    Meaning::Query,
-    Meaning::Title,
-    Meaning::Item,
-    Meaning::Grade,
-    Meaning::Clicked,
-    Meaning::Count,
-    Meaning::Position,
-    Meaning::Time,
-    Meaning::User,
-    Meaning::Session,
+/// The role of grades, which logs do not have, as judged titles have no keys of events.
+pub(super) const GRADE: Role = Role::Key;
+
+/// The usual names of each role's column, the likeliest first, in small letters and without what separates words; the roles in the
+/// order in which they are shown.
+const USUAL: [(Role, &[&str]); 10] = [
+    (
+        Role::Query,
+        &[
+            "query",
+            "q",
+            "searchterm",
+            "searchquery",
+            "userquery",
+            "querytext",
+            "search",
+            "keywords",
+            "keyword",
+            "term",
+            "terms",
+            "searchphrase",
+            "phrase",
+        ],
+    ),
+    (
+        Role::Title,
+        &[
+            "title",
+            "producttitle",
+            "itemtitle",
+            "doctitle",
+            "documenttitle",
+            "name",
+            "productname",
+            "itemname",
+            "headline",
+        ],
+    ),
+    (
+        Role::Item,
+        &[
+            "item",
+            "itemid",
+            "sku",
+            "productid",
+            "product",
+            "articleid",
+            "docid",
+            "documentid",
+            "titleid",
+            "asin",
+            "objectid",
+            "clickurl",
+            "url",
+            "id",
+            "productuid",
+        ],
+    ),
+    (GRADE, &["grade", "relevance", "relevancegrade", "rating", "judgment", "judgement", "label"]),
+    (Role::Clicked, &["clicked", "isclick", "isclicked", "click"]),
+    (Role::Count, &["count", "clicks", "clickcount", "n", "frequency"]),
+    (Role::Position, &["position", "rank", "pos", "itemrank"]),
+    (
+        Role::Time,
+        &["time", "timestamp", "datetime", "date", "querytime", "clicktime", "eventtime", "createdat", "ts", "day"],
+    ),
+    (
+        Role::User,
+        &["user", "userid", "visitor", "visitorid", "clientid", "anonid", "uid", "customerid", "userpseudoid"],
+    ),
+    (Role::Session, &["session", "sessionid", "visit", "visitid"]),
 ];
 
-impl Meaning {
-    /// The name that `prepare` expects.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Meaning::Query => "query",
-            Meaning::Title => "title",
-            Meaning::Item => "item",
-            Meaning::Grade => "grade",
-            Meaning::Clicked => "clicked",
-            Meaning::Count => "count",
-            Meaning::Position => "position",
-            Meaning::Time => "time",
-            Meaning::User => "user",
-            Meaning::Session => "session",
+/// The columns with a role, each with its name. No column has two roles.
+#[derive(Default)]
+pub(super) struct Columns(Vec<(Role, String)>);
+
+impl Columns {
+    /// Guesses which of these columns has which role.
+    pub(super) fn guess(names: &[String]) -> Columns {
+        let plain = |name: &str| -> String {
+            name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        };
+        let mut free: Vec<(String, &String)> = names.iter().map(|name| (plain(name), name)).collect();
+        let mut found = Vec::new();
+        for (role, usual) in USUAL {
+            let position = usual.iter().find_map(|usual| free.iter().position(|(name, _)| name == usual));
+            if let Some(position) = position {
+                found.push((role, free.remove(position).1.clone()));
+            }
         }
+        Columns(found)
     }
 
-    /// Names of columns that mean this, the likeliest first, in small letters and without what separates words.
-    fn names(self) -> &'static [&'static str] {
-        match self {
-            Meaning::Query => &[
-                "query",
-                "q",
-                "searchterm",
-                "searchquery",
-                "userquery",
-                "querytext",
-                "search",
-                "keywords",
-                "keyword",
-                "term",
-                "terms",
-                "searchphrase",
-                "phrase",
-            ],
-            Meaning::Title => &[
-                "title",
-                "producttitle",
-                "itemtitle",
-                "doctitle",
-                "documenttitle",
-                "name",
-                "productname",
-                "itemname",
-                "headline",
-            ],
-            Meaning::Item => &[
-                "item",
-                "itemid",
-                "sku",
-                "productid",
-                "product",
-                "articleid",
-                "docid",
-                "documentid",
-                "titleid",
-                "asin",
-                "objectid",
-                "clickurl",
-                "url",
-                "id",
-                "productuid",
-            ],
-            Meaning::Grade => &["grade", "relevance", "relevancegrade", "rating", "judgment", "judgement", "label"],
-            Meaning::Clicked => &["clicked", "isclick", "isclicked", "click"],
-            Meaning::Count => &["count", "clicks", "clickcount", "n", "frequency"],
-            Meaning::Position => &["position", "rank", "pos", "itemrank"],
-            Meaning::Time => &[
-                "time",
-                "timestamp",
-                "datetime",
-                "date",
-                "querytime",
-                "clicktime",
-                "eventtime",
-                "createdat",
-                "ts",
-                "day",
-            ],
-            Meaning::User => {
-                &["user", "userid", "visitor", "visitorid", "clientid", "anonid", "uid", "customerid", "userpseudoid"]
-            }
-            Meaning::Session => &["session", "sessionid", "visit", "visitid"],
-        }
+    /// Returns the roles and the names of their columns.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Role, &str)> {
+        self.0.iter().map(|(role, name)| (*role, name.as_str()))
+    }
+
+    /// Returns the name of a role's column.
+    pub(super) fn name(&self, role: Role) -> Option<&str> {
+        self.iter().find_map(|(other, name)| (other == role).then_some(name))
+    }
+
+    /// Returns the name of a role's column if it is not the `expected` one.
+    pub(super) fn other_name(&self, role: Role, expected: &str) -> Option<&str> {
+        self.name(role).filter(|name| !is_name(name, expected))
     }
 }
 
-/// The column of each meaning, for those that have one. No column has two meanings.
-pub(super) fn guess(names: &[String]) -> Vec<(Meaning, String)> {
-    let plain =
-        |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
-    let mut free: Vec<(String, &String)> = names.iter().map(|name| (plain(name), name)).collect();
-    let mut found = Vec::new();
-    for meaning in MEANINGS {
-        let place = meaning.names().iter().find_map(|wanted| free.iter().position(|(name, _)| name == wanted));
-        if let Some(place) = place {
-            found.push((meaning, free.remove(place).1.clone()));
-        }
+impl Serialize for Columns {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().map(|(role, name)| (role_name(role), name)))
     }
-    found
+}
+
+/// Returns the name of a role, which is that of its column in files of this program.
+pub(super) fn role_name(role: Role) -> &'static str {
+    if role == GRADE { "grade" } else { role.name() }
+}
+
+/// Returns whether one of the columns has this name.
+pub(super) fn has(names: &[String], wanted: &str) -> bool {
+    names.iter().any(|name| is_name(name, wanted))
+}
+
+fn is_name(name: &str, wanted: &str) -> bool {
+    name.trim().eq_ignore_ascii_case(wanted)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn guessed(names: &[&str]) -> Vec<(Meaning, String)> {
-        guess(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+    fn guess(names: &[&str]) -> Vec<(Role, String)> {
+        Columns::guess(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()).0
     }
 
     #[test]
     fn columns_are_known_by_their_usual_names() {
-        let found = guessed(&["AnonID", "Query", "QueryTime", "ItemRank", "ClickURL"]);
-        let meanings: Vec<Meaning> = found.iter().map(|(meaning, _)| *meaning).collect();
-        assert_eq!(meanings, [Meaning::Query, Meaning::Item, Meaning::Position, Meaning::Time, Meaning::User]);
+        let found = guess(&["AnonID", "Query", "QueryTime", "ItemRank", "ClickURL"]);
+        let roles: Vec<Role> = found.iter().map(|(role, _)| *role).collect();
+        assert_eq!(roles, [Role::Query, Role::Item, Role::Position, Role::Time, Role::User]);
         assert_eq!(found[4].1, "AnonID");
-        assert_eq!(guessed(&["search_term", "SKU", "date"])[0], (Meaning::Query, "search_term".to_owned()));
-        assert_eq!(guessed(&["id", "name"]), [(Meaning::Title, "name".to_owned()), (Meaning::Item, "id".to_owned())]);
-        assert!(guessed(&["weight", "colour", ""]).is_empty());
+        assert_eq!(guess(&["search_term", "SKU", "date"])[0], (Role::Query, "search_term".to_owned()));
+        assert_eq!(guess(&["id", "name"]), [(Role::Title, "name".to_owned()), (Role::Item, "id".to_owned())]);
+        assert!(guess(&["weight", "colour", ""]).is_empty());
     }
 }

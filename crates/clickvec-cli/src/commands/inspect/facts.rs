@@ -12,21 +12,25 @@ use crate::report::{Column, Table};
 
 /// Names with their values, in the order in which they are shown.
 #[derive(Default)]
-pub(super) struct Facts(Vec<(String, Value)>);
+pub(super) struct Facts {
+    facts: Vec<(&'static str, Value)>,
+    /// The number of files that are damaged.
+    pub(super) faults: u64,
+}
 
 impl Facts {
     /// Adds a fact.
-    pub(super) fn add(&mut self, name: &str, value: impl Serialize) -> Result<()> {
+    pub(super) fn add(&mut self, name: &'static str, value: impl Serialize) -> Result<()> {
         // Through text, so that a number keeps its shortest form: 0.1 and not 0.10000000149.
         let value = serde_json::from_str(&serde_json::to_string(&value)?)?;
-        self.0.push((name.to_owned(), value));
+        self.facts.push((name, value));
         Ok(())
     }
 
     /// Returns a line for each fact, and a table for each list of objects.
     pub(super) fn text(&self) -> String {
         let (mut lines, mut tables) = (Vec::new(), String::new());
-        for (name, value) in &self.0 {
+        for (name, value) in &self.facts {
             match value {
                 Value::Array(rows) if rows.iter().any(Value::is_object) => {
                     let _ = writeln!(tables, "\n{}:\n{}", words(name), table(rows));
@@ -45,7 +49,7 @@ impl Facts {
 
 impl Serialize for Facts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+        serializer.collect_map(self.facts.iter().map(|(name, value)| (name, value)))
     }
 }
 

@@ -1,24 +1,25 @@
 //! What is in an index, and whether it is as it was written.
 
+use std::path::Path;
+
 use anyhow::Result;
 use clickvec_index::{Index, Verified, verify};
 use serde_json::json;
 
-use super::Found;
 use super::facts::Facts;
 
 /// Reads every byte of an index and describes it. What is damaged is counted as faults.
-pub(super) fn look(found: &mut Found) -> Result<()> {
-    let path = &found.path;
+pub(super) fn facts(path: &Path) -> Result<Facts> {
     let Verified { files, bytes, queries, damaged, .. } = verify(path)?;
     let damaged: Vec<String> = damaged.iter().map(ToString::to_string).collect();
-    found.faults = damaged.len() as u64;
+    let faults = damaged.len() as u64;
     let integrity = json!({
         "sound": damaged.is_empty(), "files": files, "bytes": bytes, "queries": queries, "damaged": damaged,
     });
     let mut facts = Facts::default();
+    facts.faults = faults;
     facts.add("integrity", integrity)?;
-    if found.faults == 0 {
+    if faults == 0 {
         let index = Index::open(path)?;
         let (own, files) = (index.facts(), index.files()?);
         facts.add("fingerprint", &own.fingerprint)?;
@@ -37,6 +38,5 @@ pub(super) fn look(found: &mut Found) -> Result<()> {
         facts.add("parts", files.parts)?;
         facts.add("files", files.files)?;
     }
-    found.details = Some(facts);
-    Ok(())
+    Ok(facts)
 }

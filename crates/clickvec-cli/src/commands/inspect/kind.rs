@@ -1,10 +1,14 @@
 //! What a file seems to be.
 
-use super::columns::Meaning;
+use clickvec_logs::columns::{Role, is_header};
+use serde::Serialize;
+
+use super::columns::{Columns, GRADE, has};
 
 /// What a file is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum InputKind {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", content = "preset", rename_all = "lowercase")]
+pub(super) enum Kind {
     /// A raw log, for `prepare`.
     Log,
     /// A log whose form has a preset.
@@ -39,85 +43,66 @@ pub(super) enum InputKind {
     Unknown,
 }
 
-impl InputKind {
-    /// What people call it.
+impl Kind {
+    /// Returns what people call it.
     pub(super) fn text(self) -> String {
         match self {
-            InputKind::Log => "a raw click log".to_owned(),
-            InputKind::Preset(name) => format!("a raw log with the preset `{name}`"),
-            InputKind::Clicks => "a click log, ready for `train`".to_owned(),
-            InputKind::Judged => "judged titles".to_owned(),
-            InputKind::Sheet => "a sheet of `judge pool` with grades to fill in".to_owned(),
-            InputKind::Queries => "queries, one a line".to_owned(),
-            InputKind::Titles => "titles".to_owned(),
-            InputKind::Corpus => "a corpus of titles in BEIR's form".to_owned(),
-            InputKind::Qrels => "judgments in TREC's form (qrels)".to_owned(),
-            InputKind::Run => "a TREC run".to_owned(),
-            InputKind::Model => "a model".to_owned(),
-            InputKind::Ranker => "a trained ranker".to_owned(),
-            InputKind::Fusion => "a fusion".to_owned(),
-            InputKind::Index => "an index".to_owned(),
-            InputKind::Beir => "a test set in BEIR's form".to_owned(),
-            InputKind::Unknown => "nothing that clickvec knows".to_owned(),
-        }
-    }
-
-    /// The word for it in JSON.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            InputKind::Log => "log",
-            InputKind::Preset(_) => "preset",
-            InputKind::Clicks => "clicks",
-            InputKind::Judged => "judged",
-            InputKind::Sheet => "sheet",
-            InputKind::Queries => "queries",
-            InputKind::Titles => "titles",
-            InputKind::Corpus => "corpus",
-            InputKind::Qrels => "qrels",
-            InputKind::Run => "run",
-            InputKind::Model => "model",
-            InputKind::Ranker => "ranker",
-            InputKind::Fusion => "fusion",
-            InputKind::Index => "index",
-            InputKind::Beir => "beir",
-            InputKind::Unknown => "unknown",
+            Kind::Log => "a raw click log".to_owned(),
+            Kind::Preset(name) => format!("a raw log with the preset `{name}`"),
+            Kind::Clicks => "a click log, ready for `train`".to_owned(),
+            Kind::Judged => "judged titles".to_owned(),
+            Kind::Sheet => "a sheet of `judge pool` with grades to fill in".to_owned(),
+            Kind::Queries => "queries, one a line".to_owned(),
+            Kind::Titles => "titles".to_owned(),
+            Kind::Corpus => "a corpus of titles in BEIR's form".to_owned(),
+            Kind::Qrels => "judgments in TREC's form (qrels)".to_owned(),
+            Kind::Run => "a TREC run".to_owned(),
+            Kind::Model => "a model".to_owned(),
+            Kind::Ranker => "a trained ranker".to_owned(),
+            Kind::Fusion => "a fusion".to_owned(),
+            Kind::Index => "an index".to_owned(),
+            Kind::Beir => "a test set in BEIR's form".to_owned(),
+            Kind::Unknown => "nothing that clickvec knows".to_owned(),
         }
     }
 }
 
-/// What a table with these columns is. `is_plain`: fields between tabs, as `train` and `evaluate` read them.
-pub(super) fn of_columns(names: &[String], found: &[(Meaning, String)], is_plain: bool) -> InputKind {
-    let has_name = |wanted: &str| names.iter().any(|name| name.trim().eq_ignore_ascii_case(wanted));
-    let has = |wanted: Meaning| found.iter().any(|(meaning, _)| *meaning == wanted);
+/// Returns what a table with these columns is. `is_tsv`: fields between tabs, as `train` and `evaluate` read them.
+pub(super) fn by_columns(names: &[String], columns: &Columns, is_tsv: bool) -> Kind {
+    let has_name = |wanted: &str| has(names, wanted);
+    let has = |wanted: Role| columns.name(wanted).is_some();
     let starts = |start: &str| names.iter().any(|name| name.starts_with(start));
     if has_name("AnonID") && has_name("ClickURL") {
-        return InputKind::Preset("aol");
+        return Kind::Preset("aol");
     }
     if has_name("action_name") || (has_name("user_query") && has_name("query_id")) {
-        return InputKind::Preset("ubi");
+        return Kind::Preset("ubi");
     }
     if has_name("event_name") && (has_name("event_params") || has_name("user_pseudo_id")) {
-        return InputKind::Preset("ga4");
+        return Kind::Preset("ga4");
     }
     if has_name("collector_tstamp") || starts("unstruct_event_com_snowplowanalytics") {
-        return InputKind::Preset("snowplow");
+        return Kind::Preset("snowplow");
     }
     if has_name("_id") && (has_name("text") || has_name("title")) {
-        return InputKind::Corpus;
+        return Kind::Corpus;
     }
-    // Nobody judges at a time or at a place in a list; a simulated log has grades as well.
-    let is_logged = [Meaning::User, Meaning::Time, Meaning::Position, Meaning::Session].into_iter().any(has);
-    match (has(Meaning::Query), has(Meaning::Title), has(Meaning::Item)) {
-        (true, true, _) if has(Meaning::Grade) && !is_logged => InputKind::Judged,
-        (true, true, false) if is_plain && has_name("query") && has_name("title") && !is_logged => InputKind::Clicks,
-        (true, true, _) | (true, _, true) => InputKind::Log,
-        (false, true, true) => InputKind::Titles,
-        _ => InputKind::Unknown,
+    // Judgments have no time and no position in a list; a simulated log has grades as well.
+    let is_logged = [Role::User, Role::Time, Role::Position, Role::Session].into_iter().any(has);
+    match (has(Role::Query), has(Role::Title), has(Role::Item)) {
+        (true, true, _) if has(GRADE) && !is_logged => Kind::Judged,
+        (true, true, false) if is_tsv && has_name("query") && has_name("title") && !is_logged => Kind::Clicks,
+        (true, true, _) | (true, _, true) => Kind::Log,
+        (false, true, true) => Kind::Titles,
+        _ => Kind::Unknown,
     }
 }
 
-/// What lines without a header are: the forms of TREC, and logs of presets without one.
-pub(super) fn of_fields(line: &str) -> Option<InputKind> {
+/// Returns what lines without a header are, by the first: the forms of TREC, logs of presets without a header, and queries.
+pub(super) fn by_first_line(line: &str) -> Option<Kind> {
+    if line.contains(char::REPLACEMENT_CHARACTER) {
+        return None;
+    }
     let tabs: Vec<&str> = line.split('\t').collect();
     let is_number = |text: &str| text.parse::<i64>().is_ok();
     if let [id, _, document, url] = tabs[..]
@@ -125,54 +110,60 @@ pub(super) fn of_fields(line: &str) -> Option<InputKind> {
         && document.starts_with('D')
         && url.starts_with("http")
     {
-        return Some(InputKind::Preset("orcas"));
+        return Some(Kind::Preset("orcas"));
     }
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     match fields[..] {
-        [_, "Q0" | "q0", _, rank, score, _] if is_number(rank) && score.parse::<f64>().is_ok() => Some(InputKind::Run),
+        [_, "Q0" | "q0", _, rank, score, _] if is_number(rank) && score.parse::<f64>().is_ok() => Some(Kind::Run),
         [_, iteration, _, grade] if is_number(grade) && (is_number(iteration) || iteration == "Q0") => {
-            Some(InputKind::Qrels)
+            Some(Kind::Qrels)
         }
-        _ => None,
+        _ => is_query(line).then_some(Kind::Queries),
     }
+}
+
+/// Returns whether a line is a query rather than a row: words, and nothing between columns.
+fn is_query(line: &str) -> bool {
+    let is_plain = !line.contains(['\t', ',', ';', '|', '{', '<']) && !line.chars().any(char::is_control);
+    is_plain && !is_header(&[line.to_owned()]) && line.chars().any(char::is_alphabetic)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::columns::guess;
     use super::*;
 
-    fn kind(names: &str, is_plain: bool) -> InputKind {
+    fn kind(names: &str, is_tsv: bool) -> Kind {
         let names: Vec<String> = names.split(' ').map(str::to_owned).collect();
-        of_columns(&names, &guess(&names), is_plain)
+        by_columns(&names, &Columns::guess(&names), is_tsv)
     }
 
     #[test]
     fn a_table_is_known_by_its_columns() {
         for (names, expected) in [
-            ("query title count", InputKind::Clicks),
-            ("query title count rare", InputKind::Clicks),
-            ("query title user", InputKind::Log),
-            ("query sku date", InputKind::Log),
-            ("query title grade", InputKind::Judged),
-            ("time user query position id title clicked grade", InputKind::Log),
-            ("query_id query title_id title relevance", InputKind::Judged),
-            ("id title", InputKind::Titles),
-            ("sku name price", InputKind::Titles),
-            ("AnonID Query QueryTime ItemRank ClickURL", InputKind::Preset("aol")),
-            ("event_name event_params user_pseudo_id", InputKind::Preset("ga4")),
-            ("colour size", InputKind::Unknown),
+            ("query title count", Kind::Clicks),
+            ("query title count rare", Kind::Clicks),
+            ("query title user", Kind::Log),
+            ("query sku date", Kind::Log),
+            ("query title grade", Kind::Judged),
+            ("time user query position id title clicked grade", Kind::Log),
+            ("query_id query title_id title relevance", Kind::Judged),
+            ("id title", Kind::Titles),
+            ("sku name price", Kind::Titles),
+            ("AnonID Query QueryTime ItemRank ClickURL", Kind::Preset("aol")),
+            ("event_name event_params user_pseudo_id", Kind::Preset("ga4")),
+            ("colour size", Kind::Unknown),
         ] {
             assert_eq!(kind(names, true), expected, "{names}");
         }
-        assert_eq!(kind("query title count", false), InputKind::Log, "`train` reads tabs only");
+        assert_eq!(kind("query title count", false), Kind::Log, "`train` reads tabs only");
     }
 
     #[test]
     fn lines_without_a_header_are_known_by_their_fields() {
-        assert_eq!(of_fields("12\t0\td7\t1"), Some(InputKind::Qrels));
-        assert_eq!(of_fields("q1 Q0 d7 1 12.5 bm25"), Some(InputKind::Run));
-        assert_eq!(of_fields("17\tred shoes\tD12\thttps://a.example"), Some(InputKind::Preset("orcas")));
-        assert_eq!(of_fields("red shoes\tShoes, red"), None);
+        assert_eq!(by_first_line("12\t0\td7\t1"), Some(Kind::Qrels));
+        assert_eq!(by_first_line("q1 Q0 d7 1 12.5 bm25"), Some(Kind::Run));
+        assert_eq!(by_first_line("17\tred shoes\tD12\thttps://a.example"), Some(Kind::Preset("orcas")));
+        assert_eq!(by_first_line("red shoes"), Some(Kind::Queries));
+        assert_eq!(by_first_line("red shoes\tShoes, red"), None);
     }
 }

@@ -6,14 +6,13 @@ mod index;
 mod kind;
 mod model;
 mod next;
-mod own;
 mod ranker;
+mod rows;
 mod table;
 
 pub(super) use table::{has_rare, looks_judged, looks_raw};
 
-use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -23,11 +22,10 @@ use clickvec_index::looks_like_index;
 use clickvec_tables::files;
 use clickvec_tables::table::is_tensors;
 use serde::Serialize;
-use serde_json::Value;
 
-use self::columns::Meaning;
 use self::facts::Facts;
-use self::kind::InputKind;
+use self::kind::Kind;
+use self::table::Table;
 use crate::answer::Answer;
 use crate::output;
 
@@ -48,39 +46,42 @@ pub(crate) struct Args {
 }
 
 /// What was found out about a file.
+#[derive(Serialize)]
 struct Found {
+    #[serde(rename = "file", serialize_with = "output::json_path")]
     path: PathBuf,
-    kind: InputKind,
-    /// What a table is written as, such as `csv`.
-    format: Option<&'static str>,
-    names: Vec<String>,
-    meanings: Vec<(Meaning, String)>,
-    rows: u64,
-    /// Whether there are more rows than were read.
-    has_more: bool,
-    faults: u64,
-    /// The first faults, each with its line.
-    first: Vec<(u64, String)>,
-    /// What is in a model, a ranker or an index.
-    details: Option<Facts>,
+    #[serde(flatten)]
+    kind: Kind,
+    #[serde(flatten)]
+    contents: Contents,
+    /// The command that comes next.
+    next: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Contents {
+    Table(Table),
+    Facts(Facts),
 }
 
 /// Looks at all files, then says what to do with them together.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let (mut found, mut unread) = (Vec::new(), Vec::new());
-    for path in &args.files {
-        match look(path) {
-            Ok(file) => found.push(file),
+    for path in args.files {
+        match look(&path) {
+            Ok((kind, contents)) => found.push(Found { path, kind, contents, next: None }),
             Err(error) => unread.push(error),
         }
     }
+    let next: Vec<Option<String>> = found.iter().map(|file| next::command(file, &found)).collect();
+    found.iter_mut().zip(next).for_each(|(file, next)| file.next = next);
     let mut out = output::stdout();
-    for (place, file) in found.iter().enumerate() {
-        let next = next::command(place, &found);
+    for file in &found {
         if args.json {
-            output::json_line(&mut out, &json(file, next.as_deref()))?;
+            output::json_line(&mut out, file)?;
         } else {
-            output::written(write!(out, "{}", text(file, next.as_deref())))?;
+            output::written(file.write(&mut out))?;
         }
     }
     output::written(out.flush())?;
@@ -91,23 +92,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
         return Err(last);
     }
-    let is_well = found.iter().all(|file| file.kind != InputKind::Unknown && file.faults == 0);
+    let is_well = found.iter().all(|file| file.kind != Kind::Unknown && file.faults() == 0);
     Ok(if is_well { Answer::Done } else { Answer::No })
 }
 
-fn look(path: &Path) -> Result<Found> {
-    let mut found = Found {
-        path: path.to_owned(),
-        kind: InputKind::Unknown,
-        format: None,
-        names: Vec::new(),
-        meanings: Vec::new(),
-        rows: 0,
-        has_more: false,
-        faults: 0,
-        first: Vec::new(),
-        details: None,
-    };
+fn look(path: &Path) -> Result<(Kind, Contents)> {
     if files::is_stream(path) {
         let is_device = files::Found::is_device(path);
         let what = if is_device { "a device; name another" } else { "a pipe; write it to a file first" };
@@ -115,87 +104,44 @@ fn look(path: &Path) -> Result<Found> {
     }
     if path.is_dir() {
         if looks_like_index(path) {
-            found.kind = InputKind::Index;
-            index::look(&mut found)?;
-        } else if titles_file(path).is_ok() {
-            found.kind = InputKind::Beir;
+            return Ok((Kind::Index, Contents::Facts(index::facts(path)?)));
         }
-    } else if is_tensors(&files::first_bytes::<9>(path)?) {
-        (found.kind, found.details) = match FileKind::of(path) {
-            Ok(FileKind::Ranker) => (InputKind::Ranker, Some(ranker::ranker(path)?)),
-            Ok(FileKind::Fusion) => (InputKind::Fusion, Some(ranker::fusion(path)?)),
+        let kind = if titles_file(path).is_ok() { Kind::Beir } else { Kind::Unknown };
+        return Ok((kind, Contents::Table(Table::default())));
+    }
+    if is_tensors(&files::first_bytes::<9>(path)?) {
+        let (kind, facts) = match FileKind::of(path) {
+            Ok(FileKind::Ranker) => (Kind::Ranker, ranker::ranker(path)?),
+            Ok(FileKind::Fusion) => (Kind::Fusion, ranker::fusion(path)?),
             // Anything else has its own error.
-            _ => (InputKind::Model, Some(model::facts(path)?)),
+            _ => (Kind::Model, model::facts(path)?),
         };
-    } else {
-        table::look(&mut found)?;
+        return Ok((kind, Contents::Facts(facts)));
     }
-    Ok(found)
+    let (kind, table) = table::look(path)?;
+    Ok((kind, Contents::Table(table)))
 }
 
-/// Shows to people what was found.
-fn text(found: &Found, next: Option<&str>) -> String {
-    let mut text = format!("{}: {}", output::path(&found.path), found.kind.text());
-    match &found.details {
-        Some(details) => {
-            let _ = write!(text, "\n\n{}\n", details.text().trim_end());
+impl Found {
+    /// Returns how much is wrong with the file.
+    fn faults(&self) -> u64 {
+        match &self.contents {
+            Contents::Table(table) => table.rows.faults,
+            Contents::Facts(facts) => facts.faults,
         }
-        None => text.push_str(&table::text(found)),
     }
-    if let Some(next) = next {
-        let _ = writeln!(text, "  next: {next}");
+
+    /// Shows to people what was found.
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let path = output::path(&self.path);
+        write!(out, "{path}: {}", self.kind.text())?;
+        match &self.contents {
+            Contents::Table(table) => table.write(self.kind, path, out)?,
+            Contents::Facts(facts) => writeln!(out, "\n\n{}", facts.text().trim_end())?,
+        }
+        match &self.next {
+            Some(next) => writeln!(out, "  next: {next}"),
+            None => Ok(()),
+        }
     }
-    text
-}
-
-/// A file as JSON.
-#[derive(Serialize)]
-struct JsonFile<'a> {
-    #[serde(serialize_with = "output::json_path")]
-    file: &'a Path,
-    kind: &'static str,
-    #[serde(flatten)]
-    contents: JsonContents<'a>,
-    next: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum JsonContents<'a> {
-    Table(JsonTable<'a>),
-    Facts(&'a Facts),
-}
-
-#[derive(Serialize)]
-struct JsonTable<'a> {
-    preset: Option<&'static str>,
-    format: Option<&'static str>,
-    columns: serde_json::Map<String, Value>,
-    rows: u64,
-    has_more: bool,
-    faults: u64,
-    first_faults: Vec<JsonFault<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonFault<'a> {
-    line: u64,
-    fault: &'a str,
-}
-
-fn json<'a>(found: &'a Found, next: Option<&'a str>) -> JsonFile<'a> {
-    let columns = found.meanings.iter().map(|(meaning, name)| (meaning.name().to_owned(), name.clone().into()));
-    let contents = match &found.details {
-        Some(details) => JsonContents::Facts(details),
-        None => JsonContents::Table(JsonTable {
-            preset: if let InputKind::Preset(name) = found.kind { Some(name) } else { None },
-            format: found.format,
-            columns: columns.collect(),
-            rows: found.rows,
-            has_more: found.has_more,
-            faults: found.faults,
-            first_faults: found.first.iter().map(|(line, fault)| JsonFault { line: *line, fault }).collect(),
-        }),
-    };
-    JsonFile { file: &found.path, kind: found.kind.key(), contents, next }
 }
