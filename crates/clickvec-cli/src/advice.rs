@@ -4,7 +4,7 @@
 use clickvec::Error;
 use clickvec_index::looks_like_index;
 
-/// An error, with advice about what to do.
+/// Returns an error, with advice about what to do.
 pub(crate) fn told(error: &Error) -> String {
     match advice(error) {
         Some(advice) => format!("{error}; {advice}"),

@@ -9,6 +9,6 @@ pub(crate) enum Answer {
     No,
     /// The command line was wrong, and its parser has said why.
     Misused,
-    /// Somebody asked to stop. The exit status says so.
+    /// A signal asked to stop. The exit status says so.
     Stopped(u8),
 }

@@ -4,19 +4,18 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clickvec::tables::{self, RowFault, Skipped, TitleFile, Titles, TitlesSummary};
 use clickvec_eval::internals::fusion_members;
 use clickvec_eval::ranker::FileKind;
 use clickvec_eval::{Judgments, ReadCorpus, TestSetFiles};
-use clickvec_index::MANIFEST;
-use clickvec_tables::files::{self, Found};
+use clickvec_tables::files;
 use clickvec_tables::shown::{NOT_UTF_8, UTF_16};
 use clickvec_tables::table::{MAX_LINE_BYTES, is_utf16};
 use clickvec_tables::{Error, ErrorKind};
 use clickvec_tables::{FoundLine, Lines as BoundedLines};
 
-use crate::{json_file, output, test_set};
+use crate::{output, test_set};
 
 /// The number of lines that may wait to be taken.
 const WAITING_LINES: usize = 8_192;
@@ -54,18 +53,16 @@ pub(crate) fn note_titles(path: &Path, titles: u64, skipped: &Skipped, untitled:
         "{}: expected titles below the header, found none; see docs/reference/tables.md",
         path.display()
     );
-    ensure!(
-        skipped.count <= titles,
-        "{}: expected a table of titles, found {} of {}; fix them first",
-        path.display(),
-        output::counted(skipped.count, "broken line"),
-        output::count(skipped.count + titles)
-    );
+    refuse_mostly_broken(path, "titles", titles, skipped.count)?;
+    note_untitled(path, untitled);
+    Ok(())
+}
+
+fn note_untitled(path: &Path, untitled: u64) {
     if untitled > 0 {
         let untitled = output::counted(untitled, "document");
         output::note(format_args!("{}: {untitled} without a title; the text is used instead", path.display()));
     }
-    Ok(())
 }
 
 /// Reports how many titles cannot be found.
@@ -89,42 +86,27 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     if more > 0 {
         output::note(format_args!("  and {} more", output::count(more)));
     }
-    warn_of_bytes(path, skipped.not_utf8);
-}
-
-/// Reports rows of a table that were left out. `shown` has the first few, with their place.
-pub(crate) fn note_broken_rows(path: &Path, broken: u64, shown: &[String]) {
-    if broken > 0 {
-        output::note(format_args!("{}: skipped {}:", output::path(path), output::counted(broken, "broken row")));
-        shown.iter().for_each(output::note);
-        if broken > shown.len() as u64 {
-            output::note(format_args!("  and {} more", output::count(broken - shown.len() as u64)));
-        }
+    // A conversion would keep them.
+    if skipped.not_utf8 > 0 {
+        output::note(format_args!(
+            "warning: {}: {} {} not UTF-8 and lost; {NOT_UTF_8} and run this again",
+            output::path(path),
+            output::counted(skipped.not_utf8, "line"),
+            output::agreeing(skipped.not_utf8, "is", "are")
+        ));
     }
 }
 
-/// Refuses a table with more broken rows than good ones. `what` says what it should be.
+/// Refuses a table with more broken lines than good ones. `what` says what it should be.
 pub(crate) fn refuse_mostly_broken(path: &Path, what: &str, good: u64, broken: u64) -> Result<()> {
     ensure!(
         broken <= good,
         "{}: expected a table of {what}, found {} of {}; fix them first",
         output::input(path),
-        output::counted(broken, "broken row"),
+        output::counted(broken, "broken line"),
         output::count(broken + good)
     );
     Ok(())
-}
-
-/// Warns of lines that are lost because they are not UTF-8, which a conversion would keep.
-pub(crate) fn warn_of_bytes(path: &Path, lines: u64) {
-    if lines > 0 {
-        output::note(format_args!(
-            "warning: {}: {} {} not UTF-8 and lost; {NOT_UTF_8} and run this again",
-            output::path(path),
-            output::counted(lines, "line"),
-            output::agreeing(lines, "is", "are")
-        ));
-    }
 }
 
 /// Reports what was left out of a corpus and, if no collection was named, what serves as one: the titles of `--clicks`
@@ -134,11 +116,7 @@ pub(crate) fn note_corpus(read: &ReadCorpus, judged: &str) {
         note_skipped(path, skipped);
     }
     match &read.titles {
-        Some((path, _)) if read.untitled > 0 => {
-            let untitled = output::counted(read.untitled, "document");
-            output::note(format_args!("{}: {untitled} without a title; the text is used instead", path.display()));
-        }
-        Some(_) => {}
+        Some((path, _)) => note_untitled(path, read.untitled),
         None => {
             let clicks = match (&read.clicks, judged.contains(" and ")) {
                 (None, _) => "",
@@ -222,7 +200,7 @@ impl Lines {
     }
 }
 
-/// The name of a file in messages.
+/// Returns the name of a file in messages.
 pub(crate) fn named(path: PathBuf) -> PathBuf {
     if path == Path::new("-") { PathBuf::from("standard input") } else { path }
 }
@@ -262,28 +240,12 @@ impl Iterator for LineReader {
     }
 }
 
-/// Refuses an `output` that is one of the input files, a member of a fusion among them, or that would be in an index.
-pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
-    // What is not there yet is no input, and members are read from the files of fusions.
-    if output.exists() {
-        for read in read {
-            let is_member = || members_of(read).iter().any(|member| same_file(member, output));
-            ensure!(
-                !same_file(read, output) && !is_member(),
-                "expected an output that is not an input, found `{}`; name another file",
-                output.display()
-            );
-        }
-    }
-    refuse_in_index(output)
-}
-
-/// Whether a file is a fusion. A file that cannot be read is none; loading it reports that.
+/// Returns whether a file is a fusion. A file that cannot be read is none; loading it reports that.
 pub(crate) fn is_fusion(path: &Path) -> bool {
     path.is_file() && FileKind::of(path).ok() == Some(FileKind::Fusion)
 }
 
-/// The files that a fusion needs; none if it is not a fusion, or cannot be read, which loading it reports.
+/// Returns the files that a fusion needs; none if it is not a fusion, or cannot be read, which loading it reports.
 pub(crate) fn members_of(path: &Path) -> Vec<PathBuf> {
     if !is_fusion(path) {
         return Vec::new();
@@ -292,79 +254,19 @@ pub(crate) fn members_of(path: &Path) -> Vec<PathBuf> {
         .map_or_else(|_| Vec::new(), |file| file.members.into_iter().map(|of| of.path).collect())
 }
 
-/// Refuses an `output` in the folder of an index: replacing one of its files would damage it, and a file of something else would
-/// go with it when the index is replaced.
-pub(crate) fn refuse_in_index(output: &Path) -> Result<()> {
-    refuse_inside(output, files::folder_of(&files::resolved(output)))
-}
-
-/// [`refuse_in_index`] for a folder, which may not be an index either.
-pub(crate) fn refuse_folder_in_index(output: &Path) -> Result<()> {
-    refuse_inside(output, files::resolved(output))
-}
-
-fn refuse_inside(output: &Path, folder: PathBuf) -> Result<()> {
-    #[derive(serde::Deserialize)]
-    struct Manifest {
-        kind: String,
-        #[serde(rename = "fingerprint")]
-        _fingerprint: String,
-    }
-    let is_index =
-        |folder: &&Path| json_file::mark(&folder.join(MANIFEST)).is_some_and(|Manifest { kind, .. }| kind == "index");
-    let folder = folder.canonicalize().unwrap_or(folder);
-    // The words of an index, and its shards, are in folders of their own.
-    if let Some(index) = folder.ancestors().take(3).find(is_index) {
-        bail!(
-            "expected an output outside the index {}, found `{}`; name another place",
-            index.display(),
-            output.display()
-        );
-    }
-    Ok(())
-}
-
-/// Checks before the work that a file can be written: its folder exists and is writable, and nothing else is in its
-/// place.
-pub(crate) fn check_output(output: &Path) -> Result<()> {
-    ensure!(
-        output != Path::new("-"),
-        "expected a file to write, found `-`; give it another name, or write `./-` if it is to have this one"
-    );
-    let folder = files::folder_of(output);
-    if !folder.is_dir() {
-        return Err(files::no_folder(&folder).into());
-    }
-    refuse_in_index(output)?;
-    Ok(files::check_writable(output)?)
-}
-
-/// Does [`check_output`] for several outputs, and checks that no two are the same file.
-pub(crate) fn check_outputs<'a>(outputs: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
-    let outputs: Vec<&PathBuf> = outputs.into_iter().collect();
-    for (place, output) in outputs.iter().enumerate() {
-        // A device or a pipe does not keep what is written to it.
+/// Refuses a file that is there twice. `what` says what each is.
+pub(crate) fn refuse_repeated(files: &[PathBuf], what: &str) -> Result<()> {
+    for (number, file) in files.iter().enumerate() {
         ensure!(
-            Found::is_special(output) || !outputs[..place].iter().any(|other| same_output(other, output)),
-            "expected a file of its own for each output, found `{}` twice; name another file",
-            output.display()
+            !files[..number].iter().any(|other| same_file(other, file)),
+            "expected each {what} once, found `{}` again",
+            output::path(file)
         );
-        check_output(output)?;
     }
     Ok(())
 }
 
-/// Whether two paths lead to the same file, whether or not it exists.
-pub(crate) fn same_output(a: &Path, b: &Path) -> bool {
-    let whole = |path: &Path| {
-        let path = files::resolved(path);
-        let folder = files::folder_of(&path).canonicalize().unwrap_or_else(|_| files::folder_of(&path));
-        folder.join(path.file_name().unwrap_or_default())
-    };
-    whole(a) == whole(b)
-}
-
-/// Whether two paths name the same existing file, or the first is a folder whose titles are in the second.
+/// Returns whether two paths name the same existing file, or the first is a folder whose titles are in the second.
 pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     let (Ok(a), Ok(b)) = (a.canonicalize(), b.canonicalize()) else { return false };
     let is_corpus = || b.file_name().is_some_and(|name| name.to_string_lossy().starts_with("corpus.jsonl"));

@@ -13,7 +13,7 @@ use signal_hook::flag;
 /// The exit status of a program that a signal ended is this plus the signal: 130 for Ctrl-C, 143 for SIGTERM.
 const BY_SIGNAL: i32 = 128;
 
-/// How often it is looked whether a signal came: less than anybody notices.
+/// How often it is looked whether a signal came: less than a user notices.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A write beyond the limit for the size of a file becomes an error like any other, in place of a signal that ends the program.
@@ -44,7 +44,7 @@ pub(crate) fn remove_folder_on_signal(folder: PathBuf) -> Result<Interrupt> {
     Ok(interrupt)
 }
 
-/// Whether somebody asked to stop.
+/// Whether a signal asked the program to stop.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupt {
     /// The first signal; 0 if there was none.
@@ -54,11 +54,11 @@ pub(crate) struct Interrupt {
 impl Interrupt {
     /// Starts watching: the first signal is then only noted.
     pub(crate) fn watch() -> Result<Interrupt> {
-        let (signal, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (signal, has_come) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         for number in [SIGINT, SIGTERM] {
             // The order matters: the first signal finds the flag unset and sets it, and a second ends the program.
-            flag::register_conditional_shutdown(number, BY_SIGNAL + number, Arc::clone(&asked))
-                .and_then(|_| flag::register(number, Arc::clone(&asked)))
+            flag::register_conditional_shutdown(number, BY_SIGNAL + number, Arc::clone(&has_come))
+                .and_then(|_| flag::register(number, Arc::clone(&has_come)))
                 .and_then(|_| flag::register_usize(number, Arc::clone(&signal), number as usize))
                 .context("cannot watch for Ctrl-C")?;
         }
@@ -73,7 +73,7 @@ impl Interrupt {
         }
     }
 
-    /// The exit status to stop with, if somebody asked to stop.
+    /// Returns the exit status to stop with, if a signal came.
     pub(crate) fn status(&self) -> Option<u8> {
         match self.signal.load(Ordering::Relaxed) {
             0 => None,

@@ -1,4 +1,4 @@
-//! JSON files that the program wrote earlier and somebody may have changed since.
+//! JSON files that the program wrote earlier and that may have changed since.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 /// A bound on a file that says what a folder is.
 const MOST_MARK_BYTES: u64 = 1 << 20;
 
-/// What the file `path` of a folder says of it; `None` if it is not there or says something else.
+/// Returns what the file `path` of a folder says of it; `None` if it is not there or says something else.
 pub(crate) fn mark<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let mut bytes = Vec::new();
     let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MOST_MARK_BYTES);

@@ -13,6 +13,7 @@ mod interrupt;
 mod json_file;
 mod numbers;
 mod output;
+mod outputs;
 mod program;
 mod progress;
 mod run;

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::advice;
 use crate::answer::Answer;
 
-/// Standard output, buffered. The caller must flush, so that a full disk is noticed.
+/// Returns standard output, buffered. The caller must flush, so that a full disk is noticed.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::new(io::stdout().lock())
 }
@@ -74,7 +74,7 @@ pub(crate) fn complain(error: &anyhow::Error) {
     note(format_args!("error: {}", reason(error)));
 }
 
-/// Why a command could not be done: the error and those causes that it does not already repeat.
+/// Returns why a command could not be done: the error and those causes that it does not already repeat.
 pub(crate) fn reason(error: &anyhow::Error) -> String {
     let told = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref().map_or_else(|| cause.to_string(), advice::told)
@@ -91,7 +91,7 @@ pub(crate) fn reason(error: &anyhow::Error) -> String {
     text
 }
 
-/// Whether the reader of the output has gone, as `head` does when it has enough.
+/// Returns whether the reader of the output has gone, as `head` does when it has enough.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io_errors = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
     io_errors.into_iter().any(|error| error.kind() == io::ErrorKind::BrokenPipe)

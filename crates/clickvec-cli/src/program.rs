@@ -20,7 +20,7 @@ pub(crate) fn set(file: PathBuf, typed: OsString) {
     INSIDE.get_or_init(|| Inside { file, typed });
 }
 
-/// The file with the code, by which `table` keeps its results.
+/// Returns the file with the code, by which `table` keeps its results.
 pub(crate) fn file() -> Result<PathBuf> {
     match INSIDE.get() {
         Some(inside) => Ok(inside.file.clone()),
@@ -28,7 +28,7 @@ pub(crate) fn file() -> Result<PathBuf> {
     }
 }
 
-/// What was typed to start the program.
+/// Returns what was typed to start the program.
 pub(crate) fn typed() -> OsString {
     match INSIDE.get() {
         Some(inside) => inside.typed.clone(),

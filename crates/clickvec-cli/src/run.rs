@@ -48,11 +48,11 @@ static LACKED_MEMORY: AtomicBool = AtomicBool::new(false);
 fn hook() {
     let tell = take_hook();
     set_hook(Box::new(move |panic| {
-        let is_of = |name: &str| panic.location().is_some_and(|place| place.file().contains(name));
+        let is_in = |name: &str| panic.location().is_some_and(|location| location.file().contains(name));
         if let Some(lacking) = panic.payload().downcast_ref::<OutOfMemory>() {
             LACKED_MEMORY.store(true, Ordering::Relaxed);
             output::complain(&anyhow::anyhow!("{lacking}"));
-        } else if !is_of("/parquet-") && !is_of("/arrow-") {
+        } else if !is_in("/parquet-") && !is_in("/arrow-") {
             tell(panic);
         }
     }));

@@ -49,17 +49,17 @@ pub(crate) fn say(files: &TestSetFiles<'_>, set: &TestSet) {
         output::note(format_args!("{path}: {untitled} without a title; the text is used instead"));
     }
     // Qrels may list only what is relevant.
-    let of_one_grade = set.judgments.queries.iter().filter(|query| has_one_grade(query)).count();
-    if matches!(set.form, Form::Trec | Form::Beir { .. }) && of_one_grade > 0 {
+    let alike = set.judgments.queries.iter().filter(|query| has_one_grade(query)).count();
+    if matches!(set.form, Form::Trec | Form::Beir { .. }) && alike > 0 {
         let queries = output::counted(set.judgments.queries.len() as u64, "query");
         output::note(format_args!(
             "{path}: the judged titles of {} of {queries} all have the same grade, so every order scores alike",
-            output::count(of_one_grade as u64)
+            output::count(alike as u64)
         ));
     }
 }
 
-/// Whether most of the judged queries are there; a warning if not.
+/// Returns whether most of the judged queries are there; a warning if not.
 pub(crate) fn is_mostly_there(path: &Path, set: &TestSet) -> bool {
     let there = set.judgments.queries.len() as u64;
     let left_out = set.queries_without_text.count + set.queries_without_titles.count;
@@ -90,12 +90,12 @@ pub(crate) fn note_overlap(judged: &Path, clicks: &Path, overlap: &Overlap) {
     overlap.warning(judged, clicks).into_iter().for_each(output::note);
 }
 
-/// A key that is the same for queries that count as the same.
+/// Returns a key that is the same for queries that count as the same.
 pub(crate) fn query_key(text: &str) -> String {
     words(text).join(" ")
 }
 
-/// The collection of the judged titles: the one that was named, or that of a BEIR folder.
+/// Returns the collection of the judged titles: the one that was named, or that of a BEIR folder.
 pub(crate) fn collection(set: &TestSet, named: Option<&Path>) -> Option<PathBuf> {
     match (named, &set.form) {
         (Some(named), _) => Some(named.to_owned()),

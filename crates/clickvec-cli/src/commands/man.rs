@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use clickvec_tables::files;
 
 use crate::answer::Answer;
-use crate::{input, output};
+use crate::{output, outputs};
 
 /// Print a manual page, or write all of them into a folder.
 ///
@@ -40,7 +40,7 @@ pub(crate) fn run(args: Args, command: clap::Command) -> Result<Answer> {
             output::print(String::from_utf8_lossy(&rendered(page)?))?;
         }
         Some(folder) => {
-            input::refuse_folder_in_index(folder)?;
+            outputs::refuse_folder_in_index(folder)?;
             std::fs::create_dir_all(folder)
                 .map_err(|source| clickvec::Error::io(folder, "make this folder", source))?;
             let pages = pages(&command);

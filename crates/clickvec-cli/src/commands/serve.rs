@@ -14,9 +14,9 @@ use clickvec_tables::shown::listed;
 use clickvec_tables::table::{Options, Record, Table};
 
 use crate::answer::Answer;
-use crate::input::refuse_folder_in_index;
 use crate::interrupt::Interrupt;
 use crate::output;
+use crate::outputs;
 
 /// How often it is looked whether a signal came.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -134,7 +134,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.public = args.public;
     config.tokens = args.tokens.as_deref().map(Tokens::read).transpose()?.unwrap_or_default();
     config.canaries = args.canaries.as_deref().map(canaries).transpose()?.unwrap_or_default();
-    args.record.as_deref().map(refuse_folder_in_index).transpose()?;
+    args.record.as_deref().map(outputs::refuse_folder_in_index).transpose()?;
     config.record = args.record;
     config.hosts = args.hosts;
     for origin in &args.origins {

@@ -17,12 +17,12 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A pace of at most one line in each `every`; the first one comes after that time.
+    /// Creates a pace of at most one line in each `every`; the first one comes after that time.
     pub(super) fn new(every: Duration) -> Pace {
         Pace { every, last: Arc::new(Mutex::new(Instant::now())) }
     }
 
-    /// Whether it is time for a line. If so, the time begins anew.
+    /// Returns whether it is time for a line. If so, the time begins anew.
     fn is_due(&self) -> bool {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = last.elapsed() >= self.every;

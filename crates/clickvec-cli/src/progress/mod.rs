@@ -16,28 +16,28 @@ const DRAWS_PER_SECOND: u8 = 10;
 /// The pace of lines where no terminal is.
 static PACE: LazyLock<Pace> = LazyLock::new(|| Pace::new(Duration::from_secs(60)));
 
-/// Whether standard error is a terminal.
+/// Returns whether standard error is a terminal.
 pub(crate) fn is_watched() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// A bar of `length` things with the time left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`. Where standard error is
+/// Creates a bar of `length` things with the time left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`. Where standard error is
 /// not a terminal, the same without its bar is a line once a minute.
 pub(crate) fn bar(length: u64, verb: &str, noun: &str) -> ProgressBar {
     styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}{{rate}}{{left}}"))
 }
 
-/// A bar with a message.
+/// Creates a bar with a message.
 pub(crate) fn bar_with_message(length: u64, verb: &str, noun: &str) -> ProgressBar {
     styled(length, &format!("{verb} {{wide_bar}} {{human_pos}}/{{human_len}} {noun}{{rate}}, {{msg}}"))
 }
 
-/// A count of things whose number is not known: `reading: 12,345 pairs`.
+/// Creates a count of things whose number is not known: `reading: 12,345 pairs`.
 pub(crate) fn counter(verb: &str, noun: &str) -> ProgressBar {
     styled(0, &format!("{verb}: {{human_pos}} {noun}"))
 }
 
-/// A step of something longer: its name and its progress.
+/// Creates a step of something longer: its name and its progress.
 pub(crate) fn step(name: &str) -> ProgressBar {
     let bar = styled(1, "  {msg} {wide_bar} {percent}%{left}");
     bar.set_message(name.to_owned());
@@ -57,20 +57,20 @@ fn styled(length: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length), target);
     // Only the words in the templates vary. If indicatif refuses one, its default style will do.
     if let Ok(style) = ProgressStyle::with_template(&template) {
-        bar.set_style(style.progress_chars("━╸─").with_key("rate", rate_of).with_key("left", left));
+        bar.set_style(style.progress_chars("━╸─").with_key("rate", write_pace).with_key("left", left));
     }
     bar
 }
 
-/// The time left, as soon as something is done.
+/// Writes the time left, as soon as something is done.
 fn left(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
     if state.pos() > 0 {
         let _ = write!(out, ", {:#} left", indicatif::HumanDuration(state.eta()));
     }
 }
 
-/// How fast things are done, in the unit that has a number for it.
-fn rate_of(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
+/// Writes how fast things are done, in the unit that has a number for it.
+fn write_pace(state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write) {
     let _ = out.write_str(&pace(state.per_sec()));
 }
 
@@ -80,7 +80,7 @@ fn pace(per_second: f64) -> String {
     unit.map_or_else(String::new, |(seconds, unit)| format!(", {}/{unit}", rate(per_second * seconds)))
 }
 
-/// A rate with its significant digits.
+/// Returns a rate with its significant digits.
 pub(crate) fn rate(per_second: f64) -> String {
     match per_second {
         rate if rate.is_finite() && rate >= 100.0 => crate::output::count(rate.round() as u64),

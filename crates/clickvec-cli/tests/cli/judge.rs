@@ -68,7 +68,7 @@ fn broken_rows_of_the_queries_are_counted_and_shown() {
     let good = "query\tcount\nred hammer\t3\nblue ladder\t1e2\nwhite shelf\t1.0\n";
     pool(&format!("{good}green drill\nyellow paint\tmany\n"))
         .code(0)
-        .says("queries.tsv: skipped 2 broken rows:\n  queries.tsv:5: expected 2 columns as in the header, found 1\n")
+        .says("queries.tsv: skipped 2 broken lines:\n  queries.tsv:5: expected 2 columns as in the header, found 1\n")
         .says("  queries.tsv:6: expected a whole number from 0 to 1,000,000,000,000 in column `count`, found `many`")
         .says("3 queries");
     let in_capitals = good.replacen("count", "Count", 1);
@@ -76,7 +76,7 @@ fn broken_rows_of_the_queries_are_counted_and_shown() {
     // They are not rounded.
     pool(&format!("{good}green drill\t2.5\nyellow paint\t1e300\nblack carpet\t-1\n"))
         .code(0)
-        .says("queries.tsv: skipped 3 broken rows:")
+        .says("queries.tsv: skipped 3 broken lines:")
         .says("`count`, found `2.5`")
         .says("`count`, found `1e300`");
     // An empty one says nothing, and none matters where no sample is drawn.
@@ -84,7 +84,7 @@ fn broken_rows_of_the_queries_are_counted_and_shown() {
     let unused = ["judge", "pool", "i", "--queries=queries.tsv", "--output=s.tsv"];
     folder.write("queries.tsv", "query\tcount\nred hammer\tmany\nblue ladder\t1,000\n");
     assert!(!folder.run(&unused).code(0).says("2 queries").stderr().contains("skipped"));
-    let message = "queries.tsv: expected a table of queries, found 4 broken rows of 7; fix them first";
+    let message = "queries.tsv: expected a table of queries, found 4 broken lines of 7; fix them first";
     pool(&format!("{good}{}", "green drill\n".repeat(4))).code(2).says(message);
 }
 

@@ -102,7 +102,7 @@ fn a_sheet_with_open_rows_is_not_judged() {
     folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer\t7\nladder\tt2\tladder\t\n");
     folder.run(&["inspect", "sheet.tsv"]).code(1).prints("expected a grade from 0 to 4 in column `grade`, found `7`");
     folder.run(&judged).code(2).says("expected a grade from 0 to 4");
-    let twice = "expected the sheets of different judges, found `./sheet.tsv` again";
+    let twice = "expected each judge's sheet once, found `./sheet.tsv` again";
     folder.run(&["judge", "read", "sheet.tsv", "./sheet.tsv", "--output=j.tsv"]).code(2).says(twice);
 }
 

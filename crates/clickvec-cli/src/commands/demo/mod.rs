@@ -20,7 +20,7 @@ use self::next::Next;
 use self::searches::Search;
 use crate::answer::Answer;
 use crate::interrupt::{Interrupt, remove_folder_on_signal};
-use crate::{input, output, progress};
+use crate::{output, outputs, progress};
 
 /// Show everything at work: invent a search engine, learn from its clicks, compare with BM25, and search.
 ///
@@ -82,7 +82,7 @@ struct OfKind {
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let to_stdout = args.output == Path::new("-");
     if !to_stdout {
-        check_page(&args.output)?;
+        outputs::check([&args.output], [])?;
     }
     let folder = Folder::new(args.keep.as_deref())?;
     let started = Instant::now();
@@ -105,12 +105,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Checks before the work that the page can be written.
-fn check_page(page: &Path) -> Result<()> {
-    ensure!(!page.is_dir(), "{}: expected a file, found a folder; name a file inside it", page.display());
-    input::check_output(page)
-}
-
 /// The folder with the log and the models.
 enum Folder {
     /// A folder that is removed when the program ends.
@@ -127,7 +121,7 @@ enum Folder {
 impl Folder {
     fn new(keep: Option<&Path>) -> Result<Folder> {
         if let Some(path) = keep {
-            input::refuse_folder_in_index(path)?;
+            outputs::refuse_folder_in_index(path)?;
         }
         let Some(path) = keep else {
             // Remove what earlier demos left behind when they were killed.

@@ -14,9 +14,9 @@ use clickvec::vectors::{NpyWriter, Word2vecWriter, word2vec_token, write_json_li
 use clickvec_tables::files::Pending;
 
 use crate::answer::Answer;
-use crate::input;
 use crate::numbers::choice;
 use crate::output;
+use crate::outputs;
 use texts::{Batch, Texts};
 
 /// The number of texts that are embedded at once, if that many are waiting.
@@ -117,8 +117,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         bail!("expected a file for the binary {name} format, found a terminal; add `--output FILE`");
     }
     if let Some(output) = &args.output {
-        input::refuse_overwriting(output, [&args.model, &args.texts])?;
-        input::check_output(output)?;
+        outputs::check([output], [&args.model, &args.texts])?;
     }
     let model = Model::load(&args.model)?;
     let embedder = model.embedder(args.side);

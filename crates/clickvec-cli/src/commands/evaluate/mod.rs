@@ -36,7 +36,7 @@ use self::systems::Systems;
 use self::test::Test;
 use crate::answer::Answer;
 use crate::titles::TitleColumns;
-use crate::{advice, input, output};
+use crate::{advice, output, outputs};
 
 /// The depth of `--full` without a number.
 const DEPTH: &str = "1000";
@@ -259,17 +259,17 @@ fn check_outputs(args: &Args, systems: &Systems) -> Result<()> {
         let runs = names::distinct(names.iter().map(|name| run_file(name)))?;
         for file in runs.iter().map(String::as_str).chain([QRELS, QUERIES]) {
             let path = folder.join(file);
-            input::refuse_overwriting(&path, &read)?;
+            outputs::refuse_overwriting(&path, &read)?;
             outputs.push(path);
         }
     }
     // Before a folder is made: one in an index would stay there.
     for folder in args.save_rankers.iter().chain(&args.output) {
-        input::refuse_folder_in_index(folder)?;
+        outputs::refuse_folder_in_index(folder)?;
     }
     if let Some(folder) = &args.save_rankers {
         outputs.extend(systems.saved_files(folder)?);
     }
     args.save_rankers.iter().chain(&args.output).try_for_each(|folder| files::create_folder(folder))?;
-    input::check_outputs(&outputs)
+    outputs::check(&outputs, [])
 }

@@ -13,7 +13,7 @@ use super::models::NamedModel;
 use super::printer::Printer;
 use crate::header::{self, Header};
 use crate::numbers::{at_least_one, choice};
-use crate::{input, output};
+use crate::{input, output, outputs};
 
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
@@ -87,7 +87,7 @@ impl Form {
     /// Checks before any work that the page can be written and does not overwrite an input.
     pub(in super::super) fn printer<'a>(&self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<Printer<'_>> {
         if let Some(html) = &self.html {
-            input::refuse_overwriting(html, read)?;
+            outputs::refuse_overwriting(html, read)?;
             files::check_writable(html)?;
         }
         Ok(Printer::new(self))

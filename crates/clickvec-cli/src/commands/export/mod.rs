@@ -24,7 +24,7 @@ use self::folder::{ExportFolder, MARK};
 use self::rows::Globals;
 use self::template::{Each, Template};
 use crate::answer::Answer;
-use crate::{input, output};
+use crate::{output, outputs};
 
 /// Write the titles of an index with their vectors in a form that another system loads, with the scripts and settings to
 /// search them.
@@ -163,7 +163,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let index = Index::open(source)?;
     let model = index.model();
     let rows = if to == Some(PARQUET) {
-        input::refuse_overwriting(output, &args.index)?;
+        outputs::refuse_overwriting(output, &args.index)?;
         rows::write_parquet(output, &index)?
     } else {
         write_template(&args, output, &index)?
@@ -255,9 +255,9 @@ fn fusion(index: &Index) -> Result<WordsAndVectors> {
 fn refuse_inputs(output: &Path, args: &Args) -> Result<()> {
     let read = || args.index.iter().chain(&args.judged).chain(&args.template);
     for entry in output.read_dir().into_iter().flatten().flatten() {
-        input::refuse_overwriting(&entry.path(), read())?;
+        outputs::refuse_overwriting(&entry.path(), read())?;
     }
-    input::refuse_folder_in_index(output)
+    outputs::refuse_folder_in_index(output)
 }
 
 /// A program without ONNX.

@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
-use crate::{input, output, progress};
+use crate::{input, output, outputs, progress};
 
 /// Encode titles once for `search --index` and `serve`, or add and delete titles in an existing index.
 ///
@@ -182,7 +182,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         ensure!(!args.store[..place].contains(name), "expected each column of `--store` once, found `{name}` twice");
     }
     IndexBuilder::check_output(&args.output)?;
-    input::refuse_in_index(&args.output)?;
+    outputs::refuse_in_index(&args.output)?;
     let built = match (&args.model, &args.titles) {
         (Some(model), Some(titles)) => {
             let interrupt = Interrupt::watch()?;

@@ -16,7 +16,7 @@ use super::{GRADE, Row, open_table, page};
 use crate::answer::Answer;
 use crate::systems::Source;
 use crate::test_set::query_key;
-use crate::{input, output};
+use crate::{output, outputs};
 
 /// Write a sheet of queries with the best titles of an index, found by words, by vectors and by both, and of other systems.
 ///
@@ -65,12 +65,9 @@ const SEED: u64 = 1;
 
 /// Searches, pools and writes.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    for output in [&args.output].into_iter().chain(&args.html) {
-        let read = [&args.index, &args.queries].into_iter().chain(&args.leave_out).chain(&args.systems);
-        input::refuse_overwriting(output, read)?;
-    }
+    let read = [&args.index, &args.queries].into_iter().chain(&args.leave_out).chain(&args.systems);
+    outputs::check([&args.output].into_iter().chain(&args.html), read)?;
     refuse_graded(&args.output)?;
-    input::check_outputs([&args.output].into_iter().chain(&args.html))?;
     let systems = args.systems.iter().map(|system| Source::new(system)).collect::<Result<Vec<_>>>()?;
     let mut queries = queries::read(&args.queries, args.sample.is_some())?;
     for path in &args.leave_out {

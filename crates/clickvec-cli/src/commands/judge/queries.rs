@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 
 use clickvec_tables::files;
 use clickvec_tables::shown::shortened;
-use clickvec_tables::table::{Next, Record, is_header};
+use clickvec_tables::table::{Next, Record, RowFault, Skipped, is_header};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::open_table;
@@ -20,8 +20,6 @@ const QUERY_ID: &str = "query_id";
 const COUNT: &str = "count";
 /// The most clicks of a row, as for `prepare`.
 const MAX_COUNT: f64 = 1e12;
-/// The broken rows that are shown.
-const SHOWN_ROWS: usize = 5;
 
 /// A query that titles are found for.
 #[derive(Debug)]
@@ -74,13 +72,13 @@ fn read_table(path: &Path, with_counts: bool, queries: &mut Queries) -> Result<(
     let count = if with_counts { table.column(COUNT)? } else { None };
     let id = table.column(QUERY_ID)?;
     let mut record = Record::default();
-    let (mut rows, mut broken, mut shown) = (0u64, 0u64, Vec::new());
+    let (mut rows, mut skipped) = (0u64, Skipped::default());
     loop {
         let fault = match table.next(&mut record)? {
             Next::End => break,
             Next::Header => continue,
-            Next::Broken(fault) => fault.to_string(),
-            Next::Row => match count.and_then(|count| record.get(count)).map_or(Ok(1), count_of) {
+            Next::Broken(fault) => fault,
+            Next::Row => match count.and_then(|count| record.get(count)).map_or(Ok(1), clicks) {
                 Ok(count) => {
                     rows += 1;
                     let id = id.and_then(|id| record.get(id)).map(|id| id.trim().to_owned());
@@ -90,25 +88,23 @@ fn read_table(path: &Path, with_counts: bool, queries: &mut Queries) -> Result<(
                 Err(fault) => fault,
             },
         };
-        broken += 1;
-        if shown.len() < SHOWN_ROWS {
-            shown.push(format!("  {}:{}: {fault}", output::input(path), record.line));
-        }
+        skipped.add(record.line, fault);
     }
-    input::note_broken_rows(path, broken, &shown);
-    input::refuse_mostly_broken(path, "queries", rows, broken)
+    input::note_skipped(&input::named(path.to_owned()), &skipped);
+    input::refuse_mostly_broken(path, "queries", rows, skipped.count)
 }
 
 /// The number of clicks in a field, or what is wrong with it. An empty one says nothing, so the row counts once.
-fn count_of(field: &str) -> Result<u64, String> {
+fn clicks(field: &str) -> Result<u64, RowFault> {
     if field.trim().is_empty() {
         return Ok(1);
     }
     match field.trim().parse::<f64>() {
         Ok(number) if (0.0..=MAX_COUNT).contains(&number) && number.fract() == 0.0 => Ok(number as u64),
-        _ => Err(format!(
-            "expected a whole number from 0 to 1,000,000,000,000 in column `{COUNT}`, found `{}`",
-            shortened(field)
+        _ => Err(RowFault::expected(
+            "count",
+            format!("a whole number from 0 to 1,000,000,000,000 in column `{COUNT}`"),
+            format!("`{}`", shortened(field)),
         )),
     }
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{GRADE, Row, open_table};
 use crate::answer::Answer;
 use crate::test_set::BEST_OF_SHEET;
-use crate::{input, output};
+use crate::{input, output, outputs};
 
 /// Turn filled sheets into judged titles for `evaluate --judged`.
 ///
@@ -66,15 +66,8 @@ struct Report {
 
 /// Reads, compares and writes.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    input::refuse_overwriting(&args.output, &args.sheets)?;
-    input::check_outputs([&args.output])?;
-    for (place, sheet) in args.sheets.iter().enumerate() {
-        ensure!(
-            !args.sheets[..place].iter().any(|other| input::same_file(other, sheet)),
-            "expected the sheets of different judges, found `{}` again; name each once",
-            output::path(sheet)
-        );
-    }
+    outputs::check([&args.output], &args.sheets)?;
+    input::refuse_repeated(&args.sheets, "judge's sheet")?;
     let sheets = args.sheets.iter().map(|path| read(path)).collect::<Result<Vec<Sheet>>>()?;
     let mut given: HashMap<(&str, &str), Vec<u8>> = HashMap::new();
     let mut order: Vec<&Row> = Vec::new();

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::titles::TitleColumns;
-use crate::{input, output, progress};
+use crate::{input, output, outputs, progress};
 
 /// Write a click log whose truth is known, with judged titles.
 ///
@@ -119,7 +119,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     };
     args.title_columns.need(args.titles.is_some())?;
     simulate::check_output(&args.output)?;
-    input::refuse_folder_in_index(&args.output)?;
+    outputs::refuse_folder_in_index(&args.output)?;
     if let (Some(titles), Ok(output)) = (&args.titles, args.output.canonicalize()) {
         ensure!(
             !titles.canonicalize().is_ok_and(|titles| titles.starts_with(output)),

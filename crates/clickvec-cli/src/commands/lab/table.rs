@@ -15,7 +15,7 @@ use super::watch::Watcher;
 use crate::answer::Answer;
 use crate::commands::evaluate::rankers;
 use crate::numbers::choice;
-use crate::{advice, input, output, program, test_set};
+use crate::{advice, output, outputs, program, test_set};
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
@@ -173,14 +173,13 @@ fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
     let mut read = plan.files();
     read.extend(args.spec.iter().chain([&plan.data.judged]).cloned());
     for path in &args.output {
-        input::refuse_overwriting(path, &read)?;
         ensure!(
             has_ending(path, MARKDOWN) || has_ending(path, PAGE),
             "expected a name that ends in `.{MARKDOWN}` or `.{PAGE}` for `--output`, found `{}`",
             output::path(path)
         );
     }
-    input::check_outputs(&args.output)
+    outputs::check(&args.output, &read)
 }
 
 fn has_ending(path: &Path, ending: &str) -> bool {

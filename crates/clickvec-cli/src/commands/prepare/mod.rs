@@ -17,7 +17,7 @@ pub(crate) use args::Args;
 
 use super::inspect::{has_rare, looks_judged};
 use crate::answer::Answer;
-use crate::{input, output, page, progress};
+use crate::{input, output, outputs, page, progress};
 
 /// The shortest time between two updates of the count of rows.
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
@@ -93,20 +93,14 @@ fn check(args: &Args) -> Result<()> {
     let read = args.logs.iter().chain(&args.titles).chain(&args.queries);
     let written: Vec<_> = [Some(&args.output), args.validation(), args.report.as_ref()].into_iter().flatten().collect();
     for (number, path) in written.iter().enumerate() {
-        input::refuse_overwriting(path, read.clone())?;
+        outputs::refuse_overwriting(path, read.clone())?;
         ensure!(
             !written[..number].iter().any(|other| identity(other) == identity(path)),
             "expected a file of its own for each output, found `{}` twice",
             path.display()
         );
     }
-    for (number, log) in args.logs.iter().enumerate() {
-        ensure!(
-            !args.logs[..number].iter().any(|other| input::same_file(other, log)),
-            "expected each log once, found `{}` again, whose clicks would count twice",
-            output::path(log)
-        );
-    }
+    input::refuse_repeated(&args.logs, "log")?;
     let standard_input = args.logs.iter().chain(&args.titles).chain(&args.queries);
     ensure!(
         standard_input.filter(|path| path.as_path() == Path::new("-")).count() < 2,

@@ -22,7 +22,7 @@ use super::inspect::looks_raw;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
-use crate::{input, output, test_set};
+use crate::{input, output, outputs, test_set};
 
 /// Learn a model from a click log, from titles, or from both.
 ///
@@ -138,13 +138,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         in_table: false,
     };
     let config = inputs.settings(&args.settings.overrides()?)?;
-    for (place, titles) in args.titles.iter().enumerate() {
-        ensure!(
-            !args.titles[..place].iter().any(|other| input::same_file(other, titles)),
-            "expected each file of titles once, found `{}` again",
-            titles.display()
-        );
-    }
+    input::refuse_repeated(&args.titles, "file of titles")?;
     if let Some(raw) = args.clicks.as_deref().filter(|clicks| looks_raw(clicks)) {
         output::note(format_args!(
             "warning: {}: looks like a raw log; `clickvec prepare` counts its clicks and leaves out robots and what is personal",
@@ -153,7 +147,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let read = args.files();
     for written in [args.output.clone(), held_out_path(&args.output)].iter().flat_map(|path| written_paths(path)) {
-        input::refuse_overwriting(&written, &read)?;
+        outputs::refuse_overwriting(&written, &read)?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
     let checked = |path: &PathBuf| args.title_columns.checked(path, &config.field);

@@ -23,7 +23,7 @@ use super::train::{epoch_line, section_name, variance_kept};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
-use crate::{input, output, progress, test_set};
+use crate::{input, output, outputs, progress, test_set};
 
 /// Train a model on new clicks, and replace the old one unless the new one is significantly worse.
 ///
@@ -287,8 +287,7 @@ fn tell_unlisted(args: &Args, unlisted: &Unlisted) -> Result<()> {
 /// Checks that the outputs can be written and are not inputs too.
 fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
     let read = || args.clicks.iter().chain([&args.titles]).chain(&args.judged);
-    input::refuse_overwriting(target, read())?;
-    input::check_outputs([target])?;
+    outputs::check([target], read())?;
     if let Some(index) = &args.index {
         IndexBuilder::check_output(index)?;
         let folder = index.canonicalize().unwrap_or_else(|_| index.clone());
@@ -304,14 +303,7 @@ fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
         let is_pipe = files::is_stream(file);
         ensure!(!is_pipe, "{}: expected a file, because it is read twice, found a pipe", output::input(file));
     }
-    for (place, file) in args.clicks.iter().enumerate() {
-        ensure!(
-            !args.clicks[..place].iter().any(|other| input::same_file(other, file)),
-            "expected each day once, found `{}` again",
-            file.display()
-        );
-    }
-    Ok(())
+    input::refuse_repeated(&args.clicks, "day")
 }
 
 fn stopped(args: &Args, interrupt: &Interrupt) -> Result<Answer> {
