@@ -9,7 +9,7 @@ use clickvec::internals::text::words;
 use clickvec_eval::TestSetFiles;
 use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
 use clickvec_index::Index;
-use serde::Serialize;
+use minijinja::context;
 
 use super::folder::ExportFolder;
 use super::template::{Each, Template};
@@ -26,29 +26,6 @@ pub(super) const FEATURES: [&str; 8] = [
     "share of the query's words that the title has",
     "whether the title has the query's words in order",
 ];
-
-/// A judged query in a template.
-#[derive(Serialize)]
-struct Query<'a> {
-    number: u64,
-    id: String,
-    text: &'a str,
-    titles: Vec<JudgedTitle<'a>>,
-}
-
-#[derive(Serialize)]
-struct JudgedTitle<'a> {
-    id: String,
-    title: &'a str,
-    grade: String,
-    /// Texts, so that numbers keep their shortest form.
-    features: [String; FEATURES.len()],
-}
-
-#[derive(Serialize)]
-struct OneQuery<'a> {
-    query: &'a Query<'a>,
-}
 
 /// Writes the files of a form that are made of judged queries, and returns the number of judged titles.
 pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Index, judged: &Path) -> Result<u64> {
@@ -69,7 +46,7 @@ pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Inde
         files.push((file, folder.create(&file.name)?));
     }
     let mut rows = 0;
-    for (number, query) in (1..).zip(&set.judgments.queries) {
+    for (number, query) in (1u64..).zip(&set.judgments.queries) {
         let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
         let scores = [&model as &dyn Ranker, &*bm25, &*trigrams].map(|ranker| ranker.score(&query.text, &texts));
         let query_words = words(&query.text);
@@ -77,17 +54,19 @@ pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Inde
         for (number, title) in query.titles.iter().enumerate() {
             let [model, bm25, trigrams] = [0, 1, 2].map(|ranker: usize| scores[ranker][number].to_string());
             let [a, b, c, d, e] = counts(&query_words, &words(&title.text)).map(|count| count.to_string());
-            titles.push(JudgedTitle {
-                id: output::printable(ids.get(&title.text).unwrap_or(&title.id)).into_owned(),
-                title: &title.text,
-                grade: title.grade.to_string(),
-                features: [model, bm25, trigrams, a, b, c, d, e],
+            titles.push(context! {
+                id => output::printable(ids.get(&title.text).unwrap_or(&title.id)).into_owned(),
+                title => title.text.as_str(),
+                grade => title.grade.to_string(),
+                // Texts, so that numbers keep their shortest form.
+                features => vec![model, bm25, trigrams, a, b, c, d, e],
             });
         }
         rows += titles.len() as u64;
-        let query = Query { number, id: output::printable(&query.id).into_owned(), text: &query.text, titles };
+        let id = output::printable(&query.id).into_owned();
+        let context = context! { query => context! { number => number, id, text => query.text.as_str(), titles } };
         for (file, out) in &mut files {
-            let text = template.render(file, &OneQuery { query: &query })?;
+            let text = template.render(file, context.clone())?;
             out.write_all(text.as_bytes()).map_err(|source| folder.failed(source))?;
         }
     }

@@ -2,7 +2,6 @@
 //!
 //! A form is a [template]; those that the program knows are in the folder `forms`.
 
-mod binary_copy;
 mod features;
 mod folder;
 #[cfg(feature = "onnx")]
@@ -77,7 +76,7 @@ struct Form {
 const FORMS: [Form; 4] = [
     Form {
         name: "pgvector",
-        help: "PostgreSQL with pgvector: a stream for COPY and the SQL that loads it",
+        help: "PostgreSQL with pgvector: a table as CSV and the SQL that loads it",
         template: include_str!("forms/pgvector.jinja"),
     },
     Form {
@@ -202,7 +201,7 @@ fn write_template(args: &Args, output: &Path, index: &Index) -> Result<u64> {
         rows += features::write(&template, &mut folder, index, judged)?;
     }
     for file in template.files.iter().filter(|file| file.each == Each::Export) {
-        let text = template.render(file, &())?;
+        let text = template.render(file, minijinja::context! {})?;
         let written = folder.create(&file.name)?.write_all(text.as_bytes());
         written.map_err(|source| folder.failed(source))?;
     }

@@ -1,6 +1,5 @@
 //! The titles of an index with their vectors, a few thousand at once.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -9,10 +8,11 @@ use anyhow::Result;
 use clickvec::model::{Embedder, Side};
 use clickvec_index::{Document, Index};
 use clickvec_tables::Result as Written;
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use super::WordsAndVectors;
-use super::binary_copy;
 use super::features::FEATURES;
 use super::folder::ExportFolder;
 use super::template::{Each, File as FileOfForm, Template};
@@ -40,36 +40,11 @@ impl<'a> Globals<'a> {
     }
 }
 
-/// A title in a template.
-#[derive(Serialize)]
-struct Title<'a> {
-    number: u64,
-    id: &'a str,
-    title: &'a str,
-    /// A list in JSON, since a template would write numbers with more digits than they have.
-    vector: String,
-    fields: &'a BTreeMap<String, String>,
-}
-
-#[derive(Serialize)]
-struct OneTitle<'a> {
-    title: &'a Title<'a>,
-}
-
-#[derive(Serialize)]
-struct SomeTitles<'a> {
-    titles: &'a [Title<'a>],
-}
-
 /// Writes the files of a form that are made of titles, and returns the number of titles; 0 if there are no such files.
 pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Index) -> Result<u64> {
     let mut files = Vec::new();
     for file in template.files.iter().filter(|file| !matches!(file.each, Each::Export | Each::Query)) {
-        let mut out = folder.create(&file.name)?;
-        if file.each == Each::BinaryCopy {
-            out.write_all(binary_copy::HEADER).map_err(|source| folder.failed(source))?;
-        }
-        files.push((file, out));
+        files.push((file, folder.create(&file.name)?));
     }
     if files.is_empty() {
         return Ok(0);
@@ -80,9 +55,8 @@ pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Inde
         }
         Ok(())
     })?;
-    for (file, out) in &mut files {
-        let end: &[u8] = if file.each == Each::BinaryCopy { binary_copy::TRAILER } else { &[] };
-        out.write_all(end).and_then(|()| out.flush()).map_err(|source| folder.failed(source))?;
+    for (_, out) in &mut files {
+        out.flush().map_err(|source| folder.failed(source))?;
     }
     Ok(rows)
 }
@@ -98,25 +72,19 @@ fn write_batch(
 ) -> Written<()> {
     let failed = |source| folder.failed(source);
     let vectors = vectors.chunks_exact(vectors.len() / titles.len());
-    if file.each == Each::BinaryCopy {
-        for (title, vector) in titles.iter().zip(vectors) {
-            binary_copy::write_row(out, &title.id, &title.title, vector).map_err(failed)?;
-        }
-        return Ok(());
-    }
     let mut shown = Vec::with_capacity(titles.len());
     for ((number, title), vector) in (first..).zip(titles).zip(vectors) {
+        // As text, since a template would write numbers with more digits than they have.
         let vector = serde_json::to_string(vector).map_err(|error| failed(error.into()))?;
-        shown.push(Title { number, id: &title.id, title: &title.title, vector, fields: &title.fields });
+        let fields = Serde(&title.fields);
+        shown.push(context! { number, id => title.id.as_str(), title => title.title.as_str(), vector, fields });
     }
-    let (size, is_one) = if let Each::Titles(size) = file.each { (size, false) } else { (1, true) };
-    for titles in shown.chunks(size) {
-        let text = if is_one {
-            template.render(file, &OneTitle { title: &titles[0] })?
-        } else {
-            template.render(file, &SomeTitles { titles })?
-        };
-        out.write_all(text.as_bytes()).map_err(failed)?;
+    let contexts: Vec<Value> = match file.each {
+        Each::Titles(size) => shown.chunks(size).map(|titles| context! { titles => titles.to_vec() }).collect(),
+        _ => shown.into_iter().map(|title| context! { title }).collect(),
+    };
+    for context in contexts {
+        out.write_all(template.render(file, context)?.as_bytes()).map_err(failed)?;
     }
     Ok(())
 }

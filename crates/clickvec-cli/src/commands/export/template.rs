@@ -9,7 +9,6 @@
 //! | `\| each title` | for each title | `title.number`, `id`, `title`, `vector` (a JSON list), `fields` |
 //! | `\| each 256 titles` | for at most that many titles | `titles` |
 //! | `\| each query` | for each judged query | `query.number`, `id`, `text`, `titles` with `id`, `title`, `grade`, `features` |
-//! | `\| binary copy` | never: the file has PostgreSQL's binary COPY of ids, titles and vectors | |
 //!
 //! Every template knows `name`, `dimension`, `model` (a fingerprint), `field`, `fusion` (`method`, `words`, `vectors`, `rank_constant`, `fitted`),
 //! `features` (what each feature is), and the filter `json`.
@@ -48,7 +47,6 @@ pub(super) enum Each {
     Title,
     Titles(usize),
     Query,
-    BinaryCopy,
 }
 
 impl Template {
@@ -112,12 +110,8 @@ impl Template {
             "" => Each::Export,
             "each title" => Each::Title,
             "each query" => Each::Query,
-            "binary copy" => Each::BinaryCopy,
             _ => Each::Titles(titles().ok_or_else(|| {
-                malformed(
-                    "`each title`, `each N titles`, `each query` or `binary copy` behind the name of a file",
-                    each,
-                )
+                malformed("`each title`, `each N titles` or `each query` behind the name of a file", each)
             })?),
         };
         self.files.push(File { name: name.to_owned(), each, line });
@@ -132,9 +126,8 @@ impl Template {
     }
 
     /// Renders a file with the values of `context`.
-    pub(super) fn render(&self, file: &File, context: &impl Serialize) -> Result<String> {
-        let rendered =
-            self.environment.get_template(&file.name).and_then(|template| template.render(Value::from(Serde(context))));
+    pub(super) fn render(&self, file: &File, context: Value) -> Result<String> {
+        let rendered = self.environment.get_template(&file.name).and_then(|template| template.render(context));
         rendered.map_err(|error| told(&self.path, file, &error))
     }
 }
@@ -150,6 +143,7 @@ fn told(path: &Path, file: &File, error: &minijinja::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use minijinja::context;
 
     #[derive(Serialize)]
     struct Globals {
@@ -167,13 +161,9 @@ mod tests {
         let form = parse(form).unwrap();
         let files: Vec<(&str, Each)> = form.files.iter().map(|file| (file.name.as_str(), file.each)).collect();
         assert_eq!(files, [("a.json", Each::Title), ("b", Each::Titles(16)), ("c", Each::Export)]);
-        #[derive(Serialize)]
-        struct Context {
-            title: &'static str,
-        }
-        let context = Context { title: "<\"é\">" };
-        assert_eq!(form.render(&form.files[0], &context).unwrap(), "\"<\\\"é\\\">\"<\n");
-        assert_eq!(form.render(&form.files[2], &context).unwrap(), "shop\n");
+        let context = context! { title => "<\"é\">" };
+        assert_eq!(form.render(&form.files[0], context).unwrap(), "\"<\\\"é\\\">\"<\n");
+        assert_eq!(form.render(&form.files[2], context! {}).unwrap(), "shop\n");
     }
 
     #[test]
@@ -187,7 +177,7 @@ mod tests {
             ("==> a\n==> a\n", "form.jinja:2: expected another name for each file, found `a`"),
             (
                 "==> a | each 0 titles\n",
-                "form.jinja:1: expected `each title`, `each N titles`, `each query` or `binary copy` behind the name of a file, \
+                "form.jinja:1: expected `each title`, `each N titles` or `each query` behind the name of a file, \
                  found `each 0 titles`",
             ),
             ("==> a\nx\n{% if %}\n", "form.jinja:3: cannot render `a`: syntax error: "),
@@ -196,7 +186,7 @@ mod tests {
             assert!(error.starts_with(expected), "{error}");
         }
         let form = parse("==> a\n\n{{ unknown }}\n").unwrap();
-        let error = form.render(&form.files[0], &Globals { name: "" }).unwrap_err().to_string();
+        let error = form.render(&form.files[0], context! {}).unwrap_err().to_string();
         assert_eq!(error, "form.jinja:3: cannot render `a`: undefined value");
     }
 }

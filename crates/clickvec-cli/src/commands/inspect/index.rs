@@ -17,8 +17,8 @@ pub(super) fn facts(path: &Path) -> Result<Facts> {
         "sound": damaged.is_empty(), "files": files, "bytes": bytes, "queries": queries, "damaged": damaged,
     });
     let mut facts = Facts::default();
-    facts.faults = faults;
     facts.add("integrity", integrity)?;
+    facts.faults = faults;
     if faults == 0 {
         let index = Index::open(path)?;
         let (own, files) = (index.facts(), index.files()?);

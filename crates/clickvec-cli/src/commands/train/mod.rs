@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
 use clickvec::Error;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;

@@ -96,14 +96,6 @@ struct Recurrent {
     peepholes: Option<Vec<f32>>,
 }
 
-/// A gate: its matrices, by name; the factor of its inputs; the first of its columns in the words' projections.
-struct Gate {
-    input: String,
-    recurrent: String,
-    bias: String,
-    sign: f32,
-}
-
 struct Builder<'g, 'w> {
     graph: &'g mut Graph,
     weights: Weights<'w>,
@@ -117,20 +109,13 @@ impl Builder<'_, '_> {
             EncoderConfig::Clsm(config) => self.clsm(config.window, config.convolution, 1 + config.hidden.len()),
             EncoderConfig::Rnn(config) => {
                 let words = self.words("w", true);
-                let gate = Gate { input: "w".into(), recurrent: "wrec".into(), bias: "b".into(), sign: 1.0 };
-                let last = self.gates("RNN", config.hidden, &[gate]);
+                let last = self.gates("RNN", "", config.hidden, &[("", 1.0)]);
                 self.last(&words, &last)
             }
             EncoderConfig::Gru(config) => {
                 let words = self.words("wz", true);
                 // ONNX's z is how much of y⁻ stays, ours how much of ỹ comes: σ(−x) = 1 − σ(x).
-                let gate = |n: &str, sign| Gate {
-                    input: format!("w{n}"),
-                    recurrent: format!("wrec{n}"),
-                    bias: format!("b{n}"),
-                    sign,
-                };
-                let last = self.gates("GRU", config.cells, &[gate("z", -1.0), gate("r", 1.0), gate("h", 1.0)]);
+                let last = self.gates("GRU", "", config.cells, &[("z", -1.0), ("r", 1.0), ("h", 1.0)]);
                 self.last(&words, &last)
             }
             EncoderConfig::Lstm(config) => {
@@ -311,8 +296,9 @@ impl Builder<'_, '_> {
         self.graph.nth_output(operator, &inputs, attributes, output)
     }
 
-    /// Returns a recurrent operator over words that are projected already, with these gates in ONNX's order.
-    fn gates(&self, operator: &'static str, cells: usize, gates: &[Gate]) -> Recurrent {
+    /// Returns a recurrent operator with these gates in ONNX's order: how the names of a gate's matrices end, and the factor of its
+    /// inputs. The names begin with `prefix`. A gate that the encoder does not have is open.
+    fn gates(&self, operator: &'static str, prefix: &str, cells: usize, gates: &[(&str, f32)]) -> Recurrent {
         let width = gates.len() * cells;
         let mut layer = Recurrent {
             operator,
@@ -323,13 +309,20 @@ impl Builder<'_, '_> {
             bias: vec![0.0; 2 * width],
             peepholes: None,
         };
-        for (number, Gate { input, recurrent, bias, sign }) in gates.iter().enumerate() {
-            let inputs = self.inputs(input);
-            layer.input.extend(inputs.iter().map(|weight| weight * sign));
-            let recurrent = transposed(&self.weights.get(recurrent).0, cells);
-            layer.recurrent.extend(recurrent.iter().map(|weight| weight * sign));
+        for (number, (gate, sign)) in gates.iter().enumerate() {
+            let name = |stem: &str| format!("{prefix}{stem}{gate}");
             let gate_bias = &mut layer.bias[number * cells..][..cells];
-            gate_bias.iter_mut().zip(self.weights.get(bias).0).for_each(|(to, bias)| *to = bias * sign);
+            let Some((bias, _)) = self.weights.find(&name("b")) else {
+                gate_bias.fill(OPEN);
+                for weights in [&mut layer.input, &mut layer.recurrent] {
+                    weights.resize(weights.len() / number * (number + 1), 0.0);
+                }
+                continue;
+            };
+            gate_bias.iter_mut().zip(bias).for_each(|(to, bias)| *to = bias * sign);
+            layer.input.extend(self.inputs(&name("w")).iter().map(|weight| weight * sign));
+            let recurrent = transposed(&self.weights.get(&name("wrec")).0, cells);
+            layer.recurrent.extend(recurrent.iter().map(|weight| weight * sign));
         }
         layer
     }
@@ -350,38 +343,19 @@ impl Builder<'_, '_> {
 
     /// Returns the LSTM whose names begin with `prefix`.
     fn lstm(&self, prefix: &str, direction: &'static str, cells: usize) -> Result<Recurrent> {
-        let named = |stem: &str, gate: &str| format!("{prefix}{stem}{gate}");
-        let peephole = |gate: &str| self.weights.find(&named("wp", gate));
-        if peephole("3").is_some_and(|(weights, _)| weights.len() > cells) {
-            bail!(
-                "expected an LSTM without peepholes or with diagonal ones, found full ones: ONNX's LSTM has no weights from one \
-                 cell to another's gates; train with `--peephole diagonal`"
-            );
-        }
-        let has_forget_gate = self.weights.find(&named("b", "2")).is_some();
         // ONNX's order: input, output, forget gate, cell.
-        let gates = ["3", "1", "2", "4"].into_iter().filter(|gate| has_forget_gate || *gate != "2");
-        let gate = |n| Gate { input: named("w", n), recurrent: named("wrec", n), bias: named("b", n), sign: 1.0 };
-        let mut layer = self.gates("LSTM", cells, &gates.map(gate).collect::<Vec<_>>());
+        let mut layer = self.gates("LSTM", prefix, cells, &["3", "1", "2", "4"].map(|gate| (gate, 1.0)));
         layer.direction = direction;
-        if !has_forget_gate {
-            let inputs = layer.input.len() / 3;
-            drop(layer.input.splice(2 * inputs..2 * inputs, std::iter::repeat_n(0.0, inputs)));
-            let square = cells * cells;
-            drop(layer.recurrent.splice(2 * square..2 * square, std::iter::repeat_n(0.0, square)));
-            layer.bias = [
-                &layer.bias[..2 * cells],
-                &vec![OPEN; cells],
-                &layer.bias[2 * cells..3 * cells],
-                &vec![0.0; 4 * cells],
-            ]
-            .concat();
-        }
-        if let Some((input_peephole, _)) = peephole("3") {
-            let none = || (vec![0.0; cells], cells);
-            let (output_peephole, forget_peephole) =
-                (peephole("1").unwrap_or_else(none).0, peephole("2").unwrap_or_else(none).0);
-            layer.peepholes = Some([input_peephole, output_peephole, forget_peephole].concat());
+        let peephole = |gate| self.weights.find(&format!("{prefix}wp{gate}")).map(|(weights, _)| weights);
+        if let Some(input) = peephole("3") {
+            if input.len() > cells {
+                bail!(
+                    "expected an LSTM without peepholes or with diagonal ones, found full ones: ONNX's LSTM has no weights from one \
+                     cell to another's gates; train with `--set encoder.peephole=diagonal`"
+                );
+            }
+            let [output, forget] = ["1", "2"].map(|gate| peephole(gate).unwrap_or_else(|| vec![0.0; cells]));
+            layer.peepholes = Some([input, output, forget].concat());
         }
         Ok(layer)
     }

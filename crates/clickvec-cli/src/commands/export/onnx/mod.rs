@@ -73,7 +73,7 @@ pub(super) fn write(folder: &mut ExportFolder, model: &Model) -> Result<()> {
     ensure!(
         words == 0,
         "expected a model of letter trigrams alone, found one with {words} whole words, which the code outside of the graph would \
-         have to hash; train without `--word-count`"
+         have to hash; train without the setting `word_count`"
     );
     let sides = if model.shared_towers() {
         vec![(Side::Query, "model.onnx")]
