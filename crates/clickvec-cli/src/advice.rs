@@ -12,6 +12,15 @@ pub(crate) fn told(error: &Error) -> String {
     }
 }
 
+/// Adds advice to the error of a table that lacks a column.
+pub(crate) fn for_missing_column(error: Error, advice: &str) -> Error {
+    if !error.what_was_expected().is_some_and(|expected| expected.starts_with("a column")) {
+        return error;
+    }
+    let help = error.what_helps().map_or_else(|| advice.to_owned(), |help| format!("{help}; {advice}"));
+    error.help(help)
+}
+
 /// Returns what to do about an error, if an option can help and the message does not say so itself.
 fn advice(error: &Error) -> Option<&'static str> {
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());

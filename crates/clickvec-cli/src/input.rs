@@ -181,14 +181,11 @@ impl Lines {
     /// The error of the next line, if it is a bad one. After an [`ErrorKind::Malformed`] there may be more lines.
     pub(crate) fn next_batch(&mut self, most: usize, batch: &mut Vec<String>) -> Result<(), Error> {
         batch.clear();
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
-        let first = self.receiver.recv().into_iter();
-        for line in first.chain(self.receiver.try_iter()).take(most) {
+        let Some(first) = self.next() else { return Ok(()) };
+        batch.push(first?);
+        for line in self.receiver.try_iter().take(most.saturating_sub(1)) {
             match line {
                 Ok(line) => batch.push(line),
-                Err(error) if batch.is_empty() => return Err(error),
                 // The lines before it are returned first.
                 Err(error) => {
                     self.failed = Some(error);
@@ -197,6 +194,14 @@ impl Lines {
             }
         }
         Ok(())
+    }
+}
+
+impl Iterator for Lines {
+    type Item = Result<String, Error>;
+
+    fn next(&mut self) -> Option<Result<String, Error>> {
+        self.failed.take().map(Err).or_else(|| self.receiver.recv().ok())
     }
 }
 

@@ -3,13 +3,14 @@
 use std::io::{BufRead, Cursor, Read as _};
 use std::path::Path;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, ensure};
 use clickvec::model::Side;
 use clickvec_tables::files;
 use clickvec_tables::shown::listed;
 use clickvec_tables::table::{Next, Options, Record, RowFault, Table, Width, is_parquet};
 
 use super::{Args, Format};
+use crate::advice;
 use crate::header::{self, Header};
 use crate::input::{self, Lines};
 use crate::output;
@@ -79,7 +80,7 @@ impl Texts {
             Some(source) => Table::read(&path, source, &options)?,
             None => Table::open(&args.texts, &options)?,
         };
-        let text = table.require(args.text_column.as_deref().unwrap_or(usual_column(args))).map_err(told)?;
+        let text = table.require(args.text_column.as_deref().unwrap_or(usual_column(args))).map_err(with_advice)?;
         let id = if has_id { Some(table.require(ID)?) } else { None };
         Ok(Texts::Rows(Box::new(Rows { table, text, id, record: Record::default() })))
     }
@@ -98,7 +99,7 @@ impl Texts {
 impl Rows {
     fn next_batch(&mut self, most: usize, batch: &mut Batch) -> Result<()> {
         while batch.texts.len() < most {
-            match self.table.next(&mut self.record).map_err(told)? {
+            match self.table.next(&mut self.record).map_err(with_advice)? {
                 Next::End => break,
                 Next::Header => {}
                 // A row that is left out would shift all that come after it.
@@ -156,10 +157,7 @@ fn say_table(header: &Header, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Returns an error, and the option that names a missing column.
-fn told(error: clickvec_tables::Error) -> anyhow::Error {
-    if error.what_was_expected().is_some_and(|expected| expected.starts_with("a column ")) {
-        return anyhow!("{error}; `--text-column` names another, and `--lines` takes every line as a text");
-    }
-    error.into()
+/// Adds the option that names a missing column.
+fn with_advice(error: clickvec_tables::Error) -> clickvec_tables::Error {
+    advice::for_missing_column(error, "`--text-column` names another, and `--lines` takes every line as a text")
 }

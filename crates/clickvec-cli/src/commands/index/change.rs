@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clickvec_index::{Compacted, Document, ErrorKind, Updated, Updater, compact};
 use clickvec_tables::shown::{listed, shortened};
 use serde::Serialize;
@@ -14,8 +14,6 @@ use crate::answer::Answer;
 use crate::input::Lines;
 use crate::{input, output, progress};
 
-/// The ids that are taken from the file of those to delete at once.
-const IDS_AT_ONCE: usize = 1024;
 /// How long another process may take that changes the index: compacting ten million titles takes about as long.
 const LONGEST: Duration = Duration::from_secs(600);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -149,26 +147,18 @@ fn update(args: &Args) -> Result<Updated> {
 }
 
 fn delete(path: &Path, updater: &mut Updater) -> Result<()> {
-    let (mut lines, mut ids) = (Lines::open(path)?, Vec::new());
-    let mut number = 0u64;
-    loop {
-        lines.next_batch(IDS_AT_ONCE, &mut ids)?;
-        if ids.is_empty() {
-            return Ok(());
+    for (number, id) in (1u64..).zip(Lines::open(path)?) {
+        let id = id?;
+        if id.trim().is_empty() {
+            continue;
         }
-        for id in &ids {
-            number += 1;
-            if id.trim().is_empty() {
-                continue;
-            }
-            if id.contains('\t') {
-                bail!(
-                    "{}:{number}: expected an id, found `{}` with a tab; give one id a line",
-                    output::path(path),
-                    shortened(id)
-                );
-            }
-            updater.delete(id);
-        }
+        ensure!(
+            !id.contains('\t'),
+            "{}:{number}: expected an id, found `{}` with a tab; give one id a line",
+            output::path(path),
+            shortened(&id)
+        );
+        updater.delete(&id);
     }
+    Ok(())
 }

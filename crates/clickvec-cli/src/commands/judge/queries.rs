@@ -37,15 +37,10 @@ pub(super) fn read(path: &Path, with_counts: bool) -> Result<Vec<PoolQuery>> {
     if is_table(path)? {
         read_table(path, with_counts, &mut queries)?;
     } else {
-        let mut lines = input::Lines::open(path)?;
-        let (mut batch, mut number) = (Vec::new(), 0u64);
-        loop {
-            lines.next_batch(1024, &mut batch)?;
-            if batch.is_empty() {
-                break;
-            }
-            if number == 0
-                && let Some(names) = header(&batch[0])
+        for (number, line) in (1u64..).zip(input::Lines::open(path)?) {
+            let line = line?;
+            if number == 1
+                && let Some(names) = header(&line)
             {
                 let names: Vec<_> = names.iter().map(|name| format!("`{}`", output::printable(name))).collect();
                 bail!(
@@ -55,10 +50,7 @@ pub(super) fn read(path: &Path, with_counts: bool) -> Result<Vec<PoolQuery>> {
                     names.join(", ")
                 );
             }
-            for line in &batch {
-                number += 1;
-                queries.add(line, 1, Some(number.to_string()));
-            }
+            queries.add(&line, 1, Some(number.to_string()));
         }
     }
     ensure!(!queries.all.is_empty(), "{}: expected queries, found none", output::input(path));

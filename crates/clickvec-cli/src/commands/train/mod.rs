@@ -6,10 +6,9 @@ mod settings;
 
 use std::io::Write as _;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
-use clickvec::Error;
+use anyhow::Result;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;
 use clickvec::tables::TITLE;
@@ -22,7 +21,7 @@ use super::inspect::looks_raw;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
-use crate::{input, output, outputs, test_set};
+use crate::{advice, input, output, outputs, test_set};
 
 /// Learn a model from a click log, from titles, or from both.
 ///
@@ -177,7 +176,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let outcome = training.run(clicks, &mut |progress| watcher.watch(&progress));
     let Watcher { mut reporter, interrupt, left_out, .. } = watcher;
     reporter.close();
-    match outcome.map_err(|error| told_of_log(error.into(), args.clicks.as_deref()))? {
+    let outcome = outcome.map_err(|error| match args.clicks.as_deref() {
+        Some(clicks) if error.path() == Some(clicks) => {
+            advice::for_missing_column(error, "`clickvec prepare` makes a click log from a raw one")
+        }
+        _ => error,
+    });
+    match outcome? {
         Outcome::Cancelled => {
             let status = interrupt.transpose()?.and_then(|interrupt| interrupt.status());
             reporter.cancelled(&args.output);
@@ -260,13 +265,4 @@ impl Watcher {
             self.left_out.push(Broken { files: self.files[list].clone(), broken, lines: broken + good });
         }
     }
-}
-
-/// The message for an error. If the file is not a click log, it also names the command that makes one.
-fn told_of_log(error: anyhow::Error, clicks: Option<&Path>) -> anyhow::Error {
-    let lacks_a_column = error.downcast_ref().is_some_and(|error: &Error| {
-        let expected = error.what_was_expected().unwrap_or_default();
-        error.path() == clicks && expected.starts_with("a column")
-    });
-    if lacks_a_column { anyhow!("{error}; `clickvec prepare` makes a click log from a raw one") } else { error }
 }
