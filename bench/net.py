@@ -193,14 +193,7 @@ full-vectors: json, fusedvectors
     clickvec evaluate --full $JUDGED bm25 vectors:file=titles.npy,ridge=0.3 shop.safetensors \
         --fusion linear:shop/validation.tsv --save-rankers fusedvectors --json
 
-# Search: without an index, then in each mode of each kind of index.
-search-model: hits
-    clickvec search --model shop.safetensors --titles shop/titles.tsv --mode vectors -k 5 --json 'lether couch' 'oak sink cabinet'
-search-fusion: hits
-    clickvec search --model fused/fusion_reciprocal-rank.safetensors --titles shop/titles.tsv -k 5 \
-        --json 'lether couch' 'oak sink cabinet'
-search-text: text
-    clickvec search --model shop.safetensors --titles shop/titles.tsv --mode vectors -k 3 'lether couch'
+# Search, in each mode of each kind of index.
 index: json
     clickvec index --model shop.safetensors --titles shop/titles.tsv --output shop.index --json
 inspect-index: json
@@ -209,6 +202,8 @@ search: hits
     queries | clickvec search shop.index --mode vectors --json
 search-vectors: hits
     clickvec search shop.index --mode vectors -k 5 --json 'lether couch' '12in sofas' 'oak sink cabinet'
+search-text: text
+    clickvec search shop.index --mode vectors -k 3 'lether couch'
 search-words: hits
     queries | clickvec search shop.index --mode words --json
 search-both: hits

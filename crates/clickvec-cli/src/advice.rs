@@ -30,7 +30,7 @@ fn advice(error: &Error) -> Option<&'static str> {
     }
     if error.what_was_expected() == Some("a model") && error.what_was_found() == Some("a `fusion`") {
         return Some(
-            "this takes its model, which is next to it; `index`, `search`, `evaluate` and `explain rank` take the fusion",
+            "this takes its model, which is next to it; `index`, `evaluate` and `explain rank` take the fusion",
         );
     }
     // Only titles have ids.
@@ -39,7 +39,5 @@ fn advice(error: &Error) -> Option<&'static str> {
     }
     // What `--model` is given most often besides a model.
     let is_index = error.what_was_expected() == Some("a file") && error.path().is_some_and(looks_like_index);
-    is_index.then_some(
-        "in an index the model is the file model.safetensors; `search` and `explain` take the folder with --index",
-    )
+    is_index.then_some("in an index the model is the file model.safetensors; `search` and `serve` take the folder")
 }

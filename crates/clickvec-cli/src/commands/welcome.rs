@@ -23,8 +23,11 @@ What to do first:
   clickvec evaluate bm25 shop.safetensors --judged judged.tsv
       find out whether it beats BM25, with a table of query, title and grade (0 to 4)
 
-  clickvec search --model shop.safetensors --titles titles.tsv \"angle bracket\"
-      show the best titles of a table with the columns id and title
+  clickvec index --model shop.safetensors --titles titles.tsv --output shop.index
+      encode the titles of a table with the columns id and title
+
+  clickvec search shop.index \"angle bracket\"
+      show the best of them
 
 `clickvec help` lists all commands, `clickvec help train` explains one.
 ";

@@ -73,17 +73,16 @@ fn judged_titles_that_cannot_be_read() {
 fn titles_that_cannot_be_read() {
     let folder = Folder::with_model();
     for (file, message) in unreadable(&folder, "id") {
-        let search = ["search", "--model", "model.safetensors", "--titles", file, "red"];
-        folder.run(&search).code(2).says(&message).prints_nothing();
+        folder.index("model.safetensors", file).code(2).says(&message).prints_nothing();
         let evaluate = ["evaluate", "--judged", "judged.tsv", "bm25", "--titles", file];
         folder.run(&evaluate).code(2).says(&message).prints_nothing();
     }
     folder.write("bad", "id\ttitle\n1\ta\n1\tb\n");
     let twice = "bad:3: expected a new id, found `1`, which line 2 has already";
-    folder.run(&["search", "--model", "model.safetensors", "--titles", "bad", "red"]).code(2).says(twice);
+    folder.index("model.safetensors", "bad").code(2).says(twice);
     folder.write("bad", "id\ttitle\n");
     let nothing = "bad: expected titles below the header, found none";
-    folder.run(&["search", "--model", "model.safetensors", "--titles", "bad", "red"]).code(2).says(nothing);
+    folder.index("model.safetensors", "bad").code(2).says(nothing);
 }
 
 #[test]

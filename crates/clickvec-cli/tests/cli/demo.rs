@@ -44,7 +44,7 @@ fn what_it_makes_can_be_kept_and_searched() {
     let folder = Folder::new();
     let keep = ["--keep", "kept", "--output", "page.html"];
     let text = folder.run(&[&DEMO[..], &keep].concat()).code(0).stdout();
-    let search = "clickvec search --model kept/lstm.safetensors --titles kept/log/titles.tsv";
+    let search = "clickvec search kept/lstm.index";
     let flat = text.replace(" \\\n      ", " ");
     assert!(flat.contains(search), "{text}");
     let mut arguments: Vec<&str> = search.split(' ').skip(1).collect();

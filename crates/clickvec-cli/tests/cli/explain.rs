@@ -23,7 +23,8 @@ fn with_models() -> Folder {
 fn a_match_says_the_score_of_the_search_and_shares_that_sum_to_it() {
     let folder = Folder::with_model();
     folder.write("one.tsv", "id\ttitle\nt1\thammer in red, 10 in.\n");
-    let search = ["search", "--model=model.safetensors", "--titles=one.tsv", "--mode=vectors", "--json", "red hammer"];
+    folder.index("model.safetensors", "one.tsv").code(0);
+    let search = ["search", "shop.index", "--mode=vectors", "--json", "red hammer"];
     let found = folder.run(&search).code(0).json_lines();
     let [explained] = folder.run(&[&MATCH[..], &["--json"]].concat()).code(0).json_lines().try_into().unwrap();
     let model = &explained["models"][0];

@@ -137,20 +137,9 @@ fn features_of_judged_titles_are_in_svmranks_form() {
         (1..=8).map(|n| first[1 + n].strip_prefix(&format!("{n}:")).unwrap().parse().unwrap()).collect();
     // `red hammer`, `hammer in red, 10 in.`: both words are there, not in order.
     assert_eq!(numbers[3..], [2.0, 5.0, 2.0, 1.0, 0.0]);
-    let [found] = folder
-        .run(&[
-            "search",
-            "--model=model.safetensors",
-            "--titles=titles.tsv",
-            "--mode=vectors",
-            "-k=200",
-            "--json",
-            "red hammer",
-        ])
-        .code(0)
-        .json_lines()
-        .try_into()
-        .unwrap();
+    folder.index("model.safetensors", "titles.tsv").code(0);
+    let search = ["search", "shop.index", "--mode=vectors", "-k=200", "--json", "red hammer"];
+    let [found] = folder.run(&search).code(0).json_lines().try_into().unwrap();
     let found = found["results"].as_array().unwrap().iter().find(|of| of["title"] == "hammer in red, 10 in.").unwrap();
     assert!((found["score"].as_f64().unwrap() - numbers[0]).abs() < 1e-6, "{found} {numbers:?}");
     let groups: Vec<usize> = folder.read("out/groups.txt").lines().map(|line| line.parse().unwrap()).collect();

@@ -48,12 +48,8 @@ fn a_body_is_learnt_judged_and_searched() {
     let model = folder.run(&model).code(0).json_lines();
     assert!(ndcg(&model[0], 0) > 0.9, "{model:?}");
 
-    let search = ["search", "--model", "body", "--titles", "titles.tsv", "--field", "body", "red hammer", "-k", "1"];
-    folder.run(&search).code(0).prints("hammer in red");
     folder.run(&["index", "--model", "body", "--titles", "titles.tsv", "--field", "body", "--output", "ix"]).code(0);
     folder.run(&["search", "ix", "red hammer", "-k", "1"]).code(0).prints("hammer in red");
-    let both = ["search", "ix", "--field", "body", "red hammer"];
-    folder.run(&both).code(2).says("--model <MODEL>");
 }
 
 #[test]
@@ -62,8 +58,9 @@ fn columns_are_joined() {
     let joined = ["--field", "title+body"];
     folder.train("both", &[&joined[..], &["--validation", "judged.tsv"]].concat()).code(0);
     folder.run(&["inspect", "both"]).code(0).prints("title+body");
-    let search = ["search", "--model", "both", "--titles", "titles.tsv", "red hammer", "-k", "1"];
-    let found = folder.run(&[&search[..], &joined].concat()).code(0);
+    let index = ["index", "--model", "both", "--titles", "titles.tsv", "--output", "ix"];
+    folder.run(&[&index[..], &joined].concat()).code(0);
+    let found = folder.run(&["search", "ix", "red hammer", "-k", "1"]).code(0);
     assert!(found.stdout().contains("number") && found.stdout().contains(" hammer in red"), "{}", found.stdout());
     folder.train("none", &["--field", "title+text"]).code(2).says("expected a column `text` in the header");
 }
@@ -105,7 +102,7 @@ fn a_column_that_is_named_twice_is_refused() {
         &[&evaluate[..], &["--clicks=clicks.tsv"]].concat(),
         &["lab", "table", "spec.toml"],
         &["index", "--model=m", "--titles=titles.tsv", "--output=ix", "--store=body"],
-        &["search", "--model=m", "--titles=titles.jsonl", "red hammer"],
+        &["index", "--model=m", "--titles=titles.jsonl", "--output=ix"],
     ];
     for command in commands {
         for field in ["title+title", "title+body+ Title"] {
@@ -258,8 +255,6 @@ fn an_index_keeps_its_field() {
     assert_eq!(made(&["--model", "of-both"]), both);
     index(&["--titles", "titles.tsv", "--model", "of-both"]).says("texts come from the column `title+body`");
     assert_eq!(made(&["--model", "of-both", "--field", "title"]), title);
-    let search = ["search", "--model", "of-both", "--titles", "titles.tsv", "red hammer", "-k", "1"];
-    folder.run(&search).code(0).says("texts come from the column `title+body`");
     // Shards of different columns do not fit together.
     let shard = |number: &str, field: &str| {
         let shard = ["--model", "m", "--titles", "titles.tsv", "--shard", number, "--field", field, "--output"];

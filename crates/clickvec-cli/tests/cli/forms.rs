@@ -133,7 +133,7 @@ fn compressed_files_are_read_alike() {
         gzip.finish().unwrap();
     }
     assert_eq!(report(evaluate(&folder, &["--judged", "beir"])), expected);
-    folder.run(&["search", "--model", "model.safetensors", "--titles", "beir", "red hammer"]).code(0);
+    folder.index("model.safetensors", "beir").code(0);
 }
 
 #[test]
@@ -199,10 +199,9 @@ fn what_cannot_be_read_is_told_with_its_place() {
         .says("beir/corpus.jsonl:107: expected an id");
     folder.write("empty", "");
     evaluate(&folder, &["--judged", "empty"]).code(2).says("empty: expected a header line, found nothing");
-    let titles = ["search", "--model", "model.safetensors", "red hammer", "--titles"];
-    folder.run(&[&titles[..], &["empty"]].concat()).code(2).says("empty: expected a header line, found nothing");
+    folder.index("model.safetensors", "empty").code(2).says("empty: expected a header line, found nothing");
     std::fs::create_dir(folder.path("nothing")).unwrap();
-    folder.run(&[&titles[..], &["nothing"]].concat()).code(2).says("nothing: expected a file, or a BEIR folder");
+    folder.index("model.safetensors", "nothing").code(2).says("nothing: expected a file, or a BEIR folder");
 }
 
 #[test]
@@ -235,14 +234,12 @@ fn nothing_that_is_read_is_written_over() {
 fn titles_of_a_corpus_are_searched_and_indexed() {
     let folder = folder();
     let hits = |titles: &str| {
-        let run = folder.run(&["search", "--model", "model.safetensors", "--titles", titles, "--json", "red hammer"]);
-        run.code(0).json_lines()
+        folder.index("model.safetensors", titles).code(0);
+        folder.run(&["search", "shop.index", "--json", "red hammer"]).code(0).json_lines()
     };
     let expected = hits("own.tsv");
     assert_eq!(hits("beir"), expected);
     assert_eq!(hits("beir/corpus.jsonl"), expected);
-    folder.run(&["index", "--model", "model.safetensors", "--titles", "beir", "--output", "ix"]).code(0);
-    assert_eq!(folder.run(&["search", "ix", "--json", "red hammer"]).code(0).json_lines(), expected);
     folder.run(&["lab", "simulate", "--pairs", "500", "--titles", "beir", "--output", "made-up"]).code(0);
 }
 

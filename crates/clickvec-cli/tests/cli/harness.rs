@@ -87,6 +87,18 @@ impl Folder {
         folder
     }
 
+    /// [`Folder::with_model`], and `shop.index` of its titles.
+    pub(crate) fn with_index() -> Folder {
+        let folder = Folder::with_model();
+        folder.index("model.safetensors", "titles.tsv").code(0).prints_nothing();
+        folder
+    }
+
+    /// Makes `shop.index` of a model and titles.
+    pub(crate) fn index(&self, model: &str, titles: &str) -> Run {
+        self.run(&["index", "--model", model, "--titles", titles, "--output", "shop.index"])
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }

@@ -53,7 +53,8 @@ fn help_shows_defaults() {
     let help = folder.run(&["train", "--help"]).code(0).stdout();
     let flags: Vec<&str> = help.split("\n      --").skip(1).collect();
     for flag in flags.iter().filter(|flag| flag.contains('<')) {
-        let without = ["clicks", "titles <", "init <", "teacher <", "validation", "preset", "set <", "settings <"];
+        let without =
+            ["clicks", "titles <", "columns <", "init <", "teacher <", "validation", "preset", "set <", "settings <"];
         let needs_none = without.iter().any(|name| flag.starts_with(name));
         assert!(needs_none || flag.contains("[default:"), "no default: {flag}");
     }
@@ -83,12 +84,9 @@ fn wrong_usage_is_2() {
     let folder = Folder::new();
     folder.run(&["fly"]).code(2).says("unrecognized subcommand").prints_nothing();
     folder.run(&["train"]).code(2).says("--clicks").prints_nothing();
-    folder.run(&["search", "--model", "m", "--titles", "t", "-k", "0", "a"]).code(2).says("--top");
+    folder.run(&["search", "i", "-k", "0", "a"]).code(2).says("--top");
     folder.run(&["--threads", "5000", "inspect", "m"]).code(2).says("--threads");
-    folder
-        .run(&["search", "--model", "m", "--titles", "t", "-k", "-1", "a"])
-        .code(2)
-        .says("expected a whole number of 1 or more");
+    folder.run(&["search", "i", "-k", "-1", "a"]).code(2).says("expected a whole number of 1 or more");
     folder
         .run(&["train", "--clicks", "c", "--output", "m", "--set", "loss.gamma=-1"])
         .code(2)

@@ -57,7 +57,7 @@ fn a_model_is_no_table() {
         train("model.safetensors", "m"),
         vec!["prepare", "model.safetensors", "--output", "c.tsv"],
         vec!["evaluate", "--judged", "model.safetensors", "bm25"],
-        vec!["search", "--model", "model.safetensors", "--titles", "model.safetensors", "red"],
+        vec!["index", "--model", "model.safetensors", "--titles", "model.safetensors", "--output", "i"],
         vec!["train", "--titles", "model.safetensors", "--output", "m"],
     ] {
         folder.run(&arguments).code(2).says(message).prints_nothing();

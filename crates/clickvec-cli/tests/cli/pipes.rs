@@ -6,8 +6,8 @@ use crate::harness::{Folder, program};
 
 #[test]
 fn a_reader_that_has_enough_is_success() {
-    let folder = Folder::with_model();
-    let base = "search --model model.safetensors --titles titles.tsv -k 144".split(' ').chain(["red", "blue", "green"]);
+    let folder = Folder::with_index();
+    let base = "search shop.index -k 144".split(' ').chain(["red", "blue", "green"]);
     let commands: [Vec<&str>; 6] = [
         base.collect(),
         "evaluate --judged judged.tsv bm25".split(' ').collect(),

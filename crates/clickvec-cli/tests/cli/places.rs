@@ -22,7 +22,6 @@ fn a_pipe_where_a_file_must_be_is_told_at_once() {
     assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
     for arguments in [
         "inspect pipe",
-        "search --model pipe --titles titles.tsv red",
         "search pipe red",
         "embed pipe --side query --text-column query clicks.tsv",
         "index --model pipe --titles titles.tsv --output index",
@@ -110,8 +109,9 @@ fn no_message_moves_the_cursor() {
     folder.write("judged.odd", format!("query\ttitle\tgrade\nred\thammer\t{odd}\n"));
     for arguments in [
         &["inspect", odd][..],
-        &["search", "--model", odd, "--titles", "titles.tsv", "red"],
-        &["search", "--model", "model.safetensors", "--titles", odd, "red"],
+        &["search", odd, "red"],
+        &["index", "--model", odd, "--titles", "titles.tsv", "--output", "x"],
+        &["index", "--model", "model.safetensors", "--titles", odd, "--output", "x"],
         &["evaluate", "--judged", "judged.odd", "bm25"],
         &["evaluate", "--judged", "judged.tsv", odd],
         &["evaluate", "--judged", odd, "bm25"],
@@ -225,23 +225,6 @@ fn memory_that_is_not_there_is_told_before_the_work() {
         [&once[..], &["m", "--encoder", "lstm", "--set", "encoder.cells=500", "--set", "batch_size=12000"]].concat();
     let cosines =
         [&once[..], &["m", "--encoder", "dssm", "--set", "encoder.layers=2", "--set", "batch_size=12000"]].concat();
-    // Its words have trigrams of all titles.
-    folder.write("few.tsv", pairs_of(64));
-    let flat = [
-        "train",
-        "--clicks",
-        "few.tsv",
-        "--output",
-        "flat",
-        "--encoder",
-        "dssm",
-        "--set",
-        "encoder.layers=4000",
-        "--epochs",
-        "1",
-    ];
-    folder.run(&flat).code(0);
-    let encoded = ["search", "--model", "flat", "--titles", "many.tsv", "w1"];
     let asked = [
         ("words that may translate each other", &wtm[..]),
         ("words that may translate each other", &ptm),
@@ -249,7 +232,6 @@ fn memory_that_is_not_there_is_told_before_the_work() {
         ("pairs of words", &mrf),
         ("the states and gradients of a minibatch", &states),
         ("the states and gradients of a minibatch", &cosines),
-        ("the vectors of titles", &encoded),
         ("the weights", &wide),
         ("singular vectors", &lsa),
         ("topics", &plsa),

@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 
 use crate::harness::{Folder, program};
 
-const BASE: [&str; 5] = ["search", "--model", "model.safetensors", "--titles", "titles.tsv"];
+const BASE: [&str; 2] = ["search", "shop.index"];
 
 #[test]
 fn the_best_titles_stand_first() {
-    let folder = Folder::with_model();
+    let folder = Folder::with_index();
     let run = folder.run(&[&BASE[..], &["-k", "3", "red hammer"]].concat()).code(0);
     let lines: Vec<String> = run.stdout().lines().map(str::to_owned).collect();
     assert_eq!(lines.len(), 3, "{}", run.stdout());
@@ -19,16 +19,17 @@ fn the_best_titles_stand_first() {
 
 #[test]
 fn an_id_of_any_length_is_printed() {
-    let folder = Folder::with_model();
+    let folder = Folder::with_index();
     let id = "i".repeat(70_000);
     folder.write("long.tsv", format!("id\ttitle\n{id}\tred hammer\nb\tblue ladder\n"));
-    let run = folder.run(&["search", "--model", "model.safetensors", "--titles", "long.tsv", "red hammer"]).code(0);
+    folder.index("model.safetensors", "long.tsv").code(0);
+    let run = folder.run(&[&BASE[..], &["red hammer"]].concat()).code(0);
     assert!(run.stdout().contains(&format!("  {id}  red hammer\n")) && run.stdout().contains("  blue ladder\n"));
 }
 
 #[test]
 fn json_has_one_object_a_query() {
-    let folder = Folder::with_model();
+    let folder = Folder::with_index();
     let run = folder.run(&[&BASE[..], &["--json", "--top", "200", "red hammer", "blue ladder"]].concat()).code(0);
     let answers = run.json_lines();
     assert_eq!(answers.len(), 2);
@@ -47,7 +48,7 @@ fn json_has_one_object_a_query() {
 
 #[test]
 fn without_a_known_word_there_is_no_result() {
-    let folder = Folder::with_model();
+    let folder = Folder::with_index();
     folder.run(&[&BASE[..], &["…"]].concat()).code(1).says("`…`: no results: expected words, found none");
     let run = folder.run(&[&BASE[..], &["--json", "日本"]].concat()).code(1);
     assert_eq!(run.stdout(), "{\"query\":\"日本\",\"results\":[]}\n");
@@ -57,18 +58,19 @@ fn without_a_known_word_there_is_no_result() {
 
 #[test]
 fn titles_of_unknown_words_are_left_out_and_told() {
-    let folder = Folder::with_model();
+    let folder = Folder::with_index();
     let titles = folder.read("titles.tsv") + "x1\t日本\nbroken\n";
     folder.write("titles.tsv", titles);
-    let run = folder.run(&[&BASE[..], &["--json", "-k", "1000", "red hammer"]].concat()).code(0);
+    let run = folder.index("model.safetensors", "titles.tsv").code(0);
     assert!(run.stderr().contains("1 title cannot be found: the model knows none of their words"), "{}", run.stderr());
     assert!(run.stderr().contains("titles.tsv:147: expected at least 2 columns, found 1"), "{}", run.stderr());
+    let run = folder.run(&[&BASE[..], &["--json", "-k", "1000", "red hammer"]].concat()).code(0);
     assert_eq!(run.json_lines()[0]["results"].as_array().unwrap().len(), 144);
 }
 
 #[test]
 fn standard_input_is_answered_as_it_comes() {
-    let folder = Folder::with_model();
+    let folder = Folder::with_index();
     let mut child = Command::new(program())
         .args(BASE)
         .args(["--json", "-k", "1"])
@@ -94,8 +96,9 @@ fn standard_input_is_answered_as_it_comes() {
 
 #[test]
 fn several_queries_are_told_apart_and_titles_cannot_move_the_cursor() {
-    let folder = Folder::with_model();
+    let folder = Folder::with_index();
     folder.write("titles.tsv", "id\ttitle\n1\tred \u{1b}[31mhammer\n");
+    folder.index("model.safetensors", "titles.tsv").code(0);
     let run = folder.run(&[&BASE[..], &["red", "hammer"]].concat()).code(0);
     assert!(run.stdout().starts_with("red\n1  "), "{}", run.stdout());
     assert!(run.stdout().contains("\n\nhammer\n1  "), "{}", run.stdout());
@@ -104,10 +107,10 @@ fn several_queries_are_told_apart_and_titles_cannot_move_the_cursor() {
 
 #[test]
 fn a_bad_line_is_told_and_the_others_are_answered() {
-    let folder = Folder::with_model();
+    let folder = Folder::with_index();
     let long = "a".repeat((64 << 20) + 1);
     let input = [b"red hammer\n\xff\nblue ladder\n", long.as_bytes(), b"\n\nred\n", long.as_bytes()].concat();
-    let search = ["search", "--model", "model.safetensors", "--titles", "titles.tsv", "--json"];
+    let search = ["search", "shop.index", "--json"];
     let run = folder.run_with(&search, input.clone()).code(2);
     let run = run.says("standard input:2: expected UTF-8").says("standard input:4: expected a row of at most");
     let run = run.says("standard input: 3 lines could not be read, all others were answered");
@@ -119,18 +122,18 @@ fn a_bad_line_is_told_and_the_others_are_answered() {
     assert!(message.starts_with("standard input:2: expected UTF-8"), "{message}");
     assert!(answers[0].get("error").is_none() && !answers[5]["results"].as_array().unwrap().is_empty());
     assert_eq!(answers[1]["results"].as_array().unwrap().len(), 0);
-    let run = folder.run_with(&search[..5], input).code(2);
+    let run = folder.run_with(&search[..2], input).code(2);
     assert_eq!(run.stdout().lines().filter(|line| line.starts_with("red")).count(), 2);
 }
 
 #[test]
 fn a_run_is_what_evaluate_and_judge_take() {
-    let folder = Folder::with_model();
+    let folder = Folder::with_index();
     folder.write("topics.tsv", "query_id\tquery\nq7\tred hammer\nq9\tblue ladder\nq10\tzzz qqq\n");
     let judged =
         ["q7\tred hammer\tt0010\thammer in red, 10 in.\t3", "q9\tblue ladder\tt1110\tladder in blue, 10 in.\t10"];
     folder.write("j.tsv", format!("query_id\tquery\ttitle_id\ttitle\tgrade\n{}\n", judged.join("\n")));
-    let search = ["search", "--model", "model.safetensors", "--titles", "titles.tsv", "-k", "20", "--trec"];
+    let search = ["search", "shop.index", "-k", "20", "--trec"];
     let run = folder.run(&[&search[..], &["--topics", "topics.tsv"]].concat()).code(0).says("`zzz qqq`: no results");
     let printed = run.stdout();
     let lines: Vec<Vec<&str>> = printed.lines().map(|line| line.split(' ').collect()).collect();
@@ -151,16 +154,16 @@ fn a_run_is_what_evaluate_and_judge_take() {
     assert_eq!((ids.len(), ids[0], ids[20]), (40, "1", "3"));
     // What a run cannot say.
     folder.write("spaced.tsv", "id\ttitle\na b\tred hammer\n");
-    let spaced = ["search", "--model", "model.safetensors", "--titles", "spaced.tsv", "--trec", "red"];
-    folder.run(&spaced).code(2).says("standard output:1: ");
+    folder.index("model.safetensors", "spaced.tsv").code(0);
+    folder.run(&[&search[..], &["red"]].concat()).code(2).says("standard output:1: ");
     folder.run(&[&search[..], &["--json", "red"]].concat()).code(2);
     folder.run(&[&search[..], &["--topics", "topics.tsv", "red"]].concat()).code(2);
 }
 
 #[test]
 fn topics_may_be_judged_titles_and_their_faults_are_told() {
-    let folder = Folder::with_model();
-    let search = ["search", "--model", "model.safetensors", "--titles", "titles.tsv", "-k", "2", "--trec", "--topics"];
+    let folder = Folder::with_index();
+    let search = ["search", "shop.index", "-k", "2", "--trec", "--topics"];
     let judged = "query_id\tquery\ttitle\tgrade\nq7\tred hammer\ta\t3\nq7\tred hammer\tb\t0\n";
     folder.write("judged.tsv", judged);
     let of_file = folder.run(&[&search[..], &["judged.tsv"]].concat()).code(0).stdout();

@@ -40,7 +40,8 @@ fn a_model_teaches_another() {
     assert_eq!(agreed.len(), 6, "{events:?}");
     assert!(events.iter().any(|event| event["teacher"]["overlap_of_10"].is_f64()));
     folder.run(&["inspect", "m"]).code(0).prints("teacher.clicks").prints("0.7");
-    folder.run(&["search", "--model", "m", "--titles", "titles.tsv", "red ladder"]).code(0);
+    folder.index("m", "titles.tsv").code(0);
+    folder.run(&["search", "shop.index", "red ladder"]).code(0);
 }
 
 /// The texts of a `.npy` are a file of their own, which nobody names.

@@ -21,21 +21,21 @@ const NAMES: [&str; 2] = ["--columns", "id=sku,title=name"];
 #[test]
 fn a_search_finds_the_same_in_any_form() {
     let folder = folder();
-    let search = ["search", "--model", "model.safetensors", "-k", "5", "red hammer", "--titles"];
-    let expected = folder.run(&[&search[..], &["titles.tsv"]].concat()).code(0).stdout();
-    for file in ["titles.csv", "titles.jsonl"] {
-        let run = folder.run(&[&search[..], &[file], &NAMES].concat()).code(0);
-        assert_eq!(run.stdout(), expected, "{file}");
+    let csv = folder.read("titles.csv");
+    folder.write("plain.csv", csv.replace("sku,price,name", "id,price,title"));
+    folder.write("named.tsv", folder.read("titles.tsv").replace("id\ttitle", "sku\tname"));
+    let found = |file: &str, more: &[&str], input: &str| {
+        let index = ["index", "--model", "model.safetensors", "--output", "any.index", "--titles", file];
+        folder.run_with(&[&index[..], more].concat(), input).code(0);
+        folder.run(&["search", "any.index", "-k", "5", "red hammer"]).code(0).stdout()
+    };
+    let expected = found("titles.tsv", &[], "");
+    for file in ["titles.csv", "titles.jsonl", "named.tsv"] {
+        assert_eq!(found(file, &NAMES, ""), expected, "{file}");
     }
     // From a pipe, too; and plain names need no option.
-    let csv = folder.read("titles.csv");
-    let piped = folder.run_with(&[&search[..], &["-"], &NAMES].concat(), csv.clone()).code(0);
-    assert_eq!(piped.stdout(), expected);
-    folder.write("plain.csv", csv.replace("sku,price,name", "id,price,title"));
-    assert_eq!(folder.run(&[&search[..], &["plain.csv"]].concat()).code(0).stdout(), expected);
-    // A table with tabs under other names.
-    folder.write("named.tsv", folder.read("titles.tsv").replace("id\ttitle", "sku\tname"));
-    assert_eq!(folder.run(&[&search[..], &["named.tsv"], &NAMES].concat()).code(0).stdout(), expected);
+    assert_eq!(found("-", &NAMES, &csv), expected);
+    assert_eq!(found("plain.csv", &[], ""), expected);
 }
 
 #[test]
@@ -77,29 +77,29 @@ fn messages_name_the_file_and_not_its_copy() {
 #[test]
 fn what_is_wrong_with_them_is_told() {
     let folder = folder();
-    let search = |file: &str, more: &[&str]| {
-        folder.run(&[&["search", "--model", "model.safetensors", "red", "--titles", file], more].concat())
+    let index = |file: &str, more: &[&str]| {
+        folder.run(&[&["index", "--model", "model.safetensors", "--output", "i", "--titles", file], more].concat())
     };
     let missing = "titles.csv: expected a column `id` in the header, found `sku`, `price`, `name`";
-    search("titles.csv", &["--columns", "title=name"])
+    index("titles.csv", &["--columns", "title=name"])
         .code(2)
         .says(missing)
         .says("`--columns` names the columns of titles")
         .prints_nothing();
-    search("titles.csv", &["--columns", "id=sku"]).code(2).says("expected a column `title` in the header");
+    index("titles.csv", &["--columns", "id=sku"]).code(2).says("expected a column `title` in the header");
     folder.write("twice.csv", "id,title\n1,a\n1,b\n");
-    search("twice.csv", &[]).code(2).says("twice.csv:3: expected a new id, found `1`, which line 2 has already");
+    index("twice.csv", &[]).code(2).says("twice.csv:3: expected a new id, found `1`, which line 2 has already");
     folder.write("none.csv", "id,title\n");
-    search("none.csv", &[]).code(2).says("none.csv: expected titles below the header, found none");
+    index("none.csv", &[]).code(2).says("none.csv: expected titles below the header, found none");
     folder.write("some.csv", "id,title\n1,red hammer\n,lost\n2,blue ladder\n3\n");
-    search("some.csv", &[])
+    index("some.csv", &[])
         .code(0)
         .says("some.csv: skipped 2 broken lines:")
         .says("some.csv:3: expected an id, found nothing");
     folder.write("most.csv", "id,title\n1,red hammer\n2\n3\n");
-    search("most.csv", &[]).code(2).says("most.csv: expected a table of titles, found 2 broken lines of 3");
+    index("most.csv", &[]).code(2).says("most.csv: expected a table of titles, found 2 broken lines of 3");
     folder.write("most.tsv", "id\ttitle\n1\tred hammer\n2\n3\n");
-    search("most.tsv", &[])
+    index("most.tsv", &[])
         .code(2)
         .says("most.tsv: expected a table of titles, found 2 broken lines of 3; fix them first");
 }
@@ -155,15 +155,13 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
     folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop.index"]).code(0);
     folder.write("q.qrels", "1 0 t1 1\n");
     folder.write("r.run", "1 Q0 t1 1 0.5 r\n");
-    let commands: [&[&str]; 8] = [
-        &["search", "shop.index", "red hammer"],
+    let commands: [&[&str]; 6] = [
         &["train", "--clicks=clicks.tsv", "--output=new"],
         &["evaluate", "--judged=judged.tsv", "model.safetensors"],
         &["evaluate", "--judged=judged.tsv", "--full", "shop.index"],
         &["evaluate", "--judged=q.qrels", "r.run"],
         &["lab", "simulate", "--pairs=100", "--output=new"],
         &["lab", "errors", "model.safetensors", "--judged=judged.tsv"],
-        &["search", "--model=model.safetensors", "red hammer"],
     ];
     for command in commands {
         for names in ["title=name", "id=name"] {
@@ -178,11 +176,8 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
 fn a_column_that_is_read_under_the_name_of_another_is_told() {
     let folder = folder();
     folder.write("plain.csv", folder.read("titles.csv").replace("sku,price,name", "id,price,title"));
-    let search = ["search", "--model=model.safetensors", "--titles=plain.csv", "--field=id", "red"];
-    let said = "plain.csv: expected a column of texts, found `--field id`, under which ids are read";
-    folder.run(&search).code(2).says(said).prints_nothing();
     // A plain table has ids under this name too.
-    for (name, id) in [("titles.tsv", "id"), ("titles.tsv", "ID"), ("-", "id")] {
+    for (name, id) in [("plain.csv", "id"), ("titles.tsv", "id"), ("titles.tsv", "ID"), ("-", "id")] {
         let found = format!("{name}: expected a column of texts, found `--field {id}`, under which ids are read");
         let index = ["index", "--model=model.safetensors", "--output=new", "--titles", name, "--field", id];
         folder.run_with(&index, folder.read("titles.tsv")).code(2).says(&found).prints_nothing();
@@ -211,24 +206,26 @@ fn columns_of_a_folder_are_refused() {
     std::fs::create_dir(folder.path("beir")).unwrap();
     let documents = "{\"_id\":\"a\",\"title\":\"number one\",\"text\":\"red hammer\"}\n";
     folder.write("beir/corpus.jsonl", documents);
-    let search = |titles: &str, more: &[&str]| {
-        let base = ["search", "--model=model.safetensors", "red hammer", "--titles", titles];
+    let index = |titles: &str, more: &[&str]| {
+        let base = ["index", "--model=model.safetensors", "--output=shop.index", "--titles", titles];
         folder.run(&[&base[..], more].concat())
     };
-    search("beir", &[]).code(0).prints("number one");
+    let search = || folder.run(&["search", "shop.index", "red hammer"]).code(0);
+    index("beir", &[]).code(0);
+    search().prints("number one");
     for names in ["title=text", "id=text"] {
         let said = "beir: expected a file of titles with `--columns`, found a BEIR collection; give its `corpus.jsonl`";
-        search("beir", &["--columns", names]).code(2).says(said).prints_nothing();
+        index("beir", &["--columns", names]).code(2).says(said).prints_nothing();
     }
-    search("beir/corpus.jsonl", &["--columns=id=_id,title=text"]).code(0).prints("red hammer");
+    index("beir/corpus.jsonl", &["--columns=id=_id,title=text"]).code(0);
+    search().prints("red hammer");
 }
 
 #[test]
 fn two_names_for_the_texts_are_refused_where_only_titles_are_read() {
     let folder = folder();
     let two = [&NAMES[..], &["--field=price"]].concat();
-    let commands: [&[&str]; 3] = [
-        &["search", "--model=model.safetensors", "red hammer"],
+    let commands: [&[&str]; 2] = [
         &["index", "--model=model.safetensors", "--output=new"],
         &["train", "--set", "encoder.cells=8", "--encoder", "lstm", "--set", "titles.epochs=1", "--output=new"],
     ];
@@ -247,16 +244,14 @@ fn two_names_for_the_texts_are_refused_where_only_titles_are_read() {
 #[test]
 fn a_key_that_stands_twice_is_a_broken_row() {
     let folder = folder();
-    let search = |titles: &str| {
-        folder.write("t.jsonl", titles);
-        folder.run(&["search", "--model=model.safetensors", "--titles=t.jsonl", "red hammer"])
-    };
     let said = "t.jsonl:2: expected a JSON object, found the key `title` a second time in column ";
     // As JSON lines, and as BEIR's.
     for id in ["id", "_id"] {
         let twice = "\"title\":\"blue ladder\",\"title\":\"red ladder\"";
         let rows = format!("{{\"{id}\":\"a\",\"title\":\"red hammer\"}}\n{{\"{id}\":\"b\",{twice}}}\n");
-        let found = search(&rows).code(0).says(said).stdout();
+        folder.write("t.jsonl", rows);
+        folder.index("model.safetensors", "t.jsonl").code(0).says(said);
+        let found = folder.run(&["search", "shop.index", "red hammer"]).code(0).stdout();
         assert!(found.contains("red hammer") && !found.contains("ladder"), "{found}");
     }
     // In a log it is counted like any other broken row, however deep it stands.

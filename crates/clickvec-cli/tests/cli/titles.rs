@@ -22,7 +22,8 @@ fn titles_alone_become_a_model_that_searches() {
         assert!(lines.contains(line), "{line}: {lines}");
     }
     assert!(!lines.contains("clicks"), "{lines}");
-    folder.run(&["search", "--model", "cold.safetensors", "--titles", "titles.tsv", "red lamp"]).code(0);
+    folder.index("cold.safetensors", "titles.tsv").code(0);
+    folder.run(&["search", "shop.index", "red lamp"]).code(0);
     folder.run(&["inspect", "cold.safetensors"]).code(0).prints("titles.batch_size").prints("log.titles.titles");
 }
 
@@ -61,7 +62,8 @@ fn whole_words_are_features_too() {
     assert_eq!(inspected["words"], count);
     assert_eq!(inspected["training"]["config"]["word_count"], 2);
     folder.run(&["inspect", "words.safetensors"]).code(0).prints("words  ");
-    folder.run(&["search", "--model", "words.safetensors", "--titles", "titles.tsv", "red lamp"]).code(0);
+    folder.index("words.safetensors", "titles.tsv").code(0);
+    folder.run(&["search", "shop.index", "red lamp"]).code(0);
     // The words of an initial model stay, and the next training knows it.
     let init = ["--clicks", "clicks.tsv", "--init", "words.safetensors"];
     train(&folder, "next.safetensors", &init).code(0);

@@ -25,10 +25,11 @@ impl Next {
                 "evaluate bm25 shop.safetensors --judged judged.tsv",
             ),
             (
-                "search your titles: columns id and title",
-                "search --model shop.safetensors --titles titles.tsv \"angle bracket\"",
+                "encode your titles: columns id and title",
+                "index --model shop.safetensors --titles titles.tsv --output shop.index",
             ),
-            ("no log yet? simulate one for your titles", "simulate --titles titles.tsv --output log"),
+            ("search them", "search shop.index \"angle bracket\""),
+            ("no log yet? simulate one for your titles", "lab simulate --titles titles.tsv --output log"),
         ];
         let mut next = Next { own: Vec::new(), kept: Vec::new(), program };
         next.own = own.map(|(what, arguments)| (what, format!("{} {arguments}", next.program))).into();
@@ -47,7 +48,7 @@ impl Next {
         let (model, judged) = (path("lstm.safetensors"), path("log/judged.tsv"));
         let query = quoted(report.searches.first().map_or("pizza recipe", |search| &search.query));
         let arguments = [
-            ("search", format!("search --model {model} --titles {} {query}", path("log/titles.tsv"))),
+            ("search", format!("search {} {query}", path("lstm.index"))),
             ("judge", format!("evaluate bm25 {model} --judged {judged}")),
             (
                 "train another model on its clicks",

@@ -12,7 +12,7 @@ use clickvec::train::{ClickSource, Event, Keep, Output, TrainConfig};
 use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
 use clickvec_eval::training::{Progress, Training};
 use clickvec_eval::{self as eval, EvaluateOptions, Judgments};
-use clickvec_index::Index;
+use clickvec_index::{Fusion, Index, IndexBuilder, VectorFormat, finish};
 use clickvec_lab::simulate::{self, QueryKind, SimulateConfig};
 
 use super::searches::{self, Engines};
@@ -45,9 +45,9 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
     let dssm =
         steps.step("training the DSSM, which ignores word order", |bar| trained("dssm", &config, folder, bar))?;
 
-    let searcher = steps.step("encoding all titles", |bar| {
+    let index = steps.step("encoding all titles", |bar| {
         bar.set_length(titles.len() as u64);
-        Ok(Index::in_memory(&lstm, titles.iter().cloned().inspect(|_| bar.inc(1)))?)
+        encoded(&lstm, &titles, &folder.join("lstm.index"), bar)
     })?;
     let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
     let rankers: [Box<dyn Ranker>; 3] = [
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
     })?;
     let searches = steps.step("searching", |_| {
         let lstm = Model::load(&folder.join("lstm.safetensors"))?;
-        let engines = Engines { model: &lstm, lstm: &searcher, bm25: rankers[0].as_ref(), titles: &texts };
+        let engines = Engines { model: &lstm, lstm: &index, bm25: rankers[0].as_ref(), titles: &texts };
         let asked = kinds
             .iter()
             .filter(|kind| kind.name != QueryKind::Plain.name() && kind.name != QueryKind::Navigational.name());
@@ -111,6 +111,16 @@ fn bm25(titles: &[Title], judgments: &Judgments) -> Result<Box<dyn Ranker>> {
     titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
     judgments.queries.iter().try_for_each(|query| corpus.add_test_query(&query.text))?;
     Ok(ranker::train("bm25", &corpus)?)
+}
+
+fn encoded(model: &Model, titles: &[Title], output: &Path, bar: &indicatif::ProgressBar) -> Result<Index> {
+    let mut builder = IndexBuilder::new(model, output)?;
+    for title in titles {
+        builder.add(title.clone())?;
+        bar.inc(1);
+    }
+    finish(builder, model, &Fusion::default(), VectorFormat::default())?;
+    Ok(Index::open(output)?)
 }
 
 fn trained(name: &str, config: &TrainConfig, folder: &Path, bar: &indicatif::ProgressBar) -> Result<Model> {

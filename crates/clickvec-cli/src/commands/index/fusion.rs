@@ -25,7 +25,7 @@ pub(super) fn model_of(path: &Path, fusion: Option<&Path>) -> Result<Option<Path
         }
         (Some(_), Some(_)) => bail!(
             "{shown}: expected a fusion with one model, found several; an index has the vectors of one. \
-             `search --model` searches any fusion, and `train --members` makes one model of several"
+             `train --set encoder.members=N` makes one model of several"
         ),
     }
 }

@@ -22,7 +22,7 @@ use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
 use crate::{input, output, outputs, progress};
 
-/// Encode titles once for `search --index` and `serve`, or add and delete titles in an existing index.
+/// Encode titles once for `search` and `serve`, or add and delete titles in an existing index.
 ///
 /// An index is a folder with a copy of the model, the titles with the columns to store, their vectors, and their words for
 /// BM25. It is written next to the output and moved there in one step, so a search finds either the old index or the new

@@ -1,52 +1,19 @@
-//! What a search found for a query, from whatever searched.
+//! What a search of an index found for a query, and why it found nothing.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Display, Formatter};
 
-use clickvec::index::Hit;
-use clickvec::internals::text::words;
-use clickvec::tables::Title;
-use clickvec_eval::ranker::Candidates;
+use anyhow::Result;
+use clickvec_index::{Answer, Hit, Index, Mode, Part, Request};
+use rayon::prelude::*;
 use serde::Serialize;
+
+use super::Args;
 
 /// What was found for a query.
 pub(super) struct Outcome {
     pub(super) results: Vec<Shown>,
     /// Why nothing was found.
-    pub(super) nothing: Option<Nothing>,
-}
-
-/// Why nothing was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Nothing {
-    /// No title has anything of the query.
-    Found,
-    /// The query has no words.
-    OfWords,
-    /// The model knows none of its words.
-    Known,
-    /// No title meets the conditions.
-    Met,
-    /// No title that meets the conditions has anything of the query.
-    FoundOfMet,
-    /// There are titles, but none after those that were to be left out.
-    After {
-        /// How many were to be left out.
-        offset: usize,
-    },
-}
-
-impl Display for Nothing {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Nothing::Found => f.write_str("no title has any of these words"),
-            Nothing::OfWords => f.write_str("expected words, found none"),
-            Nothing::Known => f.write_str("the model knows none of its words"),
-            Nothing::Met => f.write_str("no title meets the conditions of --filter"),
-            Nothing::FoundOfMet => f.write_str("no title that meets the conditions of --filter has any of these words"),
-            Nothing::After { offset } => write!(f, "the list ends before --offset {offset}"),
-        }
-    }
+    pub(super) nothing: Option<String>,
 }
 
 /// A title that was found, as JSON shows it.
@@ -57,31 +24,44 @@ pub(super) struct Shown {
     pub(super) title: String,
     pub(super) score: f32,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) fields: BTreeMap<String, String>,
+    fields: BTreeMap<String, String>,
 }
 
-/// Searches the titles of a ranker. A query without a word finds nothing.
-pub(super) fn of_candidates(
-    candidates: &dyn Candidates,
-    titles: &[Title],
-    queries: &[String],
-    top: usize,
-) -> clickvec::Result<Vec<Outcome>> {
-    let asked: Vec<&str> = queries.iter().map(String::as_str).filter(|query| !words(query).is_empty()).collect();
-    let mut lists = candidates.search_batch(&asked, top)?.into_iter();
-    let mut outcomes = Vec::with_capacity(queries.len());
-    for query in queries {
-        if words(query).is_empty() {
-            outcomes.push(Outcome { results: Vec::new(), nothing: Some(Nothing::OfWords) });
-            continue;
-        }
-        let shown = |(rank, hit): (usize, Hit)| {
-            let Title { id, title } = titles.get(hit.position as usize)?.clone();
-            Some(Shown { rank, id, title, score: hit.score, fields: BTreeMap::new() })
-        };
-        let results: Vec<Shown> = (1..).zip(lists.next().unwrap_or_default()).filter_map(shown).collect();
-        let nothing = results.is_empty().then_some(Nothing::Found);
-        outcomes.push(Outcome { results, nothing });
+impl From<Hit> for Shown {
+    fn from(Hit { rank, id, title, fields, score, .. }: Hit) -> Shown {
+        Shown { rank, id, title, score, fields }
     }
-    Ok(outcomes)
+}
+
+/// Answers queries on all threads.
+pub(super) fn search(index: &Index, args: &Args, queries: &[String]) -> Result<Vec<Outcome>> {
+    queries.par_iter().map(|query| search_one(index, args, query)).collect()
+}
+
+fn search_one(index: &Index, args: &Args, query: &str) -> Result<Outcome> {
+    let request = Request::new(query, args.mode).with_k(args.top as usize).with_filters(args.filters.clone());
+    let answer = index.search(&request.clone().with_offset(args.offset))?;
+    let nothing = if !answer.hits.is_empty() {
+        None
+    } else if args.offset > 0 && !index.search(&request)?.hits.is_empty() {
+        Some(format!("the list ends before --offset {}", args.offset))
+    } else {
+        Some(why_nothing(&answer, args).to_owned())
+    };
+    Ok(Outcome { results: answer.hits.into_iter().map(Shown::from).collect(), nothing })
+}
+
+fn why_nothing(answer: &Answer, args: &Args) -> &'static str {
+    let is_filtered = !args.filters.is_empty();
+    if answer.query.words.is_empty() {
+        "expected words, found none"
+    } else if args.mode == Mode::Alone(Part::Vectors) && !answer.query.has_vector {
+        "the model knows none of its words"
+    } else if is_filtered && answer.total == 0 {
+        "no title meets the conditions of --filter"
+    } else if is_filtered {
+        "no title that meets the conditions of --filter has any of these words"
+    } else {
+        "no title has any of these words"
+    }
 }
