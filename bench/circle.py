@@ -94,7 +94,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         run = lambda *command, ok=(0,): check(subprocess.run([program, *map(str, command)], cwd=folder, capture_output=True, text=True), ok)
-        run("lab", "simulate", "--output", "world", "--pairs", 60_000, "--collection", 3000, "--seed", 5)
+        run("lab", "simulate", "--output", "world", "--pairs", 60_000, "--set", "titles=3000", "--seed", 5)
         world = folder / "world"
         judged = collections.defaultdict(dict)
         for kind in KINDS:
@@ -138,7 +138,7 @@ def main():
                 run("prepare", f"day-{number}.jsonl", "--min-users", 1, "--output", f"day-{number}.tsv")
                 days = ["first.tsv", *(f"day-{past}.tsv" for past in range(1, number + 1))]
                 before = service.generation()
-                done = run("update", "model.safetensors", "--clicks", *days, "--titles", "world/titles.tsv", "--index", "shop.index", "--epochs", 3, ok=(0, 1))
+                done = run("update", "model.safetensors", "--clicks", *days, "--titles", "world/titles.tsv", "--index", "shop.index", "--set", "epochs=3", ok=(0, 1))
                 end = time.time() + 60
                 while done.returncode == 0 and service.generation() == before:
                     assert time.time() < end, "the new index was not taken: " + (folder / "serve.log").read_text()[-2000:]

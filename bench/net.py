@@ -53,7 +53,7 @@ prepare-pipe: text
 
 # A log with known truth, and its position bias.
 simulate: json, log
-    clickvec lab simulate --output log --collection 1500 --pairs 4000 --impressions --json
+    clickvec lab simulate --output log --set titles=1500 --pairs 4000 --impressions --json
 simulate-titles: json, travel
     clickvec lab simulate --titles shop/titles.tsv --output travel --pairs 2000 --judged 20 --json
 prepare-bias: json, weighted.tsv

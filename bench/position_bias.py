@@ -8,7 +8,7 @@ Each training is judged by the true grades. The logs:
 - shop: users look at place k with probability 1/k and click what they look at with a probability that follows the true
   grade. The old ranker knows the thing that is asked for, not its colour, and puts one colour on top: what is there is
   clicked although it is not what was asked for;
-- good, half, biased: `clickvec lab simulate` with --engine-bias 0, 0.5 and 1. The first engine ranks by the grade and errs; the
+- good, half, biased: `clickvec lab simulate` with --set engine_bias=0, 0.5 and 1. The first engine ranks by the grade and errs; the
   last only by what sells best.
 
 Prints NDCG@1 and @3 of each training, and the paired t test over queries, each query's number being its mean over the
@@ -85,7 +85,7 @@ def make_shop(folder, options, run):
 
 def simulate(bias):
     def make(folder, options, run):
-        run("lab", "simulate", "--output", folder, "--pairs", options.pairs, "--judged", 200, "--impressions", "--engine-bias", bias)
+        run("lab", "simulate", "--output", folder, "--pairs", options.pairs, "--judged", 200, "--impressions", "--set", f"engine_bias={bias}")
 
     return make
 

@@ -17,6 +17,7 @@ mod outputs;
 mod program;
 mod progress;
 mod run;
+mod settings;
 mod systems;
 mod test_set;
 mod titles;

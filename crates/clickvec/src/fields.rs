@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A field of a type of settings.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub struct Field {
     /// The name, as it is written.
     pub name: &'static str,
     /// The documentation.
@@ -20,7 +20,7 @@ pub(crate) struct Field {
 
 /// The bounds of a value, apart from those of its type.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Rule {
+pub enum Rule {
     /// None.
     Free,
     /// A finite number above 0.
@@ -39,7 +39,7 @@ pub(crate) enum Rule {
 
 impl Rule {
     /// Returns what is expected of a value; `None` if nothing is.
-    pub(crate) fn expected(&self) -> Option<String> {
+    pub fn expected(&self) -> Option<String> {
         match self {
             Rule::Free | Rule::Fields(_) | Rule::Kinds(_) => None,
             Rule::Above0 => Some("a number above 0".to_owned()),
@@ -72,7 +72,7 @@ impl Rule {
 /// # Errors
 ///
 /// The first field whose value is out of bounds.
-pub(crate) fn check(name: &str, value: &Value, fields: &[Field]) -> Result<()> {
+pub fn check(name: &str, value: &Value, fields: &[Field]) -> Result<()> {
     for field in fields {
         let Some(found) = value.get(field.name) else { continue };
         let name = dotted(name, field.name);
@@ -103,7 +103,7 @@ pub(crate) fn dotted(name: &str, part: &str) -> String {
 }
 
 /// Returns settings as JSON. Going through text writes an f32 as short as it was typed.
-pub(crate) fn json(settings: &impl Serialize) -> Value {
+pub fn json(settings: &impl Serialize) -> Value {
     serde_json::to_string(settings).and_then(|text| serde_json::from_str(&text)).unwrap_or_default()
 }
 
@@ -123,8 +123,32 @@ pub(crate) fn shown(value: &Value) -> String {
     }
 }
 
+/// Returns a line for each field, with its default in `settings`, its documentation and its bounds.
+pub fn described(settings: &impl Serialize, fields: &[Field]) -> String {
+    let settings = json(settings);
+    let line = |Field { name, text, rule }: &Field| {
+        let bounds = rule.expected().map_or_else(String::new, |expected| format!(" Expected: {expected}."));
+        format!("{name}={}:{text}{bounds}", shown(&settings[*name]))
+    };
+    fields.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// Declares a struct of settings and its `FIELDS`. A field may end in `where` and a [`Rule`].
+#[doc(hidden)]
+#[macro_export]
 macro_rules! fields {
+    (@text doc = $text:literal) => {
+        $text
+    };
+    (@text $($other:tt)*) => {
+        ""
+    };
+    (@rule) => {
+        $crate::internals::fields::Rule::Free
+    };
+    (@rule $rule:expr) => {
+        $rule
+    };
     (
         $(#[$($attribute:tt)*])*
         pub struct $name:ident {
@@ -143,37 +167,18 @@ macro_rules! fields {
 
         impl $name {
             /// The fields with their documentation and bounds.
-            pub(crate) const FIELDS: &'static [$crate::fields::Field] = &[
-                $($crate::fields::Field {
+            pub(crate) const FIELDS: &'static [$crate::internals::fields::Field] = &[
+                $($crate::internals::fields::Field {
                     name: stringify!($field),
-                    text: concat!($($crate::fields::documentation!($($meta)*)),*),
-                    rule: $crate::fields::rule!($($rule)?),
+                    text: concat!($($crate::fields!(@text $($meta)*)),*),
+                    rule: $crate::fields!(@rule $($rule)?),
                 }),*
             ];
         }
     };
 }
 
-/// The text of an attribute that is a line of documentation.
-macro_rules! documentation {
-    (doc = $text:literal) => {
-        $text
-    };
-    ($($other:tt)*) => {
-        ""
-    };
-}
-
-macro_rules! rule {
-    () => {
-        $crate::fields::Rule::Free
-    };
-    ($rule:expr) => {
-        $rule
-    };
-}
-
-pub(crate) use {documentation, fields, rule};
+pub(crate) use fields;
 
 /// Reads and writes settings that are a number or a word.
 pub(crate) mod number_or {
@@ -246,23 +251,19 @@ pub(crate) mod number_or {
 }
 
 /// A whole number or `none`.
-pub(crate) mod whole_or_none {
+pub mod whole_or_none {
     use serde::de::{self, Deserializer};
     use serde::ser::{Serialize, Serializer};
 
     use super::number_or;
 
-    #[expect(clippy::ref_option, reason = "serde's form")]
-    pub(crate) fn serialize<T: Copy + Serialize, S: Serializer>(
-        number: &Option<T>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
+    /// Writes a number or `none`.
+    pub fn serialize<T: Copy + Serialize, S: Serializer>(number: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
         number_or::write(*number, "none", serializer)
     }
 
-    pub(crate) fn deserialize<'de, T: TryFrom<u64>, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<T>, D::Error> {
+    /// Reads a number or `none`.
+    pub fn deserialize<'de, T: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
         let fitting = |number: u64| {
             T::try_from(number)
                 .map_err(|_| de::Error::custom(format_args!("expected a smaller number, found {number}")))

@@ -28,6 +28,11 @@ pub mod explain {
     pub use crate::explain::text::unit;
 }
 
+/// Settings whose documentation and bounds stand beside each field.
+pub mod fields {
+    pub use crate::fields::{Field, Rule, check, described, json, whole_or_none};
+}
+
 /// What a search by vectors keeps in addition to them.
 pub mod index {
     pub use crate::index::Codes;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::harness::{Folder, program};
 
 const SIMULATE: [&str; 10] =
-    ["lab", "simulate", "--output", "log", "--pairs", "2000", "--collection", "2000", "--judged", "10"];
+    ["lab", "simulate", "--output", "log", "--pairs", "2000", "--judged", "10", "--set", "titles=2000"];
 
 fn names(folder: &Folder, path: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder.path(path)).unwrap();
@@ -67,17 +67,24 @@ fn only_a_simulation_is_replaced() {
 fn bad_arguments_and_titles() {
     let folder = Folder::new();
     let with = |more: &[&str]| folder.run(&[&SIMULATE[..6], more].concat()).code(2).prints_nothing();
-    with(&["--misspelt", "1.5"]).says("expected a number from 0 to 1");
-    with(&["--position-bias=-1"]).says("expected a number from 0 to 10");
-    with(&["--collection", "0"]).says("--collection");
-    with(&["--judged", "100001"]).says("--judged");
-    with(&["--validation", "100001"]).says("--validation");
+    with(&["--set", "misspelt=1.5"]).says("misspelt: expected a number from 0 to 1, found 1.5");
+    with(&["--set", "position_bias=-1"]).says("position_bias: expected a number from 0 to 10, found -1");
+    with(&["--set", "titles=0"]).says("titles: expected a number from 1 to 10000000, found 0");
+    with(&["--judged", "100001"]).says("judged: expected a number from 0 to 100000, found 100001");
+    with(&["--set", "validation=100001"]).says("validation: expected a number from 0 to 100000");
+    with(&["--set", "noise=1"]).says("noise: unknown field `noise`, expected one of `pairs`, `titles`, ");
+    with(&["--set", "seed"]).says("--set: expected NAME=VALUE");
+    with(&["--set", "titles=9", "--titles", "none.tsv"])
+        .says("expected `--titles FILE` or `--set titles=N`, found both");
     with(&["--titles", "none.tsv"]).says("none.tsv: cannot open");
     folder.write("titles.tsv", "id\ttitle\n");
     with(&["--titles", "titles.tsv"]).says("titles.tsv: expected titles below the header, found none");
     folder.write("titles.tsv", "id\ttitle\na\t!!!\n");
     with(&["--titles", "titles.tsv"]).says("expected a title with a word, found none");
-    folder.run(&["lab", "simulate", "--output", "log", "--pairs", "0"]).code(2).says("--pairs");
+    folder
+        .run(&["lab", "simulate", "--output", "log", "--pairs", "0"])
+        .code(2)
+        .says("pairs: expected 1 or more, found 0");
     assert_eq!(names(&folder, ""), ["titles.tsv"]);
 }
 
@@ -87,7 +94,7 @@ fn own_titles_are_searched_for() {
     let run = folder.run(&[&SIMULATE[..6], &["--titles", "titles.tsv", "--judged", "5"]].concat()).code(0);
     assert!(run.stderr().contains("144 titles"), "{}", run.stderr());
     assert_eq!(folder.read("log/titles.tsv"), folder.read("titles.tsv"));
-    let beyond = "this is more than the 20 % of --misspelt";
+    let beyond = "this is more than the 20 % that were to be";
     assert!(!run.stderr().contains(beyond), "{}", run.stderr());
     let again = ["lab", "simulate", "--output", "log", "--pairs", "500", "--titles", "log/titles.tsv"];
     folder.run(&again).code(2).says("expected an output without inputs, found `log/titles.tsv` in `log`");

@@ -17,8 +17,16 @@ const SEED: u64 = 7;
 fn world(days: usize, pairs: usize, shift: f64, settings: &[&str]) -> Folder {
     let folder = Folder::new();
     let all = (days * pairs).to_string();
-    let simulate =
-        ["lab", "simulate", "--output=log", "--collection=1500", "--judged=100", "--validation=150", "--pairs", &all];
+    let simulate = [
+        "lab",
+        "simulate",
+        "--output=log",
+        "--set=titles=1500",
+        "--set=validation=150",
+        "--judged=100",
+        "--pairs",
+        &all,
+    ];
     folder.run(&simulate).code(0);
     let clicks = folder.read("log/clicks.tsv");
     let (head, rows) = clicks.split_once('\n').unwrap();
@@ -43,7 +51,7 @@ fn days(from: usize, to: usize) -> Vec<String> {
 
 /// Updates `m` with these files and further arguments.
 fn update(folder: &Folder, files: &[String], more: &[&str]) -> Run {
-    let base = ["update", "m", "--titles=titles.tsv", "--held-out=0.2", "--clicks"];
+    let base = ["update", "m", "--titles=titles.tsv", "--set=held_out=0.2", "--clicks"];
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     folder.run(&[&base[..], &files, more].concat())
 }
@@ -123,7 +131,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
     let found = run("search index --mode=words --filter=price:1..1 --json zeppelin").code(0).json_lines();
     assert_eq!(found[0]["results"].as_array().unwrap().len(), 5);
     folder.write("latest.tsv", "id\ttitle\tprice\nlatest\tzeppelin charger\t1\n");
-    while_learning(folder, &format!("{update} --keep-titles --epochs=60"), || {
+    while_learning(folder, &format!("{update} --keep-titles --set=epochs=60"), || {
         run("index --update=latest.tsv --output=index").code(0);
     });
     assert_eq!(all(), listed + 6, "a title that came while the model was trained");
@@ -169,11 +177,11 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         let next = ["update", model, held_out, "--titles=titles.tsv", "--clicks", "day00.tsv", "day01.tsv", "--json"];
         names(&report(&folder.run(&[&next[..], more].concat())))
     };
-    assert_eq!(next("m", "--held-out=0.2", &["--output=next"]), names(&good), "it began with what was learnt");
-    next("m", "--held-out=0.2", &["--output=fresh", "--fresh", "--epochs=8"]);
+    assert_eq!(next("m", "--set=held_out=0.2", &["--output=next"]), names(&good), "it began with what was learnt");
+    next("m", "--set=held_out=0.2", &["--output=fresh", "--fresh", "--set=epochs=8"]);
     let clean = ["clicks of the newest day", "clicks of earlier days"];
-    assert_eq!(next("fresh", "--held-out=0.2", &["--output=next"]), clean, "it has not learnt them");
-    assert_eq!(next("fresh", "--held-out=0.3", &["--output=next"]), names(&good), "it has learnt half");
+    assert_eq!(next("fresh", "--set=held_out=0.2", &["--output=next"]), clean, "it has not learnt them");
+    assert_eq!(next("fresh", "--set=held_out=0.3", &["--output=next"]), names(&good), "it has learnt half");
     // What the old model was made from is known again: by `update`, or as one whole file by `train`.
     let very = "m: made from these very clicks with these settings, so this update learns them once more";
     update(&folder, &days(0, 1), &["--output=next"]).says(very);
@@ -190,7 +198,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
             "--epochs=1",
         ];
         folder.run(&[&train[..], titles].concat()).code(0);
-        let one = "update one --held-out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv day01.tsv";
+        let one = "update one --set=held_out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv day01.tsv";
         let all = "day01.tsv: the newest day, but one has learnt all of it before, and nothing else; is the newest day missing?";
         folder.run(&one.split(' ').collect::<Vec<_>>()).says(all);
     }
@@ -201,7 +209,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
                old model";
     let run = update(&folder, &same, &["--output=next", "--json"]).says(few);
     assert_eq!(names(&self::report(&run)), clean);
-    let fresh = "update fresh --held-out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv copy.tsv";
+    let fresh = "update fresh --set=held_out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv copy.tsv";
     let fresh = folder.run(&fresh.split(' ').collect::<Vec<_>>());
     assert!(!fresh.stderr().contains("favours"), "{}", fresh.stderr());
     let drift = &good["drift"];
@@ -220,7 +228,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         folder.run(&index.split(' ').collect::<Vec<_>>()).code(0);
         update(&folder, &days(0, 1), &["--index=index"]).code(2).says("expected a column `price`");
         let priced =
-            "update m --titles=priced.tsv --held-out=0.2 --index=index --output=n --clicks day00.tsv day01.tsv";
+            "update m --titles=priced.tsv --set=held_out=0.2 --index=index --output=n --clicks day00.tsv day01.tsv";
         folder.run(&priced.split(' ').collect::<Vec<_>>()).code(0);
         let found = folder.run(&["search", "index", "--mode=fused", "--filter=price:2..2", "--json", "charger"]);
         assert_eq!(found.code(0).json_lines()[0]["results"][0]["fields"]["price"], "2");
@@ -255,7 +263,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         &update(
             &folder,
             &with("robots.tsv"),
-            &["--json", "--trust-clicks", "--epochs=8", "--judged=log/validation.tsv"],
+            &["--json", "--trust-clicks", "--set=epochs=8", "--judged=log/validation.tsv"],
         )
         .code(1),
     );
@@ -313,7 +321,7 @@ fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
     for (number, wait) in [1, 20, 60, 120, 200, 300, 450, 700].into_iter().enumerate() {
         folder.write("m", &old);
         let mut command = Command::new(program());
-        command.args(["update", "m", "--titles=titles.tsv", "--held-out=0.2", "--index=index", "--clicks"]);
+        command.args(["update", "m", "--titles=titles.tsv", "--set=held_out=0.2", "--index=index", "--clicks"]);
         command.args(days(0, 1)).current_dir(folder.path("")).stdout(Stdio::null()).stderr(Stdio::null());
         let mut running = command.spawn().unwrap();
         std::thread::sleep(Duration::from_millis(wait));
@@ -350,11 +358,11 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     let base = "update m --titles titles.tsv --clicks";
     refused(&format!("{base} day01.tsv day00.tsv day01.tsv"), "expected each day once, found `day01.tsv` again");
     refused(
-        &format!("{base} day01.tsv --held-out 0.01"),
+        &format!("{base} day01.tsv --set=held_out=0.01"),
         "expected at least 20 queries to compare the models on, found ",
     );
     // Judged queries alone may decide; what is said of few others is no test.
-    let few = ["--held-out=0.01", "--judged=log/validation.tsv", "--output=n"];
+    let few = ["--set=held_out=0.01", "--judged=log/validation.tsv", "--output=n"];
     folder
         .run(&[&base.split(' ').collect::<Vec<_>>()[..], &["day00.tsv", "day01.tsv"], &few].concat())
         .code(0)
@@ -367,13 +375,13 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         .map(|line| format!("{line}\n"))
         .collect();
     folder.write("one.tsv", one);
-    let one = ["--held-out=0.5", "--judged=one.tsv", "--output=n", "--json", "--trust-clicks"];
+    let one = ["--set=held_out=0.5", "--judged=one.tsv", "--output=n", "--json", "--trust-clicks"];
     let run = folder.run(&[&base.split(' ').collect::<Vec<_>>()[..], &["day00.tsv", "day01.tsv"], &one].concat());
     let decided = report(&run);
     let run = run.says("one.tsv: 1 query, too few to decide; 20 are needed");
     let trials = decided["trials"].as_array().unwrap();
     assert!(trials.iter().any(|trial| trial["queries"] == 1 && trial["worse"] == false), "{}", run.stdout());
-    refused(&format!("{base} day01.tsv --half-life 0"), "expected a number above 0");
+    refused(&format!("{base} day01.tsv --set half_life=0"), "half_life: expected a number above 0, found 0");
     refused(
         &format!("{base} day01.tsv --output day01.tsv"),
         "expected an output that is not an input, found `day01.tsv`",
@@ -383,7 +391,7 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     refused(&format!("{base} titles.tsv"), "titles.tsv: expected a column `query` in the header");
     folder.write("j.tsv", "query\ttitle\tgrade\na\tnothing of it\t3\n");
     refused(
-        &format!("{base} day00.tsv day01.tsv --held-out 0.5 --judged j.tsv"),
+        &format!("{base} day00.tsv day01.tsv --set=held_out=0.5 --judged j.tsv"),
         "j.tsv: expected judged titles whose texts are among the titles, found none",
     );
     refused("update titles.tsv --titles titles.tsv --clicks day01.tsv", "titles.tsv");

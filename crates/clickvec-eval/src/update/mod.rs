@@ -23,8 +23,46 @@ pub use suspicion::{Suspicion, Witness};
 pub use trial::{LEAST_QUERIES, Models, Trial};
 pub use window::{DayCount, Pairs, Survey, Window};
 
+use clickvec::Result;
+use clickvec::fields;
+use clickvec::internals::fields::{self, Rule, whole_or_none};
 use clickvec::model::Model;
 use clickvec::train::{Keep, TitleConfig, TrainConfig};
+
+fields! {
+    /// The settings of an update.
+    pub struct UpdateConfig {
+        /// The number of days, or files, after which a click counts half.
+        pub half_life: f64 where Rule::Above0,
+        /// The share of queries to hold out. It is to be the same every day.
+        pub held_out: f64 where Rule::Within(0.01, 0.5),
+        /// The number of epochs over the clicks, or `none`: 2, or those of the old model if the new one starts from random weights.
+        #[serde(with = "whole_or_none")]
+        pub epochs: Option<u32> where Rule::Within(1.0, 1000.0),
+    }
+}
+
+impl Default for UpdateConfig {
+    fn default() -> UpdateConfig {
+        UpdateConfig { half_life: 7.0, held_out: 0.1, epochs: None }
+    }
+}
+
+impl UpdateConfig {
+    /// Checks the bounds of all settings.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that is out of bounds.
+    pub fn check(&self) -> Result<()> {
+        fields::check("", &fields::json(self), UpdateConfig::FIELDS)
+    }
+
+    /// Returns a line for each setting: its name, its default, what it means and its bounds.
+    pub fn documentation() -> String {
+        fields::described(&UpdateConfig::default(), UpdateConfig::FIELDS)
+    }
+}
 
 /// Returns the settings for training the new model. It starts from the weights of `old` or, if `fresh`, from random weights.
 ///

@@ -22,6 +22,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use clickvec::fields;
+use clickvec::internals::fields::{self, Rule};
 use clickvec::tables::Title;
 use clickvec_tables::ErrorKind;
 use clickvec_tables::shown::shortened;
@@ -31,30 +33,46 @@ use market::Market as _;
 pub use market::QueryKind;
 pub use new_words::in_new_words;
 
-/// The settings of a simulation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SimulateConfig {
-    /// The number of rows of `clicks.tsv`.
-    pub pairs: u64,
-    /// The least number of titles in the world. Own titles are used as they are.
-    pub titles: u32,
-    /// The number of judged queries of each kind.
-    pub judged: u32,
-    /// The number of queries in the validation set.
-    pub validation: u32,
-    /// The share of queries that are misspelt.
-    pub misspelt: f64,
-    /// η: the title at rank r (from 1) is examined with probability r^−η.
-    pub position_bias: f64,
-    /// How far the engine ranks by what sells best instead of by what is asked for, from 0 (not at all) to 1 (only by
-    /// that).
-    pub engine_bias: f64,
-    /// ε: how often a useless title is clicked when examined.
-    pub click_noise: f64,
-    /// The random seed; equal seeds give equal bytes.
-    pub seed: u64,
-    /// Whether to write every impression.
-    pub impressions: bool,
+fields! {
+    /// The settings of a simulation.
+    pub struct SimulateConfig {
+        /// The number of rows of `clicks.tsv`: a query, a title clicked for it, and the number of clicks on one day.
+        pub pairs: u64 where Rule::AtLeast(1.0),
+        /// The least number of titles in the invented world, with at least one for everything that can be looked for.
+        pub titles: u32 where Rule::Within(1.0, 10_000_000.0),
+        /// The number of judged queries of each kind.
+        pub judged: u32 where Rule::Within(0.0, 100_000.0),
+        /// The number of queries in the validation set.
+        pub validation: u32 where Rule::Within(0.0, 100_000.0),
+        /// The share of queries that are misspelt.
+        pub misspelt: f64 where Rule::Within(0.0, 1.0),
+        /// η: users look at the title at rank r (from 1) with probability r^−η.
+        pub position_bias: f64 where Rule::Within(0.0, 10.0),
+        /// How far the engine ranks by what sells best instead of by what was searched for.
+        pub engine_bias: f64 where Rule::Within(0.0, 1.0),
+        /// ε: the probability that a user who looks at a useless title clicks it.
+        pub click_noise: f64 where Rule::Within(0.0, 1.0),
+        /// The random seed; equal seeds give equal bytes.
+        pub seed: u64,
+        /// Whether to write every list that was shown.
+        pub impressions: bool,
+    }
+}
+
+impl SimulateConfig {
+    /// Checks the bounds of all settings.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that is out of bounds.
+    pub fn check(&self) -> Result<()> {
+        fields::check("", &fields::json(self), SimulateConfig::FIELDS)
+    }
+
+    /// Returns a line for each setting: its name, its default, what it means and its bounds.
+    pub fn documentation() -> String {
+        fields::described(&SimulateConfig::default(), SimulateConfig::FIELDS)
+    }
 }
 
 impl Default for SimulateConfig {

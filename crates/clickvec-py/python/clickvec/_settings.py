@@ -28,7 +28,7 @@ def _plain(value: object) -> object:
 
 
 def options(settings: Mapping[str, object]) -> list[str]:
-    """``epochs=3`` as ``--epochs=3``. What is ``None`` is left out."""
+    """``epochs=3`` as ``--epochs=3``, and ``set={"misspelt": 0}`` as ``--set=misspelt=0``. What is ``None`` is left out."""
     given = []
     for name, value in settings.items():
         flag = "--" + name.replace("_", "-")
@@ -37,6 +37,8 @@ def options(settings: Mapping[str, object]) -> list[str]:
         if isinstance(value, bool):
             if value:
                 given.append(flag)
+        elif isinstance(value, Mapping) and name == "set":
+            given.extend(f"--set={setting}={_number(part, setting)}" for setting, part in value.items())
         elif isinstance(value, Mapping):
             given.append(f"{flag}={','.join(f'{of}={_number(part, name)}' for of, part in value.items()) or 'none'}")
         elif isinstance(value, list | tuple):

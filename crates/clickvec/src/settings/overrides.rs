@@ -3,6 +3,7 @@
 use std::fmt;
 
 use clickvec_tables::{Error, ErrorKind, Result};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -98,7 +99,7 @@ impl Overrides {
     /// # Errors
     ///
     /// The first setting that does not exist, or has a value of another type.
-    pub fn apply(&self, base: TrainConfig) -> Result<TrainConfig> {
+    pub fn apply<T: Serialize + DeserializeOwned>(&self, base: T) -> Result<T> {
         // A kind decides which other names there are.
         let (kinds, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(name, _)| name.ends_with(".kind"));
         kinds.into_iter().chain(others).try_fold(base, |config, (name, value)| {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::titles::TitleColumns;
-use crate::{input, output, outputs, progress};
+use crate::{input, output, outputs, progress, settings};
 
 /// Write a click log whose truth is known, with judged titles.
 ///
@@ -24,9 +24,9 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 
-    /// Rows of the click log. Each has a query, a title clicked for it, and the number of clicks on one day.
-    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = crate::numbers::at_least_one::<u64>)]
-    pairs: u64,
+    /// The number of rows of the click log [default: 200000].
+    #[arg(long, value_name = "N")]
+    pairs: Option<u64>,
 
     /// Also write every list of results that was shown: log.tsv, with users, sessions, positions and times.
     #[arg(long)]
@@ -34,57 +34,47 @@ pub(crate) struct Args {
 
     /// Let users look for these titles, by some of their words, instead of an invented web: a table with the columns
     /// id and title, or a BEIR corpus; also as .gz or .zst; `-` is standard input.
-    #[arg(long, value_name = "FILE", conflicts_with = "collection")]
+    #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
-
-    /// Titles of the invented web. There is at least one for everything that can be looked for.
-    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().titles, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    collection: u32,
-
-    /// Judged queries of each kind.
-    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().judged, value_parser = clap::value_parser!(u32).range(..=100_000))]
-    judged: u32,
-
-    /// Queries of the validation set.
-    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().validation, value_parser = clap::value_parser!(u32).range(..=100_000))]
-    validation: u32,
-
-    /// The share of queries that are misspelt, 0 to 1.
-    #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().misspelt, value_parser = share)]
-    misspelt: f64,
 
     #[command(flatten)]
     title_columns: TitleColumns,
 
-    /// η: users look at rank r with probability r^−η; 0 means no bias.
-    #[arg(long, value_name = "ETA", default_value_t = SimulateConfig::default().position_bias, value_parser = bias)]
-    position_bias: f64,
+    /// The number of judged queries of each kind [default: 100].
+    #[arg(long, value_name = "N")]
+    judged: Option<u32>,
 
-    /// How strongly the engine prefers bestsellers to what the user searched for, from 0 to 1.
-    #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().engine_bias, value_parser = share)]
-    engine_bias: f64,
+    /// The random seed: the same seed gives the same bytes [default: 1].
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 
-    /// The probability that a user who looks at a useless title clicks it, from 0 to 1.
-    #[arg(long, value_name = "SHARE", default_value_t = SimulateConfig::default().click_noise, value_parser = share)]
-    click_noise: f64,
-
-    /// Random seed: the same seed gives the same bytes.
-    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().seed)]
-    seed: u64,
+    /// Set a setting, such as engine_bias=0.5. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", long_help = settings::help(&SimulateConfig::documentation()))]
+    set: Vec<String>,
 
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
 
-fn share(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
-}
-
-fn bias(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| (0.0..=10.0).contains(number));
-    number.ok_or_else(|| "expected a number from 0 to 10".to_owned())
+impl Args {
+    fn config(&self) -> Result<SimulateConfig> {
+        let defaults = SimulateConfig::default();
+        let set = settings::set(defaults.clone(), &self.set)?;
+        ensure!(
+            self.titles.is_none() || set.titles == defaults.titles,
+            "expected `--titles FILE` or `--set titles=N`, found both; leave one out"
+        );
+        let config = SimulateConfig {
+            pairs: self.pairs.unwrap_or(set.pairs),
+            judged: self.judged.unwrap_or(set.judged),
+            seed: self.seed.unwrap_or(set.seed),
+            impressions: self.impressions || set.impressions,
+            ..set
+        };
+        config.check()?;
+        Ok(config)
+    }
 }
 
 /// The report as JSON.
@@ -105,18 +95,7 @@ fn misspelt_beyond(share: f64, misspelt: u64, all: u64) -> bool {
 
 /// Simulates, and reports what was written.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    let config = SimulateConfig {
-        pairs: args.pairs,
-        titles: args.collection,
-        judged: args.judged,
-        validation: args.validation,
-        misspelt: args.misspelt,
-        position_bias: args.position_bias,
-        engine_bias: args.engine_bias,
-        click_noise: args.click_noise,
-        seed: args.seed,
-        impressions: args.impressions,
-    };
+    let config = args.config()?;
     args.title_columns.need(args.titles.is_some())?;
     simulate::check_output(&args.output)?;
     outputs::refuse_folder_in_index(&args.output)?;
@@ -162,8 +141,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     ));
     if misspelt_beyond(config.misspelt, summary.misspelt, summary.impressions) {
         output::note(format_args!(
-            "this is more than the {:.0} % of --misspelt: with so few titles, too many of the correctly spelt queries are \
-             judged queries, which the log must not contain; use more titles, or smaller --judged and --validation",
+            "this is more than the {:.0} % that were to be: with so few titles, too many of the correctly spelt queries are \
+             judged queries, which the log must not contain; use more titles, or fewer judged queries (`--judged`, `--set \
+             validation=N`)",
             100.0 * config.misspelt,
         ));
     }

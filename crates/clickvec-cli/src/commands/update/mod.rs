@@ -13,7 +13,9 @@ use anyhow::{Context as _, Result, ensure};
 use clickvec::model::Model;
 use clickvec::train::{Event, TrainConfig};
 use clickvec_eval::TestSetFiles;
-use clickvec_eval::update::{LEAST_QUERIES, LearntBefore, Notice, Progress, Update, Verdict, Window, training_config};
+use clickvec_eval::update::{
+    LEAST_QUERIES, LearntBefore, Notice, Progress, Update, UpdateConfig, Verdict, Window, training_config,
+};
 use clickvec_index::IndexBuilder;
 use clickvec_tables::files::{self, Claim};
 use clickvec_tables::titles::TitleReader;
@@ -23,7 +25,7 @@ use super::train::{epoch_line, section_name, variance_kept};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::titles::TitleColumns;
-use crate::{input, output, outputs, progress, test_set};
+use crate::{input, output, outputs, progress, settings, test_set};
 
 /// Train a model on new clicks, and replace the old one unless the new one is significantly worse.
 ///
@@ -68,50 +70,34 @@ pub(crate) struct Args {
     #[arg(long, requires = "index")]
     keep_titles: bool,
 
-    /// Number of days (files) after which a click counts half.
-    #[arg(long, value_name = "DAYS", default_value_t = 7.0, value_parser = above_zero)]
-    half_life: f64,
-
-    /// Fraction of queries to hold out, from 0.01 to 0.5. Use the same every day.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = held_out)]
-    held_out: f64,
-
     /// Start from random weights instead of the old model's.
     #[arg(long)]
     fresh: bool,
 
-    /// Number of epochs over the clicks [default: 2; with --fresh: those of the old model].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    epochs: Option<u32>,
-
     /// Learn from the newest clicks even if they do not look as if they came from users.
     #[arg(long)]
     trust_clicks: bool,
+
+    /// Set a setting, such as half_life=14. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", long_help = settings::help(&UpdateConfig::documentation()))]
+    set: Vec<String>,
 
     /// Print the report as one JSON object.
     #[arg(long)]
     json: bool,
 }
 
-fn above_zero(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "expected a number above 0".to_owned())
-}
-
-fn held_out(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| (0.01..=0.5).contains(number));
-    number.ok_or_else(|| "expected a number from 0.01 to 0.5".to_owned())
-}
-
 /// Updates a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
+    let settings = settings::set(UpdateConfig::default(), &args.set)?;
+    settings.check()?;
     let target = args.output.as_ref().unwrap_or(&args.model);
     check_outputs(&args, target)?;
     // First: another update of this model may be about to replace it.
     let _claim = Claim::new(target)?;
     files::remove_abandoned(target);
     let old = Model::load(&args.model)?;
-    let config = training_config(&old, args.fresh, args.epochs);
+    let config = training_config(&old, args.fresh, settings.epochs);
     let kept = args.index.as_deref().map(Kept::of).transpose()?.unwrap_or_default();
     args.title_columns.check(&args.titles, &config.field)?;
     let table = args.title_columns.table(&args.titles);
@@ -146,8 +132,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             files: &args.clicks,
             field: &config.field,
             weighting: config.weighting,
-            half_life: args.half_life,
-            held_out: args.held_out,
+            half_life: settings.half_life,
+            held_out: settings.held_out,
         },
         titles: table,
         judged: args.judged.as_deref().zip(judged.as_ref().map(|set| &set.judgments)),
