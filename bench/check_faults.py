@@ -52,7 +52,7 @@ class Work:
             "first build": (None, [*build, "titles.tsv"]),
             "build in place of another": ("built", [*build, "other.tsv"]),
             "update": ("built", [*index, "--update", "new.tsv"]),
-            "compaction": ("updated", [*index, "--compact"]),
+            "compaction": ("updated", [*index, "--join", "shop.index"]),
         }
         self.done(self.commands["first build"][1])
         shutil.copytree(folder / "shop.index", folder / "built")

@@ -246,7 +246,7 @@ index-update: hits
     clickvec index --update new.tsv --delete gone.txt --output changed.index
     for mode in vectors words fused; do clickvec search changed.index --mode $mode --json 'lether couch' sofa; done
 index-compact: hits
-    clickvec index --compact --output changed.index
+    clickvec index --join changed.index --output changed.index
     for mode in vectors words fused; do clickvec search changed.index --mode $mode --json 'lether couch' sofa; done
 
 # The service.

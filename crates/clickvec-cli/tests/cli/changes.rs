@@ -104,7 +104,7 @@ fn titles_are_added_replaced_and_deleted() {
     folder.run(&["index", "--join", "shop.index", "--output", "joined.index"]).code(0).says("144 titles");
     let exact = ids(&folder, &["--mode=vectors", "-k", "144", "red drill"]);
     folder
-        .run(&["index", "--compact", "--output", "shop.index"])
+        .run(&["index", "--join", "shop.index", "--output", "shop.index"])
         .code(0)
         .says("2 segments made one, 2 old titles cleared");
     check();
@@ -129,7 +129,7 @@ fn an_update_compacts_only_what_is_far_too_much() {
     // A sixth, a quarter, more than half.
     let few = delete(0..24).stderr().to_owned();
     assert!(few.contains("24 deleted") && !few.contains("compact"), "{few}");
-    delete(24..36).says("12 deleted").says("`--compact` clears it away");
+    delete(24..36).says("12 deleted").says("`clickvec index --join shop.index --output shop.index` clears");
     assert!(std::fs::exists(folder.path("shop.index/changes-000002.json")).unwrap());
     delete(36..80).says("44 deleted").says("compacted; 1 segment made one, 80 old titles cleared");
     assert!(!std::fs::exists(folder.path("shop.index/changes-000003.json")).unwrap());
@@ -144,7 +144,7 @@ fn changes_at_once_wait_for_each_other() {
             let name = format!("new{number}.tsv");
             folder.write(&name, format!("id\ttitle\tbrand\tprice\nn{number}\tgreen hammer of brass\tnew\t1\n"));
             let arguments: Vec<&str> = match number {
-                3 => vec!["index", "--compact", "--output", "shop.index"],
+                3 => vec!["index", "--join", "shop.index", "--output", "shop.index"],
                 _ => vec!["index", "--update", &name, "--output", "shop.index"],
             };
             let mut command = std::process::Command::new(program());
@@ -270,7 +270,7 @@ fn a_kill_leaves_the_old_index_or_the_new_one() {
     for round in 1..=16u32 {
         folder.write("new.tsv", format!("id\ttitle\tbrand\tprice\nn0\tgreen hammer {round}\tnew\t1\n"));
         let arguments: &[&str] = match round % 4 {
-            0 => &["index", "--compact", "--output", "shop.index"],
+            0 => &["index", "--join", "shop.index", "--output", "shop.index"],
             _ => &["index", "--update", "new.tsv", "--output", "shop.index"],
         };
         let done = killed(&folder, arguments, usual * (round % 8) / 7);
@@ -285,7 +285,7 @@ fn a_kill_leaves_the_old_index_or_the_new_one() {
     assert!(ended < 16, "nothing was killed");
     // Nothing is in the way of the next change.
     folder.run(&["index", "--update", "new.tsv", "--output", "shop.index"]).code(0);
-    folder.run(&["index", "--compact", "--output", "shop.index"]).code(0);
+    folder.run(&["index", "--join", "shop.index", "--output", "shop.index"]).code(0);
     let left = std::fs::read_dir(folder.path("shop.index")).unwrap();
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(left.iter().all(|name| !name.starts_with("changes-") && !name.starts_with(".clickvec")), "{left:?}");
@@ -393,7 +393,7 @@ fn a_full_disk_leaves_the_old_index() {
         (0, "--update new.tsv --output shop.index"),
         (1, "--update new.tsv --output shop.index"),
         (8, "--update new.tsv --output shop.index"),
-        (4, "--compact --output shop.index"),
+        (4, "--join shop.index --output shop.index"),
         (16, "--model model.safetensors --titles stored.tsv --store brand,price --output shop.index"),
     ] {
         let script = format!("ulimit -f {blocks}; exec {} index {arguments}", program().display());
@@ -430,7 +430,7 @@ fn vectors_in_fewer_bits() {
     }
     folder.run(&[&INDEX[..], &["--vectors", "int4"]].concat()).code(2).says("f32, f16 or int8");
     folder
-        .run(&["index", "--compact", "--vectors", "f16", "--output", "shop.index"])
+        .run(&["index", "--update", "new.tsv", "--vectors", "f16", "--output", "shop.index"])
         .code(2)
         .says("cannot be used with");
 }
@@ -461,7 +461,7 @@ fn a_damaged_index_is_not_compacted() {
     let titles = folder.read("shop.index/titles.tsv");
     let at = titles.find("hammer").unwrap();
     folder.write("shop.index/titles.tsv", [&titles[..at], "hummer", &titles[at + 6..]].concat());
-    folder.run(&["index", "--compact", "--output", "shop.index"]).code(2).says("titles.tsv");
+    folder.run(&["index", "--join", "shop.index", "--output", "shop.index"]).code(2).says("titles.tsv");
     folder.run(&["inspect", "shop.index"]).code(1).prints("titles.tsv");
 }
 
@@ -483,7 +483,7 @@ fn an_index_is_changed_from_within() {
     assert!(waiting.try_wait().unwrap().is_none(), "it waits for whoever changes the index");
     drop(held);
     assert!(waiting.wait().unwrap().success());
-    let compacted = run(&["index", "--compact", "--output", "."]);
+    let compacted = run(&["index", "--join", ".", "--output", "."]);
     assert!(compacted.status.success(), "{}", String::from_utf8_lossy(&compacted.stderr));
     folder.run(&["inspect", "shop.index"]).code(0);
 }

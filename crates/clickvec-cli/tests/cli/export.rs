@@ -108,7 +108,7 @@ fn a_search_pipeline_has_the_weights_of_the_index() {
         let _ = std::fs::remove_dir_all(folder.path("rankers"));
         let fuse = ["--ranker=bm25:k1=0.5,b=0.4", "--fusion", method, "--save-rankers=rankers"];
         folder.run(&[&evaluate[..], &fuse].concat()).code(0);
-        let fused = ["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop", "--fusion"];
+        let fused = ["index", "--titles=titles.tsv", "--output=shop", "--model"];
         let files = std::fs::read_dir(folder.path("rankers")).unwrap();
         let file =
             files.map(|file| file.unwrap().path()).find(|path| path.to_string_lossy().contains("fusion")).unwrap();

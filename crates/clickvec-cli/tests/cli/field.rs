@@ -245,7 +245,7 @@ fn an_index_keeps_its_field() {
     let engine = folder.run(&["search", "ix", "--json", "number1", "-k", "100"]).code(0);
     engine.prints("number1 red hammer");
     index(&["--update", "one.tsv", "--field", "body"]).code(2).says("as the index has them, found `--field body`");
-    index(&["--compact"]).code(0);
+    index(&["--join", "ix"]).code(0);
     assert_eq!(text("new").as_deref(), Some("number1 red hammer"));
     // `update` looks for the columns of the index before it learns.
     folder.write("bare.tsv", "id\ttitle\na\tnumber1\n");

@@ -178,7 +178,8 @@ fn shards_joined_are_the_index_of_one_run() {
     let [found] = folder.run(&["inspect", "2.index", "--json"]).code(0).json_lines().try_into().unwrap();
     assert_eq!((&found["shard"]["number"], &found["shard"]["of"]), (&2.into(), &3.into()));
     refused(&["--join", "shop.index", "shop.index"], "expected ids that no other index to join has");
-    refused(&["--join", "1.index", "--model", "model.safetensors"], "cannot be used with");
+    let model = "model.safetensors: expected a fusion with `--join`, found a model";
+    refused(&["--join", "1.index", "--model", "model.safetensors"], model);
     refused(&["--titles", "titles.tsv"], "--model");
     let shard = |shard: &str, titles: &str, message: &str| {
         refused(&["--model", "model.safetensors", "--titles", titles, "--shard", shard], message);
@@ -257,7 +258,7 @@ fn what_a_change_would_not_use_is_refused() {
     let before = fingerprint();
     let change =
         |more: &[&str]| folder.run(&[&["index", "--output=shop.index"], more].concat()).code(2).prints_nothing();
-    for what in ["--compact", "--update=titles.tsv", "--delete=gone.txt", "--join=shop.index"] {
+    for what in ["--update=titles.tsv", "--delete=gone.txt", "--join=shop.index"] {
         let (name, _) = what.split_once('=').unwrap_or((what, ""));
         change(&[what, "--store=price"]).says("cannot be used with").says("'--store <COLUMN,...>'").says(name);
         if name == "--update" {

@@ -89,7 +89,7 @@ fn an_index_searches_with_them_and_its_sums_are_explained() {
     // An update keeps it, and a damaged file is told.
     folder.write("new.tsv", "id\ttitle\nnew1\tred hammer of steel\n");
     folder.run(&["index", "--update=new.tsv", "--output=four.index"]).code(0);
-    folder.run(&["index", "--compact", "--output=four.index"]).code(0);
+    folder.run(&["index", "--join=four.index", "--output=four.index"]).code(0);
     let found = folder.run(&["search", "four.index", "red hammer steel", "--json"]).code(0).json_lines();
     assert!(found[0]["results"].as_array().unwrap().iter().any(|result| result["id"] == "new1"), "{found:?}");
     let path = folder.path("four.index").join("teacher.safetensors");

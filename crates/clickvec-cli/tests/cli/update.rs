@@ -113,7 +113,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
     run("evaluate --judged=log/judged.tsv --titles=titles.tsv bm25:k1=1.2,b=0.75 m --fusion=min-max:1,3 \
          --save-rankers=kept")
     .code(0);
-    run(&format!("{index} --fusion=kept/fusion_min-max.safetensors")).code(0);
+    run(&index.replace("--model=m ", "--model=kept/fusion_min-max.safetensors ")).code(0);
     let fusion = || folder.read("index/fusion.json");
     let before = fusion();
     assert!(before.contains("0.75"), "{before}");

@@ -38,7 +38,7 @@ fn an_index_compares_words_as_it_is_told() {
     }
     folder.write("new.tsv", "id\ttitle\nn\tgreen hammers\n");
     folder.run(&["index", "--update", "new.tsv", "--output", "shop.index"]).code(0);
-    folder.run(&["index", "--compact", "--output", "shop.index"]).code(0);
+    folder.run(&["index", "--join", "shop.index", "--output", "shop.index"]).code(0);
     assert_eq!(found(&folder, "shop.index", "hammer"), ["a", "b", "n"]);
     // What is lost is said.
     let lost = "the index that is replaced compares words by `stem,split`, and the new one compares them as they are; `--words \
@@ -84,30 +84,23 @@ fn a_fusion_brings_its_own() {
     let more = ["bm25:k1=1.2,b=0.75,stem=1,split=1", "model.safetensors", "--fusion", "z-score"];
     folder.run(&[&evaluate[..], &more, &["--save-rankers", "kept"]].concat()).code(0);
     let fusion = "kept/fusion_z-score.safetensors";
-    index(&folder, &["--fusion", fusion]).code(0);
+    let model = |fusion| ["index", "--model", fusion, "--titles", "part.tsv", "--output", "shop.index"];
+    folder.run(&model(fusion)).code(0);
     assert_eq!(found(&folder, "shop.index", "hammers"), ["a", "b"]);
     let about = folder.run(&["inspect", "--json", "shop.index"]).code(0).json_lines();
     let (words, fused) = (&about[0]["searches"]["words"], &about[0]["fusion"]);
     assert_eq!((&words["k1"], &words["b"], &words["stem"]), (&1.2.into(), &0.75.into(), &true.into()));
     assert_eq!((&fused["method"], &fused["fitted"]), (&"z-score".into(), &true.into()));
-    for (given, found) in [("z-score", "no such file"), ("kept", "a folder")] {
-        index(&folder, &["--fusion", given]).code(2).says(&format!(
-            "{given}: expected a fusion that `evaluate --fusion METHOD --save-rankers FOLDER` wrote, such as \
-             FOLDER/fusion_linear.safetensors, found {found}"
-        ));
-    }
-    index(&folder, &["--fusion", fusion, "--words", "exact"]).code(2).says("cannot be used with");
-    let model = ["index", "--model", fusion, "--titles", "part.tsv", "--output", "shop.index"];
     let words =
         "expected a model with `--words`, found a fusion, which compares words as its `bm25` does; leave `--words` out";
-    folder.run(&[&model[..], &["--words", "stem"]].concat()).code(2).says(words);
+    folder.run(&[&model(fusion)[..], &["--words", "stem"]].concat()).code(2).says(words);
     // What was fitted together stays together.
     let join = ["index", "--join", "shop.index", "--words", "exact", "--output", "joined.index"];
     folder.run(&join).code(2).says("expected an index without a fitted fusion with `--words`");
     // An index has the parameters with which the weights were fitted.
     let more = ["bm25:stem=1", "model.safetensors", "--fusion", "min-max", "--save-rankers", "other"];
     folder.run(&[&evaluate[..], &more].concat()).code(0);
-    index(&folder, &["--fusion", "other/fusion_min-max.safetensors"]).code(0);
+    folder.run(&model("other/fusion_min-max.safetensors")).code(0);
     let about = folder.run(&["inspect", "--json", "shop.index"]).code(0).json_lines();
     let words = &about[0]["searches"]["words"];
     assert_eq!((&words["k1"], &words["b"], &words["stem"]), (&0.9.into(), &0.4.into(), &true.into()));
@@ -122,7 +115,7 @@ fn what_is_no_way_to_compare_words_is_refused() {
     }
     index(&folder, &[]).code(0);
     folder
-        .run(&["index", "--compact", "--words", "stem", "--output", "shop.index"])
+        .run(&["index", "--delete", "gone.txt", "--words", "stem", "--output", "shop.index"])
         .code(2)
         .says("cannot be used with");
     for (spec, fault) in [("stem=2", "expected 0 to 1 for `stem`, found 2"), ("split=0.5", "a whole number")] {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use clickvec_index::{Compacted, Document, ErrorKind, Updated, Updater, compact};
+use clickvec_index::{Compacted, Document, ErrorKind, Updated, Updater};
 use clickvec_tables::shown::{listed, shortened};
 use serde::Serialize;
 
@@ -29,45 +29,52 @@ struct Report<'a> {
     compacted: Option<Compacted>,
 }
 
-/// Changes an index.
-pub(super) fn run(args: &Args) -> Result<Answer> {
-    let mut report = Report { index: &args.output, updated: None, compacted: None };
-    if args.update.is_some() || args.delete.is_some() {
-        report.updated = Some(update(args)?);
-    }
+/// Adds, replaces and deletes titles.
+pub(super) fn update(args: &Args) -> Result<Answer> {
+    let updated = updated(args)?;
     // Said before anything is compacted: the update is durable, whatever becomes of that.
-    if let Some(updated) = report.updated.as_ref().filter(|_| !args.json) {
-        tell_update(args, updated);
+    if !args.json {
+        tell_update(args, &updated);
     }
-    let is_overdue = report.updated.as_ref().is_some_and(|updated| updated.is_compaction_overdue);
-    if args.compact || is_overdue {
-        let step = progress::step("compacting");
-        let compacted = in_turn(&args.output, || compact(&args.output));
-        step.finish_and_clear();
-        report.compacted = match compacted {
-            Ok(compacted) => Some(compacted),
-            Err(error) if args.compact => return Err(error),
-            // Nobody asked for it, and what was asked for is done.
-            Err(error) => {
-                output::note(format_args!("not compacted: {error:#}"));
-                None
-            }
-        };
+    let mut report = Report { index: &args.output, updated: None, compacted: None };
+    if updated.is_compaction_overdue {
+        match compacted(args) {
+            Ok(compacted) => report.compacted = Some(compacted),
+            // The update is what the user wanted, and it is done.
+            Err(error) => output::note(format_args!("not compacted: {error:#}")),
+        }
     }
-    if args.json {
-        let mut out = output::stdout();
-        output::json_line(&mut out, &report)?;
-        output::written(out.flush())?;
-        return Ok(Answer::Done);
+    report.updated = Some(updated);
+    report.tell(args)
+}
+
+/// Clears away what updates left behind.
+pub(super) fn compact(args: &Args) -> Result<Answer> {
+    Report { index: &args.output, updated: None, compacted: Some(compacted(args)?) }.tell(args)
+}
+
+impl Report<'_> {
+    fn tell(&self, args: &Args) -> Result<Answer> {
+        if args.json {
+            let mut out = output::stdout();
+            output::json_line(&mut out, self)?;
+            output::written(out.flush())?;
+        } else if let Some(Compacted { titles, cleared, segments, fingerprint, .. }) = &self.compacted {
+            let (titles, cleared) = (output::counted(*titles, "title"), output::counted(*cleared, "old title"));
+            let (segments, index) = (output::counted(*segments as u64, "segment"), output::path(self.index));
+            output::note(format_args!(
+                "{index}: compacted; {segments} made one, {cleared} cleared; {titles}, fingerprint {fingerprint}"
+            ));
+        }
+        Ok(Answer::Done)
     }
-    if let Some(Compacted { titles, cleared, segments, fingerprint, .. }) = &report.compacted {
-        let (titles, cleared) = (output::counted(*titles, "title"), output::counted(*cleared, "old title"));
-        let (segments, index) = (output::counted(*segments as u64, "segment"), output::path(&args.output));
-        output::note(format_args!(
-            "{index}: compacted; {segments} made one, {cleared} cleared; {titles}, fingerprint {fingerprint}"
-        ));
-    }
-    Ok(Answer::Done)
+}
+
+fn compacted(args: &Args) -> Result<Compacted> {
+    let step = progress::step("compacting");
+    let compacted = in_turn(&args.output, || clickvec_index::compact(&args.output));
+    step.finish_and_clear();
+    compacted
 }
 
 fn tell_update(args: &Args, updated: &Updated) {
@@ -92,9 +99,10 @@ fn tell_update(args: &Args, updated: &Updated) {
     output::note(format_args!(
         "{index}: updated; {added} added, {replaced} replaced, {deleted} deleted; {titles}, fingerprint {fingerprint}"
     ));
-    if updated.is_worth_compacting && !updated.is_compaction_overdue && !args.compact {
+    if updated.is_worth_compacting && !updated.is_compaction_overdue {
         output::note(format_args!(
-            "{index}: updates have left much behind, which makes searches slower; `--compact` clears it away"
+            "{index}: updates have left much behind, which makes searches slower; `clickvec index --join {index} --output {index}` clears \
+             it away"
         ));
     }
 }
@@ -116,7 +124,7 @@ fn in_turn<T>(index: &Path, change: impl Fn() -> clickvec_index::Result<T>) -> R
     }
 }
 
-fn update(args: &Args) -> Result<Updated> {
+fn updated(args: &Args) -> Result<Updated> {
     let mut updater = in_turn(&args.output, || Updater::open(&args.output))?;
     if let Some(path) = &args.delete {
         delete(path, &mut updater)?;
@@ -124,10 +132,10 @@ fn update(args: &Args) -> Result<Updated> {
     if let Some(path) = &args.update {
         let fields = updater.before().stored_fields().to_vec();
         let field = updater.before().field().to_owned();
-        if let Some(given) = &args.field {
+        if let Some(named) = &args.field {
             ensure!(
-                *given == field,
-                "{}: expected texts of the column `{field}`, as the index has them, found `--field {given}`; leave it out, or make \
+                *named == field,
+                "{}: expected texts of the column `{field}`, as the index has them, found `--field {named}`; leave it out, or make \
                  the index anew",
                 output::path(&args.output)
             );

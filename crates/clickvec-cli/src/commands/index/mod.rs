@@ -1,8 +1,7 @@
 //! `clickvec index`: encodes titles once for all later searches, and changes them.
 
 mod change;
-mod fusion;
-pub(super) mod whole;
+mod join;
 
 use std::io::Write as _;
 use std::ops::Range;
@@ -14,7 +13,9 @@ use clickvec::Error;
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec::tables::for_each_title;
-use clickvec_index::{BuiltIndex, IndexBuilder, VectorFormat};
+use clickvec_eval::internals::fusion_members;
+use clickvec_eval::ranker::SYSTEMS;
+use clickvec_index::{BuiltIndex, Fusion, IndexBuilder, VectorFormat};
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -29,46 +30,41 @@ use crate::{input, output, outputs, progress};
 /// one.
 ///
 /// `--update` adds titles or replaces those with the same ids, `--delete` deletes, and both are seen at once, or not at all
-/// if the program is killed. `--compact` clears away what they leave behind. Searches go on meanwhile.
-/// Only one process changes an index at a time; others wait.
+/// if the program is killed. Searches go on meanwhile. Only one process changes an index at a time; others wait.
 ///
 /// Several processes or machines can share the work: each encodes one part with `--shard`, and `--join` joins the
-/// parts. The result is byte for byte that of a single run.
+/// parts. The result is byte for byte that of a single run. `--join INDEX --output INDEX` clears away what updates of an index left
+/// behind; updates do so by themselves only after 63 others, or when more than half of the titles are old.
 #[derive(clap::Args)]
 #[command(override_usage = "clickvec index --model MODEL --titles FILE [--shard I/N] --output INDEX\n       \
     clickvec index --join INDEX... --output INDEX\n       \
-    clickvec index --update FILE [--delete FILE] --output INDEX\n       \
-    clickvec index --compact --output INDEX")]
+    clickvec index --update FILE [--delete FILE] --output INDEX")]
 pub(crate) struct Args {
-    /// The model that `clickvec train` wrote, or a fusion with one model, as for --fusion.
-    #[arg(long, value_name = "MODEL", required_unless_present_any = ["join", "update", "delete", "compact"])]
+    /// The model that `clickvec train` wrote; or a fusion of the model and `bm25`, with `trigram` and `vectors` or without, that
+    /// `evaluate --save-rankers` wrote: searches then use it unless told otherwise. A model's index scales the scores of vectors and
+    /// words to 0 … 1, with the same weight. --join takes a fusion, for other weights than those of the indexes.
+    #[arg(long, value_name = "MODEL", required_unless_present_any = ["join", "update", "delete"])]
     model: Option<PathBuf>,
 
     /// The titles to search: a table with the columns id and title, or a BEIR corpus, also as .gz or .zst; `-` is
     /// standard input.
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["join", "update", "delete", "compact"])]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["join", "update", "delete"])]
     titles: Option<PathBuf>,
 
     /// Columns to store with the titles, such as brand,price: results show them, and searches can filter by them.
-    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', conflicts_with_all = ["join", "update", "delete", "compact"])]
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', conflicts_with_all = ["join", "update", "delete"])]
     store: Vec<String>,
-
-    /// How searches fuse vectors and words: a fusion of the model and `bm25`, with `trigram` and `vectors` or without, that `evaluate
-    /// --save-rankers` wrote. Searches then use it unless told otherwise [default: scores scaled to 0 … 1, vectors and words
-    /// with the same weight].
-    #[arg(long, value_name = "FUSION", conflicts_with_all = ["shard", "update", "delete", "compact"])]
-    fusion: Option<PathBuf>,
 
     /// How searches by words compare them: `stem` finds `sofas` for `sofa`, by English plurals; `split` separates numbers
     /// from letters, so that `12in` finds `12 in`; `stem,split` does both and `exact` neither. A fusion has this from its
-    /// `bm25`. Updates, compaction and `clickvec update` keep it; shards get it as they are joined [default: exact; with
+    /// `bm25`. Updates and `clickvec update` keep it; shards get it as they are joined [default: exact; with
     /// --join that of the indexes].
-    #[arg(long, value_name = "HOW", conflicts_with_all = ["fusion", "shard", "update", "delete", "compact"])]
+    #[arg(long, value_name = "HOW", conflicts_with_all = ["shard", "update", "delete"])]
     words: Option<Analysis>,
 
     /// How to store the numbers of vectors, which take most of an index: `f32`, `f16`, or `int8`, 8-bit codes alone, which keep
-    /// about 99 % of the ten best titles. Updates and compaction keep the form [default: f32].
-    #[arg(long, value_name = "FORM", conflicts_with_all = ["shard", "update", "delete", "compact"])]
+    /// about 99 % of the ten best titles. Updates keep the form [default: f32].
+    #[arg(long, value_name = "FORM", conflicts_with_all = ["shard", "update", "delete"])]
     vectors: Option<VectorFormat>,
 
     /// The column to search, such as `body`; `title+text` joins two [default: the one that the model learnt from, which is
@@ -84,7 +80,7 @@ pub(crate) struct Args {
     shard: Option<Shard>,
 
     /// Join these indexes, in this order. Shards are joined in the order of their numbers; all must be there.
-    #[arg(long, value_name = "INDEX", num_args = 1.., conflicts_with_all = ["model", "titles", "shard"])]
+    #[arg(long, value_name = "INDEX", num_args = 1.., conflicts_with_all = ["titles", "shard"])]
     join: Vec<PathBuf>,
 
     /// Add these titles to the index, or replace those with the same ids; a table like --titles.
@@ -94,11 +90,6 @@ pub(crate) struct Args {
     /// Delete the titles with these ids, one a line.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "titles", "shard", "join"])]
     delete: Option<PathBuf>,
-
-    /// Clear away what updates left behind, which takes about as long as making the index. Updates do so by themselves only
-    /// after 63 others, or when more than half of the titles are old.
-    #[arg(long, conflicts_with_all = ["model", "titles", "shard", "join"])]
-    compact: bool,
 
     /// The folder to write, or the index to change. An existing index is replaced; anything else is refused.
     #[arg(long, short, value_name = "INDEX")]
@@ -149,7 +140,7 @@ struct Report<'a> {
 }
 
 impl Args {
-    /// Refuses names of columns where no titles are read. The parser cannot: `--compact` alone reads none, with `--update` it does.
+    /// Refuses names of columns where no titles are read. The parser cannot: `--delete` alone reads none, with `--update` it does.
     fn refuse_columns(&self) -> Result<()> {
         if self.update.is_none() {
             // An update may say which column the index has, and what later titles call it.
@@ -162,22 +153,31 @@ impl Args {
             self.titles.is_some() || self.update.is_some(),
             "expected `--titles FILE` or `--update FILE` with `{flag}`, which names one of its columns, found {} alone; leave \
              `{flag}` out",
-            match (self.join.is_empty(), &self.delete) {
-                (false, _) => "`--join`",
-                (true, Some(_)) => "`--delete`",
-                (true, None) => "`--compact`",
-            }
+            if self.join.is_empty() { "`--delete`" } else { "`--join`" }
         );
         Ok(())
+    }
+
+    /// Returns whether the index is joined into itself as it is: what is old is cleared away.
+    fn is_compaction(&self) -> bool {
+        let is_itself = matches!(&self.join[..], [index] if input::same_file(index, &self.output));
+        is_itself && self.model.is_none() && self.words.is_none() && self.vectors.is_none()
     }
 }
 
 /// Encodes the titles and writes the index.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     args.refuse_columns()?;
-    if args.update.is_some() || args.delete.is_some() || args.compact {
-        return change(&args);
+    if args.update.is_some() || args.delete.is_some() {
+        return change::update(&args);
     }
+    if args.is_compaction() {
+        return change::compact(&args);
+    }
+    ensure!(
+        args.words.is_none() || !args.model.as_deref().is_some_and(input::is_fusion),
+        "expected a model with `--words`, found a fusion, which compares words as its `bm25` does; leave `--words` out"
+    );
     for (place, name) in args.store.iter().enumerate() {
         ensure!(!args.store[..place].contains(name), "expected each column of `--store` once, found `{name}` twice");
     }
@@ -198,7 +198,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
                 built => built?,
             }
         }
-        _ => whole::join(&args.join, &args.output, args.fusion.as_deref(), args.words, args.vectors)?,
+        _ => join::join(&args)?,
     };
     if args.json {
         let mut out = output::stdout();
@@ -219,29 +219,22 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-fn change(args: &Args) -> Result<Answer> {
-    change::run(args)
-}
-
 fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Result<BuiltIndex> {
-    let of_fusion = fusion::model_of(model, args.fusion.as_deref())?;
-    let (model, fusion) = match &of_fusion {
-        Some(member) => (member.as_path(), Some(model)),
-        None => (model, args.fusion.as_deref()),
-    };
+    let member = member_of(model)?;
     ensure!(
-        of_fusion.is_none() || args.shard.is_none(),
+        member.is_none() || args.shard.is_none(),
         "expected a model with `--shard`, found a fusion; give it to `--join`"
     );
-    ensure!(
-        fusion.is_none() || args.words.is_none(),
-        "expected a model with `--words`, found a fusion, which compares words as its `bm25` does; leave `--words` out"
-    );
-    let model = Model::load(model)?;
+    let path = model;
+    let model = Model::load(member.as_deref().unwrap_or(path))?;
+    let mut fusion = match &member {
+        Some(_) => Fusion::read(path, model.fingerprint())?,
+        None => Fusion::default(),
+    };
+    fusion.analysis = args.words.unwrap_or(fusion.analysis);
     let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
     let titles = &args.title_columns.checked(titles, &field)?;
-    let finish = whole::Finish::new(&model, fusion, args.words, args.vectors)?;
-    finish.note_what_is_lost(&args.output)?;
+    join::note_what_is_lost(&args.output, join::replaced(&args.output)?, &fusion, args.words);
     let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?.with_field(&field);
     let wanted = match args.shard {
         None => 0..u64::MAX,
@@ -267,9 +260,42 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
         if interrupt.status().is_none() { Ok(()) } else { Err(clickvec_tables::Error::interrupted().into()) }
     })?;
     bar.finish_and_clear();
-    let built = finish.finish(builder)?;
+    let built = finish(builder, &model, &fusion, args.vectors.unwrap_or_default())?;
     input::note_left_out(built.left_out);
     Ok(built)
+}
+
+/// Writes everything of an index that follows from its titles and vectors.
+pub(super) fn finish(
+    builder: IndexBuilder,
+    model: &Model,
+    fusion: &Fusion,
+    format: VectorFormat,
+) -> Result<BuiltIndex> {
+    let step = progress::step("indexing words and vectors");
+    let built = clickvec_index::finish(builder, model, fusion, format)?;
+    step.finish_and_clear();
+    Ok(built)
+}
+
+/// Returns the file of the one model of a fusion, if `path` is a fusion; `None` if it is anything else.
+fn member_of(path: &Path) -> Result<Option<PathBuf>> {
+    if !input::is_fusion(path) {
+        return Ok(None);
+    }
+    let shown = output::path(path);
+    let members = fusion_members(path, &SYSTEMS)?.members;
+    let mut models = members.into_iter().filter(|member| member.system.is_none());
+    match (models.next(), models.next()) {
+        (Some(model), None) => Ok(Some(model.path)),
+        (None, _) => {
+            bail!("{shown}: expected a fusion with a model, found one of rankers alone; an index needs vectors")
+        }
+        (Some(_), Some(_)) => bail!(
+            "{shown}: expected a fusion with one model, found several; an index has the vectors of one. \
+             `train --set encoder.members=N` makes one model of several"
+        ),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `clickvec update`: trains a new model on new clicks, starting from the old one, and replaces the old one unless the new
 //! one is worse.
 
+mod replaced;
 mod report;
 mod write;
 
@@ -20,7 +21,7 @@ use clickvec_index::IndexBuilder;
 use clickvec_tables::files::{self, Claim};
 use clickvec_tables::titles::TitleReader;
 
-use super::index::whole::{Kept, Unlisted};
+use self::replaced::{Replaced, Unlisted};
 use super::train::{epoch_line, section_name, variance_kept};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
@@ -98,13 +99,13 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     files::remove_abandoned(target);
     let old = Model::load(&args.model)?;
     let config = training_config(&old, args.fresh, settings.epochs);
-    let kept = args.index.as_deref().map(Kept::of).transpose()?.unwrap_or_default();
+    let replaced = args.index.as_deref().map(Replaced::tell).transpose()?.unwrap_or_default();
     args.title_columns.check(&args.titles, &config.field)?;
     let table = args.title_columns.table(&args.titles);
     // That columns are missing is told before anything is learnt.
-    TitleReader::open(&table, &config.field, &kept.fields)?;
+    TitleReader::open(&table, &config.field, &replaced.fields)?;
     let titles = input::titles(&table, &config.field)?;
-    if let Some(field) = kept.field.as_ref().filter(|field| **field != config.field) {
+    if let Some(field) = replaced.field.as_ref().filter(|field| **field != config.field) {
         TitleReader::open(&table, field, &[])?;
     }
     let unlisted = match &args.index {
@@ -114,7 +115,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
                 // Before anything is learnt: what is damaged cannot be kept.
                 Unlisted::check(index)?;
             }
-            Unlisted::of(index, &listed, false)?
+            Unlisted::read(index, &listed, false)?
         }
         None => Unlisted::default(),
     };
@@ -151,7 +152,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let Some(mut report) = report? else { return stopped(&args, &interrupt) };
     let clock = Instant::now();
     if let Verdict::Better(new) = &report.verdict
-        && (interrupt.status().is_some() || !write::write(&args, &kept, unlisted.count, new, target, &interrupt)?)
+        && (interrupt.status().is_some() || !write::write(&args, &replaced, unlisted.count, new, target, &interrupt)?)
     {
         return stopped(&args, &interrupt);
     }

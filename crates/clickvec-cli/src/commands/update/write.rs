@@ -9,7 +9,7 @@ use clickvec::tables::{Title, for_each_document};
 use clickvec_index::IndexBuilder;
 
 use super::Args;
-use crate::commands::index::whole::{Kept, Unlisted};
+use super::replaced::{Replaced, Unlisted};
 use crate::interrupt::Interrupt;
 use crate::{input, output, progress};
 
@@ -21,15 +21,15 @@ use crate::{input, output, progress};
 /// before the model was trained.
 pub(super) fn write(
     args: &Args,
-    kept: &Kept,
+    replaced: &Replaced,
     known: u64,
     new: &Model,
     target: &Path,
     interrupt: &Interrupt,
 ) -> Result<bool> {
     if let Some(index) = &args.index {
-        let field = kept.field.as_ref().unwrap_or(&new.training().config.field);
-        let mut builder = IndexBuilder::with_fields(new, index, &kept.fields)?.with_field(field);
+        let field = replaced.field.as_ref().unwrap_or(&new.training().config.field);
+        let mut builder = IndexBuilder::with_fields(new, index, &replaced.fields)?.with_field(field);
         let bar = progress::counter("encoding", "titles");
         let mut listed = HashSet::new();
         // Read the titles again: for the comparison, titles with the same text were merged.
@@ -39,15 +39,15 @@ pub(super) fn write(
             if interrupt.status().is_none() { builder.add_with_fields(title, values) } else { Ok(()) }
         };
         let table = args.title_columns.table(&args.titles);
-        for_each_document(&table, field, &kept.fields, &mut add)?;
+        for_each_document(&table, field, &replaced.fields, &mut add)?;
         // The builder has claimed the index, so from now on nobody else changes it; titles may have been added during training.
         ensure!(
-            Kept::read(index)? == *kept,
+            Replaced::read(index)? == *replaced,
             "{}: expected the index as it was when the update began, found one made anew meanwhile with other settings; nothing \
              was replaced; update again",
             output::path(index)
         );
-        let unlisted = Unlisted::of(index, &listed, args.keep_titles)?;
+        let unlisted = Unlisted::read(index, &listed, args.keep_titles)?;
         if unlisted.count > known && !args.keep_titles {
             output::note(format_args!(
                 "{}: {} that `--titles` lacks came into it meanwhile, and the new index does not have them; `clickvec index \
@@ -64,7 +64,7 @@ pub(super) fn write(
         if interrupt.status().is_some() {
             return Ok(false);
         }
-        let built = kept.finish(builder, new)?;
+        let built = replaced.finish(builder, new)?;
         input::note_left_out(built.left_out);
     }
     new.save(target)?;

@@ -1,0 +1,61 @@
+//! Indexes joined into one, and what a new index lacks of the one that it replaces.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use clickvec::internals::text::Analysis;
+use clickvec_index::{BuiltIndex, Fusion, Index, looks_like_index};
+
+use super::Args;
+use crate::{input, output};
+
+/// Joins indexes.
+pub(super) fn join(args: &Args) -> Result<BuiltIndex> {
+    let fusion = match (&args.model, args.join.first()) {
+        (Some(model), Some(first)) => {
+            ensure!(
+                input::is_fusion(model),
+                "{}: expected a fusion with `--join`, found a model or no file; the indexes to join have their model, so leave it out",
+                output::path(model)
+            );
+            Some(Fusion::read(model, Index::open(first)?.model().fingerprint())?)
+        }
+        _ => None,
+    };
+    if args.words.is_some() {
+        for index in &args.join {
+            ensure!(
+                !Index::open(index)?.fusion().fitted,
+                "{}: expected an index without a fitted fusion with `--words`, found one with; its weights were fitted for the way \
+                 in which it compares words. Leave `--words` out, or give another fusion (`--model`)",
+                output::path(index)
+            );
+        }
+    }
+    let before = replaced(&args.output)?;
+    let joined = clickvec_index::join(&args.join, &args.output, fusion.as_ref(), args.words, args.vectors)?;
+    note_what_is_lost(&args.output, before, Index::open(&args.output)?.fusion(), args.words);
+    Ok(joined)
+}
+
+/// Returns the fusion of the index that is to be replaced, if there is one.
+pub(super) fn replaced(path: &Path) -> Result<Option<Fusion>> {
+    looks_like_index(path).then(|| Ok(Index::open(path)?.fusion().clone())).transpose()
+}
+
+/// Says what the new index lacks of the one that it replaces, unless `words` were given.
+pub(super) fn note_what_is_lost(output: &Path, before: Option<Fusion>, now: &Fusion, words: Option<Analysis>) {
+    let (Some(before), replaced) = (before, output::path(output)) else { return };
+    if before.fitted && !now.fitted {
+        output::note(format_args!(
+            "warning: {replaced}: the index that is replaced has a fitted fusion, and the new one has none; `--model FUSION` gives \
+             it one"
+        ));
+    } else if words.is_none() && before.analysis != now.analysis && now.analysis == Analysis::EXACT {
+        let how = before.analysis;
+        output::note(format_args!(
+            "warning: {replaced}: the index that is replaced compares words by `{how}`, and the new one compares them as they are; \
+             `--words {how}`, or a fusion whose `bm25` does so, keeps that"
+        ));
+    }
+}
