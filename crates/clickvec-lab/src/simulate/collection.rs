@@ -89,8 +89,8 @@ impl<'a> WorldMarket<'a> {
             let mut copy = 2;
             while known.contains(&title) {
                 // Nearly the same title, like a second page.
-                let (again, _) = title.split_once(" | Part ").unwrap_or((&title, ""));
-                title = format!("{again} | Part {copy}");
+                let (original, _) = title.split_once(" | Part ").unwrap_or((&title, ""));
+                title = format!("{original} | Part {copy}");
                 copy += 1;
             }
             known.insert(title.clone());
@@ -155,12 +155,12 @@ impl<'a> WorldMarket<'a> {
     }
 
     fn slot_of(&self, want: Want) -> &Slot {
-        let place = match want {
+        let slot = match want {
             Want::Thing { thing, aspect, .. } => self.first[0][thing] + aspect,
             Want::Ordered { frame, a, b } => self.first[1][frame] + a * self.world.frames[frame].values.len() + b,
             Want::Site { site, page } => self.first[2][site] + page,
         };
-        &self.slots[place]
+        &self.slots[slot]
     }
 
     fn some_of(&self, want: Want, count: usize, rng: &mut Rng, found: &mut Vec<u32>) {
@@ -190,7 +190,7 @@ impl<'a> WorldMarket<'a> {
                 first..first + self.world.pages.len()
             }
         };
-        let wanted = |place: usize| self.wanted[place] - place.checked_sub(1).map_or(0.0, |before| self.wanted[before]);
+        let wanted = |slot: usize| self.wanted[slot] - slot.checked_sub(1).map_or(0.0, |before| self.wanted[before]);
         let best = slots.max_by(|&a, &b| wanted(a).total_cmp(&wanted(b)));
         best.map_or(want.without_quality(), |best| self.slots[best].want)
     }
@@ -199,8 +199,8 @@ impl<'a> WorldMarket<'a> {
     fn draw_slot(&self, rng: &mut Rng) -> Want {
         let all = self.wanted.last().copied().unwrap_or(0.0);
         let at = rng.random::<f64>() * all;
-        let place = self.wanted.partition_point(|&sum| sum <= at);
-        self.slots[place.min(self.slots.len() - 1)].want
+        let slot = self.wanted.partition_point(|&sum| sum <= at);
+        self.slots[slot.min(self.slots.len() - 1)].want
     }
 
     fn near_thing(&self, thing: usize, aspect: usize, rng: &mut Rng, found: &mut Vec<u32>) {
@@ -371,23 +371,22 @@ fn popularity(slots: &[Slot], seed: u64) -> Vec<f64> {
     let mut weights = vec![0.0; slots.len()];
     for (number, share) in SHARES.into_iter().enumerate() {
         let is_first = |want: Want| !matches!(want, Want::Ordered { a, b, .. } if a >= b);
-        let mut members: Vec<usize> = (0..slots.len())
-            .filter(|&place| group(slots[place].want) == number && is_first(slots[place].want))
-            .collect();
+        let mut members: Vec<usize> =
+            (0..slots.len()).filter(|&slot| group(slots[slot].want) == number && is_first(slots[slot].want)).collect();
         members.shuffle(&mut rng::stream(seed, "popularity", number as u64));
         let sum: f64 = (0..members.len()).map(zipf).sum();
-        for (rank, &place) in members.iter().enumerate() {
-            weights[place] = share * zipf(rank) / sum;
+        for (rank, &slot) in members.iter().enumerate() {
+            weights[slot] = share * zipf(rank) / sum;
         }
     }
-    for place in 0..slots.len() {
-        if let Want::Ordered { frame, a, b } = slots[place].want
+    for slot in 0..slots.len() {
+        if let Want::Ordered { frame, a, b } = slots[slot].want
             && a < b
         {
             let other = slots.iter().position(|slot| slot.want == Want::Ordered { frame, a: b, b: a });
-            weights[place] /= 2.0;
+            weights[slot] /= 2.0;
             if let Some(other) = other {
-                weights[other] = weights[place];
+                weights[other] = weights[slot];
             }
         }
     }

@@ -46,18 +46,19 @@ pub(super) struct Day {
 /// The pairs of a day with their clicks, in order of appearance.
 #[derive(Default)]
 struct Pairs {
-    places: HashMap<u64, usize>,
+    positions: HashMap<u64, usize>,
     rows: Vec<(String, u32, u32)>,
 }
 
 impl Pairs {
     /// 64-bit hashes tell the pairs apart; a day has some ten thousand.
     fn add(&mut self, query: &str, title: u32) {
-        let place = *self.places.entry(xxh3_64_with_seed(query.as_bytes(), u64::from(title))).or_insert_with(|| {
-            self.rows.push((query.to_owned(), title, 0));
-            self.rows.len() - 1
-        });
-        self.rows[place].2 += 1;
+        let position =
+            *self.positions.entry(xxh3_64_with_seed(query.as_bytes(), u64::from(title))).or_insert_with(|| {
+                self.rows.push((query.to_owned(), title, 0));
+                self.rows.len() - 1
+            });
+        self.rows[position].2 += 1;
     }
 }
 
@@ -97,11 +98,11 @@ impl<M: Market> Days<'_, M> {
                 day.summary.misspelt += u64::from(misspelt);
                 let mut found = false;
                 shown_at.push((second, day.log.len()));
-                for (place, &(title, grade)) in list.iter().enumerate() {
+                for (position, &(title, grade)) in list.iter().enumerate() {
                     if pairs.rows.len() as u64 >= most {
                         break;
                     }
-                    let clicked = self.model.clicks(place, grade, &mut rng);
+                    let clicked = self.model.clicks(position, grade, &mut rng);
                     if clicked {
                         pairs.add(&query, title);
                         day.summary.clicks += 1;
@@ -109,7 +110,7 @@ impl<M: Market> Days<'_, M> {
                         found |= grade >= 3;
                     }
                     if self.config.impressions {
-                        let shown = Shown { user, session: number * SESSIONS + session, place, clicked, grade };
+                        let shown = Shown { user, session: number * SESSIONS + session, position, clicked, grade };
                         self.log_line(&mut day.log, &query, title, &shown, number * SECONDS_PER_DAY + second);
                     }
                 }
@@ -144,8 +145,8 @@ impl<M: Market> Days<'_, M> {
 
     fn log_line(&self, log: &mut String, query: &str, title: u32, shown: &Shown, second: u64) {
         let title = &self.market.titles()[title as usize];
-        let Shown { user, session, place, clicked, grade } = shown;
-        let _ = write!(log, "{query}\t{}\t{}\t{}\t{}", title.title, title.id, place + 1, u8::from(*clicked));
+        let Shown { user, session, position, clicked, grade } = shown;
+        let _ = write!(log, "{query}\t{}\t{}\t{}\t{}", title.title, title.id, position + 1, u8::from(*clicked));
         let _ = write!(log, "\tu{user:05}\ts{session:08}\t");
         push_time(log, second);
         let _ = writeln!(log, "\t{grade}");
@@ -164,7 +165,7 @@ fn in_time_order(log: &str, shown_at: &[(u64, usize)]) -> String {
 struct Shown {
     user: u64,
     session: u64,
-    place: usize,
+    position: usize,
     clicked: bool,
     grade: u8,
 }

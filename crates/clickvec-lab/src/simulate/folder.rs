@@ -135,15 +135,15 @@ pub(super) fn write<M: Market>(
     }
     summary.fewer_validation = (validation.len() < config.validation as usize).then_some(validation.len() as u64);
     for &kind in market.kinds() {
-        let of_kind = judged.iter().filter(|judged| judged.kind == kind);
-        let found = of_kind.clone().count() as u64;
+        let same_kind = judged.iter().filter(|judged| judged.kind == kind);
+        let found = same_kind.clone().count() as u64;
         if found < u64::from(config.judged) {
             summary.fewer_judged.push(Fewer { kind, found });
         }
         if found == 0 {
             continue;
         }
-        write_judged(&mut writer, &format!("judged-{}.tsv", kind.name()), market, of_kind)?;
+        write_judged(&mut writer, &format!("judged-{}.tsv", kind.name()), market, same_kind)?;
     }
     let truth = Truth {
         format: FORMAT,

@@ -39,10 +39,10 @@ pub(super) fn judge<M: Market>(config: &SimulateConfig, market: &M) -> Both<M::I
     let mut known = HashSet::new();
     let (mut judged, mut validation) = (Vec::new(), Vec::new());
     let kinds = market.kinds();
-    for (place, &kind) in kinds.iter().enumerate() {
+    for (number, &kind) in kinds.iter().enumerate() {
         some(config, market, kind, config.judged, &mut known, &mut rng, &mut judged);
-        let (place, all, kinds) = (place as u32, config.validation, kinds.len() as u32);
-        let share = all / kinds + u32::from(place < all % kinds);
+        let (number, all, kinds) = (number as u32, config.validation, kinds.len() as u32);
+        let share = all / kinds + u32::from(number < all % kinds);
         some(config, market, kind, share, &mut known, &mut rng, &mut validation);
     }
     (judged, validation)
@@ -105,9 +105,9 @@ fn is_fit<M: Market>(market: &M, kind: QueryKind, query: &str, titles: &[(u32, u
     if kind != QueryKind::Synonym {
         return true;
     }
-    let asked: HashSet<String> = words(query).into_iter().collect();
+    let query_words: HashSet<String> = words(query).into_iter().collect();
     titles
         .iter()
         .filter(relevant)
-        .all(|&(title, _)| words(&market.titles()[title as usize].title).iter().all(|word| !asked.contains(word)))
+        .all(|&(title, _)| words(&market.titles()[title as usize].title).iter().all(|word| !query_words.contains(word)))
 }

@@ -68,13 +68,17 @@ pub(super) trait Market: Sync {
     fn draw(&self, rng: &mut Rng) -> Self::Intent;
 
     /// A want that a query of this kind can express.
-    fn draw_for(&self, kind: QueryKind, rng: &mut Rng) -> Self::Intent;
+    fn draw_for(&self, _kind: QueryKind, rng: &mut Rng) -> Self::Intent {
+        self.draw(rng)
+    }
 
     /// The kind of one of the ways to ask for it, which is appended to `text`, in lower case and spelt correctly.
     fn ask(&self, intent: &Self::Intent, rng: &mut Rng, text: &mut String) -> QueryKind;
 
     /// Appends a way to ask for it that is of this kind, spelt correctly.
-    fn ask_for(&self, kind: QueryKind, intent: &Self::Intent, rng: &mut Rng, text: &mut String);
+    fn ask_for(&self, _kind: QueryKind, intent: &Self::Intent, rng: &mut Rng, text: &mut String) {
+        self.ask(intent, rng, text);
+    }
 
     /// Whether such a query is of this kind, as far as words can tell.
     fn is_fit(&self, _kind: QueryKind, _intent: &Self::Intent, _query: &str) -> bool {

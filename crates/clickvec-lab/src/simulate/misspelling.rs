@@ -22,15 +22,15 @@ pub(super) fn misspell(text: &mut String, rng: &mut Rng) -> bool {
     let start = word.as_ptr() as usize - text.as_ptr() as usize;
     let mut letters = word.as_bytes().to_vec();
     let end = start + letters.len();
-    let place = rng.random_range(1..letters.len() - 1);
+    let position = rng.random_range(1..letters.len() - 1);
     match rng.random_range(0..4) {
         // Swapping two equal letters would change nothing.
-        0 if letters[place] != letters[place + 1] => letters.swap(place, place + 1),
-        0 | 1 => drop(letters.remove(place)),
-        2 => letters.insert(place, letters[place]),
+        0 if letters[position] != letters[position + 1] => letters.swap(position, position + 1),
+        0 | 1 => drop(letters.remove(position)),
+        2 => letters.insert(position, letters[position]),
         _ => {
             let other = LETTERS[rng.random_range(0..LETTERS.len())];
-            letters[place] = if other == letters[place] { b'#' } else { other };
+            letters[position] = if other == letters[position] { b'#' } else { other };
             letters.retain(|&letter| letter != b'#');
         }
     }

@@ -18,6 +18,7 @@ mod users;
 mod want;
 mod world;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -28,10 +29,13 @@ use clickvec::tables::Title;
 use clickvec_tables::ErrorKind;
 use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, Result};
+use collection::WorldMarket;
 pub use folder::check_output;
 use market::Market as _;
 pub use market::QueryKind;
 pub use new_words::in_new_words;
+use want::Want;
+use world::World;
 
 fields! {
     /// The settings of a simulation.
@@ -128,40 +132,38 @@ pub struct Fewer {
     pub found: u64,
 }
 
-/// The true grades of all titles of the invented world for each of these queries, in the order of `titles.tsv`. `None`
-/// for a query that is neither judged nor in the validation set.
+/// Returns the true grades of all titles of the invented world for each of these queries, in the order of `titles.tsv`; `None` for
+/// a query that is neither judged nor in the validation set.
 ///
-/// They are computed again from the settings of the simulation.
+/// They are computed anew from the settings of the simulation.
 pub fn true_grades(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<Vec<u8>>> {
-    let world = world::World::new();
-    let market = collection::WorldMarket::new(&world, config.titles, config.seed);
-    let (judged, validation) = judged::judge(config, &market);
-    let grades = |query: &&str| {
-        let known = judged.iter().chain(&validation).find(|judged| judged.query == *query)?;
-        Some((0..market.titles().len() as u32).map(|title| market.grade(&known.intent, title)).collect())
-    };
-    queries.iter().map(grades).collect()
+    truths(config, queries, |market, want| {
+        (0..market.titles().len() as u32).map(|title| market.grade(&want, title)).collect()
+    })
 }
 
-/// The topic of each of these queries, as its number in the invented world; `None` for a query that is neither judged nor
+/// Returns the topic of each of these queries, as its number in the invented world; `None` for a query that is neither judged nor
 /// in the validation set, or that asks for an ordered pair or a site, which have no topic.
 ///
-/// They are computed again from the configuration that the simulation was made with.
+/// They are computed anew from the settings of the simulation.
 pub fn true_topics(config: &SimulateConfig, queries: &[&str]) -> Vec<Option<usize>> {
-    let world = world::World::new();
-    let market = collection::WorldMarket::new(&world, config.titles, config.seed);
-    let (judged, validation) = judged::judge(config, &market);
-    let topic = |query: &&str| {
-        let known = judged.iter().chain(&validation).find(|judged| judged.query == *query)?;
-        match known.intent {
-            want::Want::Thing { thing, .. } => Some(world.things[thing].topic),
-            _ => None,
-        }
-    };
-    queries.iter().map(topic).collect()
+    let topics = truths(config, queries, |market, want| match want {
+        Want::Thing { thing, .. } => Some(market.world.things[thing].topic),
+        _ => None,
+    });
+    topics.into_iter().map(Option::flatten).collect()
 }
 
-/// The summary of a folder that is written with a simulated log, judged titles and the truth. `on_pairs` gets the number of rows
+fn truths<T>(config: &SimulateConfig, queries: &[&str], truth: impl Fn(&WorldMarket<'_>, Want) -> T) -> Vec<Option<T>> {
+    let world = World::new();
+    let market = WorldMarket::new(&world, config.titles, config.seed);
+    let (judged, validation) = judged::judge(config, &market);
+    let wants: HashMap<&str, Want> =
+        judged.iter().chain(&validation).map(|judged| (judged.query.as_str(), judged.intent)).collect();
+    queries.iter().map(|query| wants.get(query).map(|want| truth(&market, *want))).collect()
+}
+
+/// Writes a folder with a simulated log, judged titles and the truth, and returns its figures. `on_pairs` gets the number of rows
 /// of clicks so far.
 ///
 /// Users look for what is in the invented world or, if there are `titles`, for those.
@@ -179,8 +181,8 @@ pub fn simulate(
     check_output(output)?;
     match titles {
         None => {
-            let world = world::World::new();
-            let market = collection::WorldMarket::new(&world, config.titles, config.seed);
+            let world = World::new();
+            let market = WorldMarket::new(&world, config.titles, config.seed);
             folder::write(config, &market, output, on_pairs)
         }
         Some(titles) => {

@@ -45,9 +45,9 @@ pub(super) struct OwnMarket {
     titles: Vec<Title>,
     words: Vec<String>,
     /// The distinct words of each title, in order.
-    of_titles: Vec<Vec<u32>>,
+    title_words: Vec<Vec<u32>>,
     /// The titles of each word.
-    of_words: Vec<Vec<u32>>,
+    titles_with: Vec<Vec<u32>>,
     /// For each word, those of its titles that are wanted most often, at most [`BEST_SELLERS`].
     best_sellers: Vec<Vec<u32>>,
     /// The information of each word.
@@ -62,33 +62,33 @@ impl OwnMarket {
     pub(super) fn new(titles: Vec<Title>, seed: u64) -> Option<OwnMarket> {
         let stop_words: HashSet<&str> = STOP_WORDS.split_whitespace().collect();
         let (mut numbers, mut all) = (HashMap::new(), Vec::new());
-        let (mut of_titles, mut of_words, mut usable) = (Vec::new(), Vec::<Vec<u32>>::new(), Vec::new());
-        for (place, title) in (0u32..).zip(&titles) {
+        let (mut title_words, mut titles_with, mut usable) = (Vec::new(), Vec::<Vec<u32>>::new(), Vec::new());
+        for (position, title) in (0u32..).zip(&titles) {
             let mut own = Vec::new();
             for word in units(&title.title).into_iter().filter(|word| !stop_words.contains(word.as_str())) {
                 let number = *numbers.entry(word).or_insert_with_key(|word| {
                     all.push(word.clone());
-                    of_words.push(Vec::new());
+                    titles_with.push(Vec::new());
                     (all.len() - 1) as u32
                 });
                 if !own.contains(&number) {
                     own.push(number);
-                    of_words[number as usize].push(place);
+                    titles_with[number as usize].push(position);
                 }
             }
             if !own.is_empty() {
-                usable.push(place);
+                usable.push(position);
             }
-            of_titles.push(own);
+            title_words.push(own);
         }
         if usable.is_empty() {
             return None;
         }
         let order = Permutation::new(usable.len() as u64, seed, "popularity", 0);
         let mut best_sellers = vec![Vec::new(); all.len()];
-        for place in 0..usable.len() as u64 {
-            let title = usable[order.at(place) as usize];
-            for &word in &of_titles[title as usize] {
+        for position in 0..usable.len() as u64 {
+            let title = usable[order.at(position) as usize];
+            for &word in &title_words[title as usize] {
                 let best: &mut Vec<u32> = &mut best_sellers[word as usize];
                 if best.len() < BEST_SELLERS {
                     best.push(title);
@@ -96,13 +96,13 @@ impl OwnMarket {
             }
         }
         let said = |titles_of: &Vec<u32>| (1.0 + titles.len() as f64 / titles_of.len() as f64).ln();
-        let information = of_words.iter().map(said).collect();
-        Some(OwnMarket { titles, words: all, of_titles, of_words, best_sellers, information, usable, order })
+        let information = titles_with.iter().map(said).collect();
+        Some(OwnMarket { titles, words: all, title_words, titles_with, best_sellers, information, usable, order })
     }
 
     fn weight(&self, word: u32) -> f64 {
         let text = &self.words[word as usize];
-        let found = self.of_words[word as usize].len();
+        let found = self.titles_with[word as usize].len();
         let says_little = found == 1
             || found as f64 > COMMON * self.titles.len() as f64
             || text.chars().count() == 1
@@ -112,19 +112,19 @@ impl OwnMarket {
 
     /// Among the titles with the query's rarest word, those that are wanted most often.
     fn best_sellers_of(&self, want: &OwnWant) -> &[u32] {
-        let rarest = want.words.iter().min_by_key(|&&word| self.of_words[word as usize].len());
+        let rarest = want.words.iter().min_by_key(|&&word| self.titles_with[word as usize].len());
         rarest.map_or(&[], |&word| &self.best_sellers[word as usize])
     }
 
     /// Chooses some words of a title, each at most once. At least one of them is informative, if any is.
     fn choose(&self, title: u32, rng: &mut Rng) -> Vec<u32> {
-        let own = &self.of_titles[title as usize];
+        let own = &self.title_words[title as usize];
         let at = rng.random::<f64>();
         let wanted = LENGTHS.iter().position(|&sum| at < sum).unwrap_or(0) + 1;
         let mut chosen: Vec<usize> = Vec::new();
         while chosen.len() < wanted.min(own.len()) {
-            let left = (0..own.len()).filter(|place| !chosen.contains(place));
-            let mut weights: Vec<(usize, f64)> = left.map(|place| (place, self.weight(own[place]))).collect();
+            let left = (0..own.len()).filter(|position| !chosen.contains(position));
+            let mut weights: Vec<(usize, f64)> = left.map(|position| (position, self.weight(own[position]))).collect();
             if chosen.is_empty() && weights.iter().any(|&(_, weight)| weight == 1.0) {
                 weights.retain(|&(_, weight)| weight == 1.0);
             }
@@ -133,10 +133,10 @@ impl OwnMarket {
                 rest -= weight;
                 rest < 0.0
             });
-            chosen.extend(found.or(weights.last()).map(|&(place, _)| place));
+            chosen.extend(found.or(weights.last()).map(|&(position, _)| position));
         }
         chosen.sort_unstable();
-        chosen.into_iter().map(|place| own[place]).collect()
+        chosen.into_iter().map(|position| own[position]).collect()
     }
 }
 
@@ -178,19 +178,15 @@ impl Market for OwnMarket {
         OwnWant { title, words: self.choose(title, rng) }
     }
 
-    fn draw_for(&self, _: QueryKind, rng: &mut Rng) -> OwnWant {
-        self.draw(rng)
-    }
-
     fn ask(&self, want: &OwnWant, rng: &mut Rng, text: &mut String) -> QueryKind {
-        let mut asked = want.words.clone();
+        let mut typed = want.words.clone();
         let in_a_row = |&word: &u32| self.words[word as usize].starts_with(is_ideograph);
-        if rng.random_bool(SHUFFLED) && !asked.iter().any(in_a_row) {
-            asked.shuffle(rng);
+        if rng.random_bool(SHUFFLED) && !typed.iter().any(in_a_row) {
+            typed.shuffle(rng);
         }
-        for (place, &word) in asked.iter().enumerate() {
+        for (position, &word) in typed.iter().enumerate() {
             let word = &self.words[word as usize];
-            if place > 0 && !(text.ends_with(is_ideograph) && word.starts_with(is_ideograph)) {
+            if position > 0 && !(text.ends_with(is_ideograph) && word.starts_with(is_ideograph)) {
                 text.push(' ');
             }
             // Neighbours overlap by one ideograph.
@@ -200,12 +196,8 @@ impl Market for OwnMarket {
         QueryKind::Plain
     }
 
-    fn ask_for(&self, _: QueryKind, want: &OwnWant, rng: &mut Rng, text: &mut String) {
-        self.ask(want, rng, text);
-    }
-
     fn grade(&self, want: &OwnWant, title: u32) -> u8 {
-        let own = &self.of_titles[title as usize];
+        let own = &self.title_words[title as usize];
         let (mut all, mut covered) = (0.0, 0.0);
         for &word in &want.words {
             let information = self.information[word as usize];
@@ -218,11 +210,11 @@ impl Market for OwnMarket {
     fn candidates(&self, want: &OwnWant, rng: &mut Rng, found: &mut Vec<u32>) {
         found.push(want.title);
         let mut by_rarity = want.words.clone();
-        by_rarity.sort_by_key(|&word| self.of_words[word as usize].len());
+        by_rarity.sort_by_key(|&word| self.titles_with[word as usize].len());
         // Titles with several of the words, as far as they are among the titles of the rarest word.
         let grade_of = |title: u32| self.grade(want, title);
         let some_of = |word: u32, count: usize, rng: &mut Rng| -> Vec<u32> {
-            let titles = &self.of_words[word as usize];
+            let titles = &self.titles_with[word as usize];
             let start = rng.random_range(0..titles.len());
             (0..count.min(titles.len())).map(|step| titles[(start + step) % titles.len()]).collect()
         };
@@ -254,7 +246,7 @@ mod tests {
         let mut titles: Vec<Title> = ["Oak shelf", "Oak table", "Pine shelf 3 ft", "!!!", "Steel lamp"]
             .iter()
             .enumerate()
-            .map(|(place, title)| Title { id: place.to_string(), title: (*title).to_owned() })
+            .map(|(position, title)| Title { id: position.to_string(), title: (*title).to_owned() })
             .collect();
         titles.push(Title { id: "x".to_owned(), title: "Oak shelf oak".to_owned() });
         OwnMarket::new(titles, 3).unwrap()

@@ -45,11 +45,11 @@ fn ask_thing(
     text: &mut String,
 ) -> QueryKind {
     let thing = &world.things[thing];
-    let mut asked = [ASKED; 3].map(|share| rng.random_bool(share));
+    let mut typed = [ASKED; 3].map(|share| rng.random_bool(share));
     match kind {
-        Some(QueryKind::Synonym) => asked = [true; 3],
-        Some(QueryKind::Sense) => asked = [false, true, true],
-        Some(_) => asked = [false; 3],
+        Some(QueryKind::Synonym) => typed = [true; 3],
+        Some(QueryKind::Sense) => typed = [false, true, true],
+        Some(_) => typed = [false; 3],
         None => {}
     }
     let has_two_senses = |name: usize| !thing.namesakes[name].is_empty();
@@ -59,28 +59,28 @@ fn ask_thing(
     }
     // On its own, a name of two things could mean either.
     if aspect == 0 && has_two_senses(name) {
-        asked[0] = true;
+        typed[0] = true;
     }
-    let mut said = if asked[0] { pick(&thing.names.asked, rng).clone() } else { thing.names.said[name].clone() };
+    let mut said = if typed[0] { pick(&thing.names.typed, rng).clone() } else { thing.names.said[name].clone() };
     if aspect > 0 {
-        said = pick(chosen(&world.topics[thing.topic].aspects[aspect - 1], asked[1]), rng).around(&said);
+        said = pick(chosen(&world.topics[thing.topic].aspects[aspect - 1], typed[1]), rng).around(&said);
     }
     if quality > 0 {
-        said = pick(chosen(&world.qualities[quality - 1], asked[2]), rng).around(&said);
+        said = pick(chosen(&world.qualities[quality - 1], typed[2]), rng).around(&said);
     }
     push_query(&said, rng, text);
-    let all_asked = asked[0] && (aspect == 0 || asked[1]) && (quality == 0 || asked[2]);
-    if all_asked {
+    let all_typed = typed[0] && (aspect == 0 || typed[1]) && (quality == 0 || typed[2]);
+    if all_typed {
         QueryKind::Synonym
-    } else if !asked[0] && has_two_senses(name) && asked[1] {
+    } else if !typed[0] && has_two_senses(name) && typed[1] {
         QueryKind::Sense
     } else {
         QueryKind::Plain
     }
 }
 
-fn chosen(sayings: &Sayings<Pattern>, asked: bool) -> &[Pattern] {
-    if asked { &sayings.asked } else { &sayings.said }
+fn chosen(sayings: &Sayings<Pattern>, typed: bool) -> &[Pattern] {
+    if typed { &sayings.typed } else { &sayings.said }
 }
 
 /// Appends text in lower case, leaving out some small words, but never the last word.
@@ -109,12 +109,12 @@ mod tests {
     #[test]
     fn small_words_are_left_out_where_the_rest_still_says_it() {
         let said = |text: &str| {
-            let asked = |index| {
+            let typed = |index| {
                 let mut query = String::new();
                 push_query(text, &mut rng::stream(1, "query", index), &mut query);
                 query
             };
-            let mut all: Vec<String> = (0..50).map(asked).collect();
+            let mut all: Vec<String> = (0..50).map(typed).collect();
             all.sort();
             all.dedup();
             all

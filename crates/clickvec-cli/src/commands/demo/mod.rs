@@ -59,7 +59,7 @@ struct Report {
     systems: Vec<Evaluation>,
     tests: Vec<Comparison>,
     /// Results for each kind of query.
-    kinds: Vec<OfKind>,
+    kinds: Vec<KindReport>,
     searches: Vec<Search>,
     /// The steps, and the seconds that each took.
     steps: Vec<(String, f64)>,
@@ -67,7 +67,7 @@ struct Report {
 }
 
 /// The judged queries of a kind.
-struct OfKind {
+struct KindReport {
     name: &'static str,
     /// What makes them hard.
     about: &'static str,
@@ -115,7 +115,7 @@ enum Folder {
         /// A lock that tells other runs that the folder is in use.
         _lock: Option<File>,
     },
-    Kept(PathBuf),
+    Lasting(PathBuf),
 }
 
 impl Folder {
@@ -142,13 +142,13 @@ impl Folder {
             path.display()
         );
         files::create_folder(path)?;
-        Ok(Folder::Kept(path.to_owned()))
+        Ok(Folder::Lasting(path.to_owned()))
     }
 
     fn path(&self) -> &Path {
         match self {
             Folder::Temporary { folder, .. } => folder.path(),
-            Folder::Kept(path) => path,
+            Folder::Lasting(path) => path,
         }
     }
 }

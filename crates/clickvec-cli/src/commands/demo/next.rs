@@ -9,14 +9,14 @@ pub(super) struct Next {
     /// How to start this program.
     program: String,
     /// Commands for the log and the models that were kept, if they were.
-    pub(super) kept: Vec<(&'static str, String)>,
+    pub(super) folder: Vec<(&'static str, String)>,
     /// Commands for the reader's own files.
     pub(super) own: Vec<(&'static str, String)>,
 }
 
 impl Next {
     /// The commands for a report whose log and models are in `kept`.
-    pub(super) fn new(kept: Option<&Path>, report: &Report) -> Next {
+    pub(super) fn new(folder: Option<&Path>, report: &Report) -> Next {
         let program = program();
         let own = [
             ("learn from your log: columns query and title", "train --clicks clicks.tsv --output shop.safetensors"),
@@ -31,10 +31,10 @@ impl Next {
             ("search them", "search shop.index \"angle bracket\""),
             ("no log yet? simulate one for your titles", "lab simulate --titles titles.tsv --output log"),
         ];
-        let mut next = Next { own: Vec::new(), kept: Vec::new(), program };
+        let mut next = Next { own: Vec::new(), folder: Vec::new(), program };
         next.own = own.map(|(what, arguments)| (what, format!("{} {arguments}", next.program))).into();
-        match kept {
-            Some(folder) => next.kept = next.with_kept(folder, report),
+        match folder {
+            Some(folder) => next.folder = next.in_folder(folder, report),
             None => next.own.push((
                 "or keep the log and the models of this demo, to experiment with",
                 format!("{} demo --keep demo", next.program),
@@ -43,7 +43,7 @@ impl Next {
         next
     }
 
-    fn with_kept(&self, folder: &Path, report: &Report) -> Vec<(&'static str, String)> {
+    fn in_folder(&self, folder: &Path, report: &Report) -> Vec<(&'static str, String)> {
         let path = |name: &str| quoted(&folder.join(name).to_string_lossy());
         let (model, judged) = (path("lstm.safetensors"), path("log/judged.tsv"));
         let query = quoted(report.searches.first().map_or("pizza recipe", |search| &search.query));

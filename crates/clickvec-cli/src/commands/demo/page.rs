@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::next::Next;
 use super::searches::{Found, Search};
-use super::{OfKind, Report};
+use super::{KindReport, Report};
 use crate::report::{Column, Table};
 use crate::superscripts::letter;
 use crate::{output, page, progress};
@@ -47,7 +47,7 @@ pub(super) fn page(report: &Report, next: &Next) -> String {
 
         h2 { "What makes a query hard" }
         p { "NDCG@1 by kind of query, with one query of each kind." }
-        div.grid { @for of_kind in &report.kinds { (kind(of_kind)) } }
+        div.grid { @for one in &report.kinds { (kind(one)) } }
 
         h2 { "Searches among " (output::count(report.titles)) " titles" }
         p {
@@ -55,10 +55,10 @@ pub(super) fn page(report: &Report, next: &Next) -> String {
              else) to 4 (exactly what was meant), and why it was found: for the LSTM, the pairs of words that add most to its \
              score; for BM25, what each word adds."
         }
-        @for of_query in &report.searches { (search(of_query)) }
-        @if !next.kept.is_empty() {
+        @for one in &report.searches { (search(one)) }
+        @if !next.folder.is_empty() {
             h2 { "Go on with the log and the models that were kept" }
-            (commands(&next.kept))
+            (commands(&next.folder))
         }
         h2 { "Now with your own files" }
         p {
@@ -93,19 +93,19 @@ fn figures(report: &Report, time: &str) -> Markup {
 }
 
 fn systems(systems: &[Evaluation], tests: &[Comparison]) -> Markup {
-    let marks = |place: usize, metric: Metric| -> Vec<String> {
-        beaten(place, metric, systems, tests, Correction::None).into_iter().map(letter).collect()
+    let marks = |number: usize, metric: Metric| -> Vec<String> {
+        beaten(number, metric, systems, tests, Correction::None).into_iter().map(letter).collect()
     };
     html! {
         div.wide {
             table {
                 tr { th {} th { "system" } @for name in ["NDCG@1", "NDCG@3", "NDCG@10"] { th.n { (name) sup {} } } }
-                @for (place, system) in systems.iter().enumerate() {
+                @for (number, system) in systems.iter().enumerate() {
                     tr {
-                        td { (letter(place)) }
+                        td { (letter(number)) }
                         td.name { (label(&system.name)) }
                         @for metric in Metric::NDCG {
-                            td.n { (format!("{:.3}", system.mean.get(metric))) sup { (marks(place, metric).join(" ")) } }
+                            td.n { (format!("{:.3}", system.mean.get(metric))) sup { (marks(number, metric).join(" ")) } }
                         }
                     }
                 }
@@ -129,7 +129,7 @@ fn tests(tests: &[Comparison]) -> Markup {
     table.to_markup()
 }
 
-fn kind(kind: &OfKind) -> Markup {
+fn kind(kind: &KindReport) -> Markup {
     html! {
         article {
             h3 { (kind.name) }

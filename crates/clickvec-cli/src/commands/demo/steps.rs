@@ -16,7 +16,7 @@ use clickvec_index::{Fusion, Index, IndexBuilder, VectorFormat, finish};
 use clickvec_lab::simulate::{self, QueryKind, SimulateConfig};
 
 use super::searches::{self, Engines};
-use super::{Args, OfKind, Report};
+use super::{Args, KindReport, Report};
 use crate::{input, output, progress};
 
 /// What makes queries of each kind hard.
@@ -62,20 +62,20 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
             let judgments = input::judgments(&log.join(format!("judged-{}.tsv", kind.name())), TITLE)?;
             let (systems, tests) = judged(&rankers, &judgments)?;
             let (queries, example) = (judgments.queries.len(), judgments.queries[0].text.clone());
-            kinds.push(OfKind { name: kind.name(), about: about(kind), example, queries, systems, tests });
+            kinds.push(KindReport { name: kind.name(), about: about(kind), example, queries, systems, tests });
         }
         Ok((systems, tests, kinds))
     })?;
     let searches = steps.step("searching", |_| {
         let lstm = Model::load(&folder.join("lstm.safetensors"))?;
         let engines = Engines { model: &lstm, lstm: &index, bm25: rankers[0].as_ref(), titles: &texts };
-        let asked = kinds
+        let hard = kinds
             .iter()
             .filter(|kind| kind.name != QueryKind::Plain.name() && kind.name != QueryKind::Navigational.name());
-        let asked: Vec<&OfKind> = asked.collect();
-        let queries: Vec<&str> = asked.iter().map(|kind| kind.example.as_str()).collect();
+        let hard: Vec<&KindReport> = hard.collect();
+        let queries: Vec<&str> = hard.iter().map(|kind| kind.example.as_str()).collect();
         let grades = simulate::true_grades(&simulated_config(args), &queries);
-        let known = asked.iter().zip(grades);
+        let known = hard.iter().zip(grades);
         known
             .map(|(kind, grades)| {
                 let grades = grades.context("a judged query has no true grades")?;

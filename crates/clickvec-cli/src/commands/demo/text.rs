@@ -8,7 +8,7 @@ use clickvec_tables::shown::fitted;
 
 use super::next::Next;
 use super::searches::{Found, Search};
-use super::{OfKind, Report};
+use super::{KindReport, Report};
 use crate::commands::evaluate::{systems_table, tests_table};
 use crate::output;
 use crate::report::{Cell, Column, Table};
@@ -38,9 +38,9 @@ pub(super) fn text(report: &Report, page: &Path, next: &Next) -> String {
     text.push_str("words that add most to its score; for bm25, what each word adds.\n");
     report.searches.iter().for_each(|search| push_search(&mut text, search));
     let _ = writeln!(text, "\nThe same with charts: {}\n", output::path(page));
-    if !next.kept.is_empty() {
+    if !next.folder.is_empty() {
         text.push_str("To go on with the log and the models that were kept:\n");
-        push_commands(&mut text, &next.kept);
+        push_commands(&mut text, &next.folder);
         text.push('\n');
     }
     text.push_str("Now with your own files in place of clicks.tsv, judged.tsv and titles.tsv.\n");
@@ -53,8 +53,8 @@ fn push_commands(text: &mut String, commands: &[(&str, String)]) {
     for (what, command) in commands {
         let _ = writeln!(text, "\n  # {what}");
         let mut column = 0;
-        for (place, part) in command.split(" --").enumerate() {
-            let part = if place == 0 { part.to_owned() } else { format!("--{part}") };
+        for (number, part) in command.split(" --").enumerate() {
+            let part = if number == 0 { part.to_owned() } else { format!("--{part}") };
             // Leave room for ` \` at the end of the line.
             if column == 0 {
                 text.push_str("  ");
@@ -71,22 +71,22 @@ fn push_commands(text: &mut String, commands: &[(&str, String)]) {
 }
 
 /// One row for each kind, with NDCG@1 of each system.
-fn kinds_table(kinds: &[OfKind]) -> String {
+fn kinds_table(kinds: &[KindReport]) -> String {
     let systems = kinds.first().map_or(&[][..], |kind| &kind.systems);
-    let names = (0..).zip(systems).map(|(place, system)| format!("{} {}", letter(place), system.name));
+    let names = (0..).zip(systems).map(|(number, system)| format!("{} {}", letter(number), system.name));
     let heads = [Column::text("kind"), Column::text("difficulty"), Column::number("queries")];
     let mut table = Table::new(heads.into_iter().chain(names.map(Column::text)));
     for kind in kinds {
         let mut row = vec![kind.name.to_owned(), kind.about.to_owned(), kind.queries.to_string()];
-        row.extend((0..kind.systems.len()).map(|place| shown(kind, place)));
+        row.extend((0..kind.systems.len()).map(|number| shown(kind, number)));
         table.add(row.into_iter().map(Cell::from));
     }
     table.to_text()
 }
 
-fn shown(kind: &OfKind, place: usize) -> String {
-    let better = beaten(place, Metric::Ndcg(1), &kind.systems, &kind.tests, Correction::None);
-    format!("{:.3}{}", kind.systems[place].mean.get(Metric::Ndcg(1)), marks(&better))
+fn shown(kind: &KindReport, number: usize) -> String {
+    let better = beaten(number, Metric::Ndcg(1), &kind.systems, &kind.tests, Correction::None);
+    format!("{:.3}{}", kind.systems[number].mean.get(Metric::Ndcg(1)), marks(&better))
 }
 
 fn push_search(text: &mut String, search: &Search) {
@@ -107,9 +107,9 @@ fn push_search(text: &mut String, search: &Search) {
 }
 
 fn push_found(text: &mut String, engine: &str, found: &[Found]) {
-    for (place, found) in found.iter().enumerate() {
-        let name = if place == 0 { engine } else { "" };
-        let _ = writeln!(text, "    {name:<4}  {}  {}", place + 1, fitted(&found.title, WIDTH - 13));
+    for (number, found) in found.iter().enumerate() {
+        let name = if number == 0 { engine } else { "" };
+        let _ = writeln!(text, "    {name:<4}  {}  {}", number + 1, fitted(&found.title, WIDTH - 13));
         let _ =
             writeln!(text, "             grade {}: {}", found.grade, found.why.within(WIDTH - 13 - "grade 4: ".len()));
     }

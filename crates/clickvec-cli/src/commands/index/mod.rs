@@ -178,8 +178,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         args.words.is_none() || !args.model.as_deref().is_some_and(input::is_fusion),
         "expected a model with `--words`, found a fusion, which compares words as its `bm25` does; leave `--words` out"
     );
-    for (place, name) in args.store.iter().enumerate() {
-        ensure!(!args.store[..place].contains(name), "expected each column of `--store` once, found `{name}` twice");
+    for (position, name) in args.store.iter().enumerate() {
+        ensure!(!args.store[..position].contains(name), "expected each column of `--store` once, found `{name}` twice");
     }
     IndexBuilder::check_output(&args.output)?;
     outputs::refuse_in_index(&args.output)?;
@@ -249,13 +249,13 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
         }
     };
     let bar = progress::counter("encoding", "titles");
-    let mut place = 0;
+    let mut position = 0;
     input::each_document(titles, &field, &args.store, |title, values| {
-        if wanted.contains(&place) {
+        if wanted.contains(&position) {
             builder.add_with_fields(title, values)?;
             bar.inc(1);
         }
-        place += 1;
+        position += 1;
         // The builder takes with it what it has written so far.
         if interrupt.status().is_none() { Ok(()) } else { Err(clickvec_tables::Error::interrupted().into()) }
     })?;

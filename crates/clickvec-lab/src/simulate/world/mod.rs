@@ -33,7 +33,7 @@ pub(super) struct Sayings<T> {
     /// In titles and in queries.
     pub(super) said: Vec<T>,
     /// In queries only.
-    pub(super) asked: Vec<T>,
+    pub(super) typed: Vec<T>,
 }
 
 /// Something people look for.
@@ -127,9 +127,9 @@ impl World {
                 }
             }
             ("fits", Some(topic)) => {
-                let place = |name| qualities.iter().position(|known| *known == name);
-                let place = |name| place(name).unwrap_or_else(|| panic!("topics.txt: no quality is called `{name}`"));
-                topic.qualities = parts(rest).map(place).collect();
+                let index = |name| qualities.iter().position(|known| *known == name);
+                let index = |name| index(name).unwrap_or_else(|| panic!("topics.txt: no quality is called `{name}`"));
+                topic.qualities = parts(rest).map(index).collect();
             }
             ("thing", Some(topic)) => {
                 topic.things.push(self.things.len());
@@ -160,12 +160,12 @@ impl World {
 
     fn find_namesakes(&mut self) {
         let named = |thing: &Thing, name: &str| thing.names.said.iter().any(|known| known == name);
-        for place in 0..self.things.len() {
+        for index in 0..self.things.len() {
             let others = |name: &String| -> Vec<usize> {
-                (0..self.things.len()).filter(|&other| other != place && named(&self.things[other], name)).collect()
+                (0..self.things.len()).filter(|&other| other != index && named(&self.things[other], name)).collect()
             };
-            let namesakes = self.things[place].names.said.iter().map(others).collect();
-            self.things[place].namesakes = namesakes;
+            let namesakes = self.things[index].names.said.iter().map(others).collect();
+            self.things[index].namesakes = namesakes;
         }
     }
 }
@@ -181,8 +181,8 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn sayings<T>(text: &str, make: impl Fn(&str) -> T) -> Sayings<T> {
-    let (said, asked) = text.split_once('~').unwrap_or_else(|| panic!("expected `~` in `{text}`"));
-    Sayings { said: parts(said).map(&make).collect(), asked: parts(asked).map(&make).collect() }
+    let (said, typed) = text.split_once('~').unwrap_or_else(|| panic!("expected `~` in `{text}`"));
+    Sayings { said: parts(said).map(&make).collect(), typed: parts(typed).map(&make).collect() }
 }
 
 fn patterns(text: &str) -> Sayings<Pattern> {

@@ -10,7 +10,7 @@ fn words_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     texts.into_iter().flat_map(words).collect()
 }
 
-fn of_patterns(patterns: &[Pattern]) -> impl Iterator<Item = &str> {
+fn texts(patterns: &[Pattern]) -> impl Iterator<Item = &str> {
     patterns.iter().flat_map(|pattern| [pattern.before.as_str(), pattern.after.as_str()])
 }
 
@@ -18,16 +18,16 @@ fn of_patterns(patterns: &[Pattern]) -> impl Iterator<Item = &str> {
 fn words_that_only_queries_have_stand_in_no_title_of_their_topic() {
     let world = World::new();
     let mut common = words_of(world.sites.iter().map(String::as_str));
-    common.extend(words_of(world.qualities.iter().flat_map(|quality| of_patterns(&quality.said))));
+    common.extend(words_of(world.qualities.iter().flat_map(|quality| texts(&quality.said))));
     let mut faults = Vec::new();
     for topic in &world.topics {
         let things = topic.things.iter().map(|&thing| &world.things[thing].names);
         let said = things.clone().flat_map(|names| names.said.iter().map(String::as_str));
-        let mut titles = words_of(said.chain(topic.aspects.iter().flat_map(|aspect| of_patterns(&aspect.said))));
+        let mut titles = words_of(said.chain(topic.aspects.iter().flat_map(|aspect| texts(&aspect.said))));
         titles.extend(common.clone());
-        let asked = things.flat_map(|names| names.asked.iter().map(String::as_str));
-        let asked = words_of(asked.chain(topic.aspects.iter().flat_map(|aspect| of_patterns(&aspect.asked))));
-        let both: Vec<_> = asked.intersection(&titles).filter(|word| !SMALL_WORDS.contains(&word.as_str())).collect();
+        let typed = things.flat_map(|names| names.typed.iter().map(String::as_str));
+        let typed = words_of(typed.chain(topic.aspects.iter().flat_map(|aspect| texts(&aspect.typed))));
+        let both: Vec<_> = typed.intersection(&titles).filter(|word| !SMALL_WORDS.contains(&word.as_str())).collect();
         if !both.is_empty() {
             faults.push(format!("with {}: {both:?}", world.sites[topic.sites[0]]));
         }
@@ -70,10 +70,10 @@ fn a_query_means_one_thing() {
         let mut ways = Vec::new();
         let alone = thing.names.said.iter().zip(&thing.namesakes).filter(|(_, others)| others.is_empty());
         ways.extend(alone.map(|(name, _)| (0, name.clone())));
-        ways.extend(thing.names.asked.iter().map(|name| (0, name.clone())));
-        for name in thing.names.said.iter().chain(&thing.names.asked) {
+        ways.extend(thing.names.typed.iter().map(|name| (0, name.clone())));
+        for name in thing.names.said.iter().chain(&thing.names.typed) {
             for (aspect, sayings) in (1..).zip(&topic.aspects) {
-                let patterns = sayings.said.iter().chain(&sayings.asked);
+                let patterns = sayings.said.iter().chain(&sayings.typed);
                 ways.extend(patterns.map(|pattern| (aspect, pattern.around(name))));
             }
         }
@@ -94,7 +94,7 @@ fn what_should_not_be_praised_or_sold_has_no_quality() {
     let world = World::new();
     assert!(world.topics.iter().any(|topic| topic.qualities.is_empty()));
     assert!(world.topics.iter().filter(|topic| topic.qualities.len() >= 2).count() >= 10);
-    for (place, quality) in world.qualities.iter().enumerate() {
-        assert!(world.topics.iter().any(|topic| topic.qualities.contains(&place)), "{quality:?}");
+    for (number, quality) in world.qualities.iter().enumerate() {
+        assert!(world.topics.iter().any(|topic| topic.qualities.contains(&number)), "{quality:?}");
     }
 }
