@@ -144,22 +144,24 @@ pub fn word2vec_token(text: &str) -> String {
     if token.is_empty() { "_".to_owned() } else { token }
 }
 
-/// Writes `{"text":…,"vector":[…]}` and a line end. Every number is the shortest that reads back to the same f32.
+/// Writes `{"id":…,"text":…,"vector":[…]}`, without an id if there is none, and a line end. Every number is the shortest that reads back to the same f32.
 ///
 /// # Errors
 ///
 /// What `target` returns; [`io::ErrorKind::InvalidInput`] for a number that JSON
 /// does not have.
-pub fn write_json_line(target: &mut impl Write, text: &str, vector: &[f32]) -> io::Result<()> {
+pub fn write_json_line(target: &mut impl Write, id: Option<&str>, text: &str, vector: &[f32]) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
         text: &'a str,
         vector: &'a [f32],
     }
     if let Some(found) = not_finite(vector) {
         return Err(invalid(bad_number(&found)));
     }
-    serde_json::to_writer(&mut *target, &Line { text, vector })?;
+    serde_json::to_writer(&mut *target, &Line { id, text, vector })?;
     target.write_all(b"\n")
 }
 
@@ -251,7 +253,7 @@ mod tests {
     fn json_lines_read_back_to_the_same_bits() {
         let vector = [0.1, -1.0 / 3.0, f32::MIN_POSITIVE, 16_777_217.0];
         let mut line = Vec::new();
-        write_json_line(&mut line, "a \"b\"\t\u{fc}", &vector).unwrap();
+        write_json_line(&mut line, None, "a \"b\"\t\u{fc}", &vector).unwrap();
         let line = String::from_utf8(line).unwrap();
         assert!(line.starts_with("{\"text\":\"a \\\"b\\\"\\t\u{fc}\",\"vector\":[0.1,-0.33333334,"), "{line}");
         assert!(line.ends_with("]}\n"));
@@ -262,7 +264,7 @@ mod tests {
 
     #[test]
     fn json_has_no_nan() {
-        let error = write_json_line(&mut Vec::new(), "a", &[f32::NAN]).unwrap_err();
+        let error = write_json_line(&mut Vec::new(), None, "a", &[f32::NAN]).unwrap_err();
         assert!(fault(error).contains("found NaN in it"));
     }
 }

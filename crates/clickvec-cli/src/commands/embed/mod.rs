@@ -135,18 +135,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Writes `{"id":…,"text":…,"vector":[…]}` and a line end.
-fn write_json_line_with_id(out: &mut impl Write, id: &str, text: &str, vector: &[f32]) -> io::Result<()> {
-    #[derive(serde::Serialize)]
-    struct Line<'a> {
-        id: &'a str,
-        text: &'a str,
-        vector: &'a [f32],
-    }
-    serde_json::to_writer(&mut *out, &Line { id, text, vector })?;
-    out.write_all(b"\n")
-}
-
 struct Job {
     texts: Texts,
     embedder: Embedder,
@@ -188,11 +176,8 @@ impl Job {
             }
             self.embedder.embed_into(&batch.texts, &mut vectors);
             for (number, (text, vector)) in batch.texts.iter().zip(vectors.chunks_exact(dimension)).enumerate() {
-                if let Some(id) = batch.ids.get(number) {
-                    write_json_line_with_id(out, id, text, vector).map_err(failed)?;
-                } else {
-                    write_json_line(out, text, vector).map_err(failed)?;
-                }
+                let id = batch.ids.get(number).map(String::as_str);
+                write_json_line(out, id, text, vector).map_err(failed)?;
             }
             // A program that sends one text and waits gets its vector.
             out.flush().map_err(failed)?;
