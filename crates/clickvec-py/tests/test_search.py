@@ -18,9 +18,10 @@ QUERIES = ["lether couch", "desk lamp", "", "?!", "ж"]
 def test_results_are_those_of_the_program(model, titles, program, tmp_path):
     searcher = clickvec.Searcher(model, titles)
     assert len(searcher) + searcher.left_out == len(titles)
-    files = ["--model", model.path, "--titles", SHOP / "titles.tsv"]
+    index = tmp_path / "shop.index"
+    program("index", "--model", model.path, "--titles", SHOP / "titles.tsv", "--output", index)
     for more, of_mode in (([], {}), *((["--mode", mode], {"mode": mode}) for mode in ("vectors", "words", "fused"))):
-        theirs = json.loads(program("search", *files, "-k", 5, "--json", *more, "grey sofa").stdout)["results"]
+        theirs = json.loads(program("search", index, "-k", 5, "--json", *more, "grey sofa").stdout)["results"]
         found = searcher.search("grey sofa", k=5, **of_mode)
         assert [of.rank for of in found] == [1, 2, 3, 4, 5]
         for field in ("rank", "id", "title"):
