@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
+use jiff::Timestamp;
 use rand::RngExt as _;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -147,9 +148,7 @@ impl<M: Market> Days<'_, M> {
         let title = &self.market.titles()[title as usize];
         let Shown { user, session, position, clicked, grade } = shown;
         let _ = write!(log, "{query}\t{}\t{}\t{}\t{}", title.title, title.id, position + 1, u8::from(*clicked));
-        let _ = write!(log, "\tu{user:05}\ts{session:08}\t");
-        push_time(log, second);
-        let _ = writeln!(log, "\t{grade}");
+        let _ = writeln!(log, "\tu{user:05}\ts{session:08}\t{}\t{grade}", time(second));
     }
 }
 
@@ -170,36 +169,10 @@ struct Shown {
     grade: u8,
 }
 
-/// Writes a time in ISO 8601, given seconds since the first day.
-fn push_time(text: &mut String, second: u64) {
-    let (year, month, day) = date(FIRST_DAY + second / SECONDS_PER_DAY);
-    let rest = second % SECONDS_PER_DAY;
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    let _ = write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
-}
-
-/// Year, month and day of a day since 1970-01-01, in the Gregorian calendar.
-fn date(mut day: u64) -> (u64, u64, u64) {
-    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let mut year = 1970;
-    loop {
-        let days = if is_leap(year) { 366 } else { 365 };
-        if day < days {
-            break;
-        }
-        day -= days;
-        year += 1;
-    }
-    let february = if is_leap(year) { 29 } else { 28 };
-    let mut month = 1;
-    for days in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if day < days {
-            break;
-        }
-        day -= days;
-        month += 1;
-    }
-    (year, month, day + 1)
+/// Returns the time so many seconds after the first day began.
+fn time(second: u64) -> Timestamp {
+    let second = i64::try_from(FIRST_DAY * SECONDS_PER_DAY + second).unwrap_or(i64::MAX);
+    Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]
@@ -208,11 +181,7 @@ mod tests {
 
     #[test]
     fn times_follow_the_calendar() {
-        let shown = |second| {
-            let mut text = String::new();
-            push_time(&mut text, second);
-            text
-        };
+        let shown = |second| time(second).to_string();
         assert_eq!(shown(0), "2026-01-01T00:00:00Z");
         assert_eq!(shown(31 * SECONDS_PER_DAY + 3_661), "2026-02-01T01:01:01Z");
         assert_eq!(shown((365 + 365 + 31 + 28) * SECONDS_PER_DAY), "2028-02-29T00:00:00Z");
