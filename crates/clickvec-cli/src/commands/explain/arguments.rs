@@ -6,14 +6,13 @@ use anyhow::{Result, bail, ensure};
 use clickvec::explain::KeywordOptions;
 use clickvec::internals::text::words;
 use clickvec::model::Side;
-use clickvec_tables::files;
 use clickvec_tables::shown::listed;
 
 use super::models::NamedModel;
-use super::printer::Printer;
+use super::printer::{Form, Printer};
 use crate::header::{self, Header};
 use crate::numbers::{at_least_one, choice};
-use crate::{input, output, outputs};
+use crate::{input, output};
 
 /// How many names of a header a message shows.
 const SHOWN_NAMES: usize = 20;
@@ -68,29 +67,6 @@ impl ModelAndTexts {
             texts.extend(lines);
         }
         Ok(texts)
-    }
-}
-
-/// The form of the output.
-#[derive(clap::Args)]
-pub(in super::super) struct Form {
-    /// Print JSON, one object a line.
-    #[arg(long, display_order = 900)]
-    pub(in super::super) json: bool,
-
-    /// Also write an HTML page: one file that needs no network and can be read without JavaScript.
-    #[arg(long, value_name = "FILE", display_order = 901)]
-    pub(in super::super) html: Option<PathBuf>,
-}
-
-impl Form {
-    /// Checks before any work that the page can be written and does not overwrite an input.
-    pub(in super::super) fn printer<'a>(&self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<Printer<'_>> {
-        if let Some(html) = &self.html {
-            outputs::refuse_overwriting(html, read)?;
-            files::check_writable(html)?;
-        }
-        Ok(Printer::new(self))
     }
 }
 

@@ -10,10 +10,11 @@ use clickvec::tables::{Skipped, TITLE};
 use clickvec_tables::table::{self, Next, Options, Record, RowFault};
 use serde::Serialize;
 
-use super::arguments::{Form, KeywordFlags};
+use super::arguments::KeywordFlags;
 use super::marks;
 use super::models::{Explained, NamedModel, definition, what_is_missing};
 use super::pictures::{self, Shown};
+use super::printer::Form;
 use crate::answer::Answer;
 use crate::report::{Cell, Column, Report, Table};
 use crate::{input, output};

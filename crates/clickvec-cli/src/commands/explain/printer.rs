@@ -1,6 +1,7 @@
 //! What all commands do with what they found: they print it as text or as lines of JSON, and write it as a page.
 
 use std::io::{BufWriter, StdoutLock, Write as _};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clickvec_report::explanation;
@@ -9,8 +10,30 @@ use clickvec_tables::files;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::arguments::Form;
-use crate::output;
+use crate::{output, outputs};
+
+/// The form of the output.
+#[derive(clap::Args)]
+pub(in super::super) struct Form {
+    /// Print JSON, one object a line.
+    #[arg(long, display_order = 900)]
+    pub(in super::super) json: bool,
+
+    /// Also write an HTML page: one file that needs no network and can be read without JavaScript.
+    #[arg(long, value_name = "FILE", display_order = 901)]
+    pub(in super::super) html: Option<PathBuf>,
+}
+
+impl Form {
+    /// Checks before any work that the page can be written and does not overwrite an input.
+    pub(in super::super) fn printer<'a>(&self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<Printer<'_>> {
+        if let Some(html) = &self.html {
+            outputs::refuse_overwriting(html, read)?;
+            files::check_writable(html)?;
+        }
+        Ok(Printer::new(self))
+    }
+}
 
 /// Prints explanations one after the other, and collects them for the page.
 pub(in super::super) struct Printer<'a> {
@@ -22,7 +45,7 @@ pub(in super::super) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    pub(super) fn new(form: &'a Form) -> Printer<'a> {
+    fn new(form: &'a Form) -> Printer<'a> {
         Printer { form, out: output::stdout(), has_text: false, page: Vec::new(), has_heat: false }
     }
 

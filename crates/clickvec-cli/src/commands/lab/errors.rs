@@ -9,8 +9,8 @@ use clickvec_eval::{CorpusFiles, Metric, read_corpus, score};
 use clickvec_lab::explain::{error_report, outcomes};
 
 use crate::answer::Answer;
-use crate::commands::explain::arguments::Form;
 use crate::commands::explain::models::NamedModel;
+use crate::commands::explain::printer::Form;
 use crate::titles::TitleColumns;
 use crate::{input, output};
 

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clickvec::internals::text::words;
 use clickvec_index::{Index, Part};
 
-use super::arguments::Form;
+use super::printer::Form;
 use crate::answer::Answer;
 use crate::output;
 use crate::report::{Cell, Column, Report, Table};
