@@ -106,7 +106,7 @@ fn a_search_pipeline_has_the_weights_of_the_index() {
     ] {
         let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "model.safetensors", "--json"];
         let _ = std::fs::remove_dir_all(folder.path("rankers"));
-        let fuse = ["--ranker=bm25:k1=0.5,b=0.4", "--fusion", method, "--save-rankers=rankers"];
+        let fuse = ["bm25:k1=0.5,b=0.4", "--fusion", method, "--save-rankers=rankers"];
         folder.run(&[&evaluate[..], &fuse].concat()).code(0);
         let fused = ["index", "--titles=titles.tsv", "--output=shop", "--model"];
         let files = std::fs::read_dir(folder.path("rankers")).unwrap();

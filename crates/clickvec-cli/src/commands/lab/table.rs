@@ -172,6 +172,7 @@ fn size_of(folder: &Path) -> u64 {
 fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
     let mut read = plan.files();
     read.extend(args.spec.iter().chain([&plan.data.judged]).cloned());
+    outputs::check(&args.output, &read)?;
     for path in &args.output {
         ensure!(
             has_ending(path, MARKDOWN) || has_ending(path, PAGE),
@@ -179,7 +180,7 @@ fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
             output::path(path)
         );
     }
-    outputs::check(&args.output, &read)
+    Ok(())
 }
 
 fn has_ending(path: &Path, ending: &str) -> bool {
