@@ -97,7 +97,7 @@ echo "== trying what was made"
 # try PROGRAM MAN: checks that the program trains and searches, and that its manual pages exist.
 try() {
     [ "$("$1" --version)" = "clickvec $version" ] || fail "expected clickvec $version, found $("$1" --version)"
-    "$1" train --clicks testdata/shop/clicks.tsv --output "$work/shop.safetensors" --epochs 1 --cells 8 2>/dev/null
+    "$1" train --clicks testdata/shop/clicks.tsv --output "$work/shop.safetensors" --epochs 1 --set encoder.cells=8 2>/dev/null
     "$1" index --model "$work/shop.safetensors" --titles testdata/shop/titles.tsv --output "$work/shop.index"
     "$1" search "$work/shop.index" -k 1 "leather couch" >/dev/null
     [ -s "$2" ] || fail "expected a manual page $2, found none"
