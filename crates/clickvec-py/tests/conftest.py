@@ -34,7 +34,7 @@ def titles():
     return [tuple(line.split("\t")[:2]) for line in lines]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def program():
     """Runs the program in a process of its own."""
 

@@ -1,6 +1,7 @@
 """Evaluation: the figures and p-values of the program; rankers of every kind."""
 
 import json
+import shutil
 import threading
 
 import numpy as np
@@ -21,9 +22,22 @@ def judged():
     return {name: [row[place] for row in rows] for place, name in enumerate(header)}
 
 
-def theirs(program, model, *more):
-    arguments = ["--judged", JUDGED, "--titles", TITLES, "--clicks", CLICKS, "--ranker", "bm25:k1=1.2", "--ranker", "ptm"]
-    return json.loads(program("lab", "evaluate", *arguments, "--model", model.path, "--json", *more).stdout)
+def trained_ptm(program, folder, clicks=CLICKS, *more):
+    """Returns the file of a `ptm` that the program has trained."""
+    arguments = ["--judged", JUDGED, "--titles", TITLES, "--clicks", clicks, "--ranker", "ptm", "--cache", folder / "cache"]
+    program("lab", "table", *arguments, *more)
+    [trained] = (folder / "cache" / "models").glob("ptm-*.safetensors")
+    return shutil.copy(trained, folder / "ptm.safetensors")
+
+
+@pytest.fixture(scope="module")
+def ptm(program, tmp_path_factory):
+    return trained_ptm(program, tmp_path_factory.mktemp("ptm"))
+
+
+def theirs(program, *systems_and_options):
+    arguments = ["--judged", JUDGED, "--titles", TITLES, "--clicks", CLICKS, "--json"]
+    return json.loads(program("evaluate", *systems_and_options, *arguments).stdout)
 
 
 def same(ours, expected):
@@ -35,8 +49,8 @@ def same(ours, expected):
     assert len(ours.queries) == expected["queries"]
 
 
-def test_the_program_finds_the_same(model, program, judged):
-    expected = theirs(program, model)
+def test_the_program_finds_the_same(model, program, ptm, judged):
+    expected = theirs(program, "bm25:k1=1.2", ptm, model.path)
     same(clickvec.evaluate(["bm25:k1=1.2", "ptm", model], JUDGED, titles=TITLES, clicks=CLICKS), expected)
     in_memory = [rankers.Bm25(k1=1.2), rankers.Ptm(), model]
     lines = CLICKS.read_text(encoding="utf-8").splitlines()
@@ -46,11 +60,12 @@ def test_the_program_finds_the_same(model, program, judged):
     same(clickvec.evaluate(in_memory, judged, titles=titles, clicks=clicks), expected)
 
 
-def test_fusions_of_the_program(model, program):
-    expected = theirs(program, model, "--fusion", "z-score", "--fusion-weights", SHOP / "validation.tsv")
+def test_fusions_of_the_program(model, program, ptm):
+    validation = SHOP / "validation.tsv"
+    expected = theirs(program, "bm25:k1=1.2", ptm, model.path, "--fusion", f"z-score:{validation}")
     systems = ["bm25:k1=1.2", "ptm", model]
     found = clickvec.evaluate(
-        systems, JUDGED, titles=TITLES, clicks=CLICKS, fusion="z-score", fusion_judged=SHOP / "validation.tsv"
+        systems, JUDGED, titles=TITLES, clicks=CLICKS, fusion="z-score", fusion_judged=validation
     )
     same(found, expected)
     of_program = expected["systems"][-1]["fusion"]
@@ -157,8 +172,9 @@ def test_weighting_means_the_same_as_in_the_program(program, tmp_path):
     path.write_text("query\ttitle\tcount\n" + "".join(f"{q}\t{t}\t{c}\n" for q, t, c in counted), encoding="utf-8")
     means = {}
     for weighting in ("log", "linear", "none", "binary"):
-        arguments = ["--judged", JUDGED, "--titles", TITLES, "--clicks", path, "--ranker", "ptm", "--weighting", weighting]
-        expected = json.loads(program("lab", "evaluate", *arguments, "--json").stdout)
+        folder = tmp_path / weighting
+        folder.mkdir()
+        expected = theirs(program, trained_ptm(program, folder, path, "--weighting", weighting))
         found = clickvec.evaluate(["ptm"], JUDGED, titles=TITLES, clicks=path, weighting=weighting)
         same(found, expected)
         means[weighting] = found.means["ptm"]

@@ -190,8 +190,8 @@ def test_qdrants_engine(export, load, model, titles, best, tmp_path):
 
 def test_opensearch(export, load, model, program, tmp_path):
     program(
-        "evaluate", "--judged", SHOP / "judged.tsv", "--titles", SHOP / "titles.tsv", "--ranker", "bm25:k1=0.5,b=0.4", "--model",
-        model.path, "--fusion", "min-max", "--fusion-weights", SHOP / "validation.tsv", "--save-rankers", tmp_path / "rankers",
+        "evaluate", "bm25:k1=0.5,b=0.4", model.path, "--judged", SHOP / "judged.tsv", "--titles", SHOP / "titles.tsv",
+        "--fusion", f"min-max:{SHOP / 'validation.tsv'}", "--save-rankers", tmp_path / "rankers",
     )  # fmt: skip
     [fusion] = (tmp_path / "rankers").glob("fusion*")
     output, written = export("opensearch", "--name", "shop", index_model=fusion)

@@ -55,7 +55,7 @@ def test_judged_queries_that_were_clicked(model, program, tmp_path):
     clicks.write_text("query\ttitle\nred sofa\tlamp\ndesk lamp\tlamp\n")
     with pytest.warns(UserWarning) as warned:
         clickvec.evaluate(["bm25"], judged, clicks=clicks)
-    theirs = program("evaluate", "--judged", judged, "--clicks", clicks, "--ranker", "bm25").stderr
+    theirs = program("evaluate", "bm25", "--judged", judged, "--clicks", clicks).stderr
     assert str(warned[0].message) in theirs
 
 
