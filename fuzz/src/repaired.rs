@@ -9,11 +9,7 @@ const MOST: usize = 8;
 
 /// Writes `bytes` to `path` and lets `load` read it. If a checksum is wrong, replaces it by the right one and tries
 /// again.
-pub fn file<T, E: Into<Error>>(
-    path: &Path,
-    bytes: &[u8],
-    load: impl Fn() -> Result<T, E>,
-) -> Option<T> {
+pub fn file<T, E: Into<Error>>(path: &Path, bytes: &[u8], load: impl Fn() -> Result<T, E>) -> Option<T> {
     let mut bytes = bytes.to_vec();
     for _ in 0..MOST {
         std::fs::write(path, &bytes).unwrap();

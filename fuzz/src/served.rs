@@ -72,7 +72,8 @@ pub fn http(data: &[u8]) {
 /// A request for one of the routes: the first byte says which, the rest is its body or what follows the `?`.
 pub fn requests(data: &[u8]) {
     let Some((first, data)) = data.split_first() else { return };
-    const POSTED: [&str; 7] = ["/search", "/admin/rollback", "/explain", "/v1/embeddings", "/click", "/judge", "/admin/reload"];
+    const POSTED: [&str; 7] =
+        ["/search", "/admin/rollback", "/explain", "/v1/embeddings", "/click", "/judge", "/admin/reload"];
     let head = format!("Host: x\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n");
     let request = match POSTED.get(usize::from(*first) % (POSTED.len() + 1)) {
         Some(path) => {

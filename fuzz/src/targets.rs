@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 
 use clickvec::internals::clicks::ClickReader;
-use clickvec_tables::files;
 use clickvec::model::{Model, Side};
 use clickvec::tables::read_titles;
 use clickvec::train::Weighting;
@@ -19,6 +18,7 @@ use clickvec_lab::SYSTEMS;
 use clickvec_lab::simulate;
 use clickvec_lab::table::{self, Plan};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
+use clickvec_tables::files;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::repaired;
@@ -217,7 +217,7 @@ fn shard(data: &[u8]) {
     let manifest = described(&std::fs::read(good.join("manifest.json")).unwrap(), "shard.json", data);
     let opened = repaired::file(&folder.join("manifest.json"), &manifest, || Index::open(&folder));
     if let Some(searcher) = opened {
-        let _ = searcher.summary();
+        let _ = (searcher.facts(), searcher.files());
     }
 }
 
@@ -336,7 +336,7 @@ fn cache(data: &[u8]) {
         let field = "title".to_owned();
         let data =
             table::Data { judged: file("kept.tsv", judged), topics, clicks, titles, field, weighting: Weighting::Log };
-        let source = table::Source::Ranker { points, load: None, vectors: Vec::new() };
+        let source = table::Source::Ranker(points);
         let entries = vec![table::Entry { name: "BM25".to_owned(), field: None, seeds: None, source }];
         let plan = Plan { data, folds: 2, seed: 1, seeds: 1, full: false, entries };
         table::make(&plan, options, go_on).unwrap();
