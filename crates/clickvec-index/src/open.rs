@@ -219,7 +219,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Malformed`] if the titles are damaged.
+    /// [`clickvec_tables::ErrorKind::Malformed`] if the titles are damaged.
     pub fn sample(&self, count: usize) -> Result<Vec<Document>> {
         let all = self.all_titles();
         let (count, mut titles, mut next) = (count.min(all), Vec::new(), 0);
