@@ -55,6 +55,11 @@ fn a_sheet_has_every_title_once_and_says_nothing_of_its_system() {
     folder.write("queries.txt", "red hammer\n\nzzz qqq\nred hammer\n");
     let lines = ["judge", "pool", "i", "--queries", "queries.txt", "-o", "l.tsv"];
     folder.run(&lines).code(0).says("1 query left out, for which no system finds a title");
+    // The files of a ranker are inputs.
+    folder.write("words.vec", "1 1\nred 1\n");
+    let ranker = [&POOL[..], &["words.vec", "vectors:file=words.vec"]].concat();
+    folder.run(&ranker).code(2).says("an input, found `words.vec`");
+    assert_eq!(folder.read("words.vec"), "1 1\nred 1\n");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::Error;
+use clickvec::internals::vector_file::texts_path;
 use clickvec_tables::files;
 use clickvec_tables::table::{Next, Record};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -65,10 +66,12 @@ const SEED: u64 = 1;
 
 /// Searches, pools and writes.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    let read = [&args.index, &args.queries].into_iter().chain(&args.leave_out).chain(&args.systems);
+    let systems = args.systems.iter().map(|system| Source::new(system)).collect::<Result<Vec<_>>>()?;
+    let files: Vec<PathBuf> =
+        systems.iter().flat_map(Source::files).flat_map(|file| [texts_path(&file), file]).collect();
+    let read = [&args.index, &args.queries].into_iter().chain(&args.leave_out).chain(&files);
     outputs::check([&args.output].into_iter().chain(&args.html), read)?;
     refuse_graded(&args.output)?;
-    let systems = args.systems.iter().map(|system| Source::new(system)).collect::<Result<Vec<_>>>()?;
     let mut queries = queries::read(&args.queries, args.sample.is_some())?;
     for path in &args.leave_out {
         let known: HashSet<String> = queries::read(path, false)?.iter().map(|query| query_key(&query.text)).collect();
