@@ -152,7 +152,7 @@ def check_page(program, folder, pictures):
     for width, height in [(390, 844), (1200, 900)]:
         for scheme in ["light", "dark"]:
             record = folder / f"record-{width}-{scheme}"
-            judged = record / "judged.tsv"
+            judged = record / "judgments.tsv"
             service = Service(program, folder, "--record", str(record))
             page = Page(width, height, scheme)
             try:

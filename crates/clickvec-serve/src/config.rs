@@ -23,7 +23,7 @@ pub struct Config {
     /// The tokens that allow searching, and those that allow reloading and rolling back. Without the former every client may
     /// search; without the latter none may reload.
     pub tokens: Tokens,
-    /// The folder of `clicks.jsonl`, to which clicks are appended, and of `judged.tsv`, the table of judgments. It is made if it is
+    /// The folder of `clicks.jsonl`, to which clicks are appended, and of `judgments.tsv`, the table of judgments. It is made if it is
     /// not there; `None` refuses both.
     pub record: Option<PathBuf>,
     /// The names that requests may be sent to, besides `localhost` and numbers, as `search.example`: the header Host, which a

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::judgments::Judgments;
 
 const CLICKS: &str = "clicks.jsonl";
-const JUDGMENTS: &str = "judged.tsv";
+const JUDGMENTS: &str = "judgments.tsv";
 
 /// The files of the folder.
 pub(crate) struct Records {

@@ -176,9 +176,21 @@ fn parameters<T: DeserializeOwned>(query: &str) -> Result<T, Fault> {
             return Err(Fault::field(field, format!("`{name}` once"), "several"));
         }
     }
-    T::deserialize(Value::Object(fields)).map_err(|error| {
+    T::deserialize(&Value::Object(fields.clone())).map_err(|error| {
         let found = cut(&error.to_string(), MESSAGE);
-        Fault::new(Kind::UNPROCESSABLE, "the parameters that /openapi.json lists", found)
+        let fault = Fault::new(Kind::UNPROCESSABLE, "the parameters that /openapi.json lists", found);
+        // serde names a wrong field in its text alone. It is the one without which the others are right.
+        let is_wrong = |name: &&String| {
+            let others =
+                fields.iter().filter(|(other, _)| other != name).map(|(name, value)| (name.clone(), value.clone()));
+            T::deserialize(Value::Object(others.collect())).is_ok()
+        };
+        match fields.keys().find(is_wrong).map(String::as_str) {
+            Some("query") => fault.param("q"),
+            Some("filters") => fault.param("filter"),
+            Some(name) => fault.param(name),
+            None => fault,
+        }
     })
 }
 
@@ -215,6 +227,10 @@ mod tests {
         let many = "k=99999999999999999999999";
         for wrong in ["x=1", "q=a&q=b", "%71=a&q=b", "k=-1", "k=", "k=1e3", many, "filters=a"] {
             assert_eq!(read(wrong).unwrap_err().kind, Kind::UNPROCESSABLE, "{wrong}");
+        }
+        for (wrong, name) in [("q=a&x=1", "x"), ("q=a&filters=b", "filter")] {
+            let message = read(wrong).unwrap_err().message();
+            assert!(message.starts_with(&format!("{name}: ")), "{wrong}: {message}");
         }
     }
 

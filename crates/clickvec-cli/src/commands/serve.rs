@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     canaries: Option<PathBuf>,
 
-    /// Record clicks and judgments in this folder: clicks.jsonl for `clickvec prepare`, judged.tsv for `clickvec evaluate`.
+    /// Record clicks and judgments in this folder: clicks.jsonl for `clickvec prepare`, judgments.tsv for `clickvec evaluate`.
     #[arg(long, value_name = "FOLDER")]
     record: Option<PathBuf>,
 

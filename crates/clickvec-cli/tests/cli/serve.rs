@@ -93,7 +93,7 @@ fn clicks_and_judgments_come_back() {
     }
     folder.run(&["prepare", "record/clicks.jsonl", "--output", "log.tsv"]).code(0).says("4 clicks");
     assert!(folder.read("log.tsv").contains("red hammer\thammer in red, 10 in.\t1"));
-    folder.run(&["evaluate", "--judged", "record/judged.tsv", "bm25"]).code(0).prints("bm25");
+    folder.run(&["evaluate", "--judged", "record/judgments.tsv", "bm25"]).code(0).prints("bm25");
     let few: String = folder.read("titles.tsv").lines().take(30).map(|line| format!("{line}\n")).collect();
     folder.write("titles.tsv", &few);
     folder.run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "shop.index"]).code(0);
@@ -192,10 +192,10 @@ fn what_cannot_be_served_says_which_option_helps() {
     folder.write("canaries.tsv", "query\tid\n");
     run(&["shop.index", "--canaries", "canaries.tsv"]).says("found none");
     std::fs::create_dir(folder.path("record")).unwrap();
-    folder.write("record/judged.tsv", "query\ttitle\n");
-    run(&["shop.index", "--record", "record"]).says("record/judged.tsv:1");
+    folder.write("record/judgments.tsv", "query\ttitle\n");
+    run(&["shop.index", "--record", "record"]).says("record/judgments.tsv:1");
     // As `simulate` writes it.
-    folder.write("record/judged.tsv", "query\ttitle\tgrade\tkind\nred hammer\thammer in red\t4\tcommon\n");
+    folder.write("record/judgments.tsv", "query\ttitle\tgrade\tkind\nred hammer\thammer in red\t4\tcommon\n");
     run(&["shop.index", "--record", "record"])
         .says(
             "expected the columns query, title_id, title, grade and no other, found `query`, `title`, `grade`, `kind`",

@@ -109,7 +109,7 @@ fn judgments_are_a_table() {
     judge("t2", Value::Null).is(200);
     judge("t9", json!("up")).refuses(404, "t9");
     service.post("/judge", r#"{"query":" ","id":"t1","grade":"up"}"#).refuses(422, "a query");
-    let table = std::fs::read_to_string(service.path("record/judged.tsv")).unwrap();
+    let table = std::fs::read_to_string(service.path("record/judgments.tsv")).unwrap();
     assert_eq!(
         table,
         "query\ttitle_id\ttitle\tgrade\nsofa\tt1\tLeather sofa with three seats\t4\nsofa\tt5\tGarden hose, 20 m\t0\n"
@@ -132,7 +132,7 @@ fn an_id_that_is_another_title_elsewhere_is_not_judged() {
     judge("lamps", "t9").is(200);
     judge("shop", "t1").refuses(422, "found `Lamp` in the index lamps");
     judge("lamps", "t1").refuses(422, "found `Leather sofa with three seats` in the index shop");
-    let table = std::fs::read_to_string(service.path("record/judged.tsv")).unwrap();
+    let table = std::fs::read_to_string(service.path("record/judgments.tsv")).unwrap();
     assert_eq!(table, "query\ttitle_id\ttitle\tgrade\nlamp\tt3\tDesk lamp of brass\t4\nlamp\tt9\tLamp shade\t4\n");
 }
 

@@ -106,7 +106,7 @@ fn what_was_sent_to_another_name_is_refused() {
     ] {
         send(method, path, rebound, body).refuses(403, "`evil.example:7700`");
     }
-    assert!(!std::fs::read_to_string(service.path("record/judged.tsv")).unwrap_or_default().contains("sofa"));
+    assert!(!std::fs::read_to_string(service.path("record/judgments.tsv")).unwrap_or_default().contains("sofa"));
     // A probe may name the machine as it likes.
     send("GET", "/health/ready", "Host: node-7\r\n", "").is(200);
     // An address that is given in whole says the name, whatever Host says.
