@@ -224,6 +224,11 @@ fn robots_and_what_is_personal_stay_out() {
     assert!(!run.stderr().contains("jane"));
     assert!(folder.read("clicks.tsv").contains("jane@example.com"));
     assert!(folder.read("clicks.tsv").contains("\nq7\tt\t2\n"));
+    // Another limit for the log leaves the one a day as it is; 0 alone sets none.
+    for (limit, robots) in [("5000", Some(1)), ("0", None)] {
+        let report = json(prepare(&folder, &["--min-users", "1", "--max-queries", limit, "--json"]));
+        assert_eq!(report["robots"].as_u64(), robots, "{limit}");
+    }
 }
 
 #[test]

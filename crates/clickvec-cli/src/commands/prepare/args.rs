@@ -78,7 +78,7 @@ pub(crate) struct Args {
     private: bool,
 
     /// Leave out all rows of a user who makes more queries than this on any day (`200/day`), in the log (`5000`), or either
-    /// (`200/day,5000`); 0 sets no limit. Needs users, and times for a day [default: 200/day if the log has them].
+    /// (`200/day,5000`); 0 sets no limit at all. Needs users, and times for a day [default: 200/day if the log has them].
     #[arg(long, value_name = "N/day,N", value_parser = max_queries, help_heading = "What stays")]
     max_queries: Option<MaxQueries>,
 
@@ -236,6 +236,8 @@ impl Args {
             Titles { path, id, text }
         });
         let max_queries = self.max_queries.unwrap_or_default();
+        // A plain 0 means no limit at all; another limit for the log leaves the one a day as it is.
+        let day = max_queries.day.unwrap_or(if max_queries.log == Some(0) { 0 } else { DEFAULT_PER_DAY });
         let keeps = |what: &str| self.keep.iter().any(|keep| keep == what);
         Ok(Config {
             inputs: self.logs.clone(),
@@ -248,10 +250,7 @@ impl Args {
             keep_personal: keeps("personal"),
             min_users: self.min_users.map(usize::from),
             private: self.private,
-            limits: Limits {
-                day: limit(max_queries.day.unwrap_or(DEFAULT_PER_DAY)),
-                log: max_queries.log.and_then(limit),
-            },
+            limits: Limits { day: limit(day), log: max_queries.log.and_then(limit) },
             needs_day_limit: max_queries.day.is_some(),
             split: self.split(),
             position_weighting: self.correct_position_bias,
