@@ -14,10 +14,10 @@ impl<C: Copy + PartialEq> ColumnNames<C> {
         for part in text.split(',') {
             let pair = part.split_once('=').and_then(|(name, value)| Some((column(name.trim())?, value)));
             match (pair, names.last_mut()) {
-                (Some((column, name)), _) => names.push((column, name.to_owned())),
-                // A comma may be part of a name.
-                (None, Some((_, name))) => *name += &format!(",{part}"),
-                (None, None) => {
+                (Some((column, name)), _) if !name.is_empty() => names.push((column, name.to_owned())),
+                // A comma may be part of a name; what has a `=` is more likely a column that is misspelt.
+                (None, Some((_, name))) if !part.contains('=') => *name += &format!(",{part}"),
+                _ => {
                     let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
                     return Err(format!("expected COLUMN=NAME with one of the columns {}", known.join(", ")));
                 }
@@ -47,7 +47,7 @@ mod tests {
         let names = [parse("id=a,b,title=c").unwrap(), parse("title=d").unwrap()];
         assert_eq!(['i', 't'].map(|column| ColumnNames::last(&names, column)), [Some("a,b"), Some("d")]);
         let expected = "expected COLUMN=NAME with one of the columns id, title";
-        for text in ["", "id", "sku=id"] {
+        for text in ["", "id", "id=", "sku=id", "id=a,titel=b"] {
             assert_eq!(parse(text).unwrap_err(), expected, "{text}");
         }
     }
