@@ -50,6 +50,8 @@ def options(settings: Mapping[str, object]) -> list[str]:
 
 def _number(value: object, name: str) -> str:
     """As it would be typed."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
     item = getattr(value, "item", None) if getattr(value, "shape", None) == () else None
