@@ -104,7 +104,7 @@ def check_judging(program, folder, forms):
         evaluator = pytrec_eval.RelevanceEvaluator(given, {"ndcg_cut.1,3,10", "recip_rank", "map", "P.10", "recall.10"})
         run(program, folder, "evaluate", *flags, "bm25", "model", "--trec-eval",
             "--output", "runs", "--json")
-        with open(folder / "runs" / "queries.tsv", encoding="utf-8", newline="") as table:
+        with open(folder / "runs" / "per-query.tsv", encoding="utf-8", newline="") as table:
             ours = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
         with open(folder / "runs" / "judged.qrels", encoding="utf-8") as lines:
             written = pytrec_eval.parse_qrel(lines)
@@ -138,7 +138,7 @@ def check_searching(program, folder, forms):
             given = pytrec_eval.parse_qrel(lines)
         asked = {"ndcg_cut.1,10", "recip_rank", "map", "P.5", "recall.5,100", "bpref"}
         evaluator = pytrec_eval.RelevanceEvaluator(given, asked)
-        with open(folder / "runs" / "queries.tsv", encoding="utf-8", newline="") as table:
+        with open(folder / "runs" / "per-query.tsv", encoding="utf-8", newline="") as table:
             ours = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
         for system, file in names.items():
             with open(folder / "runs" / f"{file}.run", encoding="utf-8") as lines:

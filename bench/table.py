@@ -135,7 +135,7 @@ def main():
             rows.append({**row, "seconds": statistics.fmean(seconds)})
             print(name, *(f"{metrics[m]['mean']:.4f}" for m in METRICS), f"{rows[-1]['seconds']:.1f} s", file=sys.stderr)
 
-            values = per_query(folder / "queries.tsv")
+            values = per_query(folder / "per-query.tsv")
             theirs = next(v for system, v in values.items() if system.startswith("bm25"))
             of_models = [v for system, v in values.items() if system.startswith("seed-")]
             means[name] = {}

@@ -80,7 +80,7 @@ def files_of(names):
 def judged(program, path, systems, *more):
     """For each system, in order, NDCG@1 and @3 of each query."""
     with tempfile.TemporaryDirectory() as folder:
-        figures = pathlib.Path(folder) / "queries.tsv"
+        figures = pathlib.Path(folder) / "per-query.tsv"
         run(program, "evaluate", "--judged", path, "--json", "--output", folder, *systems, *more)
         found = collections.OrderedDict()
         for row in rows(figures):

@@ -139,7 +139,7 @@ fn trec_files_come_back_with_the_same_numbers() {
 fn every_query_can_be_written() {
     let folder = Folder::with_data();
     folder.run(&["evaluate", "--judged", "judged.tsv", "bm25", "--output", "out"]).code(0);
-    let table = folder.read("out/queries.tsv");
+    let table = folder.read("out/per-query.tsv");
     let mut lines = table.lines();
     assert!(lines.next().unwrap().starts_with("system\tquery_id\tquery\tndcg@1\tndcg@3\tndcg@10\t"));
     assert!(lines.next().unwrap().starts_with("bm25\tq0000000\tred hammer\t"));
@@ -235,9 +235,9 @@ fn outputs_are_checked_before_anything_is_trained() {
         assert!(!run.stderr().contains("the collection is"), "{}", run.stderr());
     };
     folder.run(&["evaluate", "--judged=judged.tsv", "bm25", "--output=runs"]).code(0);
-    folder.write("runs/queries.tsv", folder.read("judged.tsv"));
-    let same = ["evaluate", "--judged=runs/queries.tsv", "bm25", "--output=runs"];
-    folder.run(&same).code(2).says("an input, found `runs/queries.tsv`; name another file").prints_nothing();
+    folder.write("runs/per-query.tsv", folder.read("judged.tsv"));
+    let same = ["evaluate", "--judged=runs/per-query.tsv", "bm25", "--output=runs"];
+    folder.run(&same).code(2).says("an input, found `runs/per-query.tsv`; name another file").prints_nothing();
     folder.write("file", "");
     refused(&["--output=file"], "file");
     refused(&["runs/bm25.run", "--output=runs", "trigram"], "expected an output that is not an input");

@@ -116,7 +116,7 @@ fn qrels_and_runs_go_out_with_the_ids_that_came_in() {
         }
         let table = folder.run(&[&["evaluate", "bm25", "--output", "out"], form].concat());
         table.code(0);
-        assert!(folder.read("out/queries.tsv").lines().nth(1).unwrap().starts_with("bm25\t0\tred hammer\t"));
+        assert!(folder.read("out/per-query.tsv").lines().nth(1).unwrap().starts_with("bm25\t0\tred hammer\t"));
     }
 }
 
@@ -216,7 +216,7 @@ fn nothing_that_is_read_is_written_over() {
     ] {
         for input in inputs {
             // A link by the name of an output.
-            let (before, link) = (folder.read(input), folder.path("out/queries.tsv"));
+            let (before, link) = (folder.read(input), folder.path("out/per-query.tsv"));
             std::fs::create_dir_all(folder.path("out")).unwrap();
             let _ = std::fs::remove_file(&link);
             std::os::unix::fs::symlink(folder.path(input), &link).unwrap();

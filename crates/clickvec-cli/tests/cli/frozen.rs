@@ -171,7 +171,7 @@ fn rankers_judge_as_they_did() {
             arguments.push(ranker.to_str().unwrap());
         }
         folder.run(&arguments).code(0);
-        let (found, expected) = (folder.read("found/queries.tsv"), text(&frozen(&format!("{name}.tsv"))));
+        let (found, expected) = (folder.read("found/per-query.tsv"), text(&frozen(&format!("{name}.tsv"))));
         assert_eq!(found.lines().count(), expected.lines().count());
         assert_eq!(found.lines().next(), expected.lines().next());
         for (found, expected) in found.lines().zip(expected.lines()).skip(1) {

@@ -262,7 +262,7 @@ fn people_get_a_table_with_tests() {
         assert!(table.contains(part), "no `{part}` in\n{table}");
     }
     assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
-    let rows = folder.read("out/queries.tsv");
+    let rows = folder.read("out/per-query.tsv");
     assert_eq!(rows.lines().count(), 1 + 3 * 48);
     assert!(
         rows.starts_with("system\tquery_id\tquery\tndcg@10\trecall@100\tmrr@10\tjudged@10\tcondensed_ndcg@10\tbpref\n")

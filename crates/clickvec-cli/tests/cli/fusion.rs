@@ -160,7 +160,10 @@ fn a_run_and_every_query_are_written_of_a_fusion_too() {
     let folder = folder();
     let more = ["--fusion=z-score", "--output=runs", "--trec-eval"];
     let run = folder.run(&[&THREE[..], &more].concat()).code(0);
-    assert_eq!(folder.read("runs/queries.tsv").lines().filter(|line| line.starts_with("fusion:z-score\t")).count(), 48);
+    assert_eq!(
+        folder.read("runs/per-query.tsv").lines().filter(|line| line.starts_with("fusion:z-score\t")).count(),
+        48
+    );
     let read = ["evaluate", "--judged=runs/judged.qrels", "runs/fusion_z-score.run", "--trec-eval", "--json"];
     let read = folder.run(&read).code(0);
     assert_same_numbers(&row(&read, "fusion_z-score"), &row(&run, "fusion:z-score"));

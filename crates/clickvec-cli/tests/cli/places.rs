@@ -54,7 +54,7 @@ fn who_may_read_a_file_stays_so_when_it_is_replaced() {
     let outputs: [(&str, &[&str]); 4] = [
         ("model", &[&["train", "--clicks", "clicks.tsv", "--output", "model"], &SMALL[..]].concat()),
         ("vectors", &["embed", "model.safetensors", "--side", "title", "-o", "vectors", "titles.tsv"]),
-        ("out/queries.tsv", &["evaluate", "--judged", "judged.tsv", "bm25", "--output", "out"]),
+        ("out/per-query.tsv", &["evaluate", "--judged", "judged.tsv", "bm25", "--output", "out"]),
         ("index", &["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output", "index"]),
     ];
     for (name, arguments) in outputs {

@@ -53,9 +53,9 @@ fn the_texts_of_a_teacher_are_not_overwritten() {
     train(&folder, "teacher.txt", &["--teacher", "teacher.npy"]).code(2).says("teacher.txt");
     assert_eq!(folder.read("teacher.txt"), texts);
     std::fs::create_dir(folder.path("out")).unwrap();
-    std::os::unix::fs::symlink(folder.path("teacher.txt"), folder.path("out/queries.tsv")).unwrap();
+    std::os::unix::fs::symlink(folder.path("teacher.txt"), folder.path("out/per-query.tsv")).unwrap();
     let vectors = ["evaluate", "--judged=judged.tsv", "vectors:file=teacher.npy", "--output=out"];
-    folder.run(&vectors).code(2).says("queries.tsv");
+    folder.run(&vectors).code(2).says("per-query.tsv");
     assert_eq!(folder.read("teacher.txt"), texts);
 }
 

@@ -121,7 +121,7 @@ pub(crate) struct Args {
     require: Vec<String>,
 
     /// Write to this folder the judgments as TREC qrels, judged.qrels, each system's ranking as a TREC run, NAME.run, and the
-    /// figures of every query as a table, queries.tsv.
+    /// figures of every query as a table, per-query.tsv.
     #[arg(long, short, value_name = "FOLDER")]
     output: Option<PathBuf>,
 
@@ -199,7 +199,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 /// The judgments in the folder of `--output`.
 const QRELS: &str = "judged.qrels";
 /// The figures of every query in the folder of `--output`.
-const QUERIES: &str = "queries.tsv";
+const QUERIES: &str = "per-query.tsv";
 
 /// Loads or trains each system in turn and judges its answers, then the fusions of all.
 fn evaluate(args: &Args, systems: &Systems, test: &mut Test, report: &mut Report) -> Result<()> {
