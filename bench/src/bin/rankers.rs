@@ -38,7 +38,7 @@ struct Args {
     #[arg(long)]
     titles: PathBuf,
 
-    /// Rankers, as in `clickvec evaluate --ranker` [default: all that need nothing else].
+    /// Rankers, as in `clickvec lab table --ranker` [default: all that need nothing else].
     #[arg(long = "ranker")]
     rankers: Vec<String>,
 }

@@ -189,11 +189,11 @@ fn numbers_are_checked() {
 fn text_beyond_the_limit_is_cut_or_becomes_one_word() {
     let folder = Folder::with_data();
     let train = |name: &str, more: &[&str]| folder.train(name, &[&["--set", "max_words=3"], more].concat());
-    train("cut.safetensors", &[]).code(0).says(" to --max-words words");
+    train("cut.safetensors", &[]).code(0).says(" to max_words words");
     train("same.safetensors", &["--set", "tail=cut"]).code(0);
     train("merged.safetensors", &["--set", "tail=merge"])
         .code(0)
-        .says(" longer than --max-words, with the rest as one word");
+        .says(" longer than max_words, with the rest as one word");
     let bytes = |name: &str| std::fs::read(folder.path(name)).unwrap();
     assert!(
         bytes("cut.safetensors") == bytes("same.safetensors")

@@ -53,7 +53,7 @@ impl Next {
             (
                 "train another model on its clicks",
                 format!(
-                    "train --clicks {} --validation {} --cells 32 --output {}",
+                    "train --clicks {} --validation {} --set encoder.cells=32 --output {}",
                     path("log/clicks.tsv"),
                     path("log/validation.tsv"),
                     path("small.safetensors")

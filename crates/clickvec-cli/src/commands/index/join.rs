@@ -15,7 +15,8 @@ pub(super) fn join(args: &Args) -> Result<BuiltIndex> {
         (Some(model), Some(first)) => {
             ensure!(
                 input::is_fusion(model),
-                "{}: expected a fusion with `--join`, found a model or no file; the indexes to join have their model, so leave it out",
+                "{}: expected a fusion with `--join`, found another file, or none; `evaluate --save-rankers FOLDER` writes fusions, such as FOLDER/fusion_linear.safetensors, and \
+                 the indexes to join have their model",
                 output::path(model)
             );
             Some(Fusion::read(model, Index::open(first)?.model().fingerprint())?)

@@ -284,9 +284,9 @@ impl Reporter {
         if log.cut > 0 {
             let cut = output::counted(log.cut, "text");
             match self.config.tail {
-                Tail::Cut => output::note(format_args!("{clicks}: cut {cut} to --max-words words")),
+                Tail::Cut => output::note(format_args!("{clicks}: cut {cut} to max_words words")),
                 Tail::Merge => {
-                    output::note(format_args!("{clicks}: {cut} longer than --max-words, with the rest as one word"))
+                    output::note(format_args!("{clicks}: {cut} longer than max_words, with the rest as one word"))
                 }
             }
         }
