@@ -4,8 +4,8 @@ use clickvec::tables::Titles;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clickvec_eval::ranker::Candidates;
 use clickvec::train::Weighting;
+use clickvec_eval::ranker::Candidates;
 use clickvec_eval::ranker::{
     self, FileKind, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, Stage, System, SystemRanker, Values,
 };
@@ -139,7 +139,11 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult
             weighting,
         };
         let read = read_corpus(&of, &[])?;
-        let ranker = system.train(&values, &Resources { corpus: &read.corpus, files: &files.ranker_files(&spec) }, &mut |_| ())?;
+        let ranker = system.train(
+            &values,
+            &Resources { corpus: &read.corpus, files: &files.ranker_files(&spec) },
+            &mut |_| (),
+        )?;
         Ok(TrainedSystem { system, values, ranker: Arc::new(Boxed(ranker)) })
     })?;
     let trained = trained.map_err(|fault| error::raise(py, &fault))?;
