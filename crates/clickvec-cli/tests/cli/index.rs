@@ -178,7 +178,7 @@ fn shards_joined_are_the_index_of_one_run() {
     let [found] = folder.run(&["inspect", "2.index", "--json"]).code(0).json_lines().try_into().unwrap();
     assert_eq!((&found["shard"]["number"], &found["shard"]["of"]), (&2.into(), &3.into()));
     refused(&["--join", "shop.index", "shop.index"], "expected ids that no other index to join has");
-    let model = "model.safetensors: expected a fusion with `--join`, found a model";
+    let model = "model.safetensors: expected a fusion with `--join`, found another file";
     refused(&["--join", "1.index", "--model", "model.safetensors"], model);
     refused(&["--titles", "titles.tsv"], "--model");
     let shard = |shard: &str, titles: &str, message: &str| {
