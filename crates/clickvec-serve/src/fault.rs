@@ -50,7 +50,7 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) kind: Kind,
-    error: Error,
+    pub(crate) error: Error,
     pub(crate) retry_after: Option<Duration>,
 }
 
