@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use clickvec_index::{Index, Mode, Part, Request, compact_in_background};
+use clickvec_index::{Index, Mode, Part, Request, compact};
 
 #[derive(Parser)]
 struct Args {
@@ -26,7 +26,7 @@ struct Args {
     /// Compare with an exact search of all vectors.
     #[arg(long)]
     exact: bool,
-    /// Compact the index in the background, and measure searches meanwhile.
+    /// Compact the index, and measure searches meanwhile.
     #[arg(long)]
     compact: bool,
 }
@@ -63,14 +63,14 @@ fn main() -> Result<()> {
     }
     if args.compact {
         let done = AtomicBool::new(false);
-        let compact = || {
-            let compacted = compact_in_background(&args.index);
+        let compaction = || {
+            let compacted = compact(&args.index);
             done.store(true, Ordering::Relaxed);
             compacted
         };
         std::thread::scope(|scope| -> Result<()> {
             let began = Instant::now();
-            let compaction = scope.spawn(compact);
+            let compaction = scope.spawn(compaction);
             let mut times = Times::default();
             for query in queries.iter().cycle().take_while(|_| !done.load(Ordering::Relaxed)) {
                 times.search(&engine, query, Mode::Fused)?;

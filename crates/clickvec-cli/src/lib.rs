@@ -10,7 +10,6 @@ pub mod fuzzing;
 mod header;
 mod input;
 mod interrupt;
-mod json_file;
 mod numbers;
 mod output;
 mod outputs;

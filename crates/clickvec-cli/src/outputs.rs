@@ -7,7 +7,6 @@ use clickvec_index::MANIFEST;
 use clickvec_tables::files::{self, Found};
 
 use crate::input::{members_of, same_file};
-use crate::json_file;
 
 /// Checks that files can be written: their folders exist and are writable, no two are the same file, none is among the files that are
 /// `read`, and none is in an index.
@@ -66,8 +65,9 @@ fn refuse_inside(output: &Path, folder: PathBuf) -> Result<()> {
         #[serde(rename = "fingerprint")]
         _fingerprint: String,
     }
-    let is_index =
-        |folder: &&Path| json_file::mark(&folder.join(MANIFEST)).is_some_and(|Manifest { kind, .. }| kind == "index");
+    let is_index = |folder: &&Path| {
+        clickvec_tables::json::read_mark(&folder.join(MANIFEST)).is_some_and(|Manifest { kind, .. }| kind == "index")
+    };
     let folder = folder.canonicalize().unwrap_or(folder);
     // The words of an index, and its shards, are in folders of their own.
     if let Some(index) = folder.ancestors().take(3).find(is_index) {

@@ -1,7 +1,7 @@
 //! Writing an index to disk, title by title.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use clickvec::internals::npy;
@@ -13,7 +13,6 @@ use crate::error::{Error, ErrorKind, Result, too_many};
 use crate::folder::{self, About, FolderWriter, MODEL_FILE};
 use crate::parts::vectors::VECTORS_FILE;
 use crate::shard::{SHARD_FILE, Shard};
-use crate::target::Parts;
 use crate::titles::{HEADER, TITLES_FILE, bad_title, write_line};
 
 /// A builder of an index, which is a folder with a copy of the model, the titles and their vectors.
@@ -155,8 +154,8 @@ impl IndexBuilder {
         self.left_out = self.left_out.saturating_add(titles);
     }
 
-    /// Writes what is left of the index, with the parts that `complete` writes into the folder once titles and vectors are in it.
-    pub(crate) fn finish_with(mut self, complete: impl FnOnce(&Path) -> Result<Parts>) -> Result<BuiltIndex> {
+    /// Writes the rest of the index, with the parts that `complete` adds once titles and vectors are in the folder.
+    pub(crate) fn finish_with(mut self, complete: impl FnOnce(&mut FolderWriter) -> Result<()>) -> Result<BuiltIndex> {
         if self.given_up {
             let (expected, found) = ("an index to which every title was added", "one that was given up");
             let error = Error::expected(ErrorKind::Setting, expected, found);
@@ -224,7 +223,7 @@ impl Output {
         }
     }
 
-    fn finish(self, left_out: u64, complete: impl FnOnce(&Path) -> Result<Parts>) -> Result<BuiltIndex> {
+    fn finish(self, left_out: u64, complete: impl FnOnce(&mut FolderWriter) -> Result<()>) -> Result<BuiltIndex> {
         let Output { model, dimension, field, shard, has_model, mut titles, vectors, mut folder, .. } = self;
         let count = vectors.rows() as u64;
         // A shard, or a segment of an update, may have nothing; an index that would never answer is a mistake.
@@ -235,17 +234,13 @@ impl Output {
         }
         titles.flush().and_then(|()| vectors.finish()).map_err(|source| folder.failed(source))?;
         if has_model {
-            folder.part("model", "safetensors", &[MODEL_FILE])?;
+            folder.part("model", "safetensors", &[MODEL_FILE]);
         }
         if let Some(shard) = shard {
-            let mut file = folder.create(SHARD_FILE)?;
-            let written = serde_json::to_writer(&mut file, &shard).map_err(io::Error::from);
-            written.and_then(|()| file.flush()).map_err(|source| folder.failed(source))?;
-            folder.part("shard", "json", &[SHARD_FILE])?;
+            folder.json(SHARD_FILE, &shard)?;
+            folder.part("shard", "json", &[SHARD_FILE]);
         }
-        for (name, kind, files) in complete(&folder.file(""))? {
-            folder.part(name, kind, &files)?;
-        }
+        complete(&mut folder)?;
         let about = About { model: model.clone(), titles: count, left_out, dimension, field };
         let fingerprint = folder.finish(about)?;
         Ok(BuiltIndex { fingerprint, model, titles: count, left_out, dimension })

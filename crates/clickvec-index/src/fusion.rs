@@ -12,12 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result, malformed, mismatch};
 use crate::facts::FusionFacts;
-use crate::folder::Folder;
+use crate::folder::{Folder, FolderWriter};
 use crate::part::{ByPart, Part};
 use crate::parts::teacher::Teacher;
 use crate::parts::trigrams::Trigrams;
 use crate::parts::words::Bm25;
-use crate::target::Target;
 
 /// The number of titles that each part finds for the fusion of an index for which none was fitted. Lists of 1,000 take three times
 /// as long, and are no better on real queries (docs/explanation/defaults.md).
@@ -149,11 +148,11 @@ impl Fusion {
     }
 
     /// Writes the fusion into the first segment of an index.
-    pub(crate) fn write(&self, target: &mut Target<'_>) -> Result<()> {
+    pub(crate) fn write(&self, folder: &mut FolderWriter) -> Result<()> {
         let Fusion { method, weights, bm25, analysis, fitted, .. } = *self;
-        target.json(FUSION_FILE, &FusionFile { method, weights, bm25, analysis, fitted })?;
-        target.part("fusion", "json", vec![FUSION_FILE.to_owned()]);
-        self.teacher.as_ref().map_or(Ok(()), |teacher| teacher.write(target))
+        folder.json(FUSION_FILE, &FusionFile { method, weights, bm25, analysis, fitted })?;
+        folder.part("fusion", "json", &[FUSION_FILE]);
+        self.teacher.as_ref().map_or(Ok(()), |teacher| teacher.write(folder))
     }
 
     /// Returns the weight of a part; 0 if the index does not have it.

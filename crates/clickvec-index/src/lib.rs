@@ -15,8 +15,7 @@
 //! # }
 //! ```
 //!
-//! [`finish`] makes the index, [`Updater`] changes it, [`compact`] clears away what updates leave behind,
-//! [`compact_in_background`] without searches in the same process feeling it.
+//! [`finish`] makes the index, [`Updater`] changes it, [`compact`] clears away what updates leave behind.
 
 mod answer;
 mod background;
@@ -44,7 +43,6 @@ mod request;
 mod search;
 mod segment;
 mod shard;
-mod target;
 mod titles;
 mod update;
 
@@ -72,4 +70,4 @@ pub use parts::vectors::VectorFormat;
 pub use parts::words::Bm25;
 pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
 pub use shard::Shard;
-pub use update::{Compacted, Updated, Updater, compact, compact_in_background, finish};
+pub use update::{Compacted, Updated, Updater, compact, finish};

@@ -9,7 +9,6 @@ use clickvec_tables::files::{Claim, resolved, write_bytes_atomically};
 use serde::Serialize;
 
 use crate::answer::Document;
-use crate::background::in_background;
 use crate::build::{BuiltIndex, IndexBuilder};
 use crate::changes::{Changes, Named, names, next, sweep};
 use crate::check::replaced;
@@ -270,13 +269,4 @@ pub fn compact(path: &Path) -> Result<Compacted> {
     let built = finish(builder, &index.model.model, &index.fusion, index.vector_format())?;
     let cleared = index.all_titles() as u64 - titles;
     Ok(Compacted { titles, cleared, segments: index.facts().segments, fingerprint: built.fingerprint })
-}
-
-/// [`compact`] on one thread, which gives way to those that search. It takes longer.
-///
-/// # Errors
-///
-/// Those of [`compact`].
-pub fn compact_in_background(path: &Path) -> Result<Compacted> {
-    in_background(|| compact(path))
 }

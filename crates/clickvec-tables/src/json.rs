@@ -2,14 +2,27 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::io::Read as _;
+use std::path::Path;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::files::open_plain;
 use crate::shown::{looks_like_name, shortened};
 
 /// The most arrays and objects inside each other that are read; the parser's limit.
 const MOST_DEPTH: usize = 127;
+
+/// A bound on the file of JSON that identifies a folder.
+const MAX_MARK_BYTES: u64 = 1 << 20;
+
+/// Reads the file of JSON that identifies a folder; `None` if it is missing or has other contents.
+pub fn read_mark<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let mut bytes = Vec::new();
+    open_plain(path).ok()?.take(MAX_MARK_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_MARK_BYTES).then(|| serde_json::from_slice(&bytes).ok())?
+}
 
 /// Parses the JSON object in a line.
 ///

@@ -278,6 +278,19 @@ fn a_folder_of_something_else_is_refused() {
     index(&folder, "titles.tsv").code(0);
 }
 
+#[test]
+fn a_folder_has_one_export_at_a_time() {
+    let folder = with_index();
+    export(&folder, "qdrant", &[]).code(0);
+    let other = clickvec_tables::files::Claim::new(&folder.path("out")).unwrap();
+    export(&folder, "qdrant", &[]).code(2).says("out: another process writes to this output; wait for it");
+    drop(other);
+    folder.write("out/notes", "mine");
+    export(&folder, "qdrant", &[]).code(2).says("found one with `notes` in it");
+    std::fs::remove_file(folder.path("out/notes")).unwrap();
+    export(&folder, "qdrant", &[]).code(0);
+}
+
 /// A request may be answered with 200 and a document refused.
 #[test]
 #[cfg(unix)]

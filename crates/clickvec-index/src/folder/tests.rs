@@ -12,8 +12,8 @@ fn write(path: &Path, titles: &str) -> Result<String> {
         writer.create(name)?.write_all(text.as_bytes()).map_err(|source| writer.failed(source))?;
         assert_eq!(writer.file(name).file_name().unwrap(), name);
     }
-    writer.part("titles", "table", &["titles.tsv"])?;
-    writer.part("vectors", "f32", &["vectors.npy", "more"])?;
+    writer.part("titles", "table", &["titles.tsv"]);
+    writer.part("vectors", "f32", &["vectors.npy", "more"]);
     writer.finish(about(titles.len() as u64))
 }
 

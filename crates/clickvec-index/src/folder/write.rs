@@ -1,119 +1,116 @@
 //! Writing the folder of an index, so that nobody ever sees half of one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use clickvec_tables::files::{self, Claim, TemporaryFolder};
+use clickvec_tables::files::{self, PendingFolder, check_replaceable_folder};
 use serde::{Deserialize, Serialize};
 
 use super::read::read_manifest;
 use super::{About, Contents, FileEntry, Files, Hashing, KIND, MANIFEST, Manifest, parse};
 use crate::error::{Error, Result};
 
-/// Large enough that system calls take little of the time.
-const BUFFER_BYTES: usize = 256 * 1024;
+/// What messages call the folder.
+const FOLDER: &str = "an index";
 
-/// A writer of an index next to its final place, under a temporary name. If dropped before it is finished, it removes
-/// its files and leaves what is in the final place untouched.
+/// A writer of an index, or of a segment of an update. If dropped before it is finished, it removes its files and leaves what is at
+/// its path untouched.
 pub(crate) struct FolderWriter {
-    path: PathBuf,
-    target: PathBuf,
-    parts: BTreeMap<String, Files>,
-    temporary: TemporaryFolder,
-    _claim: Claim,
+    folder: PendingFolder,
+    /// The parts that were written: the name, the kind, and the files.
+    parts: Vec<(&'static str, &'static str, Vec<String>)>,
 }
 
 impl FolderWriter {
-    /// A writer of the index that will be at `path`.
+    /// Begins an index that will be at `path`.
     ///
     /// # Errors
     ///
-    /// Those of [`check_replaceable`], [`clickvec_tables::ErrorKind::Busy`] and [`clickvec_tables::ErrorKind::Io`].
+    /// Those of [`PendingFolder::new`].
     pub(crate) fn new(path: &Path) -> Result<FolderWriter> {
-        let target = files::resolved(path);
-        check_replaceable(&target)?;
-        let claim = Claim::new(&target)?;
-        files::remove_abandoned(&target);
-        let temporary = TemporaryFolder::new(&target).map_err(|source| Error::io(path, "write", source))?;
-        Ok(FolderWriter { path: path.to_owned(), target, parts: BTreeMap::new(), temporary, _claim: claim })
+        Ok(FolderWriter { folder: PendingFolder::new(path, FOLDER, names)?, parts: Vec::new() })
     }
 
-    /// The path to write a file to.
+    /// Returns the path of a file while the folder is written.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.temporary.path().join(name)
+        self.folder.file(name)
     }
 
-    /// A new file of the index, to write to.
+    /// Creates a file, which the caller flushes.
     pub(crate) fn create(&self, name: &str) -> Result<BufWriter<File>> {
-        let file = File::options().read(true).write(true).create_new(true).open(self.file(name));
-        Ok(BufWriter::with_capacity(BUFFER_BYTES, file.map_err(|source| self.failed(source))?))
+        self.folder.create(name)
     }
 
-    /// An [`clickvec_tables::ErrorKind::Io`] about the index as a whole, since its temporary name would tell a user nothing.
+    /// Writes a file that consists of these pieces.
+    pub(crate) fn write(&self, name: &str, pieces: &[&[u8]]) -> Result<()> {
+        self.folder.write(name, pieces)
+    }
+
+    /// Writes a file of JSON.
+    pub(crate) fn json(&self, name: &str, value: &impl Serialize) -> Result<()> {
+        let bytes = serde_json::to_vec_pretty(value).expect("names for keys");
+        self.write(name, &[&bytes, b"\n"])
+    }
+
+    /// Returns the error of a write.
     pub(crate) fn failed(&self, source: io::Error) -> Error {
-        Error::io(&self.path, "write", source)
+        self.folder.failed(source)
     }
 
     /// Returns the path of the index, as the caller named it.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
     }
 
-    /// Adds a part whose files have been written. They are synced and hashed.
-    pub(crate) fn part(&mut self, name: &str, kind: &str, files: &[impl AsRef<str>]) -> Result<()> {
-        let files = sealed(self.temporary.path(), files).map_err(|source| self.failed(source))?;
-        self.parts.insert(name.to_owned(), Files { kind: kind.to_owned(), files });
-        Ok(())
+    /// Adds a part whose files have been written.
+    pub(crate) fn part(&mut self, name: &'static str, kind: &'static str, files: &[impl AsRef<str>]) {
+        self.parts.push((name, kind, files.iter().map(|file| file.as_ref().to_owned()).collect()));
     }
 
-    /// Moves the index to its place in one step, and returns its fingerprint.
+    /// Moves the index to its path in one step, and returns its fingerprint.
     ///
     /// # Errors
     ///
-    /// Those of [`check_replaceable`] and [`clickvec_tables::ErrorKind::Io`]. On an error, whatever was in the place is untouched.
+    /// Those of [`PendingFolder::publish`].
     pub(crate) fn finish(self, about: About) -> Result<String> {
-        let FolderWriter { path, target, parts, temporary, _claim } = self;
-        let failed = |source| Error::io(&path, "write", source);
-        let manifest = Contents::new(about, parts).with_fingerprint();
-        write_manifest(&temporary.path().join(MANIFEST), &manifest).map_err(failed)?;
-        // Much may have changed since the first check.
-        check_replaceable(&target)?;
-        temporary.publish(&target).map_err(failed)?;
+        let FolderWriter { folder, parts } = self;
+        let mut described = BTreeMap::new();
+        for (name, kind, files) in parts {
+            let files = hashed(|name| folder.file(name), &files).map_err(|source| folder.failed(source))?;
+            described.insert(name.to_owned(), Files { kind: kind.to_owned(), files });
+        }
+        let manifest = Contents::new(about, described).with_fingerprint();
+        folder.write(MANIFEST, &[&manifest_bytes(&manifest)])?;
+        folder.publish()?;
         Ok(manifest.fingerprint)
     }
 }
 
-/// Puts a part in the place of the one of this name, in one step, and returns the fingerprint of the index then. A reader finds the
-/// old manifest or the new one. The files of the part must be in the folder already; they are synced and hashed. The caller must hold
-/// the claim to the index. On an error the manifest is as it was.
+/// Replaces the part of this name in one step, and returns the fingerprint of the index then. A reader finds the old manifest or the
+/// new one. The files of the part must have been synced. The caller must hold the claim to the index. On an error the manifest is as
+/// it was.
 pub fn put_part(path: &Path, name: &str, kind: &str, files: &[impl AsRef<str>]) -> Result<String> {
-    let failed = |source| Error::io(path, "write", source);
     let Manifest { mut contents, .. } = parse(path, &read_manifest(path)?)?;
-    let files = sealed(path, files).map_err(failed)?;
+    let files = hashed(|name| path.join(name), files).map_err(|source| Error::io(path, "write", source))?;
     contents.parts.insert(name.to_owned(), Files { kind: kind.to_owned(), files });
     let manifest = contents.with_fingerprint();
-    let mut bytes = serde_json::to_vec_pretty(&manifest).map_err(|error| failed(error.into()))?;
-    bytes.push(b'\n');
-    files::write_bytes_atomically(&path.join(MANIFEST), &bytes)?;
+    files::write_bytes_atomically(&path.join(MANIFEST), &manifest_bytes(&manifest))?;
     Ok(manifest.fingerprint)
 }
 
-fn write_manifest(path: &Path, manifest: &impl Serialize) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create_new(path)?);
-    serde_json::to_writer_pretty(&mut file, manifest)?;
-    file.write_all(b"\n")?;
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+fn manifest_bytes(manifest: &Manifest) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(manifest).expect("names for keys");
+    bytes.push(b'\n');
+    bytes
 }
 
-/// Syncs files and describes them. They were just written, so they are read from memory.
-fn sealed(folder: &Path, names: &[impl AsRef<str>]) -> io::Result<BTreeMap<String, FileEntry>> {
+/// Describes files. They were just written, so they are read from memory.
+fn hashed(path: impl Fn(&str) -> PathBuf, names: &[impl AsRef<str>]) -> io::Result<BTreeMap<String, FileEntry>> {
     let entry = |name: &str| {
-        let mut file = File::open(folder.join(name))?;
-        file.sync_all()?;
         let mut hashing = Hashing::new(io::sink());
-        io::copy(&mut file, &mut hashing)?;
+        io::copy(&mut File::open(path(name))?, &mut hashing)?;
         Ok((name.to_owned(), hashing.entry()))
     };
     names.iter().map(|name| entry(name.as_ref())).collect()
@@ -123,14 +120,16 @@ fn sealed(folder: &Path, names: &[impl AsRef<str>]) -> io::Result<BTreeMap<Strin
 ///
 /// # Errors
 ///
-/// That of [`files::check_replaceable_folder`].
+/// Those of [`check_replaceable_folder`].
 pub(crate) fn check_replaceable(path: &Path) -> Result<()> {
-    files::check_replaceable_folder(path, "an index", |path| {
-        // An index of any version will do: only the names of its files matter.
-        let known: OnlyFiles = serde_json::from_slice(&read_manifest(path).ok()?).ok()?;
-        let names = known.contents.parts.into_values().flat_map(|part| part.files.into_keys());
-        (known.kind == KIND).then(|| names.chain([MANIFEST.to_owned()]).chain(abandoned(path)).collect())
-    })
+    check_replaceable_folder(path, FOLDER, names)
+}
+
+/// Returns the names of the files of an index of any version.
+fn names(path: &Path) -> Option<HashSet<String>> {
+    let known: OnlyFiles = serde_json::from_slice(&read_manifest(path).ok()?).ok()?;
+    let names = known.contents.parts.into_values().flat_map(|part| part.files.into_keys());
+    (known.kind == KIND).then(|| names.chain([MANIFEST.to_owned()]).chain(abandoned(path)).collect())
 }
 
 /// What updates of an index begin their files and folders with.

@@ -14,8 +14,7 @@ use clickvec_eval::internals::{WordVectors, stored_fingerprint};
 use clickvec_eval::ranker::Ranker as _;
 
 use crate::error::Result;
-use crate::folder::Folder;
-use crate::target::Target;
+use crate::folder::{Folder, FolderWriter};
 use crate::titles::TitleLines;
 
 /// The vectors, and what gives a query one.
@@ -48,9 +47,9 @@ impl Teacher {
     }
 
     /// Writes the teacher into the first segment of an index.
-    pub(crate) fn write(&self, target: &mut Target<'_>) -> Result<()> {
-        self.ranker.save(&target.path(TEACHER_FILE))?;
-        target.part("teacher", "ranker", vec![TEACHER_FILE.to_owned()]);
+    pub(crate) fn write(&self, folder: &mut FolderWriter) -> Result<()> {
+        self.ranker.save(&folder.file(TEACHER_FILE))?;
+        folder.part("teacher", "ranker", &[TEACHER_FILE]);
         Ok(())
     }
 

@@ -9,8 +9,7 @@ use clickvec::internals::index::Shared;
 use clickvec_eval::internals::{LetterTrigrams, TrigramLists};
 
 use crate::error::{Result, malformed};
-use crate::folder::Folder;
-use crate::target::Target;
+use crate::folder::{Folder, FolderWriter};
 use crate::titles::TitleLines;
 
 /// Where the list of each trigram begins.
@@ -58,22 +57,22 @@ pub(crate) fn open_lists(folder: &Folder, titles: usize) -> Result<Option<Trigra
 
 /// Writes the lists of the trigrams and, in the first segment, what they weigh.
 pub(crate) fn write(
-    target: &mut Target<'_>,
+    folder: &mut FolderWriter,
     ranker: &LetterTrigrams,
     titles: &TitleLines,
     is_first: bool,
 ) -> Result<()> {
     let lists = TrigramLists::new(ranker, || titles.texts())?;
     let (starts, all, lengths) = lists.parts();
-    target.write(TITLES_FILE, &[bytemuck::cast_slice(all)])?;
-    target.write(LENGTHS_FILE, &[bytemuck::cast_slice(lengths)])?;
-    target.write(STARTS_FILE, &[bytemuck::cast_slice(starts)])?;
+    folder.write(TITLES_FILE, &[bytemuck::cast_slice(all)])?;
+    folder.write(LENGTHS_FILE, &[bytemuck::cast_slice(lengths)])?;
+    folder.write(STARTS_FILE, &[bytemuck::cast_slice(starts)])?;
     let mut files = vec![STARTS_FILE, TITLES_FILE, LENGTHS_FILE];
     if is_first {
-        ranker.save(&target.path(WEIGHTS_FILE))?;
+        ranker.save(&folder.file(WEIGHTS_FILE))?;
         files.push(WEIGHTS_FILE);
     }
-    target.part("trigrams", "lists", files.into_iter().map(str::to_owned).collect());
+    folder.part("trigrams", "lists", &files);
     Ok(())
 }
 

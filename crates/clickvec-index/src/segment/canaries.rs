@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use clickvec_tables::shown::shortened;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::folder::FolderWriter;
 use crate::parts::vectors::{Reach, Vectors};
 use crate::parts::words::{Bm25, Statistics, Words};
-use crate::target::Target;
 use crate::titles::TitleLines;
 
 pub(crate) const CANARIES_FILE: &str = "canaries.json";
@@ -116,9 +116,9 @@ fn answer(query: String, vectors: &Vectors, words: &Words, bm25: Bm25, model: &M
 }
 
 /// Writes the queries that an index keeps.
-pub(super) fn write(target: &mut Target<'_>, canaries: Vec<Canary>) -> Result<()> {
-    target.json(CANARIES_FILE, &canaries)?;
-    target.part("canaries", "json", vec![CANARIES_FILE.to_owned()]);
+pub(super) fn write(folder: &mut FolderWriter, canaries: Vec<Canary>) -> Result<()> {
+    folder.json(CANARIES_FILE, &canaries)?;
+    folder.part("canaries", "json", &[CANARIES_FILE]);
     Ok(())
 }
 

@@ -1,7 +1,5 @@
 //! Completing a segment: from titles and vectors to all other parts.
 
-use std::path::Path;
-
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec_eval::internals::LetterTrigrams;
@@ -10,11 +8,11 @@ use super::canaries;
 use super::fields::Fields;
 use super::ids::{IDS_FILE, Ids};
 use crate::error::Result;
+use crate::folder::FolderWriter;
 use crate::fusion::Fusion;
 use crate::parts::trigrams;
 use crate::parts::vectors::{MANY_VECTORS, Rounded, VectorFormat};
 use crate::parts::words::{self, Words};
-use crate::target::{Parts, Target};
 use crate::titles::{OFFSETS_FILE, TITLES_FILE, TitleLines};
 
 /// What a segment is made with.
@@ -45,39 +43,39 @@ impl<'a> Recipe<'a> {
 }
 
 /// Writes all parts that follow from the titles and the vectors in a folder.
-pub(crate) fn complete(folder: &Path, recipe: &Recipe<'_>) -> Result<Parts> {
+pub(crate) fn complete(folder: &mut FolderWriter, recipe: &Recipe<'_>) -> Result<()> {
     let Recipe { model, format, .. } = *recipe;
-    let titles = TitleLines::map_table(&folder.join(TITLES_FILE))?;
-    let rounded = Rounded::open(folder, titles.len(), model.dimension(), format)?;
-    let mut target = Target::new(folder);
-    target.write(OFFSETS_FILE, &[bytemuck::cast_slice(titles.starts())])?;
+    let path = folder.file("");
+    let titles = TitleLines::map_table(&folder.file(TITLES_FILE))?;
+    let rounded = Rounded::open(&path, titles.len(), model.dimension(), format)?;
+    folder.write(OFFSETS_FILE, &[bytemuck::cast_slice(titles.starts())])?;
     let ((ids, vectors, columns), written) = rayon::join(
         || (Ids::new(&titles), rounded.searchable(recipe.lists_from), Fields::new(&titles)),
-        || words::write(folder, &titles, recipe.analysis),
+        || words::write(&path, &titles, recipe.analysis),
     );
     let (mut vectors, word_files) = (vectors?, written?);
-    target.write(IDS_FILE, &ids.bytes())?;
-    target.part("titles", "table", [TITLES_FILE, OFFSETS_FILE, IDS_FILE].map(str::to_owned).into());
-    target.part("words", "tantivy", word_files);
+    folder.write(IDS_FILE, &ids.bytes())?;
+    folder.part("titles", "table", &[TITLES_FILE, OFFSETS_FILE, IDS_FILE]);
+    folder.part("words", "tantivy", &word_files);
     canaries::tune(&mut vectors, &titles, model)?;
-    columns.write(&mut target)?;
+    columns.write(folder)?;
     if let Some(ranker) = recipe.trigrams {
-        trigrams::write(&mut target, ranker, &titles, recipe.fusion.is_some())?;
+        trigrams::write(folder, ranker, &titles, recipe.fusion.is_some())?;
     }
     if let Some(fusion) = recipe.fusion {
-        let words = Words::open_in(folder)?;
-        canaries::write(&mut target, canaries::ask(&vectors, &words, fusion.bm25, &titles, model)?)?;
-        fusion.write(&mut target)?;
+        let words = Words::open_in(&path)?;
+        canaries::write(folder, canaries::ask(&vectors, &words, fusion.bm25, &titles, model)?)?;
+        fusion.write(folder)?;
     }
-    vectors.write(&mut target)?;
+    vectors.write(folder)?;
     drop(vectors);
-    rounded.keep(&target)?;
-    Ok(target.into_parts())
+    rounded.replace_floats(folder)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use clickvec::tables::Title;
 
@@ -122,13 +120,13 @@ mod tests {
         let recipe = Recipe { lists_from: 100, ..Recipe::new(&model, &fusion, VectorFormat::F32) };
         let make = |name: &str, change: &dyn Fn(&Path, &mut ListHeader)| {
             let path = folder.path().join(name);
-            let finish = |folder: &Path| {
-                let parts = complete(folder, &recipe)?;
-                let file = folder.join("lists.json");
+            let finish = |writer: &mut FolderWriter| {
+                complete(writer, &recipe)?;
+                let (folder, file) = (writer.file(""), writer.file("lists.json"));
                 let mut header: ListHeader = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-                change(folder, &mut header);
+                change(&folder, &mut header);
                 fs::write(file, serde_json::to_vec(&header).unwrap()).unwrap();
-                Ok(parts)
+                Ok(())
             };
             builder(&model, &titles, &path).finish_with(finish).unwrap();
             Index::open(&path)

@@ -9,10 +9,9 @@ use clickvec_tables::shown::shortened;
 
 use crate::error::{Result, malformed};
 use crate::facts::FieldFacts;
-use crate::folder::Folder;
+use crate::folder::{Folder, FolderWriter};
 use crate::map::Map;
 use crate::request::Condition;
-use crate::target::Target;
 use crate::titles::TitleLines;
 
 /// The columns of all fields.
@@ -106,19 +105,19 @@ impl Fields {
     }
 
     /// Writes the columns.
-    pub(crate) fn write(&self, target: &mut Target<'_>) -> Result<()> {
+    pub(crate) fn write(&self, folder: &mut FolderWriter) -> Result<()> {
         let mut files_of_all = Vec::new();
         for (field, column) in self.0.iter().enumerate() {
             let [codes, values, numbers] = files(field);
-            target.write(&codes, &[bytemuck::cast_slice(&column.codes)])?;
-            target.write(&values, &[bytemuck::cast_slice(&column.starts), &column.text])?;
-            target.write(&numbers, &[bytemuck::cast_slice(&column.numbers)])?;
+            folder.write(&codes, &[bytemuck::cast_slice(&column.codes)])?;
+            folder.write(&values, &[bytemuck::cast_slice(&column.starts), &column.text])?;
+            folder.write(&numbers, &[bytemuck::cast_slice(&column.numbers)])?;
             files_of_all.extend([codes, values, numbers]);
         }
         let header = Header { fields: self.0.iter().map(|column| column.header.clone()).collect() };
-        target.json(FIELDS_FILE, &header)?;
+        folder.json(FIELDS_FILE, &header)?;
         files_of_all.push(FIELDS_FILE.to_owned());
-        target.part("fields", "columns", files_of_all);
+        folder.part("fields", "columns", &files_of_all);
         Ok(())
     }
 

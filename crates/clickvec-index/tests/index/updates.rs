@@ -6,7 +6,6 @@ use std::sync::{Arc, RwLock};
 
 use clickvec_index::{
     Analysis, Bm25, Condition, ErrorKind, Filter, Fusion, Index, Mode, Part, Request, Updater, compact,
-    compact_in_background,
 };
 
 use crate::world::{MODES, QUERIES, World, build, document, found, search};
@@ -59,7 +58,7 @@ fn changes_are_found_at_once_and_survive_compaction() {
     let [new, all] = [Some(&before), None].map(|before| after.check_after(before).unwrap());
     assert!(new.files > 10 && new.files < all.files && new.bytes < all.bytes, "{new:?} {all:?}");
     assert!(new.queries == 0 && all.queries > 0);
-    let compacted = compact_in_background(&world.path).unwrap();
+    let compacted = compact(&world.path).unwrap();
     assert_eq!((compacted.titles, compacted.cleared, compacted.segments), (count, 2, 2));
     let compacted = world.open();
     check(&compacted);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufWriter, Read as _, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -14,16 +14,15 @@ use super::market::Market;
 use super::users::ClickModel;
 use super::{Fewer, SimulateConfig, Summary};
 use clickvec::tables::Title;
-use clickvec_tables::files::{self, Claim};
-use clickvec_tables::{Error, Result};
+use clickvec_tables::Result;
+use clickvec_tables::files::{PendingFolder, check_replaceable_folder};
+use clickvec_tables::json::read_mark;
 
 /// The version of the format, `format` in the truth.
 const FORMAT: u32 = 1;
 const KIND: &str = "simulation";
 const TRUTH: &str = "truth.json";
-/// The limit of a truth, which usually has a few thousand bytes.
-const MAX_TRUTH_BYTES: u64 = 1 << 20;
-const BUFFER_BYTES: usize = 256 * 1024;
+const KIND_OF_FOLDER: &str = "a simulation";
 /// After this many days a log with fewer pairs a day would take forever.
 const LEAST_PAIRS_A_DAY: u64 = 100;
 const DAYS_BEFORE: u64 = 4;
@@ -53,51 +52,25 @@ struct Known {
 ///
 /// # Errors
 ///
-/// That of [`files::check_replaceable_folder`].
+/// That of [`check_replaceable_folder`].
 pub fn check_output(path: &Path) -> Result<()> {
-    files::check_replaceable_folder(path, "a simulation", |path| {
-        let truth = path.join(TRUTH);
-        let mut bytes = Vec::new();
-        files::open_plain(&truth).ok()?.take(MAX_TRUTH_BYTES + 1).read_to_end(&mut bytes).ok()?;
-        if bytes.len() as u64 > MAX_TRUTH_BYTES {
-            return None;
-        }
-        let known: Known = serde_json::from_slice(&bytes).ok()?;
-        let names = known.files.into_iter().chain([TRUTH.to_owned()]);
-        (known.kind == KIND).then(|| names.collect())
-    })
+    check_replaceable_folder(path, KIND_OF_FOLDER, names)
 }
 
-/// A writer of the files of a folder.
-struct Writer<'a> {
-    /// Where the folder will be.
-    output: &'a Path,
-    /// Where it is now.
-    folder: &'a Path,
-    files: Vec<String>,
+/// Returns the names of the files of a simulation.
+fn names(folder: &Path) -> Option<HashSet<String>> {
+    let known: Known = read_mark(&folder.join(TRUTH))?;
+    (known.kind == KIND).then(|| known.files.into_iter().chain([TRUTH.to_owned()]).collect())
 }
 
-impl Writer<'_> {
-    fn open(&mut self, name: &str) -> Result<BufWriter<File>> {
-        self.files.push(name.to_owned());
-        let file = File::create_new(self.folder.join(name)).map_err(|source| self.failed(source))?;
-        Ok(BufWriter::with_capacity(BUFFER_BYTES, file))
-    }
-
-    fn close(&self, file: BufWriter<File>) -> Result<()> {
-        let file = file.into_inner().map_err(|error| self.failed(error.into_error()))?;
-        file.sync_all().map_err(|source| self.failed(source))
-    }
-
-    fn file(&mut self, name: &str, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
-        let mut file = self.open(name)?;
-        write(&mut file).map_err(|source| self.failed(source))?;
-        self.close(file)
-    }
-
-    fn failed(&self, source: io::Error) -> Error {
-        Error::io(self.output, "write", source)
-    }
+/// Writes a file.
+fn write_file(
+    folder: &PendingFolder,
+    name: &str,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<()> {
+    let mut file = folder.create(name)?;
+    write(&mut file).and_then(|()| file.flush()).map_err(|source| folder.failed(source))
 }
 
 /// Writes everything.
@@ -107,31 +80,24 @@ pub(super) fn write<M: Market>(
     output: &Path,
     on_pairs: &mut dyn FnMut(u64),
 ) -> Result<Summary> {
-    let target = files::resolved(output);
-    check_output(&target)?;
-    let _claim = Claim::new(&target)?;
-    files::remove_abandoned(&target);
-    let failed = |source| Error::io(output, "write", source);
-    let temporary = files::TemporaryFolder::new(&target).map_err(failed)?;
-    let mut writer = Writer { output, folder: temporary.path(), files: Vec::new() };
-
+    let folder = PendingFolder::new(output, KIND_OF_FOLDER, names)?;
     let (judged, validation) = judge(config, market);
     let held_out: HashSet<String> = judged.iter().chain(&validation).map(|judged| judged.query.clone()).collect();
     let model = ClickModel::new(config.position_bias, config.click_noise);
     let days = Days { config, market, model: &model, held_out: &held_out };
-    let mut summary = write_log(&mut writer, &days, on_pairs)?;
+    let mut summary = write_log(&folder, &days, on_pairs)?;
 
-    writer.file("titles.tsv", |file| {
+    write_file(&folder, "titles.tsv", |file| {
         writeln!(file, "id\ttitle")?;
         market.titles().iter().try_for_each(|title| writeln!(file, "{}\t{}", title.id, title.title))
     })?;
     summary.titles = market.titles().len() as u64;
     // A table with nothing below its header would be an error for readers.
     if !validation.is_empty() {
-        summary.validation = write_judged(&mut writer, "validation.tsv", market, validation.iter())?;
+        summary.validation = write_judged(&folder, "validation.tsv", market, validation.iter())?;
     }
     if !judged.is_empty() {
-        summary.judged = write_judged(&mut writer, "judged.tsv", market, judged.iter())?;
+        summary.judged = write_judged(&folder, "judged.tsv", market, judged.iter())?;
     }
     summary.fewer_validation = (validation.len() < config.validation as usize).then_some(validation.len() as u64);
     for &kind in market.kinds() {
@@ -143,7 +109,7 @@ pub(super) fn write<M: Market>(
         if found == 0 {
             continue;
         }
-        write_judged(&mut writer, &format!("judged-{}.tsv", kind.name()), market, same_kind)?;
+        write_judged(&folder, &format!("judged-{}.tsv", kind.name()), market, same_kind)?;
     }
     let truth = Truth {
         format: FORMAT,
@@ -152,27 +118,25 @@ pub(super) fn write<M: Market>(
         config,
         model: &model,
         summary: &summary,
-        files: writer.files.clone(),
+        files: folder.names()?,
     };
-    writer.file(TRUTH, |file| {
+    write_file(&folder, TRUTH, |file| {
         serde_json::to_writer_pretty(&mut *file, &truth)?;
         writeln!(file)
     })?;
-    // Much may have happened since the first check.
-    check_output(&target)?;
-    temporary.publish(&target).map_err(failed)?;
+    folder.publish()?;
     Ok(summary)
 }
 
 /// Writes the clicks, and the log if requested, several days at once: one on each thread.
-fn write_log<M: Market>(writer: &mut Writer<'_>, days: &Days<'_, M>, on_pairs: &mut dyn FnMut(u64)) -> Result<Summary> {
+fn write_log<M: Market>(folder: &PendingFolder, days: &Days<'_, M>, on_pairs: &mut dyn FnMut(u64)) -> Result<Summary> {
     let config = days.config;
-    let mut clicks = writer.open("clicks.tsv")?;
-    let mut log = if config.impressions { Some(writer.open("log.tsv")?) } else { None };
-    writeln!(clicks, "query\ttitle\tcount").map_err(|source| writer.failed(source))?;
+    let mut clicks = folder.create("clicks.tsv")?;
+    let mut log = if config.impressions { Some(folder.create("log.tsv")?) } else { None };
+    writeln!(clicks, "query\ttitle\tcount").map_err(|source| folder.failed(source))?;
     if let Some(log) = &mut log {
         writeln!(log, "query\ttitle\tid\tposition\tclicked\tuser\tsession\ttime\tgrade")
-            .map_err(|source| writer.failed(source))?;
+            .map_err(|source| folder.failed(source))?;
     }
     let mut sum = Summary::default();
     while sum.pairs < config.pairs {
@@ -187,9 +151,9 @@ fn write_log<M: Market>(writer: &mut Writer<'_>, days: &Days<'_, M>, on_pairs: &
             if day.summary.pairs > left {
                 day = days.day(sum.days, left);
             }
-            clicks.write_all(day.clicks.as_bytes()).map_err(|source| writer.failed(source))?;
+            clicks.write_all(day.clicks.as_bytes()).map_err(|source| folder.failed(source))?;
             if let Some(log) = &mut log {
-                log.write_all(day.log.as_bytes()).map_err(|source| writer.failed(source))?;
+                log.write_all(day.log.as_bytes()).map_err(|source| folder.failed(source))?;
             }
             sum.pairs += day.summary.pairs;
             sum.clicks += day.summary.clicks;
@@ -201,8 +165,9 @@ fn write_log<M: Market>(writer: &mut Writer<'_>, days: &Days<'_, M>, on_pairs: &
             check_enough(&sum, config.pairs)?;
         }
     }
-    writer.close(clicks)?;
-    log.map_or(Ok(()), |log| writer.close(log))?;
+    for file in log.iter_mut().chain([&mut clicks]) {
+        file.flush().map_err(|source| folder.failed(source))?;
+    }
     Ok(sum)
 }
 
@@ -224,7 +189,7 @@ fn check_enough(sum: &Summary, wanted: u64) -> Result<()> {
 
 /// Writes judged queries and returns their rows.
 fn write_judged<'a, M: Market>(
-    writer: &mut Writer<'_>,
+    folder: &PendingFolder,
     name: &str,
     market: &M,
     judged: impl Iterator<Item = &'a Judged<M::Intent>>,
@@ -233,7 +198,7 @@ where
     M::Intent: 'a,
 {
     let mut rows = 0;
-    writer.file(name, |file| {
+    write_file(folder, name, |file| {
         writeln!(file, "query\ttitle\tgrade\tkind\ttitle_id")?;
         for Judged { query, kind, titles, .. } in judged {
             for &(title, grade) in titles {

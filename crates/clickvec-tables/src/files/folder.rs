@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io;
-use std::path::Path;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
-use super::access;
-use super::no_folder;
+use super::claim::Claim;
 use super::path::{Found, folder_of, resolved};
-use super::temporary::{Readers, new_folder};
+use super::temporary::{Readers, new_folder, remove_abandoned};
+use super::{BUFFER_BYTES, access, no_folder};
 use crate::shown::shortened;
 use crate::{Error, ErrorKind, Result};
 
@@ -21,15 +21,15 @@ pub fn create_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|source| Error::io(path, "make this folder", source))
 }
 
-/// Checks that a folder may be put at `path`: there is nothing, an empty folder, or one that is `what` and has no
-/// other files. `names` returns the files of such a folder; `None` if it is not one.
+/// Checks that a folder may be put at `path`: there is nothing, an empty folder, or one of this `kind` without other files.
+/// `names` returns the names of the files of such a folder; `None` if it is not one.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::Occupied`] or [`ErrorKind::Io`].
 pub fn check_replaceable_folder(
     path: &Path,
-    what: &'static str,
+    kind: &'static str,
     names: impl FnOnce(&Path) -> Option<HashSet<String>>,
 ) -> Result<()> {
     let path = &resolved(path);
@@ -38,7 +38,7 @@ pub fn check_replaceable_folder(
         return Err(no_folder(&parent));
     }
     let refused = |found: &str| {
-        let expected = format!("{what} to replace, or nothing");
+        let expected = format!("{kind} to replace, or nothing");
         let error = Error::expected(ErrorKind::Occupied, expected, found.to_owned());
         Err(error.help("name another output").at(path))
     };
@@ -58,7 +58,7 @@ pub fn check_replaceable_folder(
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        // A folder that is named goes as a whole; of another, each file must be named.
+        // A folder that is named is replaced with everything in it; of another, each file must be named.
         let is_known = names.contains(&name) || is_folder && has_only(&entry.path(), &name, &names).map_err(failed)?;
         if !is_known {
             return refused(&format!("one with `{}` in it, which would be lost", shortened(&name)));
@@ -81,49 +81,128 @@ fn has_only(folder: &Path, name: &str, names: &HashSet<String>) -> io::Result<bo
     Ok(files > 0)
 }
 
-/// A folder that is written under a temporary name. It is removed with its contents unless it is published.
-#[derive(Debug)]
-pub struct TemporaryFolder {
+/// A function that returns the names of the files of a folder; `None` if the folder is not of its kind.
+type FileNames = dyn Fn(&Path) -> Option<HashSet<String>> + Send + Sync;
+
+/// A folder that is written beside its path, under a temporary name. If dropped before it is published, it is removed, and
+/// whatever was at its path is untouched.
+pub struct PendingFolder {
+    /// The path as the caller named it.
+    path: PathBuf,
+    /// The path after following links.
+    target: PathBuf,
+    kind: &'static str,
+    names: Box<FileNames>,
     folder: tempfile::TempDir,
     /// A lock that shows that the folder is in use.
     lock: Option<File>,
+    _claim: Claim,
 }
 
-impl TemporaryFolder {
-    /// An empty folder next to `target`. It gets the permissions of a folder that it replaces only when it does.
-    pub fn new(target: &Path) -> io::Result<TemporaryFolder> {
+impl PendingFolder {
+    /// Begins a folder that will be at `path`, where [`check_replaceable_folder`] allows it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`check_replaceable_folder`] and [`Claim::new`]; [`ErrorKind::Io`].
+    pub fn new(
+        path: &Path,
+        kind: &'static str,
+        names: impl Fn(&Path) -> Option<HashSet<String>> + Send + Sync + 'static,
+    ) -> Result<PendingFolder> {
+        let target = resolved(path);
+        check_replaceable_folder(&target, kind, &names)?;
+        let claim = Claim::new(&target)?;
+        remove_abandoned(&target);
+        // The folder gets the permissions of one that it replaces only when it does.
         let readers = if target.is_dir() { Readers::Owner } else { Readers::Umask };
-        let folder = new_folder(target, readers)?;
+        let folder = new_folder(&target, readers).map_err(|source| Error::io(path, "write", source))?;
         // Some systems cannot open a folder, and some file systems have no locks. Then it is not protected.
         let lock = File::open(folder.path()).ok().filter(|file| file.try_lock().is_ok());
-        Ok(TemporaryFolder { folder, lock })
+        Ok(PendingFolder { path: path.to_owned(), target, kind, names: Box::new(names), folder, lock, _claim: claim })
     }
 
-    /// The path of the folder.
+    /// Returns the path that the folder will have, as the caller named it.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.path
     }
 
-    /// Moves this folder to `target`. A folder that was there is removed, but its permissions and those of its files
-    /// are kept. The new files must have been synced.
-    pub fn publish(self, target: &Path) -> io::Result<()> {
-        let TemporaryFolder { folder, lock } = self;
-        if !target.is_dir() {
-            sync_folder(folder.path())?;
-            fs::rename(folder.path(), target)?;
-            // Nothing is left to remove.
-            let _ = folder.keep();
-            return sync_folder(&folder_of(target));
-        }
-        keep_access(folder.path(), target)?;
-        sync_folder(folder.path())?;
-        exchange(folder.path(), target)?;
-        sync_folder(&folder_of(target))?;
-        // The old folder now has the temporary name. Whatever cannot be removed, the next run removes.
-        drop(lock);
-        let _ = folder.close();
-        Ok(())
+    /// Returns the path of a file while the folder is written.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
+
+    /// Creates a file. The caller flushes it.
+    pub fn create(&self, name: &str) -> Result<BufWriter<File>> {
+        let file = File::options().read(true).write(true).create_new(true).open(self.file(name));
+        Ok(BufWriter::with_capacity(BUFFER_BYTES, file.map_err(|source| self.failed(source))?))
+    }
+
+    /// Writes a file that consists of these pieces.
+    pub fn write(&self, name: &str, pieces: &[&[u8]]) -> Result<()> {
+        let mut file = self.create(name)?;
+        let written = pieces.iter().try_for_each(|piece| file.write_all(piece)).and_then(|()| file.flush());
+        written.map_err(|source| self.failed(source))
+    }
+
+    /// Returns the names of the files that were created, in order.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let entries = fs::read_dir(self.folder.path()).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let entries = entries.map_err(|source| self.failed(source))?;
+        let mut names: Vec<String> =
+            entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Returns the error of a write. It names the final path, because the temporary one would tell a user nothing.
+    pub fn failed(&self, source: io::Error) -> Error {
+        Error::io(&self.path, "write", source)
+    }
+
+    /// Syncs all files and moves the folder to its path in one step. A folder that was there is removed, but its permissions and
+    /// those of its files are kept.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`check_replaceable_folder`]; [`ErrorKind::Io`]. Whatever was at the path is then untouched.
+    pub fn publish(self) -> Result<()> {
+        // Much may have changed since the first check.
+        check_replaceable_folder(&self.target, self.kind, &self.names)?;
+        let PendingFolder { path, target, folder, lock, _claim, .. } = self;
+        publish(folder, lock, &target).map_err(|source| Error::io(&path, "write", source))
+    }
+}
+
+fn publish(folder: tempfile::TempDir, lock: Option<File>, target: &Path) -> io::Result<()> {
+    if !target.is_dir() {
+        sync_contents(folder.path())?;
+        fs::rename(folder.path(), target)?;
+        // Nothing is left to remove.
+        let _ = folder.keep();
+        return sync_folder(&folder_of(target));
+    }
+    keep_access(folder.path(), target)?;
+    sync_contents(folder.path())?;
+    exchange(folder.path(), target)?;
+    sync_folder(&folder_of(target))?;
+    // The old folder now has the temporary name. Whatever cannot be removed, the next run removes.
+    drop(lock);
+    let _ = folder.close();
+    Ok(())
+}
+
+/// Syncs a folder and everything in it.
+fn sync_contents(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_contents(&entry.path())?;
+        } else {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    sync_folder(folder)
 }
 
 /// Gives a folder, and those files that the old one has too, the old permissions.
@@ -186,7 +265,6 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::remove_abandoned;
     use crate::files::tests::names;
 
     #[test]
@@ -216,23 +294,46 @@ mod tests {
         assert!(error.contains("b/c: cannot make this folder"), "{error}");
     }
 
+    /// Begins a folder whose files are named in the file `list`.
+    fn listed(target: &Path) -> Result<PendingFolder> {
+        PendingFolder::new(target, "a list", |folder| {
+            let list = fs::read_to_string(folder.join("list")).ok()?;
+            Some(list.lines().map(str::to_owned).chain(["list".to_owned()]).collect())
+        })
+    }
+
     #[test]
     fn a_published_folder_replaces_the_old_one_and_leaves_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("index");
         for text in ["first", "second"] {
-            let temporary = TemporaryFolder::new(&target).unwrap();
-            fs::write(temporary.path().join(text), text).unwrap();
+            let pending = listed(&target).unwrap();
+            pending.write(text, &[text.as_bytes()]).unwrap();
+            pending.write("list", &[pending.names().unwrap().join("\n").as_bytes()]).unwrap();
             remove_abandoned(&target);
-            assert!(temporary.path().exists(), "a folder that is being written stays");
-            temporary.publish(&target).unwrap();
-            assert_eq!(names(&target), [text]);
+            assert!(pending.file(text).exists(), "a folder that is being written stays");
+            pending.publish().unwrap();
+            assert_eq!(names(&target), if text < "list" { [text, "list"] } else { ["list", text] });
             assert_eq!(names(folder.path()), ["index"]);
         }
-        let temporary = TemporaryFolder::new(&target).unwrap();
-        fs::write(temporary.path().join("third"), "third").unwrap();
-        drop(temporary);
-        assert_eq!((names(&target), names(folder.path())), (vec!["second".to_owned()], vec!["index".to_owned()]));
+        drop(listed(&target).unwrap());
+        assert_eq!(
+            (names(&target), names(folder.path())),
+            (vec!["list".into(), "second".into()], vec!["index".into()])
+        );
+    }
+
+    #[test]
+    fn a_folder_has_one_writer_and_loses_no_file_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        let pending = listed(&target).unwrap();
+        assert_eq!(listed(&target).err().unwrap().kind(), ErrorKind::Busy);
+        // Somebody puts a file of their own there meanwhile.
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join("own"), "own").unwrap();
+        assert_eq!(pending.publish().unwrap_err().kind(), ErrorKind::Occupied);
+        assert_eq!((names(&target), names(folder.path())), (vec!["own".into()], vec!["index".into()]));
     }
 
     #[cfg(unix)]
@@ -244,11 +345,12 @@ mod tests {
         fs::create_dir(&plain).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let write = || {
-            let temporary = TemporaryFolder::new(&target).unwrap();
+            let pending = listed(&target).unwrap();
             for name in ["a", "b"] {
-                fs::write(temporary.path().join(name), name).unwrap();
+                pending.write(name, &[]).unwrap();
             }
-            temporary.publish(&target).unwrap();
+            pending.write("list", &[b"a\nb"]).unwrap();
+            pending.publish().unwrap();
         };
         write();
         let open = mode(&target.join("b"));

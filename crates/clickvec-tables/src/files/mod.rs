@@ -9,15 +9,12 @@ mod replace;
 mod temporary;
 
 pub use claim::Claim;
-pub use folder::create_folder;
-pub use folder::{TemporaryFolder, check_replaceable_folder};
-pub use path::open_plain;
-pub use path::{Found, folder_of, is_stream, resolved};
+pub use folder::{PendingFolder, check_replaceable_folder, create_folder};
+pub use path::{Found, folder_of, is_stream, open_plain, resolved};
 pub use reading::{first_bytes, first_line, open};
-pub use replace::{Pending, Sealed, check_writable, publish, write_atomically, write_bytes_atomically};
-pub use replace::{check_replaceable, write_for};
-pub use temporary::is_temporary;
-pub use temporary::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, remove_abandoned};
+pub use replace::{Pending, Sealed, check_replaceable, check_writable};
+pub use replace::{publish, write_atomically, write_bytes_atomically, write_for};
+pub use temporary::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, is_temporary, remove_abandoned};
 
 use std::path::Path;
 

@@ -9,9 +9,9 @@ use clickvec::internals::text::words;
 use clickvec_eval::TestSetFiles;
 use clickvec_eval::ranker::{self, Corpus, Neural, Ranker};
 use clickvec_index::Index;
+use clickvec_tables::files::PendingFolder;
 use minijinja::context;
 
-use super::folder::ExportFolder;
 use super::template::{Each, Template};
 use crate::{output, test_set};
 
@@ -28,7 +28,7 @@ pub(super) const FEATURES: [&str; 8] = [
 ];
 
 /// Writes the files of a form that are made of judged queries, and returns the number of judged titles.
-pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Index, judged: &Path) -> Result<u64> {
+pub(super) fn write(template: &Template, folder: &PendingFolder, index: &Index, judged: &Path) -> Result<u64> {
     let set = test_set::read(&TestSetFiles { judged, topics: None, titles: None, field: index.field() })?;
     let (mut corpus, mut ids) = (Corpus::default(), HashMap::new());
     index.for_each_title(|title| {

@@ -19,7 +19,7 @@ use clickvec_eval::ranker::FusionMethod;
 use clickvec_index::{Index, Part};
 use serde::Serialize;
 
-use self::folder::{ExportFolder, MARK};
+use self::folder::MARK;
 use self::rows::Globals;
 use self::template::{Each, Template};
 use crate::answer::Answer;
@@ -149,9 +149,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     if to == Some(ONNX) {
         let model = if source.is_dir() { Index::open(source)?.model().clone() } else { Model::load(source)? };
         refuse_inputs(output, &args)?;
-        let mut folder = ExportFolder::new(output, ONNX)?;
-        onnx::write(&mut folder, &model)?;
-        folder.publish()?;
+        let folder = folder::begin(output, ONNX)?;
+        onnx::write(&folder, &model)?;
+        folder::publish(folder, ONNX)?;
         return say(&args, output, &model, None);
     }
     ensure!(
@@ -195,17 +195,16 @@ fn write_template(args: &Args, output: &Path, index: &Index) -> Result<u64> {
     );
     refuse_inputs(output, args)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let mut folder = ExportFolder::new(output, &name)?;
-    let mut rows = rows::write(&template, &mut folder, index)?;
+    let folder = folder::begin(output, &name)?;
+    let mut rows = rows::write(&template, &folder, index)?;
     if let Some(judged) = &args.judged {
-        rows += features::write(&template, &mut folder, index, judged)?;
+        rows += features::write(&template, &folder, index, judged)?;
     }
     for file in template.files.iter().filter(|file| file.each == Each::Export) {
         let text = template.render(file, minijinja::context! {})?;
-        let written = folder.create(&file.name)?.write_all(text.as_bytes());
-        written.map_err(|source| folder.failed(source))?;
+        folder.write(&file.name, &[text.as_bytes()])?;
     }
-    folder.publish()?;
+    folder::publish(folder, &name)?;
     Ok(rows)
 }
 
@@ -262,7 +261,7 @@ fn refuse_inputs(output: &Path, args: &Args) -> Result<()> {
 /// A program without ONNX.
 #[cfg(not(feature = "onnx"))]
 mod onnx {
-    pub(super) fn write(_: &mut super::ExportFolder, _: &clickvec::model::Model) -> anyhow::Result<()> {
+    pub(super) fn write(_: &clickvec_tables::files::PendingFolder, _: &clickvec::model::Model) -> anyhow::Result<()> {
         anyhow::bail!(
             "expected another form than onnx, which this program was built without; build it with `cargo build --release \
              --features onnx`"

@@ -8,13 +8,13 @@ use anyhow::Result;
 use clickvec::model::{Embedder, Side};
 use clickvec_index::{Document, Index};
 use clickvec_tables::Result as Written;
+use clickvec_tables::files::PendingFolder;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use super::WordsAndVectors;
 use super::features::FEATURES;
-use super::folder::ExportFolder;
 use super::template::{Each, File as FileOfForm, Template};
 use crate::progress;
 
@@ -41,7 +41,7 @@ impl<'a> Globals<'a> {
 }
 
 /// Writes the files of a form that are made of titles, and returns the number of titles; 0 if there are no such files.
-pub(super) fn write(template: &Template, folder: &mut ExportFolder, index: &Index) -> Result<u64> {
+pub(super) fn write(template: &Template, folder: &PendingFolder, index: &Index) -> Result<u64> {
     let mut files = Vec::new();
     for file in template.files.iter().filter(|file| !matches!(file.each, Each::Export | Each::Query)) {
         files.push((file, folder.create(&file.name)?));
@@ -65,7 +65,7 @@ fn write_batch(
     template: &Template,
     file: &FileOfForm,
     out: &mut BufWriter<File>,
-    folder: &ExportFolder,
+    folder: &PendingFolder,
     first: u64,
     titles: &[Document],
     vectors: &[f32],

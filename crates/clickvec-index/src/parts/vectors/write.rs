@@ -13,8 +13,8 @@ use super::{
     CENTROIDS_FILE, CODES_FILE, COPIES_FILE, LISTS_FILE, ListHeader, Lists, VECTORS_FILE, VectorFormat, Vectors,
 };
 use crate::error::{Error, Result, malformed};
+use crate::folder::FolderWriter;
 use crate::map::Map;
-use crate::target::Target;
 
 /// Vectors in the form in which they are kept.
 pub(crate) struct Rounded {
@@ -80,8 +80,8 @@ impl Rounded {
         })
     }
 
-    /// Puts the rounded vectors in the place of those that were rounded.
-    pub(crate) fn keep(self, target: &Target<'_>) -> Result<()> {
+    /// Replaces the file of floats by that of the rounded vectors.
+    pub(crate) fn replace_floats(self, folder: &FolderWriter) -> Result<()> {
         let Rounded { path, flat, format, halves } = self;
         if format == VectorFormat::F32 {
             return Ok(());
@@ -89,29 +89,29 @@ impl Rounded {
         fs::remove_file(&path).map_err(|source| Error::io(&path, "write", source))?;
         let Some(halves) = halves else { return Ok(()) };
         let header = npy::header(npy::F16, flat.len(), flat.dimension());
-        target.write(VECTORS_FILE, &[&header, bytemuck::cast_slice(&halves)])
+        folder.write(VECTORS_FILE, &[&header, bytemuck::cast_slice(&halves)])
     }
 }
 
 impl Vectors {
     /// Writes the codes and lists. The vectors themselves are in the folder already.
-    pub(crate) fn write(&self, target: &mut Target<'_>) -> Result<()> {
-        let mut files = vec![CODES_FILE.to_owned()];
+    pub(crate) fn write(&self, folder: &mut FolderWriter) -> Result<()> {
+        let mut files = vec![CODES_FILE];
         let codes = self.index.codes();
-        target.write(CODES_FILE, &[&[&codes.header()[..]], &codes.pieces()[..]].concat())?;
+        folder.write(CODES_FILE, &[&[&codes.header()[..]], &codes.pieces()[..]].concat())?;
         if self.format != VectorFormat::Int8 {
-            files.push(VECTORS_FILE.to_owned());
+            files.push(VECTORS_FILE);
         }
         if let Some(Lists { header, centroids, .. }) = &self.lists {
-            target.write(CENTROIDS_FILE, &[bytemuck::cast_slice(centroids)])?;
+            folder.write(CENTROIDS_FILE, &[bytemuck::cast_slice(centroids)])?;
             if let Some(copies) = self.index.copies() {
-                target.write(COPIES_FILE, &[&[&copies.header()[..]], &copies.pieces()[..]].concat())?;
-                files.push(COPIES_FILE.to_owned());
+                folder.write(COPIES_FILE, &[&[&copies.header()[..]], &copies.pieces()[..]].concat())?;
+                files.push(COPIES_FILE);
             }
-            target.json(LISTS_FILE, header)?;
-            files.extend([CENTROIDS_FILE, LISTS_FILE].map(str::to_owned));
+            folder.json(LISTS_FILE, header)?;
+            files.extend([CENTROIDS_FILE, LISTS_FILE]);
         }
-        target.part("vectors", self.format.name(), files);
+        folder.part("vectors", self.format.name(), &files);
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ mod tokenizer;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -219,9 +219,6 @@ pub(crate) fn write(folder: &Path, titles: &TitleLines, analysis: Analysis) -> R
         other => failed(&inner, &other),
     })?;
     let names = files::settle(&inner).map_err(unwritten)?;
-    if cfg!(unix) {
-        File::open(&inner).and_then(|folder| folder.sync_all()).map_err(unwritten)?;
-    }
     Ok(names.into_iter().map(|name| format!("{FOLDER}/{name}")).collect())
 }
 

@@ -9,9 +9,8 @@ use anyhow::{Result, ensure};
 use clickvec::internals::text::{Dictionary, Feature, WordBuffer, WordLimit};
 use clickvec::model::{Model, Side};
 use clickvec::train::Tail;
+use clickvec_tables::files::PendingFolder;
 use serde::Serialize;
-
-use super::ExportFolder;
 
 const PYTHON: &str = include_str!("encode.py");
 const JAVASCRIPT: &str = include_str!("encode.mjs");
@@ -68,7 +67,7 @@ const TEXTS: [&str; 16] = [
 ];
 
 /// Writes all files.
-pub(super) fn write(folder: &mut ExportFolder, model: &Model) -> Result<()> {
+pub(super) fn write(folder: &PendingFolder, model: &Model) -> Result<()> {
     let words = model.dictionary().words().len();
     ensure!(
         words == 0,
@@ -83,7 +82,7 @@ pub(super) fn write(folder: &mut ExportFolder, model: &Model) -> Result<()> {
     let config = model.encoder_config();
     for &(side, file) in &sides {
         let metadata = [("clickvec_model", model.fingerprint()), ("clickvec_encoder", config.kind())];
-        folder.write(file, &encoder::model(model.encoder(side), config, &metadata)?)?;
+        folder.write(file, &[&encoder::model(model.encoder(side), config, &metadata)?])?;
     }
     let training = &model.training().config;
     let settings = Settings {
@@ -94,10 +93,10 @@ pub(super) fn write(folder: &mut ExportFolder, model: &Model) -> Result<()> {
         merge_tail: training.tail == Tail::Merge,
         trigrams: model.dictionary().trigrams().iter().map(ToString::to_string).collect(),
     };
-    folder.write("trigrams.json", &json(&settings)?)?;
-    folder.write("vectors.json", &json(&expected(model))?)?;
-    folder.write("encode.py", PYTHON.as_bytes())?;
-    folder.write("encode.mjs", JAVASCRIPT.as_bytes())?;
+    folder.write("trigrams.json", &[&json(&settings)?])?;
+    folder.write("vectors.json", &[&json(&expected(model))?])?;
+    folder.write("encode.py", &[PYTHON.as_bytes()])?;
+    folder.write("encode.mjs", &[JAVASCRIPT.as_bytes()])?;
     Ok(())
 }
 
