@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use clickvec_index::MANIFEST;
 use clickvec_tables::files::{self, Found};
+use clickvec_tables::shown::listed;
+use clickvec_tables::table::is_tensors;
 
 use crate::input::{members_of, same_file};
+use crate::output::path;
 
 /// Checks that files can be written: their folders exist and are writable, no two are the same file, none is among the files that are
 /// `read`, and none is in an index.
@@ -45,6 +48,39 @@ pub(crate) fn refuse_overwriting<'a>(output: &Path, read: impl IntoIterator<Item
         }
     }
     refuse_in_index(output)
+}
+
+/// What a command writes to a file, and so may replace there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    Model,
+    /// A table whose header begins like this.
+    Table(&'static str),
+    Page,
+}
+
+/// Refuses to replace a file of another kind: most likely it is not the one that the user meant. An empty file is of any kind.
+pub(crate) fn refuse_other(output: &Path, kind: Kind) -> Result<()> {
+    if !output.is_file() {
+        return Ok(());
+    }
+    let head = files::first_bytes::<64>(output)?;
+    let (is_it, name) = match kind {
+        Kind::Model => (is_tensors(&head), "a model".to_owned()),
+        Kind::Table(header) => (head.starts_with(header.as_bytes()), listed_columns(header)),
+        Kind::Page => (head.starts_with(b"<!doctype html>"), "a page".to_owned()),
+    };
+    ensure!(
+        is_it || head.is_empty(),
+        "{}: expected {name} to replace, found another file; name another output, or delete this one",
+        path(output)
+    );
+    Ok(())
+}
+
+fn listed_columns(header: &str) -> String {
+    let names: Vec<&str> = header.trim_end().split('\t').collect();
+    format!("a table with the columns {}", listed(&names, names.len()))
 }
 
 /// Refuses an output in the folder of an index: replacing one of its files would damage it, and a file of something else would

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, ensure};
 use clickvec::tables::Title;
+use clickvec::{Error, ErrorKind};
 use clickvec_eval::ranker::{self, FileKind, Ranker, RankerSpec, SYSTEMS, System, Values};
 use clickvec_index::{Index, looks_like_index};
 use clickvec_tables::files;
@@ -47,7 +48,9 @@ impl Source {
             if spec.name.contains(['.', '/']) {
                 return anyhow!("{path}: cannot open: expected a model, an index or a run, found no file");
             }
-            anyhow!("{fault}, and no file `{path}`; `clickvec lab table` has the systems of the papers")
+            let help = fault.what_helps().unwrap_or("`clickvec lab table` has the systems of the papers");
+            let expected = fault.what_was_expected().unwrap_or("a ranker");
+            anyhow!("expected {expected}, or a file, found `{path}`; {help}")
         })?;
         Ok(Source::Ranker { system, values: system.values(&spec)?, spec })
     }
@@ -89,6 +92,16 @@ impl Source {
 /// Loads a model, a fusion, or a ranker of `evaluate` or the lab.
 pub(crate) fn load(path: &Path) -> clickvec::Result<Box<dyn Ranker>> {
     ranker::load_with(path, &clickvec_lab::SYSTEMS)
+}
+
+/// Returns the error of a run that could not be read: from a pipe, it may be that of a model.
+pub(crate) fn run_error(path: &Path, error: Error) -> Error {
+    if !files::is_stream(path) || error.kind() != ErrorKind::Malformed || error.line() != Some(1) {
+        return error;
+    }
+    let expected = "a run, because models, rankers and fusions are files";
+    let instead = Error::expected(ErrorKind::Malformed, expected, "something else in a pipe");
+    instead.help("write it to a file first").at(path)
 }
 
 /// Returns all titles of an index.

@@ -9,7 +9,7 @@ use clickvec_tables::shown::shortened;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::{Error, bad_request};
+use crate::error::{Error, ErrorKind};
 use crate::part::Part;
 
 /// The number of titles that an answer has unless more or fewer are asked for.
@@ -127,7 +127,7 @@ impl FromStr for Mode {
         let mode = Mode::all().find(|mode| mode.name() == text);
         mode.ok_or_else(|| {
             let expected = format!("a mode ({})", listed(Mode::all().map(Mode::name)));
-            bad_request("mode", expected, format!("`{}`", shortened(text)))
+            bad_value(expected, format!("`{}`", shortened(text)))
         })
     }
 }
@@ -142,6 +142,11 @@ impl<'de> Deserialize<'de> for Mode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Error> {
         Cow::<str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
+}
+
+/// Creates the error of a value, without the name of its field, which only its reader knows.
+fn bad_value(expected: impl Into<Cow<'static, str>>, found: String) -> Error {
+    Error::expected(ErrorKind::Setting, expected, found)
 }
 
 /// Returns names for a message.
@@ -186,7 +191,7 @@ impl FromStr for Filter {
         let found = || format!("`{}`", shortened(text));
         let bad = || {
             let expected = "a condition, as `field=value`, `field=value|value` or `field:from..to` with numbers";
-            bad_request("filters", expected, found())
+            bad_value(expected, found())
         };
         let at = text.find(['=', ':']).filter(|&at| at > 0).ok_or_else(bad)?;
         let (field, value) = (text[..at].to_owned(), &text[at + 1..]);
@@ -203,7 +208,7 @@ impl FromStr for Filter {
         let (from, to) = (end(from)?, end(to)?);
         match (from, to) {
             (Some(first), Some(last)) if first > last => {
-                Err(bad_request("filters", "a range whose first number is not above its last", found()))
+                Err(bad_value("a range whose first number is not above its last", found()))
             }
             _ => Ok(Filter { field, condition: Condition::Range { from, to } }),
         }

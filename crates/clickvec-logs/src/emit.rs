@@ -296,7 +296,8 @@ fn nothing_left(report: &Report) -> Error {
             format!("of {} rows: {}", report.rows, counts.join(", "))
         }
     };
+    const SETTINGS: &[&str] = &["max_queries", "titles", "min_users"];
     let settings: Vec<&str> = reasons.iter().map(|(_, _, setting)| *setting).filter(|name| !name.is_empty()).collect();
     let error = Error::expected(ErrorKind::Empty, "pairs of a query and a title", format!("none left: {rows}"));
-    if settings.is_empty() { error } else { error.help(format!("see {}", settings.join(", "))) }
+    if settings.is_empty() { error } else { error.help(format!("see {}", settings.join(", "))).settings(SETTINGS) }
 }

@@ -21,7 +21,7 @@ pub(crate) fn missing_column(path: &Path, column: &str, role: Role, names: &[Str
             role.name()
         ),
     };
-    lacks(path, column, names).help(help)
+    lacks(path, column, names).help(help).settings(&["columns", "titles"])
 }
 
 /// Creates the error of a table without the column `column`.
@@ -33,13 +33,22 @@ pub(crate) fn lacks(path: &Path, column: &str, names: &[String]) -> Error {
 pub(crate) fn needs_column(what: &str, setting: &str, role: Role) -> Error {
     let message = format!("{what} needs {}, found none", role.what());
     let help = format!("name the column as `{}=NAME` in `columns`, or leave `{setting}` out", role.name());
-    Error::new(ErrorKind::Setting, message).help(help)
+    Error::new(ErrorKind::Setting, message).help(help).settings(&[
+        "columns",
+        "max_queries",
+        "min_users",
+        "private",
+        "validation_split",
+    ])
 }
 
 /// Creates the error of a table of titles or queries that does not fit in what is left of the memory.
 pub(crate) fn too_large(path: &Path, budget: usize) -> Error {
     let expected = format!("a table that fits into what is left of the memory, {} MB", budget >> 20);
-    Error::expected(ErrorKind::Memory, expected, "a larger one").help("give more as `memory`").at(path)
+    Error::expected(ErrorKind::Memory, expected, "a larger one")
+        .help("give more as `memory`")
+        .settings(&["memory"])
+        .at(path)
 }
 
 /// Creates the fault of a value that is not valid for its column.

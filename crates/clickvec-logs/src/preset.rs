@@ -58,7 +58,9 @@ impl Preset {
         if options.header.is_some() && self != Preset::Aol {
             let message =
                 format!("a log of `{}` has fixed columns; expected no names for them, found some", self.name());
-            return Err(Error::new(ErrorKind::Setting, message).help("leave the list of names out of `columns`"));
+            return Err(Error::new(ErrorKind::Setting, message)
+                .help("leave the list of names out of `columns`")
+                .settings(&["columns"]));
         }
         options.judgments = matches!(self, Preset::MsmarcoPassage | Preset::MsmarcoDocument);
         let format = match self {
@@ -71,7 +73,7 @@ impl Preset {
             Some(found) if found != format => {
                 let (preset, expected, found) = (self.name(), format.name(), found.name());
                 let message = format!("a log of `{preset}` is {expected}, found the format `{found}`");
-                return Err(Error::new(ErrorKind::Setting, message).help("leave `format` out"));
+                return Err(Error::new(ErrorKind::Setting, message).help("leave `format` out").settings(&["format"]));
             }
             _ => options.format = Some(format),
         }

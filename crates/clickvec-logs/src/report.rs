@@ -155,7 +155,7 @@ pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad:
     let share = 100.0 * broken as f64 / rows.max(1) as f64;
     let found = format!("{broken} of {early}{rows} rows ({share:.2} %){first}");
     let help = "mend the log, check `format` and `columns`, or allow more as `max_bad`";
-    Err(Error::expected(ErrorKind::Malformed, expected, found).help(help))
+    Err(Error::expected(ErrorKind::Malformed, expected, found).help(help).settings(&["format", "columns", "max_bad"]))
 }
 
 /// A row that was left out because it is broken.

@@ -187,7 +187,10 @@ impl LogTable {
                 let expected = format!("the columns that the first {lines} lines have");
                 let found = format!("a column `{column}` in line {}", record.line);
                 let help = format!("say what it is as `{}=NAME` in `columns`, or give it another name", role.name());
-                Err(Error::expected(ErrorKind::Malformed, expected, found).help(help).at(self.table.path()))
+                Err(Error::expected(ErrorKind::Malformed, expected, found)
+                    .help(help)
+                    .settings(&["columns"])
+                    .at(self.table.path()))
             }
         }
     }

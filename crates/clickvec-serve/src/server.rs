@@ -230,8 +230,8 @@ fn check(config: &Config) -> Result<()> {
     if !config.listen.ip().is_loopback() && !config.public {
         let expected = "a loopback address such as 127.0.0.1";
         let found = "one that others can reach, where tokens and queries would go unencrypted";
-        let help = "make the service `public` if something in front of it speaks TLS";
-        return Err(setting(expected, found).help(help).within(config.listen.to_string()));
+        let help = "set `public` if something in front of it speaks TLS";
+        return Err(setting(expected, found).help(help).settings(&["public"]).within(config.listen.to_string()));
     }
     if config.indexes.is_empty() {
         return Err(setting("an index to serve", "none"));

@@ -75,6 +75,8 @@ struct Inner {
     what: What,
     location: Option<Location>,
     help: Option<Cow<'static, str>>,
+    /// The settings that `help` names, each in backticks.
+    settings: &'static [&'static str],
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -127,13 +129,30 @@ impl Error {
     }
 
     fn with(kind: ErrorKind, what: What) -> Error {
-        Error(Box::new(Inner { kind, what, location: None, help: None, source: None }))
+        Error(Box::new(Inner { kind, what, location: None, help: None, settings: &[], source: None }))
     }
 
     /// Sets what the reader of the message can do.
     pub fn help(mut self, help: impl Into<Cow<'static, str>>) -> Error {
         self.0.help = Some(help.into());
         self
+    }
+
+    /// Says which words in backticks in the help are settings, so that [`Error::name_settings`] finds them.
+    pub fn settings(mut self, names: &'static [&'static str]) -> Error {
+        self.0.settings = names;
+        self
+    }
+
+    /// Gives the settings in the help the names that a program has for them, such as those of its options. Without one, a setting keeps
+    /// the name of the library.
+    pub fn name_settings(&mut self, named: impl Fn(&str) -> Option<String>) {
+        let Inner { help: Some(help), settings, .. } = &mut *self.0 else { return };
+        for setting in std::mem::take(settings) {
+            if let Some(name) = named(setting) {
+                *help = help.replace(&format!("`{setting}`"), &format!("`{name}`")).into();
+            }
+        }
     }
 
     /// Sets the file or folder. A place that is already set stays, because the inner one is more precise.
@@ -269,6 +288,14 @@ mod tests {
         assert_eq!(error.to_string(), "epochs: expected 1 or more, found 0; train longer");
         let error = Error::new(ErrorKind::Damaged, "the checksum differs").at(Path::new("-"));
         assert_eq!(error.to_string(), "standard input: the checksum differs");
+    }
+
+    #[test]
+    fn a_program_has_its_own_names_for_settings() {
+        let help = "allow more as `max_bad`, or change `format`, not `column`";
+        let mut error = Error::new(ErrorKind::Setting, "`max_bad` rows").help(help).settings(&["max_bad", "format"]);
+        error.name_settings(|setting| (setting != "format").then(|| format!("--{setting}")));
+        assert_eq!(error.to_string(), "`max_bad` rows; allow more as `--max_bad`, or change `format`, not `column`");
     }
 
     #[test]

@@ -32,6 +32,7 @@ use std::ffi::OsString;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clickvec::Error;
 use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
@@ -54,6 +55,10 @@ pub(crate) struct Cli {
     /// Threads to use; 0 means one for each core.
     #[arg(long, global = true, display_order = 1000, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
+
+    /// The options of the command.
+    #[arg(skip)]
+    options: Vec<String>,
 }
 
 impl Cli {
@@ -61,7 +66,17 @@ impl Cli {
     pub(crate) fn of(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         let mut command = with_negative_numbers(Cli::command());
         let mut matches = command.try_get_matches_from_mut(arguments)?;
-        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+        let options = options(&command, &matches);
+        let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
+        Ok(Cli { options, ..cli })
+    }
+}
+
+/// Returns the options of the command that was typed.
+fn options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
+    match matches.subcommand().and_then(|(name, matches)| Some((command.find_subcommand(name)?, matches))) {
+        Some((command, matches)) => options(command, matches),
+        None => command.get_arguments().filter_map(|option| option.get_long()).map(str::to_owned).collect(),
     }
 }
 
@@ -104,7 +119,19 @@ enum Command {
 pub(crate) fn run(cli: Cli) -> Result<Answer> {
     limit_level()?;
     start_threads(usize::from(cli.threads))?;
-    match cli.command {
+    dispatch(cli.command).map_err(|mut error| {
+        if let Some(error) = error.downcast_mut::<Error>() {
+            error.name_settings(|setting| {
+                let option = setting.replace('_', "-");
+                cli.options.contains(&option).then(|| format!("--{option}"))
+            });
+        }
+        error
+    })
+}
+
+fn dispatch(command: Option<Command>) -> Result<Answer> {
+    match command {
         None => welcome::run(),
         Some(Command::Demo(args)) => demo::run(args),
         Some(Command::Prepare(args)) => prepare::run(*args),

@@ -64,7 +64,7 @@ fn modes_filters_and_pages() {
     search(&["--filter", "price:20..10", query]).code(2).says(above).prints_nothing();
     search(&["--mode", "bm25", query])
         .code(2)
-        .says("expected a mode (`vectors`, `words`, `trigrams`, `teacher`, `fused`)");
+        .says("'--mode <MODE>': expected a mode (`vectors`, `words`, `trigrams`, `teacher`, `fused`)");
     search(&["--mode", "words", "zzzz"]).code(1).says("no title has any of these words");
     search(&["--mode", "words", "zzzz", "--offset", "5"]).code(1).says("no title has any of these words");
     search(&["--filter", "brand=none", query]).code(1).says("no title meets the conditions of --filter");

@@ -158,11 +158,15 @@ fn gain_and_ties_are_choices() {
 fn what_cannot_be_judged_is_told() {
     let folder = Folder::with_data();
     let judged = ["evaluate", "--judged", "judged.tsv"];
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 10] = [
         (&[], "<SYSTEM>..."),
         (&["titles.tsv"], "titles.tsv:1: expected 6 fields"),
-        (&["runs"], "no file `runs`; `clickvec lab table` has the systems of the papers"),
-        (&["bm26"], "expected one of the rankers bm25, trigram, vectors"),
+        (&["runs"], "or a file, found `runs`; `clickvec lab table` has the systems of the papers"),
+        (
+            &["BM25"],
+            "expected one of the rankers bm25, trigram, vectors, or a file, found `BM25`; did you mean `bm25`?",
+        ),
+        (&["trigrams"], "did you mean `trigram`?"),
         (&["bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, stem, split, found `k`"),
         (&["bm25:b=2"], "expected 0 to 1 for `b`, found 2"),
         (&["bm25", "bm25"], "expected each system once, found `bm25` again"),

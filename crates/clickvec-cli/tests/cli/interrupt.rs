@@ -61,13 +61,16 @@ impl Running {
     }
 }
 
+/// The beginning of a model.
+const FORMER: &str = "\x10\0\0\0\0\0\0\0{ what was here";
+
 #[test]
 fn a_signal_stops_a_run_which_goes_on_to_the_same_bytes() {
     let folder = Folder::with_data();
     let run = [&RUN[..], &["--epochs", "60"]].concat();
     folder.run(&[&run[..], &["--output", "alone"]].concat()).code(0);
     for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
-        folder.write("m", "what was here");
+        folder.write("m", FORMER);
         let stopped = [&run[..], &["--output", "m", "--checkpoint-every", "1000000", "--resume"]].concat();
         // Killed: the file at the output is not a model, so the run begins anew.
         let mut running = Running::start(&folder, &stopped, Stdio::null());
@@ -79,7 +82,7 @@ fn a_signal_stops_a_run_which_goes_on_to_the_same_bytes() {
             said.contains("m: stopped, nothing was written to it; with the same options and `--resume` it goes on"),
             "{said}"
         );
-        assert_eq!(folder.read("m"), "what was here");
+        assert_eq!(folder.read("m"), FORMER);
         folder.run(&stopped).code(0).says("resumed in epoch");
         assert!(std::fs::read(folder.path("m")).unwrap() == std::fs::read(folder.path("alone")).unwrap());
         std::fs::remove_file(folder.path("m")).unwrap();

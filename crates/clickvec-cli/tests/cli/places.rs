@@ -47,6 +47,44 @@ fn a_pipe_where_a_file_must_be_is_told_at_once() {
 }
 
 #[test]
+fn a_file_of_another_kind_is_not_replaced() {
+    let folder = Folder::with_model();
+    folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred\t1\tred shoe\t2\n");
+    folder.write("log.tsv", "query\ttitle\nred\tred shoe\n");
+    for (arguments, expected) in [
+        ("train --clicks clicks.tsv --output titles.tsv", "expected a model to replace, found another file"),
+        ("update model.safetensors --clicks clicks.tsv --titles judged.tsv --output titles.tsv", "expected a model"),
+        ("judge read sheet.tsv --output titles.tsv", "columns `query`, `title_id`, `title`, `grade` to replace"),
+        ("prepare log.tsv --output titles.tsv", "columns `query`, `title`, `count` to replace"),
+        ("prepare log.tsv --output new.tsv --report titles.tsv", "expected a page to replace"),
+        ("explain keywords model.safetensors red --html titles.tsv", "expected a page to replace"),
+    ] {
+        let before = folder.read("titles.tsv");
+        let run = folder.run(&arguments.split(' ').collect::<Vec<_>>()).code(2);
+        run.says("titles.tsv: expected ").says(expected);
+        assert_eq!(folder.read("titles.tsv"), before, "{arguments}");
+    }
+}
+
+#[test]
+fn a_pipe_may_be_a_run_and_nothing_else() {
+    let folder = Folder::with_model();
+    let evaluate = |file: &str| {
+        let line = format!("{} evaluate --judged judged.tsv <(cat {file})", program().display());
+        let output = Command::new("bash").args(["-c", &line]).current_dir(folder.path("")).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, stderr) = evaluate("model.safetensors");
+    assert!(
+        code == Some(2) && stderr.contains("expected a run, because models, rankers and fusions are files"),
+        "{stderr}"
+    );
+    folder.run(&["evaluate", "--judged", "judged.tsv", "bm25", "--output", "out"]).code(0);
+    let (code, stderr) = evaluate("out/bm25.run");
+    assert_eq!(code, Some(0), "{stderr}");
+}
+
+#[test]
 fn who_may_read_a_file_stays_so_when_it_is_replaced() {
     let folder = Folder::with_model();
     folder.write("open", "");

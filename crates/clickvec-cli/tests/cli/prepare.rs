@@ -237,7 +237,10 @@ fn items_get_their_titles() {
     folder.write("log.csv", "query,sku\nred shoes,1\nred shoes,2\nsofa,3\n");
     folder.write("titles.tsv", "id\ttitle\n1\tShoes, red\n3\tCouch\n3\tOther\n");
     let join = ["prepare", "log.csv", "-o", "clicks.tsv", "--columns", "item=sku"];
-    folder.run(&join).code(2).says("name a table that gives each item its title as `titles`");
+    folder
+        .run(&join)
+        .code(2)
+        .says("name a table that gives each item its title as `--titles`, or set `--item-as-title`");
     folder.run(&join[..4]).code(2).says("expected a column `title`, found `query`, `sku`").says("`item=NAME`");
     let run = folder.run(&[&join[..], &["--titles", "titles.tsv"]].concat()).code(0);
     run.says("1 of 3");
@@ -352,7 +355,7 @@ fn presets_join_searches_and_clicks() {
     folder
         .run(&[&ga4[..], &["--format", "csv"]].concat())
         .code(2)
-        .says("a log of `ga4` is json, found the format `csv`; leave `format` out");
+        .says("a log of `ga4` is json, found the format `csv`; leave `--format` out");
 }
 
 #[test]
@@ -370,7 +373,7 @@ fn presets_of_public_collections() {
     folder.write("qrels.tsv", "7\t0\t1\t1\n8\t0\t2\t1\n");
     let passage =
         ["prepare", "qrels.tsv", "-o", "out.tsv", "--preset", "msmarco-passage", "--titles", "collection.tsv"];
-    folder.run(&passage).code(2).says("expected a table of their texts, found none; name it as `queries`");
+    folder.run(&passage).code(2).says("expected a table of their texts, found none; name it as `--queries`");
     folder.run(&[&passage[..], &["--queries", "queries.tsv"]].concat()).code(0);
     assert_eq!(folder.read("out.tsv"), expected);
 
@@ -577,7 +580,7 @@ fn judgments_have_grades_and_blanks_or_tabs() {
         folder
             .run(&[&run[..], &tables[..], &["--columns", "a,b"]].concat())
             .code(2)
-            .says("expected no names for them, found some; leave the list of names out of `columns`");
+            .says("expected no names for them, found some; leave the list of names out of `--columns`");
     }
     folder.write("titles.tsv", "sku\ttitle\n1\tShoes\n");
     folder.write("log.tsv", "query\titem\na\t1\n");

@@ -6,6 +6,10 @@ use std::process::{Command, Stdio};
 use crate::harness::{Folder, program};
 use crate::prepare::{LOG, json, prepare};
 
+/// What a former run wrote.
+const FORMER: &str = "query\ttitle\tcount\nformer\tformer\t1\n";
+const FORMER_HELD: &str = "query\ttitle\tgrade\tcount\nformer\tformer\t1\t1\n";
+
 #[test]
 fn broken_rows_are_counted_and_too_many_stop() {
     let folder = Folder::new();
@@ -20,7 +24,7 @@ fn broken_rows_are_counted_and_too_many_stop() {
     let former = folder.read("clicks.tsv");
     folder.write("log.tsv", rows(11));
     let run = prepare(&folder, &[]).code(2).says("expected at most 1 % broken rows, found 11 of 1000 rows (1.10 %)");
-    run.says("log.tsv:2: ").says("allow more as `max_bad`");
+    run.says("log.tsv:2: ").says("check `--format` and `--columns`, or allow more as `--max-bad`");
     assert_eq!(folder.read("clicks.tsv"), former);
     prepare(&folder, &["--max-bad", "2%"]).code(0);
 
@@ -86,19 +90,19 @@ fn a_log_that_is_named_twice_is_refused() {
 #[test]
 fn logs_that_are_refused() {
     let folder = Folder::new();
-    folder.write("old.tsv", "former");
+    folder.write("old.tsv", FORMER);
     for (log, expected) in [
         (&b""[..], "log.tsv: expected a header line, found nothing"),
         (b"\xff\xfeq\0u\0", "found UTF-16"),
         (b"query\xff\ttitle\n", "expected a header in UTF-8"),
-        (b"q\ttitle\na\tb\n", "expected a column `query`, found `q`, `title`; name it as `query=NAME` in `columns`"),
+        (b"q\ttitle\na\tb\n", "expected a column `query`, found `q`, `title`; name it as `query=NAME` in `--columns`"),
         (b"query\tquery\ttitle\na\tb\tc\n", "expected one column `query` in the header, found several"),
         (b"query\ttitle\n", "the log has no rows"),
         (b"query\ttitle\n\t\n", "of 1 rows: 1 without a query"),
     ] {
         folder.write("log.tsv", log);
         folder.run(&["prepare", "log.tsv", "-o", "old.tsv"]).code(2).says(expected).prints_nothing();
-        assert_eq!(folder.read("old.tsv"), "former");
+        assert_eq!(folder.read("old.tsv"), FORMER);
     }
     folder.write("log.tsv", LOG);
     folder.write("other.tsv", "query\ttitle\na\tb\n");
@@ -112,7 +116,7 @@ fn logs_that_are_refused() {
         (&["prepare", "log.tsv", "-o", "out.tsv", "--columns", "user=who"], "expected a column `who`, found `query`"),
         (
             &["prepare", "other.tsv", "-o", "out.tsv", "--min-users", "2"],
-            "a least number of users needs a column of users, found none; name the column as `user=NAME` in `columns`",
+            "a least number of users needs a column of users, found none; name the column as `user=NAME` in `--columns`",
         ),
         (&["prepare", "other.tsv", "-o", "out.tsv", "--correct-position-bias"], "`position=NAME`"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--validation", "v.tsv"], "--validation-split"),
@@ -160,11 +164,11 @@ fn a_full_disk_is_an_error() {
     let run = folder.run(&["prepare", "log.tsv", "-o", "/dev/full", "--min-users", "1"]).code(2);
     run.says("/dev/full: cannot write: No space left on device");
     for (output, validation) in [("/dev/full", "held.tsv"), ("clicks.tsv", "/dev/full")] {
-        folder.write("held.tsv", "former");
-        folder.write("clicks.tsv", "former");
+        folder.write("held.tsv", FORMER_HELD);
+        folder.write("clicks.tsv", FORMER);
         let split = ["--validation", validation, "--validation-split", "2024-05-03", "--min-users", "1"];
         folder.run(&[&["prepare", "log.tsv", "-o", output], &split[..]].concat()).code(2).says("No space left");
-        assert_eq!((folder.read("held.tsv"), folder.read("clicks.tsv")), ("former".to_owned(), "former".to_owned()));
+        assert_eq!([folder.read("held.tsv"), folder.read("clicks.tsv")], [FORMER_HELD, FORMER]);
     }
     let names: Vec<_> = std::fs::read_dir(folder.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 3, "{names:?}");
@@ -225,19 +229,19 @@ fn limits_that_cannot_be_held_are_an_error() {
     prepare(&folder, &["--max-queries", "9/day"])
         .code(2)
         .says("a limit of queries for each user and day needs a column of times")
-        .says("leave `max_queries` out");
+        .says("leave `--max-queries` out");
     folder.write("log.tsv", "query\ttitle\na\tt\n");
-    prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `max_queries` out");
+    prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `--max-queries` out");
     let split = ["--validation", "held.tsv", "--validation-split", "2024"];
     prepare(&folder, &split).code(2).says("expected a date or a time, such as 2024-05-17");
     // A table that has rows does not give way to one without.
-    folder.write("clicks.tsv", "former");
-    folder.write("held.tsv", "former too");
+    folder.write("clicks.tsv", FORMER);
+    folder.write("held.tsv", FORMER_HELD);
     let refused = |split: &[&str], part: &str, why: &str| {
         let message =
             format!("{part}: expected pairs for both tables, found none for this one, so neither was written");
         prepare(&folder, &[&["--validation", "held.tsv"], split].concat()).code(2).says(&message).says(why);
-        assert_eq!([folder.read("clicks.tsv"), folder.read("held.tsv")], ["former", "former too"]);
+        assert_eq!([folder.read("clicks.tsv"), folder.read("held.tsv")], [FORMER, FORMER_HELD]);
     };
     refused(&["--validation-split", "0.000001"], "held.tsv", "the part is too small");
     folder.write("log.tsv", "query\ttitle\ttime\na\tt\t2024-05-17\n");
@@ -258,7 +262,7 @@ fn what_a_killed_run_left_is_removed() {
 #[test]
 fn a_killed_run_leaves_what_was_there_and_nothing_else() {
     let folder = Folder::new();
-    folder.write("clicks.tsv", "former");
+    folder.write("clicks.tsv", FORMER);
     let names = || {
         let mut names: Vec<_> =
             std::fs::read_dir(folder.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -278,7 +282,7 @@ fn a_killed_run_leaves_what_was_there_and_nothing_else() {
     child.wait().unwrap();
     // The lock is empty, and nobody holds it.
     assert_eq!(names(), [".clickvec-clicks.tsv.lock", "clicks.tsv"]);
-    assert_eq!(folder.read("clicks.tsv"), "former");
+    assert_eq!(folder.read("clicks.tsv"), FORMER);
     folder.write("log.tsv", LOG);
     prepare(&folder, &["--min-users", "1"]).code(0);
     assert_eq!(names(), ["clicks.tsv", "log.tsv"]);

@@ -88,7 +88,7 @@ fn the_list_has_every_ranker_with_its_parameters() {
 #[test]
 fn a_system_of_the_lab_is_named_by_the_lab_alone() {
     let folder = Folder::with_data();
-    let says = "one of the rankers bm25, trigram, vectors, found `lsa`, and no file `lsa`; `clickvec lab table` has the systems of the papers";
+    let says = "one of the rankers bm25, trigram, vectors, or a file, found `lsa`; `clickvec lab table` has the systems of the papers";
     folder.run(&["evaluate", "--judged=judged.tsv", "lsa"]).code(2).says(says).prints_nothing();
 }
 

@@ -169,7 +169,7 @@ fn what_cannot_be_served_says_which_option_helps() {
     run(&["shop.index", "--limit=queue=10"]).says("queue: expected at least the limit `batch`");
     run(&["shop.index", "--limit=wait=3"]).says("wait: expected at most the limit `request`");
     run(&["shop.index", "--listen", "0.0.0.0:0"]).says("--listen");
-    folder.run(&["serve", "shop.index", "--listen", "0.0.0.0:0"]).code(2).says("make the service `public`");
+    folder.run(&["serve", "shop.index", "--listen", "0.0.0.0:0"]).code(2).says("set `--public` if");
     run(&["a b=shop.index"]).says("NAME=INDEX");
     run(&["shop.index", "shop=shop.index"]).says("twice");
     run(&["shop.index", "--record", "shop.index"]).says("expected an output outside the index");

@@ -49,6 +49,9 @@ fn days(from: usize, to: usize) -> Vec<String> {
     (from..=to).map(|day| format!("day{day:02}.tsv")).collect()
 }
 
+/// Makes `index` with `m`.
+const INDEX: [&str; 4] = ["index", "--model=m", "--titles=titles.tsv", "--output=index"];
+
 /// Updates `m` with these files and further arguments.
 fn update(folder: &Folder, files: &[String], more: &[&str]) -> Run {
     let base = ["update", "m", "--titles=titles.tsv", "--set=held_out=0.2", "--clicks"];
@@ -148,6 +151,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
 fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     let folder = world(3, 2_000, 0.5, &["--set", "batch_size=64", "--epochs=8"]);
     let old = bytes(&folder, "m");
+    folder.run(&INDEX).code(0);
     let run = update(&folder, &days(0, 1), &["--index=index", "--json"]).code(0);
     let good = report(&run);
     assert_eq!((&good["promoted"], &good["suspicion"]), (&true.into(), &Value::Null));
@@ -301,6 +305,7 @@ fn members_in_fewer_numbers_are_updated() {
         "--epochs=6",
     ];
     folder.run(&train).code(0);
+    folder.run(&INDEX).code(0);
     let told = report(&update(&folder, &days(0, 1), &["--index=index", "--json"]).code(0));
     assert_eq!(told["promoted"], true, "{told}");
     for (file, model) in [("m", "fingerprint"), ("index", "model")] {
@@ -317,6 +322,7 @@ fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
     let old = bytes(&folder, "m");
     update(&folder, &days(0, 1), &["--output=new"]).code(0);
     let new = bytes(&folder, "new");
+    folder.run(&INDEX).code(0);
     let mut kept = 0;
     for (number, wait) in [1, 20, 60, 120, 200, 300, 450, 700].into_iter().enumerate() {
         folder.write("m", &old);
@@ -332,10 +338,8 @@ fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
         assert!(now == old || now == new, "{wait} ms: {} bytes", now.len());
         assert!(!status.success() || now == new, "{wait} ms");
         kept += usize::from(now == old);
-        if folder.path("index").exists() {
-            folder.run(&["search", "index", "charger"]);
-            folder.run(&["inspect", "index"]).code(0);
-        }
+        folder.run(&["search", "index", "charger"]);
+        folder.run(&["inspect", "index"]).code(0);
     }
     assert!(kept > 0, "no run was stopped before its end");
     // What killed runs left behind is no harm, and goes.
@@ -388,6 +392,7 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     );
     refused(&format!("{base} none.tsv"), "none.tsv");
     refused(&format!("{base} day01.tsv --index log"), "log");
+    refused(&format!("{base} day01.tsv --index shop.indx"), "shop.indx: expected an index to rebuild, found none");
     refused(&format!("{base} titles.tsv"), "titles.tsv: expected a column `query` in the header");
     folder.write("j.tsv", "query\ttitle\tgrade\na\tnothing of it\t3\n");
     refused(

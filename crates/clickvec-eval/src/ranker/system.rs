@@ -178,11 +178,12 @@ impl System {
         systems.iter().find(|system| system.name == name).copied().ok_or_else(|| {
             let known: Vec<&str> = systems.iter().map(|system| system.name).collect();
             let found = format!("`{}`", shortened(name));
-            clickvec_tables::Error::expected(
-                ErrorKind::Setting,
-                format!("one of the rankers {}", known.join(", ")),
-                found,
-            )
+            let expected = format!("one of the rankers {}", known.join(", "));
+            let error = clickvec_tables::Error::expected(ErrorKind::Setting, expected, found);
+            match nearest(name, &known) {
+                Some(known) => error.help(format!("did you mean `{known}`?")),
+                None => error,
+            }
         })
     }
 
@@ -227,4 +228,12 @@ impl System {
     ) -> Result<Box<dyn SystemRanker>> {
         (self.train)(values, resources, watch)
     }
+}
+/// Returns the name that a misspelt one most likely stands for.
+fn nearest<'a>(misspelt: &str, names: &[&'a str]) -> Option<&'a str> {
+    // With more characters any two words look alike to some degree, and the comparison takes long.
+    let misspelt: String = misspelt.chars().take(40).collect::<String>().to_lowercase();
+    let distances = names.iter().map(|name| (strsim::damerau_levenshtein(&misspelt, name), *name));
+    let (distance, name) = distances.min()?;
+    (3 * distance <= name.len()).then_some(name)
 }

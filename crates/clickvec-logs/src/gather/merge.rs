@@ -40,7 +40,8 @@ pub(super) fn merge(
                 let megabytes = most_bytes >> 20;
                 if bytes_of(&merged) > most_bytes {
                     let expected = format!("the titles of one query to fit into {megabytes} MB of memory");
-                    return Err(Error::expected(ErrorKind::Memory, expected, "more").help("give more as `memory`"));
+                    let error = Error::expected(ErrorKind::Memory, expected, "more").help("give more as `memory`");
+                    return Err(error.settings(&["memory"]));
                 }
             }
         }

@@ -85,7 +85,7 @@ pub fn prepare(
                 "a log of `{}` has only the ids of queries; expected a table of their texts, found none",
                 preset.name()
             );
-            return Err(Error::new(ErrorKind::Setting, message).help("name it as `queries`"));
+            return Err(Error::new(ErrorKind::Setting, message).help("name it as `queries`").settings(&["queries"]));
         }
         (None, _) => None,
     };
@@ -233,7 +233,8 @@ fn check_columns(
             inputs.require(Role::Item, &options.columns)?;
         } else if !inputs.has(Role::Title) && inputs.has(Role::Item) {
             let error = Error::expected(ErrorKind::Setting, "a title for each item", "only items");
-            return Err(error.help("name a table that gives each item its title as `titles`, or set `item_as_title`"));
+            let help = "name a table that gives each item its title as `titles`, or set `item_as_title`";
+            return Err(error.help(help).settings(&["titles", "item_as_title"]));
         } else {
             inputs.require(Role::Title, &options.columns)?;
         }

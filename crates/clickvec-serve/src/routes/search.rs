@@ -111,7 +111,8 @@ async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> R
     let (k, offset) =
         (k.map_or(clickvec_index::DEFAULT_K.min(service.config.limits.results), |WholeNumber(k)| k), offset.0);
     check_page(service, queries.len(), k, offset)?;
-    let filters = filters.iter().map(|text| text.parse::<Filter>()).collect::<Result<Vec<_>, _>>()?;
+    let filter = |text: &String| text.parse::<Filter>().map_err(|error| error.within("filters"));
+    let filters = filters.iter().map(filter).collect::<Result<Vec<_>, _>>()?;
     let generation = service.generation(index.as_deref(), generation.as_deref())?;
     let mode = mode.unwrap_or(Mode::Fused);
     let mut record = Record::new(&generation, queries.len());

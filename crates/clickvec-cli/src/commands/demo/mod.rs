@@ -83,6 +83,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let to_stdout = args.output == Path::new("-");
     if !to_stdout {
         outputs::check([&args.output], [])?;
+        outputs::refuse_other(&args.output, outputs::Kind::Page)?;
     }
     let folder = Folder::new(args.keep.as_deref())?;
     let started = Instant::now();

@@ -13,7 +13,6 @@ mod saved;
 mod systems;
 mod test;
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
@@ -185,10 +184,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         output::note("no system is left to evaluate");
     }
     if args.json {
-        let mut out = output::stdout();
-        output::json_line(&mut out, &report.json())?;
-        // Dropping the writer would lose the error of a full disk.
-        output::written(out.flush())?;
+        output::json_lines([&report.json()])?;
     } else if !report.systems.is_empty() {
         output::print(report.text(&test, args.measures.is_empty()))?;
     }

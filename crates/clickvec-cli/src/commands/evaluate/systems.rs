@@ -12,7 +12,7 @@ use super::Args;
 use super::names::{distinct, saved_file};
 use super::options::FusionOption;
 use super::saved::SavedRankers;
-use crate::systems::{Source, load};
+use crate::systems::{Source, load, run_error};
 use crate::{input, output, progress};
 
 /// The systems of a command line.
@@ -176,7 +176,7 @@ impl Entry {
                 Ok(Loaded::Ranker(ranker))
             }
             Source::File { path, .. } => Ok(Loaded::Ranker(load(path)?)),
-            Source::Run(path) => Ok(Loaded::Run(Run::read(path)?)),
+            Source::Run(path) => Ok(Loaded::Run(Run::read(path).map_err(|error| run_error(path, error))?)),
             Source::Index(path) => Ok(Loaded::Index(Box::new(Index::open(path)?))),
         }
     }

@@ -17,7 +17,7 @@ use clickvec_tables::files;
 use super::Args;
 use super::options::FusionOption;
 use super::systems::{Entry, Loaded, Systems};
-use crate::systems::titles;
+use crate::systems::{run_error, titles};
 use crate::test_set::{self, query_key};
 use crate::{input, output};
 
@@ -122,7 +122,7 @@ impl Test {
         let judged = judgments.queries.iter().flat_map(|query| &query.titles);
         let mut titles: BTreeSet<String> = judged.map(|title| title.id.clone()).collect();
         for path in systems.entries.iter().filter(|entry| entry.is_run()).filter_map(|entry| entry.source.path()) {
-            let run = Run::read(path)?;
+            let run = Run::read(path).map_err(|error| run_error(path, error))?;
             titles.extend(run.titles().map(str::to_owned));
             self.opened.push((path.to_owned(), Loaded::Run(run)));
         }

@@ -10,7 +10,8 @@ use clickvec_tables::files;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use crate::{output, outputs};
+use crate::output;
+use crate::outputs::{self, Kind};
 
 /// The form of the output.
 #[derive(clap::Args)]
@@ -29,6 +30,7 @@ impl Form {
     pub(in super::super) fn printer<'a>(&self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<Printer<'_>> {
         if let Some(html) = &self.html {
             outputs::refuse_overwriting(html, read)?;
+            outputs::refuse_other(html, Kind::Page)?;
             files::check_writable(html)?;
         }
         Ok(Printer::new(self))

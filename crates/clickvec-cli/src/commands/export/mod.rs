@@ -9,7 +9,6 @@ mod onnx;
 mod rows;
 mod template;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -271,10 +270,8 @@ mod onnx {
 
 fn say(args: &Args, output: &Path, model: &Model, rows: Option<u64>) -> Result<Answer> {
     if args.json {
-        let mut out = output::stdout();
         let report = Report { output, rows, dimension: model.dimension(), model: model.fingerprint() };
-        output::json_line(&mut out, &report)?;
-        output::written(out.flush())?;
+        output::json_lines([&report])?;
         return Ok(Answer::Done);
     }
     let what = rows.map_or_else(|| model.encoder_config().to_string(), |rows| output::counted(rows, "row"));

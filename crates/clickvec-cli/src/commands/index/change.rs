@@ -1,6 +1,5 @@
 //! Titles added to an index, replaced and deleted; compaction.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -56,9 +55,7 @@ pub(super) fn compact(args: &Args) -> Result<Answer> {
 impl Report<'_> {
     fn tell(&self, args: &Args) -> Result<Answer> {
         if args.json {
-            let mut out = output::stdout();
-            output::json_line(&mut out, self)?;
-            output::written(out.flush())?;
+            output::json_lines([self])?;
         } else if let Some(Compacted { titles, cleared, segments, fingerprint, .. }) = &self.compacted {
             let (titles, cleared) = (output::counted(*titles, "title"), output::counted(*cleared, "old title"));
             let (segments, index) = (output::counted(*segments as u64, "segment"), output::path(self.index));

@@ -3,7 +3,6 @@
 mod change;
 mod join;
 
-use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -201,7 +200,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         _ => join::join(&args)?,
     };
     if args.json {
-        let mut out = output::stdout();
         let report = Report {
             index: &args.output,
             titles: built.titles,
@@ -210,8 +208,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             model: &built.model,
             fingerprint: &built.fingerprint,
         };
-        output::json_line(&mut out, &report)?;
-        output::written(out.flush())?;
+        output::json_lines([report])?;
     } else {
         let titles = output::counted(built.titles, "title");
         output::note(format_args!("{}: written; {titles}, fingerprint {}", args.output.display(), built.fingerprint));

@@ -19,6 +19,8 @@ use crate::answer::Answer;
 
 /// The column of a sheet that people fill in.
 const GRADE: &str = "grade";
+/// The header of sheets and of judged titles.
+const HEADER: &str = "query\ttitle_id\ttitle\tgrade\n";
 
 /// Opens a table whose rows must be as wide as its header.
 fn open_table(path: &Path) -> Result<Table> {

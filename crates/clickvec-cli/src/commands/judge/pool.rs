@@ -13,8 +13,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::queries::{self, PoolQuery};
 use super::systems::Pool;
-use super::{GRADE, Row, open_table, page};
+use super::{GRADE, HEADER, Row, open_table, page};
 use crate::answer::Answer;
+use crate::outputs::Kind;
 use crate::systems::Source;
 use crate::test_set::query_key;
 use crate::{output, outputs};
@@ -72,6 +73,8 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let read = [&args.index, &args.queries].into_iter().chain(&args.leave_out).chain(&files);
     outputs::check([&args.output].into_iter().chain(&args.html), read)?;
     refuse_graded(&args.output)?;
+    outputs::refuse_other(&args.output, Kind::Table(HEADER))?;
+    args.html.as_deref().map_or(Ok(()), |page| outputs::refuse_other(page, Kind::Page))?;
     let mut queries = queries::read(&args.queries, args.sample.is_some())?;
     for path in &args.leave_out {
         let known: HashSet<String> = queries::read(path, false)?.iter().map(|query| query_key(&query.text)).collect();
@@ -168,7 +171,7 @@ fn rows(queries: &[PoolQuery], pool: &Pool<'_>) -> Vec<Row> {
 fn write(args: &Args, rows: &[Row]) -> Result<()> {
     files::write_atomically(&args.output, |out| {
         let failed = |source| Error::io(&args.output, "write", source);
-        out.write_all(b"query\ttitle_id\ttitle\tgrade\n").map_err(failed)?;
+        out.write_all(HEADER.as_bytes()).map_err(failed)?;
         for Row { query, id, title } in rows {
             writeln!(out, "{query}\t{id}\t{title}\t").map_err(failed)?;
         }

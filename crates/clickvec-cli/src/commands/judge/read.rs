@@ -11,8 +11,9 @@ use clickvec_tables::files;
 use clickvec_tables::table::{Next, Record};
 use serde::Serialize;
 
-use super::{GRADE, Row, open_table};
+use super::{GRADE, HEADER, Row, open_table};
 use crate::answer::Answer;
+use crate::outputs::Kind;
 use crate::test_set::BEST_OF_SHEET;
 use crate::{input, output, outputs};
 
@@ -67,6 +68,7 @@ struct Report {
 /// Reads, compares and writes.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     outputs::check([&args.output], &args.sheets)?;
+    outputs::refuse_other(&args.output, Kind::Table(HEADER))?;
     input::refuse_repeated(&args.sheets, "judge's sheet")?;
     let sheets = args.sheets.iter().map(|path| read(path)).collect::<Result<Vec<Sheet>>>()?;
     let mut given: HashMap<(&str, &str), Vec<u8>> = HashMap::new();
@@ -89,7 +91,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let mut counts = BTreeMap::new();
     files::write_atomically(&args.output, |out| {
         let failed = |source| Error::io(&args.output, "write", source);
-        out.write_all(b"query\ttitle_id\ttitle\tgrade\n").map_err(failed)?;
+        out.write_all(HEADER.as_bytes()).map_err(failed)?;
         for Row { query, id, title } in &order {
             let grade = mean(&given[&(query.as_str(), id.as_str())]);
             *counts.entry(grade).or_default() += 1;
@@ -113,9 +115,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         agreement: agreement(&args.sheets, &sheets),
     };
     if args.json {
-        let mut out = output::stdout();
-        output::json_line(&mut out, &report)?;
-        output::written(out.flush())?;
+        output::json_lines([&report])?;
     } else {
         say(args, &report);
     }

@@ -13,7 +13,7 @@ use clickvec_tables::files;
 use rayon::prelude::*;
 
 use super::queries::PoolQuery;
-use crate::systems::{Source, load, titles};
+use crate::systems::{Source, load, run_error, titles};
 use crate::{output, progress};
 
 /// The queries that are searched at once.
@@ -99,7 +99,7 @@ impl<'a> Pool<'a> {
     /// Adds the best titles of a run.
     fn add_run(&mut self, path: &Path) -> Result<()> {
         let mut lines: HashMap<String, Vec<(f64, String)>> = HashMap::new();
-        for line in read_run(files::open(path)?, path)? {
+        for line in read_run(files::open(path)?, path).map_err(|error| run_error(path, error))? {
             lines.entry(line.query_id).or_default().push((line.score, line.title_id));
         }
         let positions = self.positions();

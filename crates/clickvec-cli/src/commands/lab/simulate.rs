@@ -1,6 +1,5 @@
 //! `clickvec lab simulate`: a click log whose truth is known.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -118,10 +117,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let summary = summary?;
     let seconds = started.elapsed();
     if args.json {
-        let mut out = output::stdout();
         let report = Report { simulation: &args.output, seconds: seconds.as_secs_f64(), summary: &summary };
-        output::json_line(&mut out, &report)?;
-        output::written(out.flush())?;
+        output::json_lines([&report])?;
         return Ok(Answer::Done);
     }
     let folder = output::path(&args.output);

@@ -3,7 +3,6 @@
 mod args;
 mod report;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ pub(crate) use args::Args;
 
 use super::inspect::{has_rare, looks_judged};
 use crate::answer::Answer;
+use crate::outputs::Kind;
 use crate::{input, output, outputs, page, progress};
 
 /// The shortest time between two updates of the count of rows.
@@ -61,16 +61,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             .with_context(|| format!("{} is written, its report is not", output::path(&args.output)))?;
     }
     if args.json {
-        let mut out = output::stdout();
-        output::json_line(
-            &mut out,
-            &report::Object {
-                output: args.output.to_string_lossy(),
-                validation_output: args.validation().map(|path| path.to_string_lossy()),
-                report: &report,
-            },
-        )?;
-        output::written(out.flush())?;
+        output::json_lines([report::Object {
+            output: args.output.to_string_lossy(),
+            validation_output: args.validation().map(|path| path.to_string_lossy()),
+            report: &report,
+        }])?;
     } else {
         output::note(shown.to_text().trim_end());
     }
@@ -100,6 +95,12 @@ fn check(args: &Args) -> Result<()> {
             path.display()
         );
     }
+    if !is_standard_output(&args.output) {
+        outputs::refuse_other(&args.output, Kind::Table("query\ttitle\tcount"))?;
+    }
+    args.validation()
+        .map_or(Ok(()), |path| outputs::refuse_other(path, Kind::Table("query\ttitle\tgrade\tcount\n")))?;
+    args.report.as_deref().map_or(Ok(()), |path| outputs::refuse_other(path, Kind::Page))?;
     input::refuse_repeated(&args.logs, "log")?;
     let standard_input = args.logs.iter().chain(&args.titles).chain(&args.queries);
     ensure!(

@@ -4,7 +4,6 @@ mod held_out;
 mod report;
 mod settings;
 
-use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -20,6 +19,7 @@ pub(crate) use self::report::{epoch_line, section_name, variance_kept};
 use super::inspect::looks_raw;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
+use crate::outputs::Kind;
 use crate::titles::TitleColumns;
 use crate::{advice, input, output, outputs, test_set};
 
@@ -115,8 +115,7 @@ impl Args {
 /// Trains a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.help_settings {
-        let mut out = output::stdout();
-        output::written(out.write_all(reference().as_bytes()).and_then(|()| out.flush()))?;
+        output::print(reference())?;
         return Ok(Answer::Done);
     }
     args.title_columns.need(!args.titles.is_empty())?;
@@ -145,8 +144,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         ));
     }
     let read = args.files();
-    for written in [args.output.clone(), held_out_path(&args.output)].iter().flat_map(|path| written_paths(path)) {
-        outputs::refuse_overwriting(&written, &read)?;
+    for output in [&args.output, &held_out_path(&args.output)] {
+        outputs::refuse_other(output, Kind::Model)?;
+        written_paths(output).iter().try_for_each(|written| outputs::refuse_overwriting(written, &read))?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
     let checked = |path: &PathBuf| args.title_columns.checked(path, &config.field);

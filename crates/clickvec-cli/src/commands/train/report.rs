@@ -1,7 +1,6 @@
 //! Messages of training: a bar on a terminal, a line for each epoch in a pipe, or JSON.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -318,12 +317,9 @@ impl Reporter {
     }
 
     fn print(&mut self, line: &impl Serialize) {
-        if self.failed.is_some() {
-            return;
+        if self.failed.is_none() {
+            self.failed = output::json_lines([line]).err();
         }
-        let mut out = output::stdout();
-        let printed = output::json_line(&mut out, line).and_then(|()| output::written(out.flush()));
-        self.failed = printed.err();
     }
 }
 

@@ -17,7 +17,7 @@ use clickvec_eval::TestSetFiles;
 use clickvec_eval::update::{
     LEAST_QUERIES, LearntBefore, Notice, Progress, Update, UpdateConfig, Verdict, Window, training_config,
 };
-use clickvec_index::IndexBuilder;
+use clickvec_index::{Index, IndexBuilder, looks_like_index};
 use clickvec_tables::files::{self, Claim};
 use clickvec_tables::titles::TitleReader;
 
@@ -25,6 +25,7 @@ use self::replaced::{Replaced, Unlisted};
 use super::train::{epoch_line, section_name, variance_kept};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
+use crate::outputs::Kind;
 use crate::titles::TitleColumns;
 use crate::{input, output, outputs, progress, settings, test_set};
 
@@ -99,13 +100,14 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     files::remove_abandoned(target);
     let old = Model::load(&args.model)?;
     let config = training_config(&old, args.fresh, settings.epochs);
-    let replaced = args.index.as_deref().map(Replaced::tell).transpose()?.unwrap_or_default();
+    let replaced = args.index.as_deref().map(Replaced::tell).transpose()?;
     args.title_columns.check(&args.titles, &config.field)?;
     let table = args.title_columns.table(&args.titles);
     // That columns are missing is told before anything is learnt.
-    TitleReader::open(&table, &config.field, &replaced.fields)?;
+    let fields = replaced.as_ref().map_or(&[][..], |replaced| &replaced.fields);
+    TitleReader::open(&table, &config.field, fields)?;
     let titles = input::titles(&table, &config.field)?;
-    if let Some(field) = replaced.field.as_ref().filter(|field| **field != config.field) {
+    if let Some(Replaced { field, .. }) = replaced.as_ref().filter(|replaced| replaced.field != config.field) {
         TitleReader::open(&table, field, &[])?;
     }
     let unlisted = match &args.index {
@@ -113,7 +115,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             let listed: HashSet<String> = titles.iter().map(|title| title.id.clone()).collect();
             if args.keep_titles {
                 // Before anything is learnt: what is damaged cannot be kept.
-                Unlisted::check(index)?;
+                Index::open(index)?.check()?;
             }
             Unlisted::read(index, &listed, false)?
         }
@@ -152,7 +154,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let Some(mut report) = report? else { return stopped(&args, &interrupt) };
     let clock = Instant::now();
     if let Verdict::Better(new) = &report.verdict
-        && (interrupt.status().is_some() || !write::write(&args, &replaced, unlisted.count, new, target, &interrupt)?)
+        && (interrupt.status().is_some()
+            || !write::write(&args, replaced.as_ref(), unlisted.count, new, target, &interrupt)?)
     {
         return stopped(&args, &interrupt);
     }
@@ -275,7 +278,13 @@ fn tell_unlisted(args: &Args, unlisted: &Unlisted) -> Result<()> {
 fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
     let read = || args.clicks.iter().chain([&args.titles]).chain(&args.judged);
     outputs::check([target], read())?;
+    outputs::refuse_other(target, Kind::Model)?;
     if let Some(index) = &args.index {
+        ensure!(
+            looks_like_index(index),
+            "{}: expected an index to rebuild, found none; make it with `clickvec index`",
+            output::path(index)
+        );
         IndexBuilder::check_output(index)?;
         let folder = index.canonicalize().unwrap_or_else(|_| index.clone());
         ensure!(

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clickvec::model::Model;
 use clickvec::tables::Title;
-use clickvec_index::{BuiltIndex, Fusion, Index, IndexBuilder, VectorFormat, looks_like_index};
+use clickvec_index::{BuiltIndex, Fusion, Index, IndexBuilder, VectorFormat};
 
 use crate::commands::index;
 use crate::output;
@@ -15,10 +15,10 @@ use crate::output;
 const SHOWN: usize = 3;
 
 /// What the index to replace has that the new one gets too.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Replaced {
-    /// The column that the texts come from; none if there is no index yet.
-    pub(super) field: Option<String>,
+    /// The column that the texts come from.
+    pub(super) field: String,
     /// The stored fields.
     pub(super) fields: Vec<String>,
     fusion: Fusion,
@@ -39,24 +39,13 @@ pub(super) struct Unlisted {
 }
 
 impl Unlisted {
-    /// Checks that no file of the index at `path` is damaged, if there is one: titles that stay would come out with a checksum
-    /// that says they are sound.
-    pub(super) fn check(path: &Path) -> Result<()> {
-        if looks_like_index(path) {
-            Index::open(path)?.check()?;
-        }
-        Ok(())
-    }
-
-    /// Reads the titles of the index at `path` that have none of the ids `listed`, if there is one. Their texts and values are read
-    /// only if they are `needed`.
+    /// Reads the titles of the index at `path` that have none of the ids `listed`. Their texts and values are read only if they are
+    /// `needed`.
     pub(super) fn read(path: &Path, listed: &HashSet<String>, needed: bool) -> Result<Unlisted> {
         let mut unlisted = Unlisted::default();
-        if !looks_like_index(path) {
-            return Ok(unlisted);
-        }
         let index = Index::open(path)?;
         if needed {
+            // Otherwise damaged titles would get a checksum that says they are sound.
             index.check()?;
         }
         let mut all = 0;
@@ -82,7 +71,7 @@ impl Unlisted {
 }
 
 impl Replaced {
-    /// Reads the index at `path`, if there is one, and says that its weights were fitted with another model.
+    /// Reads the index at `path`, and says that its weights were fitted with another model.
     pub(super) fn tell(path: &Path) -> Result<Replaced> {
         let replaced = Replaced::read(path)?;
         if replaced.fusion.fitted {
@@ -94,11 +83,8 @@ impl Replaced {
         Ok(replaced)
     }
 
-    /// Reads the index at `path`, if there is one.
+    /// Reads the index at `path`.
     pub(super) fn read(path: &Path) -> Result<Replaced> {
-        if !looks_like_index(path) {
-            return Ok(Replaced::default());
-        }
         let before = Index::open(path)?;
         if let Some(shard) = before.shard() {
             bail!(
@@ -109,7 +95,7 @@ impl Replaced {
         }
         let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());
         let fusion = before.fusion().clone();
-        Ok(Replaced { field: Some(before.field().to_owned()), fields, fusion, format })
+        Ok(Replaced { field: before.field().to_owned(), fields, fusion, format })
     }
 
     pub(super) fn finish(&self, builder: IndexBuilder, model: &Model) -> Result<BuiltIndex> {

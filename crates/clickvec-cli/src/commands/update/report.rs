@@ -1,7 +1,6 @@
 //! The report of an update: as text and as JSON.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -166,7 +165,5 @@ fn json(args: &Args, report: &Report, old: &str, unlisted: u64) -> Result<()> {
         keeps_unlisted: args.keep_titles,
         report,
     };
-    let mut out = output::stdout();
-    output::json_line(&mut out, &json)?;
-    output::written(out.flush())
+    output::json_lines([&json])
 }

@@ -21,15 +21,14 @@ use crate::{input, output, progress};
 /// before the model was trained.
 pub(super) fn write(
     args: &Args,
-    replaced: &Replaced,
+    replaced: Option<&Replaced>,
     known: u64,
     new: &Model,
     target: &Path,
     interrupt: &Interrupt,
 ) -> Result<bool> {
-    if let Some(index) = &args.index {
-        let field = replaced.field.as_ref().unwrap_or(&new.training().config.field);
-        let mut builder = IndexBuilder::with_fields(new, index, &replaced.fields)?.with_field(field);
+    if let (Some(index), Some(replaced)) = (&args.index, replaced) {
+        let mut builder = IndexBuilder::with_fields(new, index, &replaced.fields)?.with_field(&replaced.field);
         let bar = progress::counter("encoding", "titles");
         let mut listed = HashSet::new();
         // Read the titles again: for the comparison, titles with the same text were merged.
@@ -39,7 +38,7 @@ pub(super) fn write(
             if interrupt.status().is_none() { builder.add_with_fields(title, values) } else { Ok(()) }
         };
         let table = args.title_columns.table(&args.titles);
-        for_each_document(&table, field, &replaced.fields, &mut add)?;
+        for_each_document(&table, &replaced.field, &replaced.fields, &mut add)?;
         // The builder has claimed the index, so from now on nobody else changes it; titles may have been added during training.
         ensure!(
             Replaced::read(index)? == *replaced,
