@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clickvec::train::click_grades;
 use clickvec_tables::files::{Pending, Sealed};
+use clickvec_tables::shown::{count, counted};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::distinct::Distinct;
@@ -292,8 +293,9 @@ fn nothing_left(report: &Report) -> Error {
     let rows = match reasons[..] {
         [] => "the log has no rows".to_owned(),
         _ => {
-            let counts: Vec<String> = reasons.iter().map(|(reason, count, _)| format!("{count} {reason}")).collect();
-            format!("of {} rows: {}", report.rows, counts.join(", "))
+            let counts: Vec<String> =
+                reasons.iter().map(|(reason, rows, _)| format!("{} {reason}", count(*rows))).collect();
+            format!("of {}: {}", counted(report.rows, "row"), counts.join(", "))
         }
     };
     const SETTINGS: &[&str] = &["max_queries", "titles", "min_users"];

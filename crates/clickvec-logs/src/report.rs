@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::distinct::Distinct;
+use clickvec_tables::shown::{count, counted};
 use clickvec_tables::table::RowFault;
 
 use crate::paths::named;
@@ -153,7 +154,7 @@ pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad:
     let expected = format!("at most {} % broken rows", (100.0 * max_bad * 1e9).round() / 1e9);
     let early = if is_early { "the first " } else { "" };
     let share = 100.0 * broken as f64 / rows.max(1) as f64;
-    let found = format!("{broken} of {early}{rows} rows ({share:.2} %){first}");
+    let found = format!("{} of {early}{} ({share:.2} %){first}", count(broken), counted(rows, "row"));
     let help = "mend the log, check `format` and `columns`, or allow more as `max_bad`";
     Err(Error::expected(ErrorKind::Malformed, expected, found).help(help).settings(&["format", "columns", "max_bad"]))
 }

@@ -44,7 +44,7 @@ pub(crate) fn run(args: Args, command: &mut clap::Command) -> Result<Answer> {
 }
 
 fn install(shell: Shell, script: &[u8]) -> Result<()> {
-    let path = place(shell, &|name| std::env::var_os(name).map(PathBuf::from))?;
+    let path = path_for(shell, &|name| std::env::var_os(name).map(PathBuf::from))?;
     let folder = files::folder_of(&path);
     std::fs::create_dir_all(&folder).map_err(|source| clickvec::Error::io(&folder, "make this folder", source))?;
     files::write_bytes_atomically(&path, script)?;
@@ -59,7 +59,7 @@ fn install(shell: Shell, script: &[u8]) -> Result<()> {
 }
 
 /// Where a shell looks for a user's scripts. `variable` reads the environment.
-fn place(shell: Shell, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Result<PathBuf> {
+fn path_for(shell: Shell, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Result<PathBuf> {
     // The XDG specification says to ignore relative paths.
     let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
     let below_home = |name: &str, folder: &str| {
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn each_shell_has_its_folder() {
         let home = |name: &str| (name == "HOME").then(|| PathBuf::from("/home/me"));
-        let found = |shell, variable: &dyn Fn(&str) -> Option<PathBuf>| place(shell, variable).unwrap();
+        let found = |shell, variable: &dyn Fn(&str) -> Option<PathBuf>| path_for(shell, variable).unwrap();
         let bash = found(Shell::Bash, &home);
         assert_eq!(bash, Path::new("/home/me/.local/share/bash-completion/completions/clickvec"));
         assert_eq!(found(Shell::Zsh, &home), Path::new("/home/me/.local/share/zsh/site-functions/_clickvec"));
@@ -102,7 +102,7 @@ mod tests {
         // A relative path is ignored.
         let relative = |name: &str| if name == "HOME" { home(name) } else { Some(PathBuf::from("data")) };
         assert_eq!(found(Shell::Bash, &relative), bash);
-        assert!(place(Shell::Bash, &|_| None).is_err());
-        assert!(place(Shell::PowerShell, &home).is_err());
+        assert!(path_for(Shell::Bash, &|_| None).is_err());
+        assert!(path_for(Shell::PowerShell, &home).is_err());
     }
 }

@@ -165,7 +165,7 @@ fn limit_level() -> Result<()> {
 fn start_threads(threads: usize) -> Result<()> {
     let threads = match threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
-        given => given,
+        threads => threads,
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     pool.build_global().with_context(|| format!("cannot start {threads} threads; ask for fewer with `--threads`"))

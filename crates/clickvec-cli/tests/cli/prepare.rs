@@ -175,7 +175,7 @@ fn queries_of_few_users_are_left_out_of_both_files() {
     run.says(
         "warning: 23 % of the clicks and 44 % of the queries are left out, 44 of 189 and 8 of 18: fewer than 5 users",
     )
-    .says("`--min-users 2` keeps more of them; `--private` keeps them all, to learn from here");
+    .says("`--min-users 2` keeps more of them; `--private` keeps and marks them all, to learn from here");
     assert_eq!(queries("clicks.tsv"), ["q5", "q6", "q7", "q8", "q9"]);
     assert_eq!(queries("held.tsv"), ["q5", "q6", "q7", "q8", "q9"]);
     prepare(&folder, &[&split[..], &["--min-users", "8"]].concat()).code(0);

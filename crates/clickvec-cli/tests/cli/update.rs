@@ -209,7 +209,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     // If all queries of the newest day were known before, all decide, and it is said whom that favours.
     std::fs::copy(folder.path("day00.tsv"), folder.path("copy.tsv")).unwrap();
     let same = vec!["day00.tsv".to_owned(), "copy.tsv".to_owned()];
-    let few = "because it goes back to one of `train`, and only 0 of the newest day's are on no earlier day; so the test favours the \
+    let few = "because it goes back to one of `train`, and only 0 queries of the newest day are on no earlier day; so the test favours the \
                old model";
     let run = update(&folder, &same, &["--output=next", "--json"]).says(few);
     assert_eq!(names(&self::report(&run)), clean);

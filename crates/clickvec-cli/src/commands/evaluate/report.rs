@@ -140,10 +140,12 @@ impl Report {
         let Report { systems, tests, .. } = self;
         let shown = if default_metrics { SHOWN_METRICS } else { self.metrics.len() };
         let mut text = format!("{}\n\n{}", systems_table(systems, tests, shown), self.about(test));
-        match self.queries_without_relevant() {
-            0 => {}
-            1 => text.push_str("1 query has no relevant title and scores 0\n"),
-            many => drop(writeln!(text, "{} queries have no relevant title and score 0", output::count(many))),
+        let without_relevant = self.queries_without_relevant() as u64;
+        if without_relevant > 0 {
+            let queries = output::counted(without_relevant, "query");
+            let [have, score] =
+                [["has", "have"], ["scores", "score"]].map(|[one, many]| output::agreeing(without_relevant, one, many));
+            let _ = writeln!(text, "{queries} {have} no relevant title and {score} 0");
         }
         for system in systems.iter().filter(|system| system.queries_without_titles > 0) {
             let queries = output::counted(system.queries_without_titles as u64, "query");
@@ -155,9 +157,8 @@ impl Report {
         }
         text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
         if systems.len() > 2 {
-            let pairs = systems.len() * (systems.len() - 1) / 2;
-            let _ =
-                writeln!(text, "p is not corrected for the {pairs} pairs of systems; `--json` has corrected values");
+            let pairs = output::counted((systems.len() * (systems.len() - 1) / 2) as u64, "pair");
+            let _ = writeln!(text, "p is not corrected for the {pairs} of systems; `--json` has corrected values");
         }
         if systems.len() > LISTED_SYSTEMS {
             text.push_str("`--json` has the tests of all pairs of systems\n");
@@ -239,10 +240,10 @@ pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison], shown:
     let metrics: Vec<Metric> = metrics_of(systems).take(shown).collect();
     let heads = metrics.iter().map(|metric| metric.heading());
     let mut table = Table::new(["", "system"].map(str::to_owned).into_iter().chain(heads).map(Column::text));
-    for (place, system) in systems.iter().enumerate() {
-        let mut row = vec![letter(place), system.name.clone()];
+    for (position, system) in systems.iter().enumerate() {
+        let mut row = vec![letter(position), system.name.clone()];
         row.extend(metrics.iter().map(|&metric| {
-            let beaten = beaten(place, metric, systems, tests, Correction::None);
+            let beaten = beaten(position, metric, systems, tests, Correction::None);
             format!("{:.3}{}", system.mean.get(metric), marks(&beaten))
         }));
         table.add(row.into_iter().map(Cell::from));
@@ -257,7 +258,7 @@ pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> Strin
     let heads = metrics.iter().flat_map(|metric| [metric.heading(), "p".to_owned()]);
     let mut table = Table::new([Column::text("difference")].into_iter().chain(heads.map(Column::number)));
     let label = |name: &str| match systems.iter().position(|system| system.name == name) {
-        Some(place) => letter(place),
+        Some(position) => letter(position),
         None => name.to_owned(),
     };
     for pair in tests.chunk_by(|x, y| (&x.a, &x.b) == (&y.a, &y.b)) {

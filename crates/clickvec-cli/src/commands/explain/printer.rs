@@ -27,11 +27,10 @@ pub(in super::super) struct Form {
 
 impl Form {
     /// Checks before any work that the page can be written and does not overwrite an input.
-    pub(in super::super) fn printer<'a>(&self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<Printer<'_>> {
+    pub(in super::super) fn printer<'a>(&'a self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<Printer<'a>> {
         if let Some(html) = &self.html {
-            outputs::refuse_overwriting(html, read)?;
+            outputs::check([html], read)?;
             outputs::refuse_other(html, Kind::Page)?;
-            files::check_writable(html)?;
         }
         Ok(Printer::new(self))
     }

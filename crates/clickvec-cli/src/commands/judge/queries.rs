@@ -105,7 +105,7 @@ fn clicks(field: &str) -> Result<u64, RowFault> {
 #[derive(Default)]
 struct Queries {
     all: Vec<PoolQuery>,
-    places: HashMap<String, usize>,
+    positions: HashMap<String, usize>,
 }
 
 impl Queries {
@@ -114,11 +114,11 @@ impl Queries {
         if text.is_empty() {
             return;
         }
-        let place = *self.places.entry(text).or_insert_with_key(|text| {
+        let position = *self.positions.entry(text).or_insert_with_key(|text| {
             self.all.push(PoolQuery { text: text.clone(), clicks: 0, ids: Vec::new() });
             self.all.len() - 1
         });
-        let query = &mut self.all[place];
+        let query = &mut self.all[position];
         query.clicks = query.clicks.saturating_add(clicks);
         query.ids.extend(id);
     }
@@ -156,6 +156,6 @@ pub(super) fn sampled(queries: Vec<PoolQuery>, sample: Option<u32>, seed: u64) -
     let mut order: Vec<(usize, PoolQuery)> = queries.into_iter().enumerate().collect();
     order.sort_by(|(a, first), (b, second)| key(second).total_cmp(&key(first)).then(a.cmp(b)));
     order.truncate(sample.map_or(order.len(), |sample| sample as usize));
-    order.sort_unstable_by_key(|&(place, _)| place);
+    order.sort_unstable_by_key(|&(position, _)| position);
     order.into_iter().map(|(_, query)| query).collect()
 }

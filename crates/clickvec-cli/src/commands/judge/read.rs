@@ -71,16 +71,16 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     outputs::refuse_other(&args.output, Kind::Table(HEADER))?;
     input::refuse_repeated(&args.sheets, "judge's sheet")?;
     let sheets = args.sheets.iter().map(|path| read(path)).collect::<Result<Vec<Sheet>>>()?;
-    let mut given: HashMap<(&str, &str), Vec<u8>> = HashMap::new();
+    let mut grades_of_titles: HashMap<(&str, &str), Vec<u8>> = HashMap::new();
     let mut order: Vec<&Row> = Vec::new();
     for row in sheets.iter().flat_map(|sheet| &sheet.rows) {
-        if given.contains_key(&(row.query.as_str(), row.id.as_str())) {
+        if grades_of_titles.contains_key(&(row.query.as_str(), row.id.as_str())) {
             continue;
         }
         let key = (row.query.clone(), row.id.clone());
         let grades: Vec<u8> = sheets.iter().filter_map(|sheet| sheet.grades.get(&key)).copied().collect();
         if !grades.is_empty() {
-            given.insert((&row.query, &row.id), grades);
+            grades_of_titles.insert((&row.query, &row.id), grades);
             order.push(row);
         }
     }
@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         let failed = |source| Error::io(&args.output, "write", source);
         out.write_all(HEADER.as_bytes()).map_err(failed)?;
         for Row { query, id, title } in &order {
-            let grade = mean(&given[&(query.as_str(), id.as_str())]);
+            let grade = mean(&grades_of_titles[&(query.as_str(), id.as_str())]);
             *counts.entry(grade).or_default() += 1;
             writeln!(out, "{query}\t{id}\t{title}\t{grade}").map_err(failed)?;
         }
@@ -102,15 +102,16 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let mut queries: Vec<&str> = order.iter().map(|row| row.query.as_str()).collect();
     queries.sort_unstable();
     queries.dedup();
-    let mut asked: Vec<&str> = sheets.iter().flat_map(|sheet| &sheet.rows).map(|row| row.query.as_str()).collect();
-    asked.sort_unstable();
-    asked.dedup();
+    let mut all_queries: Vec<&str> =
+        sheets.iter().flat_map(|sheet| &sheet.rows).map(|row| row.query.as_str()).collect();
+    all_queries.sort_unstable();
+    all_queries.dedup();
     let report = Report {
         output: args.output.to_string_lossy().into_owned(),
         queries: queries.len(),
         titles: order.len(),
         without_grade: sheets.iter().map(|sheet| sheet.without_grade).sum(),
-        queries_without_grade: asked.len() - queries.len(),
+        queries_without_grade: all_queries.len() - queries.len(),
         grades: counts,
         agreement: agreement(&args.sheets, &sheets),
     };
@@ -198,15 +199,15 @@ fn mean(grades: &[u8]) -> u8 {
 /// The agreement of each two sheets that grade the same titles.
 fn agreement(paths: &[PathBuf], sheets: &[Sheet]) -> Vec<Agreement> {
     let mut all = Vec::new();
-    for (place, a) in sheets.iter().enumerate() {
-        for (other, b) in sheets.iter().enumerate().skip(place + 1) {
+    for (first, a) in sheets.iter().enumerate() {
+        for (second, b) in sheets.iter().enumerate().skip(first + 1) {
             let both: Vec<(u8, u8)> =
                 a.grades.iter().filter_map(|(key, &grade)| Some((grade, *b.grades.get(key)?))).collect();
             if both.is_empty() {
                 continue;
             }
             all.push(Agreement {
-                sheets: [place, other].map(|place| paths[place].to_string_lossy().into_owned()),
+                sheets: [first, second].map(|sheet| paths[sheet].to_string_lossy().into_owned()),
                 titles: both.len(),
                 same: both.iter().filter(|(a, b)| a == b).count(),
                 kappa: kappa(&both, Disagreement::Any),
@@ -238,7 +239,7 @@ fn say(args: &Args, report: &Report) {
         ));
     }
     for Agreement { sheets, titles, same, kappa, weighted_kappa } in &report.agreement {
-        let [a, b] = [0, 1].map(|place| output::printable(&sheets[place]));
+        let [a, b] = [0, 1].map(|sheet| output::printable(&sheets[sheet]));
         let of = |kappa: &Option<f64>| kappa.map_or("not defined".to_owned(), |kappa| format!("{kappa:.2}"));
         output::note(format_args!(
             "{a} and {b}: the same grade for {} of {} that both judged; κ {}, with squared weights {}",

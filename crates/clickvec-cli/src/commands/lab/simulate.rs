@@ -148,14 +148,20 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         let (kind, wanted) = (fewer.kind.name(), config.judged);
         output::note(match fewer.found {
             0 => format!("no judged queries of the kind {kind} were found: there is no judged-{kind}.tsv"),
-            found => format!("only {found} of {wanted} judged queries of the kind {kind} were found"),
+            found => {
+                let (found, wanted) = (output::count(found), output::counted(u64::from(wanted), "judged query"));
+                format!("only {found} of {wanted} of the kind {kind} were found")
+            }
         });
     }
     if let Some(found) = summary.fewer_validation {
         let wanted = config.validation;
         output::note(match found {
             0 => "no queries for validation were found: there is no validation.tsv".to_owned(),
-            found => format!("only {found} of {wanted} queries for validation were found"),
+            found => {
+                let (found, wanted) = (output::count(found), output::counted(u64::from(wanted), "query"));
+                format!("only {found} of {wanted} for validation were found")
+            }
         });
     }
     Ok(Answer::Done)

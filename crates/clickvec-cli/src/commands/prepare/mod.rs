@@ -3,7 +3,7 @@
 mod args;
 mod report;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -85,37 +85,26 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 
 /// Checks combinations that the parser of flags cannot express.
 fn check(args: &Args) -> Result<()> {
-    let read = args.logs.iter().chain(&args.titles).chain(&args.queries);
-    let written: Vec<_> = [Some(&args.output), args.validation(), args.report.as_ref()].into_iter().flatten().collect();
-    for (number, path) in written.iter().enumerate() {
-        outputs::refuse_overwriting(path, read.clone())?;
-        ensure!(
-            !written[..number].iter().any(|other| identity(other) == identity(path)),
-            "expected a file of its own for each output, found `{}` twice",
-            path.display()
-        );
-    }
-    if !is_standard_output(&args.output) {
-        outputs::refuse_other(&args.output, Kind::Table("query\ttitle\tcount"))?;
-    }
-    args.validation()
-        .map_or(Ok(()), |path| outputs::refuse_other(path, Kind::Table("query\ttitle\tgrade\tcount\n")))?;
-    args.report.as_deref().map_or(Ok(()), |path| outputs::refuse_other(path, Kind::Page))?;
-    input::refuse_repeated(&args.logs, "log")?;
-    let standard_input = args.logs.iter().chain(&args.titles).chain(&args.queries);
+    let read = || args.logs.iter().chain(&args.titles).chain(&args.queries);
+    let outputs = [
+        (Some(&args.output), Kind::Table("query\ttitle\tcount")),
+        (args.validation(), Kind::Table("query\ttitle\tgrade\tcount\n")),
+        (args.report.as_ref(), Kind::Page),
+    ];
+    let outputs = outputs.into_iter().filter_map(|(path, kind)| Some((path?, kind)));
+    let (printed, written): (Vec<_>, Vec<_>) = outputs.partition(|(path, _)| is_standard_output(path));
+    ensure!(printed.len() < 2, "expected a file of its own for each output, found standard output twice");
     ensure!(
-        standard_input.filter(|path| path.as_path() == Path::new("-")).count() < 2,
-        "expected standard input, `-`, once, found it several times; name files"
-    );
-    ensure!(
-        !args.json || written.iter().all(|path| identity(path) != Path::new(STANDARD_OUTPUT)),
+        !args.json || printed.is_empty(),
         "`--json` prints to standard output, where a table goes as well; name a file for it"
     );
-    if let Some(report) = &args.report {
-        let folder = files::folder_of(&identity(report));
-        ensure!(folder.is_dir(), "{}: expected a folder to write into, found none; make it first", folder.display());
-        ensure!(!report.is_dir(), "{}: expected a file, found a folder", report.display());
-    }
+    outputs::check(written.iter().map(|(path, _)| *path), read())?;
+    written.iter().try_for_each(|(path, kind)| outputs::refuse_other(path, *kind))?;
+    input::refuse_repeated(&args.logs, "log")?;
+    ensure!(
+        read().filter(|path| path.as_path() == Path::new("-")).count() < 2,
+        "expected standard input, `-`, once, found it several times; name files"
+    );
     if args.validation().is_some() && args.split() == Split::None {
         bail!(
             "`--validation FILE` needs `--validation-split`, a date or a share of the queries, which says what goes into it"
@@ -125,20 +114,4 @@ fn check(args: &Args) -> Result<()> {
         bail!("`--validation-split` needs `--validation FILE`, where the rows go");
     }
     Ok(())
-}
-
-/// The path that means standard output.
-const STANDARD_OUTPUT: &str = "-";
-
-/// Returns the target of a path. Two outputs with the same target are the same output.
-fn identity(path: &Path) -> PathBuf {
-    if is_standard_output(path) {
-        return PathBuf::from(STANDARD_OUTPUT);
-    }
-    let target = files::resolved(path);
-    match (target.canonicalize(), files::folder_of(&target).canonicalize(), target.file_name()) {
-        (Ok(target), ..) => target,
-        (Err(_), Ok(folder), Some(name)) => folder.join(name),
-        _ => target,
-    }
 }

@@ -38,8 +38,8 @@ fn robots(report: &Report) -> String {
 pub(super) fn shown(args: &Args, report: &Report, time: Duration) -> Shown {
     let mut shown = Shown::default();
     let rate = progress::rate(report.rows as f64 / time.as_secs_f64().max(1e-9));
-    let (rows, time) = (output::count(report.rows), progress::duration(time));
-    shown.paragraph(format!("read {rows} rows in {time}, {rate} rows/s"));
+    let (rows, time) = (output::counted(report.rows, "row"), progress::duration(time));
+    shown.paragraph(format!("read {rows} in {time}, {rate} rows/s"));
     cost_of_privacy(report).into_iter().for_each(|cost| shown.paragraph(cost));
     shown.table(pairs(["", ""], facts(report)));
     let broken = |row: &BrokenRow| format!("  {}:{}: {}", row.path, row.line, row.reason);
@@ -173,8 +173,8 @@ fn cost_of_privacy(report: &Report) -> Option<String> {
     let (warning, keep) = if share < WORTH_KNOWING {
         ("", String::new())
     } else {
-        let fewer = if least > 2 { "`--min-users 2` keeps more of them; " } else { "" };
-        ("warning: ", format!("; {fewer}`--private` keeps them all, to learn from here"))
+        let keep = if least > 2 { "`--min-users 2` keeps more of them" } else { "`--min-users 1` keeps them all" };
+        ("warning: ", format!("; {keep}; `--private` keeps and marks them all, to learn from here"))
     };
     Some(format!(
         "{warning}{} of the clicks and {} of the queries are left out, {} of {} and {} of {}: fewer than {least} users clicked \
@@ -219,7 +219,7 @@ pub(super) fn most_left_out(args: &Args, report: &Report) -> Option<String> {
     }
     let few = &report.too_few_users;
     (args.min_users.is_none() && 2 * few.clicks > report.clicks).then(|| {
-        "most clicks were left out, because of too few users; `--min-users 2` says that this is meant".to_owned()
+        "most clicks were left out, because of too few users; set `--min-users` yourself if that is meant".to_owned()
     })
 }
 

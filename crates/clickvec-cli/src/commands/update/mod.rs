@@ -229,8 +229,10 @@ impl Shown<'_> {
                 self.args.clicks.last().map_or(Path::new(""), PathBuf::as_path).display()
             )),
             Notice::FewUnseen { queries } => output::note(format_args!(
-                "the old model may have learnt held-out queries, because it goes back to one of `train`, and only {queries} of \
-                 the newest day's are on no earlier day; so the test favours the old model"
+                "the old model may have learnt held-out queries, because it goes back to one of `train`, and only {} of the \
+                 newest day {} on no earlier day; so the test favours the old model",
+                output::counted(queries as u64, "query"),
+                output::agreeing(queries as u64, "is", "are")
             )),
             Notice::FewJudged { queries } => output::note(format_args!(
                 "{}: {}, too few to decide; {LEAST_QUERIES} are needed",
