@@ -7,7 +7,7 @@ use crate::ranker::Candidates;
 use clickvec::Result;
 use clickvec::index::Hit;
 use clickvec::tables::Title;
-use clickvec_tables::memory::{NoRoom, bytes_of, room_for, room_for_numbers};
+use clickvec_tables::memory::{NoRoom, bytes_of, room_for_numbers};
 
 /// The number of queries that are searched for at once.
 const QUERIES_AT_ONCE: usize = 256;
@@ -62,22 +62,15 @@ impl Collection {
     /// `ErrorKind::Memory`.
     pub fn new(judgments: &Judgments, by_id: bool, mut titles: Vec<Title>) -> Result<Collection> {
         let before = titles.len();
-        let mut positions = room_for_places(&titles, by_id)?;
-        if by_id {
-            positions.extend((0..).zip(&titles).map(|(position, title)| (title.id.clone(), position)));
-        } else {
-            titles.retain(|title| {
-                let next = positions.len() as u32;
-                let is_new = !positions.contains_key(&title.title);
-                if is_new {
-                    positions.insert(title.title.clone(), next);
-                }
-                is_new
-            });
+        if !by_id {
+            let mut seen = room_for_positions(before)?;
+            let is_new: Vec<bool> = titles.iter().map(|title| seen.insert(&title.title, 0).is_none()).collect();
+            let mut is_new = is_new.into_iter();
+            titles.retain(|_| is_new.next() == Some(true));
         }
         let repeated = (before - titles.len()) as u64;
         let mut set = Collection { titles, queries: Vec::new(), repeated, missing: Ids::default(), judged: 0 };
-        set.queries = set.queries_of(judgments, |title| positions.get(title).copied(), by_id);
+        set.queries = set.others(judgments, by_id)?;
         Ok(set)
     }
 
@@ -87,32 +80,26 @@ impl Collection {
     ///
     /// `ErrorKind::Memory`.
     pub fn others(&mut self, judgments: &Judgments, by_id: bool) -> Result<Vec<SearchQuery>> {
-        let mut positions = room_for_places(&self.titles, by_id)?;
-        positions.extend((0..).zip(&self.titles).map(|(at, title)| (key(title, by_id).to_owned(), at)));
-        Ok(self.queries_of(judgments, |title| positions.get(title).copied(), by_id))
-    }
-
-    fn queries_of(
-        &mut self,
-        judgments: &Judgments,
-        position: impl Fn(&str) -> Option<u32>,
-        by_id: bool,
-    ) -> Vec<SearchQuery> {
+        let mut positions = room_for_positions(self.titles.len())?;
+        for (position, title) in (0..).zip(&self.titles) {
+            positions.insert(if by_id { title.id.as_str() } else { &title.title }, position);
+        }
         let mut queries = Vec::with_capacity(judgments.queries.len());
         for query in &judgments.queries {
             let mut judged = Vec::with_capacity(query.titles.len());
             for title in &query.titles {
                 self.judged += 1;
-                match position(if by_id { &title.id } else { &title.text }) {
-                    Some(position) => judged.push((position, title.grade)),
-                    None => self.missing.add(if by_id { &title.id } else { &title.text }),
+                let key = if by_id { &title.id } else { &title.text };
+                match positions.get(key.as_str()) {
+                    Some(&position) => judged.push((position, title.grade)),
+                    None => self.missing.add(key),
                 }
             }
             judged.sort_unstable();
             let grades = query.titles.iter().map(|title| title.grade).collect();
             queries.push(SearchQuery { id: query.id.clone(), text: query.text.clone(), judged, grades });
         }
-        queries
+        Ok(queries)
     }
 
     /// Returns the task of searching the collection for `queries`, its own or those of [`Collection::others`].
@@ -126,19 +113,12 @@ impl Collection {
     }
 }
 
-/// What judged titles are matched by.
-fn key(title: &Title, by_id: bool) -> &str {
-    if by_id { &title.id } else { &title.title }
-}
-
-/// A map for the place of each of these titles, and memory for their keys.
-fn room_for_places(titles: &[Title], by_id: bool) -> Result<HashMap<String, u32>> {
-    const WHAT: &str = "the places of titles in the collection";
-    room_for(WHAT, Some(titles.iter().map(|title| key(title, by_id).len() as u64).sum()))?;
+/// Returns an empty map for the positions of this many titles.
+fn room_for_positions<'t>(titles: usize) -> Result<HashMap<&'t str, u32>> {
     let mut positions = HashMap::new();
-    positions
-        .try_reserve(titles.len())
-        .map_err(|_| NoRoom { what: WHAT, bytes: bytes_of::<(String, u32)>(titles.len()) })?;
+    let bytes = bytes_of::<(&str, u32)>(titles);
+    let what = "the positions of titles in the collection";
+    positions.try_reserve(titles).map_err(|_| NoRoom { what, bytes })?;
     Ok(positions)
 }
 

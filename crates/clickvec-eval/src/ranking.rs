@@ -100,11 +100,6 @@ impl Ranking {
         })
     }
 
-    /// Whether no judged title has a grade above 0. Then [`Ranking::ndcg`] is 0.
-    pub fn nothing_relevant(&self) -> bool {
-        self.judged.first().is_none_or(|&grade| grade == 0)
-    }
-
     /// Normalised discounted cumulative gain of the first `k` titles, from 0 to 1. The discount is log₂(rank + 1), and
     /// the ideal ranking is that of the judged titles. A query with no relevant title scores 0.
     pub fn ndcg(&self, k: usize, gain: Gain) -> f64 {
@@ -327,7 +322,6 @@ mod tests {
     fn nothing_relevant_scores_0() {
         for titles in [&[("a", 1.0, 0u8)] as &[_], &[]] {
             let ranking = ranking(titles, Ties::Expected);
-            assert!(ranking.nothing_relevant());
             assert!(all_metrics(&ranking).iter().all(|&value| value == 0.0));
         }
     }
