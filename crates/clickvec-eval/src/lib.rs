@@ -24,6 +24,10 @@
 //! [`ranker`] has the rankers, [`training`] trains a model whose best epoch held-out queries choose, and [`update`] compares a new
 //! model with the one it would replace.
 
+// Test helpers that the lab compiles too name this crate as the lab does.
+#[cfg(test)]
+extern crate self as clickvec_eval;
+
 mod collection;
 mod corpus;
 mod fusion;

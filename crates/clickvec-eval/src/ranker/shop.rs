@@ -4,12 +4,12 @@ use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::corpus::Corpus;
-use super::state::RankerState;
-use super::{RankerSpec, SYSTEMS, System, SystemRanker};
-use crate::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
+use super::SYSTEMS;
 use clickvec::internals::rng::stream;
 use clickvec::internals::text::Interner;
+use clickvec_eval::internals::RankerState;
+use clickvec_eval::ranker::{Corpus, RankerSpec, System, SystemRanker};
+use clickvec_eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 
 const KINDS: u32 = 30;
 /// The number of names of a kind. Each title has some of them.

@@ -1,9 +1,9 @@
-//! Helpers for the tests of several rankers.
+//! Helpers for the tests of rankers, those of this crate and those of the lab.
 
-use super::corpus::Corpus;
-use super::system::{Resources, System};
-use super::{RankerSpec, SYSTEMS, SystemRanker, stored};
+use super::SYSTEMS;
 use clickvec::Error;
+use clickvec_eval::internals::{WordLists, load_ranker};
+use clickvec_eval::ranker::{Corpus, RankerSpec, Resources, System, SystemRanker};
 
 /// A corpus of these titles and clicked pairs.
 pub(crate) fn corpus(titles: &[&str], clicks: &[(&str, &str)]) -> Corpus {
@@ -49,9 +49,9 @@ pub(crate) fn is_kept_by_a_file(spec: &str, corpus: &Corpus) {
     let values = system.values(&parsed).unwrap();
     let ranker = train(spec, corpus);
     system.save(&path, &values, ranker.as_ref()).unwrap();
-    let (found, found_values, loaded) = stored::ranker::load(&path, &SYSTEMS).unwrap();
+    let (found, found_values, loaded) = load_ranker(&path, &SYSTEMS).unwrap();
     assert_eq!((found.name, &found_values), (system.name, &values));
-    let texts = |lists: &super::corpus::WordLists| -> Vec<String> {
+    let texts = |lists: &WordLists| -> Vec<String> {
         let text = |words: &[u32]| words.iter().map(|&word| corpus.vocabulary.word(word)).collect::<Vec<_>>().join(" ");
         lists.iter().map(text).collect()
     };

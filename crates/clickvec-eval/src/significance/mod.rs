@@ -6,6 +6,8 @@ mod holm;
 mod power;
 mod t_test;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 
 pub use self::comparison::{Comparison, Correction, Verdict, beaten, compare_all};

@@ -8,6 +8,7 @@ mod lce;
 mod lsa;
 mod mrf;
 #[cfg(test)]
+#[path = "../../../clickvec-eval/src/ranker/shop.rs"]
 pub(crate) mod shop;
 mod skip_thought;
 #[cfg(test)]

@@ -69,21 +69,7 @@ pub(super) fn confidence_intervals(evaluation: &Evaluation, resampling: &Resampl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clickvec_eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, judge};
-
-    /// A system that is right on the first `right` of `queries` queries.
-    fn system(name: &str, right: usize, queries: usize) -> Evaluation {
-        let title = |id: &str, grade| JudgedTitle { id: id.to_owned(), text: id.to_owned(), grade };
-        let query = |i: usize| JudgedQuery {
-            id: i.to_string(),
-            text: i.to_string(),
-            titles: vec![title("good", 4), title("bad", 0)],
-        };
-        let judgments = Judgments { queries: (0..queries).map(query).collect(), duplicates: 0 };
-        let scores: Vec<Vec<f64>> =
-            (0..queries).map(|i| if i < right { vec![1.0, 0.0] } else { vec![0.0, 1.0] }).collect();
-        judge(name, &scores, &judgments, &EvaluateOptions::default())
-    }
+    use crate::table::testing::system;
 
     #[test]
     fn each_system_is_compared_with_the_baseline() {

@@ -21,6 +21,9 @@ mod resampling;
 mod seeds;
 pub mod spec;
 mod statistics;
+#[cfg(test)]
+#[path = "../../../clickvec-eval/src/significance/testing.rs"]
+mod testing;
 
 use std::ops::ControlFlow;
 use std::path::Path;
