@@ -238,7 +238,7 @@ fn indexes_that_are_joined_keep_their_form() {
     folder
         .run(&["index", "--join", "one", "other", "--output", "joined"])
         .code(2)
-        .says("other: expected vectors as f16")
+        .says("other: expected vectors")
         .says("or choose one");
     assert_eq!(form("joined"), "f16");
     folder.run(&["index", "--join", "one", "other", "--vectors", "int8", "--output", "joined"]).code(0);

@@ -122,7 +122,7 @@ fn a_page_that_cannot_be_written_is_told_first() {
     let folder = Folder::new();
     let to = |output: &str| folder.run(&["demo", "--output", output]).code(2).prints_nothing();
     to(".").says(".: expected a file, found a folder");
-    to("no/page.html").says("no: expected a folder to write into, found none");
+    to("no/page.html").says("no: expected a folder");
     std::fs::create_dir(folder.path("locked")).unwrap();
     std::fs::set_permissions(folder.path("locked"), std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
     // Root may write there.

@@ -174,10 +174,7 @@ fn encoders_are_exported_with_what_texts_must_become() {
     // Once more over the same files, and never over the model.
     folder.run(&onnx).code(0);
     std::fs::copy(folder.path("model.safetensors"), folder.path("out/model.onnx")).unwrap();
-    folder
-        .run(&["export", "out/model.onnx", "--to=onnx", "--output=out"])
-        .code(2)
-        .says("expected an output that is not an input");
+    folder.run(&["export", "out/model.onnx", "--to=onnx", "--output=out"]).code(2).says("expected an output");
 }
 
 #[test]

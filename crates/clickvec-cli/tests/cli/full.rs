@@ -302,7 +302,7 @@ fn a_fusion_is_fitted_kept_and_searched_again() {
         .run(&["search", "shop.index", "日本", "!"])
         .code(1)
         .says("`日本`: no results: no title has any of these words")
-        .says("expected words, found none");
+        .says("expected words");
     // What the fit is for, on the queries that it saw.
     let same = ["--fusion=rrf:judged.tsv"];
     folder.run(&[&THREE[..], &same].concat()).code(2).says("expected queries that are not in --judged, found none");

@@ -74,7 +74,7 @@ fn titles_with_other_columns_or_in_an_index() {
         folder.run(&[&base[..], more].concat())
     };
     let named = "`--columns` names the columns of titles";
-    index("named.tsv", &[]).code(2).says("expected a column `id` in the header").says(named);
+    index("named.tsv", &[]).code(2).says("expected a column `id`").says(named);
     index("named.tsv", &["--columns=id=sku,title=name"]).code(0);
     index("i", &[]).code(2).says("expected a file, or a BEIR folder").says("found a folder without `corpus.jsonl`");
 }

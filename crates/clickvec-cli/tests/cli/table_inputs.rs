@@ -273,9 +273,7 @@ fn runs_and_vectors_of_other_programs_are_rows_and_what_they_lack_is_said() {
     let run = table(&row("none", "ranker = \"vectors:file=none.vec\"")).code(1);
     run.says("none: left out: vectors: expected vectors for the texts of the test set, found none for its 2 queries");
     folder.write("other.run", "x Q0 y 1 2.0 a\n");
-    table(&row("other", "run = \"other.run\""))
-        .code(2)
-        .says("other.run: expected a run with ids of the judged queries and titles, such as title");
+    table(&row("other", "run = \"other.run\"")).code(2).says("other.run: expected a run");
     let three = "ranker = \"vectors:file=right.vec,queries=right.vec,titles=right.vec\"";
     table(&row("three", three)).code(1).says("expected `file`, or `queries` and `titles`");
     table(&row("idle", "run = \"part.run\"\nvectors = \"right.vec\"")).code(2).says("unknown field `vectors`");

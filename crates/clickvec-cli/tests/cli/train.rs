@@ -222,7 +222,7 @@ fn text_beyond_the_limit_is_cut_or_becomes_one_word() {
 fn the_log_is_never_overwritten() {
     let folder = Folder::with_data();
     let before = folder.read("clicks.tsv");
-    folder.train("clicks.tsv", &[]).code(2).says("expected an output that is not an input");
+    folder.train("clicks.tsv", &[]).code(2).says("expected an output");
     assert_eq!(folder.read("clicks.tsv"), before);
 }
 
@@ -250,13 +250,13 @@ fn an_output_replaces_nothing_but_a_model() {
     let folder = Folder::with_data();
     std::fs::create_dir(folder.path("folder")).unwrap();
     folder.train("folder", &[]).code(2).says("expected a file, found a folder");
-    folder.train("no/model", &[]).code(2).says("expected a folder to write into, found none");
+    folder.train("no/model", &[]).code(2).says("expected a folder");
     for name in ["m.partial", "m.checkpoint"] {
         std::fs::copy(folder.path("clicks.tsv"), folder.path(name)).unwrap();
         folder
             .run(&["train", "--clicks", name, "--output", "m", "--set", "encoder.cells=2", "--epochs", "1"])
             .code(2)
-            .says("expected an output that is not an input");
+            .says("expected an output");
         assert_eq!(folder.read(name), folder.read("clicks.tsv"));
         std::fs::remove_file(folder.path(name)).unwrap();
     }
