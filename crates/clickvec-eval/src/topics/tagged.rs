@@ -13,7 +13,7 @@ const MAX_TAGGED: usize = 64 << 20;
 impl Topics<'_> {
     /// Reads topics between tags.
     pub(super) fn tagged(&mut self, reader: impl BufRead) -> Result<()> {
-        let text = self.whole(reader)?;
+        let text = self.read_text(reader)?;
         let mut open: Option<Partial> = None;
         let mut lines = LineCounter { text: &text, at: 0, line: 1 };
         let mut from = 0;
@@ -41,8 +41,8 @@ impl Topics<'_> {
         }
     }
 
-    /// Tags may span lines, so everything is read at once.
-    fn whole(&self, reader: impl BufRead) -> Result<String> {
+    /// Reads all topics at once, since a tag may span lines.
+    fn read_text(&self, reader: impl BufRead) -> Result<String> {
         let mut bytes = Vec::new();
         let read = reader.take(MAX_TAGGED as u64 + 1).read_to_end(&mut bytes);
         read.map_err(|source| Error::io(self.path, "read", source))?;
