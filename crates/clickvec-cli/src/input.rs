@@ -78,9 +78,10 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     if skipped.count == 0 {
         return;
     }
-    output::note(format_args!("{}: skipped {}:", path.display(), output::counted(skipped.count, "broken line")));
+    let path = output::input(path);
+    output::note(format_args!("{path}: skipped {}:", output::counted(skipped.count, "broken line")));
     for line in &skipped.first {
-        output::note(format_args!("  {}:{}: {}", path.display(), line.line, line.reason));
+        output::note(format_args!("  {path}:{}: {}", line.line, line.reason));
     }
     let more = skipped.count - skipped.first.len() as u64;
     if more > 0 {
@@ -89,8 +90,7 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     // A conversion would keep them.
     if skipped.not_utf8 > 0 {
         output::note(format_args!(
-            "warning: {}: {} {} not UTF-8 and lost; {NOT_UTF_8} and run this again",
-            output::path(path),
+            "warning: {path}: {} {} not UTF-8 and lost; {NOT_UTF_8} and run this again",
             output::counted(skipped.not_utf8, "line"),
             output::agreeing(skipped.not_utf8, "is", "are")
         ));
@@ -156,11 +156,7 @@ impl Lines {
         let (sender, receiver) = sync_channel(WAITING_LINES);
         std::thread::spawn(move || {
             let reader = match opened.map_or_else(|| files::open(&path), Ok) {
-                Ok(reader) => LineReader {
-                    lines: BoundedLines::new(reader, MAX_LINE_BYTES),
-                    path: named(path),
-                    bytes: Vec::new(),
-                },
+                Ok(reader) => LineReader { lines: BoundedLines::new(reader, MAX_LINE_BYTES), path, bytes: Vec::new() },
                 Err(error) => return drop(sender.send(Err(error))),
             };
             for line in reader {
@@ -203,11 +199,6 @@ impl Iterator for Lines {
     fn next(&mut self) -> Option<Result<String, Error>> {
         self.failed.take().map(Err).or_else(|| self.receiver.recv().ok())
     }
-}
-
-/// Returns the name of a file in messages.
-pub(crate) fn named(path: PathBuf) -> PathBuf {
-    if path == Path::new("-") { PathBuf::from("standard input") } else { path }
 }
 
 struct LineReader {

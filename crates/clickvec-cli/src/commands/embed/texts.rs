@@ -12,7 +12,7 @@ use clickvec_tables::table::{Next, Options, Record, RowFault, Table, Width, is_p
 use super::{Args, Format};
 use crate::advice;
 use crate::header::{self, Header};
-use crate::input::{self, Lines};
+use crate::input::Lines;
 use crate::output;
 
 /// The bytes of the first line that say whether a file is a table.
@@ -74,10 +74,9 @@ impl Texts {
                 && header.is_some_and(|header| header.names.iter().any(|name| name.eq_ignore_ascii_case(ID)));
             source = Some(reader);
         }
-        let path = input::named(args.texts.clone());
         let options = Options { width: Width::Header, ..Options::default() };
         let mut table = match source {
-            Some(source) => Table::read(&path, source, &options)?,
+            Some(source) => Table::read(&args.texts, source, &options)?,
             None => Table::open(&args.texts, &options)?,
         };
         let text = table.require(args.text_column.as_deref().unwrap_or(usual_column(args))).map_err(with_advice)?;
@@ -139,8 +138,7 @@ fn usual_column(args: &Args) -> &'static str {
 /// Says that the first line was taken for the header of a table. An error if it may be a text, which would be lost: more cannot
 /// be read before that is known, because somebody may send one text and wait for its vector.
 fn say_table(header: &Header, args: &Args) -> Result<()> {
-    let path = input::named(args.texts.clone());
-    let path = output::path(&path);
+    let path = output::input(&args.texts);
     let names = listed(&header.names, SHOWN_NAMES);
     ensure!(
         !header.is_ambiguous,

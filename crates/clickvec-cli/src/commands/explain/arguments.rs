@@ -56,11 +56,10 @@ impl ModelAndTexts {
             let is_table =
                 |header: &Header| !header.is_ambiguous && header.has_row(&lines[0], lines.get(1).map(String::as_str));
             if let Some(header) = header::of(&lines[0]).filter(is_table) {
-                let path = input::named(file.clone());
                 bail!(
                     "{}: expected texts, one a line, found a table with {}; write its column of texts to a file without the header, or \
                      give what is a text as an argument",
-                    output::path(&path),
+                    output::input(file),
                     listed(&header.names, SHOWN_NAMES)
                 );
             }

@@ -82,7 +82,7 @@ fn read_table(path: &Path, with_counts: bool, queries: &mut Queries) -> Result<(
         };
         skipped.add(record.line, fault);
     }
-    input::note_skipped(&input::named(path.to_owned()), &skipped);
+    input::note_skipped(path, &skipped);
     input::refuse_mostly_broken(path, "queries", rows, skipped.count)
 }
 
