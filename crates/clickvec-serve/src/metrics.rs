@@ -45,25 +45,25 @@ struct Times {
 
 impl Metrics {
     pub(crate) fn answered(&self, route: &str, status: u16, time: Duration) {
-        self.add(REQUESTS, format!("route=\"{route}\",status=\"{status}\""), 1);
-        self.observe(REQUEST_SECONDS, format!("route=\"{route}\""), time);
+        self.add(REQUESTS, labels(&[("route", route), ("status", &status.to_string())]), 1);
+        self.observe(REQUEST_SECONDS, labels(&[("route", route)]), time);
     }
 
     pub(crate) fn stage(&self, stage: &str, time: Duration) {
-        self.observe(STAGE_SECONDS, format!("stage=\"{stage}\""), time);
+        self.observe(STAGE_SECONDS, labels(&[("stage", stage)]), time);
     }
 
     /// Counts a request that was turned away.
     pub(crate) fn shed(&self, reason: &'static str) {
-        self.add(SHED, format!("reason=\"{reason}\""), 1);
+        self.add(SHED, labels(&[("reason", reason)]), 1);
     }
 
     pub(crate) fn reloaded(&self, index: &str, result: &str) {
-        self.add(RELOADS, format!("index=\"{index}\",result=\"{result}\""), 1);
+        self.add(RELOADS, labels(&[("index", index), ("result", result)]), 1);
     }
 
     pub(crate) fn recorded(&self, kind: &str, number: usize) {
-        self.add(EVENTS, format!("kind=\"{kind}\""), number as u64);
+        self.add(EVENTS, labels(&[("kind", kind)]), number as u64);
     }
 
     pub(crate) fn connected(&self) {
@@ -85,7 +85,7 @@ impl Metrics {
         let numbers =
             [(GENERATION, generation), (TITLES, titles), (CHECKED, is_checked.into()), (DAMAGED, is_damaged.into())];
         for (figure, number) in numbers {
-            self.set(figure, format!("index=\"{index}\""), number);
+            self.set(figure, labels(&[("index", index)]), number);
         }
     }
 
@@ -142,6 +142,12 @@ impl Metrics {
     }
 }
 
+/// Returns labels in Prometheus' text form.
+fn labels(labels: &[(&str, &str)]) -> String {
+    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
+}
+
 /// The longest time of a bucket, in seconds.
 fn bound(bucket: usize) -> f64 {
     1e-6 * (1_u64 << bucket) as f64
@@ -183,5 +189,13 @@ mod tests {
         ] {
             assert!(lines.contains(&line), "{line}\n{text}");
         }
+    }
+
+    #[test]
+    fn values_of_labels_are_escaped() {
+        let metrics = Metrics::default();
+        metrics.serves("a\"b\\c\nd", 1, 2, true, false);
+        let text = metrics.text();
+        assert!(text.contains(r#"clickvec_titles{index="a\"b\\c\nd"} 2"#), "{text}");
     }
 }
