@@ -139,8 +139,8 @@ pub struct FusionFacts {
     pub method: FusionMethod,
     /// The weight of each part.
     pub weights: ByPart<f64>,
-    /// Whether the weights were fitted on judged queries, and are not the default.
-    pub fitted: bool,
+    /// Whether a user chose the fusion, instead of the default.
+    pub custom: bool,
     /// The number of titles that each part finds for a fusion, at least.
     pub depth: usize,
 }

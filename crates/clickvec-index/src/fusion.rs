@@ -18,9 +18,9 @@ use crate::parts::teacher::Teacher;
 use crate::parts::trigrams::Trigrams;
 use crate::parts::words::Bm25;
 
-/// The number of titles that each part finds for the fusion of an index for which none was fitted. Lists of 1,000 take three times
+/// The number of titles that each part finds for the default fusion. Lists of 1,000 take three times
 /// as long, and are no better on real queries (docs/explanation/defaults.md).
-const UNFITTED_DEPTH: usize = 300;
+const DEFAULT_DEPTH: usize = 300;
 const FUSION_FILE: &str = "fusion.json";
 
 /// Method and weights, and what the parts need for all segments.
@@ -38,8 +38,8 @@ pub struct Fusion {
     pub bm25: Bm25,
     /// What is done to words, in titles and queries, before they are compared.
     pub analysis: Analysis,
-    /// Whether the weights were fitted on judged queries, and are not the default.
-    pub fitted: bool,
+    /// Whether a user chose it, with weights that were fitted on judged queries or set by hand, instead of the default.
+    pub custom: bool,
 }
 
 /// A [`Fusion`] as an index keeps it. The trigrams and the teacher have files of their own.
@@ -49,7 +49,7 @@ struct FusionFile {
     weights: ByPart<f64>,
     bm25: Bm25,
     analysis: Analysis,
-    fitted: bool,
+    custom: bool,
 }
 
 /// Scores from 0 to 1, both with the same weight: the best on real queries of what needs to know nothing of the scores before the
@@ -63,7 +63,7 @@ impl Default for Fusion {
             teacher: None,
             bm25: Bm25::USUAL,
             analysis: Analysis::EXACT,
-            fitted: false,
+            custom: false,
         }
     }
 }
@@ -82,7 +82,7 @@ impl Fusion {
             mismatch(path, expected, format!("one with {found}"))
         };
         let weights = [(Part::Vectors, 0.0), (Part::Words, 0.0)].into();
-        let mut fusion = Fusion { method, weights, fitted: true, ..Fusion::default() };
+        let mut fusion = Fusion { method, weights, custom: true, ..Fusion::default() };
         let mut seen: Vec<Part> = Vec::new();
         for member in members {
             let weight = member.weight;
@@ -130,7 +130,7 @@ impl Fusion {
     /// Opens the fusion that an index keeps.
     pub(crate) fn open(folder: &Folder) -> Result<Fusion> {
         let path = folder.path().join(FUSION_FILE);
-        let FusionFile { method, weights, bm25, analysis, fitted } = folder.json(FUSION_FILE)?;
+        let FusionFile { method, weights, bm25, analysis, custom } = folder.json(FUSION_FILE)?;
         if Bm25::new(bm25.k1, bm25.b).is_none() {
             let found = format!("{} and {}", bm25.k1, bm25.b);
             return Err(malformed(&path, "k1 of 0 or more and b from 0 to 1", found));
@@ -144,13 +144,13 @@ impl Fusion {
         }
         let trigrams = weights.get(Part::Trigrams).map(|_| Trigrams::open(folder)).transpose()?;
         let teacher = weights.get(Part::Teacher).map(|_| Teacher::open(folder)).transpose()?;
-        Ok(Fusion { method, weights, trigrams, teacher, bm25, analysis, fitted })
+        Ok(Fusion { method, weights, trigrams, teacher, bm25, analysis, custom })
     }
 
     /// Writes the fusion into the first segment of an index.
     pub(crate) fn write(&self, folder: &mut FolderWriter) -> Result<()> {
-        let Fusion { method, weights, bm25, analysis, fitted, .. } = *self;
-        folder.json(FUSION_FILE, &FusionFile { method, weights, bm25, analysis, fitted })?;
+        let Fusion { method, weights, bm25, analysis, custom, .. } = *self;
+        folder.json(FUSION_FILE, &FusionFile { method, weights, bm25, analysis, custom })?;
         folder.part("fusion", "json", &[FUSION_FILE]);
         self.teacher.as_ref().map_or(Ok(()), |teacher| teacher.write(folder))
     }
@@ -160,10 +160,10 @@ impl Fusion {
         self.weights.get(part).copied().unwrap_or(0.0)
     }
 
-    /// Returns the number of titles that each part finds, at least. For fitted weights it is that of the library, so that the index
-    /// finds what they were fitted on: what a title is worth depends on the list that it is in.
+    /// Returns the number of titles that each part finds, at least. For a custom fusion it is that of evaluation, so that the index
+    /// finds what its weights were fitted on: what a title is worth depends on the list that it is in.
     pub(crate) fn depth(&self) -> usize {
-        if self.fitted { FUSED_DEPTH } else { UNFITTED_DEPTH }
+        if self.custom { FUSED_DEPTH } else { DEFAULT_DEPTH }
     }
 
     /// Returns one list made of those of all parts, and what each entry of theirs adds to it.
@@ -173,7 +173,7 @@ impl Fusion {
     }
 
     pub(crate) fn facts(&self) -> FusionFacts {
-        FusionFacts { method: self.method, weights: self.weights, fitted: self.fitted, depth: self.depth() }
+        FusionFacts { method: self.method, weights: self.weights, custom: self.custom, depth: self.depth() }
     }
 
     /// Creates the error of an index with this fusion that is joined with one that has another. `other` is the path of the latter.
@@ -205,7 +205,7 @@ impl Display for Fusion {
         if self.analysis != Analysis::EXACT {
             write!(f, " analysed by `{}`", self.analysis)?;
         }
-        f.write_str(if self.fitted { "" } else { ", not fitted" })
+        f.write_str(if self.custom { "" } else { " (default)" })
     }
 }
 
@@ -216,12 +216,12 @@ mod tests {
     #[test]
     fn fusions_that_differ_are_shown_apart() {
         let weights = [(Part::Vectors, 0.25), (Part::Words, 0.5), (Part::Trigrams, 0.25)].into();
-        let one = Fusion { weights, fitted: true, ..Fusion::default() };
+        let one = Fusion { weights, custom: true, ..Fusion::default() };
         let (a, b) = (Path::new("a"), Path::new("b"));
         let shown = "min-max of vectors (0.25) and words (0.5) and trigrams (0.25)";
         let alike = one.other_than(b, &one, a).to_string();
         let more = "with other weights of its trigrams or another teacher; join indexes with one fusion, or choose one";
         assert_eq!(alike, format!("b: expected the fusion of `a`, {shown}, found {shown}, {more}"));
-        assert_eq!(Fusion::default().to_string(), "min-max of vectors (0.5) and words (0.5), not fitted");
+        assert_eq!(Fusion::default().to_string(), "min-max of vectors (0.5) and words (0.5) (default)");
     }
 }

@@ -36,7 +36,7 @@ impl Sink for Encoded {
 }
 
 impl Index {
-    /// Encodes titles into an index in memory, which answers like one on disk that has no fitted fusion. A title is left out if the
+    /// Encodes titles into an index in memory, which answers like one on disk that has the default fusion. A title is left out if the
     /// model knows none of its words, because its vector would mean nothing.
     ///
     /// # Errors

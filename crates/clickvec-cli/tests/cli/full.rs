@@ -348,7 +348,8 @@ fn an_index_gives_the_numbers_of_its_fusion() {
         }
     }
     let plain = ["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=fused.index"];
-    let lost = "warning: fused.index: the index that is replaced has a fitted fusion, and the new one has none";
+    let lost =
+        "warning: fused.index: the index that is replaced has a fusion of its own, and the new one has the default";
     folder.run(&plain).code(0).says(lost);
     let said = folder.run(&plain).code(0).stderr();
     assert!(!said.contains("fusion"), "{said}");

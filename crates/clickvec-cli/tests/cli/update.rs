@@ -120,7 +120,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
     let fusion = || folder.read("index/fusion.json");
     let before = fusion();
     assert!(before.contains("0.75"), "{before}");
-    run(update).code(0).says("fitted with the old model");
+    run(update).code(0).says("chosen with the old model");
     assert_eq!(fusion(), before);
     let all = || run("inspect --json index").code(0).json_lines()[0]["titles"].as_u64().unwrap();
     let listed = all();

@@ -90,13 +90,13 @@ fn a_fusion_brings_its_own() {
     let about = folder.run(&["inspect", "--json", "shop.index"]).code(0).json_lines();
     let (words, fused) = (&about[0]["searches"]["words"], &about[0]["fusion"]);
     assert_eq!((&words["k1"], &words["b"], &words["stem"]), (&1.2.into(), &0.75.into(), &true.into()));
-    assert_eq!((&fused["method"], &fused["fitted"]), (&"z-score".into(), &true.into()));
+    assert_eq!((&fused["method"], &fused["custom"]), (&"z-score".into(), &true.into()));
     let words =
         "expected a model with `--words`, found a fusion, which compares words as its `bm25` does; leave `--words` out";
     folder.run(&[&model(fusion)[..], &["--words", "stem"]].concat()).code(2).says(words);
     // What was fitted together stays together.
     let join = ["index", "--join", "shop.index", "--words", "exact", "--output", "joined.index"];
-    folder.run(&join).code(2).says("expected an index without a fitted fusion with `--words`");
+    folder.run(&join).code(2).says("expected an index with the default fusion with `--words`");
     // An index has the parameters with which the weights were fitted.
     let more = ["bm25:stem=1", "model.safetensors", "--fusion", "min-max", "--save-rankers", "other"];
     folder.run(&[&evaluate[..], &more].concat()).code(0);

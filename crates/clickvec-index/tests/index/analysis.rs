@@ -90,7 +90,7 @@ fn it_survives_updates_compaction_and_joins() {
     let finds = |path: &std::path::Path| {
         let index = Index::open(path).unwrap();
         assert_eq!((index.fusion(), word_facts(&index).analysis), (&fusion, BOTH));
-        assert!(!index.fusion().fitted, "an analysis is no fitted fusion");
+        assert!(!index.fusion().custom, "an analysis is no custom fusion");
         assert_eq!(by_words(&index, "rug"), ["new", "t0", "t1"]);
         index.check().unwrap();
     };
@@ -104,7 +104,7 @@ fn it_survives_updates_compaction_and_joins() {
     build(&world_index, &world.model, &world.titles[..9], &Fusion::default());
     let both = [path, world_index];
     let error = join(&both, &mixed, None, None, None).unwrap_err().to_string();
-    assert!(error.contains("words (0.5) analysed by `stem,split`, not fitted, found min-max of"), "{error}");
+    assert!(error.contains("words (0.5) analysed by `stem,split` (default), found min-max of"), "{error}");
     // Unless somebody says how.
     for analysis in [BOTH, Analysis::EXACT] {
         join(&both, &mixed, None, Some(analysis), None).unwrap();

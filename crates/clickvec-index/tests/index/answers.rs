@@ -102,7 +102,7 @@ fn both_are_fused_as_the_library_fuses() {
     let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
     let rank = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
     for method in [FusionMethod::Linear, FusionMethod::MinMax, FusionMethod::ZScore, rank] {
-        let fusion = Fusion { method, weights: weights(0.7, 0.3), fitted: true, ..Fusion::default() };
+        let fusion = Fusion { method, weights: weights(0.7, 0.3), custom: true, ..Fusion::default() };
         let path = world.folder.path().join("fused");
         build(&path, &world.model, &world.titles, &fusion);
         let index = Index::open(&path).unwrap();
@@ -134,7 +134,7 @@ fn without_a_fusion_both_count_alike() {
     build(&path, &world.model, &titles, &Fusion::default());
     let index = Index::open(&path).unwrap();
     let facts = index.facts();
-    assert!(!index.fusion().fitted && !facts.fusion.fitted);
+    assert!(!index.fusion().custom && !facts.fusion.custom);
     assert_eq!((facts.fusion.method, facts.fusion.weights), (FusionMethod::MinMax, weights(0.5, 0.5)));
     assert!(titles.len() > facts.fusion.depth && facts.fusion.depth == 300);
     let position = |id: &str| titles.iter().position(|title| title.id == id).unwrap() as u32;
@@ -256,7 +256,7 @@ fn pages_never_repeat_a_title_and_pass_none_over() {
         &fitted,
         &world.model,
         &titles,
-        &Fusion { method, weights: weights(0.6, 0.5), fitted: true, ..Fusion::default() },
+        &Fusion { method, weights: weights(0.6, 0.5), custom: true, ..Fusion::default() },
     );
     for path in [&path, &fitted] {
         let index = Index::open(path).unwrap();
@@ -290,7 +290,7 @@ fn what_has_no_weight_takes_no_part() {
     for (method, alone) in methods.iter().flat_map(|method| [Part::Vectors, Part::Words].map(|alone| (*method, alone)))
     {
         let (vectors, words) = if alone == Part::Vectors { (1.0, 0.0) } else { (0.0, 1.0) };
-        let fusion = Fusion { method, weights: weights(vectors, words), fitted: true, ..Fusion::default() };
+        let fusion = Fusion { method, weights: weights(vectors, words), custom: true, ..Fusion::default() };
         let path = world.folder.path().join("alone");
         build(&path, &world.model, &world.titles, &fusion);
         let index = Index::open(&path).unwrap();

@@ -127,7 +127,7 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     let world = World::new();
     let model = &world.model;
     let half = world.titles.len() / 2;
-    let fitted = Fusion { weights: weights(0.8, 0.2), fitted: true, ..Fusion::default() };
+    let fitted = Fusion { weights: weights(0.8, 0.2), custom: true, ..Fusion::default() };
     let path = |name: &str| world.folder.path().join(name);
     let make = |name: &str, second: bool, fusion: &Fusion, format: VectorFormat| {
         let mut builder = IndexBuilder::new(model, &path(name)).unwrap();
@@ -160,7 +160,7 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     fault(&[&first, &unfitted], None, Some(VectorFormat::F16));
     join(&[first.clone(), rounder], &joined, None, None, Some(VectorFormat::Int8)).unwrap();
     assert_eq!(Index::open(&joined).unwrap().vector_format(), VectorFormat::Int8);
-    let given = Fusion { weights: weights(0.4, 0.6), fitted: true, ..Fusion::default() };
+    let given = Fusion { weights: weights(0.4, 0.6), custom: true, ..Fusion::default() };
     join(&[first, unfitted], &joined, Some(&given), None, None).unwrap();
     assert_eq!(Index::open(&joined).unwrap().fusion(), &given);
 }

@@ -61,7 +61,7 @@ fn three_are_fused_as_the_library_fuses() {
         let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
         build(&path, &world.model, &world.titles, &fusion);
         let index = Index::open(&path).unwrap();
-        assert!(index.fusion().fitted && !world.open().fusion().fitted);
+        assert!(index.fusion().custom && !world.open().fusion().custom);
         assert_eq!((index.fusion(), index.facts().fusion.weights.get(Part::Trigrams)), (&fusion, Some(&0.2)));
         let Some(PartFacts::Trigrams(facts)) = index.facts().parts.get(Part::Trigrams) else { panic!() };
         assert!(facts.bytes > 10_000 && index.check().unwrap().queries > 0);

@@ -137,7 +137,7 @@ impl Entry {
     pub(super) fn is_fusion(&self) -> bool {
         match &self.source {
             Source::File { is_fusion, .. } => *is_fusion,
-            Source::Index(path) => Index::open(path).is_ok_and(|index| index.fusion().fitted),
+            Source::Index(path) => Index::open(path).is_ok_and(|index| index.fusion().custom),
             _ => false,
         }
     }

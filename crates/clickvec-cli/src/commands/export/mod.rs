@@ -215,14 +215,14 @@ struct WordsAndVectors {
     vectors: f64,
     /// The constant k of reciprocal ranks.
     rank_constant: Option<u64>,
-    fitted: bool,
+    custom: bool,
 }
 
 /// Returns the fusion of an index, or equal weights if other systems cannot do it.
 fn fusion(index: &Index) -> Result<WordsAndVectors> {
     let (fusion, analysis) = (index.fusion(), index.fusion().analysis);
-    let equal = WordsAndVectors { method: "min-max", words: 0.5, vectors: 0.5, rank_constant: None, fitted: false };
-    if !fusion.fitted {
+    let equal = WordsAndVectors { method: "min-max", words: 0.5, vectors: 0.5, rank_constant: None, custom: false };
+    if !fusion.custom {
         return Ok(equal);
     }
     let method = fusion.method.name();
@@ -237,7 +237,7 @@ fn fusion(index: &Index) -> Result<WordsAndVectors> {
     }
     if analysis.stem || analysis.split {
         output::note(format_args!(
-            "warning: the weights were fitted to words compared by `{analysis}`, and other systems compare words in another way; \
+            "warning: the weights were chosen for words compared by `{analysis}`, and other systems compare words in another way; \
              choose an analyzer that does something similar"
         ));
     }
@@ -245,7 +245,7 @@ fn fusion(index: &Index) -> Result<WordsAndVectors> {
     let [words, vectors] = [Part::Words, Part::Vectors].map(|part| fusion.weight(part));
     let sum = words + vectors;
     let rank_constant = k.map(|k| k.round().max(1.0) as u64);
-    Ok(WordsAndVectors { method, words: words / sum, vectors: vectors / sum, rank_constant, fitted: true })
+    Ok(WordsAndVectors { method, words: words / sum, vectors: vectors / sum, rank_constant, custom: true })
 }
 
 /// Refuses to replace a folder that contains a file which is read.

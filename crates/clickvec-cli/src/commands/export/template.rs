@@ -10,7 +10,7 @@
 //! | `\| each 256 titles` | for at most that many titles | `titles` |
 //! | `\| each query` | for each judged query | `query.number`, `id`, `text`, `titles` with `id`, `title`, `grade`, `features` |
 //!
-//! Every template knows `name`, `dimension`, `model` (a fingerprint), `field`, `fusion` (`method`, `words`, `vectors`, `rank_constant`, `fitted`),
+//! Every template knows `name`, `dimension`, `model` (a fingerprint), `field`, `fusion` (`method`, `words`, `vectors`, `rank_constant`, `custom`),
 //! `features` (what each feature is), and the filter `json`.
 
 use std::path::{Path, PathBuf};

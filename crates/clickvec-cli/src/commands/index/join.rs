@@ -26,8 +26,8 @@ pub(super) fn join(args: &Args) -> Result<BuiltIndex> {
     if args.words.is_some() {
         for index in &args.join {
             ensure!(
-                !Index::open(index)?.fusion().fitted,
-                "{}: expected an index without a fitted fusion with `--words`, found one with; its weights were fitted for the way \
+                !Index::open(index)?.fusion().custom,
+                "{}: expected an index with the default fusion with `--words`, found another fusion; its weights are for the way \
                  in which it compares words. Leave `--words` out, or give another fusion (`--model`)",
                 output::path(index)
             );
@@ -47,9 +47,9 @@ pub(super) fn replaced(path: &Path) -> Result<Option<Fusion>> {
 /// Says what the new index lacks of the one that it replaces, unless `words` were given.
 pub(super) fn note_what_is_lost(output: &Path, before: Option<Fusion>, now: &Fusion, words: Option<Analysis>) {
     let (Some(before), replaced) = (before, output::path(output)) else { return };
-    if before.fitted && !now.fitted {
+    if before.custom && !now.custom {
         output::note(format_args!(
-            "warning: {replaced}: the index that is replaced has a fitted fusion, and the new one has none; `--model FUSION` gives \
+            "warning: {replaced}: the index that is replaced has a fusion of its own, and the new one has the default; `--model FUSION` gives \
              it one"
         ));
     } else if words.is_none() && before.analysis != now.analysis && now.analysis == Analysis::EXACT {

@@ -71,12 +71,12 @@ impl Unlisted {
 }
 
 impl Replaced {
-    /// Reads the index at `path`, and says that its weights were fitted with another model.
+    /// Reads the index at `path`, and says that its weights were chosen with another model.
     pub(super) fn tell(path: &Path) -> Result<Replaced> {
         let replaced = Replaced::read(path)?;
-        if replaced.fusion.fitted {
+        if replaced.fusion.custom {
             output::note(format_args!(
-                "{}: the fitted weights of its fusion stay, though they were fitted with the old model",
+                "{}: the weights of its fusion stay, though they were chosen with the old model",
                 output::path(path)
             ));
         }
